@@ -1,12 +1,12 @@
 #!/bin/sh
 # Every subcommand as a user finds it, by its name alone and in an empty environment, in the way that it was installed:
 #
-#     commands.sh MEBRIDGE LIBRARY [python]
+#     commands.sh MEBRIDGE LIBRARY
 #
-# LIBRARY is what it is to find; with the third there is a Python that has what events need, and otherwise that is said.
+# LIBRARY is what it is to find.
 set -eu
 root=$(CDPATH='' cd -- "$(dirname "$0")/.." && pwd)
-command=$1 library=$(realpath "$2") python=${3-}
+command=$1 library=$(realpath "$2")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -53,18 +53,10 @@ run 0 unlink output
 run 0 plugin mg5
 run 0 umami a.mebridge -o umami.so
 if command -v gfortran >/dev/null 2>&1; then run 0 compare $p; else called="$called compare"; fi
-if [ "$python" = python ]; then
-    run 0 events 'e+ e- > mu+ mu-' --run-card card --name r
-    run 0 pack Events/r -o pack.tar
-    gzip -dc Events/r/unweighted_events.lhe.gz | sed -n '/<slha>/,/<.slha>/{/slha>/!p;}' >cards
-    run 0 reweight Events/r/unweighted_events.lhe.gz 'e+ e- > mu+ mu-' --card cards -o out.lhe
-else
-    for name in events pack; do
-        run 1 $name x
-        if [ "$(grep -c '^mebridge: ' said)" -ne "$(wc -l <said)" ]; then fail "$name says $(cat said)"; fi
-    done
-    run 0 reweight --help
-fi
+run 0 events 'e+ e- > mu+ mu-' --run-card card --name r
+run 0 pack Events/r -o pack.tar
+gzip -dc Events/r/unweighted_events.lhe.gz | sed -n '/<slha>/,/<.slha>/{/slha>/!p;}' >cards
+run 0 reweight Events/r/unweighted_events.lhe.gz 'e+ e- > mu+ mu-' --card cards -o out.lhe
 run 0 help
 
 env -i "$command" --help | sed -n '/^Commands:/,/^Options:/s/^  \([a-z][a-z]*\) .*/\1/p' >listed

@@ -138,7 +138,7 @@ class Installed(Folder):
     """Where the command finds what it needs, in the ways that it comes to a machine."""
 
     def test_every_subcommand(self):
-        call = [ROOT / "tests" / "commands.sh", mebridge.command(), mebridge.library_path(), "python"]
+        call = [ROOT / "tests" / "commands.sh", mebridge.command(), mebridge.library_path()]
         done = subprocess.run(list(map(str, call)), env=PLAIN, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 

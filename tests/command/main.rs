@@ -22,6 +22,8 @@ mod link_safety;
 mod link_sources;
 mod madevent;
 #[cfg(unix)]
+mod pack;
+#[cfg(unix)]
 mod plugin;
 mod reweight;
 mod support;

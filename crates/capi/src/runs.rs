@@ -10,7 +10,7 @@ use super::sized::{self, Grows};
 use mebridge::error::{Error, Result};
 use mebridge_run::RunSpec;
 use mebridge_run::cards::Cards;
-use mebridge_run::pack::{Packing, pack, pack_run, pack_state};
+use mebridge_run::pack::{MEASURED, Packing, pack, pack_run, pack_stated};
 use mebridge_run::plan::Plan;
 use mebridge_run::progress::Progress;
 use mebridge_run::rounds::{Perform, RoundFound, Rounds};
@@ -77,9 +77,9 @@ struct RunRequest {
     /// Under conditions that are stated.
     #[serde(default)]
     stated: Option<Stated>,
-    /// Packed, in the place of events.
+    /// A survey, as one file with all that makes events of it.
     #[serde(default)]
-    pack: Option<Packed>,
+    pack: Option<PackRequest>,
     /// The further cut.
     #[serde(default)]
     cut: Option<NamedCut>,
@@ -108,31 +108,27 @@ struct Stated {
     output: Option<PathBuf>,
 }
 
-/// A pack of a run.
+/// A pack (docs/pack.md).
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Packed {
-    /// The file.
+struct PackRequest {
     output: PathBuf,
-    /// `mebridge`, the command.
+    /// The command `mebridge`.
     program: PathBuf,
-    /// The SIMD level of its jobs.
     simd: String,
-    /// How many events are made at once for the cross section.
     #[serde(default)]
-    measured: u64,
-    /// The state of the same run, which is surveyed.
+    measured: Option<u64>,
+    /// The folder of a run under the same stated conditions, whose survey is taken.
     #[serde(default)]
     state: Option<PathBuf>,
-    /// A run by cards that is surveyed, in the place of the one that is described.
+    /// `Events/run_NN` of a run by cards, whose survey is taken.
     #[serde(default)]
-    run: Option<SurveyedRun>,
+    run: Option<PackedRun>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SurveyedRun {
-    /// `Events/run_NN`.
+struct PackedRun {
     folder: PathBuf,
     #[serde(default)]
     changed_files: bool,
@@ -140,24 +136,23 @@ struct SurveyedRun {
     pdf_data: Option<PathBuf>,
 }
 
-impl Packed {
-    /// Writes it; what is made of it, as JSON.
+impl PackRequest {
     fn write(&self, spec: &RunSpec, caller: &mut Caller) -> Result<Value> {
         let how = Packing {
             output: &self.output,
             program: &self.program,
-            measured: self.measured,
+            measured: self.measured.unwrap_or(MEASURED),
             simd: &self.simd,
         };
         let output = match (&self.run, &self.state) {
             (Some(run), _) => {
                 let data = run.pdf_data.as_deref();
-                pack_run(&run.folder, run.changed_files, data, &how, caller)
+                pack_run(&run.folder, run.changed_files, data, &how, caller)?
             }
-            (None, Some(state)) => pack_state(spec, state, &how, caller),
-            (None, None) => pack(spec, &how, caller),
+            (None, Some(state)) => pack_stated(spec, state, &how, caller)?,
+            (None, None) => pack(spec, &how, caller)?,
         };
-        Ok(json!({ "output": output? }))
+        Ok(json!({ "output": output }))
     }
 }
 
@@ -198,7 +193,7 @@ pub unsafe extern "C" fn mebridge_make_events(
         };
         let made = match (request.cards, request.stated, request.pack) {
             (Some(of), None, None) => {
-                serde_json::to_value(by_cards(&request.spec, of.name.as_deref(), &mut caller)?)?
+                json!(by_cards(&request.spec, of.name.as_deref(), &mut caller)?)
             }
             (None, None, Some(of)) => of.write(&request.spec, &mut caller)?,
             (None, Some(of), None) => {
@@ -207,7 +202,7 @@ pub unsafe extern "C" fn mebridge_make_events(
                     lasting: of.lasting,
                     output: of.output.as_deref(),
                 };
-                serde_json::to_value(stated(&request.spec, to, &mut caller)?)?
+                json!(stated(&request.spec, to, &mut caller)?)
             }
             _ => return Err(wrong(NAME, "it is by cards, stated or a pack, one of them").into()),
         };

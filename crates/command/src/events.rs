@@ -14,6 +14,9 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+/// Threads of a run, at most.
+const MOST_THREADS: u32 = 1024;
+
 /// Make events of a directory that MG5aMC wrote, or of a process by a run card, without MadEvent
 ///
 /// By its own cards, into Events/run_NN/unweighted_events.lhe.gz with MG5aMC's banner. docs/run_card.md says what of a run
@@ -120,12 +123,12 @@ impl Options {
         let spec = RunSpec {
             events: self.nevents,
             seed: self.seed,
-            threads: (self.threads * self.workers) as usize,
+            threads: (self.threads * self.workers).min(MOST_THREADS) as usize,
             devices: vec![self.backend],
             ..self.cards.spec(self.process)
         };
-        let mut told = Told::new(self.cards.quiet, benchmarks(&self.reweight)?);
-        let made = by_cards(&spec, self.name.as_deref(), &mut told)?;
+        let mut observer = EventsObserver::new(self.cards.quiet, benchmarks(&self.reweight)?);
+        let made = by_cards(&spec, self.name.as_deref(), &mut observer)?;
         let output = made.output.unwrap_or_default();
         output::print(&format!("{}\n{}\n", made.summary, output.display()))
     }
@@ -167,18 +170,21 @@ fn benchmarks(given: &[String]) -> Result<Vec<(PathBuf, Option<String>)>> {
 }
 
 /// Lines on stderr, and weights of other cards.
-pub struct Told {
+pub struct EventsObserver {
     quiet: bool,
     lines: Lines,
+    /// While the folder of the run is made.
+    held: Option<interrupt::Held>,
     benchmarks: Vec<(PathBuf, Option<String>)>,
 }
 
-impl Told {
+impl EventsObserver {
     /// No lines about progress where `quiet`.
     pub fn new(quiet: bool, benchmarks: Vec<(PathBuf, Option<String>)>) -> Self {
-        Told {
+        EventsObserver {
             quiet,
             lines: Lines::new(std::io::stderr().is_terminal()),
+            held: None,
             benchmarks,
         }
     }
@@ -187,9 +193,14 @@ impl Told {
 /// What the reweighting of a file says in which all is right but that it has no events.
 const NO_EVENTS: &str = "there are no events in it";
 
-impl Observer for Told {
+impl Observer for EventsObserver {
+    fn claims(&mut self) {
+        self.held = Some(interrupt::hold());
+    }
+
     fn begins(&mut self, folder: &RunFolder) {
-        interrupt::before_the_end(folder.interrupted());
+        let held = self.held.take().unwrap_or_else(interrupt::hold);
+        held.before_the_end(folder.interrupted());
     }
 
     fn notice(&mut self, line: &str) {

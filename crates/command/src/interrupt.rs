@@ -4,13 +4,14 @@
 use crate::oracle::child;
 use crate::output;
 use mebridge::files::temporary;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Whether somebody asks for [`came`], so that the first signal does not end the command.
 static IS_ASKED: AtomicBool = AtomicBool::new(false);
@@ -24,6 +25,9 @@ type LastWords = Box<dyn FnOnce() -> Option<String> + Send>;
 /// From now on such a signal removes what is temporary before it ends the command. Where there is no thread for that
 /// it ends the command at once, as ever. Nothing is made before it is so: the thread may be slow to start.
 pub fn watch() {
+    // Who writes more than a file may have (`ulimit -f`) gets an error, as on a full disk; programs that are started get the
+    // signal.
+    let _ = flag::register(SIGXFSZ, Arc::default());
     let signals = [SIGINT, SIGTERM, SIGHUP];
     let signals: Vec<c_int> = signals.into_iter().filter(|&s| !is_ignored(s)).collect();
     let (ready, begun) = channel();
@@ -61,8 +65,22 @@ pub fn watch() {
 
 /// Has this done before a signal ends the command, and says what it gives.
 pub fn before_the_end(words: impl FnOnce() -> Option<String> + Send + 'static) {
-    let mut place = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner);
-    *place = Some(Box::new(words));
+    hold().before_the_end(words);
+}
+
+/// As long as this is there no signal ends the command.
+pub struct Held(MutexGuard<'static, Option<LastWords>>);
+
+/// Holds the end of the command back.
+pub fn hold() -> Held {
+    Held(LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+impl Held {
+    /// As the function of this name, and lets go.
+    pub fn before_the_end(mut self, words: impl FnOnce() -> Option<String> + Send + 'static) {
+        *self.0 = Some(Box::new(words));
+    }
 }
 
 /// From now on the first signal asks to stop, and the second one ends the command.

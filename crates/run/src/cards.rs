@@ -62,7 +62,11 @@ impl Cards {
             None => source.card("run_card.dat")?,
         };
         let changed = run_card::of_both(changed)?;
-        let run_card = RunCard::read(&run_card_file, &changed)?;
+        let mut run_card = RunCard::read(&run_card_file, &changed)?;
+        if file.is_none() && matches!(source, Source::Named(_)) {
+            // One of MG5aMC's defaults, with what is changed.
+            run_card = run_card.called("the run card");
+        }
         run_card.check()?;
         let notices = run_card.notices();
         let param_card = match &spec.param_card {

@@ -8,8 +8,8 @@ use crate::packed::{
 use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
 use crate::replaced;
-use crate::rounds::{Counted, Perform, Rounds};
-use crate::run::{Observer, arguments, hex, open};
+use crate::rounds::{Counted, Rounds};
+use crate::run::{Observer, arguments, hex, performer};
 use crate::run_card::{RunCard, value};
 use crate::scratch::Scratch;
 use crate::source::Source;
@@ -95,27 +95,6 @@ pub fn pack(spec: &RunSpec, how: &Packing, observer: &mut dyn Observer) -> Resul
     how.write(spec, None, observer)
 }
 
-/// Packs what a run has surveyed whose conditions are stated, in the folder of its state; `spec` describes the same run, and
-/// without a number of events or a seed it has those of that.
-///
-/// # Errors
-/// As of [`pack`]; or it is another run.
-pub fn pack_state(
-    spec: &RunSpec,
-    state: &Path,
-    how: &Packing,
-    observer: &mut dyn Observer,
-) -> Result<PathBuf> {
-    let known = surveyed(state)?;
-    let number = |name: &str| known.arguments.get(name).and_then(Value::as_u64);
-    let spec = RunSpec {
-        events: spec.events.or_else(|| number("events")),
-        seed: spec.seed.or_else(|| number("seed")),
-        ..spec.clone()
-    };
-    how.write(&spec, Some((state, known)), observer)
-}
-
 /// Packs what a run has surveyed, `Events/run_NN` of an output or of a process by its name, with the run card that it had.
 ///
 /// # Errors
@@ -139,6 +118,42 @@ pub fn pack_run(
     let known = surveyed(&state)?;
     let spec = spec_of_run(&place, &known, changed_files, pdf_data)?;
     how.write(&spec, Some((&state, known)), observer)
+}
+
+/// Packs what a run under stated conditions has surveyed, whose state lies in this folder; events and seed are those of the
+/// run where they are left out.
+///
+/// # Errors
+/// As of [`pack`]; or it is another run.
+pub fn pack_stated(
+    spec: &RunSpec,
+    state: &Path,
+    how: &Packing,
+    observer: &mut dyn Observer,
+) -> Result<PathBuf> {
+    let known = surveyed(state)?;
+    let number = |name: &str| known.arguments.get(name).and_then(Value::as_u64);
+    let spec = RunSpec {
+        events: spec.events.or_else(|| number("events")),
+        seed: spec.seed.or_else(|| number("seed")),
+        ..spec.clone()
+    };
+    how.write(&spec, Some((state, known)), observer)
+}
+
+/// A run by cards, and its seed.
+fn of_cards(spec: &RunSpec) -> Result<(Plan, u64)> {
+    let cards = Cards::read(spec)?;
+    if cards.source.decays() {
+        let sources = cards.source.sources();
+        let what = format!("{} is a decay, of which there are no packs", sources[0]);
+        return Err(refused(what, "make its events by `mebridge events`"));
+    }
+    let seed = match spec.seed {
+        Some(seed) => seed,
+        None => cards.run_card.whole_within("iseed", 0, u64::MAX)?.max(1),
+    };
+    Ok((Plan::of_cards(&cards, spec, spec.threads)?, seed))
 }
 
 /// The run that lies in a folder.
@@ -226,23 +241,27 @@ impl Packing<'_> {
             return Err(refused(what, "pack with the backend cpu"));
         }
         let begun = Instant::now();
-        let (plan, seed) = planned(spec)?;
+        let (plan, seed) = match &spec.conditions {
+            Conditions::RunCard { .. } => of_cards(spec)?,
+            Conditions::Stated { .. } => {
+                (Plan::stated(spec, spec.threads)?, spec.seed.unwrap_or(1))
+            }
+        };
         for notice in &plan.notices {
             observer.notice(notice);
         }
-        let run = Run {
+        let run = PackRun {
             spec,
             events: spec.events.unwrap_or(EVENTS),
             seed,
             plan,
         };
-        let mut arguments = arguments(
+        let arguments = arguments(
             spec,
             (run.events, seed),
             run.plan.arguments.clone(),
             &run.plan.elements,
         )?;
-        arguments.extend(observer.arguments());
         let scratch = Scratch::new()?;
         let (survey, rounds) = match state {
             Some((folder, known)) => {
@@ -266,24 +285,6 @@ impl Packing<'_> {
         })?;
         Ok(target)
     }
-}
-
-/// The plan of a run, and the seed of its survey.
-fn planned(spec: &RunSpec) -> Result<(Plan, u64)> {
-    if matches!(spec.conditions, Conditions::Stated { .. }) {
-        return Ok((Plan::stated(spec, spec.threads)?, spec.seed.unwrap_or(1)));
-    }
-    let cards = Cards::read(spec)?;
-    if cards.source.decays() {
-        let sources = cards.source.sources();
-        let what = format!("{} is a decay, of which there are no packs", sources[0]);
-        return Err(refused(what, "make its events by `mebridge events`"));
-    }
-    let seed = match spec.seed {
-        Some(seed) => seed,
-        None => cards.run_card.whole_within("iseed", 0, u64::MAX)?.max(1),
-    };
-    Ok((Plan::of_cards(&cards, spec, spec.threads)?, seed))
 }
 
 fn format_of(output: &Path) -> Result<Format> {
@@ -311,14 +312,14 @@ fn progress(stage: Stage, target: u64, begun: Instant) -> Progress {
 }
 
 /// A run that is to be packed.
-struct Run<'a> {
+struct PackRun<'a> {
     spec: &'a RunSpec,
     events: u64,
     seed: u64,
     plan: Plan,
 }
 
-impl Run<'_> {
+impl PackRun<'_> {
     /// Surveys it, into a folder of this one; beside that is what rounds of this many events measured.
     fn survey(
         &self,
@@ -328,24 +329,13 @@ impl Run<'_> {
         observer: &mut dyn Observer,
     ) -> Result<(PathBuf, Vec<Counted>)> {
         let (plan, spec) = (&self.plan, self.spec);
-        let mut notices = Vec::new();
-        let mut performer: Box<dyn Perform> = match observer.performer(plan)? {
-            Some(performer) => performer,
-            None => Box::new(open(
-                plan.clone(),
-                None,
-                Switches::from_env()?,
-                &mut notices,
-            )?),
-        };
-        for notice in notices.drain(..) {
-            observer.notice(&notice);
-        }
+        let mut performer = performer(plan.clone(), Switches::from_env()?, observer)?;
         for line in &plan.conditions {
             observer.conditions(line);
         }
         let state = State::open(&scratch.join("survey"), &[], false)?;
         let mut rounds = Rounds::new(state, self.events, self.seed, spec.overweight, false)?;
+        let mut notices = Vec::new();
         rounds.survey(&mut *performer, spec.precision, &mut notices)?;
         for notice in &notices {
             observer.notice(notice);
@@ -374,7 +364,7 @@ impl Pack<'_> {
     /// Lays it out.
     fn stage(
         &self,
-        run: Run,
+        run: PackRun,
         arguments: Map<String, Value>,
         survey: &Path,
         rounds: &[Counted],

@@ -430,7 +430,7 @@ fn head(
     elements: &[Element],
     densities: Option<&BeamDensities>,
     systematics: &Systematics,
-    blocks: &running::Blocks,
+    blocks: &running::CardBlocks,
     powers: Vec<u32>,
 ) -> Result<Head> {
     let card = &cards.run_card;
@@ -466,7 +466,7 @@ fn head(
 pub fn card_texts(
     cards: &Cards,
     elements: &[Element],
-    blocks: &running::Blocks,
+    blocks: &running::CardBlocks,
     reweightable: bool,
 ) -> Result<banner::Cards> {
     let mut parameters = crate::text::read(&cards.param_card, "the parameter card")?;
@@ -502,11 +502,7 @@ fn arguments(
     densities: Option<&BeamDensities>,
     systematics: &Systematics,
 ) -> Result<Arguments> {
-    let mut found: Arguments = vec![("output".to_owned(), json!(cards.source.path()))];
-    if let Some((process, model)) = cards.source.name() {
-        found.push(("process".to_owned(), json!(process)));
-        found.push(("model".to_owned(), json!(model)));
-    }
+    let mut found = cards.source.arguments();
     let digest = |file: &Path| {
         crate::state::hash(file)
             .map(Value::from)

@@ -32,11 +32,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Events of a run, at most.
-pub const MOST_EVENTS: u64 = 1 << 40;
+/// Events of a run, at most: there is a list of its rounds.
+pub const MOST_EVENTS: u64 = 10_000_000_000;
 
 /// What a caller is told while a run goes on.
 pub trait Observer {
+    /// The folder of a run is about to be made: an interruption waits for [`begins`](Self::begins), or for the end of this
+    /// observer.
+    fn claims(&mut self) {}
     /// The folder is there: from now on an interruption has something to keep.
     fn begins(&mut self, folder: &RunFolder);
     /// A line that users should know.
@@ -139,16 +142,7 @@ struct Found {
 impl Session<'_> {
     /// What performs the parts of a planned run.
     fn performer(&self, plan: Plan, observer: &mut dyn Observer) -> Result<Box<dyn Perform>> {
-        if let Some(performer) = observer.performer(&plan)? {
-            return Ok(performer);
-        }
-        let cut = observer.cut().map(|(selection, name, _)| (selection, name));
-        let mut notices = Vec::new();
-        let maker = open(plan, cut, self.switches()?, &mut notices)?;
-        for notice in &notices {
-            observer.notice(notice);
-        }
-        Ok(Box::new(maker))
+        performer(plan, self.switches()?, observer)
     }
 
     /// Those of the environment, with the GPUs that are named.
@@ -291,6 +285,24 @@ pub(crate) fn made(state: &State) -> Vec<Round> {
     rounds.collect()
 }
 
+/// What performs the parts of a planned run: the observer, or the event generator.
+pub(crate) fn performer(
+    plan: Plan,
+    switches: Switches,
+    observer: &mut dyn Observer,
+) -> Result<Box<dyn Perform>> {
+    if let Some(performer) = observer.performer(&plan)? {
+        return Ok(performer);
+    }
+    let cut = observer.cut().map(|(selection, name, _)| (selection, name));
+    let mut notices = Vec::new();
+    let maker = open(plan, cut, switches, &mut notices)?;
+    for notice in &notices {
+        observer.notice(notice);
+    }
+    Ok(Box::new(maker))
+}
+
 /// A further cut, and its name.
 pub type NamedCut = (Arc<dyn Selection>, String);
 
@@ -388,6 +400,15 @@ fn further(plan: &Plan, switches: &Switches) -> Result<Further<'static>> {
         }));
     }
     Ok(further)
+}
+
+/// A number of events that a run can have, which messages call `name`.
+fn of_a_run(name: &str, events: u64) -> Result<u64> {
+    if (1..=MOST_EVENTS).contains(&events) {
+        return Ok(events);
+    }
+    let cure = format!("it must be a whole number from 1 to {MOST_EVENTS}");
+    Err(refused("", &format!("{name} is {events}"), &cure))
 }
 
 fn pairs(names: &[String], values: &[Measured]) -> Vec<(String, Measured)> {

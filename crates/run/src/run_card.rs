@@ -147,6 +147,14 @@ impl RunCard {
         Ok(card)
     }
 
+    /// The same card, which messages call `source`: for a file that users do not know.
+    pub fn called(self, source: &str) -> RunCard {
+        RunCard {
+            source: source.to_owned(),
+            ..self
+        }
+    }
+
     /// What messages call the card.
     pub fn source(&self) -> &str {
         &self.source

@@ -11,6 +11,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// Its event file.
 pub const EVENTS: &str = "unweighted_events.lhe.gz";
+/// The same before it gets weights of other cards.
+pub const PLAIN: &str = ".plain-unweighted_events.lhe.gz";
 /// Within it, what is done of the run.
 const STATE: &str = "state";
 /// Seeds that are drawn fit into MG5aMC's.
@@ -18,10 +20,10 @@ const LARGEST_DRAWN: u64 = (1 << 31) - 1;
 
 /// The folder of a run. When this is dropped it goes where nothing was begun in it that could go on.
 #[derive(Debug)]
-pub struct RunFolder(Place);
+pub struct RunFolder(ClaimedFolder);
 
 #[derive(Clone, Debug)]
-struct Place {
+struct ClaimedFolder {
     events: PathBuf,
     folder: PathBuf,
     /// Whether the folder of all runs was made for this one.
@@ -66,7 +68,7 @@ impl RunFolder {
                 return Err(refused(what, "take it away, or name another"));
             }
         };
-        let claimed = RunFolder(Place {
+        let claimed = RunFolder(ClaimedFolder {
             events: events.to_owned(),
             folder,
             is_first,
@@ -99,6 +101,19 @@ impl RunFolder {
         before.unwrap_or_else(|| RandomState::new().build_hasher().finish() % LARGEST_DRAWN + 1)
     }
 
+    /// Removes what a program that was killed had not finished. Its state must be held by this one.
+    pub fn tidy(&self) {
+        let entries = fs::read_dir(self.path()).into_iter().flatten().flatten();
+        for entry in entries {
+            let name = entry.file_name().display().to_string();
+            let is_part = name.starts_with(".mebridge-") && name.ends_with(".tmp");
+            if is_part || name == PLAIN {
+                // A folder is none of them, and stays.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
     /// What a signal handler calls before it ends this program: it removes the folder where nothing was begun in it, and
     /// says how the run goes on where something was.
     pub fn interrupted(&self) -> impl FnOnce() -> Option<String> + Send + use<> {
@@ -111,7 +126,7 @@ impl RunFolder {
     }
 }
 
-impl Place {
+impl ClaimedFolder {
     fn name(&self) -> String {
         let name = self.folder.file_name().unwrap_or_default();
         name.display().to_string()
@@ -203,6 +218,21 @@ mod tests {
             said.ends_with("run holds the events of a run; take another name, or none"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn what_a_killed_run_left_goes() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = RunFolder::claim(&place.path().join("Events"), Some("r")).unwrap();
+        for name in [".mebridge-1f.tmp", PLAIN, ".mine.tmp", "summary.txt"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        fs::create_dir(folder.path().join(".mebridge-2.tmp")).unwrap();
+        folder.tidy();
+        let left = fs::read_dir(folder.path()).unwrap();
+        let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".mebridge-2.tmp", ".mine.tmp", "summary.txt"]);
     }
 
     #[test]

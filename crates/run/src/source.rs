@@ -2,9 +2,11 @@
 
 use crate::element::Element;
 use crate::named::{Named, model_path};
-use crate::output::{Directory, Output, Place, absolute};
+use crate::output::{Directory, ElementPlace, Output, absolute};
+use crate::state::Arguments;
 use mebridge::runtime::Switches;
 use mebridge::{Error, Result};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// What a run by cards is of.
@@ -93,13 +95,13 @@ impl Source {
     }
 
     /// Where a matrix element is among these.
-    pub fn place(&self, element: &Element) -> Place {
+    pub fn place(&self, element: &Element) -> ElementPlace {
         match self {
-            Source::Output(_) => Place {
+            Source::Output(_) => ElementPlace {
                 directory: element.source,
                 number: element.number,
             },
-            Source::Named(_) => Place {
+            Source::Named(_) => ElementPlace {
                 directory: element.number,
                 number: 0,
             },
@@ -167,6 +169,18 @@ impl Source {
             Source::Output(_) => None,
             Source::Named(named) => Some((&named.process, named.model.as_deref())),
         }
+    }
+
+    /// By which its runs differ from others: where it is, and the process and the model of a name.
+    pub fn arguments(&self) -> Arguments {
+        // Text of JSON is UTF-8, which names of files need not be.
+        let text = |path: &Path| path.display().to_string();
+        let mut found: Arguments = vec![("output".to_owned(), json!(text(self.path())))];
+        if let Some((process, model)) = self.name() {
+            found.push(("process".to_owned(), json!(process)));
+            found.push(("model".to_owned(), json!(model.map(text))));
+        }
+        found
     }
 }
 

@@ -354,8 +354,11 @@ pub fn forget_empty(folder: &Path, own: bool) {
         return;
     };
     if lock.try_lock().is_ok() || own {
-        // Where it stays it is empty.
-        let _ = fs::remove_dir_all(folder);
+        // Where it stays it is empty. No further file is open for it, in case these are all that may be.
+        for name in unwritten() {
+            let _ = fs::remove_file(folder.join(name));
+        }
+        let _ = fs::remove_dir(folder);
     }
 }
 
@@ -592,7 +595,11 @@ pub(crate) fn unkept(place: &Path) -> impl Fn(io::Error) -> Error {
 /// What the system says, without its number.
 pub(crate) fn system(error: &io::Error) -> String {
     let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
+    let what = text.split(" (os error").next().unwrap_or(&text);
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => format!("{what}; raise the limit of this system (ulimit -n)"),
+        _ => what.to_owned(),
+    }
 }
 
 pub(crate) fn refused(what: String, cure: &str) -> Error {

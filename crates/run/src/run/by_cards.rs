@@ -1,6 +1,6 @@
 //! Events of a process by its cards, in `Events/run_NN`.
 
-use super::{Found, MOST_EVENTS, Made, Observer, Session, open_with, pairs, refused};
+use super::{Found, MOST_EVENTS, Made, Observer, Session, of_a_run, open_with, pairs, refused};
 use crate::banner::{Contents, Head, Norm, generator};
 use crate::cards::Cards;
 use crate::densities::AT_Z;
@@ -10,7 +10,7 @@ use crate::maker::Further;
 use crate::param_card::ParamCard;
 use crate::plan::{Plan, card_texts};
 use crate::rounds::Rounds;
-use crate::run_folder::{EVENTS, RunFolder};
+use crate::run_folder::{EVENTS, PLAIN, RunFolder};
 use crate::scratch::Scratch;
 use crate::source::Source;
 use crate::spec::RunSpec;
@@ -47,18 +47,19 @@ pub fn by_cards(spec: &RunSpec, name: Option<&str>, observer: &mut dyn Observer)
         return Err(refused(card.source(), what, "set it to False for events"));
     }
     let events = match spec.events {
-        Some(events) => events,
+        Some(events) => of_a_run("nevents", events)?,
         None => card.whole_within("nevents", 1, MOST_EVENTS)?,
     };
     let seed = match spec.seed {
         Some(seed) => seed,
         None => card.whole_within("iseed", 0, u64::MAX)?,
     };
+    observer.claims();
     let folder = RunFolder::claim(&cards.source.path().join("Events"), name)?;
     observer.begins(&folder);
     let banner = folder.path().join(banner_name(&cards, &folder)?);
     let seed = if seed == 0 { folder.seed() } else { seed };
-    let run = Run {
+    let run = CardRun {
         cards: &cards,
         folder: &folder,
         banner,
@@ -91,7 +92,7 @@ fn banner_name(cards: &Cards, folder: &RunFolder) -> Result<String> {
 }
 
 /// A run that has a folder.
-struct Run<'a> {
+struct CardRun<'a> {
     cards: &'a Cards,
     folder: &'a RunFolder,
     /// The file with the banner alone.
@@ -99,7 +100,7 @@ struct Run<'a> {
     session: Session<'a>,
 }
 
-impl Run<'_> {
+impl CardRun<'_> {
     /// Events of two beams.
     fn collide(&self, observer: &mut dyn Observer) -> Result<Made> {
         let Session {
@@ -118,6 +119,7 @@ impl Run<'_> {
             .session
             .arguments(plan.arguments.clone(), &plan.elements, observer)?;
         let state = State::open(&self.folder.state(), &arguments, true)?;
+        self.folder.tidy();
         let mut performer = self.session.performer(plan, observer)?;
         for line in &conditions {
             observer.conditions(line);
@@ -265,11 +267,7 @@ impl Run<'_> {
             &processes,
             found.all,
         ) + &spectra::text(&found.rounds)?;
-        let mut arguments: Arguments = vec![("output".to_owned(), json!(cards.source.path()))];
-        if let Some((process, model)) = cards.source.name() {
-            arguments.push(("process".to_owned(), json!(process)));
-            arguments.push(("model".to_owned(), json!(model)));
-        }
+        let mut arguments = cards.source.arguments();
         arguments.push(("seed".to_owned(), json!(self.session.seed)));
         arguments.push(("events".to_owned(), json!(self.session.events)));
         self.write(&head, found, processes, text, &arguments, observer)
@@ -320,7 +318,7 @@ impl Run<'_> {
             if !observer.reweights() {
                 return head.write(&output, &contents, &arguments, threads);
             }
-            let plain = Plain(path.join(format!(".plain-{EVENTS}")));
+            let plain = Plain(path.join(PLAIN));
             head.write(&plain.0, &contents, &arguments, threads)?;
             let sources = self.cards.source.sources();
             let table = observer.weigh(&plain.0, &output, &sources, threads)?;

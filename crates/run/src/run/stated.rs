@@ -1,6 +1,6 @@
 //! Events of a process under conditions that a caller states.
 
-use super::{MOST_EVENTS, Made, Observer, Session, pairs, refused};
+use super::{Made, Observer, Session, of_a_run, pairs};
 use crate::banner::Contents;
 use crate::event_file::nominal_weight;
 use crate::plan::Plan;
@@ -32,12 +32,7 @@ pub struct Destination<'a> {
 /// What is stated does not fit the process, there are no events, or files cannot be written.
 pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> Result<Made> {
     let begun = Instant::now();
-    let events = spec.events.unwrap_or(EVENTS);
-    if !(1..=MOST_EVENTS).contains(&events) {
-        let what = format!("events is {events}");
-        let cure = format!("it must be a whole number from 1 to {MOST_EVENTS}");
-        return Err(refused("", &what, &cure));
-    }
+    let events = of_a_run("events", spec.events.unwrap_or(EVENTS))?;
     let session = Session {
         spec,
         events,
