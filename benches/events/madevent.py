@@ -18,8 +18,6 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-from mebridge import _run_card
-
 _WAYS = ("MadEvent", "linked", "mebridge events")
 # The last words of this form on stdout and stderr.
 _CROSS_SECTION = re.compile(r"([-\d.]+(?:e[-+]?\d+)?) \+- ([-\d.]+(?:e[-+]?\d+)?) pb")
@@ -59,7 +57,12 @@ def table(output: pathlib.Path, events: int, first_seed: int, repeat: int) -> No
 
 def _run(command: str, way: str, copy: pathlib.Path, events: int, seed: int) -> Run:
     card = copy / "Cards" / "run_card.dat"
-    card.write_text(_run_card.changed(card.read_text(), {"nevents": events, "iseed": seed, "use_syst": False}))
+    text = card.read_text()
+    for name, value in (("nevents", events), ("iseed", seed), ("use_syst", False)):
+        text, found = re.subn(rf"(?m)^[^#!=\n]*=\s*{name}\b", f"  {value} = {name}", text)
+        if found != 1:
+            raise SystemExit(f"{card} has {name} {found} times; it must have it once")
+    card.write_text(text)
     arguments = [command, "events", str(copy)]
     if way != "mebridge events":
         arguments = [str(copy / "bin" / "generate_events"), "-f", "--nb_core=1"]

@@ -7,10 +7,8 @@ import platform
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
-import time
 import unittest
 from concurrent import futures
 from unittest import mock
@@ -228,39 +226,6 @@ class Texts(Folder):
                 status, said, errors = self.events(folder, **variables)
                 self.assertEqual((status, errors), (0, ""))
                 self.assertTrue(said.endswith(f"\n{shown}/Events/run_{number:02}/unweighted_events.lhe.gz\n"), said)
-
-    def test_a_name_that_is_no_utf_8(self):
-        folder = os.fsencode(self.folder) + b"/a\xffb"
-        for variables in ({}, {"TMPDIR": folder}):
-            os.makedirs(folder, exist_ok=True)
-            status, said, errors = self.events(self.folder if variables else folder, **variables)
-            self.assertEqual((status, said), (1, ""))
-            self.assertRegex(errors, r"^mebridge: '.*a\\udcffb.*' is no UTF-8, and events are made in folders with no other names; .*\n$")
-        self.assertEqual([os.listdir(folder), list(self.folder.glob("Events"))], [[], []])
-
-
-class Interruptions(Folder):
-    def test_at_any_time(self):
-        """While the interpreter starts, modules are imported and a run begins: no traceback, and the status says so."""
-        call = [str(mebridge.command()), "events", PROCESS, *SETTINGS, "--folder", str(self.folder), "--nevents", "1000000000"]
-        for number in range(8):
-            process = subprocess.Popen(call, env=PLAIN, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hears)
-            time.sleep(0.04 * number)
-            process.send_signal(signal.SIGINT)
-            said, errors = process.communicate()
-            lines = [line for line in errors.splitlines() if not re.match("mebridge: (survey|events) ", line)]
-            self.assertEqual(said, "")
-            if process.returncode == -signal.SIGINT:
-                # Before Python has begun.
-                self.assertEqual(lines, [])
-            else:
-                self.assertEqual((process.returncode, len(lines)), (130, 1), errors)
-                self.assertRegex(lines[0], "^mebridge: interrupted(; run run_.* goes on with this name)?$")
-
-
-def hears():
-    """Also what runs in the background, where SIGINT is ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 if __name__ == "__main__":
