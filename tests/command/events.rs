@@ -60,10 +60,6 @@ fn from_events(text: &str) -> &str {
     &text[text.find("<event>").expect("there are events")..]
 }
 
-fn is_empty(folder: &Path) -> bool {
-    fs::read_dir(folder).unwrap().next().is_none()
-}
-
 /// What a shell does with the command, which is `"$@"` there.
 fn in_shell(folder: &Path, script: &str, arguments: &[&str]) -> Ran {
     let ran = Command::new("bash")
@@ -156,7 +152,6 @@ fn a_seed_has_its_events_on_any_number_of_threads() {
     let runs = [
         &["--threads", "1"][..],
         &["--threads", "3"],
-        &["--threads", "1000", "--workers", "1000"],
         &["--workers", "2"],
     ];
     let made: Vec<String> = (1..)
@@ -252,7 +247,7 @@ fn an_output_of_mg5amc() {
         assert!(ran.ok().contains("\n11 -11 13 -13  9.5"), "{}", ran.stdout);
     }
     let [one, other] = ["run_01", "run_02"].map(|run| text(&place, run));
-    assert!(one == other);
+    assert!(from_events(&one) == from_events(&other));
     assert_eq!(one.matches("<event>").count(), 50);
     assert!(place.join("Events/run_02/run_02_mine_banner.txt").is_file());
     // As a folder of its own, with another card.
@@ -295,7 +290,11 @@ fn what_an_output_lacks_is_named() {
             None,
             "leshouche.inc cannot be read",
         ),
-        ("SubProcesses/P1_ll_ll/matrix1.f", None, "matrix1.f"),
+        (
+            "SubProcesses/P1_ll_ll/matrix1.f",
+            None,
+            "it has no matrix<i>.f",
+        ),
         (
             "SubProcesses/P1_ll_ll/matrix1.f",
             Some("      SUBROUTINE\n"),
@@ -303,7 +302,11 @@ fn what_an_output_lacks_is_named() {
         ),
         ("SubProcesses/subproc.mg", Some(""), "subproc.mg"),
         ("Cards/param_card.dat", Some(""), "param_card.dat"),
-        ("Cards/run_card.dat", None, "run_card.dat cannot be read"),
+        (
+            "Cards/run_card.dat",
+            None,
+            "run_card.dat is missing; MG5aMC writes it with the output",
+        ),
         (
             "Cards/run_card.dat",
             Some("1 = ptjj\n"),
@@ -437,7 +440,7 @@ fn weights_of_other_cards() {
 #[test]
 fn cards() {
     let d = tempfile::tempdir().unwrap();
-    let card = "\u{feff}0 = lpp1 ! partons\r\n0 = lpp2\r\n100 = ebeam1\r\n100 = ebeam2\r\n30 = nevents\r\n7 = iseed\r\n";
+    let card = "\u{feff}0 = lpp1 ! partons\r\n0 = lpp2\r\n100 = ebeam1\r\n100 = ebeam2\r\n30 = nevents\r\n7 = iseed\r\nFalse = use_syst\r\n";
     fs::write(d.path().join("card"), card).unwrap();
     let ran = events(d.path(), &[MUONS, "--run-card", "card", "--quiet"]);
     assert!(ran.ok().starts_with("run_01: 30 events\n"));
@@ -464,7 +467,7 @@ fn cards() {
         (
             &["--run-card", "."],
             1,
-            "the run card . is a folder; it must be a file",
+            "the run card . cannot be read: this is a folder",
         ),
         (
             &["--run-card", "nowhere"],
@@ -474,7 +477,7 @@ fn cards() {
         (
             &["--param-card", "nowhere", "--set", "lpp1=0"],
             1,
-            "the parameter card nowhere cannot be read",
+            "nowhere cannot be read: No such file or directory",
         ),
         (&["--set", "ptl"], 2, "it must be ENTRY=VALUE"),
         (
@@ -608,7 +611,10 @@ fn a_run_goes_on_after_a_signal() {
             assert_eq!(last, goes_on, "{told}");
         }
         // Of another run nothing is taken.
-        let ran = muons(d.path(), &["--seed", "2", "--name", name]);
+        let ran = muons(
+            d.path(),
+            &[&more[..2], &["--seed", "2", "--name", name]].concat(),
+        );
         assert!(ran.failed(1).contains("seed"), "{}", ran.stderr);
         // The seed is that of the run that goes on.
         let goes_on = match signal {
@@ -724,7 +730,7 @@ fn a_system_that_gives_too_little() {
         let ran = in_shell(d.path(), &format!("ulimit -n {limit}; \"$@\""), &call);
         assert!(ran.failed(1).contains("Too many open files"));
     }
-    assert!(is_empty(d.path()), "{:?}", snapshot(d.path()).keys());
+    assert!(!d.path().join("Events").exists());
     in_shell(d.path(), "ulimit -n 12; \"$@\"", &call).ok();
 }
 

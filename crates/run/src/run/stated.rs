@@ -1,6 +1,6 @@
 //! Events of a process under conditions that a caller states.
 
-use super::{Made, Observer, Session, of_a_run, pairs, refused};
+use super::{Made, Observer, Session, of_a_run, pairs};
 use crate::banner::Contents;
 use crate::event_file::nominal_weight;
 use crate::plan::Plan;
