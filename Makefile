@@ -13,17 +13,16 @@ RELEASE := $(abspath $(TARGET))/release
 BUILD ?= build/fortran
 # Tests are not optimised as what they test is.
 export RUSTC_WORKSPACE_WRAPPER ?= $(CURDIR)/tests/rustc.sh
-# What `mebridge events`, `pack` and `plugin` need besides the package (python/pyproject.toml).
-NEEDED := "numpy>=1.23"
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 
-.PHONY: help run build rust python wheel test test-arm bench bench-against bench-events amd-table test-fortran tests-fortran install uninstall clean rust-there gfortran-there
+.PHONY: help run event-loop events build rust wheel test test-arm bench bench-against bench-events amd-table test-fortran tests-fortran install uninstall clean rust-there gfortran-there
 
 help:
-	@echo "make run        build, then integrate g g -> t tbar with the Fortran and the Rust matrix element (ARGS=--help)"
+	@echo "make run        build, then make event-loop and make events"
+	@echo "make event-loop integrate g g -> t tbar with the Fortran and the Rust matrix element (ARGS=--help)"
+	@echo "make events     events of e+ e- > t t~ by a run card, with their cross section beside MadEvent's; no Fortran compiler"
 	@echo "make test       all that can be checked on this machine; make test-fortran, make test-arm: parts of it"
 	@echo "make build      library, command and Fortran event loop"
-	@echo "make python     a Python with NumPy in build/venv, for 'target/release/mebridge events', 'pack', 'plugin'"
 	@echo "make wheel      the Python package for glibc 2.28 and later (GLIBC=...; ARCH=aarch64 from any machine)"
 	@echo "make install    library, headers, command, Fortran module below PREFIX=/usr/local (LIBDIR=...); make uninstall"
 	@echo "make bench      how long each stage takes (ARGS=color: some of them); docs/bench.md"
@@ -33,8 +32,17 @@ help:
 	@echo "make clean      remove what was built"
 	@echo "Fortran compiler: FC=gfortran FFLAGS=-O3"
 
-run: build
+# Without a Fortran compiler the events are made all the same.
+run: rust
+	@if fortran/require_gfortran.sh $(FC); then $(MAKE) --no-print-directory event-loop; \
+	else echo "mebridge: the event loop in Fortran is left out"; fi
+	@examples/ee_tt/run.sh $(RELEASE)/mebridge build/ee_tt
+
+event-loop: build
 	@$(BUILD)/event_loop $(ARGS)
+
+events: rust
+	@examples/ee_tt/run.sh $(RELEASE)/mebridge build/ee_tt
 
 build: rust $(BUILD)/event_loop
 
@@ -42,11 +50,6 @@ build: rust $(BUILD)/event_loop
 rust: rust-there
 	@$(CARGO) build --release --locked --workspace
 	@$(CARGO) build --quiet --release --locked --workspace --features mebridge-shared/installed --example mebridge_installed
-
-# Where the command looks for it (crates/command/src/python.rs).
-python:
-	@$(or $(PYTHON),python3) -m venv --clear build/venv
-	@build/venv/bin/python -m pip --disable-pip-version-check install --quiet --only-binary :all: $(NEEDED)
 
 wheel: rust-there
 	@python/wheel.sh $(or $(GLIBC),2.28) $(or $(ARCH),x86_64)

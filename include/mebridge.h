@@ -221,7 +221,9 @@ struct mebridge_run_hooks {
   void *context;
   /*
    NULL, or given JSON: `{"notice": text}`, `{"conditions": text}`, `{"begins": {"folder", "name"}}` or `{"progress": {"stage",
-   "events", "target", "cross_section", "error", "seconds", "unit"}}`. Not 0 ends the run; what is done is kept.
+   "events", "target", "cross_section", "error", "seconds", "unit"}}`; where the request has `reweights` also
+   `{"check_weights": {"header", "processes"}}` and `{"weigh": {"events", "output", "table", "processes", "threads"}}`, upon which
+   it writes two files, the events with further weights and a table of these. Not 0 ends the run; what is done is kept.
    */
   int32_t (*tell)(void *context, const char *message);
   /*
@@ -644,6 +646,17 @@ int32_t mebridge_make_events(const char *request,
                              const struct mebridge_run_hooks *hooks,
                              mebridge_events_take take,
                              void *context);
+
+/*
+ Reads the cards of a run, and gives `take` JSON of what they say: `path`, its folder; whether it `decays`; `param_card`, its text;
+ `run_card`, all values; `notices`. `spec` is that of the request of `mebridge_make_events`.
+
+ The caller sees to it:
+ `spec` ends in NUL; `take` is NULL or may be called with `context`.
+ */
+int32_t mebridge_check_events(const char *spec,
+                              mebridge_events_take take,
+                              void *context);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -12,7 +12,7 @@ use crate::process::Process;
 use crate::records::{Completer, Resonances};
 use crate::runtime::{BackendChoice, Switches};
 use crate::sampling::{
-    Choice, Clustered, ClusteredLines, Common, Element, Elements, Shares, channel_factors,
+    Choice, Clustered, ClusteredLines, Common, Elements, MatrixElement, Shares, channel_factors,
     integrand,
 };
 use backend::Engine;
@@ -277,7 +277,7 @@ impl EventGenerator {
         {
             completers.push(completer);
             described.push(one);
-            let element = Element {
+            let element = MatrixElement {
                 process,
                 masses,
                 mirrored: given.mirrored,

@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 /// A matrix element, and what is asked of its events.
 #[derive(Debug)]
-pub struct Element {
+pub struct MatrixElement {
     /// With the values of its card. One particle that comes in decays at rest.
     pub process: Process,
     /// Masses of its legs, GeV.
@@ -116,7 +116,7 @@ impl Common {
 
 /// A matrix element as phase space has it: two legs come in.
 struct Prepared<'a> {
-    element: &'a Element,
+    element: &'a MatrixElement,
     /// Its channels.
     channels: Vec<describe::Channel>,
     /// PDG codes of all processes that it serves.
@@ -129,7 +129,7 @@ struct Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    fn new(element: &'a Element) -> Result<Self, Failure> {
+    fn new(element: &'a MatrixElement) -> Result<Self, Failure> {
         let one = std::slice::from_ref(&element.process);
         let Subprocess {
             incoming,
@@ -172,7 +172,7 @@ impl<'a> Prepared<'a> {
 /// A matrix element has no channels, its cuts cannot be, or its partons do not come from these beams.
 pub fn integrand(
     threads: usize,
-    elements: &[Element],
+    elements: &[MatrixElement],
     common: &Common,
 ) -> Result<Integrand, Failure> {
     if !common.rapidity.is_finite() {
@@ -279,7 +279,7 @@ fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure
 /// # Errors
 /// A channel is no tree.
 pub fn channel_factors(
-    element: &Element,
+    element: &MatrixElement,
     asked: &ChannelRequest,
 ) -> Result<Option<ChannelFactors>, Failure> {
     let of = Prepared::new(element)?;

@@ -56,6 +56,11 @@ cd "$folder"
 # shellcheck disable=SC2086
 ${CC:-cc} "$here/examples/matrix_element.c" $flags -lm -Wl,-rpath,"$prefix/lib" -o one_point
 ./one_point "$p" | grep -q 'g g > t t~.* = 0.38824113' || fail "the C program has no matrix element"
+# shellcheck disable=SC2086
+${CC:-cc} "$here/examples/events.c" $flags -Wl,-rpath,"$prefix/lib" -o events
+./events . >made.json 2>told || fail "the C program has no events: $(tail -1 told)"
+grep -q '"events":1000,' made.json || fail "the C program has other events: $(cut -c1-200 made.json)"
+[ -f Events/run_01/unweighted_events.lhe.gz ] || fail "the C program has no event file"
 if command -v "$fc" >/dev/null 2>&1; then
     # shellcheck disable=SC2086
     "$fc" "$source" "$here/examples/matrix_element.f90" $flags -Wl,-rpath,"$prefix/lib" -o one_point_fortran

@@ -3,7 +3,7 @@
 use mebridge::channel_factors::{ChannelFactors, ChannelRequest};
 use mebridge::event_generator::{BeamRequest, ElementRequest, EventGenerator, Records, Request};
 use mebridge::generate::generate_with;
-use mebridge::sampling::{ClusteredLines, Common, Element, Elements, integrand};
+use mebridge::sampling::{ClusteredLines, Common, Elements, MatrixElement, integrand};
 use mebridge::{Bridge, Switches, models};
 use mebridge_densities::{Coupling, Densities, Radiator};
 use mebridge_phasespace::Rows;
@@ -60,7 +60,7 @@ impl Run {
             let codes: Vec<i32> = process.legs.iter().map(|leg| leg.pdg).collect();
             let bridge = Bridge::new(process.clone(), &card, &Switches::default(), 512);
             let bridge = bridge.expect("a bridge");
-            elements.push(Element {
+            elements.push(MatrixElement {
                 process,
                 masses: bridge.masses(),
                 mirrored: !common.beams[0].is_parton() && codes[0] != codes[1],
@@ -461,7 +461,7 @@ fn beams_have_what_comes_in() {
             .swap_remove(0);
         let card = process.model.default_card();
         let bridge = Bridge::new(process.clone(), &card, &Switches::default(), 512);
-        let element = Element {
+        let element = MatrixElement {
             process,
             masses: bridge.expect("a bridge").masses(),
             mirrored: true,

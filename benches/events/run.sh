@@ -6,7 +6,6 @@ cd "$(dirname "$0")/../.."
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 . python/environment.sh
 export PYTHONPATH="$PWD/python" MEBRIDGE_COMMAND="$target/release/mebridge"
-export MEBRIDGE_PYTHON="$environment/bin/python"
 for file in "$target/release/libmebridge.so" "$target/release/libmebridge.dylib"; do
     [ ! -f "$file" ] || export MEBRIDGE_LIBRARY="$file"
 done

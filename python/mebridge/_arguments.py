@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import stat
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 MOST_THREADS = 1024
 # Of a run, some 10 TB: more rounds could hardly be listed.
 MOST_EVENTS = 10**10
+# Of a card, as the library takes it.
+_MOST_BYTES = 1 << 26
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
@@ -110,6 +113,21 @@ def between(name: str, value: SupportsFloat, least: float, below: float) -> floa
     if not least <= number < below:
         raise ValueError(f"{name} is {value}; it must be a number from {least:g} on and below {below:g}")
     return number
+
+
+def card(name: str, path: str | os.PathLike[str], what: str = "the parameter card") -> str:
+    """A file that is read more than once, which a pipe is not for."""
+    place = text(name, path)
+    try:
+        found = os.stat(place)
+    except OSError as error:
+        raise Error(f"{what} {place} cannot be read: {error.strerror}") from None
+    if not stat.S_ISREG(found.st_mode):
+        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file; copy what it gives into one"
+        raise Error(f"{what} {place} cannot be read: it is {kind}")
+    if found.st_size > _MOST_BYTES:
+        raise Error(f"{what} {place} cannot be read: it has {found.st_size} bytes, more than a card can need ({_MOST_BYTES})")
+    return place
 
 
 def text(name: str, value: str | os.PathLike[str]) -> str:

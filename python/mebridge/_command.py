@@ -23,8 +23,6 @@ TOO_MANY_FILES = "this system allows too few open files; raise the limit (ulimit
 _PATIENCE = 10.0
 # How the command's own line about that ends.
 _SO_FAR = ", for ten seconds so far"
-# How its line ends about lines on their mass shells, or not on them ($), which those who cut do not need.
-_UNCUT = "so a sampler integrates over all their virtualities"
 # What makes matrix elements of a name.
 _MAKES = ("generate", "info", "umami")
 # What of a name fits on a line.
@@ -87,18 +85,17 @@ def patient(process: str) -> Iterator[None]:
             timer.join()
 
 
-def run(*arguments: str, environment: Mapping[str, str] | None = None, warns: bool = True, but: tuple[str, ...] = ()) -> str:
+def run(*arguments: str, environment: Mapping[str, str] | None = None, warns: bool = True) -> str:
     """What the command prints, with these variables. Raises :class:`mebridge.Error` with its message where it fails.
 
     Args:
         warns: whether its warnings are repeated.
-        but: not those that end so.
     """
     variables = {**os.environ, **(environment or {})}
     with patient(arguments[-1]) if arguments[0] in _MAKES else contextlib.nullcontext():
         done = _called(command(), arguments, variables)
     lines = done.stderr.splitlines(keepends=True)
-    told = "".join(line for line in lines if not line.rstrip().endswith((_SO_FAR, *but)))
+    told = "".join(line for line in lines if not line.rstrip().endswith(_SO_FAR))
     if done.returncode < 0:
         told += f"the command `mebridge {arguments[0]}` was ended by signal {-done.returncode} ({signal.strsignal(-done.returncode)})"
     if done.returncode != 0:
@@ -135,16 +132,11 @@ def umami(
     parameters: Mapping[str, float],
     backend: str,
     environment: Mapping[str, str],
-    windows: bool = False,
 ) -> None:
-    """Writes a library that carries processes, and its JSON; these parameters have other values than in the card.
-
-    Args:
-        windows: whether the caller keeps lines near their masses, or away, as ``decayBW.inc`` asks.
-    """
+    """Writes a library that carries processes, and its JSON; these parameters have other values than in the card."""
     options = [f"--output={output}", f"--library={library_path()}", f"--backend={backend}"]
     if card is not None:
         options.append(f"--card={card}")
     options += [f"--set={name}={value!r}" for name, value in parameters.items()]
     # Names that begin with a dash are names.
-    run("umami", *options, "--", *processes, environment=environment, but=(_UNCUT,) if windows else ())
+    run("umami", *options, "--", *processes, environment=environment)

@@ -73,7 +73,7 @@ class Progress:
     """How far a run is."""
 
     stage: str
-    """``"survey"``, which adapts the mappings and trains networks, or ``"events"``."""
+    """``"survey"``, which adapts the mappings and trains networks, ``"events"``, or of a pack ``"packing"``."""
     events: int
     """Events that are there."""
     target: int
@@ -281,7 +281,7 @@ def stated(
         parameters, environment = process._values(), process._environment()
     else:
         source = absolute(_arguments.text("process", process))
-        card = None if card is None else os.path.abspath(_arguments.text("card", card))
+        card = None if card is None else os.path.abspath(_arguments.card("card", card))
         default = os.environ.get("CUDACPP_RUNTIME_MODEL") or None
         named = model_path(_scheme.named(model or None, complex_masses, gauge, default=default) or default)
         environment = model_environment(named)

@@ -7,7 +7,7 @@ import platform
 from collections.abc import Callable, Mapping
 from typing import Any, SupportsIndex
 
-from . import _arguments, _command, _events
+from . import _arguments, _command, _cut_function, _events
 from ._events import Order, Progress
 from ._library import Error
 from ._process import Path, Process
@@ -72,7 +72,8 @@ def write(
         state: the folder of the same run, where it is surveyed.
     """
     if order.cut is not None:
-        raise Error("a pack has no cut that is a function; leave it out, and cut its events")
+        name = _cut_function.name(order.cut)
+        raise Error(f"a pack has no cut that is a function ({name}); leave it out, and cut its events")
     how = {"measured": _arguments.whole("measured", measured, 0, _arguments.MOST_EVENTS), "state": state}
     return _packed(order, output, simd, progress, how)
 

@@ -67,7 +67,7 @@ class Run:
         default = os.environ.get("CUDACPP_RUNTIME_MODEL") or None
         named = model_path(_scheme.named(model or None, complex_masses, gauge, default=default))
         conditions = {
-            "file": None if run_card is None or isinstance(run_card, Mapping) else _arguments.text("run_card", run_card),
+            "file": None if run_card is None or isinstance(run_card, Mapping) else _arguments.card("run_card", run_card, "the run card"),
             "changed": _entries(run_card) if isinstance(run_card, Mapping) else [],
             "changed_files": bool(changed_files),
             "pdf_data": None if pdf_data is None else _arguments.text("pdf_data", pdf_data),
@@ -82,7 +82,7 @@ class Run:
             "process": given if by_name else os.path.abspath(given),
             "conditions": {"run_card": conditions},
             "model": named or default if by_name else None,
-            "param_card": None if param_card is None else _arguments.text("param_card", param_card),
+            "param_card": None if param_card is None else _arguments.card("param_card", param_card),
         }
         with Worker(self._environment) as worker:
             found = worker.call("check", spec=self._spec)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
+import contextlib
 import importlib.util
+import io
 import json
 import os
 import pathlib
-import py_compile
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -36,12 +36,12 @@ class Here(_worker.Worker):
     processes is most of its time: the same calls, in this process."""
 
     def __init__(self, environment, on_message=_worker.show_message, backend="cpu"):
-        self._on_message = on_message
+        self._handlers = {"notice": on_message, "warning": on_message}
         self._variables = mock.patch.dict(os.environ, environment)
+        self._answers = io.StringIO()
 
     def __enter__(self):
         self._variables.start()
-        self._generator = None
         return self
 
     def __exit__(self, *raised):
@@ -50,19 +50,26 @@ class Here(_worker.Worker):
     def end(self):
         pass
 
+    def give(self, given):
+        self._answers = io.StringIO(json.dumps(given) + "\n")
+
     def call(self, name, **arguments):
-        arguments = json.loads(json.dumps(arguments))
+        handled = {kind: lambda said: None for kind in ("begins", "conditions", "progress")} | self._handlers
+        self._engine = _engine.Engine(lambda kind, said: handled[kind](said), self)
         try:
-            if self._generator is None:
-                self._generator = _engine.Generator()
-            return json.loads(json.dumps(getattr(self._generator, name)(**arguments)))
+            return getattr(self._engine, name)(**json.loads(json.dumps(arguments)))
         except (RuntimeError, OSError) as error:
             # As they arrive from another process.
             raise mebridge.Error(str(error)) from error
 
+    def readline(self):
+        return self._answers.readline()
 
+
+@contextlib.contextmanager
 def here():
-    return mock.patch("mebridge._events.Worker", Here)
+    with mock.patch("mebridge._events.Worker", Here), mock.patch("mebridge._runs.Worker", Here):
+        yield
 
 
 class FolderHere(Folder):
@@ -73,24 +80,18 @@ class FolderHere(Folder):
         self.enterContext(here())
 
 
-def compiled_once():
-    """While packs are made: each of their some 850 modules is compiled once in this process, whose bytecode is that of its
-    text and name alone."""
-    return mock.patch.object(py_compile, "compile", functools.partial(_compiled, py_compile.compile))
+def command(*arguments):
+    """What the command does with these arguments: status, stdout, stderr."""
+    done = subprocess.run([str(mebridge.command()), *map(str, arguments)], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
 
 
-_BYTECODE = {}
-
-
-def _compiled(compile_, file, place, name, **options):
-    key = hashlib.sha256(pathlib.Path(file).read_bytes()).digest(), name, *options.items()
-    place = pathlib.Path(place)
-    if key not in _BYTECODE:
-        compile_(file, str(place), name, **options)
-        _BYTECODE[key] = place.read_bytes() if place.exists() else None
-    elif _BYTECODE[key] is not None:
-        place.parent.mkdir(exist_ok=True)
-        place.write_bytes(_BYTECODE[key])
+def events_command(arguments):
+    """``mebridge events``: its status. What it says goes where this process says something."""
+    status, out, err = command("events", *arguments)
+    sys.stdout.write(out)
+    sys.stderr.write(err)
+    return status
 
 
 def need(what, *names):

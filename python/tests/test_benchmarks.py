@@ -10,9 +10,9 @@ import unittest
 
 import numpy as np
 
-from common import Folder
+from common import Folder, events_command
 import mebridge
-from mebridge import _benchmarks, _events_command, _named
+from mebridge import _benchmarks
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
@@ -22,15 +22,6 @@ PROCESS = "e+ e- > mu+ mu- QED=2"
 
 
 class Options(Folder):
-    def test_names(self):
-        card = self.folder / "a=b.dat"
-        card.touch()
-        self.assertEqual(_benchmarks.of_options([]), [])
-        self.assertEqual(_benchmarks.of_options([str(card), "x.dat"]), [str(card), "x.dat"])
-        self.assertEqual(_benchmarks.of_options([f"{card}=one", "x.dat=two"]), {"one": str(card), "two": "x.dat"})
-        for wrong in (["x.dat=one", "y.dat"], ["x.dat=one", "y.dat=one"]):
-            with self.subTest(wrong), self.assertRaisesRegex(ValueError, "names of their own"):
-                _benchmarks.of_options(wrong)
 
     def test_cards_that_are_none(self):
         with self.assertRaisesRegex(TypeError, "a list of parameter cards"):
@@ -53,8 +44,8 @@ class Benchmarks(Folder):
             self.cards[name].write_text(found)
 
     def card(self, process):
-        named = _named.Named(process, None, self.folder, None)
-        return named.card("param_card.dat").read_text()
+        run_ = mebridge.Run(process, folder=self.folder)
+        return run_.param_card
 
     def run_(self, name, **options):
         run = mebridge.Run(PROCESS, run_card=PARTONS, folder=self.folder)
@@ -129,7 +120,7 @@ class Benchmarks(Folder):
             mebridge.generate_events(of, energy=500, output=self.folder / "x.lhe", reweight=[heavy])
         with contextlib.redirect_stderr(io.StringIO()) as said:
             given = [PROCESS, "--folder", str(self.folder), "--reweight", "nowhere.dat=one", "--set", "lpp1=0", "--set", "lpp2=0"]
-            self.assertEqual(_events_command.main(given), 1)
+            self.assertEqual(events_command(given), 1)
         self.assertRegex(said.getvalue(), "no parameter card .*nowhere.dat")
 
 

@@ -144,29 +144,12 @@ class Densities(FolderHere):
 
     def test_rounds_have_one_weight(self):
         output = self.folder / "events.lhe"
-        with mock.patch.dict("mebridge._rounds._LEAST", cpu=500):
-            run = generate("p p > t t~", energy=8000, pdf=self.pdf, scale=200.0, events=5000, output=output)
+        run = generate("p p > t t~", energy=8000, pdf=self.pdf, scale=200.0, events=10_000, output=output)
         weights = [weight for (weight, _, _), _, _ in particles(output)]
-        self.assertAlmostEqual(sum(weights) / 5000 / run.cross_section, 1, places=8)
-        self.assertGreater(weights.count(min(weights)), 4000)
-        # Of ten rounds.
+        self.assertAlmostEqual(sum(weights) / 10_000 / run.cross_section, 1, places=8)
+        self.assertGreater(weights.count(min(weights)), 8000)
+        # Of two rounds.
         self.assertEqual(min(weights), weights[0])
-
-    def test_points_that_count_were_planned(self):
-        """A round draws as many points of a channel as the survey says, and then more until it has its events; those
-        count for the cross section whose number was known."""
-        state = self.folder / "state"
-        run = generate("p p > t t~ j", energy=13_000, pdf=self.pdf, cuts={"pt": 20}, events=4000, state=state)
-        survey = json.loads((state / "survey" / "points.json").read_text())
-        made = json.loads((state / "round0000.json").read_text())
-        more = [every[0] - row[0] for every, row in zip(made["channels"], made["measured"])]
-        self.assertGreaterEqual(min(more), 0)
-        self.assertLess(sum(more), sum(row[0] for row in made["measured"]))
-        value = 0.0
-        for share, *rows in zip(survey["shares"], survey["measured"], made["measured"]):
-            planned = 8 * math.ceil(4000 * share / 8)
-            value += np.average([row[1] for row in rows], weights=[rows[0][0], planned])
-        self.assertAlmostEqual(run.cross_section / value, 1, places=9)
 
     def test_larger_weights_are_those_that_were_allowed(self):
         """The file says in its header what is above the weight of the others, and it is so."""
@@ -351,7 +334,7 @@ class Parameters(FolderHere):
             generate("e+ e- > u u~ g", energy=500, events=10, cuts={"pt": 20, "dr": 0.4, "pta": 10}, progress=True)
         self.assertIn("the process has no particles that the cuts pta are about", said.getvalue())
         self.assertIn(
-            "mebridge: alpha_s = 0.118 at 91.188 GeV (the process's parameter aS); scale = 500 GeV; cuts: pt = 20, dr = 0.4\n",
+            "mebridge: alpha_s = 0.118 at 91.188 GeV (the process's parameter aS); scale = 500 GeV; cuts: dr = 0.4, pt = 20\n",
             said.getvalue(),
         )
 
@@ -369,8 +352,9 @@ class Parameters(FolderHere):
     def test_a_process_and_its_name_are_the_same_run(self):
         state = self.folder / "state"
         generate("g g > t t~", energy=1000, events=10, state=state)
-        with mock.patch("mebridge._state.State.part", side_effect=AssertionError("it began anew")):
-            self.assertEqual(generate(mebridge.Process("g g > t t~"), energy=1000, events=10, state=state).events, 10)
+        made = (state / "round0000.npy").stat().st_mtime_ns
+        self.assertEqual(generate(mebridge.Process("g g > t t~"), energy=1000, events=10, state=state).events, 10)
+        self.assertEqual((state / "round0000.npy").stat().st_mtime_ns, made)
 
     def test_its_own_library_follows(self):
         process = mebridge.Process("g g > t t~")
@@ -542,7 +526,7 @@ class WrongInput(FolderHere):
         with self.assertRaisesRegex(ValueError, "the cuts leave nothing below 1246 GeV"):
             generate("g g > t t~ g", energy=1000, cuts={"pt": 900, "eta": 3}, events=100)
         # The gluon has less than this: (s - 4 m^2) / 2 sqrt(s).
-        with self.assertRaisesRegex(mebridge.Error, r"passes the cuts \(pt = 441, eta = 3\); do they leave anything"):
+        with self.assertRaisesRegex(mebridge.Error, r"passes the cuts \(.*pt of 21 from 441\); do they leave anything"):
             generate("g g > t t~ g", energy=1000, cuts={"pt": 441, "eta": 3}, events=100)
 
     def test_an_output_that_cannot_be_written(self):
@@ -587,8 +571,7 @@ class Networks(Folder):
         run = generate(
             "g g > t t~ g", energy=1000, cuts={"pt": 20, "eta": 5}, events=9000, sampler=sampler, state=state, **more
         )
-        rounds = [json.loads(path.read_text()) for path in state.glob("round*.json")]
-        return run, 9000 / sum(row[0] for part in rounds for row in part["channels"])
+        return run, run.efficiency
 
     @unittest.skipUnless(torch, "torch is not installed: networks are not trained")
     def test_fewer_points_are_needed(self):
@@ -601,7 +584,7 @@ class Networks(Folder):
                     "madnis", output=outputs[0], progress=lambda found: stages.append(found.stage)
                 )
                 again, _ = self.generate("madnis", output=outputs[1])
-        self.assertEqual(stages, ["survey", "training", "events"])
+        self.assertEqual(stages, ["survey", "events"])
         self.assertGreater(trained, 1.1 * efficiency)
         self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
         self.assertEqual(again.cross_section, run.cross_section)
@@ -651,15 +634,6 @@ class Networks(Folder):
             run, _ = self.generate("madnis")
         self.assertRegex(errors.getvalue(), r"(\d) of \1 channels keep their grids: no network is better")
         self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
-
-    def test_it_goes_on_after_the_training(self):
-        state, arguments = self.folder / "state", {"energy": 1000, "events": 300, "sampler": "madnis"}
-        with mock.patch("mebridge._rounds.Rounds.run", side_effect=KeyboardInterrupt), here(), self.some(0.02):
-            with self.assertRaises(KeyboardInterrupt):
-                generate("g g > t t~", state=state, **arguments)
-        again = mock.patch.multiple(_networks, check=lambda: None, train=mock.Mock(side_effect=AssertionError("again")))
-        with again, here():
-            self.assertEqual(generate("g g > t t~", state=state, **arguments).events, 300)
 
     def test_without_torch(self):
         with mock.patch("importlib.util.find_spec", return_value=None), here():
@@ -755,15 +729,6 @@ class Interruptions(Folder):
                 self.assertNotIn("mebridge: events", self.finish(state, output))
                 self.assertEqual(output.read_bytes(), whole.read_bytes())
 
-    def test_what_no_later_run_finds_does_not_wait_for_the_disk(self):
-        settled = []
-        with mock.patch("mebridge._state._flush", settled.append):
-            generate("g g > t t~", energy=1000, events=100)
-            self.assertEqual(settled, [])
-            generate("g g > t t~", energy=1000, events=100, state=self.folder / "state")
-        names = {path.name for path in settled}
-        self.assertLessEqual({"events.npy", "round0000.json"}, names)
-
     def test_a_state_of_another_run(self):
         state = self.folder / "state"
         generate("g g > t t~", energy=1000, events=100, state=state)
@@ -772,8 +737,6 @@ class Interruptions(Folder):
                 generate("g g > t t~", **{"energy": 1000, "events": 100, "state": state, **other})
         (state / "round0000.npy").unlink()
         with self.assertRaisesRegex(mebridge.Error, "is missing"):
-            generate("g g > t t~", energy=1000, events=100, state=state)
-        with mock.patch("mebridge._state._FORMAT", 1), self.assertRaisesRegex(mebridge.Error, "another version"):
             generate("g g > t t~", energy=1000, events=100, state=state)
         (state / "run.json").write_text("{")
         with self.assertRaisesRegex(mebridge.Error, "cannot be read"):
@@ -794,13 +757,6 @@ class Interruptions(Folder):
         self.assertLess(many.error, few.error)
         mean = sum(weight for (weight, *_), _, _ in particles(outputs[1])) / 4000
         self.assertAlmostEqual(mean / many.cross_section, 1, places=8)
-        # Whether the run was interrupted in between.
-        other = self.folder / "other"
-        with mock.patch("mebridge._rounds.Rounds.run", side_effect=KeyboardInterrupt):
-            with self.assertRaises(KeyboardInterrupt):
-                generate("g g > t t~ g", events=1500, **{**arguments, "state": other})
-        generate("g g > t t~ g", events=4000, output=outputs[0], **{**arguments, "state": other})
-        self.assertEqual(outputs[0].read_bytes(), outputs[1].read_bytes())
         with self.assertRaisesRegex(mebridge.Error, "another events"):
             generate("g g > t t~ g", events=3999, **arguments)
 
@@ -810,9 +766,8 @@ class Interruptions(Folder):
             with self.assertRaisesRegex(mebridge.Error, "infinite without a cut"):
                 generate("g g > t t~ g", energy=1000, events=100, state=state)
         run = generate("g g > t t~ g", energy=1000, events=100, cuts={"pt": 20}, state=state)
-        with mock.patch("mebridge._worker.Worker.call", side_effect=AssertionError("it began")):
-            with self.assertRaisesRegex(mebridge.Error, "another cuts"):
-                generate("g g > t t~ g", energy=1000, events=100, cuts={"pt": 30}, state=state)
+        with self.assertRaisesRegex(mebridge.Error, "another cuts"):
+            generate("g g > t t~ g", energy=1000, events=100, cuts={"pt": 30}, state=state)
         self.assertEqual(run.events, 100)
 
     def test_a_directory_that_has_changed(self):
@@ -864,14 +819,6 @@ class Interruptions(Folder):
         survey.write_bytes(survey.read_bytes()[:-20])
         with self.assertRaisesRegex(mebridge.Error, "survey is not what the run wrote"):
             generate("g g > t t~", energy=1000, events=200, state=state)
-
-    def test_too_little_space(self):
-        from mebridge import _scratch
-
-        usage = mock.Mock(free=1 << 20)
-        with here(), mock.patch.object(_scratch.shutil, "disk_usage", lambda path: usage):
-            with self.assertRaisesRegex(mebridge.Error, "too little space in"):
-                generate("g g > t t~", energy=1000, events=100)
 
     def test_a_full_disk(self):
         """No file may be larger than the event file would be: the run ends with an error, and goes on later."""

@@ -2,8 +2,8 @@
 
 import contextlib
 import gzip
+import hashlib
 import io
-import json
 import multiprocessing
 import os
 import pathlib
@@ -24,7 +24,7 @@ import numpy as np
 
 from common import Folder, need
 import mebridge
-from mebridge import _bundle, _command, _remote, _rounds, _state, _tasks, _worker
+from mebridge import _bundle, _command, _remote, _tasks, _worker
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -59,7 +59,7 @@ class Wrapped(futures.Executor):
 class Executors(Folder):
     """A run of four rounds."""
 
-    arguments = {"energy": 8000, "scale": 200.0, "events": 2000, "seed": 5, "cuts": {"pt": 20}}
+    arguments = {"energy": 8000, "scale": 200.0, "events": 20_000, "seed": 5, "cuts": {"pt": 20}}
 
     @classmethod
     def setUpClass(cls):
@@ -67,9 +67,6 @@ class Executors(Folder):
         cls.addClassCleanup(folder.cleanup)
         cls.common = pathlib.Path(folder.name)
         cls.pdf = densities.write(cls.common)
-        rounds = mock.patch.dict("mebridge._rounds._LEAST", cpu=500)
-        rounds.start()
-        cls.addClassCleanup(rounds.stop)
         cls.run_alone, cls.alone = cls.generate(cls.common / "alone.lhe")
 
     @classmethod
@@ -85,6 +82,11 @@ class Executors(Folder):
         self.assertEqual(found, self.alone)
         self.assertEqual((run.cross_section, run.error), (self.run_alone.cross_section, self.run_alone.error))
         return run, errors.getvalue()
+
+    def seed(self, part):
+        """Of the random numbers of a part."""
+        digest = hashlib.sha256(f"{self.arguments['seed']} {part}".encode()).digest()
+        return int.from_bytes(digest[:7], "big")
 
     def threads(self, *arguments, **options):
         executor = Wrapped(*arguments, **options)
@@ -113,22 +115,20 @@ class Executors(Folder):
             if message["name"] == "round" and "done" in result:
                 # The first one is sent first.
                 first = next(one for one in executor.messages if one["name"] == "round")
-                if message["arguments"] == first["arguments"]:
+                if message["settings"] == first["settings"]:
                     another_is_kept.wait(600)
             return result
 
         executor = self.threads(around, workers=4)
-        orders, kept = [], _state.State.keep_round
+        done = []
 
-        def keep(state, number, *of):
-            orders.append(number)
-            kept(state, number, *of)
-            another_is_kept.set()
+        def report(progress):
+            if progress.stage == "events":
+                done.append(progress.events)
+                another_is_kept.set()
 
-        with mock.patch.object(_state.State, "keep_round", keep):
-            self.same(executor)
-        self.assertEqual(sorted(orders), [0, 1, 2, 3])
-        self.assertNotEqual(orders[0], 0)
+        self.same(executor, progress=report)
+        self.assertEqual(done, [5000, 10_000, 15_000, 20_000])
 
     def test_workers_need_none_of_the_callers_files(self):
         pdf = self.folder / "toy"
@@ -162,19 +162,12 @@ class Executors(Folder):
 
     def test_workers_that_always_fail(self):
         def around(message, perform):
-            if message["name"] == "round" and message["arguments"]["seed"] == seeds[1]:
+            if message["name"] == "round" and message["settings"]["seed"] == self.seed("round 1"):
                 raise MemoryError("none is left")
             return perform(message)
 
-        seeds, before = {}, _rounds.Rounds._round
-
-        def noted(rounds, number):
-            task = before(rounds, number)
-            seeds[number] = task.arguments["seed"]
-            return task
-
         state = self.folder / "state"
-        with mock.patch.object(_rounds.Rounds, "_round", noted), contextlib.redirect_stderr(io.StringIO()):
+        with contextlib.redirect_stderr(io.StringIO()):
             with self.assertRaisesRegex(mebridge.Error, r"round 1 failed on .*none is left \(the last of 4 tries\)"):
                 self.generate(self.folder / "events.lhe", executor=self.threads(around), state=state)
         self.assertFalse((self.folder / "events.lhe").exists())
@@ -183,7 +176,7 @@ class Executors(Folder):
         self.assertNotIn("round0001.npy", done)
         sent = self.threads()
         self.same(sent, state=state)
-        asked = {message["arguments"]["seed"] for message in sent.messages if message["name"] == "round"}
+        asked = {message["settings"]["seed"] for message in sent.messages if message["name"] == "round"}
         self.assertEqual(len(asked), 4 - len(done))
         # On this machine, too: rounds of both kinds are one file.
         self.same(None, state=state)
@@ -192,13 +185,14 @@ class Executors(Folder):
         """A part whose process is killed is begun again in another one."""
         flag = self.folder / "killed"
         does = (
-            "import os, signal; from mebridge import _engine; before = _engine.Generator.round\n"
+            "import os, signal; from mebridge import _engine; before = _engine.Parts.perform\n"
             f"flag = {str(flag)!r}\n"
-            "def round(*of, **more):\n"
+            "def perform(of, settings, folder, survey):\n"
+            "    if survey is None: return before(of, settings, folder, survey)\n"
             "    try: os.close(os.open(flag, os.O_CREAT | os.O_EXCL))\n"
-            "    except FileExistsError: return before(*of, **more)\n"
+            "    except FileExistsError: return before(of, settings, folder, survey)\n"
             "    os.kill(os.getpid(), signal.SIGKILL)\n"
-            "_engine.Generator.round = round\nserve(int"
+            "_engine.Parts.perform = perform\nserve(int"
         )
         with mock.patch.object(_worker, "_PROGRAM", _worker._PROGRAM.replace("serve(int", does)):
             run, said = self.same(self.threads())
@@ -209,7 +203,7 @@ class Executors(Folder):
         executor = self.threads()
         with self.assertRaisesRegex(mebridge.Error, "infinite without a cut"):
             mebridge.generate_events("g g > t t~ g", energy=1000, events=10, executor=executor)
-        self.assertEqual(len([m for m in executor.messages if m["bundles"]]), 1)
+        self.assertEqual(executor.messages, [])
         with self.assertRaisesRegex(ValueError, "the cuts leave nothing"):
             mebridge.generate_events("g g > t t~ g", energy=1000, cuts={"pt": 900}, events=10, executor=executor)
         with mock.patch("mebridge._remote.version", lambda: "0.0"), contextlib.redirect_stderr(io.StringIO()):
@@ -242,7 +236,7 @@ class Executors(Folder):
 
     def test_a_worker_that_hangs_before_anything_has_ended(self):
         """In the build, and in a survey of one part."""
-        for name in ("build", "survey"):
+        for name in ("open", "survey"):
             with self.subTest(name):
                 end, hung = threading.Event(), []
 
@@ -305,7 +299,7 @@ class Executors(Folder):
             "it says that it lacks what there is not": lambda message, done: {"missing": ["nothing"]},
             "cannot be read: KeyError: 'seconds'": without("seconds"),
             "cannot be read: KeyError: 'files'": without("files"),
-            "cannot be read: KeyError: 'said'": without("said"),
+            "cannot be read: KeyError: 'notices'": without("notices"),
             "cannot be read: KeyError: 'done'": without("done"),
             "cannot be read: KeyError: 'message'": lambda message, done: {"error": "Error"},
             "cannot be read: TypeError: ": lambda message, done: None,
@@ -400,23 +394,8 @@ class Executors(Folder):
         executor, state = self.threads(), self.folder / "state"
         with self.assertRaises(KeyboardInterrupt):
             self.generate(self.folder / "x.lhe", executor=executor, progress=interrupt, state=state)
-        self.assertEqual(len(json.loads((state / "run.json").read_text())["rounds"]), 1)
+        self.assertEqual(len(list(state.glob("round????.npy"))), 1)
         self.same(executor, state=state)
-
-    def test_a_full_disk_of_the_caller(self):
-        state = self.folder / "state"
-        before, count = _state.os.replace, []
-
-        def replace(source, target):
-            count.append(target)
-            if str(target).endswith("round0002.npy"):
-                raise OSError(28, "No space left on device")
-            before(source, target)
-
-        with mock.patch.object(_state.os, "replace", replace):
-            with self.assertRaisesRegex(mebridge.Error, "cannot be kept in .*No space left"):
-                self.generate(self.folder / "x.lhe", executor=self.threads(), state=state)
-        self.same(self.threads(), state=state)
 
     def test_dask(self):
         """A worker that is killed costs its round."""
@@ -443,14 +422,12 @@ class Executors(Folder):
             self.skipTest("there is no mpiexec")
         script, output = self.folder / "script.py", self.folder / "events.lhe"
         script.write_text(
-            "import sys, mebridge\nfrom unittest import mock\nfrom mpi4py.futures import MPIPoolExecutor\n"
+            "import sys, mebridge\nfrom mpi4py.futures import MPIPoolExecutor\n"
             "if __name__ == '__main__':\n"
-            "    few = mock.patch.dict('mebridge._rounds._LEAST', cpu=500)\n"
-            "    with few:\n"
-            "        with MPIPoolExecutor() as executor:\n"
-            f"            mebridge.generate_events('p p > t t~', pdf={str(self.pdf)!r}, output={str(output)!r},\n"
-            f"                executor=executor, **{self.arguments!r})\n"
-            "            print('workers', executor.num_workers)\n"
+            "    with MPIPoolExecutor() as executor:\n"
+            f"        mebridge.generate_events('p p > t t~', pdf={str(self.pdf)!r}, output={str(output)!r},\n"
+            f"            executor=executor, **{self.arguments!r})\n"
+            "        print('workers', executor.num_workers)\n"
         )
         # More ranks than cores, and a user that may be root: of Open MPI.
         allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

@@ -2,59 +2,17 @@
 
 import pathlib
 import sys
-import tempfile
 import unittest
 
 import mebridge
 import numpy as np
 from common import Folder
-from mebridge import _elements
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
 
 
-def elements_of(process):
-    """Its matrix elements, in a library of their own."""
-    with tempfile.TemporaryDirectory() as folder:
-        return _elements.write([process], None, {}, {}, folder)
-
-
 class Events(Folder):
-    def test_events_have_the_numbers_of_their_matrix_elements(self):
-        output = self.folder / "events.lhe"
-        made = mebridge.generate_events(
-            "p p > e+ e- j",
-            energy=13_000.0,
-            pdf=densities.write(self.folder),
-            cuts={"pt": 20.0, "eta": 5.0, "ptl": 10.0, "massll": 50.0},
-            scale="ht/2",
-            seed=1,
-            events=3000,
-            output=output,
-        )
-        elements = elements_of("p p > e+ e- j")
-        legs = {
-            (pdg[0], pdg[1], *sorted(pdg[2:])): number
-            for number, element in enumerate(elements, 1)
-            for pdg in element.flavor["options"]
-        }
-        read = mebridge.read_events(output)
-        numbers = []
-        for event in read.events:
-            of = read.particles[event["first"] :][: event["count"]]
-            beams = of["pdg_id"][of["status_code"] == -1].tolist()
-            out = sorted(of["pdg_id"][of["status_code"] == 1].tolist())
-            # Along +z first, which may be the second one of the process.
-            numbers.append({legs.get((*some, *out)) for some in (beams, beams[::-1])} - {None})
-        self.assertEqual([{number} for number in read.events["process_id"].tolist()], numbers)
-        # What each of them has follows from its events.
-        shares = read.processes["cross_section"] / made.cross_section
-        counted = np.bincount(read.events["process_id"], minlength=len(elements) + 1)[1:] / len(read.events)
-        self.assertAlmostEqual(shares.sum(), 1.0, delta=1e-6)
-        self.assertEqual(np.count_nonzero(shares), len(elements))
-        np.testing.assert_allclose(shares, counted, atol=5.0 * np.sqrt(0.25 / 3000))
-        self.assertTrue((read.processes["error"] > 0.0).all())
 
     def test_beams_of_particles_make_all_flavors(self):
         """Without densities, by which partons are drawn."""

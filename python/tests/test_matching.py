@@ -6,9 +6,9 @@ import numpy as np
 
 from common import Folder
 import mebridge
-from mebridge import _asked, _lhe, _matching, _output, _records, _runs, _systematics
+from mebridge import _records, _runs
 from mebridge._library import Error
-from test_runs import CARD, card, output
+from test_runs import CARD, output
 
 MASS = 91.188
 BEAMS = 13_000.0
@@ -147,14 +147,6 @@ def _compton(p, mass):
 
 
 class Steps(Folder):
-    def test_the_line_that_ends_the_t_channel_has_a_code(self):
-        # MG5aMC 2.8 and 2.9 list none.
-        for files, last in ((ONE, "TPRID(-2,1)/2/"), (TWO, "TPRID(-3,1)/2/")):
-            listed = {**files, "configs.inc": files["configs.inc"].replace(f"      DATA {last}\n", "")}
-            self.assertNotEqual(listed, files)
-            place = output(self.folder / last[6:8], **listed) / "SubProcesses" / "P1_qq_ttx"
-            directory = _output.Directory.read(place)
-            self.assertEqual(directory.configs[0].lines[-1].codes, tuple(legs[1] for legs in directory.legs))
 
     def test_squared_diagrams_are_of_all_helicities(self):
         """Of g u > w+ d that of a left-handed gluon and a longitudinal W, whose two diagrams cancel, as well."""
@@ -177,7 +169,6 @@ class Steps(Folder):
             np.testing.assert_allclose(found[event], squares / squares.sum(), rtol=1e-10)
 
 
-
 class Texts(Folder):
     def records(self):
         """An event with a resonance."""
@@ -189,105 +180,8 @@ class Texts(Folder):
             particles["pdg_id"][i], particles["status_code"][i], particles["energy"][i] = code, status, energy
         return records
 
-    def matched(self):
-        matched = np.zeros(1, _matching.layout(5))
-        matched["pt"] = [[13_000.0, 13_000.0, 33.25]]
-        matched["steps"], matched["legs"][0] = [[91.1, 33.25, 95.0]], [[3, 4, 0], [2, 5, 1], [1, 3, 2]]
-        matched["emissions"][0, 0] = 33.25
-        matched["pdg"][0], matched["x"][0, 0, 0], matched["q"][0, 0, 0] = [[2, 0, 0, 0, 0], [-2, -2, 0, 0, 0]], 0.1, 95.0
-        matched["x"][0, 1, :2], matched["q"][0, 1, :2] = [0.2, 0.15], [33.25, 95.0]
-        return matched
-
-    def text(self, powers, clustering):
-        beams = _lhe.Beams.equal((2212, 2212), BEAMS, 0)
-        scales = np.array([[95.0, 95.0, 33.25, 4.0]]) if powers else None
-        beside = _lhe.Beside(beams, powers, True, clustering)
-        return b"".join(_lhe._blocks(self.records(), scales, self.matched(), beside)).decode()
-
-    def test_events_have_what_pythia_and_systematics_read(self):
-        self.assertEqual(
-            self.text((1,), True),
-            '<scales pt_clust_4="13000.00000" pt_clust_5="13000.00000" pt_clust_6="33.25000"></scales>\n'
-            "<mgrwt>\n"
-            "<rscale>  0 9.50000000E+01</rscale>\n"
-            "<asrwt>  1 3.32500000E+01</asrwt>\n"
-            '<pdfrwt beam="1">  1        2 1.00000000E-01 9.50000000E+01</pdfrwt>\n'
-            '<pdfrwt beam="2">  2       -2       -2 2.00000000E-01 1.50000000E-01 3.32500000E+01 9.50000000E+01</pdfrwt>\n'
-            "<totfact> 4.80000000E-01</totfact>\n"
-            "</mgrwt>\n"
-            "<clustering>\n"
-            '<clus scale="   91.100">  4  5 -1 -1</clus>\n'
-            '<clus scale="   33.250">  2  6  1 -1</clus>\n'
-            '<clus scale="   95.000">  1  4  2 -1</clus>\n'
-            "</clustering>\n",
-        )
-        self.assertEqual(self.text((), False).count("\n"), 1)
-
-    def test_weights_for_systematics(self):
-        variations = [(2.0, 1.0, None, -1, 1.0), (1.0, 0.5, None, -1, 1.0), (1.0, 1.0, None, -1, 0.5), (1.0, 1.0, 0, -1, 1.0)]
-
-        def other(codes, x, q):
-            return density(codes, x, 2 * q)
-
-        def coupling(_, momenta, before, after):
-            return (after / before) ** 3
-
-        made = _systematics.Calculator(
-            variations, (65.0, 65.0), alpha_s, density, [(alpha_s, other)], coupling, [{(2, -2)}]
-        )
-        found = made.ratios(self.records(), np.array([[95.0, 95.0, 33.25]]), self.matched())[0]
-        # One of three alpha_s is at 33.25 GeV.
-        self.assertAlmostEqual(found[0], float((alpha_s(190.0) / alpha_s(95.0)) ** 2), 12)
-
-        def one(code, x, q, of=density):
-            return float(of(np.array([code]), np.array([x]), np.array([q]))[0]) / x
-
-        def both(muf, emission, of=density):
-            scale = min(emission * 33.25, muf * 95.0)
-            found = one(2, 0.1, muf * 95.0, of) * one(-2, 0.15, muf * 95.0, of)
-            return found * one(-2, 0.2, scale, of) / one(-2, 0.15, scale, of)
-
-        self.assertAlmostEqual(found[1], both(0.5, 1.0) / both(1.0, 1.0), 12)
-        emission = float(alpha_s(33.25 / 2) / alpha_s(33.25))
-        self.assertAlmostEqual(found[2], emission * both(1.0, 0.5) / both(1.0, 1.0), 12)
-        self.assertAlmostEqual(found[3], both(1.0, 1.0, other) / both(1.0, 1.0), 12)
-
-
 
 class Cards(Folder):
-    def test_what_xqcut_changes(self):
-        asked = {"ickkw": 1, "xqcut": 30, "ptj": 20, "drjj": 0.4, "drjl": 0.4, "alpsfact": 0.5}
-        found = card(**asked)
-        self.assertEqual([found[name] for name in ("ptj", "mmjj", "drjj", "drjl", "alpsfact")], [30, 30, 0, 0, 1])
-        found = card(**asked, use_syst=False, auto_ptj_mjj=False, mmjj=40)
-        self.assertEqual([found[name] for name in ("ptj", "mmjj", "drjj", "alpsfact")], [20, 0, 0, 0.5])
-        found = card(**{**asked, "ptj": 35}, ktscheme=2)
-        self.assertEqual([found[name] for name in ("ptj", "mmjj")], [0, 30])
-        found = card(**{**asked, "ptj": -1})
-        self.assertEqual((found["ptj"], found["mmjj"]), (-1, 30))
-        self.assertEqual(card(ptj=20)["drjj"], 0.4)
-
-    def test_what_cannot_be_is_refused(self):
-        for values, said in (
-            ({"ickkw": 2}, "ickkw = 2"),
-            ({"ickkw": 1, "ktscheme": 3}, "ktscheme = 3"),
-            ({"ickkw": 1, "xqcut": -5}, "xqcut = -5"),
-            ({"ickkw": 1, "alpsfact": 0}, "alpsfact = 0"),
-            ({"ickkw": 1, "d": -1}, "d = -1"),
-            ({"ickkw": 1, "maxjetflavor": 6}, "maxjetflavor = 6"),
-            ({"ickkw": 1, "lpp1": 0, "lpp2": 0}, "beams of hadrons"),
-            ({"highestmult": 2}, "highestmult"),
-            ({"issgridfile": "issudgrid.dat"}, "issgridfile"),
-        ):
-            with self.assertRaisesRegex(Error, said):
-                card(**{"use_syst": False, **values}).check()
-        card(ickkw=1, xqcut=30, ktscheme=2).check()
-
-    def test_flavours_are_jets_together(self):
-        processes = [[21, 2, 24, 1], [21, 5, 24, 1]]
-        with self.assertRaisesRegex(Error, "set maxjetflavor to 5"):
-            _asked._check_flavors(processes, card(ickkw=1))
-        _asked._check_flavors(processes, card(ickkw=1, maxjetflavor=5))
 
     def test_fixed_scales_of_older_versions_are_refused(self):
         asked = CARD.replace("False = fixed_fac_scale", "True = fixed_fac_scale") + "  1 = ickkw\n"

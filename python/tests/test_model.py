@@ -12,7 +12,7 @@ import numpy as np
 
 from common import FolderHere
 import mebridge
-from mebridge import _command, _events
+from mebridge import _command
 
 # u u~ > e+ ve mu- vm~ at 700 GeV.
 LEPTONS = np.array(
@@ -102,17 +102,6 @@ class Models(FolderHere):
             mebridge.Process("g g > q q~", gauge="axial")
         with self.assertRaisesRegex(TypeError, "complex_masses is 1; it must be True or False"):
             mebridge.Process("g g > q q~", complex_masses=1)
-        names = [str(TOY), f"{TOY}+feynman", f"{TOY}+complex_masses"]
-        self.assertEqual(len({tuple(_events.model_digest(name)) for name in names}), 3)
-
-    def test_a_digest_is_of_the_content(self):
-        copy = self.folder / "toy"
-        shutil.copytree(TOY, copy)
-        before = _events.model_digest(str(copy))
-        self.assertNotEqual(before, _events.model_digest(f"{copy}-equal"))
-        with open(copy / "couplings.py", "a") as file:
-            file.write("# more\n")
-        self.assertNotEqual(before, _events.model_digest(str(copy)))
 
     def test_events(self):
         run = mebridge.generate_events("g g > q q~", model=TOY, energy=1000, events=50, precision=0.05)

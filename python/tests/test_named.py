@@ -16,10 +16,9 @@ from unittest import mock
 
 import numpy as np
 
-from common import Folder, FolderHere, compiled_once, need
+from common import Folder, FolderHere, events_command, need
 import mebridge
-from mebridge import _command, _events_command, _named, _output, _trial
-from mebridge._run_card import RunCard
+from mebridge import _command
 from test_runs import output
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -50,51 +49,12 @@ def _phase_space(random, energy, count, near):
 
 
 class Diagrams(Folder):
-    def directory(self, process):
-        return _named.Named(process, None, self.folder, None).read()[0]
-
-    def test_a_diagram_is_what_mg5amc_lists(self):
-        theirs = _output.Directory.read(output(self.folder / "one") / "SubProcesses" / "P1_qq_ttx")
-        ours = self.directory("u u~ > t t~")
-        self.assertEqual(ours.legs[0], theirs.legs[0])
-        self.assertEqual(len(ours.configs), 1)
-        (ours,), (theirs,) = ours.configs, theirs.configs
-        self.assertEqual((ours.number, ours.diagrams, ours.nqcd), (1, (1,), 2))
-        (one,), (other,) = ours.lines, theirs.lines
-        self.assertEqual(sorted(one.daughters), sorted(other.daughters))
-        for name in ("legs", "codes", "spacelike", "forced"):
-            self.assertEqual(getattr(one, name), getattr(other, name))
-
-    def test_lines_between_the_beams_begin_at_the_first(self):
-        (config,) = [
-            config
-            for config in self.directory("g u > w+ z d").configs
-            if [line.legs for line in config.lines] == [legs(1, 5), legs(1, 5, 3), legs(1, 3, 4, 5)]
-        ]
-        # The gluon becomes d~ and d, of which d~ takes the W.
-        self.assertEqual([line.codes for line in config.lines], [(1,), (2,), (2,)])
-        self.assertTrue(all(line.spacelike for line in config.lines))
-        self.assertEqual([sorted(line.daughters) for line in config.lines][1:], [[4, 17], [8, 21]])
-
-    def test_particles_that_decayed_and_those_behind_a_dollar(self):
-        (config,) = self.directory("u u~ > t t~, t > w+ b").configs
-        self.assertEqual({line.codes[0]: line.forced for line in config.lines}, {6: 1, 21: 0})
-        (top,) = [line for line in config.lines if line.codes[0] == 6]
-        self.assertEqual((top.legs, top.spacelike), (legs(3, 4), False))
-        found = self.directory("u u~ > e+ e- $ z").configs
-        self.assertEqual({config.lines[0].codes[0]: config.lines[0].forced for config in found}, {22: 0, 23: 2})
-
-    def test_colours_of_all_flavours(self):
-        colors = self.directory("u d~ > w+ g").colors
-        self.assertEqual([colors[code] for code in (2, -1, 21, 24, -24)], [3, -3, 8, 1, 1])
-        (directory,) = [of for of in _named.Named("p p > w+", None, self.folder, None).read() if of.legs]
-        self.assertEqual([directory.colors[code] for code in (4, -3)], [3, -3])
 
     def test_what_stands_in_the_banner(self):
-        named = _named.Named("define q = u u~; q q > z;add process u u~ > z g", None, self.folder, None)
+        run_ = mebridge.Run("define q = u u~; q q > z;add process u u~ > z g", folder=self.folder)
         wanted = "import model sm\ndefine q = u u~\ngenerate q q > z\nadd process u u~ > z g"
         self.assertEqual(named.steps, wanted)
-        card = named.card("param_card.dat").read_text()
+        card = run_.param_card
         self.assertRegex(card, r"Block SMINPUTS\n  1 132\.507")
         self.assertRegex(card, r"DECAY 23 2\.4")
 
@@ -153,41 +113,13 @@ class Refusals(Folder):
             mebridge.Run("e- e+ > mu- mu+", run_card=self.folder / "no_card", folder=self.folder)
         self.assertEqual([place.name for place in self.folder.iterdir()], ["run_card.dat"])
 
-    def test_diagrams_along_which_nothing_is_clustered(self):
-        described = {"legs": [1, -1, 2, -2], "colors": {"1": 3}, "diagrams": [{"largest_vertex": 4, "lines": []}]}
-        with self.assertRaisesRegex(mebridge.Error, "all diagrams of 1 -1 2 -2 .* take an output of MG5aMC"):
-            _named.directory(described)
-
-        def too_many(command, lines, *_, **__):
-            pathlib.Path(lines.partition("=")[2]).write_text('{"card": [], "scales": {}, "elements": [null]}')
-
-        with mock.patch.object(_command, "run", too_many):
-            with self.assertRaisesRegex(mebridge.Error, "element 1 of u u~ > t t~ are too many .*; ask for fewer particles"):
-                _named.Named("u u~ > t t~", None, self.folder, None)
-
-    def test_beams_are_those_of_the_process(self):
-        """As MG5aMC 3.5.7 writes cards."""
-        for process, wanted in (
-            ("p p > t t~", [1, 1, 6500, 6500, True]),
-            ("a a > e+ e-", [1, 1, 6500, 6500, True]),
-            ("e+ e- > mu+ mu-", [0, 0, 500, 500, False]),
-            ("mu+ mu- > w+ w-; add process mu+ mu- > z z", [0, 0, 500, 500, False]),
-            ("e- p > e- j", [0, 1, 1000, 6500, True]),
-            ("p e+ > j e+", [1, 0, 6500, 1000, True]),
-            ("z > e+ e-", [1, 1, 6500, 6500, True]),
-        ):
-            with self.subTest(process):
-                named = _named.Named(process, None, self.folder, None)
-                card = RunCard.read(named.card("run_card.dat"), {})
-                self.assertEqual([card[entry] for entry in ("lpp1", "lpp2", "ebeam1", "ebeam2", "use_syst")], wanted)
-
     def test_scales_without_alpha_s(self):
         """It is run to no scale where nothing depends on it; otherwise the entry is named."""
         low = {"fixed_ren_scale": True, "scale": 0.5, "use_syst": False, "nevents": 50}
         # Whose own mass is the scale, as of a muon.
         light = self.folder / "light.dat"
         decay = mebridge.Run("ta- > e- ve~ vt", folder=self.folder)
-        light.write_text(re.sub(r"(?m)^( +15) 1\.777.*", r"\1 0.1", decay.param_card.read_text()))
+        light.write_text(re.sub(r"(?m)^( +15) 1\.777.*", r"\1 0.1", decay.param_card))
         for strong, process, entries, card in (
             (False, "z > e+ e-", {}, None),
             (False, "ta- > e- ve~ vt", {"fixed_ren_scale": False}, light),
@@ -207,7 +139,7 @@ class Refusals(Folder):
         said = io.StringIO()
         card = self.folder / "param_card.dat"
         run = mebridge.Run("e+ e- > u u~ g", run_card=PARTONS, folder=self.folder)
-        card.write_text(re.sub(r"(?m)^  3 0\.118", "  3 0.2", run.param_card.read_text()))
+        card.write_text(re.sub(r"(?m)^  3 0\.118", "  3 0.2", run.param_card))
         entries = {**PARTONS, "use_syst": False, "scalefact": 0.5, "ptj": 30, "drjj": 0.3, "pta": 10, "pt_min_pdg": {6: 20}}
         with mock.patch.object(_command, "say", said.write):
             for quiet in (False, True):
@@ -227,9 +159,9 @@ class Refusals(Folder):
 
     def test_a_chain_needs_a_width(self):
         process = "e+ e- > ta+ ta-, ta+ > vt~ e+ ve, ta- > vt mu- vm~"
-        named = _named.Named(process, None, self.folder, None)
+        run_ = mebridge.Run(process, folder=self.folder)
         card = self.folder / "param_card.dat"
-        card.write_text(re.sub(r"DECAY 15 .*", "DECAY 15 0.0", named.card("param_card.dat").read_text()))
+        card.write_text(re.sub(r"DECAY 15 .*", "DECAY 15 0.0", run_.param_card))
         run = mebridge.Run(process, run_card=PARTONS, param_card=card, folder=self.folder)
         with self.assertRaisesRegex(mebridge.Error, "particle 15 .* has no width, .*give it one .*DECAY 15"):
             run.generate(10)
@@ -240,7 +172,7 @@ class Refusals(Folder):
         cards = {}
         for width in ("0.0", "1e-300", "1e-13", "2e-12"):
             cards[width] = self.folder / f"{width}.dat"
-            cards[width].write_text(re.sub("DECAY 23 .*", f"DECAY 23 {width}", run.param_card.read_text()))
+            cards[width].write_text(re.sub("DECAY 23 .*", f"DECAY 23 {width}", run.param_card))
         low, own = {**PARTONS, "use_syst": False, "ptl": 0, "etal": -1}, {"ebeam1": 45.594, "ebeam2": 45.594}
         for process, width, entries, refused in (
             ("e+ e- > mu+ mu- a", "0.0", low, "has no width"),
@@ -310,15 +242,6 @@ class Refusals(Folder):
                 with self.assertRaisesRegex(mebridge.Error, r"\|M\|\^2 of 2 -2 2 -2 .* vanishes identically: the cross section is 0"):
                     mebridge.generate_events(directory, energy=500, cuts={"pt": 50}, events=20)
 
-    def test_rounding_is_told_from_small_numbers(self):
-        momenta = _trial.events((0.0,) * 4, 100)
-        random = np.random.default_rng(1)
-        small = lambda p: 1e-25 * p[:, 2, 0] * (1.0 + 1e-4 * random.normal(size=len(p)))
-        self.assertFalse(_trial.vanishes(small, momenta))
-        self.assertTrue(_trial.vanishes(lambda p: 1e-5 * random.normal(size=len(p)), momenta))
-        self.assertTrue(_trial.vanishes(lambda p: np.zeros(len(p)), momenta))
-        self.assertFalse(_trial.vanishes(lambda p: np.full(len(p), np.nan), momenta))
-
     def test_masses_down_to_zero(self):
         """The entry that is missing is named; where masses below the grid do not count, a line says so."""
         pdf = densities.write(self.folder, "deep", least_x=1e-8)
@@ -332,7 +255,7 @@ class Refusals(Folder):
                     ("u u~ > mu+ mu-", ["--set", "mmnl=0.8"], 0),
                     ("u u~ > a a", ["--set", "pta=0", "--set", "draa=0"], 1),
                 ):
-                    self.assertEqual(_events_command.main([process, *given, *entry]), status, said.getvalue())
+                    self.assertEqual(events_command([process, *given, *entry]), status, said.getvalue())
         self.assertRegex(said.getvalue(), r"(?m)^mebridge: 2 -2 12 -12 \(PDG codes\): masses below 0.8 GeV are left out, for which")
         for entry in ("mmnl \\(or dsqrt_shat\\)", "dsqrt_shat"):
             self.assertRegex(said.getvalue(), rf"the densities deep begin at x = 1e-08, .*in the run card, {entry} = 0.8 or more")
@@ -375,23 +298,6 @@ class Refusals(Folder):
                 with self.subTest(said), self.assertRaisesRegex(mebridge.Error, re.escape(said)):
                     mebridge.Run(process, run_card=entries, folder=folder).generate(10, 1, name=name)
 
-    def test_numbers_of_events_have_a_limit(self):
-        """A list of rounds is made of them."""
-        for given in (1e23, 10**40, 10**10 + 1, 0, math.inf):
-            with self.subTest(given), self.assertRaisesRegex(ValueError, "must be a whole number from 1 to 10000000000"):
-                mebridge.generate_events("e+ e- > mu+ mu-", energy=500, events=given)
-            run = mebridge.Run("e+ e- > mu+ mu-", run_card=PARTONS, folder=self.folder)
-            for make in (run.generate, lambda nevents: run.pack(self.folder / "pack.tar", nevents)):
-                with self.subTest(given), self.assertRaisesRegex(ValueError, "nevents is .*; it must be a whole number from 1 to 10000000000"):
-                    make(given)
-        run = mebridge.Run("e+ e- > mu+ mu-", run_card={**PARTONS, "nevents": "1e15"}, folder=self.folder)
-        with self.assertRaisesRegex(ValueError, "nevents is 1000000000000000; it must"):
-            run.generate()
-        self.assertEqual(_events_command.whole("--seed", str(2**64 - 1)), 2**64 - 1)
-        for text in ("1_0", "ten", "9" * 10**5 + "x", ""):
-            with self.assertRaisesRegex(ValueError, "^--seed is '.{0,63}'; it must be a whole number$"):
-                _events_command.whole("--seed", text)
-
     def test_the_command_refuses_by_name(self):
         for arguments, said in (
             (["u u~ > t t~", "--set", "ickkw=2"], "ickkw = 2"),
@@ -400,7 +306,7 @@ class Refusals(Folder):
             (["u u~ > zz"], "zz"),
         ):
             with contextlib.redirect_stderr(io.StringIO()) as told:
-                self.assertEqual(_events_command.main([*arguments, "--folder", str(self.folder), "--nevents", "10", "--quiet"]), 1)
+                self.assertEqual(events_command([*arguments, "--folder", str(self.folder), "--nevents", "10", "--quiet"]), 1)
             self.assertIn(said, told.getvalue())
             self.assertTrue(told.getvalue().startswith("mebridge: "), told.getvalue())
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -415,10 +321,6 @@ class Refusals(Folder):
 
 
 class Packs(Folder):
-    def setUp(self):
-        super().setUp()
-        self.enterContext(compiled_once())
-
     def test_a_card_that_asks_for_a_gridpack(self):
         run = mebridge.Run("e+ e- > mu+ mu-", run_card={**PARTONS, "gridpack": True}, folder=self.folder)
         with self.assertRaisesRegex(mebridge.Error, "mebridge pack"):
@@ -479,8 +381,8 @@ class Runs(FolderHere):
     def test_broad_particles_are_no_resonances(self):
         """From a tenth of its mass on a width is so large that MadEvent lists no particle."""
         entries = {**PARTONS, "ebeam1": 45.594, "ebeam2": 45.594, "use_syst": False}
-        named = _named.Named("e+ e- > mu+ mu-", None, self.folder, None)
-        text = named.card("param_card.dat").read_text()
+        run_ = mebridge.Run("e+ e- > mu+ mu-", folder=self.folder)
+        text = run_.param_card
         found = []
         for width in (2.4, 20.0):
             card = self.folder / "param_card.dat"
@@ -512,9 +414,9 @@ class Runs(FolderHere):
         """A quark of its own is a top quark of its mass, also where events are clustered."""
         entries = {"pdlabel": "lhapdf", "lhaid": "toy", "use_syst": False}
         own = mebridge.Run("g g > q q~", model=TOY, run_card=entries, folder=self.folder)
-        mass = re.search(r"Block MASS\n  \d+ (\S+)", own.output.card("param_card.dat").read_text())[1]
-        named = _named.Named("g g > t t~", None, self.folder, None)
-        text = named.card("param_card.dat").read_text()
+        mass = re.search(r"Block MASS\n  \d+ (\S+)", own.param_card)[1]
+        run_ = mebridge.Run("g g > t t~", folder=self.folder)
+        text = run_.param_card
         card = self.folder / "param_card.dat"
         card.write_text(re.sub(r"(  6) 173\.0|(DECAY 6) .*", lambda m: f"{m[1]} {mass}" if m[1] else f"{m[2]} 0.0", text))
         top = mebridge.Run("g g > t t~", run_card=entries, param_card=card, folder=self.folder)
@@ -530,7 +432,7 @@ class Runs(FolderHere):
         )
         arguments = ["p p > w+; add process p p > w+ j", "--run-card", str(card), "--folder", str(self.folder), "--seed"]
         with contextlib.redirect_stdout(io.StringIO()) as said:
-            self.assertEqual(_events_command.main([*arguments, "1", "--nevents", "500", "--quiet"]), 0)
+            self.assertEqual(events_command([*arguments, "1", "--nevents", "500", "--quiet"]), 0)
         self.assertIn("2 -1 24", said.getvalue())
         place = self.folder / "Events" / "run_01" / "unweighted_events.lhe.gz"
         text = gzip.decompress(place.read_bytes()).decode()

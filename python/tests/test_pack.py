@@ -8,21 +8,18 @@ import os
 import pathlib
 import re
 import shutil
-import signal
 import stat
 import subprocess
-import sys
 import tarfile
 import tempfile
-import time
 import unittest
 import unittest.mock
 
 import numpy as np
 
-from common import Folder, compiled_once
+from common import Folder
 import mebridge
-from mebridge import _interpreter, _pack, _packed, _start, _state
+from mebridge import _pack
 
 OUTPUTS = os.environ.get("MEBRIDGE_MG5_OUTPUTS")
 PROCESS = {"process": "e+ e- > mu+ mu-", "energy": 200.0}
@@ -52,9 +49,7 @@ class Jobs(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         tar = cls.folder / "ee.tar"
-        elsewhere = unittest.mock.patch.object(sys, "pycache_prefix", str(cls.folder / "bytecode"))
-        with elsewhere, compiled_once():
-            mebridge.pack_events(**PROCESS, output=tar, events=10_000, measured=1000, systematics=["scale"])
+        mebridge.pack_events(**PROCESS, output=tar, events=10_000, measured=1000, systematics=["scale"])
         # A quote, a space and a dollar.
         cls.pack = cls.folder / "of 'ours' $x"
         with tarfile.open(tar) as archive:
@@ -110,69 +105,6 @@ class Jobs(unittest.TestCase):
         self.assertGreater(total, 2.0)
         self.assertLess(total, 4.0)
 
-    def test_bytecode_lies_beside_its_sources_wherever_the_maker_of_the_pack_keeps_his(self):
-        sources = [path for path in self.pack.rglob("*.py") if path.stem == "decoder"]
-        self.assertTrue(sources)
-        for path in sources:
-            self.assertTrue((path.parent / "__pycache__" / f"{path.stem}.{sys.implementation.cache_tag}.pyc").is_file())
-
-    def test_a_thousand_jobs_have_a_thousand_samples(self):
-        recipe = (self.pack / "mebridge" / "run" / "recipe.json").read_bytes()
-
-        class Numbers(mebridge._rounds.Rounds):
-            def __init__(self, seed):
-                self._seed = seed
-
-        keys = [Numbers(_packed.random_key(recipe, seed)) for seed in range(1, 1001)]
-        numbers = {one._random(f"round {number}") for one in keys for number in range(20)}
-        self.assertEqual(len(numbers), 20_000)
-        # Each has numbers of its own; hence the first points of all of them differ.
-        seen = set()
-        with mebridge._scratch.folder() as folder, mebridge._worker.Worker({}) as worker:
-            home = self.pack / "mebridge" / "run"
-            asked = json.loads(recipe)
-            there = {name: str(home / name) for name in asked["files"]}
-            worker.call("build", **mebridge._remote.put(asked["build"], there))
-            worker.call("load", survey=str(home / "survey"))
-            for one in keys[:100]:
-                worker.call("round", part=folder, events=5, overweight=0.01, seed=one._random("round 0"))
-                records = np.load(pathlib.Path(folder) / "events.npy")
-                seen |= {float(p) for p in mebridge._records.nested(records)["particles"]["px"][:, 2]}
-        self.assertEqual(len(seen), 500)
-
-    def test_what_is_broken_is_named(self):
-        pack = self.place / "pack"
-        shutil.copytree(self.pack, pack)
-        for path in [pack, *pack.rglob("*")]:
-            path.chmod(stat.S_IMODE(path.stat().st_mode) | 0o200)
-        root = pack / "mebridge"
-
-        def broken(wanted):
-            with self.subTest(wanted):
-                self.assertIn(wanted, self.job(5, 1, pack=pack, status=1).stderr)
-                self.assertEqual(list(self.place.glob("events*")), [])
-
-        for name in ("run/survey/points.json", "lib/shared/libm.so.6", "packages/numpy/__init__.py", _start.SUMS):
-            file = root / name
-            whole = file.read_bytes()
-            middle = len(whole) // 2
-            file.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
-            broken(f"mebridge/{name} is not what was packed")
-            file.write_bytes(whole)
-        library = root / "lib" / "shared" / "libc.so.6"
-        whole = library.read_bytes()
-        library.write_bytes(b"")
-        # The shell says it, where nothing else runs.
-        broken("mebridge/lib/shared/libc.so.6: FAILED" if shutil.which("sha256sum") else "does not run")
-        library.write_bytes(whole)
-        (root / "packages" / "json.py").write_text("")
-        broken("mebridge/packages/json.py was not packed")
-        (root / "packages" / "json.py").unlink()
-        (root / "run" / "recipe.json").unlink()
-        broken("mebridge/run/recipe.json cannot be read: No such file or directory")
-        shutil.rmtree(root)
-        broken("is missing: unpack the pack again")
-
     def test_what_a_job_refuses(self):
         (self.place / "events.lhe.gz").write_text("mine")
         for arguments, wanted in (
@@ -186,21 +118,6 @@ class Jobs(unittest.TestCase):
         self.assertEqual((self.place / "events.lhe.gz").read_text(), "mine")
         self.assertEqual(len(list(self.place.iterdir())), 1)
         self.assertIn("NEVENTS SEED", self.job("--help").stdout)
-
-    def test_an_interruption(self):
-        """While modules are imported, and later: no traceback, and nothing is left."""
-        hears = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-        start = [str(self.pack / "mebridge" / name) for name in (_interpreter.PROGRAM, _interpreter.START)]
-        for number in range(5):
-            call = subprocess.Popen([*start, "100000000", "1", "--quiet"], cwd=self.place, env={"TMPDIR": str(self.place)},
-                                    stderr=subprocess.PIPE, text=True, preexec_fn=hears)  # fmt: skip
-            while "_multiarray_umath" not in pathlib.Path(f"/proc/{call.pid}/maps").read_text():
-                time.sleep(0.001)
-            time.sleep(0.1 * number)
-            call.send_signal(signal.SIGINT)
-            said = call.communicate()[1]
-            self.assertIn((call.returncode, said), [(-signal.SIGINT, ""), (130, "mebridge: interrupted; no file was written\n")])
-        self.assertEqual(list(self.place.iterdir()), [])
 
     def test_no_colons_in_its_path(self):
         place = self.place / "a:b"
@@ -227,32 +144,6 @@ class Packs(Folder):
         self.assertIn("is neither an output of MG5aMC", said.getvalue())
         self.assertIn("--seed is for an output", said.getvalue())
         self.assertEqual(list(self.folder.iterdir()), [])
-
-    def test_a_run_is_not_surveyed_again(self):
-        state = self.folder / "state"
-        asked = {**PROCESS, "events": 2000, "seed": 5}
-        run = mebridge.generate_events(**asked, state=state)
-        known = _state.surveyed(state)
-        self.assertEqual((known.folder.name, len(known.rounds)), ("survey", 1))
-        _state.forget_rounds(state)
-        self.assertEqual(list(state.glob("*.npy")), [])
-        self.assertEqual(_state.surveyed(state), known)
-        # More events are made from the same survey.
-        self.assertEqual(mebridge.generate_events(**asked, state=state).cross_section, run.cross_section)
-        with self.assertRaisesRegex(mebridge.Error, "another energy"):
-            mebridge.pack_events("e+ e- > mu+ mu-", self.folder / "x.tar", energy=100.0, state=state)
-        made = []
-        with unittest.mock.patch.object(_interpreter, "copy", lambda into, others: made.append(list(others))):
-            with unittest.mock.patch.object(_pack, "_try", lambda staged, scratch: made.append(staged)):
-                mebridge.pack_events("e+ e- > mu+ mu-", self.folder / "x.tar.gz", energy=200.0, state=state)
-        with tarfile.open(self.folder / "x.tar.gz") as archive:
-            names = {name for name in archive.getnames() if "/survey/" in name}
-            held = json.load(archive.extractfile("mebridge/run/rounds.json"))
-            points = archive.extractfile("mebridge/run/survey/points.json").read()
-        self.assertEqual((len(made), len(held)), (2, 1))
-        self.assertEqual(points, (known.folder / "points.json").read_bytes())
-        self.assertEqual({name.partition("/survey/")[2] for name in names if "." in name.rpartition("/")[2]},
-                         {str(path.relative_to(known.folder)) for path in known.folder.rglob("*.*")})  # fmt: skip
 
 
 @unittest.skipIf(OUTPUTS is None, "SKIPPED: packs of outputs; set MEBRIDGE_MG5_OUTPUTS to a folder of outputs (*.mad)")

@@ -7,9 +7,8 @@ import unittest
 
 import numpy as np
 
-from common import Folder, FolderHere
+from common import FolderHere
 import mebridge
-from mebridge import _polarised
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
@@ -54,26 +53,6 @@ def total(process):
         beta = math.sqrt(1 - 4 * TOP**2 / squared)
         sum_ += measure * luminosity * float(weights @ of) * beta / (16 * math.pi) / (2 * squared) * TO_PB
     return sum_
-
-
-class Names(Folder):
-
-    def test_what_a_run_card_polarises(self):
-        """Directories have their own, particles with a mass have two helicities, and so have others than neutrinos."""
-        both, one = [[h, g, -1] for h in (1, -1) for g in (1, -1)], [[-1, 1, -1], [-1, -1, -1]]
-        entry = {"path": "ve e- > w-", "incoming": [12, 11], "helicities": one}
-        for of, masses in (
-            (entry, (0.0, 0.0)),
-            ({**entry, "helicities": both}, (1.0, 0.0)),
-            ({**entry, "helicities": both, "incoming": [11, 2]}, (0.0, 0.0)),
-            ({**entry, "helicities": both, "path": f"{self.folder}#1"}, (0.0, 0.0)),
-        ):
-            _polarised.neutrinos(of, masses)
-        for code, hand in ((12, "L"), (-16, "R")):
-            with self.assertRaisesRegex(mebridge.Error, rf"ve e- > w-: particle 1 .*\({code}, .*write {{{hand}}}"):
-                _polarised.neutrinos({**entry, "helicities": both, "incoming": [code, 11]}, (0.0, 0.0))
-        with self.assertRaisesRegex(mebridge.Error, "particle 2 "):
-            _polarised.neutrinos({**entry, "helicities": [row[1::-1] for row in both], "incoming": [11, 14]}, (0.0, 0.0))
 
 
 class Events(FolderHere):

@@ -5,17 +5,14 @@ import math
 import os
 import pathlib
 import re
-import subprocess
 import sys
-import tarfile
 import unittest
 from unittest import mock
 
 import numpy as np
 
-from common import FolderHere, compiled_once
+from common import FolderHere
 import mebridge
-from mebridge import _pdfdata, _running
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
@@ -49,25 +46,6 @@ class Running(FolderHere):
 
 
 class MatrixElements(Running):
-    def test_they_have_parameters_at_the_scale_of_the_event(self):
-        process = mebridge.Process(PROCESS, model=self.model)
-        plain = mebridge.Process(PROCESS)
-        reference = process.parameters["RUNNING_YUKAWA_ALPHA_S"]
-        self.assertAlmostEqual(reference, _pdfdata.alpha_s(150.0, 0.118), delta=1e-6)
-        momenta = points(40, 173.0, 173.0, 125.0)
-        alpha_s = np.linspace(0.05, 0.3, 40)
-        found = np.asarray(process.evaluate(momenta, alpha_s=alpha_s))
-        wanted = np.asarray(plain.evaluate(momenta, alpha_s=alpha_s)) * factor(alpha_s, reference)
-        np.testing.assert_allclose(found, wanted, rtol=1e-12)
-        # At one scale for all events couplings are polynomials, and the numbers those.
-        process.parameters["RUNNING_YUKAWA_FIXED"] = 0.09
-        process.parameters["RUNNING_YUKAWA_QUARKS"] = 4
-        found = np.asarray(process.evaluate(momenta, alpha_s=alpha_s))
-        wanted = np.asarray(plain.evaluate(momenta, alpha_s=alpha_s)) * factor(0.09, reference, 4)
-        np.testing.assert_allclose(found, wanted, rtol=1e-12)
-        # Farther than the series goes there is no number.
-        process.parameters["RUNNING_YUKAWA_FIXED"] = 0.0
-        self.assertTrue(np.isnan(process.evaluate(momenta[:1], alpha_s=1.5, bad="nan")).all())
 
     def test_samples_of_a_gpu_are_refused_where_they_are_asked_for(self):
         """No GPU is needed to see it."""
@@ -78,25 +56,6 @@ class MatrixElements(Running):
         # At one scale couplings are polynomials.
         process.parameters["RUNNING_YUKAWA_FIXED"] = 0.1
         self.assertTrue(process.library(self.folder / "gpu.so", backend="cuda").is_file())
-
-    def test_a_card_says_the_scale(self):
-        card = self.folder / "param_card.dat"
-        text = "".join(
-            f"BLOCK {block}{' Q= 300' if block == 'yukawa' else ''}\n"
-            + "".join(f" {index} {value}\n" for index, value in entries)
-            for block, entries in (
-                ("sminputs", [(1, 132.507), (2, 1.16639e-5), (3, 0.12)]),
-                ("mass", [(6, 173.0), (23, 91.188), (25, 125.0)]),
-                ("yukawa", [(6, 173.0)]),
-            )
-        )
-        card.write_text(text + "DECAY 6 1.4915\nDECAY 23 2.44\nDECAY 25 0.006\n")
-        process = mebridge.Process(PROCESS, model=self.model, card=card)
-        self.assertEqual(process.parameters["RUNNING_YUKAWA_SCALE"], 300.0)
-        self.assertAlmostEqual(process.parameters["RUNNING_YUKAWA_ALPHA_S"], _pdfdata.alpha_s(300.0, 0.12), delta=1e-6)
-        card.write_text(card.read_text().replace(" Q= 300", ""))
-        with self.assertRaisesRegex(mebridge.Error, "block yukawa has no scale.*BLOCK YUKAWA Q="):
-            mebridge.Process(PROCESS, model=self.model, card=card)
 
 
 def points(count, first, second, third):
@@ -135,29 +94,6 @@ class Events(Running):
         self.text = gzip.decompress(made.output.read_bytes()).decode()
         return made.cross_section
 
-    def test_the_run_card_says_the_scale(self):
-        fixed = {"fixed_ren_scale": True, "scale": 400.0}
-        plain = self.cross_section(**fixed)
-        reference, there = (_pdfdata.alpha_s(scale, 0.118) for scale in (150.0, 400.0))
-        # That of alpha_s.
-        found = self.cross_section(self.model, **fixed)
-        self.assertAlmostEqual(found / plain, factor(there, reference), delta=1e-5)
-        self.assertIn("Block YUKAWA Q= 150.0", self.text)
-        # For who evaluates them again.
-        self.assertRegex(self.text, "BLOCK RUNNING_YUKAWA\n  1 0.1")
-        found = self.cross_section(self.model, **fixed, maxjetflavor=3)
-        self.assertAlmostEqual(found / plain, factor(there, reference, 3), delta=1e-5)
-        # One of its own.
-        extra = {"fixed_extra_scale": True, "mue_ref_fixed": 800.0}
-        found = self.cross_section(self.model, **fixed, **extra)
-        there = _pdfdata.alpha_s(800.0, 0.118)
-        self.assertAlmostEqual(found / plain, factor(there, reference), delta=1e-5)
-        # That of the event, here the energy.
-        found = self.cross_section(self.model, dynamical_scale_choice=4)
-        plain = self.cross_section(dynamical_scale_choice=4)
-        there = _pdfdata.alpha_s(1000.0, 0.118)
-        self.assertAlmostEqual(found / plain, factor(there, reference), delta=1e-5)
-
     def test_what_cannot_be_is_refused(self):
         run = mebridge.Run(PROCESS, model=self.model, run_card=PARTONS, folder=self.folder)
         with self.assertRaisesRegex(mebridge.Error, "systematics, in which parameters of the model that run"):
@@ -179,26 +115,6 @@ class Events(Running):
         self.assertAlmostEqual(by_process / plain, 1, delta=1e-9)
         with self.assertRaisesRegex(mebridge.Error, "systematics, in which"):
             mebridge.generate_events(PROCESS, model=self.model, systematics=["scale"], **asked)
-
-
-    def test_packs_have_them(self):
-        """A job of a pack, against a run without them: at one scale the ratio is a number."""
-        fixed = {"fixed_ren_scale": True, "scale": 400.0}
-        run = mebridge.Run(PROCESS, model=self.model, run_card={**PARTONS, **fixed}, folder=self.folder)
-        with compiled_once(), tarfile.open(run.pack(self.folder / "pack.tar", 1000, measured=2000)) as archive:
-            archive.extractall(self.folder / "pack", filter="data")
-        place = self.folder / "events.lhe"
-        script = str(self.folder / "pack" / "run.sh")
-        subprocess.run(["/bin/sh", script, "50", "1", "--output", str(place)], check=True, capture_output=True)
-        found = place.read_text()
-        self.assertIn("BLOCK RUNNING_YUKAWA", found)
-        found, of_found = cross_section(found)
-        plain = mebridge.Run(PROCESS, run_card={**PARTONS, **fixed}, folder=self.folder / "plain").generate(1000, 1)
-        reference, there = (_pdfdata.alpha_s(scale, 0.118) for scale in (150.0, 400.0))
-        wanted = factor(there, reference)
-        error = math.hypot(plain.error / plain.cross_section, of_found / found)
-        self.assertLess(error, abs(1 - wanted) / 8)
-        self.assertLess(abs(found / plain.cross_section / wanted - 1), 4 * error)
 
     def test_matched_events_have_them(self):
         """At the scale of each event, which clustering finds: AQCDUP is alpha_s there, before the vertices have theirs."""
@@ -226,21 +142,6 @@ def cross_section(text):
     block = text.split("<init>")[1].strip().split("\n")
     value, error = map(float, block[1].split()[:2])
     return value, error
-
-
-class Cards(unittest.TestCase):
-    def test_blocks_take_the_place_of_such_that_are_there(self):
-        card = "BLOCK MASS\n 6 173 # top\nblock running_dim6 # of another run\n 1 0.3\nDECAY 6 1.5\n"
-        found = _running.with_entries(card, {"dim6": {4: 100.0, 1: 0.1}})
-        self.assertEqual(
-            found, "BLOCK MASS\n 6 173 # top\nDECAY 6 1.5\nBLOCK RUNNING_DIM6\n  1 0.1 # ALPHA_S\n  4 100.0 # SCALE\n"
-        )
-
-    def test_which_processes_may_have_them(self):
-        self.assertFalse(_running.may_run("g g > t t~", None))
-        self.assertTrue(_running.may_run("/no/such/file.mebridge", None))
-        self.assertFalse(_running.may_run("g g > t t~", str(MODEL)))
-        self.assertFalse(_running.may_run("g g > t t~", "/no/such/folder-x"))
 
 
 if __name__ == "__main__":

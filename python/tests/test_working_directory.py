@@ -41,12 +41,6 @@ class WorkingDirectory(Folder):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertFalse(self.noted.exists() and self.noted.read_text())
 
-    def test_subcommands(self):
-        for arguments in (["events", "--help"], ["pack", "--help"]):
-            with self.subTest(arguments):
-                self.check(mebridge.command(), *arguments)
-        self.assertEqual(len(self.seen.read_text()), 2)
-
     def test_events_and_their_workers(self):
         events = mebridge.command(), "events", "e+ e- > mu+ mu-", "--run-card", "card.dat", "--quiet"
         self.check(*events)

@@ -25,7 +25,7 @@ Commands:
   doctor    Look at this machine, and at outputs of MG5aMC, for what is missing or wrong
   link      Let MadEvent take its matrix elements from the library
   unlink    Give MadEvent its own matrix elements back
-  pack      Pack a directory that MG5aMC wrote, or a run of it, as one file that makes events by
+  pack      Pack a directory that MG5aMC wrote, or a process, as one file that makes events by
             itself
   plugin    Put a plugin into MG5aMC: `output mebridge DIR` writes MadEvent's directory and links it
   umami     Make a library that carries a process, for MadSpace, MadGraph7 and whatever speaks UMAMI

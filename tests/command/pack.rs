@@ -1,7 +1,7 @@
 //! Packs: jobs of them, and packs that are broken.
 
 use crate::support::{Ran, hears_signals, mebridge, mebridge_with};
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::io::Read;
@@ -115,7 +115,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 fn text(packed: &[u8]) -> String {
     let mut text = String::new();
-    let read = GzDecoder::new(packed).read_to_string(&mut text);
+    let read = MultiGzDecoder::new(packed).read_to_string(&mut text);
     read.expect("a whole file");
     text
 }

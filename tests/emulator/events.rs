@@ -9,7 +9,7 @@ use mebridge::gpu::cuda::check_where_named;
 use mebridge::gpu::driver::Driver;
 use mebridge::models;
 use mebridge::runtime::{CachePlace, Switches};
-use mebridge::sampling::{Common, Element, Elements, integrand};
+use mebridge::sampling::{Common, Elements, MatrixElement, integrand};
 use mebridge::target::Target;
 use mebridge_backend::DeviceSession;
 use mebridge_densities::{Coupling, Densities};
@@ -65,7 +65,7 @@ impl Run {
             let card = process.model.default_card();
             let codes: Vec<i32> = process.legs.iter().map(|leg| leg.pdg).collect();
             let bridge = Bridge::new(process.clone(), &card, &switches, 1).expect("a bridge");
-            elements.push(Element {
+            elements.push(MatrixElement {
                 process: process.clone(),
                 masses: bridge.masses(),
                 mirrored: !common.beams[0].is_parton() && codes[0] != codes[1],

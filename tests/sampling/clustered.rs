@@ -2,7 +2,9 @@
 //! are clustered to.
 
 use mebridge::generate::generate_with;
-use mebridge::sampling::{Clustered, ClusteredLines, Common, Element, Elements, Shares, integrand};
+use mebridge::sampling::{
+    Clustered, ClusteredLines, Common, Elements, MatrixElement, Shares, integrand,
+};
 use mebridge::{Bridge, Switches, models};
 use mebridge_densities::Coupling;
 use mebridge_phasespace::clustering::{Given, Matching, Memory, Settings as Clustering, Weighing};
@@ -32,7 +34,11 @@ fn lines() -> ClusteredLines {
     let cases: Vec<Value> = serde_json::from_str(text).expect("cases");
     let case = cases.iter().find(|case| case["process"] == PROCESS);
     let case = case.expect("the process");
-    let lines = json!({"diagrams": case["diagrams"], "colors": case["colors"]});
+    let diagrams = case["diagrams"].as_array().expect("diagrams").iter();
+    let diagrams: Vec<Value> = diagrams
+        .map(|one| json!({"diagram": one["diagram"], "lines": one}))
+        .collect();
+    let lines = json!({"diagrams": diagrams, "colors": case["colors"]});
     serde_json::from_value(lines).expect("lines")
 }
 
@@ -77,7 +83,7 @@ impl Run {
         let bridge = Bridge::new(process.clone(), &card, &Switches::default(), 512);
         let mut bridges = vec![bridge.expect("a bridge")];
         let pt = Window::new(Observable::Pt, vec![vec![4]], 20.0, f64::INFINITY);
-        let elements = [Element {
+        let elements = [MatrixElement {
             process,
             masses: bridges[0].masses(),
             mirrored: false,

@@ -126,7 +126,7 @@ enum Call {
         folder: Option<PathBuf>,
     },
     /// Performs a part of a run, whose files go into a folder.
-    Part(Part),
+    Part(RunPart),
     /// Makes events: records are appended to a file, scales to another one, and what matching found to a third one.
     Round {
         settings: Settings,
@@ -143,7 +143,7 @@ enum Call {
 /// A part of a run that `mebridge_make_events` has performed elsewhere.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-enum Part {
+enum RunPart {
     /// The survey.
     Survey { survey: Settings, folder: PathBuf },
     /// A round, from the survey of a folder on.
@@ -321,14 +321,14 @@ pub unsafe extern "C" fn mebridge_events_call(
 /// What a call gives, as JSON.
 fn answer(open: &mut OpenEvents, call: Call) -> Result<String, Failure> {
     match call {
-        Call::Part(Part::Survey { survey, folder }) => {
+        Call::Part(RunPart::Survey { survey, folder }) => {
             let mut notices = std::mem::take(&mut open.notices);
             open.maker.survey(&folder, &survey, &mut notices)?;
             Ok(serde_json::to_string(
                 &serde_json::json!({ "notices": notices }),
             )?)
         }
-        Call::Part(Part::Round {
+        Call::Part(RunPart::Round {
             round,
             folder,
             survey,

@@ -19,6 +19,7 @@ use mebridge_run::run_folder::RunFolder;
 use mebridge_run::scratch::Scratch;
 use mebridge_run::spec::Conditions;
 use mebridge_run::state::Arguments;
+use mebridge_run::text::read;
 use mebridge_sampler::integrand::Selection;
 use mebridge_sampler::survey::Settings;
 use serde::{Deserialize, Serialize};
@@ -233,12 +234,10 @@ pub unsafe extern "C" fn mebridge_check_events(
             return Err(wrong(NAME, "the run is none by cards").into());
         }
         let cards = Cards::read(&spec)?;
-        let card = &cards.param_card;
-        let card = std::fs::read(card).map_err(Error::io(card))?;
         let found = json!({
             "path": cards.source.path(),
             "decays": cards.source.decays(),
-            "param_card": String::from_utf8_lossy(&card),
+            "param_card": read(&cards.param_card, "the parameter card")?,
             "run_card": cards.run_card.to_json(),
             "notices": cards.notices,
         });

@@ -127,8 +127,8 @@ impl Options {
             devices: vec![self.backend],
             ..self.cards.spec(self.process)
         };
-        let mut told = Told::new(self.cards.quiet, benchmarks(&self.reweight)?);
-        let made = by_cards(&spec, self.name.as_deref(), &mut told)?;
+        let mut observer = EventsObserver::new(self.cards.quiet, benchmarks(&self.reweight)?);
+        let made = by_cards(&spec, self.name.as_deref(), &mut observer)?;
         let output = made.output.unwrap_or_default();
         output::print(&format!("{}\n{}\n", made.summary, output.display()))
     }
@@ -170,7 +170,7 @@ fn benchmarks(given: &[String]) -> Result<Vec<(PathBuf, Option<String>)>> {
 }
 
 /// Lines on stderr, and weights of other cards.
-pub struct Told {
+pub struct EventsObserver {
     quiet: bool,
     lines: Lines,
     /// While the folder of the run is made.
@@ -178,10 +178,10 @@ pub struct Told {
     benchmarks: Vec<(PathBuf, Option<String>)>,
 }
 
-impl Told {
+impl EventsObserver {
     /// No lines about progress where `quiet`.
     pub fn new(quiet: bool, benchmarks: Vec<(PathBuf, Option<String>)>) -> Self {
-        Told {
+        EventsObserver {
             quiet,
             lines: Lines::new(std::io::stderr().is_terminal()),
             held: None,
@@ -193,7 +193,7 @@ impl Told {
 /// What the reweighting of a file says in which all is right but that it has no events.
 const NO_EVENTS: &str = "there are no events in it";
 
-impl Observer for Told {
+impl Observer for EventsObserver {
     fn claims(&mut self) {
         self.held = Some(interrupt::hold());
     }

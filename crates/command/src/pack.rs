@@ -80,17 +80,17 @@ impl Options {
             measured: self.measured.unwrap_or(MEASURED),
             simd: &self.simd,
         };
-        let mut told = Told {
+        let mut observer = PackObserver {
             quiet: self.cards.quiet,
         };
         let is_output = Path::new(&self.process).join("SubProcesses").is_dir();
         let made = match is_output || self.process.contains('>') {
-            true => pack(&self.spec(), &how, &mut told)?,
+            true => pack(&self.spec(), &how, &mut observer)?,
             false => {
                 self.refuse_others()?;
                 let folder = Path::new(&self.process);
                 let (changed, data) = (self.cards.changed_files, self.cards.pdf_data.as_deref());
-                pack_run(folder, changed, data, &how, &mut told)?
+                pack_run(folder, changed, data, &how, &mut observer)?
             }
         };
         let size = std::fs::metadata(&made).map_err(Error::io(&made))?.len();
@@ -135,11 +135,11 @@ impl Options {
 }
 
 /// Lines on stderr.
-struct Told {
+struct PackObserver {
     quiet: bool,
 }
 
-impl Observer for Told {
+impl Observer for PackObserver {
     fn begins(&mut self, _folder: &RunFolder) {}
 
     fn notice(&mut self, line: &str) {

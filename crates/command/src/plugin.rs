@@ -34,7 +34,7 @@ const ANYWHERE: &str = "MG5aMC_PLUGIN";
 const TRIED: [&str; 2] = ["3.4.2", "3.5.7"];
 
 /// Where the plugin lies, and the version of MG5aMC, where it has one.
-struct Place {
+struct PluginPlace {
     target: PathBuf,
     version: Option<String>,
 }
@@ -42,7 +42,7 @@ struct Place {
 impl Options {
     /// Installs or removes it.
     pub fn run(self) -> Result<()> {
-        let Place { target, version } = Place::of(&self.folder)?;
+        let PluginPlace { target, version } = PluginPlace::of(&self.folder)?;
         if self.remove {
             remove(&target)?;
             return output::print(&format!("{} is removed\n", target.display()));
@@ -62,11 +62,11 @@ impl Options {
     }
 }
 
-impl Place {
-    fn of(folder: &Path) -> Result<Place> {
+impl PluginPlace {
+    fn of(folder: &Path) -> Result<PluginPlace> {
         let folder = absolute(folder).map_err(Error::io(folder))?;
         if folder.file_name() == Some(OsStr::new(ANYWHERE)) {
-            return Ok(Place {
+            return Ok(PluginPlace {
                 target: folder.join(NAME),
                 version: None,
             });
@@ -87,7 +87,7 @@ impl Place {
             let (name, version) = line.split_once('=')?;
             (name.trim_end() == "version").then(|| version.trim().to_owned())
         });
-        Ok(Place {
+        Ok(PluginPlace {
             target: folder.join("PLUGIN").join(NAME),
             version: Some(version.unwrap_or_else(|| "unknown".to_owned())),
         })

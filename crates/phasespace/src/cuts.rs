@@ -1,6 +1,6 @@
 //! Cuts: observables of the legs that lie between two numbers, and rules that are no such windows.
 //!
-//! They mean what the Python package has made of a run card or of cuts by name (`_cuts.py`), with the same names, and
+//! They mean what `crates/run/src/cuts.rs` has made of a run card or of cuts by name, with the same names, and
 //! what MadEvent's `cuts.f` does: rapidities and distances are those of particles with their masses; only the isolation
 //! of photons (S. Frixione, hep-ph/9801442) has pseudorapidities. A momentum that is no number passes no cuts, and
 //! neither does one of which an observable is asked that it does not have.

@@ -130,7 +130,7 @@ impl Calculator {
                 &matched[own.clone()]
             };
             let legs = read(records, particles, own.clone());
-            Part::new(weights, legs, &scales[own], matched).ratios(samplers)
+            ThreadEvents::new(weights, legs, &scales[own], matched).ratios(samplers)
         };
         let parts = count.div_ceil(AT_ONCE);
         parallel::each(&mut self.workers, parts, some, |part: Vec<f64>| {
@@ -335,7 +335,7 @@ struct Coupled {
 }
 
 /// Events that one thread weighs.
-struct Part<'a> {
+struct ThreadEvents<'a> {
     weights: &'a Weights,
     legs: Vec<Legs>,
     /// Numbers of the events of each matrix element.
@@ -347,7 +347,7 @@ struct Part<'a> {
     alpha_s: Vec<f64>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> ThreadEvents<'a> {
     fn new(
         weights: &'a Weights,
         legs: Vec<Legs>,
@@ -359,7 +359,7 @@ impl<'a> Part<'a> {
         for (event, legs) in legs.iter().enumerate() {
             elements.entry(legs.element).or_default().push(event);
         }
-        Part {
+        ThreadEvents {
             weights,
             elements,
             incoming: Incoming::new(&legs, weights.energies),

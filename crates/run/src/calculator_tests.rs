@@ -1,5 +1,5 @@
 use super::*;
-use crate::systematics::{Group, Member};
+use crate::systematics::{Member, WeightGroup};
 use mebridge::event_generator::BeamRequest;
 use mebridge::lhe::{Event, Particle};
 use std::fs;
@@ -56,7 +56,7 @@ fn variation(mur: f64, muf: f64) -> Variation {
 
 fn systematics(variations: Vec<Variation>, members: Vec<Member>) -> Systematics {
     Systematics {
-        groups: vec![Group {
+        groups: vec![WeightGroup {
             name: String::new(),
             combined: String::new(),
             variations,
@@ -152,7 +152,16 @@ fn scales_are_multiplied() {
     let asked = systematics(all, members);
     let found = |codes: [i32; 4], beams: Option<[BeamDensity; 2]>| {
         let elements = elements("g g > t t~");
-        let mut of = Calculator::new(&asked, &elements, ENERGIES, &alpha_s(), beams, 1).unwrap();
+        let mut of = Calculator::new(
+            &asked,
+            &elements,
+            ENERGIES,
+            &alpha_s(),
+            beams,
+            1,
+            &Switches::from_env().unwrap(),
+        )
+        .unwrap();
         of.ratios(&record(&codes, &top_pair()), ROOM, &scales, &[])
             .unwrap()
     };
@@ -196,7 +205,16 @@ fn events_keep_their_order() {
     let records = record(&[21, 21, 6, -6], &top_pair()).repeat(count);
     let found = |threads: usize| {
         let coupled = alpha_s();
-        let mut of = Calculator::new(&asked, &elements, ENERGIES, &coupled, None, threads).unwrap();
+        let mut of = Calculator::new(
+            &asked,
+            &elements,
+            ENERGIES,
+            &coupled,
+            None,
+            threads,
+            &Switches::from_env().unwrap(),
+        )
+        .unwrap();
         of.ratios(&records, ROOM, &scales, &[]).unwrap()
     };
     let one = found(1);
@@ -232,7 +250,16 @@ fn beams_may_be_exchanged() {
         record(&[2, -2, 6, -6], &momenta(-1.0)),
     ];
     let coupled = alpha_s();
-    let mut of = Calculator::new(&asked, &elements, [e; 2], &coupled, None, 1).unwrap();
+    let mut of = Calculator::new(
+        &asked,
+        &elements,
+        [e; 2],
+        &coupled,
+        None,
+        1,
+        &Switches::from_env().unwrap(),
+    )
+    .unwrap();
     let found = of
         .ratios(&events.concat(), ROOM, &[[50.0, 0.0, 0.0]; 3], &[])
         .unwrap();
@@ -276,7 +303,16 @@ fn matched_events_have_vertices() {
     let elements = elements("g g > t t~");
     let asked = systematics(all, Vec::new());
     let coupled = alpha_s();
-    let mut of = Calculator::new(&asked, &elements, ENERGIES, &coupled, beams(&file), 1).unwrap();
+    let mut of = Calculator::new(
+        &asked,
+        &elements,
+        ENERGIES,
+        &coupled,
+        beams(&file),
+        1,
+        &Switches::from_env().unwrap(),
+    )
+    .unwrap();
     let record = record(&[21, 2, 6, -6], &top_pair());
     let found = of
         .ratios(&record, ROOM, &[[30.0, 30.0, 50.0]], &[&matched])

@@ -5,7 +5,7 @@ use crate::cuts::{self, Cut, Legs};
 use crate::densities::AlphaS;
 use crate::element::Element;
 use crate::output::Directory;
-use crate::poles::Line;
+use crate::poles::ChannelLine;
 use crate::run_card::RunCard;
 use crate::text::{general, significant};
 use crate::topology::legs_of;
@@ -221,7 +221,7 @@ impl Decay {
         let (mut found, mut decayed): (Vec<Cut>, _) = (Vec::new(), BTreeSet::new());
         for channel in &self.channels {
             for &number in &channel.on_shell_propagators {
-                let line = Line::of(channel, number);
+                let line = ChannelLine::of(channel, number);
                 let width = line
                     .width
                     .max(line.mass * card.number("small_width_treatment"));
@@ -237,7 +237,7 @@ impl Decay {
 
     /// That the width is finite, and alpha_s known.
     fn check(&self, known: &AlphaS) -> Result<()> {
-        for line in self.channels.iter().flat_map(Line::all) {
+        for line in self.channels.iter().flat_map(ChannelLine::all) {
             self.check_line(&line)?;
         }
         match self.is_strong {
@@ -252,7 +252,7 @@ impl Decay {
 
     /// That a cut keeps a propagator without a width from the end of its masses, where particles without mass have no
     /// energy, or go the way of others.
-    fn check_line(&self, line: &Line) -> Result<()> {
+    fn check_line(&self, line: &ChannelLine) -> Result<()> {
         if line.width > 0.0 && !line.is_narrow() {
             return Ok(());
         }

@@ -31,7 +31,7 @@ pub fn write<W: Default, E: Send>(
     failed: impl Fn(io::Error) -> E + Sync,
 ) -> Result<(), E> {
     let threads = threads.clamp(1, count.max(1));
-    let line = Line {
+    let line = PartQueue {
         state: Mutex::new(State::new()),
         changed: Condvar::new(),
         count,
@@ -76,7 +76,7 @@ pub fn write<W: Default, E: Send>(
 }
 
 /// Parts between those that make and those that write them.
-struct Line<E> {
+struct PartQueue<E> {
     state: Mutex<State<E>>,
     changed: Condvar,
     count: usize,
@@ -117,7 +117,7 @@ impl<E> State<E> {
     }
 }
 
-impl<E> Line<E> {
+impl<E> PartQueue<E> {
     fn lock(&self) -> MutexGuard<'_, State<E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -181,7 +181,7 @@ impl<E> Line<E> {
 }
 
 /// Nobody waits for a thread that panics.
-struct Watch<'a, E>(&'a Line<E>);
+struct Watch<'a, E>(&'a PartQueue<E>);
 
 impl<E> Drop for Watch<'_, E> {
     fn drop(&mut self) {

@@ -2,7 +2,7 @@
 
 use crate::cuts::{Cut, resonance};
 use crate::element::Element;
-use crate::output::{Config, Directory, Line};
+use crate::output::{Config, DiagramLine, Directory};
 use crate::poles::{NARROWEST, without_width};
 use crate::topology::{legs_of, outgoing};
 use mebridge::describe::Channel;
@@ -72,7 +72,7 @@ impl<'a> ListedLines<'a> {
     }
 
     /// Legs on both sides; of a line between beams those that go out.
-    fn sides(&self, line: &Line) -> [u32; 2] {
+    fn sides(&self, line: &DiagramLine) -> [u32; 2] {
         let everything = (1 << self.element.pdg().len()) - 1;
         let sides = [line.legs, everything & !line.legs];
         match line.spacelike {
@@ -82,7 +82,7 @@ impl<'a> ListedLines<'a> {
     }
 
     /// The propagator that is a line.
-    fn get(&self, line: &Line) -> Option<InChannel> {
+    fn get(&self, line: &DiagramLine) -> Option<InChannel> {
         let of_side = |legs: u32| {
             // A code may be missing there.
             let codes = [line.codes[self.number].unsigned_abs(), 0];
@@ -97,7 +97,7 @@ impl<'a> ListedLines<'a> {
     }
 
     /// Mass and width of a line, GeV.
-    pub fn masses(&self, line: &Line) -> (f64, f64) {
+    pub fn masses(&self, line: &DiagramLine) -> (f64, f64) {
         let found = self.get(line);
         let found = found.map(|(channel, line)| self.element.channels()[channel].masses[line]);
         let (mass, width) = found.unwrap_or_default();
@@ -144,7 +144,7 @@ impl<'a> ListedLines<'a> {
     /// # Errors
     /// The dimensions of colour cannot be read.
     pub fn clustered(&self, denominators: bool) -> Result<ClusteredLines> {
-        let line = |line: &Line| {
+        let line = |line: &DiagramLine| {
             let (mass, width) = self.masses(line);
             ListedLine {
                 legs: line.legs,
@@ -266,7 +266,7 @@ impl ForcedCodes {
     pub fn of(directories: &[Directory]) -> Self {
         let configs = directories.iter().flat_map(|directory| &directory.configs);
         let lines = configs.flat_map(|config| &config.lines);
-        let codes = |keeps: &dyn Fn(&Line) -> bool| -> BTreeSet<i32> {
+        let codes = |keeps: &dyn Fn(&DiagramLine) -> bool| -> BTreeSet<i32> {
             let lines = lines.clone().filter(|line| keeps(line));
             lines.flat_map(|line| &line.codes).copied().collect()
         };

@@ -1,6 +1,6 @@
 //! A process by its name in the place of what MG5aMC writes: its matrix elements, their diagrams, and cards.
 
-use crate::output::{Config, Directory, Line, absolute};
+use crate::output::{Config, DiagramLine, Directory, absolute};
 use crate::text::repr;
 use mebridge::generate::MatrixElements;
 use mebridge::generate::lines::{ChannelLines, DiagramLines};
@@ -239,7 +239,7 @@ fn directory(described: &DiagramLines, number: usize) -> Result<Directory> {
 
 /// Lines of a diagram as `configs.inc` lists them: those that go out, the outer ones first, then those between the beams
 /// from the first one on.
-fn lines(described: &DiagramLines, diagram: &ChannelLines) -> Vec<Line> {
+fn lines(described: &DiagramLines, diagram: &ChannelLines) -> Vec<DiagramLine> {
     let legs = &described.legs;
     let everything = (1 << legs.len()) - 1;
     let (mut timelike, mut between) = (Vec::new(), Vec::new());
@@ -272,7 +272,7 @@ fn lines(described: &DiagramLines, diagram: &ChannelLines) -> Vec<Line> {
         for (side, code, forced) in some {
             let mut parts = known.iter().map(|&one| [one, side & !one]);
             let daughters = parts.find(|[one, other]| one | other == side && known.contains(other));
-            found.push(Line {
+            found.push(DiagramLine {
                 legs: side,
                 daughters: daughters.expect("lines of a tree"),
                 codes: vec![code],
@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn a_diagram_is_what_mg5amc_lists() {
         let found = directory("u u~ > t t~");
-        let line = Line {
+        let line = DiagramLine {
             legs: 12,
             daughters: [4, 8],
             codes: vec![21],

@@ -2,7 +2,7 @@
 
 use crate::Element;
 use crate::cuts::resonance;
-use crate::poles::Line;
+use crate::poles::ChannelLine;
 use crate::text::{general, quoted};
 use mebridge::describe::Channel;
 use mebridge::{Error, Result};
@@ -227,7 +227,7 @@ fn on_shell(channels: &[Channel]) -> Result<Vec<Window>> {
     let mut found: Vec<(BTreeSet<usize>, Window)> = Vec::new();
     for channel in channels {
         for &number in &channel.on_shell_propagators {
-            let line = Line::of(channel, number);
+            let line = ChannelLine::of(channel, number);
             if line.is_narrow() {
                 return Err(refused(format!("decay chain: {}", line.without_width())));
             }

@@ -14,7 +14,7 @@ const ANEW: &str = "write the output anew";
 
 /// A propagator of a diagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct DiagramLine {
     /// The legs on one side of it, as bits; that of leg 1 is 1.
     pub legs: u32,
     /// The two lines that meet there, in the same way.
@@ -33,7 +33,7 @@ pub struct Config {
     /// MadEvent's number, from 1.
     pub number: u32,
     /// From the outer ones inwards.
-    pub lines: Vec<Line>,
+    pub lines: Vec<DiagramLine>,
     /// Its number in each matrix element, from 1; 0 where that has no such diagram.
     pub diagrams: Vec<u32>,
     /// Powers of the strong coupling.
@@ -283,7 +283,7 @@ impl Tables {
     }
 
     /// The lines of a diagram.
-    fn lines(&self, number: i64, of_legs: &[Vec<i32>]) -> Result<Vec<Line>> {
+    fn lines(&self, number: i64, of_legs: &[Vec<i32>]) -> Result<Vec<DiagramLine>> {
         let legs = of_legs[0].len() as i64;
         let broken = |branch: i64| {
             let file = self.configs.file.display();
@@ -321,7 +321,7 @@ impl Tables {
             let Some(Ok(forced)) = forced else {
                 return Err(self.forced.wrong(number, "GFORCEBW", asked));
             };
-            found.push(Line {
+            found.push(DiagramLine {
                 legs: side,
                 daughters,
                 codes: codes.collect(),
@@ -336,7 +336,7 @@ impl Tables {
 
 /// Where a matrix element is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ElementPlace {
     /// In which directory, from 0.
     pub directory: usize,
     /// Which one of those there, from 0.
@@ -621,7 +621,7 @@ mod tests {
         let directory = Directory::read(&output(folder.path(), &[])).unwrap();
         assert_eq!(directory.name(), "P1_qq_ttx");
         assert_eq!(directory.legs, [[2, -2, 6, -6]]);
-        let line = Line {
+        let line = DiagramLine {
             legs: 12,
             daughters: [8, 4],
             codes: vec![21],

@@ -250,7 +250,7 @@ impl Packing<'_> {
         for notice in &plan.notices {
             observer.notice(notice);
         }
-        let run = Run {
+        let run = PackRun {
             spec,
             events: spec.events.unwrap_or(EVENTS),
             seed,
@@ -275,8 +275,9 @@ impl Packing<'_> {
             staged: &staged,
             how: self,
         };
+        let events = run.events;
         pack.stage(run, arguments.into_iter().collect(), &survey, &rounds)?;
-        observer.report(&progress(Stage::Packing, 0, begun))?;
+        observer.report(&progress(Stage::Packing, events, begun))?;
         pack.try_job(scratch.path())?;
         replaced::replace(&target, |file| {
             pack.archive(file, format)
@@ -311,14 +312,14 @@ fn progress(stage: Stage, target: u64, begun: Instant) -> Progress {
 }
 
 /// A run that is to be packed.
-struct Run<'a> {
+struct PackRun<'a> {
     spec: &'a RunSpec,
     events: u64,
     seed: u64,
     plan: Plan,
 }
 
-impl Run<'_> {
+impl PackRun<'_> {
     /// Surveys it, into a folder of this one; beside that is what rounds of this many events measured.
     fn survey(
         &self,
@@ -363,7 +364,7 @@ impl Pack<'_> {
     /// Lays it out.
     fn stage(
         &self,
-        run: Run,
+        run: PackRun,
         arguments: Map<String, Value>,
         survey: &Path,
         rounds: &[Counted],

@@ -430,7 +430,7 @@ fn head(
     elements: &[Element],
     densities: Option<&BeamDensities>,
     systematics: &Systematics,
-    blocks: &running::Blocks,
+    blocks: &running::CardBlocks,
     powers: Vec<u32>,
 ) -> Result<Head> {
     let card = &cards.run_card;
@@ -466,7 +466,7 @@ fn head(
 pub fn card_texts(
     cards: &Cards,
     elements: &[Element],
-    blocks: &running::Blocks,
+    blocks: &running::CardBlocks,
     reweightable: bool,
 ) -> Result<banner::Cards> {
     let mut parameters = crate::text::read(&cards.param_card, "the parameter card")?;

@@ -20,7 +20,7 @@ const SAME: f64 = 1e-9;
 
 /// A propagator of a channel.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct ChannelLine {
     /// PDG code.
     pub code: i32,
     /// GeV.
@@ -33,12 +33,12 @@ pub struct Line {
     pub between: bool,
 }
 
-impl Line {
+impl ChannelLine {
     /// The propagator of a channel with this number.
     pub fn of(channel: &Channel, number: usize) -> Self {
         let name = format!("p{number}");
         let (mass, width) = channel.masses[number];
-        Line {
+        ChannelLine {
             code: channel.propagators[number],
             mass: mass.abs(),
             width: width.abs(),
@@ -49,7 +49,7 @@ impl Line {
 
     /// Those of a channel.
     pub fn all(channel: &Channel) -> impl Iterator<Item = Self> {
-        (0..channel.masses.len()).map(|number| Line::of(channel, number))
+        (0..channel.masses.len()).map(|number| ChannelLine::of(channel, number))
     }
 
     /// Whether it has a mass, and no width, or one below [`NARROWEST`].
@@ -137,7 +137,7 @@ fn poles(element: &Element) -> BTreeSet<Pole> {
     let (pdg, masses) = (element.pdg(), &element.masses);
     let every: BTreeSet<usize> = (2..pdg.len()).collect();
     let mut found = BTreeSet::new();
-    for line in element.channels().iter().flat_map(Line::all) {
+    for line in element.channels().iter().flat_map(ChannelLine::all) {
         if line.between {
             let other: BTreeSet<usize> = &every - &line.legs;
             for side in [&line.legs, &other] {
@@ -391,7 +391,7 @@ pub fn resonances(
     let masses = &element.masses;
     let mass_of = |legs: &BTreeSet<usize>| legs.iter().map(|&leg| masses[leg]).sum::<f64>();
     let every: BTreeSet<usize> = (2..masses.len()).collect();
-    for line in element.channels().iter().flat_map(Line::all) {
+    for line in element.channels().iter().flat_map(ChannelLine::all) {
         if !line.is_narrow() || line.between {
             continue;
         }

@@ -20,10 +20,10 @@ const LARGEST_DRAWN: u64 = (1 << 31) - 1;
 
 /// The folder of a run. When this is dropped it goes where nothing was begun in it that could go on.
 #[derive(Debug)]
-pub struct RunFolder(Place);
+pub struct RunFolder(ClaimedFolder);
 
 #[derive(Clone, Debug)]
-struct Place {
+struct ClaimedFolder {
     events: PathBuf,
     folder: PathBuf,
     /// Whether the folder of all runs was made for this one.
@@ -68,7 +68,7 @@ impl RunFolder {
                 return Err(refused(what, "take it away, or name another"));
             }
         };
-        let claimed = RunFolder(Place {
+        let claimed = RunFolder(ClaimedFolder {
             events: events.to_owned(),
             folder,
             is_first,
@@ -126,7 +126,7 @@ impl RunFolder {
     }
 }
 
-impl Place {
+impl ClaimedFolder {
     fn name(&self) -> String {
         let name = self.folder.file_name().unwrap_or_default();
         name.display().to_string()

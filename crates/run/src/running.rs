@@ -16,7 +16,7 @@ pub const NO_SYSTEMATICS: &str = "events have no weights for systematics, in whi
      none, or fix their scale (fixed_extra_scale of a run card)";
 
 /// What the blocks of a card have to say of the running of others: names of these, and values by index.
-pub type Blocks = Vec<(String, BTreeMap<usize, f64>)>;
+pub type CardBlocks = Vec<(String, BTreeMap<usize, f64>)>;
 
 /// Indices in such a block.
 const ALPHA_S: usize = 1;
@@ -54,7 +54,7 @@ pub fn blocks(
     alpha_s: &AlphaS,
     fixed: Option<f64>,
     quarks: Option<i64>,
-) -> Result<Blocks> {
+) -> Result<CardBlocks> {
     let table = alpha_s.table()?;
     let at = |scale: f64| {
         alpha_s.check_scale(scale, "the scale")?;
@@ -72,7 +72,7 @@ pub fn blocks(
 }
 
 /// A process with these values as those of its card.
-pub fn applied(process: &Process, blocks: &Blocks) -> Process {
+pub fn applied(process: &Process, blocks: &CardBlocks) -> Process {
     let mut process = process.clone();
     for parameter in &mut process.model.card {
         let own = entry(parameter).and_then(|(block, _)| {
@@ -87,7 +87,7 @@ pub fn applied(process: &Process, blocks: &Blocks) -> Process {
 }
 
 /// The text of a card with these blocks, in the place of such that it has.
-pub fn with_blocks(card: &str, blocks: &Blocks) -> String {
+pub fn with_blocks(card: &str, blocks: &CardBlocks) -> String {
     let (mut text, mut skipped) = (String::new(), false);
     for line in card.lines() {
         let words = line.split('#').next().unwrap_or("").to_ascii_lowercase();

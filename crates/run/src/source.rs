@@ -2,7 +2,7 @@
 
 use crate::element::Element;
 use crate::named::{Named, model_path};
-use crate::output::{Directory, Output, Place, absolute};
+use crate::output::{Directory, ElementPlace, Output, absolute};
 use crate::state::Arguments;
 use mebridge::runtime::Switches;
 use mebridge::{Error, Result};
@@ -95,13 +95,13 @@ impl Source {
     }
 
     /// Where a matrix element is among these.
-    pub fn place(&self, element: &Element) -> Place {
+    pub fn place(&self, element: &Element) -> ElementPlace {
         match self {
-            Source::Output(_) => Place {
+            Source::Output(_) => ElementPlace {
                 directory: element.source,
                 number: element.number,
             },
-            Source::Named(_) => Place {
+            Source::Named(_) => ElementPlace {
                 directory: element.number,
                 number: 0,
             },

@@ -317,7 +317,6 @@ fn arguments(
         ("process", json!(spec.process)),
         ("card", json!(of(spec.param_card.as_ref())?)),
         ("model", json!(spec.model)),
-        ("parameters", json!(spec.parameters)),
         ("energy", json!(energy)),
         ("pdf", json!(of(pdf.map(|set| &set.file))?)),
         ("alpha_s", json!(alpha_s)),

@@ -116,7 +116,7 @@ pub struct Member {
 
 /// Weights that belong together.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Group {
+pub struct WeightGroup {
     /// Its name.
     pub name: String,
     /// How they are combined: `envelope`, or what a set of densities says.
@@ -129,7 +129,7 @@ pub struct Group {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Systematics {
     /// All of them.
-    pub groups: Vec<Group>,
+    pub groups: Vec<WeightGroup>,
     /// What some of them are for, by [`Variation::member`].
     pub members: Vec<Member>,
 }
@@ -251,7 +251,7 @@ impl Systematics {
     /// Adds an envelope, if something is in it.
     fn add(&mut self, name: &str, variations: Vec<Variation>) {
         if !variations.is_empty() {
-            self.groups.push(Group {
+            self.groups.push(WeightGroup {
                 name: name.to_owned(),
                 combined: ENVELOPE.to_owned(),
                 variations,
@@ -279,7 +279,7 @@ impl Systematics {
                 member: Some(number),
                 ..Variation::new(1.0, 1.0, &one.label())
             });
-        self.groups.push(Group {
+        self.groups.push(WeightGroup {
             name,
             combined: set.error_type(),
             variations: variations.collect(),
@@ -309,7 +309,7 @@ impl Systematics {
     /// The block of an LHE file that says what its weights are.
     pub fn header(&self) -> String {
         let mut text = String::from("<initrwgt>\n");
-        for Group {
+        for WeightGroup {
             name,
             combined,
             variations,

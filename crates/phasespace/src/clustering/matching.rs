@@ -121,7 +121,7 @@ impl Matched {
         }
     }
 
-    /// Appends it as a record of the layout that `python/mebridge/_matching.py` has for so many legs: weight, start, pt,
+    /// Appends it as a record of the layout that `crates/run/src/records.rs` has for so many legs: weight, start, pt,
     /// scales of the steps, legs of the steps, emissions, and of both beams PDG codes, x and Q; what is not there is 0.
     ///
     /// # Panics

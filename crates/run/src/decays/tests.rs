@@ -1,8 +1,8 @@
-//! Numbers are those of `_decays.py`, from which this was ported.
+//! Numbers are those of an implementation in Python that came before this one.
 
 use super::*;
 use crate::load::load_process;
-use crate::output::{Config, Line as Listed};
+use crate::output::{Config, DiagramLine as Listed};
 use mebridge::event_generator::EventGenerator;
 
 fn card(changed: &[(&str, &str)]) -> RunCard {

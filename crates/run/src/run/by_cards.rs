@@ -59,7 +59,7 @@ pub fn by_cards(spec: &RunSpec, name: Option<&str>, observer: &mut dyn Observer)
     observer.begins(&folder);
     let banner = folder.path().join(banner_name(&cards, &folder)?);
     let seed = if seed == 0 { folder.seed() } else { seed };
-    let run = Run {
+    let run = CardRun {
         cards: &cards,
         folder: &folder,
         banner,
@@ -92,7 +92,7 @@ fn banner_name(cards: &Cards, folder: &RunFolder) -> Result<String> {
 }
 
 /// A run that has a folder.
-struct Run<'a> {
+struct CardRun<'a> {
     cards: &'a Cards,
     folder: &'a RunFolder,
     /// The file with the banner alone.
@@ -100,7 +100,7 @@ struct Run<'a> {
     session: Session<'a>,
 }
 
-impl Run<'_> {
+impl CardRun<'_> {
     /// Events of two beams.
     fn collide(&self, observer: &mut dyn Observer) -> Result<Made> {
         let Session {
