@@ -440,20 +440,11 @@ fn weights_of_other_cards() {
 #[test]
 fn cards() {
     let d = tempfile::tempdir().unwrap();
-    let card = "\u{feff}0 = lpp1 ! partons\r\n0 = lpp2\r\n100 = ebeam1\r\n100 = ebeam2\r\n30 = nevents\r\n7 = iseed\r\n";
+    let card = "\u{feff}0 = lpp1 ! partons\r\n0 = lpp2\r\n100 = ebeam1\r\n100 = ebeam2\r\n30 = nevents\r\n7 = iseed\r\nFalse = use_syst\r\n";
     fs::write(d.path().join("card"), card).unwrap();
     let ran = events(d.path(), &[MUONS, "--run-card", "card", "--quiet"]);
     assert!(ran.ok().starts_with("run_01: 30 events\n"));
-    // A card that is given says nothing of use_syst: MG5aMC's own default, True, holds then.
-    let set = [
-        "--set",
-        " nevents = 30 ",
-        "--set",
-        "iseed=7",
-        "--set",
-        "use_syst=True",
-    ];
-    muons(d.path(), &set).ok();
+    muons(d.path(), &["--set", " nevents = 30 ", "--set", "iseed=7"]).ok();
     assert_eq!(
         from_events(&text(d.path(), "run_01")),
         from_events(&text(d.path(), "run_02"))
@@ -620,8 +611,10 @@ fn a_run_goes_on_after_a_signal() {
             assert_eq!(last, goes_on, "{told}");
         }
         // Of another run nothing is taken.
-        let other = ["--nevents", "100000", "--seed", "2", "--name", name];
-        let ran = muons(d.path(), &other);
+        let ran = muons(
+            d.path(),
+            &[&more[..2], &["--seed", "2", "--name", name]].concat(),
+        );
         assert!(ran.failed(1).contains("seed"), "{}", ran.stderr);
         // The seed is that of the run that goes on.
         let goes_on = match signal {

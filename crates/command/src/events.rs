@@ -15,7 +15,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Threads of a run, at most.
-const MOST_THREADS: u32 = 1024;
+pub const MOST_THREADS: u32 = 1024;
 
 /// Make events of a directory that MG5aMC wrote, or of a process by a run card, without MadEvent
 ///

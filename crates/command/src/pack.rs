@@ -1,6 +1,6 @@
 //! `mebridge pack`: a process with all that makes events of it, as one file; and the jobs of such files.
 
-use crate::events::CardOptions;
+use crate::events::{CardOptions, MOST_THREADS};
 use crate::number::whole;
 use crate::{interrupt, output};
 use clap::Parser;
@@ -103,7 +103,7 @@ impl Options {
         RunSpec {
             events: Some(self.nevents.unwrap_or(EVENTS)),
             seed: self.seed,
-            threads: (threads * workers) as usize,
+            threads: (threads * workers).min(MOST_THREADS) as usize,
             ..self.cards.spec(self.process.clone())
         }
     }
@@ -253,7 +253,7 @@ impl Call {
         });
         let events = number("NEVENTS", &self.events, MOST_EVENTS)?;
         let seed = number("SEED", &self.seed, u64::MAX)?;
-        let threads = number("--threads", &self.threads, MOST_THREADS)?;
+        let threads = number("--threads", &self.threads, MOST_THREADS.into())?;
         if self.output.symlink_metadata().is_ok() {
             let what = format!("{} is there already", self.output.display());
             let cure = "take it away, or name another file with --output";
@@ -275,9 +275,6 @@ impl Call {
         output::print(&format!("{}: {made}\n", output.display()))
     }
 }
-
-/// Threads of a job, at most.
-const MOST_THREADS: u64 = 1024;
 
 /// A number that a job is given, from 1 on.
 fn number(name: &str, text: &str, most: u64) -> Result<u64> {
