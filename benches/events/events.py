@@ -31,7 +31,6 @@ import densities
 # Columns of the table: heading, key of a result, format.
 _COLUMNS = (
     ("events", "events", "{:.0f}"),
-    ("channels", "channels", "{:.0f}"),
     ("points/s", "points_a_second", "{:.3g}"),
     ("pass", "passing", "{:.3f}"),
     ("efficiency", "efficiency", "{:.4f}"),
@@ -98,14 +97,12 @@ def measure(row: processes.Row, asked: argparse.Namespace, seed: int, folder: pa
         "process": row.process,
         "options": {key: value for key, value in options.items() if key not in ("output", "pdf", "process")},
         "events": events,
-        "channels": found["channels"],
         "points_a_second": found["points"] / cpu,
         "passing": found["passed"] / found["points"],
         "efficiency": events / found["points"],
         "overweight": overweight,
         "survey_seconds": stages["survey"],
         "survey_seconds_of_cpu": found["cpu"]["survey"],
-        "survey_points": found["survey_points"],
         "events_a_second": events / stages["events"],
         "events_a_second_of_cpu": events / cpu,
         "seconds": sum(stages.values()),

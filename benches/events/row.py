@@ -1,5 +1,5 @@
 """One run of `generate_events` in a process of its own, which can be sampled as a whole: row.py ARGUMENTS RESULT, both
-JSON files. What the run does for how long is seen at the calls of the worker process.
+JSON files. What the run does for how long is seen at the messages of the worker process.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ runs: list[Timed] = []
 
 
 class Timed(_events.Worker):
-    """The worker process, with when and for how long it worked. Seconds of the monotonic clock, and of CPU in all of
-    its threads."""
+    """The worker process, with its CPU seconds in all of its threads."""
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
         runs.append(self)
-        self.calls, self.memory = [], None
+        # After the survey, and in all.
+        self.survey = self.all = 0.0
+        self.rounds = 0
+        self.on(progress=self.report)
 
     def cpu(self):
         words = pathlib.Path(f"/proc/{self._child.pid}/stat").read_text().rpartition(")")[2].split()
@@ -36,16 +38,16 @@ class Timed(_events.Worker):
         status = pathlib.Path(f"/proc/{self._child.pid}/status").read_text()
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) * 1024
 
-    def call(self, name, **arguments):
-        begin, cpu = time.monotonic(), self.cpu()
-        answer = super().call(name, **arguments)
-        self.calls.append((name, begin, time.monotonic(), self.cpu() - cpu, answer))
-        return answer
+    def report(self, told):
+        if told["stage"] == "survey":
+            self.survey = self.cpu()
+        else:
+            self.rounds += 1
 
-    def end(self):
-        if self.memory is None:
-            self.total, self.memory = self.cpu(), self.peak()
-        super().end()
+    def call(self, name, **arguments):
+        self.found = super().call(name, **arguments)
+        self.all, self.memory = self.cpu(), self.peak()
+        return self.found
 
 
 def main(arguments, result):
@@ -54,29 +56,28 @@ def main(arguments, result):
     begin = time.monotonic()
     found = mebridge.generate_events(asked.pop("process"), **asked)
     end = time.monotonic()
-    calls = [call for run in runs for call in run.calls]
-    own, commands = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    surveys = [call for call in calls if call[0] not in ("build", "load", "round")]
-    rounds = sorted((call for call in calls if call[0] == "round"), key=lambda call: call[1])
-    first = surveys[0][1] if surveys else rounds[0][1]
-    last = max(call[2] for call in rounds)
-    stages = [("start", begin, first), ("survey", first, rounds[0][1]), ("events", rounds[0][1], last), ("file", last, end)]
-    points = [channel for *_, answer in rounds for channel in answer["channels"]]
+    (run,) = runs
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    drawn, passed, _ = run.found["points"]
+    # Those of the run begin when its process has been called, and end before the file is written.
+    stages, last = [], begin
+    for name in ("start", "survey", "events"):
+        stages.append((name, last, last + found.seconds[name]))
+        last += found.seconds[name]
+    stages.append(("file", last, end))
     written = {
         "stages": stages,
         "cpu": {
-            "survey": sum(call[3] for call in surveys),
-            "events": sum(call[3] for call in rounds),
-            # Of the worker, of this one, and of the commands that made libraries.
-            "all": own.ru_utime + own.ru_stime + commands.ru_utime + commands.ru_stime,
+            "survey": run.survey,
+            "events": run.all - run.survey,
+            # Of the worker and of this one.
+            "all": own.ru_utime + own.ru_stime + run.all,
         },
         "tick": 1.0 / TICKS,
-        "memory": sum(run.memory for run in runs),
-        "channels": len(rounds[0][4]["channels"]),
-        "rounds": len(rounds),
-        "points": sum(channel[0] for channel in points),
-        "passed": sum(channel[3] for channel in points),
-        "survey_points": sum(answer["points"] for *_, answer in surveys),
+        "memory": run.memory,
+        "rounds": run.rounds,
+        "points": drawn,
+        "passed": passed,
         "cross_section": [found.cross_section, found.error],
         "events": found.events,
     }

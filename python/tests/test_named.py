@@ -143,7 +143,7 @@ class Refusals(Folder):
             for quiet in (False, True):
                 with self.assertWarnsRegex(UserWarning, r"pt_min_pdg \(6\) of the run card cuts nothing"):
                     run = mebridge.Run("e+ e- > u u~ g", run_card=entries, folder=self.folder, param_card=card)
-                run.generate(50, 1, progress=not quiet)
+                    run.generate(50, 1, progress=not quiet)
         line = (
             "mebridge: alpha_s = 0.2 at 91.188 GeV (the parameter card); dynamical_scale_choice = -1, scalefact = 0.5; cuts: "
             "ptj = 30, etaj = 5, drjj = 0.3\n"

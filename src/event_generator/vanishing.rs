@@ -14,8 +14,12 @@ const CHANGE: f64 = 0.01;
 /// The cosine and sine of its angle.
 const TURN: [f64; 2] = [0.6, 0.8];
 
-/// Whether |M|^2 is nothing but rounding: a turn about the z axis, which changes no number, changes most of these.
+/// Whether |M|^2 is nothing but rounding: a turn about the z axis, which changes no number, changes most of these. Where
+/// helicities contribute with both signs and the sum of absolute values is what calls give, the plain sum decides.
 pub(super) fn vanishes(bridge: &mut Bridge, process: &Process, card: &[f64]) -> Result<bool> {
+    if bridge.cancels() {
+        return Ok(true);
+    }
     let Some(trial) = Trial::new(process, &Binding::new(&process.model, card)?) else {
         return Ok(false);
     };

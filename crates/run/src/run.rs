@@ -104,6 +104,8 @@ pub struct Made {
     pub events: u64,
     /// Events a phase-space point, after the survey.
     pub efficiency: f64,
+    /// Phase-space points after the survey: drawn, in all cuts, and those that became events.
+    pub points: [f64; 3],
     /// How long the start, the survey and the events took.
     pub seconds: [f64; 3],
     /// Cross sections and spectra of a run by cards, for a terminal.

@@ -337,6 +337,7 @@ impl CardRun<'_> {
             processes,
             events: self.session.events,
             efficiency: self.session.events as f64 / found.points[0],
+            points: found.points,
             seconds: found.seconds,
             summary,
             nominal: nominal_weight(&found.rounds, cross_section),

@@ -81,6 +81,7 @@ pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> R
         processes: pairs(&names, &found.of_elements),
         events,
         efficiency: events as f64 / found.points[0],
+        points: found.points,
         seconds: found.seconds,
         summary: String::new(),
         nominal: nominal_weight(&found.rounds, cross_section),
