@@ -82,8 +82,8 @@ documentation() (
         export CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
     fi
     export RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links"
-    "$cargo" doc --locked --release --workspace --no-deps --document-private-items --lib --bin mebridge-against \
-        --bin mebridge-tools --examples
+    "$cargo" doc --locked --release --workspace --exclude mebridge-shared --no-deps --document-private-items --lib \
+        --bin mebridge-against --bin mebridge-tools --examples
 )
 
 rust() {
