@@ -173,6 +173,14 @@ pub struct Records {
     unit: f64,
 }
 
+impl Records {
+    /// The weights of the records, pb.
+    pub fn weights(&self) -> impl Iterator<Item = f64> {
+        let events = self.round.events.iter();
+        events.map(|event| event.weight * self.unit)
+    }
+}
+
 fn wrong(what: impl Into<String>) -> Error {
     Error::Call {
         function: "events",
@@ -297,14 +305,13 @@ impl EventGenerator {
                 Some(1) => "the width is 0",
                 _ => "the cross section is 0, and there are no events",
             };
-            return Err(Error::Run {
-                place: String::new(),
-                what: format!(
+            return Err(Error::run(
+                format!(
                     "|M|^2 of {} vanishes identically: {nothing}",
                     names(&described)
                 ),
-                cure: "are coupling orders and polarisations those that are meant?".to_owned(),
-            }
+                "are coupling orders and polarisations those that are meant?",
+            )
             .into());
         }
         let factors = parallel::collect(request.threads, count, |number| {

@@ -38,6 +38,18 @@ pub struct MebridgeEvents {
 /// Takes an answer, JSON that ends in NUL and is there as long as the call.
 pub type Take = Option<unsafe extern "C" fn(context: *mut c_void, answer: *const c_char)>;
 
+/// Gives JSON to a caller.
+///
+/// # Safety
+/// `take` is NULL or may be called with `context`.
+pub unsafe fn give(take: Take, context: *mut c_void, answer: String) {
+    let answer = CString::new(answer).expect("JSON has no NUL");
+    if let Some(take) = take {
+        // SAFETY: the caller's promise.
+        unsafe { take(context, answer.as_ptr()) };
+    }
+}
+
 /// Says which of `events` events of a matrix element, counted from 0, pass a cut of the caller: writes false where one does
 /// not. `momenta[events][legs][4]` are (E, px, py, pz) in GeV in the frame of the detector, the leg along +z first. It is
 /// called by several threads at once where the run has several, and gives 0 where all is well.
@@ -309,11 +321,8 @@ pub unsafe extern "C" fn mebridge_events_call(
         // SAFETY: the caller's promise.
         let call: Call = parsed(NAME, unsafe { text(NAME, "call", call) }?)?;
         let answer = OPEN.with_any(events as usize as u64, |open| answer(open, call))?;
-        let answer = CString::new(answer).expect("JSON has no NUL");
-        if let Some(take) = take {
-            // SAFETY: the caller's promise.
-            unsafe { take(context, answer.as_ptr()) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { give(take, context, answer) };
         Ok(())
     })
 }

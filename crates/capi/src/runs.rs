@@ -3,7 +3,7 @@
 //! The run and what it found are JSON: [`mebridge_run::RunSpec`] and [`mebridge_run::run::Made`].
 
 use super::c::status;
-use super::events::{CallersCut, Context, Cut, Take, done, parsed, text};
+use super::events::{CallersCut, Context, Cut, Take, done, give, parsed, text};
 use super::outside;
 use super::pointers::wrong;
 use super::sized::{self, Grows};
@@ -145,7 +145,11 @@ impl PackRequest {
             simd: &self.simd,
         };
         let output = match (&self.run, &self.state) {
-            (Some(run), _) => {
+            (Some(_), Some(_)) => {
+                let what = "a pack takes the survey of a run by cards or of a state, one of them";
+                return Err(wrong("mebridge_make_events", what).into());
+            }
+            (Some(run), None) => {
                 let data = run.pdf_data.as_deref();
                 pack_run(&run.folder, run.changed_files, data, &how, caller)?
             }
@@ -185,6 +189,7 @@ pub unsafe extern "C" fn mebridge_make_events(
             // SAFETY: the caller's promise.
             false => Some(unsafe { sized::read(NAME, "hooks", hooks) }?),
         };
+        request.spec.check()?;
         let mut caller = Caller {
             hooks,
             cut: request.cut,
@@ -206,11 +211,8 @@ pub unsafe extern "C" fn mebridge_make_events(
             }
             _ => return Err(wrong(NAME, "it is by cards, stated or a pack, one of them").into()),
         };
-        let made = CString::new(made.to_string()).expect("JSON has no NUL");
-        if let Some(take) = take {
-            // SAFETY: the caller's promise.
-            unsafe { take(context, made.as_ptr()) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { give(take, context, made.to_string()) };
         Ok(())
     })
 }
@@ -241,11 +243,8 @@ pub unsafe extern "C" fn mebridge_check_events(
             "run_card": cards.run_card.to_json(),
             "notices": cards.notices,
         });
-        let found = CString::new(found.to_string()).expect("JSON has no NUL");
-        if let Some(take) = take {
-            // SAFETY: the caller's promise.
-            unsafe { take(context, found.as_ptr()) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { give(take, context, found.to_string()) };
         Ok(())
     })
 }
@@ -360,7 +359,9 @@ impl Observer for Caller {
             let after = folder.join(after);
             let place = after.parent().unwrap_or(&folder);
             std::fs::create_dir_all(place).map_err(Error::io(place))?;
-            std::os::unix::fs::symlink(&before, &after).map_err(Error::io(&after))?;
+            let linked = std::path::absolute(&before)
+                .and_then(|before| std::os::unix::fs::symlink(before, &after));
+            linked.map_err(Error::io(&after))?;
         }
         std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
         plan.write(&file)?;

@@ -130,7 +130,7 @@ impl Options {
             (Ok(true), None) => {
                 return Err(Error::EventsFile {
                     path: events.into(),
-                    what: "there are no events in it".into(),
+                    what: crate::reweight::NO_EVENTS.into(),
                 });
             }
             // Whoever reads has seen enough.

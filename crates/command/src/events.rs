@@ -9,13 +9,10 @@ use mebridge::{Error, Result};
 use mebridge_run::progress::{Lines, Progress};
 use mebridge_run::run::{Observer, by_cards};
 use mebridge_run::run_folder::RunFolder;
-use mebridge_run::spec::{Conditions, RunSpec};
+use mebridge_run::spec::{Conditions, MOST_THREADS, RunSpec};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-
-/// Threads of a run, at most.
-pub const MOST_THREADS: u32 = 1024;
 
 /// Make events of a directory that MG5aMC wrote, or of a process by a run card, without MadEvent
 ///
@@ -123,7 +120,7 @@ impl Options {
         let spec = RunSpec {
             events: self.nevents,
             seed: self.seed,
-            threads: (self.threads * self.workers).min(MOST_THREADS) as usize,
+            threads: ((self.threads * self.workers) as usize).min(MOST_THREADS),
             devices: vec![self.backend],
             ..self.cards.spec(self.process)
         };
@@ -136,11 +133,7 @@ impl Options {
 
 /// Parameter cards, with the names of their weights: of all or of none.
 fn benchmarks(given: &[String]) -> Result<Vec<(PathBuf, Option<String>)>> {
-    let refused = |what: String, cure: &str| Error::Run {
-        place: "--reweight".to_owned(),
-        what,
-        cure: cure.to_owned(),
-    };
+    let refused = |what: String, cure: &str| Error::run_at("--reweight", what, cure);
     let mut found: Vec<(PathBuf, Option<String>)> = Vec::new();
     for text in given {
         let named = text.rsplit_once('=').filter(|_| !Path::new(text).is_file());
@@ -190,9 +183,6 @@ impl EventsObserver {
     }
 }
 
-/// What the reweighting of a file says in which all is right but that it has no events.
-const NO_EVENTS: &str = "there are no events in it";
-
 impl Observer for EventsObserver {
     fn claims(&mut self) {
         self.held = Some(interrupt::hold());
@@ -233,7 +223,7 @@ impl Observer for EventsObserver {
         );
         std::fs::write(&file, text).map_err(Error::io(&file))?;
         match self.weigh(&file, &folder.path().join("reweighted.lhe"), processes, 1) {
-            Err(Error::EventsFile { what, .. }) if what == NO_EVENTS => Ok(()),
+            Err(Error::EventsFile { what, .. }) if what == reweight::NO_EVENTS => Ok(()),
             other => other.map(drop),
         }
     }

@@ -1,6 +1,6 @@
 //! `mebridge pack`: a process with all that makes events of it, as one file; and the jobs of such files.
 
-use crate::events::{CardOptions, MOST_THREADS};
+use crate::events::CardOptions;
 use crate::number::whole;
 use crate::{interrupt, output};
 use clap::Parser;
@@ -11,7 +11,7 @@ use mebridge_run::progress::Progress;
 use mebridge_run::replaced;
 use mebridge_run::run::{MOST_EVENTS, Observer};
 use mebridge_run::run_folder::RunFolder;
-use mebridge_run::spec::RunSpec;
+use mebridge_run::spec::{MOST_THREADS, RunSpec};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -103,7 +103,7 @@ impl Options {
         RunSpec {
             events: Some(self.nevents.unwrap_or(EVENTS)),
             seed: self.seed,
-            threads: (threads * workers).min(MOST_THREADS) as usize,
+            threads: ((threads * workers) as usize).min(MOST_THREADS),
             ..self.cards.spec(self.process.clone())
         }
     }
@@ -123,14 +123,13 @@ impl Options {
         let Some((name, _)) = given else {
             return Ok(());
         };
-        Err(Error::Run {
-            place: String::new(),
-            what: format!(
+        Err(Error::run(
+            format!(
                 "--{name} is for an output; {} is taken for a run, which has its own",
                 self.process
             ),
-            cure: String::new(),
-        })
+            "",
+        ))
     }
 }
 
@@ -253,11 +252,11 @@ impl Call {
         });
         let events = number("NEVENTS", &self.events, MOST_EVENTS)?;
         let seed = number("SEED", &self.seed, u64::MAX)?;
-        let threads = number("--threads", &self.threads, MOST_THREADS.into())?;
+        let threads = number("--threads", &self.threads, MOST_THREADS as u64)?;
         if self.output.symlink_metadata().is_ok() {
             let what = format!("{} is there already", self.output.display());
             let cure = "take it away, or name another file with --output";
-            return Err(refused(what, cure));
+            return Err(Error::run(what, cure));
         }
         let output = replaced::target(&self.output, [])?;
         let job = Job {
@@ -289,14 +288,6 @@ fn number(name: &str, text: &str, most: u64) -> Result<u64> {
             false => mebridge_run::text::quoted(text),
         };
         let what = format!("{name} is {shown}; it must be a whole number from 1 to {most}");
-        refused(what, "")
+        Error::run(what, "")
     })
-}
-
-fn refused(what: String, cure: &str) -> Error {
-    Error::Run {
-        place: String::new(),
-        what,
-        cure: cure.to_owned(),
-    }
 }

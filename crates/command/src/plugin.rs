@@ -72,14 +72,13 @@ impl PluginPlace {
             });
         }
         if !folder.join("bin/mg5_aMC").is_file() || !folder.join("madgraph").is_dir() {
-            return Err(Error::Run {
-                place: String::new(),
-                what: format!(
+            return Err(Error::run(
+                format!(
                     "{} is no folder of MG5aMC: it has no bin/mg5_aMC and madgraph",
                     folder.display()
                 ),
-                cure: format!("a folder {ANYWHERE} that lies in one of PYTHONPATH is one, too"),
-            });
+                format!("a folder {ANYWHERE} that lies in one of PYTHONPATH is one, too"),
+            ));
         }
         let text = std::fs::read(folder.join("VERSION")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
@@ -104,10 +103,11 @@ fn install(target: &Path) -> Result<()> {
         Ok(format!("{}\n", path.display()))
     });
     let installed = installed.collect::<Result<String>>()?;
-    let unwritten = |error: Error| Error::Run {
-        place: String::new(),
-        what: format!("{} cannot be written: {error}", target.display()),
-        cure: format!("a folder {ANYWHERE} will do as well"),
+    let unwritten = |error: Error| {
+        Error::run(
+            format!("{} cannot be written: {error}", target.display()),
+            format!("a folder {ANYWHERE} will do as well"),
+        )
     };
     let place = || -> Result<()> {
         let plugins = target.parent().unwrap_or(target);
@@ -134,11 +134,7 @@ fn install(target: &Path) -> Result<()> {
 
 fn remove(target: &Path) -> Result<()> {
     if !target.exists() {
-        return Err(Error::Run {
-            place: String::new(),
-            what: format!("{} is not there", target.display()),
-            cure: String::new(),
-        });
+        return Err(Error::run(format!("{} is not there", target.display()), ""));
     }
     check_ours(target)?;
     std::fs::remove_dir_all(target).map_err(Error::io(target))
@@ -148,11 +144,10 @@ fn check_ours(target: &Path) -> Result<()> {
     let there = target.symlink_metadata();
     let linked = there.as_ref().is_ok_and(|file| file.is_symlink());
     if there.is_ok() && (linked || !target.join(INSTALLED).is_file()) {
-        return Err(Error::Run {
-            place: String::new(),
-            what: format!("{} is another plugin", target.display()),
-            cure: "take it away first".to_owned(),
-        });
+        return Err(Error::run(
+            format!("{} is another plugin", target.display()),
+            "take it away first",
+        ));
     }
     Ok(())
 }

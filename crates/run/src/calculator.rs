@@ -5,7 +5,7 @@ use crate::densities::{AlphaS, BeamDensity, open};
 use crate::systematics::{Systematics, Variation};
 use mebridge::backend::SessionMemory;
 use mebridge::bridge::{Bridge, Sampler};
-use mebridge::lhe::record_bytes;
+use mebridge::lhe::{Record, record_bytes};
 use mebridge::runtime::{BackendChoice, Switches};
 use mebridge::sample::{Momenta, Sample, SampleAnswers, g_s};
 use mebridge::simd::Level;
@@ -21,9 +21,6 @@ use std::sync::Arc;
 
 /// Events that a thread weighs at once.
 const AT_ONCE: usize = 512;
-/// Bytes of a record before its particles, and of each particle.
-const HEAD: usize = record_bytes(0).expect("a few bytes");
-const PARTICLE: usize = record_bytes(1).expect("a few bytes") - HEAD;
 /// Status of what comes in, and of what goes out.
 const STATUS: [i32; 2] = [-1, 1];
 
@@ -232,24 +229,19 @@ fn read(records: &[u8], particles: usize, events: std::ops::Range<usize>) -> Vec
 
 impl Legs {
     fn read(record: &[u8]) -> Self {
-        let whole = |at: usize| i32::from_le_bytes(record[at..at + 4].try_into().expect("bytes"));
-        let double = |at: usize| f64::from_le_bytes(record[at..at + 8].try_into().expect("bytes"));
+        let record = Record::new(record);
         let mut found = Legs {
-            element: whole(0) as usize - 1,
+            element: record.process() as usize - 1,
             incoming: 0,
             codes: Vec::new(),
             momenta: Vec::new(),
         };
-        for at in (HEAD..record.len()).step_by(PARTICLE) {
-            let status = whole(at + 4);
-            if STATUS.contains(&status) {
-                found.incoming += usize::from(status == STATUS[0]);
-                found.codes.push(whole(at));
-                // A record has the energy after the rest.
-                found
-                    .momenta
-                    .push([48, 24, 32, 40].map(|field| double(at + field)));
-            }
+        let legs = record.particles();
+        for leg in legs.filter(|particle| STATUS.contains(&particle.status)) {
+            let [x, y, z, energy, _mass] = leg.momentum;
+            found.incoming += usize::from(leg.status == STATUS[0]);
+            found.codes.push(leg.pdg);
+            found.momenta.push([energy, x, y, z]);
         }
         if found.incoming == 1 {
             found.codes.insert(1, 0);

@@ -88,13 +88,13 @@ impl Cards {
             && run_card.whole("ickkw") == 1
             && run_card.flag("fixed_fac_scale1")
         {
-            return Err(Error::Run {
-                place: run_card.source().to_owned(),
-                what: format!(
+            return Err(Error::run_at(
+                run_card.source(),
+                format!(
                     "fixed_fac_scale with ickkw = 1 means what it does in MG5aMC 3, and the output is of {version}"
                 ),
-                cure: "set one of them to False or 0".to_owned(),
-            });
+                "set one of them to False or 0",
+            ));
         }
         let labels: Vec<&str> = densities::labels().collect();
         let beams = match decays {

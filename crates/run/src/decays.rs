@@ -158,7 +158,7 @@ impl Decay {
         }
         let codes: Vec<String> = element.pdg().iter().map(i32::to_string).collect();
         let name = format!("{} > {} (PDG codes)", codes[0], codes[1..].join(" "));
-        let refused = |what: &str, cure: &str| Err(refused(&name, what.to_owned(), cure));
+        let refused = |what: &str, cure: &str| Err(Error::run_at(&name, what, cure));
         if channels.is_empty() {
             let what = "no diagram of it has vertices of three particles alone";
             return refused(what, "take other coupling orders");
@@ -200,17 +200,17 @@ impl Decay {
         let options: Vec<Vec<i32>> = options.iter().map(|pdg| as_two(pdg, 0)).collect();
         if let Some(divided) = cuts::divided(&legs, &options) {
             let what = format!("{divided} in the run card, which are one matrix element, {name}");
-            return Err(refused("", what, "give all of them the same"));
+            return Err(Error::run(what, "give all of them the same"));
         }
         let nothing = |of: String| format!("{of} of the run card leaves nothing of {name}");
         if let Some(entry) = cuts::empty(&legs) {
-            return Err(refused("", nothing(entry), "set it to 0"));
+            return Err(Error::run(nothing(entry), "set it to 0"));
         }
         let (of_card, rules) = cuts::of_run_card(&legs, mass);
         if let Some(cut) = cuts::nowhere(&of_card, mass) {
             let what = nothing(cut.name(&self.pdg));
             let what = format!("{what}, which has {} GeV", general(mass));
-            return Err(refused("", what, ""));
+            return Err(Error::run(what, ""));
         }
         found.extend(of_card);
         Ok((found, rules))
@@ -274,7 +274,7 @@ impl Decay {
                 );
                 let cure =
                     "set a least mass of the pair in the run card, or least pt and distances";
-                return Err(refused(&self.name, what, cure));
+                return Err(Error::run_at(&self.name, what, cure));
             }
         }
         Ok(())
@@ -395,7 +395,7 @@ fn scale(card: &RunCard, mass: f64) -> Result<f64> {
         choice => {
             let what = format!("dynamical_scale_choice = {choice} cannot be honoured for a decay");
             let cure = "set it to -1 (the mass of the particle), or fixed_ren_scale to True";
-            Err(refused(card.source(), what, cure))
+            Err(Error::run_at(card.source(), what, cure))
         }
     }
 }
@@ -405,14 +405,6 @@ fn as_two<T: Clone>(of: &[T], second: T) -> Vec<T> {
     let mut found = of.to_vec();
     found.insert(1, second);
     found
-}
-
-fn refused(place: &str, what: String, cure: &str) -> Error {
-    Error::Run {
-        place: place.to_owned(),
-        what,
-        cure: cure.to_owned(),
-    }
 }
 
 #[cfg(test)]

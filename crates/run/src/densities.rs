@@ -53,7 +53,7 @@ impl AlphaS {
     pub fn constant(alpha_s: f64) -> Result<Self> {
         if !(alpha_s.is_finite() && alpha_s > 0.0) {
             let what = format!("alpha_s is {alpha_s}; it must be a positive number");
-            return Err(refused(what, ""));
+            return Err(Error::run(what, ""));
         }
         Ok(AlphaS {
             scales: CONSTANT.to_vec(),
@@ -93,7 +93,7 @@ impl AlphaS {
                 "the parameter card has alpha_s = {} (block SMINPUTS, 3)",
                 general(at_z)
             );
-            return Err(refused(what, "it must be a number above 0 and below 1"));
+            return Err(Error::run(what, "it must be a number above 0 and below 1"));
         }
         Ok(AlphaS::by_loops(at_z, 2))
     }
@@ -127,7 +127,7 @@ impl AlphaS {
     /// The scales do not rise, or a number is not positive.
     pub fn table(&self) -> Result<Coupling> {
         Coupling::new(&self.scales, &self.values)
-            .map_err(|what| refused(format!("alpha_s: {what}"), ""))
+            .map_err(|what| Error::run(format!("alpha_s: {what}"), ""))
     }
 }
 
@@ -180,7 +180,9 @@ impl PdfSet {
             Some(own) => Some(own),
             None => table(&about, &file)?,
         };
-        let number = first.zip(member).map(|(first, member)| first + member);
+        let number = first
+            .zip(member)
+            .and_then(|(first, member)| first.checked_add(member));
         Ok(PdfSet {
             file,
             coupling,
@@ -199,7 +201,7 @@ impl PdfSet {
                 file.display(),
                 known.join(", ")
             );
-            return Err(refused(what, "take one of these, or a set of LHAPDF"));
+            return Err(Error::run(what, "take one of these, or a set of LHAPDF"));
         };
         Ok(PdfSet {
             coupling: Some(AlphaS::by_loops(set.at_z, set.loops)),
@@ -264,7 +266,7 @@ impl PdfSet {
                 "the set of {} has no table of alpha_s (AlphaS_Qs and AlphaS_Vals)",
                 self.file.display()
             );
-            refused(what, cure)
+            Error::run(what, cure)
         })
     }
 }
@@ -344,7 +346,7 @@ pub fn of_label(label: &str, data: &Path) -> Result<PdfSet> {
             "the densities {label} need {}, which is missing",
             file.display()
         );
-        return Err(refused(what, "MG5aMC writes it with the output"));
+        return Err(Error::run(what, "MG5aMC writes it with the output"));
     }
     PdfSet::of_mg5amc(&file)
 }
@@ -521,7 +523,7 @@ impl Knots {
                 self.place,
                 missing.join(", ")
             );
-            return Err(refused(what, ""));
+            return Err(Error::run(what, ""));
         }
         if least_x < self.least_x {
             let what = format!(
@@ -530,7 +532,7 @@ impl Knots {
                 general(self.least_x),
                 general(least_x)
             );
-            return Err(refused(what, cure));
+            return Err(Error::run(what, cure));
         }
         Ok(())
     }
@@ -551,7 +553,7 @@ fn inside(scale: f64, [low, high]: [f64; 2], of: &str, name: &str) -> Result<()>
     }
     let [scale, low, high] = [scale, low, high].map(general);
     let what = format!("{name} is {scale} GeV, and {of} lie between {low} and {high} GeV");
-    Err(refused(what, "take one of these"))
+    Err(Error::run(what, "take one of these"))
 }
 
 /// Opens a file of densities.
@@ -559,7 +561,7 @@ fn inside(scale: f64, [low, high]: [f64; 2], of: &str, name: &str) -> Result<()>
 /// # Errors
 /// It cannot be read, or is none.
 pub fn open(file: &Path) -> Result<Densities> {
-    Densities::open(file).map_err(|error| refused(error.to_string(), ""))
+    Densities::open(file).map_err(|error| Error::run(error.to_string(), ""))
 }
 
 /// x f(x, Q) of what comes from a beam, as weights of events need it.
@@ -640,7 +642,7 @@ impl BeamDensity {
             } else {
                 place(code)
             };
-            let missing = || refused(format!("there are no densities of {code} (PDG code)"), "");
+            let missing = || Error::run(format!("there are no densities of {code} (PDG code)"), "");
             own.ok_or_else(missing)
         });
         let places: Vec<usize> = places.collect::<Result<_>>()?;
@@ -693,9 +695,9 @@ fn locate_below(folders: &[PathBuf], pdf: &Path) -> Result<PathBuf> {
              MG5aMC: `mebridge events PROCESS --pdf-data FOLDER`, or mebridge.Run(PROCESS, run_card={{\"pdlabel\": \
              \"{name}\"}}, pdf_data=FOLDER)"
         );
-        return Err(refused(what, &cure));
+        return Err(Error::run(what, &cure));
     }
-    Err(refused(
+    Err(Error::run(
         format!(
             "there are no parton densities {}",
             quoted(&name.to_string())
@@ -723,7 +725,7 @@ fn by_lhaid_below(folders: &[PathBuf], lhaid: &str) -> Result<PathBuf> {
     };
     let wrong = |_| {
         let what = format!("lhaid = {lhaid} names no member of a set of densities");
-        refused(what, "write NAME or NAME/MEMBER, or the number of a set")
+        Error::run(what, "write NAME or NAME/MEMBER, or the number of a set")
     };
     member(
         &locate_below(folders, Path::new(name))?,
@@ -740,7 +742,7 @@ fn by_number(folders: &[PathBuf], lhaid: i32) -> Result<PathBuf> {
         about.sort();
         for about in about {
             let text = text_of(&about);
-            let number = whole(&text, "SetIndex").map(|first| lhaid - first);
+            let number = whole(&text, "SetIndex").and_then(|first| lhaid.checked_sub(first));
             let count = whole(&text, "NumMembers").unwrap_or(1);
             if let Some(number) = number.filter(|number| (0..count).contains(number)) {
                 return member(&locate_below(folders, folder_of(&about))?, number);
@@ -751,7 +753,7 @@ fn by_number(folders: &[PathBuf], lhaid: i32) -> Result<PathBuf> {
         "no set of parton densities with the number {lhaid} (lhaid) lies below LHAPDF_DATA_PATH"
     );
     let cure = "set this variable to the folder of the sets, or pdlabel to nn23lo1";
-    Err(refused(what, cure))
+    Err(Error::run(what, cure))
 }
 
 /// Another member of a set by its first one.
@@ -763,7 +765,7 @@ fn member(first: &Path, number: i32) -> Result<PathBuf> {
             "{} is missing: the set has no such member here",
             file.display()
         );
-        return Err(refused(what, ""));
+        return Err(Error::run(what, ""));
     }
     Ok(file)
 }
@@ -793,7 +795,7 @@ fn head(file: &Path) -> Result<String> {
         _ => {
             let what = format!("{} is no grid of LHAPDF", file.display());
             let why = "it does not begin with PdfType, Format: lhagrid1 and ---";
-            Err(refused(format!("{what}: {why}"), ""))
+            Err(Error::run(format!("{what}: {why}"), ""))
         }
     }
 }
@@ -809,14 +811,17 @@ fn table(text: &str, file: &Path) -> Result<Option<AlphaS>> {
         let numbers = numbers.split(',').map(|word| word.trim().parse::<f64>());
         let numbers: std::result::Result<Vec<f64>, _> = numbers.collect();
         let what = || format!("{name} of {set} holds something that is no number");
-        found.push(numbers.map_err(|_| refused(what(), ""))?);
+        found.push(numbers.map_err(|_| Error::run(what(), ""))?);
     }
     let [scales, values] = <[Vec<f64>; 2]>::try_from(found).expect("two of them");
     let found = AlphaS { scales, values };
     let what = "does not hold rising scales with positive values";
     match Coupling::new(&found.scales, &found.values) {
         Ok(_) => Ok(Some(found)),
-        Err(_) => Err(refused(format!("the table of alpha_s of {set} {what}"), "")),
+        Err(_) => Err(Error::run(
+            format!("the table of alpha_s of {set} {what}"),
+            "",
+        )),
     }
 }
 
@@ -894,14 +899,6 @@ fn name_of(path: &Path) -> &str {
 fn stem(file: &Path) -> String {
     let stem = file.file_stem().map(|stem| stem.to_string_lossy());
     stem.unwrap_or_default().into_owned()
-}
-
-fn refused(what: impl Into<String>, cure: &str) -> Error {
-    Error::Run {
-        place: String::new(),
-        what: what.into(),
-        cure: cure.to_owned(),
-    }
 }
 
 #[cfg(test)]

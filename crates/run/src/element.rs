@@ -2,6 +2,7 @@
 
 use mebridge::Result;
 use mebridge::describe::{Channel, Subprocess, describe};
+use mebridge::event_generator::ElementRequest;
 use mebridge::process::Process;
 
 /// A matrix element of a run.
@@ -20,6 +21,20 @@ pub struct Element {
 }
 
 impl Element {
+    /// What the event generator is given of it, without cuts.
+    pub fn request(&self) -> ElementRequest {
+        let channels = self.channels().iter();
+        let propagators = channels.clone().map(|one| one.propagators.clone());
+        ElementRequest {
+            mirrored: self.is_mirrored(),
+            propagators: propagators.collect(),
+            off_shell: channels
+                .map(|one| one.off_shell_propagators.clone())
+                .collect(),
+            ..ElementRequest::default()
+        }
+    }
+
     /// Describes one.
     ///
     /// # Errors

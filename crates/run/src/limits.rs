@@ -72,7 +72,7 @@ impl Judge<'_> {
         }
         if self.energy <= lowest {
             let (lowest, energy) = (general(lowest), general(self.energy));
-            return Err(refused(
+            return Err(Error::run(
                 format!(
                     "the cuts leave nothing below {lowest} GeV, and the energy is {energy} GeV"
                 ),
@@ -105,20 +105,20 @@ impl Judge<'_> {
 /// It is a decay, has no channels, or particles that are too heavy.
 pub fn check(element: &Element, energy: f64) -> Result<()> {
     if element.described.incoming.len() != 2 || element.pdg().len() < ALONE {
-        return Err(refused(
+        return Err(Error::run(
             "events are generated for two particles that come in and one or more that go out"
                 .to_owned(),
             "mebridge.Run(NAME), or `mebridge events NAME`, makes those of decays (t > b w+)",
         ));
     }
     if element.channels().is_empty() {
-        return Err(refused(
+        return Err(Error::run(
             "the process has no channels".to_owned(),
             "take it from a MadEvent output",
         ));
     }
     if energy <= element.masses[2..].iter().sum() {
-        return Err(refused(
+        return Err(Error::run(
             format!(
                 "{} GeV are less than the masses of the process need",
                 general(energy)
@@ -143,15 +143,15 @@ pub fn check_neutrinos(element: &Element, name: &str) -> Result<()> {
         let helicities: BTreeSet<i8> = described.helicities.iter().map(|row| row[beam]).collect();
         if NEUTRINOS.contains(&code.unsigned_abs()) && mass == 0.0 && helicities.len() > 1 {
             let hand = if code > 0 { "L" } else { "R" };
-            return Err(Error::Run {
-                place: name.to_owned(),
-                what: format!(
+            return Err(Error::run_at(
+                name,
+                format!(
                     "particle {} that comes in ({code}, PDG code) has two helicities there, over which |M|^2 is averaged, and \
                      neutrinos have one",
                     beam + 1
                 ),
-                cure: format!("write {{{hand}}} after its name, as in `vm{{L}} e- > mu- ve`"),
-            });
+                format!("write {{{hand}}} after its name, as in `vm{{L}} e- > mu- ve`"),
+            ));
         }
     }
     Ok(())
@@ -176,17 +176,17 @@ pub fn check_flavors(element: &Element, maxjetflavor: i64, source: &str) -> Resu
             continue;
         };
         let quarks: Vec<String> = quarks.iter().map(u32::to_string).collect();
-        return Err(Error::Run {
-            place: source.to_owned(),
-            what: format!(
+        return Err(Error::run_at(
+            source,
+            format!(
                 "maxjetflavor = {maxjetflavor} divides the flavours of leg {} of {} (PDG codes), {}, into jets and others; \
                  matching (ickkw = 1) needs all of them as jets",
                 leg + 1,
                 element.name(),
                 quarks.join(", ")
             ),
-            cure: format!("set maxjetflavor to {largest}"),
-        });
+            format!("set maxjetflavor to {largest}"),
+        ));
     }
     Ok(())
 }
@@ -216,14 +216,14 @@ impl Incoming<'_> {
         if self.densities.is_none() {
             let pairs: BTreeSet<&[i32]> = processes().map(|pdg| &pdg[..2]).collect();
             if pairs.len() > 1 || mirrored {
-                return Err(refused(
+                return Err(Error::run(
                     "a process with several partons that come in needs parton densities: pdf="
                         .to_owned(),
                     "",
                 ));
             }
             if elements.iter().any(|element| element.pdg().len() == ALONE) {
-                return Err(refused(
+                return Err(Error::run(
                     "a particle that goes out alone has the energy of its mass: its events need parton densities".to_owned(),
                     "",
                 ));
@@ -236,7 +236,7 @@ impl Incoming<'_> {
         let (entry, lpp) = (beam + 1, self.photons);
         if codes.len() > 1 || mirrored {
             let codes: Vec<String> = codes.iter().map(i32::to_string).collect();
-            return Err(refused(
+            return Err(Error::run(
                 format!(
                     "beam {entry} is one particle (lpp{entry}), and the process has several there, or in both beams: {} (PDG codes)",
                     codes.join(", ")
@@ -245,7 +245,7 @@ impl Incoming<'_> {
             ));
         }
         if lpp != 0 && codes != BTreeSet::from([PHOTON]) {
-            return Err(refused(
+            return Err(Error::run(
                 format!(
                     "beam {entry} radiates photons (lpp{entry} = {lpp}), and the process has none there"
                 ),
@@ -313,7 +313,7 @@ pub fn center(energies: [f64; 2], masses: [f64; 2]) -> Result<[f64; 2]> {
     for (number, (energy, mass)) in energies.into_iter().zip(masses).enumerate() {
         if energy < mass {
             let (beam, energy, mass) = (number + 1, general(energy), general(mass));
-            return Err(refused(
+            return Err(Error::run(
                 format!("beam {beam} has {energy} GeV, and a mass of {mass} GeV"),
                 &format!("raise its energy (ebeam{beam})"),
             ));
@@ -336,14 +336,6 @@ fn atanh(x: f64) -> f64 {
         false => 2.0 * size / (1.0 - size),
     };
     (0.5 * ratio.ln_1p()).copysign(x)
-}
-
-fn refused(what: String, cure: &str) -> Error {
-    Error::Run {
-        place: String::new(),
-        what,
-        cure: cure.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -185,11 +185,11 @@ impl<'a> ListedLines<'a> {
             let (mass, width) = self.masses(line);
             if width < NARROWEST * mass {
                 let what = without_width(line.codes[self.number], mass, width);
-                return Err(Error::Run {
-                    place: "decay chain".to_owned(),
-                    what: format!("{what}, or take a model that has a parameter for it"),
-                    cure: String::new(),
-                });
+                return Err(Error::run_at(
+                    "decay chain",
+                    format!("{what}, or take a model that has a parameter for it"),
+                    "",
+                ));
             }
             let legs = 0..self.element.pdg().len();
             let legs = legs.filter(|leg| line.legs >> leg & 1 == 1);

@@ -337,11 +337,7 @@ fn elements(
     threads: usize,
 ) -> Result<Vec<Element>> {
     for (name, value) in parameters {
-        set(&mut of, name, *value).map_err(|what| Error::Run {
-            place: String::new(),
-            what,
-            cure: String::new(),
-        })?;
+        set(&mut of, name, *value).map_err(|what| Error::run(what, ""))?;
     }
     let processes: Vec<&Process> = of.iter().map(|one| &one.process).collect();
     let mirrored = mirrored(choice, &processes)?;

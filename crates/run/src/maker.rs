@@ -3,7 +3,7 @@
 use crate::records::{self, Weights};
 use crate::rounds::{Channel, Counted, Measured, POINTS, Points, RoundFound};
 use crate::scratch::check_room;
-use crate::state::{RECORDS, SURVEY, refused};
+use crate::state::{RECORDS, SURVEY};
 use mebridge::event_generator::{BeamRequest, EventGenerator, Records, Request};
 use mebridge::process::Process;
 use mebridge::{Error, Result};
@@ -69,9 +69,6 @@ pub struct Description {
 /// A file of densities cannot be read.
 pub fn identity(processes: &[Process], request: &Request) -> Result<[u8; 32]> {
     let mut bytes = Vec::new();
-    for process in processes {
-        bytes.extend(process.to_bytes()?);
-    }
     // Of files what they hold counts, and not their names.
     let mut beams = request.beams()?;
     for beam in &mut beams {
@@ -89,7 +86,22 @@ pub fn identity(processes: &[Process], request: &Request) -> Result<[u8; 32]> {
         ..request.clone()
     };
     bytes.extend(format!("{same:?}").into_bytes());
-    Ok(mebridge_support::digest(&bytes))
+    digest(processes, &bytes)
+}
+
+/// The BLAKE3 hash of processes, which may have a few hundred MB together, and of what follows them.
+///
+/// # Errors
+/// A process cannot be written.
+pub(crate) fn digest<'a>(
+    processes: impl IntoIterator<Item = &'a Process>,
+    rest: &[u8],
+) -> Result<[u8; 32]> {
+    let mut hasher = blake3::Hasher::new();
+    for process in processes {
+        hasher.update(&process.to_bytes()?);
+    }
+    Ok(*hasher.update(rest).finalize().as_bytes())
 }
 
 /// A further cut that counts the events that it is given, and those that it keeps.
@@ -147,6 +159,8 @@ impl<'a> Maker<'a> {
 
     /// The event generator.
     pub fn generator(&mut self) -> &mut EventGenerator {
+        // Whoever calls it may take another survey.
+        self.loaded = None;
         &mut self.generator
     }
 
@@ -172,6 +186,7 @@ impl<'a> Maker<'a> {
         notices: &mut Vec<String>,
     ) -> Result<()> {
         self.selected();
+        self.loaded = None;
         let found = self.generator.survey(settings).map(|_| ());
         let by_threads = self.generator.by_threads().map(|why| {
             let threads = self.description.threads;
@@ -232,7 +247,7 @@ impl<'a> Maker<'a> {
             },
             _ => return failed(failure),
         };
-        refused(what, cure)
+        Error::run(what, cure)
     }
 
     /// Says which matrix elements have no events, besides those that vanish identically.
@@ -278,7 +293,7 @@ impl<'a> Maker<'a> {
         self.generator.append(&made, &output)?;
         self.write_matched(&output, &made)?;
         self.weigh(&output, &made)?;
-        let weights = records::weights(&output, count)?;
+        let weights: Vec<f64> = made.weights().collect();
         let of_sources = made.round.events.of_sources(made.round.sums.len());
         let channels = made
             .round
@@ -338,7 +353,7 @@ impl<'a> Maker<'a> {
         };
         if let Some(ratios) = ratios {
             let found = ratios(&of)?;
-            let columns = found.len() / count;
+            let columns = found.len().checked_div(count).unwrap_or(0);
             records::write_doubles(&records::ratios(output), &found, columns)?;
         }
         if let Some(densities) = densities {
@@ -378,6 +393,6 @@ fn measured(sums: &WeightSums) -> Measured {
 pub(crate) fn failed(failure: Failure) -> Error {
     match failure.downcast::<Error>() {
         Ok(error) => *error,
-        Err(failure) => refused(failure.to_string(), ""),
+        Err(failure) => Error::run(failure.to_string(), ""),
     }
 }

@@ -127,7 +127,7 @@ impl Named {
     /// None is given, or there is none.
     pub fn data(&self) -> Result<PathBuf> {
         let Some(given) = &self.pdf_data else {
-            return Err(refused(
+            return Err(Error::run(
                 "the run card's pdlabel is about grids that MG5aMC puts into its outputs",
                 "give --pdf-data (pdf_data): an output, or the folder of MG5aMC; or set pdlabel to lhapdf, with a set \
                  below LHAPDF_DATA_PATH; or lpp1 and lpp2 to 0 where the beams are the particles of the process",
@@ -138,7 +138,7 @@ impl Named {
         found.ok_or_else(|| {
             let what = format!("{} has no lib/Pdfdata", given.display());
             let cure = "--pdf-data (pdf_data) is an output of MG5aMC, or the folder of MG5aMC";
-            refused(&what, cure)
+            Error::run(&what, cure)
         })
     }
 }
@@ -187,7 +187,7 @@ impl Generated {
                     "the diagrams of matrix element {number} of {text} are too many to be listed, and events are \
                      clustered along them"
                 );
-                refused(&what, "ask for fewer particles")
+                Error::run(&what, "ask for fewer particles")
             })
         };
         let described = places.clone().map(lines).collect::<Result<_>>()?;
@@ -218,7 +218,7 @@ fn directory(described: &DiagramLines, number: usize) -> Result<Directory> {
                 codes.join(" "),
                 diagram.largest_vertex
             );
-            return Err(refused(&what, "take an output of MG5aMC"));
+            return Err(Error::run(&what, "take an output of MG5aMC"));
         }
         Ok(Config {
             number: place,
@@ -344,14 +344,6 @@ fn param_card(entries: &[CardEntry], scales: &BTreeMap<&str, f64>) -> String {
             .map(|(_, lines)| lines.as_str()),
     );
     text
-}
-
-fn refused(what: &str, cure: &str) -> Error {
-    Error::Run {
-        place: String::new(),
-        what: what.to_owned(),
-        cure: cure.to_owned(),
-    }
 }
 
 #[cfg(test)]

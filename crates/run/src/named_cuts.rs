@@ -126,29 +126,24 @@ pub fn read<'a>(cuts: impl IntoIterator<Item = (&'a String, &'a f64)>) -> Result
         let Some(cut) = known.iter().find(|cut| cut.name == *name) else {
             let known: Vec<&str> = known.iter().map(|cut| cut.name.as_str()).collect();
             let known = known.join(", ");
-            return Err(refused(format!(
-                "there is no cut {}; there are {known}",
-                quoted(name)
-            )));
+            return Err(Error::run(
+                format!("there is no cut {}; there are {known}", quoted(name)),
+                "",
+            ));
         };
         if !(0.0..f64::INFINITY).contains(&value) {
-            return Err(refused(format!(
-                "the cut {name} is {}; it must be a number that is not negative",
-                general(value)
-            )));
+            return Err(Error::run(
+                format!(
+                    "the cut {name} is {}; it must be a number that is not negative",
+                    general(value)
+                ),
+                "",
+            ));
         }
         let cut = cut.clone();
         Ok(NamedCut { cut, value })
     });
     each.collect()
-}
-
-fn refused(what: String) -> Error {
-    Error::Run {
-        place: String::new(),
-        what,
-        cure: String::new(),
-    }
 }
 
 impl NamedCut {
@@ -229,7 +224,10 @@ fn on_shell(channels: &[Channel]) -> Result<Vec<Window>> {
         for &number in &channel.on_shell_propagators {
             let line = ChannelLine::of(channel, number);
             if line.is_narrow() {
-                return Err(refused(format!("decay chain: {}", line.without_width())));
+                return Err(Error::run(
+                    format!("decay chain: {}", line.without_width()),
+                    "",
+                ));
             }
             let window = resonance(line.legs.clone(), line.mass, WIDTHS * line.width);
             match found.iter_mut().find(|(legs, _)| *legs == line.legs) {

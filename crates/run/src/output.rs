@@ -1,5 +1,6 @@
 //! What MG5aMC's `output madevent` wrote: its cards, its directories, and the lines of their diagrams.
 
+use crate::text::without_number;
 use mebridge::import::each_integer;
 use mebridge::{Error, Result};
 use mebridge_phasespace::clustering::Forced;
@@ -76,7 +77,7 @@ impl Directory {
                 "{} is not of an output with grouped subprocesses",
                 path.display()
             );
-            return Err(refused(
+            return Err(Error::run(
                 what,
                 "generate it with 'set group_subprocesses True'",
             ));
@@ -134,7 +135,7 @@ impl Directory {
                     number + 1,
                     self.path.display()
                 );
-                Err(refused(what, ""))
+                Err(Error::run(what, ""))
             }
         }
     }
@@ -198,7 +199,7 @@ impl Table {
     /// That an array has a value of a diagram that it cannot have.
     fn wrong(&self, diagram: i64, array: &str, value: i32) -> Error {
         let file = self.file.display();
-        refused(
+        Error::run(
             format!("{file}: {array} of diagram {diagram} is {value}"),
             ANEW,
         )
@@ -262,7 +263,7 @@ impl Tables {
                 self.configs.file.display(),
                 numbers.len()
             );
-            return Err(refused(what, ANEW));
+            return Err(Error::run(what, ANEW));
         }
         let timelike = self.configs.array("SPROP");
         let timelike = timelike.filter(|(_, code)| *code != 0);
@@ -276,7 +277,7 @@ impl Tables {
                     "{} has nothing of diagram {missing}, which configs.inc lists",
                     table.file.display()
                 );
-                return Err(refused(what, ANEW));
+                return Err(Error::run(what, ANEW));
             }
         }
         Ok(numbers)
@@ -288,7 +289,7 @@ impl Tables {
         let broken = |branch: i64| {
             let file = self.configs.file.display();
             let what = format!("{file}: line {branch} of diagram {number} joins no two lines");
-            refused(what, ANEW)
+            Error::run(what, ANEW)
         };
         let mut bits: BTreeMap<i64, u32> = (1..=legs).map(|leg| (leg, 1 << (leg - 1))).collect();
         let mut found = Vec::new();
@@ -297,11 +298,9 @@ impl Tables {
             let (Some(one), Some(other)) = (daughter(1), daughter(2)) else {
                 break;
             };
-            let daughter = |line: i32| bits.get(&line.into()).ok_or_else(|| broken(branch));
-            let daughters = [*daughter(one)?, *daughter(other)?];
-            if daughters[0] & daughters[1] != 0 {
-                return Err(broken(branch));
-            }
+            // Each line ends in one vertex.
+            let mut daughter = |line: i32| bits.remove(&line.into()).ok_or_else(|| broken(branch));
+            let daughters = [daughter(one)?, daughter(other)?];
             let side = daughters[0] | daughters[1];
             bits.insert(branch, side);
             let exchanged = self.configs.get("TPRID", &[branch, number]).unwrap_or(0);
@@ -362,7 +361,7 @@ impl Output {
             let path = path.display();
             let what =
                 format!("{path} is no output of MG5aMC's 'output madevent': it has no {what}");
-            refused(what, cure)
+            Error::run(what, cure)
         };
         let folder = path.join("SubProcesses");
         if !folder.is_dir() || !path.join("Cards").is_dir() {
@@ -384,7 +383,7 @@ impl Output {
                 "{} lists no directories of matrix elements",
                 listed.display()
             );
-            return Err(refused(what, ""));
+            return Err(Error::run(what, ""));
         }
         if !missing.is_empty() {
             let what = format!(
@@ -392,7 +391,7 @@ impl Output {
                 listed.display(),
                 missing.join(", ")
             );
-            return Err(refused(what, ""));
+            return Err(Error::run(what, ""));
         }
         Ok(Output {
             path: path.to_owned(),
@@ -433,7 +432,7 @@ impl Output {
             true => Ok(file),
             false => {
                 let what = format!("{} is missing", file.display());
-                Err(refused(what, "MG5aMC writes it with the output"))
+                Err(Error::run(what, "MG5aMC writes it with the output"))
             }
         }
     }
@@ -486,21 +485,12 @@ fn text(file: &Path) -> Result<String> {
 }
 
 fn unreadable(file: &Path, error: &std::io::Error, cure: &str) -> Error {
-    let why = error.to_string();
-    let why = why.split(" (os error").next().unwrap_or(&why);
-    refused(format!("{} cannot be read: {why}", file.display()), cure)
+    let why = without_number(error);
+    Error::run(format!("{} cannot be read: {why}", file.display()), cure)
 }
 
 fn values(of: BTreeMap<i64, i32>) -> Vec<i32> {
     of.into_values().collect()
-}
-
-fn refused(what: String, cure: &str) -> Error {
-    Error::Run {
-        place: String::new(),
-        what,
-        cure: cure.to_owned(),
-    }
 }
 
 #[cfg(test)]

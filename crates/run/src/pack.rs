@@ -9,12 +9,12 @@ use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
 use crate::replaced;
 use crate::rounds::{Counted, Rounds};
-use crate::run::{Observer, arguments, hex, performer};
+use crate::run::{Observer, arguments, hex, of_a_run, performer};
 use crate::run_card::{RunCard, value};
 use crate::scratch::Scratch;
 use crate::source::Source;
 use crate::spec::{Conditions, RunSpec};
-use crate::state::{State, Surveyed, check_same, refused, surveyed, system};
+use crate::state::{State, Surveyed, check_same, surveyed, system};
 use crate::text::quoted;
 
 use flate2::Compression;
@@ -113,7 +113,7 @@ pub fn pack_run(
             "{} is neither an output of MG5aMC (SubProcesses) nor a run of `mebridge events`",
             place.display()
         );
-        return Err(refused(what, ""));
+        return Err(Error::run(what, ""));
     }
     let known = surveyed(&state)?;
     let spec = spec_of_run(&place, &known, changed_files, pdf_data)?;
@@ -147,13 +147,15 @@ fn of_cards(spec: &RunSpec) -> Result<(Plan, u64)> {
     if cards.source.decays() {
         let sources = cards.source.sources();
         let what = format!("{} is a decay, of which there are no packs", sources[0]);
-        return Err(refused(what, "make its events by `mebridge events`"));
+        return Err(Error::run(what, "make its events by `mebridge events`"));
     }
     let seed = match spec.seed {
         Some(seed) => seed,
         None => cards.run_card.whole_within("iseed", 0, u64::MAX)?.max(1),
     };
-    Ok((Plan::of_cards(&cards, spec, spec.threads)?, seed))
+    let mut plan = Plan::of_cards(&cards, spec)?;
+    plan.notices = [cards.notices, plan.notices].concat();
+    Ok((plan, seed))
 }
 
 /// The run that lies in a folder.
@@ -168,7 +170,7 @@ fn spec_of_run(
     let number = |name: &str| before.get(name).and_then(Value::as_u64);
     let Some(Value::Object(card)) = before.get("run_card") else {
         let what = format!("{} is no run by a run card", place.display());
-        return Err(refused(what, "survey it anew"));
+        return Err(Error::run(what, "survey it anew"));
     };
     let above = place.parent().and_then(Path::parent).unwrap_or(place);
     let model = text("model").map(PathBuf::from);
@@ -238,21 +240,19 @@ impl Packing<'_> {
         let target = replaced::target(self.output, [])?;
         if spec.backend()? != "cpu" {
             let what = "jobs of a pack run on CPUs".to_owned();
-            return Err(refused(what, "pack with the backend cpu"));
+            return Err(Error::run(what, "pack with the backend cpu"));
         }
         let begun = Instant::now();
         let (plan, seed) = match &spec.conditions {
             Conditions::RunCard { .. } => of_cards(spec)?,
-            Conditions::Stated { .. } => {
-                (Plan::stated(spec, spec.threads)?, spec.seed.unwrap_or(1))
-            }
+            Conditions::Stated { .. } => (Plan::stated(spec)?, spec.seed.unwrap_or(1)),
         };
         for notice in &plan.notices {
             observer.notice(notice);
         }
         let run = PackRun {
             spec,
-            events: spec.events.unwrap_or(EVENTS),
+            events: of_a_run("events", spec.events.unwrap_or(EVENTS))?,
             seed,
             plan,
         };
@@ -293,7 +293,7 @@ fn format_of(output: &Path) -> Result<Format> {
     known.map(|(_, format)| *format).ok_or_else(|| {
         let ends: Vec<&str> = FORMATS.iter().map(|(end, _)| *end).collect();
         let (name, ends) = (quoted(&name), ends.join(", "));
-        refused(
+        Error::run(
             format!("the pack is {name}; its name must end with one of {ends}"),
             "",
         )
@@ -442,7 +442,7 @@ impl Pack<'_> {
         let Some((loader, _)) = found.iter().find(|(name, _)| name.starts_with("ld-linux")) else {
             return match found.is_empty() {
                 true => Ok(None),
-                false => Err(refused(
+                false => Err(Error::run(
                     "a pack needs the GNU C library: the program has no ld-linux".to_owned(),
                     "",
                 )),
@@ -485,7 +485,7 @@ impl Pack<'_> {
         let texts = texts.each_ref().map(|text| text.trim());
         let why = texts.into_iter().find(|text| !text.is_empty());
         let why = why.map_or_else(|| ended.status.to_string(), str::to_owned);
-        Err(refused(format!("a job of the pack fails: {why}"), ""))
+        Err(Error::run(format!("a job of the pack fails: {why}"), ""))
     }
 
     /// Writes it into a file.
@@ -551,7 +551,7 @@ impl Pack<'_> {
         move |error| {
             let why = system(&error);
             let what = format!("the pack cannot be made in {}: {why}", place.display());
-            refused(what, "TMPDIR names another folder")
+            Error::run(what, "TMPDIR names another folder")
         }
     }
 }
@@ -582,7 +582,7 @@ fn libraries(program: &Path) -> Result<Vec<(String, PathBuf)>> {
             "{} needs {name}, which is missing on this machine",
             program.display()
         );
-        refused(what, "")
+        Error::run(what, "")
     })
 }
 

@@ -6,7 +6,7 @@ use crate::progress::shown;
 use crate::rounds::{Counted, Rounds};
 use crate::run::{hex, made, open};
 use crate::scratch::Scratch;
-use crate::state::{State, refused, system};
+use crate::state::{State, system};
 use mebridge::runtime::Switches;
 use mebridge::{Error, Result};
 use mebridge_support::files::regular;
@@ -59,8 +59,15 @@ impl Recipe {
     /// # Errors
     /// The file cannot be read, or holds no recipe.
     pub fn read(root: &Path) -> Result<Self> {
+        Ok(Recipe::with_bytes(root)?.0)
+    }
+
+    /// The same, with what the file holds.
+    fn with_bytes(root: &Path) -> Result<(Self, Vec<u8>)> {
         let file = root.join(RECIPE);
-        serde_json::from_slice(&bytes(&file)?).map_err(|_| no(&file, "recipe of a pack"))
+        let bytes = bytes(&file)?;
+        let recipe = serde_json::from_slice(&bytes).map_err(|_| no(&file, "recipe of a pack"))?;
+        Ok((recipe, bytes))
     }
 
     /// Switches of all jobs, whatever this environment says. Nothing is written into the cache of a user's home.
@@ -74,7 +81,7 @@ impl Recipe {
 
 /// What all random numbers of a job follow from: each of its parts hashes this and its own name to 56 bits, the key of its
 /// numbers (Philox), of which no two have points in common.
-pub fn random_key(recipe: &[u8], seed: u64) -> String {
+fn random_key(recipe: &[u8], seed: u64) -> String {
     format!("{} {seed}", hex(&Sha256::digest(recipe)))
 }
 
@@ -100,9 +107,8 @@ impl Job<'_> {
     /// A file cannot be read or written, or a matrix element cannot be evaluated.
     pub fn run(&self, report: &mut dyn FnMut(&str)) -> Result<String> {
         let (begun, root) = (Instant::now(), self.root);
-        let recipe = bytes(&root.join(RECIPE))?;
-        let key = random_key(&recipe, self.seed);
-        let recipe = Recipe::read(root)?;
+        let (recipe, text) = Recipe::with_bytes(root)?;
+        let key = random_key(&text, self.seed);
         let plan = Plan::read(&root.join(PLAN), self.threads)?;
         let switches = recipe.switches()?;
         let (names, head) = (plan.names(), plan.head.clone());
@@ -121,14 +127,8 @@ impl Job<'_> {
             report(&format!("{done} of {events} events, {of}, {took:.1} s"));
             Ok(())
         })?;
-        let measured = |found: Option<mebridge_sampler::sums::Estimate>| {
-            let found = found.expect("there are rounds");
-            (found.mean, found.error)
-        };
-        let processes: Vec<_> = (0..names.len())
-            .map(|number| measured(rounds.of_element(number)))
-            .collect();
         let all = rounds.cross_section().expect("there are rounds");
+        let (_, processes) = rounds.measured(names.len()).expect("there are rounds");
         let mut asked = recipe.arguments;
         asked.insert("events".to_owned(), json!(self.events));
         asked.insert("seed".to_owned(), json!(self.seed));
@@ -166,7 +166,7 @@ fn bytes(file: &Path) -> Result<Vec<u8>> {
 }
 
 fn no(file: &Path, what: &str) -> Error {
-    refused(
+    Error::run(
         format!("{} is no {what}", file.display()),
         "unpack the pack again",
     )

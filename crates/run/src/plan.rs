@@ -14,7 +14,7 @@ use crate::run_card;
 use crate::running;
 use crate::source::Source;
 use crate::spec::RunSpec;
-use crate::state::Arguments;
+use crate::state::{Arguments, file_digest};
 use crate::systematics::Systematics;
 use crate::{conditions, load, scale};
 use mebridge::event_generator::{ElementRequest, Request};
@@ -23,7 +23,7 @@ use mebridge::{Error, Result};
 use mebridge_phasespace::clustering::{Matching, Settings as Clustering};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What the events of a run are made with.
 #[derive(Clone, Debug)]
@@ -36,14 +36,10 @@ pub struct Plan {
     pub head: Head,
     /// Which further weights events have.
     pub systematics: Systematics,
-    /// Whether the scales of events are kept for their file.
-    pub keeps_scales: bool,
     /// Whether parameters of the model follow alpha_s of the event.
     pub runs: bool,
     /// The strong coupling.
     pub alpha_s: AlphaS,
-    /// Energies of the beams in the frame of the detector, GeV.
-    pub energies: [f64; 2],
     /// Which alpha_s, scales and cuts hold, in lines.
     pub conditions: Vec<String>,
     /// What makes the run another one than others.
@@ -59,11 +55,11 @@ struct ElementCuts {
 }
 
 impl Plan {
-    /// Of a run by cards; `threads` make it.
+    /// Of a run by cards.
     ///
     /// # Errors
     /// A matrix element cannot be read, or the cards request of it what cannot be honoured.
-    pub fn of_cards(cards: &Cards, spec: &RunSpec, threads: usize) -> Result<Self> {
+    pub fn of_cards(cards: &Cards, spec: &RunSpec) -> Result<Self> {
         let card = &cards.run_card;
         let parameters = ParamCard::read(&cards.param_card)?;
         let Chosen {
@@ -73,7 +69,7 @@ impl Plan {
         } = chosen_densities(cards, &parameters)?;
         let none = BTreeMap::new();
         let mut elements =
-            load::load_elements(&cards.source, Some(&cards.param_card), &none, threads)?;
+            load::load_elements(&cards.source, Some(&cards.param_card), &none, spec.threads)?;
         let scales = running::scales(elements.iter().map(|element| &element.process));
         let fixed = card.flag("fixed_extra_scale");
         let fixed = fixed.then(|| card.number("mue_ref_fixed"));
@@ -85,7 +81,7 @@ impl Plan {
             }
         }
         let runs = !blocks.is_empty() && fixed.is_none();
-        let mut notices = cards.notices.clone();
+        let mut notices = Vec::new();
         let systematics = systematics(cards, spec, densities.as_ref(), runs, &mut notices)?;
         let incoming = Incoming {
             densities: densities.as_ref(),
@@ -135,8 +131,8 @@ impl Plan {
             requests.push(request);
             entries.extend(windows);
         }
-        let energies = cards.beams.energies;
-        let [center, rapidity] = incoming.center(energies, energy, &elements[0].masses)?;
+        let [center, rapidity] =
+            incoming.center(cards.beams.energies, energy, &elements[0].masses)?;
         scale.factor = card.number("scalefact");
         let shown = entries
             .iter()
@@ -179,7 +175,6 @@ impl Plan {
         };
         Ok(Plan {
             runs,
-            keeps_scales: !head.blocks.powers.is_empty(),
             arguments: arguments(cards, densities.as_ref(), &systematics)?,
             conditions: vec![conditions],
             elements,
@@ -187,7 +182,6 @@ impl Plan {
             head,
             systematics,
             alpha_s,
-            energies,
             notices,
         })
     }
@@ -251,7 +245,7 @@ fn systematics(
         };
         return match refused {
             None => Ok(found),
-            Some((what, cure)) => Err(refuse("", what, cure)),
+            Some((what, cure)) => Err(Error::run(what, cure)),
         };
     }
     let program = card.text("systematics_program").to_lowercase();
@@ -308,14 +302,14 @@ fn elements_of_cards(
             let what =
                 format!("{divided}, which are one matrix element of {name} with the same cuts");
             let cure = "give all of them the same, or make events of one process after the other";
-            return Err(refuse(card.source(), &what, cure));
+            return Err(Error::run_at(card.source(), &what, cure));
         }
         for leg in legs.outgoing().filter(|&leg| !legs.is_free(leg)) {
             codes.extend(element.options().iter().map(|pdg| pdg[leg].abs()));
         }
         if let Some(entry) = cuts::empty(&legs) {
             let what = format!("{entry} of the run card leaves nothing of {name}");
-            return Err(refuse("", &what, "set it to 0"));
+            return Err(Error::run(&what, "set it to 0"));
         }
         let (mut windows, rules) = cuts::of_run_card(&legs, energy);
         nowhere.push(cuts::nowhere(&windows, energy).map(|cut| {
@@ -330,22 +324,12 @@ fn elements_of_cards(
             card.number("bwcutoff"),
             card.number("small_width_treatment"),
         )?);
-        let channels = element.channels().iter();
         found.push(ElementCuts {
             windows,
             request: ElementRequest {
-                mirrored: element.is_mirrored(),
-                windows: Vec::new(),
                 rules,
-                propagators: channels
-                    .clone()
-                    .map(|one| one.propagators.clone())
-                    .collect(),
-                off_shell: channels
-                    .map(|one| one.off_shell_propagators.clone())
-                    .collect(),
                 clustered: listed.clustered(card.whole("sde_strategy") == 2)?,
-                vanishes: None,
+                ..element.request()
             },
         });
     }
@@ -355,7 +339,7 @@ fn elements_of_cards(
         .and_then(|all| all.into_iter().next())
     {
         let what = format!("{first}; no event passes");
-        return Err(refuse(card.source(), &what, "change what is named"));
+        return Err(Error::run_at(card.source(), &what, "change what is named"));
     }
     notices.extend(cuts::unused(card, &codes));
     Ok(found)
@@ -503,32 +487,22 @@ fn arguments(
     systematics: &Systematics,
 ) -> Result<Arguments> {
     let mut found = cards.source.arguments();
-    let digest = |file: &Path| {
-        crate::state::hash(file)
-            .map(Value::from)
-            .map_err(Error::io(file))
-    };
     let pdf = match densities {
         None => Value::Null,
         Some(BeamDensities::Photons(of)) => json!(format!("{of:?}")),
-        Some(BeamDensities::Set(PdfSet { file, .. })) => digest(file)?,
+        Some(BeamDensities::Set(PdfSet { file, .. })) => file_digest(file)?,
     };
-    let files: Vec<Value> = systematics.files().map(digest).collect::<Result<_>>()?;
+    let files: Vec<Value> = systematics
+        .files()
+        .map(file_digest)
+        .collect::<Result<_>>()?;
     found.push((
         "run_card".to_owned(),
         Value::Object(cards.run_card.to_json()),
     ));
-    found.push(("param_card".to_owned(), digest(&cards.param_card)?));
+    found.push(("param_card".to_owned(), file_digest(&cards.param_card)?));
     found.push(("pdf".to_owned(), pdf));
     let weights = json!({ "weights": systematics.names(), "files": files });
     found.push(("systematics".to_owned(), weights));
     Ok(found)
-}
-
-pub(crate) fn refuse(place: &str, what: &str, cure: &str) -> Error {
-    Error::Run {
-        place: place.to_owned(),
-        what: what.to_owned(),
-        cure: cure.to_owned(),
-    }
 }

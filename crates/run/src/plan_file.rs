@@ -8,7 +8,6 @@ use crate::banner::Head;
 use crate::densities::AlphaS;
 use crate::element::Element;
 use crate::plan::Plan;
-use crate::state::refused;
 use crate::systematics::Systematics;
 use mebridge::event_generator::{BeamRequest, Request};
 use mebridge::files::regular;
@@ -39,10 +38,8 @@ struct Stored<'a> {
     request: String,
     head: Cow<'a, Head>,
     systematics: Cow<'a, Systematics>,
-    keeps_scales: bool,
     runs: bool,
     alpha_s: Cow<'a, AlphaS>,
-    energies: [f64; 2],
     conditions: Cow<'a, [String]>,
     /// JSON.
     arguments: String,
@@ -76,10 +73,8 @@ impl Plan {
             request: json(&self.request)?,
             head: Cow::Borrowed(&self.head),
             systematics: Cow::Borrowed(&self.systematics),
-            keeps_scales: self.keeps_scales,
             runs: self.runs,
             alpha_s: Cow::Borrowed(&self.alpha_s),
-            energies: self.energies,
             conditions: Cow::Borrowed(&self.conditions),
             arguments: json(&self.arguments)?,
         };
@@ -96,7 +91,7 @@ impl Plan {
         let bytes = regular::read(file, MOST_BYTES).map_err(Error::io(file))?;
         let wrong = |what: &str| {
             let what = format!("{} {what}", file.display());
-            refused(what, "write it again, by this version of mebridge")
+            Error::run(what, "write it again, by this version of mebridge")
         };
         let rest = bytes.strip_prefix(BEGIN).filter(|rest| rest.len() >= HASH);
         let (hash, rest) = rest
@@ -123,10 +118,8 @@ impl Plan {
             request,
             head: stored.head.into_owned(),
             systematics: stored.systematics.into_owned(),
-            keeps_scales: stored.keeps_scales,
             runs: stored.runs,
             alpha_s: stored.alpha_s.into_owned(),
-            energies: stored.energies,
             conditions: stored.conditions.into_owned(),
             arguments,
             notices: Vec::new(),
@@ -180,7 +173,7 @@ fn json(value: &impl Serialize) -> Result<String> {
 
 /// A name of densities that is no UTF-8.
 fn unwritten(why: &dyn std::fmt::Display) -> Error {
-    refused(format!("the plan of the run cannot be written: {why}"), "")
+    Error::run(format!("the plan of the run cannot be written: {why}"), "")
 }
 
 impl StoredElement {

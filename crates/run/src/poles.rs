@@ -187,11 +187,10 @@ fn process(pdg: &[i32]) -> String {
 }
 
 fn refused(what: String, cure: String) -> Error {
-    Error::Run {
-        place: String::new(),
-        what: format!("the cross section is infinite without a cut: {what}"),
+    Error::run(
+        format!("the cross section is infinite without a cut: {what}"),
         cure,
-    }
+    )
 }
 
 /// That cuts by name keep all poles away.
@@ -410,11 +409,11 @@ pub fn resonances(
         if !reached.contains(&line.mass) || is_close(mass_of(&line.legs), line.mass) {
             continue;
         }
-        return Err(Error::Run {
-            place: process(element.pdg()),
-            what: format!("{}, or cut that mass away", line.without_width()),
-            cure: String::new(),
-        });
+        return Err(Error::run_at(
+            process(element.pdg()),
+            format!("{}, or cut that mass away", line.without_width()),
+            "",
+        ));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@
 //! | `round0000.matched.npy` | what matching found (`mebridge_phasespace::clustering::Matched`), legs in the order of the process and beams as in its record |
 
 use crate::exact;
-use mebridge::lhe::{Record, record_bytes};
+use mebridge::lhe::record_bytes;
 use mebridge::{Error, Result};
 use mebridge_support::files::regular;
 use serde::{Deserialize, Serialize};
@@ -231,17 +231,6 @@ impl Table {
         }
         Ok(())
     }
-}
-
-/// The weights of the records of so many events.
-///
-/// # Errors
-/// As of [`Table::records`].
-pub fn weights(path: &Path, events: usize) -> Result<Vec<f64>> {
-    let mut found = Vec::with_capacity(events);
-    let (table, _) = Table::records(path, events)?;
-    table.each(events, |row| found.push(Record::new(row).weight()))?;
-    Ok(found)
 }
 
 /// Begins a file of so many records, which are appended then.
@@ -498,7 +487,7 @@ fn matched_kind(legs: usize) -> String {
 
 fn not_whole(path: &Path, events: usize) -> Error {
     let path = path.display();
-    refused(
+    Error::run(
         format!("{path} does not hold the {events} events that were made"),
         "is the disk full?",
     )
@@ -506,18 +495,10 @@ fn not_whole(path: &Path, events: usize) -> Error {
 
 fn other_fields(path: &Path) -> Error {
     let path = path.display();
-    refused(
+    Error::run(
         format!("{path} has other fields than those of this version"),
         "make the run again",
     )
-}
-
-fn refused(what: String, cure: &str) -> Error {
-    Error::Run {
-        place: String::new(),
-        what,
-        cure: cure.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use super::*;
+use mebridge::lhe::Record;
 use std::fs;
 
 /// As NumPy 2.4 writes them: `np.lib.format.write_array_header_2_0` of records, `np.save` of the others.
@@ -53,11 +54,15 @@ fn files_that_are_not_whole_are_refused() {
     let found: Vec<f64> = (1..=1000).map(f64::from).collect();
     begin(&path, 1000, 2).unwrap();
     append(&path, &records(&found));
-    assert_eq!(weights(&path, 1000).unwrap(), found);
+    let (table, _) = Table::records(&path, 1000).unwrap();
+    let mut there = Vec::new();
+    let take = |row: &[u8]| there.push(Record::new(row).weight());
+    table.each(1000, take).unwrap();
+    assert_eq!(there, found);
     let whole = fs::read(&path).unwrap();
     let refused = |bytes: &[u8], events: usize, why: &str| {
         fs::write(&path, bytes).unwrap();
-        let error = weights(&path, events).unwrap_err().to_string();
+        let error = Table::records(&path, events).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     };
     let size = whole.len();
@@ -81,7 +86,7 @@ fn files_that_are_not_whole_are_refused() {
     refused(&header(DOUBLE, &[3, 2], 1), 3, "other fields");
     fs::remove_file(&path).unwrap();
     assert!(
-        weights(&path, 1)
+        Table::records(&path, 1)
             .unwrap_err()
             .to_string()
             .contains("round0000.npy")

@@ -1,5 +1,6 @@
 //! Files of a run that are there whole or not at all.
 
+use crate::text::without_number;
 use mebridge::{Error, Result};
 use mebridge_support::files::temporary::{Temporary, folder_of};
 use std::fs::{self, File, Metadata, Permissions};
@@ -23,7 +24,7 @@ pub fn target<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> 
     };
     let shown = output.display();
     if !seen.is_file() {
-        return Err(refused(
+        return Err(Error::run(
             format!("{shown} is a folder, a device or a pipe, no file"),
             "name a file for the events",
         ));
@@ -34,7 +35,7 @@ pub fn target<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> 
         .any(|input| fs::metadata(input).is_ok_and(is_it))
     {
         let what = format!("{shown} is read by this run");
-        return Err(refused(what, "name another file for the events"));
+        return Err(Error::run(what, "name another file for the events"));
     }
     Ok(path)
 }
@@ -69,17 +70,8 @@ pub fn write_text(output: &Path, text: &str) -> Result<()> {
 
 /// That a file cannot be written.
 pub fn unwritten(output: &Path, error: &io::Error) -> Error {
-    let why = error.to_string();
-    let why = why.split(" (os error").next().unwrap_or_default();
-    refused(format!("{} cannot be written: {why}", output.display()), "")
-}
-
-fn refused(what: String, cure: &str) -> Error {
-    Error::Run {
-        place: String::new(),
-        what,
-        cure: cure.to_owned(),
-    }
+    let why = without_number(error);
+    Error::run(format!("{} cannot be written: {why}", output.display()), "")
 }
 
 /// Where a name leads, though nothing need be there.
@@ -192,7 +184,7 @@ mod tests {
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         let failed = replace(&path, |mut file| {
             file.write_all(b"tw").unwrap();
-            Err(refused("it fails".to_owned(), ""))
+            Err(Error::run("it fails", ""))
         });
         assert_eq!(failed.unwrap_err().to_string(), "it fails");
         assert_eq!(fs::read(&path).unwrap(), b"one");

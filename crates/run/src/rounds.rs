@@ -4,7 +4,8 @@
 use crate::exact::sum;
 use crate::maker::Maker;
 use crate::records::Weights;
-use crate::state::{SURVEY, State, refused};
+use crate::state::{SURVEY, State};
+use crate::summary;
 use mebridge::{Error, Result};
 use mebridge_sampler::sums::Estimate;
 use mebridge_sampler::survey::Settings;
@@ -200,11 +201,6 @@ impl Rounds {
         rounds.map(|round| round.counted.events).sum()
     }
 
-    /// How many events are requested.
-    pub fn events(&self) -> u64 {
-        self.events
-    }
-
     /// The folder of the mappings that rounds begin with, after a survey.
     pub fn surveyed(&self) -> Option<&Path> {
         self.surveyed.as_ref().map(|(folder, _)| &**folder)
@@ -249,7 +245,7 @@ impl Rounds {
         let path = folder.join(POINTS);
         let bytes = std::fs::read(&path).map_err(Error::io(&path))?;
         let points: Points = postcard::from_bytes(&bytes)
-            .map_err(|_| refused(format!("{} is no survey", path.display()), "survey anew"))?;
+            .map_err(|_| Error::run(format!("{} is no survey", path.display()), "survey anew"))?;
         self.surveyed = Some((folder.to_owned(), points));
         Ok(())
     }
@@ -314,48 +310,49 @@ impl Rounds {
     /// The cross section, pb; none before the first round. It is that of the survey's last part and of those points of the
     /// rounds that were planned before they were drawn.
     pub fn cross_section(&self) -> Option<Estimate> {
-        self.of(None)
+        let groups = self.groups()?;
+        Some(total(
+            groups.iter().map(|group| (group.mean, group.variance)),
+        ))
     }
 
-    /// The same of one matrix element, by its number.
-    pub fn of_element(&self, number: usize) -> Option<Estimate> {
-        self.of(Some(number))
+    /// The same, and that of each of so many matrix elements, by their numbers.
+    pub fn measured(&self, elements: usize) -> Option<(summary::Measured, Vec<summary::Measured>)> {
+        let groups = self.groups()?;
+        let pair = |found: Estimate| (found.mean, found.error);
+        let all = total(groups.iter().map(|group| (group.mean, group.variance)));
+        let of = |element: usize| {
+            let own = groups
+                .iter()
+                .filter(|group| group.members.contains(&element));
+            pair(total(own.map(|group| match group.members {
+                [_] => (group.mean, group.variance),
+                members => {
+                    let (share, spread) = self.share(element, members);
+                    let variance =
+                        group.variance * (share * share) + group.mean * group.mean * spread;
+                    (group.mean * share, variance)
+                }
+            })))
+        };
+        Some((pair(all), (0..elements).map(of).collect()))
     }
 
-    fn of(&self, element: Option<usize>) -> Option<Estimate> {
+    /// The cross sections of matrix elements that share channels; none before the first round.
+    fn groups(&self) -> Option<Vec<Group<'_>>> {
         let (_, points) = self.surveyed.as_ref()?;
         self.counting().next()?;
         let channels = self.channels(points);
-        let mut groups: Vec<&[usize]> = Vec::new();
-        for members in &points.elements {
-            if !groups.contains(&&members[..]) {
-                groups.push(members);
-            }
+        let mut own: BTreeMap<&[usize], Vec<(f64, f64)>> = BTreeMap::new();
+        for (members, channel) in points.elements.iter().zip(channels) {
+            own.entry(members).or_default().push(channel);
         }
-        let (mut means, mut squares) = (Vec::new(), Vec::new());
-        for group in groups {
-            if element.is_some_and(|element| !group.contains(&element)) {
-                continue;
-            }
-            let own = |which: fn(&(f64, f64)) -> f64| {
-                let own = channels.iter().zip(&points.elements);
-                sum(own
-                    .filter(|(_, of)| *of == group)
-                    .map(|(one, _)| which(one)))
-            };
-            let (mut mean, mut variance) = (own(|one| one.0), own(|one| one.1));
-            if let Some(element) = element.filter(|_| group.len() > 1) {
-                let (share, spread) = self.share(element, group);
-                variance = variance * (share * share) + mean * mean * spread;
-                mean *= share;
-            }
-            means.push(mean);
-            squares.push(variance);
-        }
-        Some(Estimate {
-            mean: sum(means),
-            error: sum(squares).sqrt(),
-        })
+        let group = |(members, channels): (_, Vec<(f64, f64)>)| Group {
+            members,
+            mean: sum(channels.iter().map(|one| one.0)),
+            variance: sum(channels.iter().map(|one| one.1)),
+        };
+        Some(own.into_iter().map(group).collect())
     }
 
     /// Of a matrix element in the cross section of those that share its channels, by events; and its variance.
@@ -401,6 +398,24 @@ impl Rounds {
             )
         };
         (0..points.elements.len()).map(channel).collect()
+    }
+}
+
+/// Matrix elements that share channels, by their numbers, and the cross section of these.
+struct Group<'a> {
+    members: &'a [usize],
+    /// pb.
+    mean: f64,
+    /// Of the mean, pb^2.
+    variance: f64,
+}
+
+/// The sum of means with these variances.
+fn total(of: impl Iterator<Item = (f64, f64)>) -> Estimate {
+    let (means, variances): (Vec<f64>, Vec<f64>) = of.unzip();
+    Estimate {
+        mean: sum(means),
+        error: sum(variances).sqrt(),
     }
 }
 

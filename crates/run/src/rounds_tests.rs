@@ -133,12 +133,12 @@ fn rounds_count_together() {
         0.082_530_382_161_807_2,
     ];
     for (number, (mean, error)) in means.into_iter().zip(errors).enumerate() {
-        let of = rounds.of_element(number).unwrap();
-        assert_eq!(of.mean.to_bits(), mean, "{number}");
+        let (_, of) = rounds.measured(number + 1).unwrap();
+        let (found, its_error) = of[number];
+        assert_eq!(found.to_bits(), mean, "{number}");
         assert!(
-            (of.error / error - 1.0).abs() < 1e-15,
-            "{number}: {}",
-            of.error
+            (its_error / error - 1.0).abs() < 1e-15,
+            "{number}: {its_error}"
         );
     }
 }
@@ -214,7 +214,7 @@ fn go_on(folder: &Path, events: u64, most: usize) -> Result<Rounds> {
         made += 1;
         match made < most {
             true => Ok(()),
-            false => Err(refused("interrupted".to_owned(), "")),
+            false => Err(Error::run("interrupted", "")),
         }
     })?;
     Ok(rounds)
@@ -257,7 +257,8 @@ fn an_interrupted_run_goes_on_as_if_nothing_had_been() {
     let again = go_on(&parts, events, 1).expect("nothing is left to do");
     let cross_section = again.cross_section().unwrap();
     assert_eq!(again.cross_section(), run.cross_section());
-    assert_eq!(again.of_element(0), run.cross_section());
+    let pair = (cross_section.mean, cross_section.error);
+    assert_eq!(again.measured(1), Some((pair, vec![pair])));
     assert_eq!(again.counted(), run.counted());
     assert_eq!(bytes(&parts), bytes(&whole));
     // Numbers of the Python that was here before, of the same run; other processors round otherwise.

@@ -9,7 +9,7 @@ pub use stated::{Destination, stated};
 use crate::calculator::{Calculator, density_products};
 use crate::densities::BeamDensity;
 use crate::event_file::InitBeams;
-use crate::maker::{CountedSelection, Description, Further, Maker, failed, identity};
+use crate::maker::{CountedSelection, Description, Further, Maker, digest, failed, identity};
 use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
 use crate::records::Round;
@@ -24,7 +24,6 @@ use mebridge::process::Process;
 use mebridge::runtime::Switches;
 use mebridge::{Error, Result};
 use mebridge_sampler::integrand::Selection;
-use mebridge_sampler::sums::Estimate;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
@@ -186,10 +185,7 @@ impl Session<'_> {
             observer.report(&progress(Stage::Events, rounds))
         })?;
         let done = self.begun.elapsed().as_secs_f64();
-        let measured = |found: Option<Estimate>| {
-            let found = found.expect("there are rounds");
-            (found.mean, found.error)
-        };
+        let (all, of_elements) = rounds.measured(elements).expect("there are rounds");
         let state = rounds.state();
         let (mut points, mut cut) = ([0.0; 3], [0; 2]);
         for round in state.rounds().values() {
@@ -203,13 +199,10 @@ impl Session<'_> {
                 *sum += count;
             }
         }
-        let elements = 0..elements;
         Ok(Found {
             rounds: made(state),
-            all: measured(rounds.cross_section()),
-            of_elements: elements
-                .map(|number| measured(rounds.of_element(number)))
-                .collect(),
+            all,
+            of_elements,
             points,
             cut,
             seconds: [started, surveyed - started, done - surveyed],
@@ -254,10 +247,7 @@ pub(crate) fn arguments(
     ]
     .into_iter()
     .collect();
-    let mut bytes = Vec::new();
-    for element in elements {
-        bytes.extend(element.process.to_bytes()?);
-    }
+    let hash = digest(elements.iter().map(|element| &element.process), &[])?;
     for (name, value) in [
         ("switches", Value::Object(switches)),
         ("events", json!(events)),
@@ -267,10 +257,7 @@ pub(crate) fn arguments(
         ("threads", json!(spec.threads)),
         ("device", json!(spec.devices)),
         ("versions", json!([env!("CARGO_PKG_VERSION")])),
-        (
-            "matrix_elements",
-            json!(hex(&mebridge_support::digest(&bytes))),
-        ),
+        ("matrix_elements", json!(hex(&hash))),
     ] {
         found.push((name.to_owned(), value));
     }
@@ -368,15 +355,21 @@ fn open_with<'m>(
 /// What is computed of events besides their records.
 fn further(plan: &Plan, switches: &Switches) -> Result<Further<'static>> {
     let beams = plan.request.beams()?;
-    let (energies, threads) = (plan.energies, plan.request.threads);
+    let (energies, threads) = (plan.head.blocks.beams.energies, plan.request.threads);
+    // Where events have <mgrwt>.
+    let keeps_scales = !plan.head.blocks.powers.is_empty();
     let mut further = Further::default();
+    if plan.systematics.groups.is_empty() && !keeps_scales {
+        return Ok(further);
+    }
+    let densities = BeamDensity::of_beams(&beams)?;
     if !plan.systematics.groups.is_empty() {
         let mut calculator = Calculator::new(
             &plan.systematics,
             &plan.elements,
             energies,
             &plan.alpha_s,
-            BeamDensity::of_beams(&beams)?,
+            densities.clone(),
             threads,
             switches,
         )?;
@@ -386,8 +379,7 @@ fn further(plan: &Plan, switches: &Switches) -> Result<Further<'static>> {
             calculator.ratios(of.bytes, of.records.particles, of.scales, &matched)
         }));
     }
-    if plan.keeps_scales {
-        let densities = BeamDensity::of_beams(&beams)?;
+    if keeps_scales {
         further.densities = Some(Box::new(move |of| {
             let scales: Vec<[f64; 2]> = of.scales.iter().map(|&[_, a, b]| [a, b]).collect();
             let particles = of.records.particles;
@@ -405,12 +397,12 @@ fn further(plan: &Plan, switches: &Switches) -> Result<Further<'static>> {
 }
 
 /// A number of events that a run can have, which messages call `name`.
-fn of_a_run(name: &str, events: u64) -> Result<u64> {
+pub(crate) fn of_a_run(name: &str, events: u64) -> Result<u64> {
     if (1..=MOST_EVENTS).contains(&events) {
         return Ok(events);
     }
     let cure = format!("it must be a whole number from 1 to {MOST_EVENTS}");
-    Err(refused("", &format!("{name} is {events}"), &cure))
+    Err(Error::run(&format!("{name} is {events}"), &cure))
 }
 
 fn pairs(names: &[String], values: &[Measured]) -> Vec<(String, Measured)> {
@@ -420,12 +412,4 @@ fn pairs(names: &[String], values: &[Measured]) -> Vec<(String, Measured)> {
 /// In digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn refused(place: &str, what: &str, cure: &str) -> Error {
-    Error::Run {
-        place: place.to_owned(),
-        what: what.to_owned(),
-        cure: cure.to_owned(),
-    }
 }

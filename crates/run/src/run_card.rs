@@ -81,7 +81,7 @@ impl RunCard {
             if !line.is_empty() && !line.contains('=') && !line.starts_with('$') {
                 let what = format!("{} is no entry", quoted(line));
                 let place = format!("{source}, line {number}");
-                return Err(refused(
+                return Err(Error::run_at(
                     &place,
                     what,
                     "write VALUE = NAME, or # before a comment",
@@ -130,8 +130,8 @@ impl RunCard {
                 }
                 let shown = quoted(&shown);
                 match changed.iter().any(|other| other == name) {
-                    true => refused("", format!("{name}, which is to be set, is {shown}"), &cure),
-                    false => refused(source, format!("{name} is {shown}"), &cure),
+                    true => Error::run(format!("{name}, which is to be set, is {shown}"), &cure),
+                    false => Error::run_at(source, format!("{name} is {shown}"), &cure),
                 }
             })?;
             values.insert(name, value);
@@ -233,7 +233,7 @@ impl RunCard {
             .filter(|value| (least..=most).contains(value));
         within.ok_or_else(|| {
             let cure = format!("it must be a whole number from {least} to {most}");
-            refused(&self.source, format!("{name} is {value}"), &cure)
+            Error::run_at(&self.source, format!("{name} is {value}"), &cure)
         })
     }
 
@@ -473,15 +473,7 @@ impl RunCard {
 
     /// What is wrong with the card.
     pub fn refused(&self, what: String, cure: &str) -> Error {
-        refused(&self.source, what, cure)
-    }
-}
-
-fn refused(place: &str, what: String, cure: &str) -> Error {
-    Error::Run {
-        place: place.to_owned(),
-        what,
-        cure: cure.to_owned(),
+        Error::run_at(&self.source, what, cure)
     }
 }
 
@@ -491,7 +483,7 @@ fn unknown(name: &str, source: &str, changed: &[String]) -> Error {
     if CONFIGURATION.contains(&name) {
         let cure =
             "it is of Cards/me5_configuration.txt: remove it, and use --workers or --threads";
-        return refused("", what, cure);
+        return Error::run(what, cure);
     }
     let alike = entries::all().map(|(known, _)| (strsim::jaro_winkler(name, known), known));
     let best = alike.max_by(|one, other| one.0.total_cmp(&other.0));
@@ -501,10 +493,10 @@ fn unknown(name: &str, source: &str, changed: &[String]) -> Error {
     };
     if changed.iter().any(|other| other == name) {
         let what = format!("{name}, which is to be set, is no entry of a run card{meant}");
-        return refused("", what, "docs/run_card.md has all");
+        return Error::run(what, "docs/run_card.md has all");
     }
     let cure = "remove it if nothing depends on it (docs/run_card.md has all that are known)";
-    refused("", format!("{what}{meant}"), cure)
+    Error::run(format!("{what}{meant}"), cure)
 }
 
 /// Entries that a caller changes, with names in lower case; what stands for both beams is changed for each.
@@ -520,7 +512,7 @@ pub fn of_both(changed: &[(String, String)]) -> Result<Entries> {
             Some((_, other)) if other == value => {}
             Some((_, other)) => {
                 let what = format!("{name} of the run card is to be {other} and {value}");
-                return Err(refused("", what, "give one of them"));
+                return Err(Error::run(what, "give one of them"));
             }
         }
     }

@@ -1,9 +1,9 @@
 //! The folder of a run, `Events/run_NN`.
 
 use crate::output::next_run;
-use crate::state::{argument, forget_empty, refused, system};
+use crate::state::{argument, forget_empty, system};
 use crate::text::quoted;
-use mebridge::Result;
+use mebridge::{Error, Result};
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::ErrorKind;
@@ -40,7 +40,7 @@ impl RunFolder {
         if let Some(name) = name.filter(|name| !is_name(name)) {
             let what = format!("the name of a run is {}", quoted(name));
             let cure = format!("it must be that of a folder in {}", events.display());
-            return Err(refused(what, &cure));
+            return Err(Error::run(what, &cure));
         }
         let is_first = !events.exists();
         let folder = loop {
@@ -52,7 +52,7 @@ impl RunFolder {
             };
             if error.kind() != ErrorKind::AlreadyExists {
                 let what = format!("{} cannot be made: {}", folder.display(), system(&error));
-                return Err(refused(what, ""));
+                return Err(Error::run(what, ""));
             }
             let place = if events.is_dir() { &folder } else { events };
             if name.is_some() && place.is_dir() {
@@ -65,7 +65,7 @@ impl RunFolder {
                     false => "a link that leads nowhere",
                 };
                 let what = format!("{} is {is}, where a folder is needed", place.display());
-                return Err(refused(what, "take it away, or name another"));
+                return Err(Error::run(what, "take it away, or name another"));
             }
         };
         let claimed = RunFolder(ClaimedFolder {
@@ -75,7 +75,7 @@ impl RunFolder {
         });
         if claimed.path().join(EVENTS).symlink_metadata().is_ok() {
             let what = format!("{} holds the events of a run", claimed.path().display());
-            return Err(refused(what, "take another name, or none"));
+            return Err(Error::run(what, "take another name, or none"));
         }
         Ok(claimed)
     }

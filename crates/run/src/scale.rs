@@ -64,14 +64,9 @@ pub fn stated(
     energy: f64,
     densities: bool,
 ) -> Result<Scale> {
-    let refused = |what: String, cure: String| Error::Run {
-        place: String::new(),
-        what,
-        cure,
-    };
     if !(factor > 0.0 && factor.is_finite()) {
         let what = format!("scale_factor is {}", repr(factor));
-        return Err(refused(what, "it must be a positive number".to_owned()));
+        return Err(Error::run(what, "it must be a positive number"));
     }
     let fixed = match choice {
         Some(ScaleChoice::Fixed(fixed)) => Some(*fixed),
@@ -81,11 +76,11 @@ pub fn stated(
     if let Some(fixed) = fixed {
         if !(fixed > 0.0 && fixed.is_finite()) {
             let what = format!("scale is {}", repr(fixed));
-            return Err(refused(what, "it must be a positive number".to_owned()));
+            return Err(Error::run(what, "it must be a positive number"));
         }
         if factor != 1.0 {
             let what = "scale_factor multiplies a scale that is not a number".to_owned();
-            return Err(refused(what, "leave it out".to_owned()));
+            return Err(Error::run(what, "leave it out"));
         }
     }
     let dynamical = match choice {
@@ -94,7 +89,7 @@ pub fn stated(
             let (_, scale) = found.ok_or_else(|| {
                 let known = DYNAMICAL.map(|(name, _)| name).join(", ");
                 let what = format!("there is no scale {}", quoted(name));
-                refused(what, format!("there are {known}, or a number in GeV"))
+                Error::run(what, format!("there are {known}, or a number in GeV"))
             })?;
             *scale
         }

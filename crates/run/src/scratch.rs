@@ -1,6 +1,6 @@
 //! Folders for files that a run does not keep, and the room that they need.
 
-use crate::state::{refused, system};
+use crate::state::system;
 use mebridge::{Error, Result};
 use mebridge_support::files::temporary::Temporary;
 use std::ffi::CString;
@@ -48,7 +48,7 @@ impl Scratch {
         made().map_err(|error: io::Error| {
             let (place, why) = (place.display(), system(&error));
             let what = format!("a folder for temporary files cannot be made in {place}: {why}");
-            refused(what, "TMPDIR names another place")
+            Error::run(what, "TMPDIR names another place")
         })
     }
 
@@ -107,7 +107,7 @@ fn check(free: u64, place: &Path, events: u64) -> Result<()> {
         free >> 20,
         needed.div_ceil(1 << 20)
     );
-    Err(refused(
+    Err(Error::run(
         what,
         "make room, and the run goes on where it keeps its state",
     ))

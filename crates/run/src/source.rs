@@ -40,13 +40,12 @@ impl Source {
         }
         for (name, given) in [("model", model), ("folder", folder), ("pdf_data", pdf_data)] {
             if given.is_some() {
-                return Err(Error::Run {
-                    place: String::new(),
-                    what: format!(
+                return Err(Error::run(
+                    format!(
                         "{name} is for a process by its name, and {process} is taken for an output of MG5aMC"
                     ),
-                    cure: String::new(),
-                });
+                    "",
+                ));
             }
         }
         Ok(Source::Output(Output::find(&path)?))

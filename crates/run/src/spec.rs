@@ -1,5 +1,6 @@
 //! What a run is: one description, as the command, Python, workers, packs and the folder of a run have it.
 
+use crate::text::repr;
 use mebridge::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +47,9 @@ pub struct RunSpec {
     pub systematics: Option<Vec<String>>,
 }
 
+/// Threads of a run, at most.
+pub const MOST_THREADS: usize = 1024;
+
 impl Default for RunSpec {
     /// One of nothing yet, by a run card.
     fn default() -> Self {
@@ -73,16 +77,36 @@ impl Default for RunSpec {
 }
 
 impl RunSpec {
+    /// That its numbers are some that a run can have.
+    ///
+    /// # Errors
+    /// One is not.
+    pub fn check(&self) -> Result<()> {
+        if !(1..=MOST_THREADS).contains(&self.threads) {
+            let cure = format!("it must be a whole number from 1 to {MOST_THREADS}");
+            return Err(Error::run(format!("threads is {}", self.threads), cure));
+        }
+        let precision = self.precision.unwrap_or(1.0);
+        if !(precision > 0.0 && precision <= 1.0) {
+            let cure = "it must be a number above 0, and at most 1";
+            return Err(Error::run(
+                format!("precision is {}", repr(precision)),
+                cure,
+            ));
+        }
+        if !(0.0..=1.0).contains(&self.overweight) {
+            let what = format!("overweight is {}", repr(self.overweight));
+            return Err(Error::run(what, "it must be a number from 0 to 1"));
+        }
+        Ok(())
+    }
+
     /// What weighs points: `cpu`, `cuda` or `hip`.
     ///
     /// # Errors
     /// A device is none of these, is named twice, or they are of several kinds.
     pub fn backend(&self) -> Result<&str> {
-        let wrong = |what: &str, cure: &str| Error::Run {
-            place: "device".to_owned(),
-            what: what.to_owned(),
-            cure: cure.to_owned(),
-        };
+        let wrong = |what: &str, cure: &str| Error::run_at("device", what, cure);
         let kinds: BTreeSet<&str> = self.devices.iter().map(|name| kind(name)).collect();
         let known = |name: &String| {
             let (kind, number) = name.split_once(':').unwrap_or((name, ""));

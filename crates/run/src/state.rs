@@ -5,6 +5,8 @@
 
 use crate::records;
 use crate::rounds::{Counted, RoundFound};
+use crate::text::without_number;
+use mebridge::files::regular;
 use mebridge::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -68,7 +70,7 @@ impl State {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let what = format!("another run is at work in {}", folder.display());
-                return Err(refused(what, ""));
+                return Err(Error::run(what, ""));
             }
             Err(TryLockError::Error(error)) => return Err(unkept(folder)(error)),
         }
@@ -93,7 +95,7 @@ impl State {
             let others = entries(folder).map_err(unkept(folder))?;
             if let Some(other) = others.difference(&unwritten()).next() {
                 let what = format!("{} holds other files ({other})", folder.display());
-                return Err(refused(what, "name a folder of its own for the state"));
+                return Err(Error::run(what, "name a folder of its own for the state"));
             }
             return Ok(());
         }
@@ -288,12 +290,12 @@ pub struct Surveyed {
 pub fn surveyed(folder: &Path) -> Result<Surveyed> {
     if !folder.join(RUN).is_file() {
         let what = format!("{} holds no survey of a run ({RUN})", folder.display());
-        return Err(refused(what, "is it the folder of the state of a run?"));
+        return Err(Error::run(what, "is it the folder of the state of a run?"));
     }
     let known = Known::read(folder)?;
     if !known.has_part(SURVEY) {
         let what = format!("{} holds a run whose survey is not done", folder.display());
-        return Err(refused(what, "let it go on first"));
+        return Err(Error::run(what, "let it go on first"));
     }
     let mut rounds = Vec::new();
     for (name, hash) in &known.files {
@@ -460,7 +462,7 @@ fn compare(
         if name != "output" && !grows && !same(there, here) {
             let other = other(name, there, here);
             let what = format!("{} holds a run with another {other}", folder.display());
-            return Err(refused(what, cure));
+            return Err(Error::run(what, cure));
         }
     }
     Ok(())
@@ -517,8 +519,19 @@ fn read_text(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// The hash of a file.
-pub(crate) fn hash(path: &Path) -> io::Result<String> {
+/// What a file that a user names holds, as an argument of a run.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn file_digest(path: &Path) -> Result<Value> {
+    let mut hasher = blake3::Hasher::new();
+    let read = regular::open(path, u64::MAX).and_then(|file| hasher.update_reader(file).map(drop));
+    read.map_err(Error::io(path))?;
+    Ok(hasher.finalize().to_hex().as_str().into())
+}
+
+/// The hash of a file of the folder.
+fn hash(path: &Path) -> io::Result<String> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(open_regular(path)?)?;
     Ok(hasher.finalize().to_hex().to_string())
@@ -578,7 +591,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 fn damaged(folder: &Path, what: String) -> Error {
-    refused(what, &format!("remove {} to begin anew", folder.display()))
+    Error::run(what, &format!("remove {} to begin anew", folder.display()))
 }
 
 pub(crate) fn unkept(place: &Path) -> impl Fn(io::Error) -> Error {
@@ -588,25 +601,16 @@ pub(crate) fn unkept(place: &Path) -> impl Fn(io::Error) -> Error {
             place.display(),
             system(&error)
         );
-        refused(what, "")
+        Error::run(what, "")
     }
 }
 
-/// What the system says, without its number.
+/// What the system says, without its number, and with a cure that it does not name.
 pub(crate) fn system(error: &io::Error) -> String {
-    let text = error.to_string();
-    let what = text.split(" (os error").next().unwrap_or(&text);
+    let what = without_number(error);
     match error.raw_os_error() {
         Some(libc::EMFILE) => format!("{what}; raise the limit of this system (ulimit -n)"),
-        _ => what.to_owned(),
-    }
-}
-
-pub(crate) fn refused(what: String, cure: &str) -> Error {
-    Error::Run {
-        place: String::new(),
-        what,
-        cure: cure.to_owned(),
+        _ => what,
     }
 }
 

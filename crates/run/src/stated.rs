@@ -7,9 +7,9 @@ use crate::event_file::{Blocks, InitBeams};
 use crate::limits::{self, Incoming, Judge};
 use crate::named_cuts::{self, NamedCut, WIDTHS};
 use crate::param_card::ParamCard;
-use crate::plan::{Plan, refuse};
+use crate::plan::Plan;
 use crate::spec::{Conditions, RunSpec};
-use crate::state::{Arguments, hash};
+use crate::state::{Arguments, file_digest};
 use crate::systematics::Systematics;
 use crate::{conditions, load, poles, running, scale};
 use mebridge::event_generator::{ElementRequest, Request};
@@ -23,14 +23,14 @@ use std::path::Path;
 const PROTON: i32 = 2212;
 
 impl Plan {
-    /// Of a run whose conditions are stated; `threads` make it.
+    /// Of a run whose conditions are stated.
     ///
     /// # Errors
     /// A matrix element cannot be read, or what is stated does not fit it.
     ///
     /// # Panics
     /// The conditions of the run are those of a run card.
-    pub fn stated(spec: &RunSpec, threads: usize) -> Result<Self> {
+    pub fn stated(spec: &RunSpec) -> Result<Self> {
         let Conditions::Stated {
             energy,
             pdf,
@@ -45,7 +45,7 @@ impl Plan {
         let energy = *energy;
         if !(energy.is_finite() && energy > 0.0) {
             let what = format!("energy is {}", crate::text::repr(energy));
-            return Err(refuse("", &what, "it must be a positive number"));
+            return Err(Error::run(&what, "it must be a positive number"));
         }
         let densities = pdf.as_ref().map(|pdf| PdfSet::read(Path::new(pdf)));
         let densities = densities.transpose()?.map(BeamDensities::Set);
@@ -54,7 +54,8 @@ impl Plan {
         let card = spec.param_card.as_deref();
         let model = spec.model.as_deref();
         let mut elements =
-            load::load_process(&spec.process, model, card, &spec.parameters, threads)?;
+            load::load_process(&spec.process, model, card, &spec.parameters, spec.threads)?;
+        let mut notices: Vec<String> = load::not_followed(&spec.process).into_iter().collect();
         let (alpha_s, source) = alpha_s(spec, *given, densities.as_ref(), &elements)?;
         let scales = running::scales(elements.iter().map(|element| &element.process));
         let blocks = running::blocks(&scales, &alpha_s, None, None)?;
@@ -70,26 +71,29 @@ impl Plan {
             other: None,
             photons: 0,
         };
-        let mut notices = Vec::new();
-        let requests = requests(
-            spec,
-            &elements,
-            &cuts,
-            &mut notices,
-            |element, windows, notices| {
-                let knots = densities.as_ref().map(BeamDensities::knots).transpose()?;
-                let judge = Judge {
-                    energy,
-                    knots: knots.as_ref(),
-                    alpha_s: &alpha_s,
-                    scale: &scale,
-                    cuts: Some(&cuts),
-                };
-                judge.judge(element, windows, &incoming.partons(element), notices)
-            },
-            &incoming,
+        check(spec, &elements, &cuts, &incoming, energy)?;
+        let knots = densities.as_ref().map(BeamDensities::knots).transpose()?;
+        let judge = Judge {
             energy,
-        )?;
+            knots: knots.as_ref(),
+            alpha_s: &alpha_s,
+            scale: &scale,
+            cuts: Some(&cuts),
+        };
+        let request = |element: &Element| -> Result<ElementRequest> {
+            let mut windows = named_cuts::windows(element, &cuts)?;
+            judge.judge(
+                element,
+                &mut windows,
+                &incoming.partons(element),
+                &mut notices,
+            )?;
+            Ok(ElementRequest {
+                windows,
+                ..element.request()
+            })
+        };
+        let requests: Vec<_> = elements.iter().map(request).collect::<Result<_>>()?;
         let used = named_cuts::used(&cuts, elements.iter().map(Element::pdg));
         let unused = cuts.iter().filter(|cut| !used.contains(cut));
         let unused: Vec<&str> = unused.map(|cut| &*cut.cut.name).collect();
@@ -152,10 +156,8 @@ impl Plan {
         };
         Ok(Plan {
             runs: !blocks.is_empty(),
-            keeps_scales: false,
             arguments: arguments(spec, &cuts, densities.as_ref(), &alpha_s, &systematics)?,
             conditions: vec![line],
-            energies: [energy / 2.0; 2],
             elements,
             request,
             head,
@@ -166,20 +168,14 @@ impl Plan {
     }
 }
 
-/// What the engine is given of each matrix element.
-fn requests(
+/// That events of these matrix elements can be made.
+fn check(
     spec: &RunSpec,
     elements: &[Element],
     cuts: &[NamedCut],
-    notices: &mut Vec<String>,
-    judge: impl Fn(
-        &Element,
-        &mut Vec<mebridge_phasespace::cuts::Window>,
-        &mut Vec<String>,
-    ) -> Result<()>,
     incoming: &Incoming,
     energy: f64,
-) -> Result<Vec<ElementRequest>> {
+) -> Result<()> {
     for element in elements {
         limits::check(element, energy)?;
     }
@@ -189,27 +185,7 @@ fn requests(
             limits::check_neutrinos(element, &spec.process)?;
         }
     }
-    poles::by_name(elements, cuts)?;
-    let request = |element: &Element| {
-        let mut windows = named_cuts::windows(element, cuts)?;
-        judge(element, &mut windows, notices)?;
-        let channels = element.channels().iter();
-        Ok(ElementRequest {
-            mirrored: element.is_mirrored(),
-            windows,
-            rules: Vec::new(),
-            propagators: channels
-                .clone()
-                .map(|one| one.propagators.clone())
-                .collect(),
-            off_shell: channels
-                .map(|one| one.off_shell_propagators.clone())
-                .collect(),
-            clustered: Default::default(),
-            vanishes: None,
-        })
-    };
-    elements.iter().map(request).collect()
+    poles::by_name(elements, cuts)
 }
 
 /// alpha_s, and what it is of.
@@ -283,10 +259,10 @@ fn check_weights(spec: &RunSpec, systematics: &Systematics, runs: bool) -> Resul
     }
     if spec.backend()? != "cpu" {
         let what = "weights for systematics are made on a CPU";
-        return Err(refuse("", what, "give device=\"cpu\""));
+        return Err(Error::run(what, "give device=\"cpu\""));
     }
     match runs {
-        true => Err(refuse("", running::NO_SYSTEMATICS, "")),
+        true => Err(Error::run(running::NO_SYSTEMATICS, "")),
         false => Ok(()),
     }
 }
@@ -308,11 +284,13 @@ fn arguments(
     else {
         unreachable!("conditions that are stated");
     };
-    let digest = |file: &Path| hash(file).map(Value::from).map_err(Error::io(file));
-    let files: Vec<Value> = systematics.files().map(digest).collect::<Result<_>>()?;
+    let files: Vec<Value> = systematics
+        .files()
+        .map(file_digest)
+        .collect::<Result<_>>()?;
     let pdf = densities.and_then(BeamDensities::set);
     let cuts: BTreeMap<&str, f64> = cuts.iter().map(|cut| (&*cut.cut.name, cut.value)).collect();
-    let of = |value: Option<&std::path::PathBuf>| value.map(|file| digest(file)).transpose();
+    let of = |value: Option<&std::path::PathBuf>| value.map(|file| file_digest(file)).transpose();
     Ok([
         ("process", json!(spec.process)),
         ("card", json!(of(spec.param_card.as_ref())?)),

@@ -161,7 +161,7 @@ impl Systematics {
             }
             let Some(nominal) = densities else {
                 let what = format!("weights for densities ({}) need densities", quoted(word));
-                return Err(refused(what, "give pdf"));
+                return Err(Error::run(what, "give pdf"));
             };
             let set = match (word == MEMBERS, nominal.set()) {
                 (true, Some(set)) => set.clone(),
@@ -179,7 +179,7 @@ impl Systematics {
         let names = found.names();
         let twice = (names.iter().enumerate()).find(|(place, name)| names[..*place].contains(name));
         match twice {
-            Some((_, name)) => Err(refused(
+            Some((_, name)) => Err(Error::run(
                 format!("systematics has {name} twice"),
                 "leave out one of both",
             )),
@@ -349,8 +349,14 @@ impl Arguments {
             let (name, value) = text.split_once('=').unwrap_or((text, ""));
             let words = value.trim_matches(['\'', '"']).split(',').map(str::trim);
             let factors = || -> Result<Vec<f64>> {
-                let number = |word: &str| word.parse().map_err(|_| no_number(name, word));
-                words.clone().map(number).collect()
+                let factor = |word: &str| {
+                    let factor: f64 = word.parse().map_err(|_| no_number(name, word))?;
+                    match factor.is_finite() && factor > 0.0 {
+                        true => Ok(factor),
+                        false => Err(no_factor(name, word)),
+                    }
+                };
+                words.clone().map(factor).collect()
             };
             match name {
                 "mur" => found.mur = factors()?,
@@ -376,32 +382,31 @@ fn choice(word: &str) -> Result<Option<Dynamical>> {
     match scale::dynamical(number) {
         None if number != -1 => {
             let what = format!("systematics_arguments has --dyn={number}");
-            Err(refused(what, "there are -1, 1, 2, 3 and 4"))
+            Err(Error::run(what, "there are -1, 1, 2, 3 and 4"))
         }
         found => Ok(found),
     }
 }
 
 fn no_number(name: &str, word: &str) -> Error {
-    let what = format!("systematics_arguments has --{name} with {}", quoted(word));
-    refused(what, "write a number there")
+    Error::run(with(name, word), "write a number there")
+}
+
+fn no_factor(name: &str, word: &str) -> Error {
+    Error::run(with(name, word), "write a positive number there")
+}
+
+fn with(name: &str, word: &str) -> String {
+    format!("systematics_arguments has --{name} with {}", quoted(word))
 }
 
 fn no_others(set: &str) -> Error {
     let what = format!("{set} has no other members than the one of the events");
-    refused(what, "")
+    Error::run(what, "")
 }
 
 fn wrong(what: &str) -> Error {
-    refused(format!("systematics_arguments {what}"), CURE)
-}
-
-fn refused(what: String, cure: &str) -> Error {
-    Error::Run {
-        place: String::new(),
-        what,
-        cure: cure.to_owned(),
-    }
+    Error::run(format!("systematics_arguments {what}"), CURE)
 }
 
 #[cfg(test)]

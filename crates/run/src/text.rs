@@ -2,6 +2,7 @@
 
 use mebridge::{Error, Result};
 use mebridge_support::files::regular;
+use std::io;
 use std::path::Path;
 
 /// A card is a few kilobytes.
@@ -100,23 +101,27 @@ pub fn quoted(text: &str) -> String {
     found
 }
 
+/// What the system says, without its number.
+pub(crate) fn without_number(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
 /// The text of a card from a regular file, with lines that end in `\n`.
 ///
 /// # Errors
 /// It is no regular file, too large for a card, or cannot be read; `what` names it in the message.
 pub fn read(path: &Path, what: &str) -> Result<String> {
     let bytes = regular::read(path, MOST_BYTES).map_err(|error| {
-        let why = error.to_string();
-        let why = why.split(" (os error").next().unwrap_or(&why);
+        let why = without_number(&error);
         let cure = match path.is_dir() || path.is_file() || !path.exists() {
             true => "",
             false => "copy what it gives into a file",
         };
-        Error::Run {
-            place: String::new(),
-            what: format!("{what} {} cannot be read: {why}", path.display()),
-            cure: cure.to_owned(),
-        }
+        Error::run(
+            format!("{what} {} cannot be read: {why}", path.display()),
+            cure,
+        )
     })?;
     let text = String::from_utf8_lossy(&bytes);
     // As many editors of Windows write it.

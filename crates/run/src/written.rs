@@ -204,17 +204,13 @@ pub fn check(output: &Output) -> Result<()> {
     let names: Vec<String> = files.iter().map(name).collect();
     match names.is_empty() {
         true => Ok(()),
-        false => Err(Error::Run {
-            place: String::new(),
-            what: format!(
+        false => Err(Error::run(format!(
                 "{} of {} is not as MG5aMC 2.8.3 to 3.7 writes it, and what was changed there would be left out",
                 names.join(", "),
                 output.path.display()
-            ),
-            cure: "put the original back, run MadEvent (mebridge link), or give --changed-files (changed_files=True) \
+            ), "put the original back, run MadEvent (mebridge link), or give --changed-files (changed_files=True) \
                    where neither cuts nor scales depend on the change"
-                .to_owned(),
-        }),
+                .to_owned())),
     }
 }
 

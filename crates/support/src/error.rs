@@ -597,6 +597,24 @@ impl Error {
         }
     }
 
+    /// An [`Error::Run`] whose place `what` says.
+    pub fn run(what: impl Into<String>, cure: impl Into<String>) -> Error {
+        Error::run_at("", what, cure)
+    }
+
+    /// An [`Error::Run`] at a place.
+    pub fn run_at(
+        place: impl Into<String>,
+        what: impl Into<String>,
+        cure: impl Into<String>,
+    ) -> Error {
+        Error::Run {
+            place: place.into(),
+            what: what.into(),
+            cure: cure.into(),
+        }
+    }
+
     /// An [`Error::Io`] for a file.
     pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.into();

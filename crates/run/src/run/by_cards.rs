@@ -1,6 +1,6 @@
 //! Events of a process by its cards, in `Events/run_NN`.
 
-use super::{Found, MOST_EVENTS, Made, Observer, Session, of_a_run, open_with, pairs, refused};
+use super::{Found, MOST_EVENTS, Made, Observer, Session, of_a_run, open_with, pairs};
 use crate::banner::{Contents, Head, Norm, generator};
 use crate::cards::Cards;
 use crate::densities::AT_Z;
@@ -17,8 +17,8 @@ use crate::spec::RunSpec;
 use crate::state::{Arguments, State, forget_rounds};
 use crate::summary::{self, Measured, Summary};
 use crate::{decays, load, replaced, spectra};
-use mebridge::Result;
 use mebridge::process::Process;
+use mebridge::{Error, Result};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -44,7 +44,11 @@ pub fn by_cards(spec: &RunSpec, name: Option<&str>, observer: &mut dyn Observer)
     }
     if card.flag("gridpack") {
         let what = "gridpack = True asks for a pack, which `mebridge pack` makes";
-        return Err(refused(card.source(), what, "set it to False for events"));
+        return Err(Error::run_at(
+            card.source(),
+            what,
+            "set it to False for events",
+        ));
     }
     let events = match spec.events {
         Some(events) => of_a_run("nevents", events)?,
@@ -86,7 +90,7 @@ fn banner_name(cards: &Cards, folder: &RunFolder) -> Result<String> {
         let what = format!(
             "run_tag = {shown}... is part of a file's name, which has at most {LONGEST} bytes"
         );
-        return Err(refused(card.source(), &what, "shorten it"));
+        return Err(Error::run_at(card.source(), &what, "shorten it"));
     }
     Ok(name)
 }
@@ -106,8 +110,8 @@ impl CardRun<'_> {
         let Session {
             spec, events, seed, ..
         } = self.session;
-        let plan = Plan::of_cards(self.cards, spec, spec.threads)?;
-        for notice in &plan.notices[self.cards.notices.len()..] {
+        let plan = Plan::of_cards(self.cards, spec)?;
+        for notice in &plan.notices {
             observer.notice(notice);
         }
         if observer.reweights() {
@@ -174,7 +178,7 @@ impl CardRun<'_> {
         ] {
             if is_there {
                 let what = format!("{name} is not for decays, whose events are made at once");
-                return Err(refused("", &what, cure));
+                return Err(Error::run(&what, cure));
             }
         }
         let none = Default::default();
@@ -279,7 +283,7 @@ impl CardRun<'_> {
             let what =
                 "parameters of the model run, and weights of other cards would not have theirs";
             let cure = "leave them out, or fix their scale (fixed_extra_scale of the run card)";
-            return Err(refused("reweight", what, cure));
+            return Err(Error::run_at("reweight", what, cure));
         }
         let parameters = plan
             .head

@@ -39,7 +39,7 @@ pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> R
         seed: spec.seed.unwrap_or(1),
         begun,
     };
-    let plan = Plan::stated(spec, spec.threads)?;
+    let plan = Plan::stated(spec)?;
     for notice in &plan.notices {
         observer.notice(notice);
     }
