@@ -38,7 +38,7 @@ run: rust
 	else echo "mebridge: the event loop in Fortran is left out"; fi
 	@examples/ee_tt/run.sh $(RELEASE)/mebridge build/ee_tt
 
-event-loop: build
+event-loop: $(BUILD)/event_loop
 	@$(BUILD)/event_loop $(ARGS)
 
 events: rust

@@ -213,6 +213,37 @@ fn a_c_program_makes_events() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_c_program_has_densities() {
+    let Some(compiler) = c_compiler() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (program, file) = (
+        folder.path().join("program"),
+        folder.path().join("toy_0000.dat"),
+    );
+    let logarithms = |from: f64, to: f64, steps: u32| -> Vec<f64> {
+        let at = |i| from * (to / from).powf(f64::from(i) / f64::from(steps));
+        (0..=steps).map(at).collect()
+    };
+    let (x, q) = (logarithms(1e-6, 1.0, 40), logarithms(5.0, 1e5, 10));
+    let row = |numbers: &[f64]| -> String {
+        let words = numbers.iter().map(|number| format!("{number:.17e} "));
+        words.collect::<String>() + "\n"
+    };
+    let mut text = "PdfType: central\nFormat: lhagrid1\n---\n".to_owned();
+    text += &(row(&x) + &row(&q) + "-1 21 2\n");
+    for x in &x {
+        for q in &q {
+            text += &row(&[-1.0, 21.0, 2.0].map(|code| (30.0 + code) * (20.0 + x.ln() + q.ln())));
+        }
+    }
+    std::fs::write(&file, text + "---\n").unwrap();
+    compile(&compiler, &root().join("tests/c/densities.c"), &program);
+    let text = run(started(&program).arg(&file));
+    assert!(text.contains("all good"), "{text}");
+}
+
+#[test]
 fn a_process_linked_into_the_executable_is_found() {
     let Some(compiler) = c_compiler() else { return };
     let folder = tempfile::tempdir().unwrap();

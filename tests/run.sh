@@ -29,6 +29,16 @@ export MEBRIDGE_TEST_LOG
 export CUDACPP_RUNTIME_CACHE=off
 start=$(date +%s)
 
+# A step that hangs fails by its name, and the others' verdicts are not lost with it. Seconds.
+limit=1800
+# limited COMMAND...: stops a program after that time, where the system can; functions run as they are.
+limited() {
+    case $(command -v "$1") in
+        */*) if command -v timeout >/dev/null; then set -- timeout --foreground -k 10 "$limit" "$@"; fi ;;
+    esac
+    "$@"
+}
+
 # step NAME COMMAND...: runs a command and notes how it ended.
 step() {
     name=$1
@@ -36,7 +46,7 @@ step() {
     echo
     echo "== $name: $*"
     begun=$(date +%s)
-    if "$@"; then
+    if limited "$@"; then
         verdict=passed
     elif [ $? -eq 77 ] && ! all_required; then
         # It found that something is missing, and said what.
@@ -147,7 +157,7 @@ trap 'rm -rf "$folder"' EXIT
 beside=$!
 # Ctrl-C is for the whole group of processes, but shells make what runs beside them deaf to it.
 trap 'trap "" TERM; kill -TERM 0; exit 130' INT
-trap 'kill "$beside"; exit 143' TERM HUP
+trap 'kill "$beside" 2>/dev/null; cat "$folder/output"; exit 143' TERM HUP
 rust
 wait "$beside" || note "steps beside" FAILED "they ended before their last"
 cat "$folder/output"

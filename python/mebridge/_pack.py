@@ -29,7 +29,7 @@ def pack_events(
     measured: SupportsIndex | float = MEASURED,
     progress: bool | Callable[[Progress], None] = False,
     **arguments: Any,
-) -> None:
+) -> pathlib.Path:
     """Packs a process as :func:`mebridge.generate_events` takes it, for jobs that make events of it.
 
     Args:
@@ -55,7 +55,7 @@ def pack_events(
     if state is not None:
         # Where they are not given they are those of that run.
         order.spec.update({name: None for name in ("events", "seed") if name not in given})
-    write(order, output, simd, measured, progress, None if state is None else _arguments.text("state", state))
+    return write(order, output, simd, measured, progress, None if state is None else _arguments.text("state", state))
 
 
 def write(

@@ -10,24 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 
-from ._library import Error
-
 _PREFIX = "mebridge-"
-
-
-def room(events: int) -> int:
-    """Bytes that a part of a run with this many events takes at most, outside of what it makes."""
-    return (16 << 20) + 4096 * events
-
-
-def check_room(place: pathlib.Path, events: int) -> None:
-    """That a folder has room for this many events."""
-    free, needed = shutil.disk_usage(place).free, room(events)
-    if free < needed:
-        raise Error(
-            f"there is too little space in {place} for {events} events, {free >> 20} MiB where they may take "
-            f"{-(-needed >> 20)}; make room, and the run goes on where it keeps its state"
-        )
 
 
 @contextlib.contextmanager

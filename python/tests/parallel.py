@@ -6,6 +6,7 @@ A module is run by the process that is first to make a folder of its name, those
 then the largest files.
 """
 
+import faulthandler
 import io
 import os
 import pathlib
@@ -17,6 +18,8 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 # mypy, and a C++ compiler.
 LONG = {"test_types", "test_hip"}
+# Of a module, seconds.
+LIMIT = 600
 MODULES = sorted(HERE.glob("test_*.py"), key=lambda path: (path.stem in LONG, path.stat().st_size), reverse=True)
 
 
@@ -32,8 +35,11 @@ def work(claims: pathlib.Path) -> None:
         # What it shares with no other process of tests, nor with what else runs here.
         os.chdir(claim)
         os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(dir=claim)
+        # One that hangs says where, and ends its process.
+        faulthandler.dump_traceback_later(LIMIT, exit=True)
         said = io.StringIO()
         result = unittest.TextTestRunner(said).run(unittest.defaultTestLoader.loadTestsFromName(path.stem))
+        faulthandler.cancel_dump_traceback_later()
         sys.stderr.write(f"{path.stem}: {said.getvalue()}\n")
         if result.wasSuccessful():
             (claim / "passed").write_text(str(result.testsRun))

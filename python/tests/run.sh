@@ -12,7 +12,7 @@ rm -rf build/python/wheels
 pip --disable-pip-version-check install --quiet --force-reinstall --no-deps build/python/wheels/mebridge-*.whl
 ls -l build/python/wheels/*.whl
 # Nothing of whoever runs this: neither another library or command than those of the wheel, nor a cache.
-unset MEBRIDGE_LIBRARY MEBRIDGE_COMMAND MEBRIDGE_PYTHON PYTHONPATH
+unset MEBRIDGE_LIBRARY MEBRIDGE_COMMAND PYTHONPATH
 export CUDACPP_RUNTIME_CACHE=off
 # From another folder, so that the package is the installed one.
 mkdir -p build/python/here

@@ -4,18 +4,16 @@ import importlib.util
 import os
 import pathlib
 import platform
-import re
 import shlex
 import shutil
 import subprocess
 import sys
 import unittest
-from concurrent import futures
 from unittest import mock
 
-from common import Folder, FolderHere, command
+from common import Folder, FolderHere
 import mebridge
-from mebridge import _command, _library
+from mebridge import _library
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # An environment without anything of ours.
@@ -173,10 +171,6 @@ class Installed(Folder):
     def umami(self, command):
         call = [str(command), "umami", "g g > t t~", "-o", str(self.folder / "x.so")]
         return subprocess.run(call, env=PLAIN, capture_output=True, text=True)
-
-    def events(self, command, python):
-        call = [str(command), "events", "x"]
-        return subprocess.run(call, env={**PLAIN, "MEBRIDGE_PYTHON": python}, capture_output=True, text=True)
 
 
 class Streams(Folder):

@@ -387,33 +387,6 @@ class Switches(Folder):
             generate(process, energy=1000, events=100, state=self.folder / "0")
 
 
-def hard_gluon(pt, energy=1000.0, points=100_000):
-    """g g > t t~ g above a pt of the gluon, in pb: uniform in its energy and direction, top pairs isotropic."""
-    process, rng = mebridge.Process("g g > t t~ g"), np.random.default_rng(1)
-    mt = process.parameters["mt"]
-    most = (energy**2 - 4 * mt**2) / (2 * energy)
-    r = rng.random((points, 5))
-    k = pt + (most - pt) * r[:, 0]
-    widest = np.sqrt(1 - (pt / k) ** 2)
-    cosine, angle = widest * (2 * r[:, 1] - 1), 2 * np.pi * r[:, 2]
-    sine = np.sqrt(1 - cosine**2)
-    gluon = k[:, None] * np.stack([sine * np.cos(angle), sine * np.sin(angle), cosine], -1)
-    mass = np.sqrt(energy**2 - 2 * energy * k)
-    speed = np.sqrt(1 - 4 * mt**2 / mass**2)
-    cosine, angle = 2 * r[:, 3] - 1, 2 * np.pi * r[:, 4]
-    sine = np.sqrt(1 - cosine**2)
-    top = (mass * speed / 2)[:, None] * np.stack([sine * np.cos(angle), sine * np.sin(angle), cosine], -1)
-    momenta = np.zeros((points, 5, 4))
-    momenta[:, :2, 0], momenta[:, 0, 3], momenta[:, 1, 3] = energy / 2, energy / 2, -energy / 2
-    momenta[:, 4, 0], momenta[:, 4, 1:] = k, gluon
-    for leg, q in ((2, top), (3, -top)):
-        e = ((energy - k) * mass / 2 - (q * gluon).sum(axis=1)) / mass
-        momenta[:, leg, 0] = e
-        momenta[:, leg, 1:] = q - gluon * ((mass / 2 + e) / (energy - k + mass))[:, None]
-    space = k * (most - pt) * 2 * widest * 2 * np.pi / (2 * (2 * np.pi) ** 3) * speed / (8 * np.pi)
-    return float((space * process.evaluate(momenta)).mean()) / (2 * energy**2) * 0.3893793721e9
-
-
 class Signs(FolderHere):
     """|M|^2 that is negative, as interferences are: of g g > t t~ with another colour matrix."""
 

@@ -1,15 +1,10 @@
 """Matrix elements that have their channels in common."""
 
-import pathlib
-import sys
 import unittest
 
 import mebridge
 import numpy as np
 from common import Folder
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
-import densities
 
 
 class Events(Folder):

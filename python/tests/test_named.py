@@ -30,26 +30,7 @@ TOY = pathlib.Path(__file__).resolve().parents[2] / "crates/ufo/tests/toy"
 PARTONS = {"lpp1": 0, "lpp2": 0, "ebeam1": 250, "ebeam2": 250}
 
 
-def legs(*numbers):
-    return sum(1 << (number - 1) for number in numbers)
-
-
-def _phase_space(random, energy, count, near):
-    """Massless momenta, the first two of which have the mass of the Z where that is wanted."""
-    while True:
-        p = random.normal(size=(count, 3))
-        p -= p.mean(axis=0)
-        p *= energy / np.linalg.norm(p, axis=1).sum()
-        p = np.concatenate([np.linalg.norm(p, axis=1)[:, None], p], axis=1)
-        pair = p[0] + p[1]
-        if not near or abs(np.sqrt(pair[0] ** 2 - (pair[1:] ** 2).sum()) - 91.188) < 20:
-            break
-    beams = np.array([[1, 0, 0, 1], [1, 0, 0, -1]]) * energy / 2
-    return np.concatenate([beams, p])
-
-
 class Diagrams(Folder):
-
     def test_what_stands_in_the_banner(self):
         run_ = mebridge.Run("define q = u u~; q q > z;add process u u~ > z g", folder=self.folder)
         card = run_.param_card

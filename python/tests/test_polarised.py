@@ -16,7 +16,6 @@ import densities
 
 ENERGY, SCALE, ALPHA_S, TOP = 8000.0, 200.0, 0.118, 173.0
 TO_PB = 0.389379372e9
-CHAIN = "u d~ > w+ a, w+ > e+ ve"
 
 
 def momenta(squared, cosine, rapidity=0.0):

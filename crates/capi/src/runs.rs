@@ -147,7 +147,7 @@ impl PackRequest {
         let output = match (&self.run, &self.state) {
             (Some(_), Some(_)) => {
                 let what = "a pack takes the survey of a run by cards or of a state, one of them";
-                return Err(wrong("mebridge_make_events", what).into());
+                return Err(wrong("mebridge_make_events", what));
             }
             (Some(run), None) => {
                 let data = run.pdf_data.as_deref();

@@ -17,7 +17,7 @@ use mebridge_phasespace::scales::{Dynamical, ROWS, Scale};
 use mebridge_sampler::events::at_rest;
 use mebridge_sampler::parallel;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Events that a thread weighs at once.
 const AT_ONCE: usize = 512;
@@ -118,7 +118,12 @@ impl Calculator {
         matched: &[&Matched],
     ) -> Result<Vec<f64>> {
         let (weights, count) = (&self.weights, scales.len());
-        let mut found = Vec::with_capacity(count * weights.variations.len());
+        let each = weights.variations.len();
+        let mut found = vec![0.0; count * each];
+        let rows: Vec<_> = found
+            .chunks_mut(AT_ONCE * each.max(1))
+            .map(Mutex::new)
+            .collect();
         let some = |samplers: &mut Vec<Option<Sampler>>, part: usize| {
             let own = part * AT_ONCE..count.min((part + 1) * AT_ONCE);
             let matched = if matched.is_empty() {
@@ -127,12 +132,16 @@ impl Calculator {
                 &matched[own.clone()]
             };
             let legs = read(records, particles, own.clone());
-            ThreadEvents::new(weights, legs, &scales[own], matched).ratios(samplers)
+            let ratios =
+                ThreadEvents::new(weights, legs, &scales[own], matched).ratios(samplers)?;
+            // Each thread writes into memory that it takes itself.
+            let mut rows = rows[part].lock().expect("one thread for a part");
+            rows.copy_from_slice(&ratios);
+            Ok::<_, Error>(())
         };
         let parts = count.div_ceil(AT_ONCE);
-        parallel::each(&mut self.workers, parts, some, |part: Vec<f64>| {
-            found.extend(part)
-        })?;
+        parallel::each(&mut self.workers, parts, some, |()| ())?;
+        drop(rows);
         Ok(found)
     }
 }

@@ -695,7 +695,7 @@ fn locate_below(folders: &[PathBuf], pdf: &Path) -> Result<PathBuf> {
              MG5aMC: `mebridge events PROCESS --pdf-data FOLDER`, or mebridge.Run(PROCESS, run_card={{\"pdlabel\": \
              \"{name}\"}}, pdf_data=FOLDER)"
         );
-        return Err(Error::run(what, &cure));
+        return Err(Error::run(what, cure));
     }
     Err(Error::run(
         format!(

@@ -202,8 +202,8 @@ fn what_weights_of_other_scales_need() {
         .collect();
     let rounds = [save(folder.path().join("round.npy"), &records, 5)];
     let scales: Vec<f64> = (1..=28).map(f64::from).collect();
-    records::write_doubles(&records::scales(&rounds[0].file), &scales, 4).unwrap();
-    records::write_doubles(&records::ratios(&rounds[0].file), &[0.5; 7], 1).unwrap();
+    records::write_doubles(&records::scales(&rounds[0].file), &scales, 4, 1).unwrap();
+    records::write_doubles(&records::ratios(&rounds[0].file), &[0.5; 7], 1, 1).unwrap();
     let output = folder.path().join("events.lhe");
     for (codes, names) in [
         ([2212, 2212], vec!["a".to_owned()]),
@@ -268,7 +268,7 @@ fn events_have_what_pythia_and_systematics_read() {
     event[28..36].copy_from_slice(&0.12_f64.to_le_bytes());
     let rounds = [save(folder.path().join("round.npy"), &[event], 6)];
     let file = &rounds[0].file;
-    records::write_doubles(&records::scales(file), &[95.0, 95.0, 33.25, 4.0], 4).unwrap();
+    records::write_doubles(&records::scales(file), &[95.0, 95.0, 33.25, 4.0], 4, 1).unwrap();
     records::write_matched(&records::matched(file), &matched(), 5).unwrap();
     let output = folder.path().join("events.lhe");
     let text = |powers: &[u32], clustering| {

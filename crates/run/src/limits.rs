@@ -315,7 +315,7 @@ pub fn center(energies: [f64; 2], masses: [f64; 2]) -> Result<[f64; 2]> {
             let (beam, energy, mass) = (number + 1, general(energy), general(mass));
             return Err(Error::run(
                 format!("beam {beam} has {energy} GeV, and a mass of {mass} GeV"),
-                &format!("raise its energy (ebeam{beam})"),
+                format!("raise its energy (ebeam{beam})"),
             ));
         }
     }

@@ -40,6 +40,12 @@ pub struct Further<'a> {
     pub densities: Option<OfEvents<'a>>,
 }
 
+impl Further<'_> {
+    fn is_empty(&self) -> bool {
+        self.ratios.is_none() && self.densities.is_none()
+    }
+}
+
 /// Surveys a run and makes its rounds.
 pub struct Maker<'a> {
     generator: EventGenerator,
@@ -290,9 +296,15 @@ impl<'a> Maker<'a> {
         let made = self.generator.round(settings, 0).map_err(failed)?;
         let count = made.round.events.len();
         records::begin(&output, count, made.particles)?;
-        self.generator.append(&made, &output)?;
         self.write_matched(&output, &made)?;
-        self.weigh(&output, &made)?;
+        match self.further.is_empty() {
+            true => self.generator.append(&made, &output)?,
+            false => {
+                let bytes = self.generator.bytes(&made);
+                records::append(&output, &bytes, self.description.threads)?;
+                self.weigh(&output, &made, &bytes)?;
+            }
+        }
         let weights: Vec<f64> = made.weights().collect();
         let of_sources = made.round.events.of_sources(made.round.sums.len());
         let channels = made
@@ -338,23 +350,20 @@ impl<'a> Maker<'a> {
     }
 
     /// Writes further weights of events, or what these need.
-    fn weigh(&mut self, output: &Path, made: &Records) -> Result<()> {
+    fn weigh(&mut self, output: &Path, made: &Records, bytes: &[u8]) -> Result<()> {
         let Further { ratios, densities } = &mut self.further;
-        if ratios.is_none() && densities.is_none() {
-            return Ok(());
-        }
-        let bytes = self.generator.bytes(made);
+        let threads = self.description.threads;
         let (count, events) = (made.round.events.len(), || made.round.events.iter());
         let scales: Vec<[f64; 3]> = events().map(|event| event.scales).collect();
         let of = RoundEvents {
             records: made,
-            bytes: &bytes,
+            bytes,
             scales: &scales,
         };
         if let Some(ratios) = ratios {
             let found = ratios(&of)?;
             let columns = found.len().checked_div(count).unwrap_or(0);
-            records::write_doubles(&records::ratios(output), &found, columns)?;
+            records::write_doubles(&records::ratios(output), &found, columns, threads)?;
         }
         if let Some(densities) = densities {
             let first: Vec<[f64; 3]> = events().map(first_scales).collect();
@@ -368,7 +377,7 @@ impl<'a> Maker<'a> {
                 [a, b, c, weight * factor]
             });
             let rows: Vec<f64> = rows.collect();
-            records::write_doubles(&records::scales(output), &rows, 4)?;
+            records::write_doubles(&records::scales(output), &rows, 4, threads)?;
         }
         Ok(())
     }

@@ -138,7 +138,7 @@ impl Named {
         found.ok_or_else(|| {
             let what = format!("{} has no lib/Pdfdata", given.display());
             let cure = "--pdf-data (pdf_data) is an output of MG5aMC, or the folder of MG5aMC";
-            Error::run(&what, cure)
+            Error::run(what, cure)
         })
     }
 }
@@ -187,7 +187,7 @@ impl Generated {
                     "the diagrams of matrix element {number} of {text} are too many to be listed, and events are \
                      clustered along them"
                 );
-                Error::run(&what, "ask for fewer particles")
+                Error::run(what, "ask for fewer particles")
             })
         };
         let described = places.clone().map(lines).collect::<Result<_>>()?;
@@ -218,7 +218,7 @@ fn directory(described: &DiagramLines, number: usize) -> Result<Directory> {
                 codes.join(" "),
                 diagram.largest_vertex
             );
-            return Err(Error::run(&what, "take an output of MG5aMC"));
+            return Err(Error::run(what, "take an output of MG5aMC"));
         }
         Ok(Config {
             number: place,

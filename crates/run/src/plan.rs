@@ -302,14 +302,14 @@ fn elements_of_cards(
             let what =
                 format!("{divided}, which are one matrix element of {name} with the same cuts");
             let cure = "give all of them the same, or make events of one process after the other";
-            return Err(Error::run_at(card.source(), &what, cure));
+            return Err(Error::run_at(card.source(), what, cure));
         }
         for leg in legs.outgoing().filter(|&leg| !legs.is_free(leg)) {
             codes.extend(element.options().iter().map(|pdg| pdg[leg].abs()));
         }
         if let Some(entry) = cuts::empty(&legs) {
             let what = format!("{entry} of the run card leaves nothing of {name}");
-            return Err(Error::run(&what, "set it to 0"));
+            return Err(Error::run(what, "set it to 0"));
         }
         let (mut windows, rules) = cuts::of_run_card(&legs, energy);
         nowhere.push(cuts::nowhere(&windows, energy).map(|cut| {
@@ -339,7 +339,7 @@ fn elements_of_cards(
         .and_then(|all| all.into_iter().next())
     {
         let what = format!("{first}; no event passes");
-        return Err(Error::run_at(card.source(), &what, "change what is named"));
+        return Err(Error::run_at(card.source(), what, "change what is named"));
     }
     notices.extend(cuts::unused(card, &codes));
     Ok(found)

@@ -10,10 +10,11 @@
 use crate::exact;
 use mebridge::lhe::record_bytes;
 use mebridge::{Error, Result};
+use mebridge_sampler::parallel;
 use mebridge_support::files::regular;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -242,14 +243,53 @@ pub fn begin(path: &Path, events: usize, particles: usize) -> Result<()> {
     std::fs::write(path, header).map_err(Error::io(path))
 }
 
-/// Writes a file of numbers, as many of each event.
+/// Writes a file of numbers, as many of each event, by these numbers of threads.
 ///
 /// # Errors
 /// It cannot be written.
-pub fn write_doubles(path: &Path, numbers: &[f64], columns: usize) -> Result<()> {
+pub fn write_doubles(path: &Path, numbers: &[f64], columns: usize, threads: usize) -> Result<()> {
     let events = numbers.len().checked_div(columns).unwrap_or(0);
-    let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
-    write(path, &header(DOUBLE, &[events, columns], 1), &bytes)
+    write(path, &header(DOUBLE, &[events, columns], 1), &[])?;
+    let parts = numbers.chunks(AT_ONCE);
+    append_parts(path, parts, threads, |numbers, buffer| {
+        buffer.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    })
+}
+
+/// Appends records to their file, by these numbers of threads.
+///
+/// # Errors
+/// It cannot be written.
+pub fn append(path: &Path, records: &[u8], threads: usize) -> Result<()> {
+    let parts = records.chunks(8 * AT_ONCE);
+    append_parts(path, parts, threads, |bytes, buffer| buffer.extend(bytes))
+}
+
+/// Appends what `push` makes of parts, all but the last of which are as long as the first.
+fn append_parts<'a, T: Sync + 'a>(
+    path: &Path,
+    parts: std::slice::Chunks<'a, T>,
+    threads: usize,
+    push: impl Fn(&[T], &mut Vec<u8>) + Sync,
+) -> Result<()> {
+    let parts: Vec<&[T]> = parts.collect();
+    let append = || {
+        let file = OpenOptions::new().write(true).open(path)?;
+        let begin = file.metadata()?.len();
+        let size = parts.first().map_or(0, |part| size_of_val(*part)) as u64;
+        let write = |buffer: &mut Vec<u8>, number: usize| {
+            buffer.clear();
+            push(parts[number], buffer);
+            file.write_all_at(buffer, begin + size * number as u64)
+        };
+        parallel::each(
+            &mut vec![Vec::new(); threads.max(1)],
+            parts.len(),
+            write,
+            |()| (),
+        )
+    };
+    append().map_err(Error::io(path))
 }
 
 /// Writes a file of what matching found of events with so many legs at most, as

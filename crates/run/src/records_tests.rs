@@ -133,7 +133,7 @@ fn what_lies_beside_records() {
         ]
     );
     let (numbers, path) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], scales(&round));
-    write_doubles(&path, &numbers, 2).unwrap();
+    write_doubles(&path, &numbers, 2, 3).unwrap();
     let table = Table::doubles(&path, 3, 2).unwrap();
     let mut bytes = Vec::new();
     table.read(1, 2, &mut bytes).unwrap();

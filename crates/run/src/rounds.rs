@@ -339,7 +339,7 @@ impl Rounds {
     }
 
     /// The cross sections of matrix elements that share channels; none before the first round.
-    fn groups(&self) -> Option<Vec<Group<'_>>> {
+    fn groups(&self) -> Option<Vec<SharedChannels<'_>>> {
         let (_, points) = self.surveyed.as_ref()?;
         self.counting().next()?;
         let channels = self.channels(points);
@@ -347,7 +347,7 @@ impl Rounds {
         for (members, channel) in points.elements.iter().zip(channels) {
             own.entry(members).or_default().push(channel);
         }
-        let group = |(members, channels): (_, Vec<(f64, f64)>)| Group {
+        let group = |(members, channels): (_, Vec<(f64, f64)>)| SharedChannels {
             members,
             mean: sum(channels.iter().map(|one| one.0)),
             variance: sum(channels.iter().map(|one| one.1)),
@@ -402,7 +402,7 @@ impl Rounds {
 }
 
 /// Matrix elements that share channels, by their numbers, and the cross section of these.
-struct Group<'a> {
+struct SharedChannels<'a> {
     members: &'a [usize],
     /// pb.
     mean: f64,

@@ -402,7 +402,7 @@ pub(crate) fn of_a_run(name: &str, events: u64) -> Result<u64> {
         return Ok(events);
     }
     let cure = format!("it must be a whole number from 1 to {MOST_EVENTS}");
-    Err(Error::run(&format!("{name} is {events}"), &cure))
+    Err(Error::run(format!("{name} is {events}"), cure))
 }
 
 fn pairs(names: &[String], values: &[Measured]) -> Vec<(String, Measured)> {

@@ -130,8 +130,8 @@ impl RunCard {
                 }
                 let shown = quoted(&shown);
                 match changed.iter().any(|other| other == name) {
-                    true => Error::run(format!("{name}, which is to be set, is {shown}"), &cure),
-                    false => Error::run_at(source, format!("{name} is {shown}"), &cure),
+                    true => Error::run(format!("{name}, which is to be set, is {shown}"), cure),
+                    false => Error::run_at(source, format!("{name} is {shown}"), cure),
                 }
             })?;
             values.insert(name, value);
@@ -233,7 +233,7 @@ impl RunCard {
             .filter(|value| (least..=most).contains(value));
         within.ok_or_else(|| {
             let cure = format!("it must be a whole number from {least} to {most}");
-            Error::run_at(&self.source, format!("{name} is {value}"), &cure)
+            Error::run_at(&self.source, format!("{name} is {value}"), cure)
         })
     }
 

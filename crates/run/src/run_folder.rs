@@ -40,7 +40,7 @@ impl RunFolder {
         if let Some(name) = name.filter(|name| !is_name(name)) {
             let what = format!("the name of a run is {}", quoted(name));
             let cure = format!("it must be that of a folder in {}", events.display());
-            return Err(Error::run(what, &cure));
+            return Err(Error::run(what, cure));
         }
         let is_first = !events.exists();
         let folder = loop {

@@ -591,7 +591,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 fn damaged(folder: &Path, what: String) -> Error {
-    Error::run(what, &format!("remove {} to begin anew", folder.display()))
+    Error::run(what, format!("remove {} to begin anew", folder.display()))
 }
 
 pub(crate) fn unkept(place: &Path) -> impl Fn(io::Error) -> Error {

@@ -45,7 +45,7 @@ impl Plan {
         let energy = *energy;
         if !(energy.is_finite() && energy > 0.0) {
             let what = format!("energy is {}", crate::text::repr(energy));
-            return Err(Error::run(&what, "it must be a positive number"));
+            return Err(Error::run(what, "it must be a positive number"));
         }
         let densities = pdf.as_ref().map(|pdf| PdfSet::read(Path::new(pdf)));
         let densities = densities.transpose()?.map(BeamDensities::Set);

@@ -25,16 +25,6 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
-    /// No interpreter for what the Python package does.
-    #[error(
-        "{python} cannot be run ({source}); this needs Python with the package mebridge: name its interpreter in MEBRIDGE_PYTHON"
-    )]
-    NoPython {
-        /// The interpreter.
-        python: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
     /// Arrays of one call that do not have the same number of events.
     #[error(
         "array {what} has {has} entries where {needs} are needed; every array of a call holds the same events"

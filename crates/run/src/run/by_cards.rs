@@ -90,7 +90,7 @@ fn banner_name(cards: &Cards, folder: &RunFolder) -> Result<String> {
         let what = format!(
             "run_tag = {shown}... is part of a file's name, which has at most {LONGEST} bytes"
         );
-        return Err(Error::run_at(card.source(), &what, "shorten it"));
+        return Err(Error::run_at(card.source(), what, "shorten it"));
     }
     Ok(name)
 }
@@ -178,7 +178,7 @@ impl CardRun<'_> {
         ] {
             if is_there {
                 let what = format!("{name} is not for decays, whose events are made at once");
-                return Err(Error::run(&what, cure));
+                return Err(Error::run(what, cure));
             }
         }
         let none = Default::default();
