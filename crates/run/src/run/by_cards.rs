@@ -290,8 +290,7 @@ impl CardRun<'_> {
             .cards
             .as_ref()
             .map_or("", |cards| &cards.parameters);
-        let header = format!("<slha>\n{parameters}\n</slha>\n");
-        observer.check_weights(&header, &self.cards.source.sources())
+        observer.check_weights(parameters, &self.cards.source.sources())
     }
 
     /// Writes the files of the run.
