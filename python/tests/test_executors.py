@@ -204,7 +204,7 @@ class Executors(Folder):
         with self.assertRaisesRegex(mebridge.Error, "infinite without a cut"):
             mebridge.generate_events("g g > t t~ g", energy=1000, events=10, executor=executor)
         self.assertEqual(executor.messages, [])
-        with self.assertRaisesRegex(ValueError, "the cuts leave nothing"):
+        with self.assertRaisesRegex(mebridge.Error, "the cuts leave nothing"):
             mebridge.generate_events("g g > t t~ g", energy=1000, cuts={"pt": 900}, events=10, executor=executor)
         with mock.patch("mebridge._remote.version", lambda: "0.0"), contextlib.redirect_stderr(io.StringIO()):
             with self.assertRaisesRegex(mebridge.Error, r"this worker has mebridge 0\.0, and the run is of"):

@@ -606,12 +606,13 @@ pub(super) fn parsed<T: serde::de::DeserializeOwned>(
 pub(super) fn done(what: impl FnOnce() -> Result<(), Failure>) -> i32 {
     let mut failed = None;
     let done = status(|| {
-        failed = what().err().map(|failure| failure.to_string());
+        failed = what().err();
         Ok(())
     });
-    let Some(text) = failed else {
+    let Some(failure) = failed else {
         return done;
     };
-    keep_error(&text);
+    let code = failure.downcast_ref().map_or("sampling", Error::code);
+    keep_error(code, &failure.to_string());
     MEBRIDGE_ERROR
 }
