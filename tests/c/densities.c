@@ -19,7 +19,8 @@ static void near_to(const char *what, double found, double wanted) {
 }
 
 static void refused(int32_t status, const char *why) {
-    if (status == MEBRIDGE_OK || !strstr(mebridge_last_error(), why) || strcmp(mebridge_last_error_code(), "call") != 0) {
+    const char *code = strcmp(why, "closed") == 0 ? "bad_handle" : "call";
+    if (status == MEBRIDGE_OK || !strstr(mebridge_last_error(), why) || strcmp(mebridge_last_error_code(), code) != 0) {
         fail(why);
     }
 }
@@ -32,9 +33,8 @@ int main(int count, char **arguments) {
     double values[4], range[4], table[3], alpha_s[2];
     int32_t own[3];
 
-    if (*mebridge_last_error_code() != 0 || mebridge_densities_open("/dev/null/x.dat", &densities) == MEBRIDGE_OK ||
-        strcmp(mebridge_last_error_code(), "io") != 0) {
-        fail("codes of errors");
+    if (*mebridge_last_error_code() != 0) {
+        fail("the code of no error");
     }
     if (count != 2 || mebridge_densities_open(arguments[1], &densities) != MEBRIDGE_OK) {
         fail("open");

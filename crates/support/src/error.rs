@@ -135,9 +135,7 @@ pub enum Error {
         count: usize,
     },
     /// A GPU is asked for, and the process is one that only the CPU runs.
-    #[error(
-        "{what}: there is no GPU code for it; {ON_THE_CPU}, or leave the choice to auto"
-    )]
+    #[error("{what}: there is no GPU code for it; {ON_THE_CPU}, or leave the choice to auto")]
     NotOnGpu {
         /// What no GPU code exists for.
         what: Cow<'static, str>,
@@ -169,7 +167,9 @@ pub enum Error {
         bytes: usize,
     },
     /// Threads that could not be started.
-    #[error("could not start {threads} threads: {what}; take fewer (--threads or CUDACPP_RUNTIME_THREADS)")]
+    #[error(
+        "could not start {threads} threads: {what}; take fewer (--threads or CUDACPP_RUNTIME_THREADS)"
+    )]
     Threads {
         /// How many.
         threads: usize,
@@ -289,9 +289,7 @@ pub enum Error {
         extension: &'static str,
     },
     /// Several matrix elements, and one is needed.
-    #[error(
-        "{path} holds {what}; name one of them as '{path}#n', n being one of:{names}"
-    )]
+    #[error("{path} holds {what}; name one of them as '{path}#n', n being one of:{names}")]
     ChooseProcess {
         /// The directory or file.
         path: PathBuf,
