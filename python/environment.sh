@@ -18,7 +18,9 @@ if [ ! -f "$stamp" ]; then
     rm -rf "$environment"
     "$python" -m venv "$environment" >/dev/null 2>&1 || skip "Python has no venv"
     # Most of what it installs is never loaded: to compile all of it takes longer than to install it.
-    pip="$environment/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --retries 1 --timeout 60"
+    # Whatever a network does, it ends.
+    limited=$(command -v timeout >/dev/null && echo "timeout 900" || true)
+    pip="$limited $environment/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --retries 1 --timeout 60"
     $pip --only-binary :all: numpy "maturin>=1.9,<2" || skip "the package registry cannot be reached"
     # It has no wheels for some systems; its tests are skipped then.
     $pip --only-binary :all: "madspace==0.2.1" || echo "there is no madspace 0.2.1 for this system" >&2

@@ -204,7 +204,7 @@ class Executors(Folder):
         with self.assertRaisesRegex(mebridge.Error, "infinite without a cut"):
             mebridge.generate_events("g g > t t~ g", energy=1000, events=10, executor=executor)
         self.assertEqual(executor.messages, [])
-        with self.assertRaisesRegex(ValueError, "the cuts leave nothing"):
+        with self.assertRaisesRegex(mebridge.Error, "the cuts leave nothing"):
             mebridge.generate_events("g g > t t~ g", energy=1000, cuts={"pt": 900}, events=10, executor=executor)
         with mock.patch("mebridge._remote.version", lambda: "0.0"), contextlib.redirect_stderr(io.StringIO()):
             with self.assertRaisesRegex(mebridge.Error, r"this worker has mebridge 0\.0, and the run is of"):
@@ -284,6 +284,31 @@ class Executors(Folder):
         variables = {**os.environ, "MEBRIDGE_WORKER_SECONDS": "5"}
         done = subprocess.run([sys.executable, str(script)], env=variables, capture_output=True, text=True, timeout=300)
         self.assertRegex(done.stdout, "no worker has answered for 5 s", done.stderr)
+
+    def test_a_process_that_is_killed_while_it_answers(self):
+        """The pool waits for the rest of the answer, which nobody sends."""
+        program = (
+            "import functools, mebridge, multiprocessing.connection, os, pathlib, signal, struct\n"
+            "from concurrent.futures import ProcessPoolExecutor\n"
+            f"flag = pathlib.Path({str(self.folder / 'killed')!r})\n"
+            "whole = multiprocessing.connection.Connection._send_bytes\n"
+            "def half(pipe, text):\n"
+            "    if flag.exists(): return whole(pipe, text)\n"
+            "    flag.touch()\n"
+            "    os.write(pipe._handle, struct.pack('!i', len(text)) + bytes(text[: len(text) // 2]))\n"
+            "    os.kill(os.getpid(), signal.SIGKILL)\n"
+            "def halve(): multiprocessing.connection.Connection._send_bytes = half\n"
+            "if __name__ == '__main__':\n"
+            "    spawn = multiprocessing.get_context('spawn')\n"
+            "    run = mebridge.generate_events('g g > t t~', energy=1000, events=5,\n"
+            "        executor=functools.partial(ProcessPoolExecutor, 2, spawn, halve))\n"
+            "    print(run.again)\n"
+        )
+        script = self.folder / "script.py"
+        script.write_text(program)
+        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.stdout.strip(), "1", done.stderr)
+        self.assertIn("another one goes on", done.stderr)
 
     def test_answers_that_are_none(self):
         """Each is a failure of its worker: once the run goes on, always it ends."""
