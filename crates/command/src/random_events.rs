@@ -1,11 +1,12 @@
 //! Events on which a process is tried, and their answers.
 
-use crate::random::{CommonRandom, Random};
+use crate::random::CommonRandom;
 use crate::source::CardedProcess;
 use mebridge::events::{Answers, Events};
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
 use mebridge::{Error, Result};
+use mebridge_oracle::random::Random;
 use rayon::prelude::*;
 
 /// Events that a thread takes at a time.

@@ -5,6 +5,7 @@
 use super::file::end_of_line;
 use mebridge::lhe::Head;
 use mebridge::{Error, Result};
+use mebridge_run::run_card::{self, Entries};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -18,8 +19,7 @@ pub struct Banner {
     path: PathBuf,
     /// The parameter card that the events were made with.
     pub card: Option<String>,
-    /// The entries of the run card, with their names in lower case.
-    run_card: Vec<(String, String)>,
+    run_card: Entries,
     /// Names of weights that are there.
     listed: Vec<String>,
     /// Cross section and its error in pb, of all processes together.
@@ -32,7 +32,7 @@ impl Banner {
         Banner {
             path: path.into(),
             card: head.block("slha"),
-            run_card: entries(&head.block("MGRunCard").unwrap_or_default()),
+            run_card: run_card::parse(&head.block("MGRunCard").unwrap_or_default()),
             listed: head.listed.clone(),
             cross_section: head.init().and_then(|init| init.cross_section()),
         }
@@ -141,16 +141,6 @@ impl Banner {
         };
         self.run_card.iter().any(stored)
     }
-}
-
-/// The entries of a run card.
-fn entries(card: &str) -> Vec<(String, String)> {
-    let entry = |line: &str| {
-        let code = line.split(['#', '!']).next()?;
-        let (value, name) = code.split_once('=')?;
-        Some((name.trim().to_ascii_lowercase(), value.trim().to_owned()))
-    };
-    card.lines().filter_map(entry).collect()
 }
 
 /// The text before the first event with these weights in its list.

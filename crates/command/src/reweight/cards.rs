@@ -2,10 +2,10 @@
 
 use super::banner::Banner;
 use crate::number::short;
-use crate::oracle::workshop::scratch;
 use mebridge::files::regular;
 use mebridge::files::temporary::Temporary;
 use mebridge::{Error, Result};
+use mebridge_oracle::workshop::scratch;
 use std::path::{Path, PathBuf};
 
 /// No card is longer.
