@@ -22,7 +22,7 @@ from typing import Any
 import matplotlib
 
 matplotlib.use("agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 HERE = pathlib.Path(__file__).resolve().parent
 BENCH = "mebridge-bench-1"
@@ -276,7 +276,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"speed_figure.py: a result lacks {error}, which docs/bench.md has in its format", file=sys.stderr)
         return 1
     if not drawn:
-        print("no figures: there is one number of events, one level and precision, one number of threads", file=sys.stderr)
+        print(
+            "no figures: there is one number of events, one level and precision, one number of threads", file=sys.stderr
+        )
     return 0
 
 

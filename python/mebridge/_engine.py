@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from . import _cut_function, _networks
-from ._library import CUT, PERFORM, TAKE, TELL, Error, Hooks, check, lib
+from ._library import CUT, PERFORM, TAKE, TELL, Hooks, check, lib
 
 # What a survey wrote, in its folder; and for as long as they are taken, the parameters of networks.
 _SURVEY, _PARAMETERS = "survey", "parameters"

@@ -6,7 +6,20 @@ import ctypes
 import os
 import pathlib
 from collections.abc import Callable, Sequence
-from ctypes import CFUNCTYPE, POINTER, c_bool, c_char_p, c_double, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    c_bool,
+    c_char_p,
+    c_double,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_ssize_t,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from typing import Any
 
 

@@ -221,7 +221,9 @@ def check_names(given: Any) -> None:
         try:
             given.encode()
         except UnicodeEncodeError:
-            raise Error(f"{given!r} is no UTF-8, and events are made in folders with no other names; take another folder") from None
+            raise Error(
+                f"{given!r} is no UTF-8, and events are made in folders with no other names; take another folder"
+            ) from None
     elif isinstance(given, (list, tuple, dict)):
         for one in given.values() if isinstance(given, dict) else given:
             check_names(one)

@@ -16,19 +16,18 @@ import sys
 import tempfile
 import threading
 import time
-import unittest
 from concurrent import futures
 from unittest import mock
 
 import numpy as np
 
-from common import Folder, need
 import mebridge
 from mebridge import _bundle, _command, _remote, _tasks, _worker
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
 import densities
+from common import Folder, need
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 # A fork of a process that has threads may find their locks taken.
 SPAWN = multiprocessing.get_context("spawn")
@@ -264,7 +263,9 @@ class Executors(Folder):
                 self.generate(self.folder / "x.lhe", executor=executor)
         for given in ("0", "-1", "nan", "soon"):
             with mock.patch.dict(os.environ, MEBRIDGE_WORKER_SECONDS=given):
-                with self.assertRaisesRegex(mebridge.Error, f"MEBRIDGE_WORKER_SECONDS is '{given}'; it must be a number"):
+                with self.assertRaisesRegex(
+                    mebridge.Error, f"MEBRIDGE_WORKER_SECONDS is '{given}'; it must be a number"
+                ):
                     self.generate(self.folder / "x.lhe", executor=executor)
 
     def test_processes_that_hang_do_not_keep_the_program(self):
@@ -330,9 +331,10 @@ class Executors(Folder):
             "cannot be read: TypeError: ": lambda message, done: None,
             "its files are not what it sent": lambda message, done: {**done, "files": flipped(done["files"])},
         }
+
         def around(message, perform):
             done = perform(message)
-            if message["name"] != "round" or "done" not in done or once and given:
+            if message["name"] != "round" or "done" not in done or (once and given):
                 return done
             given.append(message)
             return answer(message, done)
@@ -340,7 +342,7 @@ class Executors(Folder):
         # Its workers keep what they have. Parts of a run that has ended may go on: those come last.
         executor, given = self.threads(around), []
         for once in (True, False):
-            for said, answer in wrong.items():
+            for said, answer in wrong.items():  # noqa: B007 used by around
                 with self.subTest(said, once=once):
                     given.clear()
                     if once:
@@ -356,7 +358,10 @@ class Executors(Folder):
         def around(message, perform):
             if message["bundles"] and len(damaged) < 2:
                 damaged.append(message)
-                bundles = {name: packed[:-30] + bytes([packed[-30] ^ 1]) + packed[-29:] for name, packed in message["bundles"].items()}
+                bundles = {
+                    name: packed[:-30] + bytes([packed[-30] ^ 1]) + packed[-29:]
+                    for name, packed in message["bundles"].items()
+                }
                 message = {**message, "bundles": bundles}
             return perform(message)
 
@@ -458,7 +463,9 @@ class Executors(Folder):
         allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         run = subprocess.run(
             [mpiexec, "-n", "2", sys.executable, "-m", "mpi4py.futures", str(script)],
-            capture_output=True, text=True, timeout=300,
+            capture_output=True,
+            text=True,
+            timeout=300,
             env={**os.environ, **allowed, "OMPI_MCA_rmaps_base_oversubscribe": "1"},
         )
         self.assertEqual((run.returncode, run.stdout), (0, "workers 1\n"), run.stderr)
@@ -662,7 +669,3 @@ class Reweighting(Folder):
         with self.assertRaisesRegex(mebridge.Error, "is read by this run"):
             self.reweight("events.lhe.gz", executor=executor)
         self.assertFalse((self.folder / "x.lhe").exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

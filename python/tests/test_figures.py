@@ -6,6 +6,8 @@ import io
 import json
 import pathlib
 
+import pytest
+
 from common import Folder
 
 SCRIPT = pathlib.Path(__file__).parents[2] / "benches" / "speed_figure.py"
@@ -14,8 +16,7 @@ SCRIPT = pathlib.Path(__file__).parents[2] / "benches" / "speed_figure.py"
 class Figures(Folder):
     def setUp(self):
         super().setUp()
-        if importlib.util.find_spec("matplotlib") is None:
-            self.skipTest("there is no matplotlib")
+        pytest.importorskip("matplotlib")
         spec = importlib.util.spec_from_file_location("speed_figure", SCRIPT)
         self.script = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(self.script)
@@ -36,7 +37,12 @@ class Figures(Folder):
         """A result as another program may write it."""
         keys = "simd", "nevt", "threads"
         of = [
-            {"process": "g g > t t~", "precision": "d", **dict(zip(keys, point)), "matrix_elements_per_second": {"median": 1e6}}
+            {
+                "process": "g g > t t~",
+                "precision": "d",
+                **dict(zip(keys, point)),
+                "matrix_elements_per_second": {"median": 1e6},
+            }
             for point in points
         ]
         return {"format": "mebridge-bench-1", "program": program, "points": of}
@@ -54,10 +60,14 @@ class Figures(Folder):
         self.assertIn("no figures", said)
 
     def test_differences_fall_into_decades(self):
-        self.assertEqual([self.script.decade(x) for x in (1.1e-16, 9.9e-15, 1e-30, 7.0, float("inf"))], [-16, -15, -17, 0, 0])
+        self.assertEqual(
+            [self.script.decade(x) for x in (1.1e-16, 9.9e-15, 1e-30, 7.0, float("inf"))], [-16, -15, -17, 0, 0]
+        )
         values = {"library": [1.0, 1 + 3e-16, 1 + 1e-12], "fortran": [1.0, 1.0, 1.0]}
         row = {"process": "a > b", "directory": "P1", "verdict": "ok", "values": values}
-        code, _, made = self.draw(self.write("rows.json", [row, {"process": "c", "directory": "P2", "verdict": "refused"}]))
+        code, _, made = self.draw(
+            self.write("rows.json", [row, {"process": "c", "directory": "P2", "verdict": "refused"}])
+        )
         self.assertEqual((code, made), (0, {"x-differences.svg", "x-differences.png"}))
 
     def test_what_is_no_result_is_named(self):
@@ -72,9 +82,3 @@ class Figures(Folder):
             code, said, made = self.draw(self.write("x.json", value))
             self.assertEqual((code, made), (1, set()), value)
             self.assertRegex(said, message)
-
-
-if __name__ == "__main__":
-    import unittest
-
-    unittest.main()
