@@ -5,6 +5,7 @@ use crate::number::whole;
 use crate::{interrupt, output};
 use clap::Parser;
 use mebridge::{Error, Result};
+use mebridge_run::overweight::{NAMES, Overweight};
 use mebridge_run::pack::{EVENTS, MEASURED, Packing, SIMD, pack, pack_run};
 use mebridge_run::packed::{Job, Recipe, broken};
 use mebridge_run::progress::Progress;
@@ -194,6 +195,9 @@ struct Call {
     /// Threads
     #[arg(long, value_name = "T", default_value = "1")]
     threads: String,
+    /// Events that weigh more than the others: keep their weights, truncate them, or unweight all by making more
+    #[arg(long, value_name = "RULE", default_value = NAMES[0], value_parser = NAMES)]
+    overweight: String,
     /// No lines about progress
     #[arg(long)]
     quiet: bool,
@@ -264,6 +268,7 @@ impl Call {
             events,
             seed,
             output: &output,
+            overweight: Overweight::of_name(&self.overweight).unwrap_or_default(),
             threads: threads as usize,
         };
         let made = job.run(&mut |line| {

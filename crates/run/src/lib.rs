@@ -23,6 +23,7 @@ pub mod maker;
 pub mod named;
 pub mod named_cuts;
 pub mod output;
+pub mod overweight;
 pub mod pack;
 pub mod packed;
 pub mod param_card;

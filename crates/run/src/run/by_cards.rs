@@ -5,7 +5,7 @@ use crate::banner::{Contents, Head, Norm, generator};
 use crate::cards::Cards;
 use crate::densities::AT_Z;
 use crate::element::names;
-use crate::event_file::{Blocks, InitBeams, nominal_weight};
+use crate::event_file::{Blocks, InitBeams, nominal_weight, overweights};
 use crate::maker::Further;
 use crate::param_card::ParamCard;
 use crate::plan::{Plan, card_texts};
@@ -133,7 +133,7 @@ impl CardRun<'_> {
         let found = self.session.make(
             &mut rounds,
             &mut *performer,
-            names.len(),
+            &head.blocks.numbers,
             spec.precision,
             "pb",
             observer,
@@ -148,6 +148,7 @@ impl CardRun<'_> {
             processes: &processes,
             cross_section: found.all,
             points: found.points,
+            overweights: self.overweights(&found),
             cut: cut
                 .as_ref()
                 .map(|(_, name, _)| (&**name, found.cut[0], found.cut[1])),
@@ -211,7 +212,7 @@ impl CardRun<'_> {
         for line in &plan.conditions {
             observer.conditions(line);
         }
-        let names = names(&elements);
+        let (names, numbers) = (names(&elements), cards.source.numbers(&elements));
         let texts = card_texts(cards, &elements, &Vec::new(), false)?;
         let processes: Vec<Process> = elements.into_iter().map(|one| one.process).collect();
         let mut notices = Vec::new();
@@ -241,7 +242,7 @@ impl CardRun<'_> {
         let found = session.make(
             &mut rounds,
             &mut maker,
-            names.len(),
+            &numbers,
             precision,
             "GeV",
             observer,
@@ -257,6 +258,7 @@ impl CardRun<'_> {
                 matched: false,
                 clustering: false,
                 names: Vec::new(),
+                numbers,
             },
             norm: Norm::of_card(cards.run_card.text("event_norm")),
             generator: generator(&cards.source.by()),
@@ -275,6 +277,13 @@ impl CardRun<'_> {
         arguments.push(("seed".to_owned(), json!(self.session.seed)));
         arguments.push(("events".to_owned(), json!(self.session.events)));
         self.write(&head, found, processes, text, &arguments, observer)
+    }
+
+    /// What a summary says of events that weigh more than others.
+    fn overweights(&self, found: &Found) -> Option<String> {
+        let made = found.rounds.iter().map(|round| round.events as u64).sum();
+        let rule = self.session.spec.overweights;
+        rule.line(overweights(&found.rounds), made, self.session.events)
     }
 
     /// That weights of other cards can be made of the events of a plan.
@@ -313,7 +322,8 @@ impl CardRun<'_> {
             replaced::write_text(&path.join(SUMMARY), &summary)?;
             let contents = Contents {
                 rounds: &found.rounds,
-                processes: &found.of_elements,
+                weighting: found.weighting,
+                processes: &found.of_processes,
                 cross_section,
                 seed: self.session.seed,
             };
