@@ -112,6 +112,8 @@ pub struct Head {
 pub struct Contents<'a> {
     /// Its events.
     pub rounds: &'a [Round],
+    /// How many others the file has that they are added to.
+    pub before: u64,
     /// Which of its events a file has.
     pub weighting: Weighting,
     /// LPRUP of each process, and its cross section and error, pb.
@@ -123,12 +125,13 @@ pub struct Contents<'a> {
 }
 
 impl Contents<'_> {
-    /// How many events a file has.
+    /// How many events there are.
     fn events(&self) -> usize {
-        match self.weighting {
+        let own = match self.weighting {
             Weighting::Chosen(choice) => choice.events,
             _ => self.rounds.iter().map(|round| round.events).sum(),
-        }
+        };
+        own + self.before as usize
     }
 }
 

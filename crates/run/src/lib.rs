@@ -20,6 +20,7 @@ pub mod limits;
 pub mod lines;
 pub mod load;
 pub mod maker;
+pub mod merge;
 pub mod named;
 pub mod named_cuts;
 pub mod output;

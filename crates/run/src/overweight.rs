@@ -150,7 +150,8 @@ pub fn complete(
     let seed = seed(rounds.seed(), "one weight");
     let wanted = usize::try_from(events).unwrap_or(usize::MAX);
     for _ in 0..MOST_TIMES {
-        let share = match Choice::of(&made(rounds.state()), wanted, seed)? {
+        let found = made(rounds.state());
+        let share = match Choice::of(&found, wanted, seed)? {
             Ok(choice) => return Ok(Weighting::Chosen(choice)),
             Err(share) => share,
         };
@@ -158,7 +159,8 @@ pub fn complete(
         if !all.is_finite() || all > 1000.0 * events as f64 {
             break;
         }
-        rounds.extend((all as u64).max(rounds.done() + 1))?;
+        let there: u64 = found.iter().map(|round| round.events as u64).sum();
+        rounds.extend((all as u64).max(there + 1))?;
         rounds.run(performer, &mut report)?;
     }
     Err(Error::run_at(

@@ -23,6 +23,10 @@ use std::time::Instant;
 
 /// The program of a pack for whoever unpacked it.
 pub const RUN_SCRIPT: &str = "run.sh";
+/// The same for CMS's workflows, and the file that it writes.
+pub const CMS_SCRIPT: &str = "runcmsgrid.sh";
+/// See [`CMS_SCRIPT`].
+pub const CMS_EVENTS: &str = "cmsgrid_final.lhe";
 /// The folder beside it, with all else.
 pub const ROOT: &str = "mebridge";
 /// SHA-256 of all files, as of `sha256sum`; the last line is a comment with that of all before.
@@ -51,6 +55,8 @@ pub struct Recipe {
     pub precision: String,
     /// That of [`crate::RunSpec`].
     pub overweight: f64,
+    /// What becomes of events that weigh more than others, unless a job says it.
+    pub overweights: Overweight,
     /// What makes the survey another one than others.
     pub arguments: Map<String, Value>,
 }
@@ -155,6 +161,7 @@ impl Job<'_> {
         );
         let contents = Contents {
             rounds: &made(rounds.state()),
+            before: 0,
             weighting,
             processes: &processes,
             cross_section: all.mean,

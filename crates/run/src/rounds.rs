@@ -162,7 +162,8 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Of so many events. A run that goes on with more of them keeps the rounds that it has.
+    /// Of so many events. A run that goes on with more of them keeps the rounds that it has; those of an event file that is
+    /// added to are counted as many as the file has.
     ///
     /// Args: `seed` is what random numbers follow from; `overweight` that of [`crate::RunSpec`].
     ///
@@ -184,17 +185,17 @@ impl Rounds {
             surveyed: None,
             before: Vec::new(),
         };
-        rounds.extend(events)?;
+        rounds.extend(events.saturating_sub(rounds.state.written().events))?;
         Ok(rounds)
     }
 
-    /// Has more rounds, until there are so many events.
+    /// Has more rounds, until there are so many events besides those of an event file.
     ///
     /// # Errors
     /// The state cannot be written.
     pub fn extend(&mut self, events: u64) -> Result<()> {
         let mut planned = self.state.sizes().to_vec();
-        let begun: u64 = planned.iter().sum();
+        let begun: u64 = planned[self.state.written().rounds..].iter().sum();
         if events > begun {
             planned.extend(sizes(events - begun, self.on_gpus));
         }

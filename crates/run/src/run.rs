@@ -189,7 +189,8 @@ impl Session<'_> {
         let mut report = |rounds: &Rounds| observer.report(&progress(Stage::Events, rounds));
         rounds.run(performer, &mut report)?;
         let rule = self.spec.overweights;
-        let weighting = overweight::complete(rule, rounds, performer, self.events, report)?;
+        let events = self.events - rounds.state().written().events;
+        let weighting = overweight::complete(rule, rounds, performer, events, report)?;
         let done = self.begun.elapsed().as_secs_f64();
         let (all, of_elements) = rounds.measured(numbers.len()).expect("there are rounds");
         let of_processes = rounds.by_process(numbers).expect("there are rounds");
@@ -276,9 +277,10 @@ pub(crate) fn arguments(
     Ok(found)
 }
 
-/// The rounds that are done, for their file.
+/// The rounds that are done and in no file yet.
 pub(crate) fn made(state: &State) -> Vec<Round> {
-    let rounds = state.rounds().iter().map(|(&number, round)| Round {
+    let rounds = state.rounds().range(state.written().rounds..);
+    let rounds = rounds.map(|(&number, round)| Round {
         file: state.records(number),
         events: round.counted.events as usize,
         weights: round.weights,

@@ -66,6 +66,7 @@ pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> R
     if let Some(output) = to.output {
         let contents = Contents {
             rounds: &found.rounds,
+            before: 0,
             weighting: found.weighting,
             processes: &found.of_processes,
             cross_section,
