@@ -7,12 +7,13 @@
 mod head;
 mod look;
 
+use crate::banner::Norm;
 use crate::replaced;
 use crate::summary::Measured;
 use crate::text::without_number;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use look::{Looked, Normalization};
+use look::Looked;
 use mebridge::lhe::{Event, Reader};
 use mebridge::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -95,12 +96,12 @@ pub fn append(before: &Path, events: u64, added: &Path, open: Open) -> Result<()
     let factors = to_one_weight([old, new].into_iter(), new.average());
     // Parts that are added are those of all events already.
     let share = match new.normalization {
-        Normalization::Sum => old.events as f64 / new.events as f64,
-        Normalization::Average | Normalization::Unity => 1.0,
+        Norm::Sum => old.events as f64 / new.events as f64,
+        Norm::Average | Norm::Unity => 1.0,
     };
     let parts = vec![
-        Part::new(before, factors[0] * share),
-        Part::new(added, factors[1]),
+        JoinedPart::new(before, factors[0] * share),
+        JoinedPart::new(added, factors[1]),
     ];
     write(before, &text, vec![parts], &[1.0], open)
 }
@@ -266,9 +267,9 @@ impl Joined {
             let averages = group.iter().map(|file| file.events as f64 * file.average());
             let factors = to_one_weight(group.iter(), averages.sum::<f64>() / own);
             let more = |file: &Looked| match file.normalization {
-                Normalization::Average => all / own,
-                Normalization::Sum => file.events as f64 / own,
-                Normalization::Unity => all / own * signed(group) / total,
+                Norm::Average => all / own,
+                Norm::Sum => file.events as f64 / own,
+                Norm::Unity => all / own * signed(group) / total,
             };
             let pairs = group.iter().zip(factors);
             pairs
@@ -283,7 +284,7 @@ impl Joined {
         let groups = self.groups.iter().zip(&factors).zip(&self.numbers);
         let parts = groups.map(|((group, factors), numbers)| {
             let files = group.iter().zip(factors);
-            let part = |(file, factor): (&Looked, &f64)| Part {
+            let part = |(file, factor): (&Looked, &f64)| JoinedPart {
                 path: file.path.clone(),
                 factor: *factor,
                 numbers: numbers.clone(),
@@ -335,12 +336,12 @@ fn agree(one: &Looked, other: &Looked) -> Result<()> {
 /// but for jobs of one pack, which share most of their points.
 fn mean(group: &[Looked]) -> Vec<(i32, Measured)> {
     let all = events(group) as f64;
-    let mut found: Vec<(i32, f64, BTreeMap<Source, f64>)> = Vec::new();
+    let mut found: Vec<(i32, f64, BTreeMap<PointsOf, f64>)> = Vec::new();
     for (place, file) in group.iter().enumerate() {
         let share = file.events as f64 / all;
         let source = match &file.pack {
-            Some(pack) => Source::Pack(pack),
-            None => Source::File(place),
+            Some(pack) => PointsOf::Pack(pack),
+            None => PointsOf::File(place),
         };
         for (number, [mean, error, _]) in &file.init.processes {
             let known = found.iter().position(|(known, ..)| known == number);
@@ -363,22 +364,22 @@ fn mean(group: &[Looked]) -> Vec<(i32, Measured)> {
 
 /// What points a file's cross section is of.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Source<'a> {
+enum PointsOf<'a> {
     File(usize),
     Pack(&'a str),
 }
 
 /// What is written of a file.
-struct Part {
+struct JoinedPart {
     path: PathBuf,
     factor: f64,
     /// Other LPRUP.
     numbers: BTreeMap<i32, i32>,
 }
 
-impl Part {
+impl JoinedPart {
     fn new(path: &Path, factor: f64) -> Self {
-        Part {
+        JoinedPart {
             path: path.to_owned(),
             factor: rounded(factor),
             numbers: BTreeMap::new(),
@@ -387,13 +388,13 @@ impl Part {
 }
 
 /// Files of a group, one after the other.
-struct Stream<'a> {
-    parts: std::vec::IntoIter<Part>,
+struct FileStream<'a> {
+    parts: std::vec::IntoIter<JoinedPart>,
     open: Open<'a>,
-    now: Option<(Reader, Part)>,
+    now: Option<(Reader, JoinedPart)>,
 }
 
-impl Stream<'_> {
+impl FileStream<'_> {
     /// Appends the next event; false at the end.
     fn push(&mut self, event: &mut Event, to: &mut Vec<u8>) -> Result<bool> {
         loop {
@@ -426,17 +427,17 @@ impl Stream<'_> {
 fn write(
     output: &Path,
     text: &[u8],
-    groups: Vec<Vec<Part>>,
+    groups: Vec<Vec<JoinedPart>>,
     shares: &[f64],
     open: Open,
 ) -> Result<()> {
     replaced::replace(output, |file| {
         let failed = |error: io::Error| replaced::unwritten(output, &error);
-        let mut to = Target::new(file, output);
+        let mut to = JoinedFile::new(file, output);
         to.write(text).map_err(failed)?;
-        let mut open_streams: Vec<(Stream, f64, f64)> = (groups.into_iter().zip(shares))
+        let mut open_streams: Vec<(FileStream, f64, f64)> = (groups.into_iter().zip(shares))
             .map(|(parts, share)| {
-                let stream = Stream {
+                let stream = FileStream {
                     parts: parts.into_iter(),
                     open,
                     now: None,
@@ -468,31 +469,31 @@ fn write(
 }
 
 /// A file, compressed where its name says so.
-enum Target<'a> {
+enum JoinedFile<'a> {
     Plain(BufWriter<&'a File>),
     Packed(Box<GzEncoder<BufWriter<&'a File>>>),
 }
 
-impl<'a> Target<'a> {
+impl<'a> JoinedFile<'a> {
     fn new(file: &'a File, output: &Path) -> Self {
         let file = BufWriter::with_capacity(BUFFER, file);
         match output.extension().is_some_and(|suffix| suffix == "gz") {
-            true => Target::Packed(Box::new(GzEncoder::new(file, Compression::default()))),
-            false => Target::Plain(file),
+            true => JoinedFile::Packed(Box::new(GzEncoder::new(file, Compression::default()))),
+            false => JoinedFile::Plain(file),
         }
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
-            Target::Plain(file) => file.write_all(bytes),
-            Target::Packed(file) => file.write_all(bytes),
+            JoinedFile::Plain(file) => file.write_all(bytes),
+            JoinedFile::Packed(file) => file.write_all(bytes),
         }
     }
 
     fn finish(self) -> io::Result<()> {
         match self {
-            Target::Plain(mut file) => file.flush(),
-            Target::Packed(file) => file.finish()?.flush(),
+            JoinedFile::Plain(mut file) => file.flush(),
+            JoinedFile::Packed(file) => file.finish()?.flush(),
         }
     }
 }

@@ -74,12 +74,12 @@ pub enum Weighting {
     /// All, with one.
     Truncated,
     /// As many as were chosen, with one.
-    Chosen(Choice),
+    Chosen(ChosenEvents),
 }
 
 /// A choice of events by their weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Choice {
+pub struct ChosenEvents {
     seed: u64,
     /// An event stays whose random number is at most this times its weight.
     bound: f64,
@@ -87,7 +87,7 @@ pub struct Choice {
     pub events: usize,
 }
 
-impl Choice {
+impl ChosenEvents {
     /// Whether the event of this number stays, which weighs so many times as much as the least one.
     pub fn keeps(&self, event: usize, times: f64) -> bool {
         score(self.seed, event, times) <= self.bound
@@ -114,7 +114,7 @@ impl Choice {
         }
         // Of those that may stay all are as probable.
         let (_, bound, _) = scores.select_nth_unstable_by(events - 1, f64::total_cmp);
-        Ok(Ok(Choice {
+        Ok(Ok(ChosenEvents {
             seed,
             bound: *bound,
             events,
@@ -151,7 +151,7 @@ pub fn complete(
     let wanted = usize::try_from(events).unwrap_or(usize::MAX);
     for _ in 0..MOST_TIMES {
         let found = made(rounds.state());
-        let share = match Choice::of(&found, wanted, seed)? {
+        let share = match ChosenEvents::of(&found, wanted, seed)? {
             Ok(choice) => return Ok(Weighting::Chosen(choice)),
             Err(share) => share,
         };

@@ -37,9 +37,9 @@ fn heavy_events_stay_more_often() {
         round(&place.path().join("b.npy"), &weights(0.1)),
     ];
     // Half of the light ones and all of the heavy ones may stay.
-    let share = Choice::of(&rounds, 40_000, 7).unwrap().unwrap_err();
+    let share = ChosenEvents::of(&rounds, 40_000, 7).unwrap().unwrap_err();
     assert!((share - 0.55).abs() < 0.01, "{share}");
-    let choice = Choice::of(&rounds, 15_000, 7).unwrap().unwrap();
+    let choice = ChosenEvents::of(&rounds, 15_000, 7).unwrap().unwrap();
     let kept = |heavy: bool| {
         let events = (0..40_000).filter(|event| (event % 10 == 0) == heavy);
         let times = if heavy { 2.0 } else { 1.0 };
@@ -49,7 +49,10 @@ fn heavy_events_stay_more_often() {
     assert_eq!(light + heavy, 15_000);
     let ratio = (heavy as f64 / 4000.0) / (light as f64 / 36_000.0);
     assert!((ratio - 2.0).abs() < 0.1, "{ratio}");
-    assert_ne!(Choice::of(&rounds, 15_000, 8).unwrap().unwrap(), choice);
+    assert_ne!(
+        ChosenEvents::of(&rounds, 15_000, 8).unwrap().unwrap(),
+        choice
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! renamed. `run.json` says which files there are, with their hashes, and is the last to be written.
 
 use crate::records;
-use crate::rounds::{Counted, RoundFound};
+use crate::rounds::{RoundCounts, RoundFound};
 use crate::text::without_number;
 use mebridge::files::regular;
 use mebridge::{Error, Result};
@@ -51,7 +51,7 @@ struct Known {
     /// Numbers of the rounds that are done.
     rounds: BTreeSet<usize>,
     /// The first of these, whose events are in an event file alone.
-    written: Written,
+    written: WrittenEvents,
     /// Hashes of the files that are kept, empty where the folder is not lasting.
     files: BTreeMap<String, String>,
 }
@@ -59,7 +59,7 @@ struct Known {
 /// Rounds whose events are in an event file alone.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Written {
+pub struct WrittenEvents {
     /// How many rounds, from the first on.
     pub rounds: usize,
     /// How many events the file has.
@@ -67,7 +67,7 @@ pub struct Written {
 }
 
 /// What of a run is in its event file alone; none where the folder holds no run that is known.
-pub fn written(folder: &Path) -> Option<Written> {
+pub fn written(folder: &Path) -> Option<WrittenEvents> {
     Some(Known::read(folder).ok()?.written)
 }
 
@@ -144,7 +144,7 @@ impl State {
     }
 
     /// Rounds whose events are in an event file alone.
-    pub fn written(&self) -> Written {
+    pub fn written(&self) -> WrittenEvents {
         self.known.written
     }
 
@@ -153,14 +153,14 @@ impl State {
     /// # Errors
     /// The folder cannot be written.
     pub fn begin_again(&mut self) -> Result<()> {
-        if self.known.written == Written::default() {
+        if self.known.written == WrittenEvents::default() {
             return Ok(());
         }
         self.rounds.clear();
         self.known = Known {
             sizes: Vec::new(),
             rounds: BTreeSet::new(),
-            written: Written::default(),
+            written: WrittenEvents::default(),
             ..std::mem::take(&mut self.known)
         };
         self.write()
@@ -320,7 +320,7 @@ pub struct Surveyed {
     /// The folder of the mappings that it makes its rounds with.
     pub folder: PathBuf,
     /// What was found in its rounds, some of which may be forgotten.
-    pub rounds: Vec<Counted>,
+    pub rounds: Vec<RoundCounts>,
 }
 
 /// Reads the folder of a run; nothing is written there.
@@ -416,7 +416,7 @@ pub fn forget_rounds(folder: &Path, events: u64) -> Result<()> {
         .partition(|(name, _)| stays(name));
     known = Known {
         files: left,
-        written: Written {
+        written: WrittenEvents {
             rounds: known.sizes.len(),
             events,
         },

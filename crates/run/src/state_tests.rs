@@ -1,6 +1,6 @@
 use super::*;
 use crate::records::Weights;
-use crate::rounds::Channel;
+use crate::rounds::ChannelMean;
 use serde_json::json;
 use std::os::unix::ffi::OsStrExt;
 
@@ -18,13 +18,13 @@ fn seeded(seed: u64) -> Arguments {
 
 fn found(events: u64) -> RoundFound {
     RoundFound {
-        counted: Counted {
+        counted: RoundCounts {
             events,
             measured: vec![(8, 0.1 + 0.2, 1.0 / 3.0)],
             drawn: BTreeMap::from([(0, [events as f64, 0.1, 0.7])]),
         },
         weights: Weights::of("x".as_ref(), &[0.1, -0.3]).expect("weights"),
-        channels: vec![Channel {
+        channels: vec![ChannelMean {
             drawn: 16,
             mean: 1e-300,
             error: 0.3,
@@ -366,7 +366,7 @@ fn what_was_surveyed_stays_after_a_run() {
     let wanted = "another seed (1 there, 2 now); make both the same, or survey anew";
     assert!(other.ends_with(wanted), "{other}");
     // It goes on after its rounds, or without them where its file is gone.
-    let there = Written {
+    let there = WrittenEvents {
         rounds: 2,
         events: 90,
     };
@@ -377,7 +377,7 @@ fn what_was_surveyed_stays_after_a_run() {
     drop(state);
     let state = State::open(&folder, &seeded(1), true).unwrap();
     assert!(state.kept(SURVEY).is_some() && state.rounds().is_empty());
-    assert!(state.written() == Written::default() && state.sizes().is_empty());
+    assert!(state.written() == WrittenEvents::default() && state.sizes().is_empty());
     drop(state);
     fs::write(folder.join("round0000.found"), "").unwrap();
     assert!(

@@ -11,7 +11,7 @@ use crate::scale;
 use crate::text::quoted;
 use mebridge::{Error, Result};
 use mebridge_phasespace::scales::Dynamical;
-pub use naming::{Format, Naming};
+pub use naming::{Naming, WeightFormat};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

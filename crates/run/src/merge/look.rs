@@ -1,6 +1,7 @@
 //! What an event file holds, and whether it fits another one.
 
 use super::Open;
+use crate::banner::Norm;
 use crate::run_card;
 use crate::text::repr;
 use mebridge::lhe::{Event, Init, Reader};
@@ -27,14 +28,6 @@ const OWN: [&str; 12] = [
 /// Weights that differ by less are the same one, with other last digits.
 const ROUNDING: f64 = 1e-6;
 
-/// What weights of all events are, by how they average: to the cross section, to 1, or to its part.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Normalization {
-    Average,
-    Unity,
-    Sum,
-}
-
 /// An event file that was read once.
 pub struct Looked {
     pub path: PathBuf,
@@ -45,7 +38,7 @@ pub struct Looked {
     /// The sum of weights without their signs, the least one, and how many events have that.
     absolute: f64,
     least: (f64, u64),
-    pub normalization: Normalization,
+    pub normalization: Norm,
     /// The first event's particles, hashed.
     pub first: Vec<u8>,
     /// The commands that MG5aMC made its processes with; none where these are not known. Of a file that was joined there
@@ -121,7 +114,7 @@ impl Looked {
         if absolute == 0.0 {
             return refused("all its weights are 0");
         }
-        let cards = Cards::of(&head);
+        let cards = HeaderCards::of(&head);
         Ok(Looked {
             path: path.to_owned(),
             normalization: normalization(&init, events, [sum, absolute], &cards.run_card),
@@ -145,8 +138,8 @@ impl Looked {
     /// The mean of weights without signs, or the sum where they are parts of the cross section.
     pub fn average(&self) -> f64 {
         match self.normalization {
-            Normalization::Sum => self.absolute,
-            Normalization::Average | Normalization::Unity => self.absolute / self.events as f64,
+            Norm::Sum => self.absolute,
+            Norm::Average | Norm::Unity => self.absolute / self.events as f64,
         }
     }
 
@@ -155,8 +148,8 @@ impl Looked {
         let (least, count) = self.least;
         match self.normalization {
             _ if 2 * count <= self.events => self.average(),
-            Normalization::Sum => least * self.events as f64,
-            Normalization::Average | Normalization::Unity => least,
+            Norm::Sum => least * self.events as f64,
+            Norm::Average | Norm::Unity => least,
         }
     }
 
@@ -295,25 +288,19 @@ fn normalization(
     events: u64,
     [sum, absolute]: [f64; 2],
     card: &BTreeMap<String, String>,
-) -> Normalization {
+) -> Norm {
     let cross_section: f64 = init.processes.iter().map(|(_, [mean, ..])| mean).sum();
     let count = events as f64;
     let far = |value: f64, from: f64| (value / from).abs().ln().abs();
     let choices = [
-        (Normalization::Average, far(sum / count, cross_section)),
-        (Normalization::Unity, far(absolute / count, 1.0)),
-        (Normalization::Sum, far(sum, cross_section)),
+        (Norm::Average, far(sum / count, cross_section)),
+        (Norm::Unity, far(absolute / count, 1.0)),
+        (Norm::Sum, far(sum, cross_section)),
     ];
-    let entry = card.get("event_norm").map(|entry| entry.to_lowercase());
-    let said = entry.as_deref().map(|entry| match entry {
-        "unity" => Normalization::Unity,
-        "sum" => Normalization::Sum,
-        _ => Normalization::Average,
-    });
-    let least =
-        |one: &&(Normalization, f64), other: &&(Normalization, f64)| one.1.total_cmp(&other.1);
+    let said = card.get("event_norm").map(|entry| Norm::of_card(entry));
+    let least = |one: &&(Norm, f64), other: &&(Norm, f64)| one.1.total_cmp(&other.1);
     let (nearest, distance) = *choices.iter().min_by(least).expect("three of them");
-    let may_be = |(kind, of): &&(Normalization, f64)| Some(*kind) == said && *of <= distance + FAR;
+    let may_be = |(kind, of): &&(Norm, f64)| Some(*kind) == said && *of <= distance + FAR;
     choices
         .iter()
         .find(may_be)
@@ -322,7 +309,7 @@ fn normalization(
 
 /// What a header says.
 #[derive(Default)]
-struct Cards {
+struct HeaderCards {
     processes: BTreeSet<String>,
     seeds: Vec<(String, u64)>,
     merged: Vec<Value>,
@@ -332,14 +319,14 @@ struct Cards {
     run_card: BTreeMap<String, String>,
 }
 
-impl Cards {
-    fn of(head: &[u8]) -> Cards {
+impl HeaderCards {
+    fn of(head: &[u8]) -> HeaderCards {
         let text = String::from_utf8_lossy(head);
         let block = |name: &str| {
             let (_, rest) = text.split_once(&format!("<{name}>"))?;
             Some(rest.split_once(&format!("</{name}>"))?.0)
         };
-        let mut found = Cards::default();
+        let mut found = HeaderCards::default();
         let mut process = block("MG5ProcCard").map_or_else(String::new, |steps| found.steps(steps));
         let mut seed = None;
         if let Some(card) = block("MGRunCard") {

@@ -1,6 +1,6 @@
 //! `systematics_arguments` of a run card, as MG5aMC's `systematics` reads them.
 
-use super::naming::{Format, Naming};
+use super::naming::{Naming, WeightFormat};
 use super::{
     CENTRAL, CURE, EMISSION, ENVELOPE, Member, Systematics, Variation, WeightGroup, wrong,
 };
@@ -30,14 +30,14 @@ impl Systematics {
     /// weights.
     pub fn of_arguments(arguments: &[String], densities: &PdfSet) -> Result<Self> {
         let of = Arguments::read(arguments)?;
-        let list = Densities::read(&of.pdf, densities)?;
+        let list = NamedSets::read(&of.pdf, densities)?;
         let mut all = Vec::new();
         let given = match of.together.is_empty() {
             true => &[["mur", "muf", "dyn"].map(str::to_owned).to_vec()][..],
             false => &of.together,
         };
         for block in given {
-            let mut some = vec![Point::new(list.own)];
+            let mut some = vec![WeightPoint::new(list.own)];
             for name in block {
                 let values = of.values(name, list.members.len())?;
                 if some.len().saturating_mul(values.len()) > MOST {
@@ -56,13 +56,17 @@ impl Systematics {
             .filter(|name| !given.iter().flatten().any(|one| one == *name));
         for name in alone {
             let values = of.values(name, list.members.len())?;
-            all.extend(values.iter().map(|value| Point::new(list.own).with(*value)));
+            all.extend(
+                values
+                    .iter()
+                    .map(|value| WeightPoint::new(list.own).with(*value)),
+            );
         }
-        let event = Point::new(list.own);
+        let event = WeightPoint::new(list.own);
         all.retain(|point| *point != event);
         // The group of a set begins with its first member, which is that of the event.
         let second = list.second_of_own(densities);
-        let second = second.map(|second| event.with(Value::Pdf(second)));
+        let second = second.map(|second| event.with(VariedValue::Pdf(second)));
         if let Some(place) = all.iter().position(|point| Some(*point) == second) {
             all.insert(place, event);
         }
@@ -72,7 +76,7 @@ impl Systematics {
 
 /// What an event is weighted for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Point {
+struct WeightPoint {
     mur: f64,
     muf: f64,
     alps: f64,
@@ -83,7 +87,7 @@ struct Point {
 
 /// Another value of one of them.
 #[derive(Clone, Copy, Debug)]
-enum Value {
+enum VariedValue {
     Mur(f64),
     Muf(f64),
     Alps(f64),
@@ -91,10 +95,10 @@ enum Value {
     Pdf(usize),
 }
 
-impl Point {
+impl WeightPoint {
     /// The event as it is.
     fn new(own: Option<usize>) -> Self {
-        Point {
+        WeightPoint {
             mur: 1.0,
             muf: 1.0,
             alps: 1.0,
@@ -103,13 +107,13 @@ impl Point {
         }
     }
 
-    fn with(mut self, value: Value) -> Self {
+    fn with(mut self, value: VariedValue) -> Self {
         match value {
-            Value::Mur(factor) => self.mur = factor,
-            Value::Muf(factor) => self.muf = factor,
-            Value::Alps(factor) => self.alps = factor,
-            Value::Dynamical(scale) => self.dynamical = scale,
-            Value::Pdf(place) => self.pdf = Some(place),
+            VariedValue::Mur(factor) => self.mur = factor,
+            VariedValue::Muf(factor) => self.muf = factor,
+            VariedValue::Alps(factor) => self.alps = factor,
+            VariedValue::Dynamical(scale) => self.dynamical = scale,
+            VariedValue::Pdf(place) => self.pdf = Some(place),
         }
         self
     }
@@ -121,7 +125,7 @@ impl Point {
 }
 
 /// All densities that arguments name.
-struct Densities {
+struct NamedSets {
     members: Vec<PdfSet>,
     /// Of each the number in its set.
     numbers: Vec<u32>,
@@ -131,9 +135,9 @@ struct Densities {
     own: Option<usize>,
 }
 
-impl Densities {
+impl NamedSets {
     fn read(words: &[String], own: &PdfSet) -> Result<Self> {
-        let mut found = Densities {
+        let mut found = NamedSets {
             members: Vec::new(),
             numbers: Vec::new(),
             begins: Vec::new(),
@@ -188,7 +192,7 @@ impl Densities {
     }
 
     /// Weights in groups.
-    fn grouped(&self, points: &[Point], naming: Naming, own: &PdfSet) -> Systematics {
+    fn grouped(&self, points: &[WeightPoint], naming: Naming, own: &PdfSet) -> Systematics {
         let mut found = Systematics {
             naming,
             ..Systematics::default()
@@ -360,25 +364,25 @@ impl Arguments {
     }
 
     /// All values of what has this name; of densities there are so many.
-    fn values(&self, name: &str, densities: usize) -> Result<Vec<Value>> {
+    fn values(&self, name: &str, densities: usize) -> Result<Vec<VariedValue>> {
         Ok(match name {
-            "mur" => self.mur.iter().copied().map(Value::Mur).collect(),
-            "muf" => self.muf.iter().copied().map(Value::Muf).collect(),
-            "alps" => self.alps.iter().copied().map(Value::Alps).collect(),
+            "mur" => self.mur.iter().copied().map(VariedValue::Mur).collect(),
+            "muf" => self.muf.iter().copied().map(VariedValue::Muf).collect(),
+            "alps" => self.alps.iter().copied().map(VariedValue::Alps).collect(),
             "dyn" => self
                 .dynamical
                 .iter()
                 .copied()
-                .map(Value::Dynamical)
+                .map(VariedValue::Dynamical)
                 .collect(),
-            _ => (0..densities).map(Value::Pdf).collect(),
+            _ => (0..densities).map(VariedValue::Pdf).collect(),
         })
     }
 
     fn naming(&self) -> Result<Naming> {
-        let format = |name: &str, text: &Option<String>| -> Result<Option<Format>> {
+        let format = |name: &str, text: &Option<String>| -> Result<Option<WeightFormat>> {
             text.as_ref()
-                .map(|text| Format::read(name, text))
+                .map(|text| WeightFormat::read(name, text))
                 .transpose()
         };
         Ok(Naming::Numbers {

@@ -24,26 +24,26 @@ pub enum Naming {
         /// Of the first weight.
         first: i64,
         /// What stands in the place of a number.
-        id: Option<Format>,
+        id: Option<WeightFormat>,
         /// What stands in the place of the text that `systematics` has about a weight.
-        about: Option<Format>,
+        about: Option<WeightFormat>,
     },
 }
 
 /// A format of Python (`%(mur)s`) with what weights are for: `mur`, `muf`, `alps`, `dyn`, `pdf` and `id`; also `s`, a space,
 /// and `n`, the end of a line.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Format(Vec<Piece>);
+pub struct WeightFormat(Vec<FormatPiece>);
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-enum Piece {
+enum FormatPiece {
     Text(String),
-    Field(Field),
+    FormatField(FormatField),
 }
 
 /// `%(name)-08.3f`
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-struct Field {
+struct FormatField {
     name: String,
     left: bool,
     zeros: bool,
@@ -52,7 +52,7 @@ struct Field {
     conversion: char,
 }
 
-impl Format {
+impl WeightFormat {
     /// Reads one; `argument` is the one of `systematics` that has it.
     ///
     /// # Errors
@@ -77,40 +77,40 @@ impl Format {
                 plain.push('%');
                 continue;
             }
-            let field = Field::read(&mut rest).ok_or_else(refused)?;
+            let field = FormatField::read(&mut rest).ok_or_else(refused)?;
             match field.name.as_str() {
                 "s" => plain.push(' '),
                 "n" => plain.push('\n'),
                 _ => {
-                    pieces.push(Piece::Text(std::mem::take(&mut plain)));
-                    pieces.push(Piece::Field(field));
+                    pieces.push(FormatPiece::Text(std::mem::take(&mut plain)));
+                    pieces.push(FormatPiece::FormatField(field));
                 }
             }
         }
-        pieces.push(Piece::Text(plain));
-        Ok(Format(pieces))
+        pieces.push(FormatPiece::Text(plain));
+        Ok(WeightFormat(pieces))
     }
 
     /// Of a weight with this number.
     fn write(&self, of: &Variation, id: i64) -> String {
-        let piece = |piece: &Piece| match piece {
-            Piece::Text(text) => text.clone(),
-            Piece::Field(field) => field.write(of, id),
+        let piece = |piece: &FormatPiece| match piece {
+            FormatPiece::Text(text) => text.clone(),
+            FormatPiece::FormatField(field) => field.write(of, id),
         };
         self.0.iter().map(piece).collect()
     }
 }
 
-impl Field {
+impl FormatField {
     /// After its `%`.
-    fn read(rest: &mut Chars) -> Option<Field> {
+    fn read(rest: &mut Chars) -> Option<FormatField> {
         let (name, after) = rest.as_str().strip_prefix('(')?.split_once(')')?;
         if !["mur", "muf", "alps", "dyn", "pdf", "id", "s", "n"].contains(&name) {
             return None;
         }
-        let mut field = Field {
+        let mut field = FormatField {
             name: name.to_owned(),
-            ..Field::default()
+            ..FormatField::default()
         };
         let flags = after.trim_start_matches(['-', '0']);
         field.left = after[..after.len() - flags.len()].contains('-');
@@ -289,7 +289,7 @@ mod tests {
     fn formats_are_those_of_python() {
         let mut of = Variation::new(0.5, 2.0, "325300");
         let written = |text: &str, of: &Variation| {
-            Format::read("weight_info", text).map(|format| format.write(of, 1007))
+            WeightFormat::read("weight_info", text).map(|format| format.write(of, 1007))
         };
         for (text, wanted) in [
             (
