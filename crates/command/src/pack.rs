@@ -241,8 +241,7 @@ impl JobOptions {
         }
     }
 
-    /// Makes events as genproductions of CMS do: NEVENTS SEED NCPU, and what chooses an environment, which is not needed. A
-    /// file of an earlier job goes first, so that none is there where this one fails.
+    /// Makes events as genproductions of CMS do: NEVENTS SEED NCPU, and what chooses an environment, which is not needed.
     fn run_for_cms(&self, words: &[OsString], recipe: &Recipe) -> Result<ExitCode> {
         let words: Vec<String> = (words.iter())
             .map(|word| word.to_string_lossy().into_owned())
@@ -255,18 +254,11 @@ impl JobOptions {
                 return Err(Error::run(what, ""));
             }
         };
-        let output = std::path::absolute(CMS_EVENTS).map_err(Error::io(CMS_EVENTS))?;
-        match std::fs::remove_file(&output) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::io(&output)(error));
-            }
-            _ => {}
-        }
         let job = Job {
             root: &self.root,
             events: number("NEVENTS", events, MOST_EVENTS)?,
             seed: number("SEED", seed, u64::MAX)?,
-            output: &replaced::target(&output, [])?,
+            output: &replaced::target(Path::new(CMS_EVENTS), [])?,
             overweight: recipe.overweights,
             threads: number("NCPU", threads, MOST_THREADS as u64)? as usize,
         };

@@ -61,7 +61,7 @@ pub fn merge(files: &[PathBuf], output: &Path, open: Open) -> Result<Merged> {
         return Err(Error::run_at("merge", what, "name two files at least"));
     }
     let target = replaced::target(output, files.iter().map(PathBuf::as_path))?;
-    let mut groups = Groups::default();
+    let mut groups = JoinedGroups::default();
     for file in files {
         groups.add(Looked::read(file, open)?)?;
     }
@@ -119,14 +119,14 @@ fn to_one_weight<'a>(files: impl Iterator<Item = &'a Looked> + Clone, mean: f64)
 
 /// Files of each process, or of processes that were made together.
 #[derive(Default)]
-struct Groups {
+struct JoinedGroups {
     all: Vec<Vec<Looked>>,
     /// Files by their first events, and by processes and seeds.
     first: HashMap<Vec<u8>, PathBuf>,
     seeds: HashMap<(String, u64), PathBuf>,
 }
 
-impl Groups {
+impl JoinedGroups {
     /// Adds a file that fits the others.
     fn add(&mut self, mut file: Looked) -> Result<()> {
         self.differs(&file)?;

@@ -78,11 +78,11 @@ impl Made {
     }
 }
 
-struct Place(tempfile::TempDir);
+struct TestFolder(tempfile::TempDir);
 
-impl Place {
+impl TestFolder {
     fn new() -> Self {
-        Place(tempfile::tempdir().unwrap())
+        TestFolder(tempfile::tempdir().unwrap())
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -133,7 +133,7 @@ fn near(found: f64, wanted: f64) {
 /// Weights of events: without signs they average to what the files' do by their numbers of events.
 #[test]
 fn files_of_one_process_have_one_cross_section() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let files = [Made::new(1, 100.0, 10), Made::new(2, 103.0, 30)];
     let merged = place.merge(&files.each_ref().map(Made::text)).unwrap();
     let (mean, error) = merged.cross_section();
@@ -197,7 +197,7 @@ fn files_of_one_process_have_one_cross_section() {
 
 #[test]
 fn cross_sections_of_other_processes_are_added() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let one = Made::new(1, 100.0, 10);
     let two = Made {
         process: "generate p p > w+ j @1",
@@ -249,7 +249,7 @@ fn cross_sections_of_other_processes_are_added() {
 
 #[test]
 fn weights_may_be_parts_of_the_cross_section_or_average_to_1() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let scaled = |made: Made, weight: f64| {
         let sign = |of: f64| weight.copysign(of);
         let events = made.events.iter().map(|&(number, of)| (number, sign(of)));
@@ -305,7 +305,7 @@ fn weights_may_be_parts_of_the_cross_section_or_average_to_1() {
 
 #[test]
 fn files_that_do_not_fit_are_named() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let one = Made::new(1, 100.0, 10);
     let two = Made::new(2, 101.0, 10);
     let with = |change: &dyn Fn(&mut Made)| {
@@ -375,7 +375,7 @@ fn files_that_do_not_fit_are_named() {
 
 #[test]
 fn events_are_added_to_those_of_a_run() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let old = place.save("old.lhe", &Made::new(1, 100.0, 10).text());
     let new = place.save("new.lhe", &Made::new(2, 102.0, 5).text());
     append(&old, 10, &new, &open_own).unwrap();

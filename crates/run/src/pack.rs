@@ -639,6 +639,8 @@ struct Script {
     output: &'static str,
     /// An argument of the job before those that it is given.
     argument: &'static str,
+    /// What is done first.
+    before: &'static str,
 }
 
 const RUN: Script = Script {
@@ -646,12 +648,14 @@ const RUN: Script = Script {
     usage: "NEVENTS SEED",
     output: "events.lhe.gz",
     argument: "",
+    before: "",
 };
 const CMS: Script = Script {
     name: CMS_SCRIPT,
     usage: "NEVENTS SEED NCPU",
     output: CMS_EVENTS,
     argument: "--cms ",
+    before: "# What an earlier job left is not taken for what this one makes.\nrm -f cmsgrid_final.lhe || exit 1\n",
 };
 
 impl Script {
@@ -662,6 +666,7 @@ impl Script {
             usage,
             output,
             argument,
+            before,
         } = self;
         let program = format!("\"$root/{PROGRAM}\"");
         let program = match loader {
@@ -676,7 +681,7 @@ impl Script {
             r#"#!/bin/sh
 # ./{name} {usage} writes {output} into the folder that it is called in; --help says more.
 # Nothing is needed but a shell and Linux; this folder may be read-only.
-case $0 in */*) here=${{0%/*}} ;; *) here=. ;; esac
+{before}case $0 in */*) here=${{0%/*}} ;; *) here=. ;; esac
 here=$(CDPATH= cd -- "$here" && pwd -P) || exit 1
 case $here in *[:\;]*)
     echo "mebridge: a pack cannot lie in $here: its name has a colon or a semicolon, which divide paths" >&2
