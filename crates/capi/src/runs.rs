@@ -143,6 +143,7 @@ impl PackRequest {
             program: &self.program,
             measured: self.measured.unwrap_or(MEASURED),
             simd: &self.simd,
+            cms: false,
         };
         let output = match (&self.run, &self.state) {
             (Some(_), Some(_)) => {
