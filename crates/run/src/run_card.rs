@@ -237,6 +237,24 @@ impl RunCard {
         })
     }
 
+    /// The seed: `iseed` without its sign. MG5aMC 3.8 sets a positive one to 0 after a run, and leaves a negative one in the
+    /// card; here the card stays as it is.
+    ///
+    /// # Errors
+    /// It has more than 64 bits.
+    pub fn seed(&self) -> Result<u64> {
+        let Value::Whole(value) = self.value("iseed") else {
+            panic!("iseed is no whole number");
+        };
+        u64::try_from(value.unsigned_abs()).map_err(|_| {
+            let cure = format!(
+                "it must be a whole number from -{most} to {most}",
+                most = u64::MAX
+            );
+            Error::run_at(&self.source, format!("iseed is {value}"), cure)
+        })
+    }
+
     /// The value of an entry that is true or false.
     ///
     /// # Panics
@@ -381,8 +399,8 @@ impl RunCard {
             let harmless = row.value();
             for name in row.names {
                 let value = self.value(name);
-                // MG5aMC writes 0 for a decay, and neither is a cut unless it is above that.
-                let merges = !["ktdurham", "ptlund"].contains(name) || self.number(name) > 0.0;
+                // MG5aMC writes 0 for a decay, and it is no cut unless it is above that.
+                let merges = *name != "ptlund" || self.number(name) > 0.0;
                 if merges && !value.is_same(&harmless) {
                     let what = format!("{name} = {value} cannot be honoured ({})", row.meaning);
                     let cure = format!(
@@ -453,6 +471,15 @@ impl RunCard {
         for name in ["alpsfact", "d"] {
             if self.number(name) <= 0.0 {
                 return Err(self.refused(is(name), "it must be a positive number"));
+            }
+        }
+        if self.number("ktdurham") > 0.0 {
+            if self.number("dparameter") <= 0.0 {
+                return Err(self.refused(is("dparameter"), "it must be a positive number"));
+            }
+            if self.whole("lpp1") == 0 && self.whole("lpp2") == 0 {
+                let what = format!("{} is for beams of hadrons here", is("ktdurham"));
+                return Err(self.refused(what, "set it to -1, or run MadEvent (mebridge link)"));
             }
         }
         if self.whole("ickkw") == 1 {

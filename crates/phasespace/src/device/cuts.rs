@@ -93,6 +93,7 @@ impl Tables {
                 words.extend(legs);
                 (OPPOSITE, words)
             }
+            Test::Relative(..) => unreachable!("`Cuts::not_on_gpus` says so"),
             Test::Isolated(photon) => {
                 *needed |= MATRIX;
                 (ISOLATED, self.photon(program, photon))

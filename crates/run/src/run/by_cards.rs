@@ -56,7 +56,7 @@ pub fn by_cards(spec: &RunSpec, name: Option<&str>, observer: &mut dyn Observer)
     };
     let seed = match spec.seed {
         Some(seed) => seed,
-        None => card.whole_within("iseed", 0, u64::MAX)?,
+        None => card.seed()?,
     };
     observer.claims();
     let folder = RunFolder::claim(&cards.source.path().join("Events"), name)?;
