@@ -129,6 +129,8 @@ pub struct ElementRequest {
     pub clustered: ClusteredLines,
     /// Whether its |M|^2 is nothing but rounding, so that it has no events; where it is left out, some points are tried.
     pub vanishes: Option<bool>,
+    /// Legs, counted as if two came in, in whose rest frame |M|^2 and helicities are; none for that of what comes in.
+    pub frame: Vec<usize>,
 }
 
 /// Makes events of some matrix elements.
@@ -158,6 +160,7 @@ struct RecordWriter {
 /// Events whose records are written at once.
 const AT_ONCE: usize = 4096;
 /// What GPUs do not know of channels.
+const FRAMED: &str = "matrix elements in the rest frame of some particles (me_frame)";
 const COUNTED: &str = "what channels count for $ or for widths below small_width_treatment";
 
 /// Events, and what records of them have besides.
@@ -337,6 +340,8 @@ impl EventGenerator {
         };
         let shares: Arc<[Shares]> = shares.into();
         let factors: Arc<[Option<ChannelFactors>]> = factors.into();
+        let frames = request.elements.iter().map(|given| given.frame.clone());
+        let frames: Arc<[Vec<usize>]> = frames.collect();
         if request.clustering.is_some() {
             backend::make_plans(&mut bridges, request.threads)?;
             let plain = Elements::in_channels(&mut bridges, false, shares.clone(), Arc::from([]));
@@ -346,12 +351,13 @@ impl EventGenerator {
         // What GPUs do not know is weighed by threads.
         let by_threads = match gpus {
             Some(_) if factors.iter().any(Option::is_some) => Some(COUNTED.to_owned()),
+            Some(_) if frames.iter().any(|frame| !frame.is_empty()) => Some(FRAMED.to_owned()),
             Some(_) => check(&integrand).err().map(|unknown| unknown.to_string()),
             None => None,
         };
         let gpus = gpus.filter(|_| by_threads.is_none());
         let engine = match gpus {
-            None => backend::by_threads(&mut bridges, &shares, &factors, request.threads)?,
+            None => backend::by_threads(&mut bridges, &shares, &factors, &frames, request.threads)?,
             Some(gpus) => {
                 let processes = elements.into_iter().map(|element| element.process);
                 let processes: Vec<Process> = processes.collect();

@@ -96,6 +96,10 @@ impl Cards {
                 "set one of them to False or 0",
             ));
         }
+        if decays && !run_card.frame()?.is_empty() {
+            let what = "me_frame is for collisions: a particle that decays is at rest".to_owned();
+            return Err(run_card.refused(what, "set it to [1, 2]"));
+        }
         let labels: Vec<&str> = densities::labels().collect();
         let beams = match decays {
             true => Beams::of_decays(&run_card),

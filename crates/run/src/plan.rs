@@ -284,6 +284,7 @@ fn elements_of_cards(
     notices: &mut Vec<String>,
 ) -> Result<Vec<ElementCuts>> {
     let card = &cards.run_card;
+    let frame = card.frame()?;
     let (mut found, mut codes, mut nowhere) = (Vec::new(), BTreeSet::new(), Vec::new());
     for element in elements {
         let place = cards.source.place(element);
@@ -298,6 +299,7 @@ fn elements_of_cards(
             decayed: &decayed,
             card,
         };
+        check_frame(&frame, element, &name, card)?;
         if let Some(divided) = cuts::divided(&legs, element.options()) {
             let what =
                 format!("{divided}, which are one matrix element of {name} with the same cuts");
@@ -329,6 +331,7 @@ fn elements_of_cards(
             request: ElementRequest {
                 rules,
                 clustered: listed.clustered(card.whole("sde_strategy") == 2)?,
+                frame: frame.clone(),
                 ..element.request()
             },
         });
@@ -343,6 +346,26 @@ fn elements_of_cards(
     }
     notices.extend(cuts::unused(card, &codes));
     Ok(found)
+}
+
+/// That a matrix element has the legs of `me_frame`, and that these have a rest frame.
+fn check_frame(frame: &[usize], element: &Element, name: &str, card: &RunCard) -> Result<()> {
+    let masses = &element.masses;
+    let what = match frame {
+        [] => return Ok(()),
+        _ if frame.iter().any(|&leg| leg >= masses.len()) => {
+            format!("{name} has {} particles", masses.len())
+        }
+        &[alone] if masses[alone] == 0.0 => {
+            format!(
+                "particle {} of {name} has no mass, and no rest frame",
+                alone + 1
+            )
+        }
+        _ => return Ok(()),
+    };
+    let what = format!("me_frame = {}: {what}", card.value("me_frame"));
+    Err(Error::run_at(card.source(), what, "name others"))
 }
 
 /// What events are cut and weighted by besides; none where nothing depends on how they are clustered.

@@ -309,6 +309,27 @@ impl RunCard {
         value.copied().unwrap_or(false)
     }
 
+    /// Legs, from 0, in whose rest frame matrix elements are evaluated (`me_frame`); none for that of the partons.
+    ///
+    /// # Errors
+    /// They are neither both partons nor particles that go out.
+    pub fn frame(&self) -> Result<Vec<usize>> {
+        let words = self.words("me_frame");
+        let numbers = words.iter().map(|word| word.parse::<usize>().ok());
+        let numbers: Option<BTreeSet<usize>> = numbers.collect();
+        match numbers {
+            Some(numbers) if numbers == BTreeSet::from([1, 2]) => Ok(Vec::new()),
+            Some(numbers) if numbers.len() == words.len() && numbers.first() > Some(&2) => {
+                Ok(numbers.into_iter().map(|number| number - 1).collect())
+            }
+            _ => {
+                let what = format!("me_frame = {} is no frame", self.value("me_frame"));
+                let cure = "name 1 and 2, or particles that go out by their numbers in the process, from 3 on, each once";
+                Err(self.refused(what, cure))
+            }
+        }
+    }
+
     /// The card with other values of entries that are numbers; what follows from others stays.
     ///
     /// # Panics
@@ -395,6 +416,7 @@ impl RunCard {
         self.check_choices()?;
         self.check_ranges()?;
         self.check_matching()?;
+        self.frame()?;
         for row in REFUSED {
             let harmless = row.value();
             for name in row.names {

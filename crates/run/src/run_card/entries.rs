@@ -111,6 +111,7 @@ pub const HONOURED: &[Row] = rows! {
     pt_min_pdg pt_max_pdg eta_min_pdg eta_max_pdg e_min_pdg e_max_pdg: ByCode = "{}", "the same cuts by PDG code";
     mxx_min_pdg: ByCode = "{}", "least mass of two particles of this code";
     mxx_only_part_antipart: Pairs = "{'default': False}", "... of particle and antiparticle alone";
+    me_frame: Words = "[1, 2]", "particles, by their numbers in the process, in whose rest frame matrix elements and helicities are: 1 and 2, or some that go out";
     ickkw: Whole = "0", "1: MLM matching, for beams of hadrons; 0: none";
     xqcut: Real = "0.0", "least transverse momentum at which a jet is clustered, GeV";
     auto_ptj_mjj: Flag = "True", "whether xqcut is the least pt and pair mass of jets as well";
@@ -136,7 +137,6 @@ pub const REFUSED: &[Row] = rows! {
     mass_ion1 mass_ion2: Real = "-1.0", "no ions";
     bias_module: Text = "'None'", "no bias";
     boost_event: Text = "'False'", "boost events afterwards";
-    me_frame: Words = "[1, 2]", "matrix elements are those of the rest frame of the partons";
     highestmult: Whole = "1", "it belongs to ickkw = 2";
     issgridfile: Text = "''", "Sudakov factors belong to ickkw = 2";
     ptlund: Real = "-1.0", "its cut follows Pythia's shower with masses of its own; ktdurham is a cut here";
