@@ -249,6 +249,12 @@ extern "C" {
 const char *mebridge_last_error(void);
 
 /*
+ What kind of error that was, for programs: a name such as "no_gpu", "io" or "run" that later versions keep
+ (`mebridge::Error::code` in Rust); empty if no call of this thread failed. Valid as the message is. Never NULL.
+ */
+const char *mebridge_last_error_code(void);
+
+/*
  Version of the library, such as "0.2.0". Valid for ever.
  */
 const char *mebridge_version(void);

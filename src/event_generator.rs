@@ -22,12 +22,12 @@ use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
 use mebridge_sampler::flow::Flow;
-use mebridge_sampler::integrand::{Beam, Failure, Integrand, Running, Selection};
+use mebridge_sampler::integrand::{Beam, Failure, Integrand, RunningCoupling, Selection};
 use mebridge_sampler::networks::{try_flows, weigh_given};
 use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};
-use mebridge_sampler::survey::{Known, Settings, Survey, survey};
+use mebridge_sampler::survey::{Known, Survey, SurveySettings, survey};
 use mebridge_support::memory::ask_for_large_pages;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -252,7 +252,7 @@ impl EventGenerator {
             energy: request.energy,
             rapidity: request.rapidity,
             beams: beams(&request.beams()?)?,
-            running: Running::Table(Arc::new(coupling)),
+            running: RunningCoupling::Table(Arc::new(coupling)),
             scale: request.scale,
             clustering: request.clustering.clone(),
         };
@@ -402,7 +402,7 @@ impl EventGenerator {
     ///
     /// # Errors
     /// A matrix element cannot be evaluated, or no point counts.
-    pub fn survey(&mut self, settings: &Settings) -> Result<&Survey, Failure> {
+    pub fn survey(&mut self, settings: &SurveySettings) -> Result<&Survey, Failure> {
         self.integrand = self.every.clone();
         let found = survey(&mut self.integrand, settings, self.engine.weigher())?;
         Ok(self.surveyed.insert(found))
@@ -471,7 +471,7 @@ impl EventGenerator {
     /// There was no survey, a flow is that of another source, or a matrix element cannot be evaluated.
     pub fn try_flows(
         &mut self,
-        settings: &Settings,
+        settings: &SurveySettings,
         flows: Vec<Option<Flow>>,
     ) -> Result<&Survey, Failure> {
         let survey = needed(&self.surveyed)?;
@@ -492,7 +492,7 @@ impl EventGenerator {
     ///
     /// # Errors
     /// There was no survey, or a matrix element cannot be evaluated.
-    pub fn round(&mut self, settings: &Settings, number: u16) -> Result<Records, Failure> {
+    pub fn round(&mut self, settings: &SurveySettings, number: u16) -> Result<Records, Failure> {
         let survey = needed(&self.surveyed)?;
         let clock = Instant::now();
         let made = round(

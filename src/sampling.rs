@@ -14,13 +14,13 @@ use mebridge_phasespace::clustering::{self, Clustering, ListedDiagram, Matching}
 use mebridge_phasespace::cuts::{Cuts, Rule, Window};
 use mebridge_phasespace::scales::Scale;
 use mebridge_phasespace::{
-    Beams, Channel, Diagram, Limits, PermutedDiagrams, Propagator, Rows, Settings, Weights,
+    Beams, Channel, ChannelSettings, Diagram, Limits, PermutedDiagrams, Propagator, Rows, Weights,
     canonical, permuted,
 };
 use mebridge_sampler::clustered::{Clusterings, ElementClustering};
 use mebridge_sampler::events::{Event, at_rest};
 use mebridge_sampler::integrand::{
-    Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Source, Squared,
+    Beam, ElementGroup, Failure, Flux, Integrand, Partons, PointSource, RunningCoupling, Squared,
 };
 use mebridge_sampler::parallel;
 use mebridge_simd::Level;
@@ -76,7 +76,7 @@ pub struct ClusteredLines {
 #[serde(deny_unknown_fields)]
 pub struct Clustered {
     /// What of the run card matters.
-    pub settings: clustering::Settings,
+    pub settings: clustering::ClusteringSettings,
     /// What points are cut and weighted by besides; none where nothing does.
     #[serde(default)]
     pub matching: Option<Matching>,
@@ -94,7 +94,7 @@ pub struct Common {
     /// What partons come from.
     pub beams: [Beam; 2],
     /// The strong coupling.
-    pub running: Running,
+    pub running: RunningCoupling,
     /// The scales.
     pub scale: Scale,
     /// How points are clustered.
@@ -406,7 +406,7 @@ fn group_of(
     common: &Common,
     members: &[usize],
     orders: Orders,
-) -> Result<(ElementGroup, Vec<Source>), Failure> {
+) -> Result<(ElementGroup, Vec<PointSource>), Failure> {
     let first = members[0];
     let of = &prepared[first];
     let (element, masses) = (of.element, &of.masses[2..]);
@@ -502,7 +502,7 @@ fn group_of(
         permutations,
     } in permuted(&diagrams, &labels, &codes, turns)?
     {
-        let settings = Settings {
+        let settings = ChannelSettings {
             energy,
             beams,
             incoming,
@@ -514,7 +514,7 @@ fn group_of(
         for line in of.off_shell(same[0]) {
             drawn.propagators[line].width = 0.0;
         }
-        sources.push(Source {
+        sources.push(PointSource {
             group: 0,
             channel: Channel::new(&drawn, &settings)?,
             permutations,

@@ -8,14 +8,13 @@ import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Union
 
 from . import _arguments, _command, _reweight, _scratch
 from ._library import Error
 from ._process import Path
 
 # What callers give: cards, or cards by the names of their weights.
-Cards = Union[Mapping[str, Path], Sequence[Path], None]
+Cards = Mapping[str, Path] | Sequence[Path] | None
 # What the command says of a file in which all is right but that it has no events.
 _NO_EVENTS = "there are no events in it"
 

@@ -21,7 +21,7 @@ use mebridge_run::spec::Conditions;
 use mebridge_run::state::Arguments;
 use mebridge_run::text::read;
 use mebridge_sampler::integrand::Selection;
-use mebridge_sampler::survey::Settings;
+use mebridge_sampler::survey::SurveySettings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::ffi::{CString, c_char, c_void};
@@ -388,7 +388,7 @@ struct Performer {
 struct RoundPart {
     number: usize,
     folder: PathBuf,
-    settings: Settings,
+    settings: SurveySettings,
 }
 
 /// What takes the answers of parts.
@@ -435,7 +435,7 @@ impl Perform for Performer {
     fn survey(
         &mut self,
         part: &Path,
-        settings: &Settings,
+        settings: &SurveySettings,
         notices: &mut Vec<String>,
     ) -> Result<()> {
         #[derive(Deserialize)]

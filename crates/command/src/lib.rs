@@ -12,7 +12,6 @@ mod engine_options;
 mod eval;
 mod events;
 mod generate;
-mod hint;
 mod import;
 mod info;
 pub mod interrupt;
@@ -103,7 +102,7 @@ pub fn ended(done: mebridge::Result<ExitCode>) -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            output::warn(&hint::message(&error));
+            output::warn(&error.to_string());
             ExitCode::FAILURE
         }
     }

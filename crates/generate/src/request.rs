@@ -107,7 +107,7 @@ impl SChannels {
 
 /// A process with labels, such as `p p > t t~ j QED=0`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Request {
+pub struct ProcessRequest {
     /// The legs that come in.
     pub incoming: Vec<RequestedLeg>,
     /// The legs that go out.
@@ -131,7 +131,7 @@ pub struct Request {
     /// Whether lines between two particles that come in have no width (`set zerowidth_tchannel True`).
     pub zero_width: bool,
     /// How particles decay that go out.
-    pub decays: Vec<Request>,
+    pub decays: Vec<ProcessRequest>,
     /// What stands behind the particles, for the name of the process.
     pub tail: String,
     /// Required s-channels, for the name.
@@ -164,14 +164,14 @@ enum Section {
     Forbidden,
 }
 
-impl Request {
+impl ProcessRequest {
     /// Reads a process without decays; `labels` are those of the model and others. The error says what is wrong, and the
     /// cure.
-    pub fn parse_one(text: &str, model: &Model, labels: &Labels) -> Result<Request, String> {
+    pub fn parse_one(text: &str, model: &Model, labels: &Labels) -> Result<ProcessRequest, String> {
         refuse_what_is_missing(text)?;
         let words = words(text, &|name| is_order(name, model, labels));
         let count = model.orders.len() + 1;
-        let mut request = Request::default();
+        let mut request = ProcessRequest::default();
         (request.orders, request.overall) = (vec![0..=u32::MAX; count], vec![0..=u32::MAX; count]);
         let mut section = Section::Incoming;
         // A sign behind which there is no particle yet.
@@ -865,9 +865,9 @@ fn distance(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Request, String> {
+    fn parse(text: &str) -> Result<ProcessRequest, String> {
         let model = Model::standard().unwrap();
-        Request::parse_one(text, &model, &model.labels)
+        ProcessRequest::parse_one(text, &model, &model.labels)
     }
 
     #[test]
@@ -972,7 +972,7 @@ mod tests {
         let mut model = Model::standard().unwrap();
         model.expansion = vec![None, Some(1)];
         let orders = |text: &str| {
-            Request::parse_one(text, &model, &model.labels)
+            ProcessRequest::parse_one(text, &model, &model.labels)
                 .unwrap()
                 .orders
         };
@@ -992,7 +992,7 @@ mod tests {
             "s".into(),
             ["h", "z"].map(|p| model.particle(p).unwrap()).into(),
         );
-        let of = |model: &Model, text: &str| Request::parse_one(text, model, &labels);
+        let of = |model: &Model, text: &str| ProcessRequest::parse_one(text, model, &labels);
         let h = usize::from(model.particle("h").unwrap());
         of(&model, "z z > h h").unwrap();
         model.particles[h].goldstone = true;

@@ -12,7 +12,7 @@ mod squares;
 mod sum;
 
 use super::amplitude_expression::AmplitudeExpression;
-use super::directory::Beams;
+use super::directory::BeamCommons;
 use super::lorentz::Routines;
 use super::model::ModelReader;
 use super::program_unit::{Library, ProgramUnit};
@@ -119,7 +119,7 @@ pub fn read<'l>(
     model: &mut ModelReader<'l>,
     routines: &mut Routines<'l>,
     small_width: f64,
-    beams: &Beams,
+    beams: &BeamCommons,
 ) -> Result<Matrix> {
     let unit = units.matrix;
     let body = unit.body()?;
@@ -228,7 +228,7 @@ impl Matrix {
         library: &Library,
         configurations: &[u32],
     ) -> Result<()> {
-        let tables = sum::Tables {
+        let tables = sum::SmatrixTables {
             amp2: self.amp2.iter().map(|a| a.diagram).collect(),
             configurations,
             flows: self.flows,

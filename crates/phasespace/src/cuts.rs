@@ -9,7 +9,7 @@ pub(crate) mod program;
 
 use crate::Rows;
 use mebridge_simd::{Level, dispatch};
-use program::{Program, Selection};
+use program::{CutCall, CutProgram};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -340,7 +340,7 @@ impl From<Rule> for Plain {
 /// Cuts on the legs of one process.
 #[derive(Clone, Debug)]
 pub struct Cuts {
-    pub(crate) program: Program,
+    pub(crate) program: CutProgram,
 }
 
 impl Cuts {
@@ -349,12 +349,12 @@ impl Cuts {
     /// # Errors
     /// One names a leg that is not there, or lacks what it needs.
     pub fn new(legs: usize, windows: &[Window], rules: &[Rule]) -> Result<Self, Error> {
-        Program::new(legs, windows, rules).map(|program| Cuts { program })
+        CutProgram::new(legs, windows, rules).map(|program| Cuts { program })
     }
 
     /// What GPUs do not know of them.
     pub fn not_on_gpus(&self) -> Option<&'static str> {
-        let relative = |test: &program::Tested| matches!(test.test, program::Test::Relative(..));
+        let relative = |test: &program::Tested| matches!(test.test, program::CutTest::Relative(..));
         let found = self.program.tests.iter().any(relative);
         found.then_some("a cut on relative transverse momenta (ktdurham)")
     }
@@ -373,7 +373,7 @@ impl Cuts {
             boost.is_none_or(|boost| boost.len() == momenta.points()),
             "a rapidity for each point"
         );
-        let run = Selection {
+        let run = CutCall {
             program: &self.program,
             momenta,
             boost,

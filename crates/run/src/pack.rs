@@ -8,7 +8,7 @@ use crate::packed::{
 use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
 use crate::replaced;
-use crate::rounds::{Counted, Rounds};
+use crate::rounds::{RoundCounts, Rounds};
 use crate::run::{Observer, arguments, hex, of_a_run, performer};
 use crate::run_card::{RunCard, value};
 use crate::scratch::Scratch;
@@ -327,7 +327,7 @@ impl PackRun<'_> {
         measured: u64,
         begun: Instant,
         observer: &mut dyn Observer,
-    ) -> Result<(PathBuf, Vec<Counted>)> {
+    ) -> Result<(PathBuf, Vec<RoundCounts>)> {
         let (plan, spec) = (&self.plan, self.spec);
         let mut performer = performer(plan.clone(), Switches::from_env()?, observer)?;
         for line in &plan.conditions {
@@ -367,7 +367,7 @@ impl Pack<'_> {
         run: PackRun,
         arguments: Map<String, Value>,
         survey: &Path,
-        rounds: &[Counted],
+        rounds: &[RoundCounts],
     ) -> Result<()> {
         let (root, full) = (self.staged.join(ROOT), self.full());
         fs::create_dir_all(root.join("bin")).map_err(&full)?;

@@ -3,7 +3,7 @@
 use crate::banner::Contents;
 use crate::plan::Plan;
 use crate::progress::shown;
-use crate::rounds::{Counted, Rounds};
+use crate::rounds::{RoundCounts, Rounds};
 use crate::run::{hex, made, open};
 use crate::scratch::Scratch;
 use crate::state::{State, system};
@@ -152,12 +152,12 @@ impl Job<'_> {
 ///
 /// # Errors
 /// The file cannot be written.
-pub(crate) fn write_rounds(file: &Path, rounds: &[Counted]) -> Result<()> {
+pub(crate) fn write_rounds(file: &Path, rounds: &[RoundCounts]) -> Result<()> {
     let bytes = postcard::to_stdvec(rounds).expect("numbers");
     fs::write(file, bytes).map_err(Error::io(file))
 }
 
-fn read_rounds(file: &Path) -> Result<Vec<Counted>> {
+fn read_rounds(file: &Path) -> Result<Vec<RoundCounts>> {
     postcard::from_bytes(&bytes(file)?).map_err(|_| no(file, "part of a pack"))
 }
 

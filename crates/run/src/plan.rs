@@ -20,7 +20,7 @@ use crate::{conditions, load, scale};
 use mebridge::event_generator::{ElementRequest, Request};
 use mebridge::sampling::Clustered;
 use mebridge::{Error, Result};
-use mebridge_phasespace::clustering::{Matching, Settings as Clustering};
+use mebridge_phasespace::clustering::{ClusteringSettings as Clustering, Matching};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

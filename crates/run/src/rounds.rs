@@ -8,7 +8,7 @@ use crate::state::{SURVEY, State};
 use crate::summary;
 use mebridge::{Error, Result};
 use mebridge_sampler::sums::Estimate;
-use mebridge_sampler::survey::Settings;
+use mebridge_sampler::survey::SurveySettings;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub type Measured = (u64, f64, f64);
 
 /// What a survey found of its points.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Points {
+pub struct SurveyPoints {
     /// All that were drawn.
     pub points: u64,
     /// Of each channel that stays, the numbers of its matrix elements.
@@ -42,7 +42,7 @@ pub struct Points {
 
 /// What counts of a round for cross sections.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Counted {
+pub struct RoundCounts {
     /// Its events.
     pub events: u64,
     /// Of each channel the points whose number was known before they were drawn.
@@ -55,18 +55,18 @@ pub struct Counted {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct RoundFound {
     /// What counts for cross sections.
-    pub counted: Counted,
+    pub counted: RoundCounts,
     /// What is kept of the weights of its events, pb.
     pub weights: Weights,
     /// Of each channel.
-    pub channels: Vec<Channel>,
+    pub channels: Vec<ChannelMean>,
     /// How many events a function of the momenta was given, and how many it kept.
     pub cut: [u64; 2],
 }
 
 /// What a round found of a channel.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Channel {
+pub struct ChannelMean {
     /// Points that were drawn.
     pub drawn: u64,
     /// The mean of their weights, pb.
@@ -105,8 +105,12 @@ pub trait Perform {
     ///
     /// # Errors
     /// Those of that.
-    fn survey(&mut self, part: &Path, settings: &Settings, notices: &mut Vec<String>)
-    -> Result<()>;
+    fn survey(
+        &mut self,
+        part: &Path,
+        settings: &SurveySettings,
+        notices: &mut Vec<String>,
+    ) -> Result<()>;
 
     /// Makes the rounds that are open, and calls `report` after each.
     ///
@@ -123,7 +127,7 @@ impl Perform for Maker<'_> {
     fn survey(
         &mut self,
         part: &Path,
-        settings: &Settings,
+        settings: &SurveySettings,
         notices: &mut Vec<String>,
     ) -> Result<()> {
         Maker::survey(self, part, settings, notices)
@@ -155,9 +159,9 @@ pub struct Rounds {
     events: u64,
     seed: String,
     overweight: f64,
-    surveyed: Option<(PathBuf, Points)>,
+    surveyed: Option<(PathBuf, SurveyPoints)>,
     /// Of other runs from the same survey on.
-    before: Vec<Counted>,
+    before: Vec<RoundCounts>,
 }
 
 impl Rounds {
@@ -206,8 +210,8 @@ impl Rounds {
         self.surveyed.as_ref().map(|(folder, _)| &**folder)
     }
 
-    fn settings(&self, events: u64, part: &str, precision: Option<f64>) -> Settings {
-        Settings {
+    fn settings(&self, events: u64, part: &str, precision: Option<f64>) -> SurveySettings {
+        SurveySettings {
             seed: seed(&self.seed, part),
             events,
             overweight: self.overweight,
@@ -244,19 +248,19 @@ impl Rounds {
     pub fn take(&mut self, folder: &Path) -> Result<()> {
         let path = folder.join(POINTS);
         let bytes = std::fs::read(&path).map_err(Error::io(&path))?;
-        let points: Points = postcard::from_bytes(&bytes)
+        let points: SurveyPoints = postcard::from_bytes(&bytes)
             .map_err(|_| Error::run(format!("{} is no survey", path.display()), "survey anew"))?;
         self.surveyed = Some((folder.to_owned(), points));
         Ok(())
     }
 
     /// Takes points of other rounds from the same survey on, with other random numbers, for the cross section.
-    pub fn count(&mut self, rounds: Vec<Counted>) {
+    pub fn count(&mut self, rounds: Vec<RoundCounts>) {
         self.before = rounds;
     }
 
     /// What [`Self::count`] takes of the rounds of this run.
-    pub fn counted(&self) -> Vec<Counted> {
+    pub fn counted(&self) -> Vec<RoundCounts> {
         let rounds = self.state.rounds().values();
         rounds.map(|round| round.counted.clone()).collect()
     }
@@ -287,7 +291,7 @@ impl Rounds {
     ///
     /// # Errors
     /// The state cannot be written.
-    pub fn begin(&self, number: usize) -> Result<(PathBuf, Settings)> {
+    pub fn begin(&self, number: usize) -> Result<(PathBuf, SurveySettings)> {
         let events = self.state.sizes()[number];
         let settings = self.settings(events, &format!("round {number}"), None);
         Ok((self.state.part(&format!("round{number:04}"))?, settings))
@@ -302,7 +306,7 @@ impl Rounds {
     }
 
     /// What counts for the cross section besides the survey, in the order of the numbers of rounds, whichever came first.
-    fn counting(&self) -> impl Iterator<Item = &Counted> {
+    fn counting(&self) -> impl Iterator<Item = &RoundCounts> {
         let own = self.state.rounds().values().map(|round| &round.counted);
         self.before.iter().chain(own)
     }
@@ -381,7 +385,7 @@ impl Rounds {
     }
 
     /// The cross section of the points of each channel, and its variance.
-    fn channels(&self, points: &Points) -> Vec<(f64, f64)> {
+    fn channels(&self, points: &SurveyPoints) -> Vec<(f64, f64)> {
         let channel = |number: usize| {
             let survey = points.measured[number];
             let mut sums = Weighted::default();

@@ -66,7 +66,7 @@ const MEASURED: [Measured; 5] = [
     (600, 1.1, 0.09),
 ];
 
-fn counted(events: u64, number: u32) -> Counted {
+fn counted(events: u64, number: u32) -> RoundCounts {
     let k = f64::from(number);
     let measured = MEASURED.iter().zip(0..).map(|(&(_, mean, error), i)| {
         let (more, wider) = ((3 * i + 5 * number) % 7, (i + number) % 3);
@@ -84,7 +84,7 @@ fn counted(events: u64, number: u32) -> Counted {
     if number != 5 {
         drawn.insert(4, [3.0, 0.1 * k, 0.05]);
     }
-    Counted {
+    RoundCounts {
         events,
         measured: measured.collect(),
         drawn,
@@ -97,7 +97,7 @@ fn rounds_count_together() {
     let place = tempfile::tempdir().unwrap();
     let state = State::open(place.path(), &[], false).unwrap();
     let mut rounds = Rounds::new(state, 100, 7, 0.01, false).unwrap();
-    let points = Points {
+    let points = SurveyPoints {
         points: 1,
         elements: vec![vec![0], vec![1, 2], vec![0], vec![1, 2], vec![3, 4]],
         shares: vec![0.1, 0.7, 1.3, 2.5, 0.013],

@@ -4,7 +4,7 @@
 //! renamed. `run.json` says which files there are, with their hashes, and is the last to be written.
 
 use crate::records;
-use crate::rounds::{Counted, RoundFound};
+use crate::rounds::{RoundCounts, RoundFound};
 use crate::text::without_number;
 use mebridge::files::regular;
 use mebridge::{Error, Result};
@@ -280,7 +280,7 @@ pub struct Surveyed {
     /// The folder of the mappings that it makes its rounds with.
     pub folder: PathBuf,
     /// What was found in its rounds, some of which may be forgotten.
-    pub rounds: Vec<Counted>,
+    pub rounds: Vec<RoundCounts>,
 }
 
 /// Reads the folder of a run; nothing is written there.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::records::Weights;
-use crate::rounds::Channel;
+use crate::rounds::ChannelMean;
 use serde_json::json;
 use std::os::unix::ffi::OsStrExt;
 
@@ -18,13 +18,13 @@ fn seeded(seed: u64) -> Arguments {
 
 fn found(events: u64) -> RoundFound {
     RoundFound {
-        counted: Counted {
+        counted: RoundCounts {
             events,
             measured: vec![(8, 0.1 + 0.2, 1.0 / 3.0)],
             drawn: BTreeMap::from([(0, [events as f64, 0.1, 0.7])]),
         },
         weights: Weights::of("x".as_ref(), &[0.1, -0.3]).expect("weights"),
-        channels: vec![Channel {
+        channels: vec![ChannelMean {
             drawn: 16,
             mean: 1e-300,
             error: 0.3,
