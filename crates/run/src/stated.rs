@@ -153,6 +153,7 @@ impl Plan {
             },
             forced: Vec::new(),
             excluded: Vec::new(),
+            lifetimes: None,
         };
         Ok(Plan {
             runs: !blocks.is_empty(),

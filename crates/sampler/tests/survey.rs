@@ -4,8 +4,8 @@
 use mebridge_phasespace::cuts::{Cuts, Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_phasespace::{
-    Beams, Channel, Diagram, Layout, Limits, Permutation, Propagator, Rows,
-    ChannelSettings as Space, Weights,
+    Beams, Channel, ChannelSettings as Space, Diagram, Layout, Limits, Permutation, Propagator,
+    Rows, Weights,
 };
 use mebridge_sampler::Error;
 use mebridge_sampler::blocks::{Block, Harvest, blocks, weigh_each};

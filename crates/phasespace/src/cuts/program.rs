@@ -68,7 +68,7 @@ pub enum CutTest {
     },
     Isolated(Photon),
     /// Of each pair the smaller squared transverse momentum times the squared distance is no less than this.
-    Relative(Vec<Pair>, f64),
+    Relative(Vec<Separation>, f64),
 }
 
 /// A test, after the steps that it needs.
@@ -312,13 +312,14 @@ impl CutProgram {
                         "it needs two jets, and numbers that are not negative",
                     ));
                 }
-                let bodies: Vec<Body> = jets.iter().map(|leg| Body::Leg(*leg)).collect();
+                let bodies: Vec<MomentumOf> =
+                    jets.iter().map(|leg| MomentumOf::Leg(*leg)).collect();
                 let mut pairs = Vec::new();
                 for (number, &one) in bodies.iter().enumerate() {
                     let others = bodies[number + 1..].iter();
-                    pairs.extend(
-                        others.map(|&other| Pair::new(observables, [one, other], Kind::Cone)),
-                    );
+                    pairs.extend(others.map(|&other| {
+                        Separation::new(observables, [one, other], ObservableKind::Cone)
+                    }));
                 }
                 self.push(CutTest::Relative(pairs, product * product));
             }

@@ -125,6 +125,7 @@ pub const HONOURED: &[Row] = rows! {
     dparameter: Real = "0.4", "the radius of that";
     pdgs_for_merging_cut: Words = "[21, 1, 2, 3, 4, 5, 6]", "what it is about";
     xmtcentral: Real = "0.0", "least transverse mass of the central process, where events are clustered";
+    time_of_flight: Real = "-1.0", "particles with a width have lifetimes (VTIMUP) where these are longer, mm; below 0 none has one";
     gridpack: Flag = "False", "True: for `mebridge pack` alone";
     clusinfo: Flag = "True", "events have their clustering (<clustering>)";
 };
@@ -149,7 +150,6 @@ pub const REFUSED: &[Row] = rows! {
 
 /// Entries that mean nothing to a run, and why.
 pub const IGNORED: &[Row] = rows! {
-    time_of_flight: Real = "-1.0", "lifetimes are 0";
     python_seed: Whole = "-2", "one seed gives all random numbers";
     bias_parameters: Named = "{'__type__': 1.0}", "there is no bias";
     ptonium: Real = "1.0", "MadEvent reads it no longer";

@@ -433,11 +433,16 @@ fn what_cannot_be_honoured_is_refused_by_name_and_cure() {
         }
     }
     let refused = |name, value| error(card(&[(name, value)]).unwrap().check());
-    assert_eq!(
-        refused("me_frame", "[3,1]"),
-        "run_card.dat: me_frame = [3, 1] cannot be honoured (matrix elements are those of the rest frame of the \
-         partons); set it to 1, 2, or run MadEvent (mebridge link)"
-    );
+    for frame in ["[3,1]", "[1]", "[2, 2]", "[3, 3]", "[]", "[0, 1]", "[t, 3]"] {
+        let found = refused("me_frame", frame);
+        assert!(
+            found.contains(" is no frame; name 1 and 2, or particles that go out"),
+            "{found}"
+        );
+    }
+    let frame = |text| card(&[("me_frame", text)]).unwrap().frame().unwrap();
+    assert_eq!(frame("2, 1"), [] as [usize; 0]);
+    assert_eq!(frame("[4, 3]"), [2, 3]);
     assert!(
         refused("mass_ion1", "7")
             .contains("mass_ion1 = 7.0 cannot be honoured (no ions); set it to -1, or")
