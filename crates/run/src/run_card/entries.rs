@@ -136,12 +136,12 @@ pub const REFUSED: &[Row] = rows! {
     nb_proton1 nb_proton2: Whole = "1", "no ions";
     nb_neutron1 nb_neutron2: Whole = "0", "no ions";
     mass_ion1 mass_ion2: Real = "-1.0", "no ions";
-    bias_module: Text = "'None'", "no bias";
+    bias_module: Text = "'None'", "events have one weight: make samples of their own for tails, by ptj1min, htjmin or mmnl";
     boost_event: Text = "'False'", "boost events afterwards";
     highestmult: Whole = "1", "it belongs to ickkw = 2";
     issgridfile: Text = "''", "Sudakov factors belong to ickkw = 2";
     ptlund: Real = "-1.0", "its cut follows Pythia's shower with masses of its own; ktdurham is a cut here";
-    custom_fcts: Words = "[]", "functions of one's own are Fortran";
+    custom_fcts: Words = "[]", "functions of one's own are Fortran; a cut can be a function in Python";
     fixed_couplings: Flag = "True", "couplings that depend on momenta are Fortran";
     mue_over_ref: Real = "1.0", "parameters that run have the scale of alpha_s";
     ievo_eva: Whole = "0", "no densities of weak bosons";
