@@ -246,8 +246,9 @@ pub fn check(output: &Output) -> Result<Option<String>> {
                 output.path.display()
             ),
             format!(
-                "put the original back, {by_template}cut by a function in Python (run.generate(cut=...)), run MadEvent (mebridge \
-                 link), or give --changed-files (changed_files=True) where neither cuts nor scales depend on the change"
+                "put the original back (a cut can be a function in Python: run.generate(cut=...)), {by_template}run MadEvent \
+                 (mebridge link), or give --changed-files (changed_files=True) where neither cuts nor scales depend on the \
+                 change"
             ),
         ));
     }
