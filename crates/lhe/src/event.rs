@@ -4,6 +4,7 @@ use crate::text::lines;
 use crate::weights::{self, Written};
 use crate::word::{integer, real};
 use std::fmt::{self, Display, Formatter};
+use std::ops::Range;
 
 /// Where an event is in its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct Event {
     pub before: Vec<u8>,
     /// From `<event>` to `</event>`.
     pub text: Vec<u8>,
+    /// Its first line and those of its particles, without what follows the last number, as a place in the text.
+    pub numbers: Range<usize>,
     /// Where `</event>` is in it, and `</rwgt>`.
     pub end: usize,
     /// See [`Event::end`].
@@ -199,6 +202,18 @@ impl Event {
         self.place.line + lines(&self.text, place)
     }
 
+    /// Where the numbers of its further weights stand in its text, in their order.
+    pub fn weight_places(&self) -> Vec<Range<usize>> {
+        let mut places = Vec::new();
+        for written in &self.written {
+            match written {
+                Written::One { value, .. } => places.push(value.clone()),
+                Written::List(all) => places.extend(words(&self.text, all)),
+            }
+        }
+        places
+    }
+
     /// The names of the weights that have one.
     pub fn weight_names(&self) -> impl Iterator<Item = String> {
         self.written.iter().filter_map(|written| match written {
@@ -206,6 +221,24 @@ impl Event {
             _ => None,
         })
     }
+}
+
+/// The words between two places.
+fn words(text: &[u8], within: &Range<usize>) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut begin = None;
+    for place in within.clone() {
+        match (text[place].is_ascii_whitespace(), begin) {
+            (true, Some(first)) => {
+                found.push(first..place);
+                begin = None;
+            }
+            (false, None) => begin = Some(place),
+            _ => {}
+        }
+    }
+    found.extend(begin.map(|first| first..within.end));
+    found
 }
 
 impl Particle {

@@ -2,8 +2,8 @@
 //!
 //! `<initrwgt>` lists weights in groups; that of MG5aMC's reweighting is called `mg_reweighting`.
 
-use super::file::{end_of_line, find};
-use mebridge::lhe::Head;
+use super::file::end_of_line;
+use mebridge::lhe::{Head, find};
 use mebridge::{Error, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -33,18 +33,9 @@ impl Banner<'_> {
         }
     }
 
-    /// The text of a block, whose lines end with LF.
-    fn block(&self, name: &str) -> Option<String> {
-        let begin = find(&self.head.bytes, format!("<{name}>").as_bytes())? + name.len() + 2;
-        let length = find(&self.head.bytes[begin..], format!("</{name}>").as_bytes())?;
-        let text = &self.head.bytes[begin..begin + length];
-        let text = String::from_utf8_lossy(text);
-        Some(text.replace("\r\n", "\n").replace('\r', "\n"))
-    }
-
     /// The parameter card that the events were made with.
     pub fn card(&self) -> Option<String> {
-        self.block("slha")
+        self.head.block("slha")
     }
 
     /// Names of the weights: those asked for, the others `rwgt_n` behind those that are there.
@@ -120,7 +111,7 @@ impl Banner<'_> {
                 _ => false,
             }
         };
-        let (name, value) = self.run_card().into_iter().find(other)?;
+        let (name, value) = self.head.run_card().into_iter().find(other)?;
         Some(format!("{name} {value}"))
     }
 
@@ -133,18 +124,7 @@ impl Banner<'_> {
                     "true" | "t" | ".true." | "1"
                 )
         };
-        self.run_card().iter().any(stored)
-    }
-
-    /// The entries of the run card, with their names in lower case.
-    fn run_card(&self) -> Vec<(String, String)> {
-        let card = self.block("MGRunCard").unwrap_or_default();
-        let entry = |line: &str| {
-            let code = line.split(['#', '!']).next()?;
-            let (value, name) = code.split_once('=')?;
-            Some((name.trim().to_ascii_lowercase(), value.trim().to_owned()))
-        };
-        card.lines().filter_map(entry).collect()
+        self.head.run_card().iter().any(stored)
     }
 
     /// The text with these weights in its list.
