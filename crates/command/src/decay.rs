@@ -143,7 +143,9 @@ fn text(summary: &Summary, path: &Path) -> String {
         ("events", &summary.maxima),
         ("decays by themselves", &summary.decay_maxima),
     ] {
-        let _ = writeln!(text, "{}", above(what, maxima));
+        if maxima.taken > 0 {
+            let _ = writeln!(text, "{}", above(what, maxima));
+        }
     }
     text
 }

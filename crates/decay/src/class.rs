@@ -23,6 +23,8 @@ pub struct Root {
     pub particle: usize,
     /// Its leg.
     pub leg: usize,
+    /// Its PDG code.
+    pub pdg: i32,
 }
 
 /// Into what particles decay, of which each is a root: decays as numbers of flavours, and their fractions added up.
@@ -115,7 +117,11 @@ impl Class {
         };
         let roots = legs.iter().enumerate().filter(|&(_, &at)| decays(at));
         let roots: Vec<Root> = roots
-            .map(|(leg, &particle)| Root { particle, leg })
+            .map(|(leg, &particle)| Root {
+                particle,
+                leg,
+                pdg: particles[particle].pdg,
+            })
             .collect();
         let mut class = Class {
             incoming: codes.iter().filter(|(_, incoming)| *incoming).count(),
@@ -126,19 +132,18 @@ impl Class {
             choices: Vec::new(),
             fraction: 1.0,
         };
-        class.choose(particles, request)?;
+        class.choose(request)?;
         Ok((class, why))
     }
 
     /// Finds into what particles decay.
-    fn choose(&mut self, particles: &[Particle], request: &Request) -> Result<()> {
-        let code = |root: &Root| particles[root.particle].pdg;
-        let mut codes: Vec<i32> = self.roots.iter().map(code).collect();
+    fn choose(&mut self, request: &Request) -> Result<()> {
+        let mut codes: Vec<i32> = self.roots.iter().map(|root| root.pdg).collect();
         codes.sort_unstable();
         codes.dedup();
         for pdg in codes {
             let own: Vec<usize> = (0..self.roots.len())
-                .filter(|&n| code(&self.roots[n]) == pdg)
+                .filter(|&n| self.roots[n].pdg == pdg)
                 .collect();
             let of_mother = |line: &Vec<usize>| -> Vec<usize> {
                 let flavours = line.iter().copied();

@@ -28,10 +28,10 @@ use std::thread::Builder;
 use std::time::Instant;
 
 /// Events that are decayed at a time, and the bytes of their text at most.
-const CHUNK: usize = 1 << 15;
+const CHUNK: usize = 1 << 13;
 const LONGEST: usize = 1 << 28;
 /// Events of which one thread makes the text.
-const OF_ONE: usize = 2048;
+const OF_ONE: usize = 1024;
 /// The level of compression.
 const LEVEL: u32 = 6;
 /// How many widths masses may be off where neither a user nor a run card says so, as MG5aMC has it.
@@ -124,7 +124,8 @@ pub fn decay(
         };
         let reader = signals::held_back(|| Builder::new().spawn_scoped(scope, read));
         reader.map_err(Error::io(&spec.events))?;
-        job(spec, &from, &mut tell)
+        // What is dropped at its end is what the reader waits for.
+        job(spec, from, &mut tell)
     })
 }
 
@@ -183,11 +184,11 @@ fn receive(from: &Receiver<Result<Message>>, spec: &Spec) -> Result<Message> {
 
 fn job(
     spec: &Spec,
-    from: &Receiver<Result<Message>>,
+    from: Receiver<Result<Message>>,
     tell: &mut dyn FnMut(u64),
 ) -> Result<Summary> {
     let start = Instant::now();
-    let Message::Head(head) = receive(from, spec)? else {
+    let Message::Head(head) = receive(&from, spec)? else {
         return Err(Error::NoEvents);
     };
     let banner = Banner::read(&head, &spec.events);
@@ -226,7 +227,7 @@ fn job(
     let begin = head::text(&head, &block(&made, &decayer), &made.ratios);
     output.begin_with(&begin)?;
     loop {
-        match receive(from, spec)? {
+        match receive(&from, spec)? {
             Message::Events(events) => {
                 made.chunk(&events, &mut decayer, &mut output, spec)?;
                 tell(events.len() as u64);
@@ -332,8 +333,6 @@ fn model(spec: &Spec, banner: &Banner) -> Result<Model> {
 struct Made {
     summary: Summary,
     ratios: Ratios,
-    /// PDG codes of what decayed.
-    decayed: BTreeSet<i32>,
 }
 
 impl Made {
@@ -354,14 +353,6 @@ impl Made {
             own.add(event.weight, class.fraction);
             self.summary.events += 1;
             self.summary.decayed += u64::from(!class.roots.is_empty());
-            if self.summary.events % 64 == 1 || class.roots.len() != self.decayed.len() {
-                self.decayed.extend(
-                    class
-                        .roots
-                        .iter()
-                        .map(|root| event.particles[root.particle].pdg),
-                );
-            }
         }
         let (classes, request) = (&decayer.classes, &decayer.request);
         let packs = output.packs;
@@ -392,12 +383,14 @@ impl Made {
             let what = "there are no events in it".to_owned();
             return Err(Error::EventsFile { path, what });
         }
+        let roots = decayer.classes.iter().flat_map(|class| &class.roots);
+        let decayed: BTreeSet<i32> = roots.map(|root| root.pdg).collect();
         for (line, flavours) in spec.decays.iter().zip(&decayer.request.lines) {
             let mothers = flavours
                 .iter()
                 .map(|&flavour| decayer.request.flavours[flavour].legs[0]);
             let mothers: BTreeSet<i32> = mothers.collect();
-            if mothers.is_disjoint(&self.decayed) {
+            if mothers.is_disjoint(&decayed) {
                 let mothers: Vec<String> = mothers.iter().map(i32::to_string).collect();
                 let what = format!(
                     "`{line}` is a decay of PDG {}, which goes out of no event (ISTUP 1)",

@@ -50,7 +50,6 @@ pub fn push(
         rest = place.end;
     }
     text.extend_from_slice(&event.text[rest..]);
-    text.push(b'\n');
     Ok(())
 }
 
