@@ -16,7 +16,7 @@ use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_sampler::integrand::Failure;
 use mebridge_sampler::rounds;
-use mebridge_sampler::survey::Settings;
+use mebridge_sampler::survey::SurveySettings;
 use std::env::args;
 use std::io::Write;
 use std::time::Instant;
@@ -65,7 +65,7 @@ fn main() -> Result<(), Failure> {
     let mut generator = EventGenerator::new(processes, &request, None)?;
     let sources = generator.sources().count();
     eprintln!("start: {:.2?}, {sources} channels", clock.elapsed());
-    let settings = Settings {
+    let settings = SurveySettings {
         seed: 1,
         events,
         overweight: 0.01,

@@ -21,8 +21,8 @@ import subprocess
 import sys
 import tempfile
 
-from maturin import *  # noqa: F403
 import maturin
+from maturin import *  # noqa: F403
 
 _HERE = pathlib.Path(__file__).resolve().parent
 _TRIPLE = f"{os.environ.get('MEBRIDGE_ARCH', 'x86_64')}-unknown-linux-gnu"

@@ -12,20 +12,22 @@ skip() {
     exit 77
 }
 # The stamp says that all packages are there.
-stamp=$environment/complete-4
+stamp=$environment/complete-5
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || skip "there is no Python 3.10 or later"
 if [ ! -f "$stamp" ]; then
     rm -rf "$environment"
     "$python" -m venv "$environment" >/dev/null 2>&1 || skip "Python has no venv"
     # Most of what it installs is never loaded: to compile all of it takes longer than to install it.
-    pip="$environment/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --retries 1 --timeout 60"
-    $pip --only-binary :all: numpy "maturin>=1.9,<2" || skip "the package registry cannot be reached"
+    # Whatever a network does, it ends.
+    limited=$(command -v timeout >/dev/null && echo "timeout 900" || true)
+    pip="$limited $environment/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --retries 1 --timeout 60"
+    $pip --only-binary :all: numpy "maturin>=1.9,<2" pytest pytest-timeout pytest-xdist || skip "the package registry cannot be reached"
     # It has no wheels for some systems; its tests are skipped then.
     $pip --only-binary :all: "madspace==0.2.1" || echo "there is no madspace 0.2.1 for this system" >&2
-    # Another reader of event files, plots, compiled programs, executors, formats and a check of types; tests that use
+    # Another reader of event files, plots, compiled programs, executors, formats and checks of types and style; tests that use
     # them are skipped without.
     # All in one call; one by one where one of them cannot be had.
-    packages="pylhe matplotlib jax distributed mpi4py h5py pyarrow awkward mypy"
+    packages="pylhe matplotlib jax distributed mpi4py h5py pyarrow awkward mypy ruff"
     # shellcheck disable=SC2086
     $pip --only-binary :all: $packages 2>/dev/null || for package in $packages; do
         $pip --only-binary :all: "$package" || echo "there is no $package for this system" >&2

@@ -23,7 +23,9 @@ if [ ! -d "$folder" ]; then
     unpacked=$(mktemp -d build/nvrtc/unpack.XXXXXX)
     trap 'rm -rf "$unpacked"' EXIT
     echo "taking $package from the package registry of Python, about 90 MB, once" >&2
-    PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --retries 1 --timeout 20 \
+    # Whatever a network does, it ends.
+    limited=$(command -v timeout >/dev/null && echo "timeout 600" || true)
+    PIP_ROOT_USER_ACTION=ignore $limited python3 -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --retries 1 --timeout 20 \
         --only-binary :all: --target "$unpacked/package" "$package" >&2 || exit 1
     # A second build of it for other hosts, of no use here.
     rm -f "$unpacked"/package/nvidia/*/lib/*.alt.so.*

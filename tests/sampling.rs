@@ -10,10 +10,10 @@ use mebridge_phasespace::Rows;
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_sampler::events::Event;
-use mebridge_sampler::integrand::{Beam, Failure, Integrand, PICOBARN, Running};
+use mebridge_sampler::integrand::{Beam, Failure, Integrand, PICOBARN, RunningCoupling};
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::Estimate;
-use mebridge_sampler::survey::{Settings, Survey, survey};
+use mebridge_sampler::survey::{Survey, SurveySettings, survey};
 use std::f64::consts::PI;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -82,12 +82,12 @@ impl Run {
         (0..count).map(one).collect()
     }
 
-    fn survey(&mut self, settings: Settings, threads: usize) -> Survey {
+    fn survey(&mut self, settings: SurveySettings, threads: usize) -> Survey {
         let mut evaluators = self.evaluators(threads, false);
         survey(&mut self.integrand, &settings, &mut evaluators).expect("a survey")
     }
 
-    fn events(&mut self, survey: &Survey, settings: Settings, threads: usize) -> Round {
+    fn events(&mut self, survey: &Survey, settings: SurveySettings, threads: usize) -> Round {
         let mut evaluators = self.evaluators(threads, false);
         let found = round(
             &self.integrand,
@@ -101,8 +101,8 @@ impl Run {
     }
 }
 
-fn settings(events: u64) -> Settings {
-    Settings {
+fn settings(events: u64) -> SurveySettings {
+    SurveySettings {
         seed: 1,
         events,
         overweight: 0.01,
@@ -124,7 +124,7 @@ fn partons() -> Common {
         energy: 1000.0,
         rapidity: 0.0,
         beams: [Beam::Parton, Beam::Parton],
-        running: Running::Fixed(0.118),
+        running: RunningCoupling::Fixed(0.118),
         scale: fixed(91.188),
         clustering: None,
     }
@@ -201,7 +201,7 @@ fn protons() -> Common {
         energy: 13_000.0,
         rapidity: 0.0,
         beams: [proton.clone(), proton],
-        running: Running::Table(Arc::new(table)),
+        running: RunningCoupling::Table(Arc::new(table)),
         scale: fixed(200.0),
         clustering: None,
     }
@@ -844,6 +844,7 @@ fn generator(text: &str, energy: f64, values: &[(&str, f64)]) -> Result<EventGen
         alpha_qed: 0.0,
         forced: Vec::new(),
         excluded: Vec::new(),
+        lifetimes: None,
     };
     EventGenerator::new(processes, &request, None)
 }

@@ -19,9 +19,8 @@ import mebridge
 
 def read(path, legs):
     """Momenta, helicities and colour tags, shapes (events, legs, ...), of external particles."""
-    opened = gzip.open(path, "rt") if str(path).endswith(".gz") else open(path)
     momenta, helicities, tags = [], [], []
-    with opened as file:
+    with (gzip.open if str(path).endswith(".gz") else open)(path, "rt") as file:
         for line in file:
             if line.startswith("<event"):
                 count = int(next(file).split()[0])

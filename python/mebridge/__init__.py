@@ -18,16 +18,16 @@ energy; any strides are read where they are:
 array([0.3882])
 """
 
-from ._process import Evaluation, Parameters, Process
 from ._arrays import EventArrays
 from ._command import command
 from ._evaluate import evaluate_events
 from ._events import Events, Progress, generate_events
+from ._library import BadEvents, Error, library_path, version
 from ._pack import pack_events
-from ._runs import Run, RunEvents
+from ._process import Evaluation, Parameters, Process
 from ._read import read_events
 from ._reweight import reweight_events
-from ._library import BadEvents, Error, library_path, version
+from ._runs import Run, RunEvents
 
 __version__ = version()
 __all__ = [

@@ -126,7 +126,9 @@ def card(name: str, path: str | os.PathLike[str], what: str = "the parameter car
         kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file; copy what it gives into one"
         raise Error(f"{what} {place} cannot be read: it is {kind}")
     if found.st_size > _MOST_BYTES:
-        raise Error(f"{what} {place} cannot be read: it has {found.st_size} bytes, more than a card can need ({_MOST_BYTES})")
+        raise Error(
+            f"{what} {place} cannot be read: it has {found.st_size} bytes, more than a card can need ({_MOST_BYTES})"
+        )
     return place
 
 

@@ -52,7 +52,15 @@ def unpack(packed: bytes, folder: pathlib.Path) -> None:
     except OSError as error:
         raise Error(f"{folder} cannot be written: {error.strerror}") from None
     # What zipfile raises of bits that are flipped: of sizes, names, ways of compression.
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+        struct.error,
+    ) as error:
         raise Error(f"what a worker sent is damaged: {error}") from None
 
 

@@ -116,7 +116,9 @@ def _called(
     except OSError as error:
         if error.errno == errno.EMFILE:
             raise Error(TOO_MANY_FILES) from None
-        cure = "correct MEBRIDGE_COMMAND" if os.environ.get("MEBRIDGE_COMMAND") else "is the package installed as a whole?"
+        cure = (
+            "correct MEBRIDGE_COMMAND" if os.environ.get("MEBRIDGE_COMMAND") else "is the package installed as a whole?"
+        )
         raise Error(f"the command {program} cannot be run: {error.strerror}; {cure}") from None
 
 

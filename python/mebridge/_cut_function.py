@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Gets momenta (events, legs, 4), gives which events stay.
 Function = Callable[..., Any]
 
+
 def name(function: Function) -> str:
     """What messages call it."""
     if isinstance(function, functools.partial):
@@ -128,7 +129,9 @@ def _values(function: Any) -> Iterator[Any]:
     for part in _parts(function):
         if isinstance(part, types.FunctionType):
             yield part.__defaults__, sorted((part.__kwdefaults__ or {}).items())
-        yield from (value for value in _named(part) if not isinstance(value, (types.ModuleType, types.FunctionType, type)))
+        yield from (
+            value for value in _named(part) if not isinstance(value, (types.ModuleType, types.FunctionType, type))
+        )
 
 
 def _named(function: Any) -> list[Any]:
@@ -147,7 +150,7 @@ def _named(function: Any) -> list[Any]:
 
 def _empty(cell: types.CellType) -> bool:
     try:
-        cell.cell_contents
+        _ = cell.cell_contents
     except ValueError:
         return True
     return False
@@ -166,7 +169,10 @@ def _source(part: Any) -> str:
     except (OSError, TypeError):
         if not isinstance(part, types.FunctionType):
             return ""
-        codes = [(of.co_code, [one for one in of.co_consts if not isinstance(one, types.CodeType)]) for of in _codes(part.__code__)]
+        codes = [
+            (of.co_code, [one for one in of.co_consts if not isinstance(one, types.CodeType)])
+            for of in _codes(part.__code__)
+        ]
         # Byte code is that of a version.
         return repr((sys.version_info[:2], codes))
 
@@ -180,7 +186,9 @@ def _frozen(function: Any, value: Any) -> bytes:
 
             return bytes(cloudpickle.dumps(value))
         except Exception as error:
-            raise Error(f"the cut {name(function)} uses {type(value).__name__}, which cannot be sent to workers: {error}") from None
+            raise Error(
+                f"the cut {name(function)} uses {type(value).__name__}, which cannot be sent to workers: {error}"
+            ) from None
 
 
 class Cut:

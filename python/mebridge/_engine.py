@@ -6,7 +6,6 @@ import ctypes
 import json
 import os
 import pathlib
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
@@ -14,16 +13,12 @@ from typing import IO, Any
 import numpy as np
 
 from . import _cut_function, _networks
-from ._library import CUT, PERFORM, TAKE, TELL, Error, Hooks, check, lib
+from ._library import CUT, PERFORM, TAKE, TELL, Hooks, check, lib
 
 # What a survey wrote, in its folder; and for as long as they are taken, the parameters of networks.
 _SURVEY, _PARAMETERS = "survey", "parameters"
 # The sampler that has networks.
 NETWORKS = "madnis"
-
-# What the library says of GPUs that are not there, and of arguments that do not fit a process.
-_WRONG = re.compile("there is no cut |the cuts leave nothing |.* GeV are less than the masses of the process")
-_NO_GPU = "GPU can be used"
 
 # A cut as it is sent: what makes it, and its name.
 PackedCut = Sequence[str]
@@ -75,10 +70,7 @@ class _Calls:
         failed, self._failed = self._failed, None
         if failed is not None:
             raise failed
-        try:
-            check(status)
-        except Error as error:
-            raise ValueError(str(error)) if _WRONG.match(str(error)) else error from None
+        check(status)
 
     def answer(self, function: Callable[..., int], *arguments: Any) -> str:
         """What a function of the library gives, JSON."""
@@ -138,13 +130,7 @@ class Engine:
         hooks = Hooks(tell=TELL(calls.guarded(tell)), cut=calls.cut)
         if elsewhere or sampler == NETWORKS:
             hooks.perform = PERFORM(calls.guarded(perform))
-        try:
-            return json.loads(calls.answer(lib.mebridge_make_events, _json(request), ctypes.byref(hooks)))
-        except Error as error:
-            if _NO_GPU not in str(error):
-                raise
-            devices = ", ".join(request["spec"]["devices"])
-            raise Error(f'{devices} cannot be used (device="cpu" needs no GPU): {error}') from None
+        return json.loads(calls.answer(lib.mebridge_make_events, _json(request), ctypes.byref(hooks)))
 
     def _elsewhere(self, wanted: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
         self._say("perform", wanted)

@@ -120,7 +120,9 @@ def _parts(file: pathlib.Path, folder: pathlib.Path) -> Iterator[tuple[pathlib.P
             yield from _reweight.split(file, text, folder, [])
             return
     if not begin.startswith(_NUMPY):
-        raise Error(f"{file} is neither an LHE file nor a NumPy array, of which parts are made; evaluate it without an executor")
+        raise Error(
+            f"{file} is neither an LHE file nor a NumPy array, of which parts are made; evaluate it without an executor"
+        )
     if packed:
         raise Error(f"{file} is compressed, and parts of an array are those of a plain file; unpack it first")
     try:

@@ -198,7 +198,11 @@ def generate_events(
         scratch = pathlib.Path(stack.enter_context(_scratch.folder()))
         benchmarks = _of_order(order, reweight, lhe, scratch) if reweight else None
         plain = target.with_name(f".plain-{target.name}") if target is not None and benchmarks else target
-        to = {"state": place or str(scratch / _STATE), "lasting": place is not None, "output": str(plain) if lhe else None}
+        to = {
+            "state": place or str(scratch / _STATE),
+            "lasting": place is not None,
+            "output": str(plain) if lhe else None,
+        }
         try:
             made = make(order, {"stated": to}, progress)
             if benchmarks is not None and target is not None and plain is not None:
@@ -276,7 +280,9 @@ def stated(
         if card is not None:
             raise ValueError("the process has its card; give card= with the name of a process alone")
         if model is not None or complex_masses or gauge is not None:
-            raise ValueError("the process has its model; give model=, complex_masses= and gauge= with the name of a process alone")
+            raise ValueError(
+                "the process has its model; give model=, complex_masses= and gauge= with the name of a process alone"
+            )
         source, card, named = process._source, process._card, process._options["model"]
         parameters, environment = process._values(), process._environment()
     else:
@@ -367,7 +373,7 @@ def ordered(
     try:
         devices = [device] if isinstance(device, str) else [_arguments.text("device", name) for name in device]
     except TypeError:
-        raise TypeError(f"device is {device!r}; it must be a name such as \"cpu\", or a list of names") from None
+        raise TypeError(f'device is {device!r}; it must be a name such as "cpu", or a list of names') from None
     backend = _backend(devices)
     if sampler == NETWORKS and backend != "cpu":
         _command.say("mebridge: GPUs have no networks: threads of the CPU weigh points\n")
@@ -474,7 +480,7 @@ def _weighing(
     """What is done when a run asks for weights of other cards."""
 
     def check(message: Mapping[str, Any]) -> None:
-        benchmarks(message).check(message["header"])
+        benchmarks(message).check(message["card"])
         worker.give(None)
 
     def weigh(message: Mapping[str, Any]) -> None:
@@ -505,7 +511,9 @@ def _begun(worker: Worker) -> Iterator[None]:
                     state.rmdir()
                 folder.rmdir()
             if isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt(f"run {folder.name} goes on with this name" if folder.exists() else "") from None
+                raise KeyboardInterrupt(
+                    f"run {folder.name} goes on with this name" if folder.exists() else ""
+                ) from None
         raise
 
 
@@ -534,7 +542,11 @@ def _tell(progress: bool | Callable[[Progress], None], told: Mapping[str, Any]) 
 
 
 def _show(progress: Progress) -> None:
-    found = "" if math.isnan(progress.cross_section) else f", {progress.cross_section:.6g} +- {progress.error:.2g} {progress.unit}"
+    found = (
+        ""
+        if math.isnan(progress.cross_section)
+        else f", {progress.cross_section:.6g} +- {progress.error:.2g} {progress.unit}"
+    )
     done = f"{progress.events} of {progress.target} events"
     share = min(progress.events / progress.target, 1.0)
     bar = f"[{'#' * math.floor(_BAR * share):{_BAR}}] {math.floor(100.0 * share)} %"

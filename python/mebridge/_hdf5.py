@@ -18,10 +18,21 @@ from ._library import Error
 
 # 2.0.0 has weights in GeV^-2 for Sherpa; from 2.0.1 on they are in pb.
 _VERSION = (2, 0, 1)
-_INIT = "beamA beamB energyA energyB PDFgroupA PDFgroupB PDFsetA PDFsetB weightingStrategy numProcesses".split()
-_PROCESS = "procId npLO npNLO xSection error unitWeight".split()
-_EVENT = "pid nparticles start trials scale fscale rscale aqed aqcd".split()
-_PARTICLE = "id status mother1 mother2 color1 color2 px py pz e m lifetime spin".split()
+_INIT = [
+    "beamA",
+    "beamB",
+    "energyA",
+    "energyB",
+    "PDFgroupA",
+    "PDFgroupB",
+    "PDFsetA",
+    "PDFsetB",
+    "weightingStrategy",
+    "numProcesses",
+]
+_PROCESS = ["procId", "npLO", "npNLO", "xSection", "error", "unitWeight"]
+_EVENT = ["pid", "nparticles", "start", "trials", "scale", "fscale", "rscale", "aqed", "aqcd"]
+_PARTICLE = ["id", "status", "mother1", "mother2", "color1", "color2", "px", "py", "pz", "e", "m", "lifetime", "spin"]
 # Events of a piece of a dataset, which is compressed by itself.
 _PIECE = 1000
 # Of gzip: a higher one makes files a few per cent smaller, and takes several times as long.

@@ -6,12 +6,31 @@ import ctypes
 import os
 import pathlib
 from collections.abc import Callable, Sequence
-from ctypes import CFUNCTYPE, POINTER, c_bool, c_char_p, c_double, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    c_bool,
+    c_char_p,
+    c_double,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_ssize_t,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from typing import Any
 
 
 class Error(Exception):
     """Something is wrong; the message names it and the cure."""
+
+    def __init__(self, message: str = "", code: str = "python") -> None:
+        super().__init__(message)
+        #: Which kind of error it is, as ``mebridge_last_error_code`` of the C interface: ``"no_gpu"``, ``"io"``, ``"run"``
+        #: and so on; ``"python"`` where this package finds it.
+        self.code = code
 
 
 class Sized(ctypes.Structure):
@@ -153,6 +172,7 @@ def _load() -> ctypes.CDLL:
     except OSError as error:
         raise _unusable(_why(path, str(error))) from None
     functions = {
+        "mebridge_last_error_code": (c_char_p, []),
         "mebridge_last_error": (c_char_p, []),
         "mebridge_version": (c_char_p, []),
         "mebridge_create": (c_int32, [POINTER(Options), c_size_t, POINTER(c_void_p)]),
@@ -194,34 +214,13 @@ lib = _load()
 
 def last_error() -> str:
     """The message of the last call that failed in this thread."""
-    return _said(lib.mebridge_last_error().decode())
-
-
-# Cures for callers of C and Fortran, and those of this package.
-_CURES = (
-    (
-        "set CUDACPP_RUNTIME_PROCESS to this name with #n behind it, n being one of:",
-        "put #n behind the name, or take mebridge.Process.all, which gives all of them; n is one of:",
-    ),
-    (
-        "; or evaluate on the CPU with CUDACPP_RUNTIME_BACKEND=cpu",
-        ", or evaluate momenta that lie in the memory of the CPU",
-    ),
-    ("correct CUDACPP_RUNTIME_DEVICE or CUDA_VISIBLE_DEVICES", "take another one, or correct CUDA_VISIBLE_DEVICES"),
-)
-
-
-def _said(message: str) -> str:
-    """A message in the words of this package."""
-    for before, after in _CURES:
-        message = message.replace(before, after)
-    return message
+    return str(lib.mebridge_last_error().decode())
 
 
 def check(status: int) -> None:
     """Raises what the library complains of."""
     if status != 0:
-        raise Error(last_error())
+        raise Error(last_error(), lib.mebridge_last_error_code().decode())
 
 
 def version() -> str:

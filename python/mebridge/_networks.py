@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -45,7 +46,9 @@ Weigh = Callable[[int, int, "np.ndarray[Any, Any]"], "np.ndarray[Any, Any]"]
 def check() -> None:
     """That networks can be trained here."""
     if importlib.util.find_spec("torch") is None:
-        raise Error('networks are trained by PyTorch, which is not installed: pip install "mebridge[networks]", or give sampler="vegas"')
+        raise Error(
+            'networks are trained by PyTorch, which is not installed: pip install "mebridge[networks]", or give sampler="vegas"'
+        )
 
 
 @dataclass(frozen=True)
@@ -166,7 +169,7 @@ class Flows:
     def _network(self, inputs: int, outputs: int) -> list[tuple[Any, Any]]:
         """Weights and biases of each layer; those of the last one are zero."""
         widths, layers = [inputs, *[_UNITS] * (_LAYERS - 1), outputs], []
-        for number, (before, after) in enumerate(zip(widths, widths[1:])):
+        for number, (before, after) in enumerate(itertools.pairwise(widths)):
             size = 0.0 if number == _LAYERS - 1 else 1.0 / math.sqrt(before)
             weights, biases = (size * (2.0 * self._rand(after, width) - 1.0) for width in (before, 1))
             layers.append((weights.requires_grad_(), biases.requires_grad_()))
@@ -204,7 +207,9 @@ class Flows:
 
     def of(self, channel: int) -> np.ndarray[Any, Any]:
         """The parameters of a channel, as the engine takes them."""
-        found: np.ndarray[Any, Any] = self._torch.cat([one[channel].detach().flatten() for one in self.parameters]).numpy()
+        found: np.ndarray[Any, Any] = self._torch.cat(
+            [one[channel].detach().flatten() for one in self.parameters]
+        ).numpy()
         return found
 
 

@@ -115,7 +115,7 @@ def _column(pyarrow: Any, table: Any, name: str) -> Any:
 def _numbers(pyarrow: Any, path: pathlib.Path, name: str, kind: str, column: Any, counts: Any) -> Any:
     """The numbers of a column, or of all its lists; those of further weights may be missing."""
     types = pyarrow.types
-    if not (types.is_integer(column.type) or kind != "<i4" and types.is_floating(column.type)):
+    if not (types.is_integer(column.type) or (kind != "<i4" and types.is_floating(column.type))):
         raise Error(f"{path}: the column '{name}' holds {column.type}, no {'integers' if kind == '<i4' else 'numbers'}")
     if column.null_count and kind:
         row = int(column.is_null().to_numpy(zero_copy_only=False).argmax())

@@ -450,7 +450,9 @@ class Process:
         if p.ndim != 3 or p.shape[1:] != (self.legs, 4):
             raise ValueError(f"momenta have the shape {p.shape}; this process needs (events, {self.legs}, 4)")
         chosen = self.diagrams if channels is None else channels
-        stated = json.dumps([{name: channel[name] for name in ("vertices", "parameters")} for channel in chosen]).encode()
+        stated = json.dumps(
+            [{name: channel[name] for name in ("vertices", "parameters")} for channel in chosen]
+        ).encode()
         found = np.empty((len(p), len(chosen)))
         s = _arguments.real("energy", energy) ** 2
         with self._lock:

@@ -91,7 +91,7 @@ class Opened:
         self._file = file
         self._open = contextlib.ExitStack()
         with self._open, self._named():
-            text: io.BufferedReader = self._open.enter_context(open(file, "rb"))
+            text: io.BufferedReader = self._open.enter_context(file.open("rb"))
             begin = text.peek(_MAGIC)
             for magic, module, name in _PACKED:
                 if begin.startswith(magic):
@@ -105,7 +105,9 @@ class Opened:
         try:
             kind = getattr(importlib.import_module(module), name)
         except ImportError:
-            raise Error(f"{self._file} is compressed ({self.packed}), which this Python does not read; unpack it") from None
+            raise Error(
+                f"{self._file} is compressed ({self.packed}), which this Python does not read; unpack it"
+            ) from None
         return kind if module != "gzip" else lambda raw: kind(fileobj=raw)
 
     @contextlib.contextmanager
@@ -209,7 +211,9 @@ def _lhe(path: pathlib.Path, file: Opened) -> EventArrays:
         further[first : first + len(rows), : rows.shape[1]] = rows
         first += len(rows)
     real = struct.Struct("<d")
-    processes = [(number, *(real.unpack(bits.to_bytes(8, "little"))[0] for bits in of)) for number, of in said["processes"]]
+    processes = [
+        (number, *(real.unpack(bits.to_bytes(8, "little"))[0] for bits in of)) for number, of in said["processes"]
+    ]
     return EventArrays(
         events,
         particles,

@@ -151,7 +151,9 @@ def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: path
 def check_count(part: int, wanted: int, found: int) -> None:
     """That a part of a file comes back with as many events as it was sent with."""
     if found != wanted:
-        raise Error(f"part {part} of the file has {wanted} events, and a worker gave those of {found}; is its mebridge whole?")
+        raise Error(
+            f"part {part} of the file has {wanted} events, and a worker gave those of {found}; is its mebridge whole?"
+        )
 
 
 def _parts(file: pathlib.Path) -> tuple[bytes, bytes, int]:
@@ -169,9 +171,7 @@ def _parts(file: pathlib.Path) -> tuple[bytes, bytes, int]:
     return whole[:begin], whole[begin:end], count
 
 
-def split(
-    file: pathlib.Path, text: Opened, folder: pathlib.Path, tail: list[bytes]
-) -> list[tuple[pathlib.Path, int]]:
+def split(file: pathlib.Path, text: Opened, folder: pathlib.Path, tail: list[bytes]) -> list[tuple[pathlib.Path, int]]:
     """The events of a file in files of their own, each with its head, and how many; what stands after all of them is
     left."""
     parts: list[tuple[pathlib.Path, int]] = []

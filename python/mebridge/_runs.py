@@ -67,7 +67,9 @@ class Run:
         default = os.environ.get("CUDACPP_RUNTIME_MODEL") or None
         named = model_path(_scheme.named(model or None, complex_masses, gauge, default=default))
         conditions = {
-            "file": None if run_card is None or isinstance(run_card, Mapping) else _arguments.card("run_card", run_card, "the run card"),
+            "file": None
+            if run_card is None or isinstance(run_card, Mapping)
+            else _arguments.card("run_card", run_card, "the run card"),
             "changed": _entries(run_card) if isinstance(run_card, Mapping) else [],
             "changed_files": bool(changed_files),
             "pdf_data": None if pdf_data is None else _arguments.text("pdf_data", pdf_data),
@@ -223,7 +225,9 @@ def _entries(changed: Mapping[str, Any]) -> list[tuple[str, str]]:
             raise TypeError(f"an entry of a run card is {name!r}; its name must be a str")
         text = _as_card(value)
         if found.setdefault(name.lower(), text) != text:
-            raise ValueError(f"{name.lower()} of the run card is to be {found[name.lower()]} and {text}; give one of them")
+            raise ValueError(
+                f"{name.lower()} of the run card is to be {found[name.lower()]} and {text}; give one of them"
+            )
     return list(found.items())
 
 

@@ -243,6 +243,7 @@ class Spread:
                         yield one.number, found["done"], folder
                 if done:
                     continue
+                self._unblock()
                 # Nothing has ended for a while, and executors begin what came first.
                 limit = max(SLOW * statistics.median(seconds), LEAST_SLOW) if seconds else FIRST * LEAST_SLOW
                 if opened and time.monotonic() - last > self._patience:
@@ -347,6 +348,15 @@ class Spread:
             raise Error(f"{failed} (the last of {one.failures} tries)")
         self.again += 1
         _command.say(f"mebridge: {failed}; it is begun again ({one.failures + 1} of {TRIES} tries)\n")
+
+    def _unblock(self) -> None:
+        """Of ProcessPoolExecutor, one of whose processes was killed while it sent a result: the pool waits for the rest of
+        it for ever, and breaks once nobody is left who could send it."""
+        processes = list((getattr(self._executor, "_processes", None) or {}).values())
+        if any((process.exitcode or 0) < 0 for process in processes):
+            for process in processes:
+                process.kill()
+            self._executor._result_queue._writer.close()
 
     def _width(self) -> int:
         """How many workers there are, as far as the executor says."""

@@ -62,13 +62,18 @@ class Refused(Error):
     """What every process would say."""
 
 
-# Errors that are the caller's, by the names under which they are sent.
+# Errors that are the caller's, by the names under which they are sent; others are sent by their codes.
 KINDS: dict[str, type[Exception]] = {"ValueError": ValueError, "TypeError": TypeError, "Refused": Refused}
 
 
 def kind_of(error: Exception) -> str:
     """The name under which an error is sent."""
-    return next((kind for kind, type in KINDS.items() if isinstance(error, type)), "Error")
+    return next((kind for kind, type in KINDS.items() if isinstance(error, type)), getattr(error, "code", "python"))
+
+
+def sent(kind: str, message: str) -> Exception:
+    """An error that was sent."""
+    return KINDS[kind](message) if kind in KINDS else Error(message, kind)
 
 
 def patience() -> float:
@@ -158,7 +163,7 @@ class Worker:
             if kind == wanted:
                 return told
             if kind == "error":
-                raise KINDS.get(told[0], Error)(told[1])
+                raise sent(*told)
             if kind in self._handlers:
                 self._handlers[kind](told)
         status = self._child.wait()
@@ -216,7 +221,9 @@ def check_names(given: Any) -> None:
         try:
             given.encode()
         except UnicodeEncodeError:
-            raise Error(f"{given!r} is no UTF-8, and events are made in folders with no other names; take another folder") from None
+            raise Error(
+                f"{given!r} is no UTF-8, and events are made in folders with no other names; take another folder"
+            ) from None
     elif isinstance(given, (list, tuple, dict)):
         for one in given.values() if isinstance(given, dict) else given:
             check_names(one)

@@ -95,8 +95,7 @@ def events_command(arguments):
 
 
 def need(what, *names):
-    """Says loudly which packages are missing that these tests are about."""
+    """Skips a test where packages are missing that it is about."""
     for name in names:
         if importlib.util.find_spec(name) is None:
-            print(f"SKIPPED: {what}: {name} is not installed", file=sys.stderr)
-            raise unittest.SkipTest(f"{name} is not installed")
+            raise unittest.SkipTest(f"{what}: {name} is not installed")

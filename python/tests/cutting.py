@@ -14,7 +14,9 @@ def central(momenta):
     """One within a unit of rapidity, of events whose particles are as in their file."""
     if not ((momenta[:, 0, 3] > 0.0) & (momenta[:, 1, 3] < 0.0)).all():
         raise ValueError("a beam goes the wrong way")
-    if momenta.shape[1:] != (4, 4) or not np.allclose(momenta[:, :2].sum(axis=1), momenta[:, 2:].sum(axis=1), atol=1e-6):
+    if momenta.shape[1:] != (4, 4) or not np.allclose(
+        momenta[:, :2].sum(axis=1), momenta[:, 2:].sum(axis=1), atol=1e-6
+    ):
         raise ValueError("momentum is not conserved")
     return abs(np.arctanh(momenta[:, 3, 3] / momenta[:, 3, 0])) < 1.0
 

@@ -17,7 +17,7 @@ export CUDACPP_RUNTIME_CACHE=off
 # From another folder, so that the package is the installed one.
 mkdir -p build/python/here
 cd build/python/here
-if [ $# -gt 0 ]; then
-    exec "$environment/bin/python" -W error::ResourceWarning -m unittest discover -s ../../../python/tests "$@"
+if [ $# -eq 0 ]; then
+    set -- ../../../python/tests
 fi
-exec "$environment/bin/python" ../../../python/tests/parallel.py 2
+exec "$environment/bin/pytest" -c ../../../python/pyproject.toml "$@"

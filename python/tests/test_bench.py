@@ -7,10 +7,10 @@ import sys
 import tempfile
 import unittest
 
-BENCH = pathlib.Path(__file__).resolve().parents[2] / "benches" / "events"
-sys.path.insert(0, str(BENCH))
 import parts
 import processes
+
+BENCH = pathlib.Path(__file__).resolve().parents[2] / "benches" / "events"
 
 
 class Parts(unittest.TestCase):
@@ -52,7 +52,3 @@ class Rows(unittest.TestCase):
         done = subprocess.run(command, capture_output=True, text=True)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("--list", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

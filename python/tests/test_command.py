@@ -8,12 +8,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-import unittest
 from unittest import mock
 
-from common import Folder, FolderHere
 import mebridge
 from mebridge import _library
+
+from common import Folder, FolderHere
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # An environment without anything of ours.
@@ -73,7 +73,9 @@ class Written(FolderHere):
 
     def test_a_tag_that_no_file_can_have(self):
         run = mebridge.Run(PROCESS, run_card={**CARD, "run_tag": 5000 * "x"}, folder=self.folder)
-        with self.assertRaisesRegex(mebridge.Error, "run_tag = x{40}... is part of a file's name, .* 255 bytes; shorten it"):
+        with self.assertRaisesRegex(
+            mebridge.Error, "run_tag = x{40}... is part of a file's name, .* 255 bytes; shorten it"
+        ):
             run.generate()
         self.assertFalse((self.folder / "Events").exists())
 
@@ -124,9 +126,15 @@ class Libraries(Folder):
         (self.folder / "text").write_text("x")
         (self.folder / "program").write_text("x")
         (self.folder / "program").chmod(0o755)
-        for name, said in (("text", "Permission denied"), ("program", "Exec format error"), ("nowhere", "No such file")):
+        for name, said in (
+            ("text", "Permission denied"),
+            ("program", "Exec format error"),
+            ("nowhere", "No such file"),
+        ):
             with self.subTest(name), mock.patch.dict(os.environ, {"MEBRIDGE_COMMAND": str(self.folder / name)}):
-                with self.assertRaisesRegex(mebridge.Error, f"{name} cannot be run: {said}.*; correct MEBRIDGE_COMMAND"):
+                with self.assertRaisesRegex(
+                    mebridge.Error, f"{name} cannot be run: {said}.*; correct MEBRIDGE_COMMAND"
+                ):
                     mebridge._command.run("--version")
 
 
@@ -179,7 +187,9 @@ class Streams(Folder):
     def called(self, arguments, redirected):
         """The status of a shell's call, and what it says on a stderr that is not redirected."""
         call = shlex.join([str(mebridge.command()), *arguments])
-        done = subprocess.run(["bash", "-c", f"set -o pipefail; {call} {redirected}"], env=PLAIN, capture_output=True, text=True)
+        done = subprocess.run(
+            ["bash", "-c", f"set -o pipefail; {call} {redirected}"], env=PLAIN, capture_output=True, text=True
+        )
         return done.returncode, done.stderr
 
     def test_where_nobody_reads(self):
@@ -220,7 +230,3 @@ class Texts(Folder):
                 status, said, errors = self.events(folder, **variables)
                 self.assertEqual((status, errors), (0, ""))
                 self.assertTrue(said.endswith(f"\n{shown}/Events/run_{number:02}/unweighted_events.lhe.gz\n"), said)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -14,10 +14,11 @@ from unittest import mock
 
 import numpy as np
 
-from common import Folder
-import cutting
 import mebridge
 from mebridge import _cut_function
+
+import cutting
+from common import Folder
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
@@ -91,7 +92,9 @@ class Functions(unittest.TestCase):
         with self.assertRaisesRegex(mebridge.Error, "the cut .*locked cannot be sent to workers: .*"):
             _cut_function.packed(locked)
         with mock.patch.dict(sys.modules, {"cloudpickle": None}):
-            with self.assertRaisesRegex(mebridge.Error, "lambda> cannot be sent .*a module of its own, or pip install cloudpickle"):
+            with self.assertRaisesRegex(
+                mebridge.Error, "lambda> cannot be sent .*a module of its own, or pip install cloudpickle"
+            ):
                 _cut_function.packed(made(1.0))
             self.assertIs(_cut_function.unpacked(_cut_function.packed(cutting.hard), "x"), cutting.hard)
         with self.assertRaisesRegex(mebridge.Error, "the cut gone cannot be made anew on a worker: .*its module"):
@@ -152,7 +155,9 @@ class Runs(Folder):
         momenta = [mebridge.read_events(one.output).momenta for one in (wanted, found)]
         self.same(wanted, found, *momenta)
         self.assertTrue(cutting.central(momenta[1]).all())
-        kept = re.search(r"the cut cutting.central kept (\S+)% of (\d+) events", (found.folder / "summary.txt").read_text())
+        kept = re.search(
+            r"the cut cutting.central kept (\S+)% of (\d+) events", (found.folder / "summary.txt").read_text()
+        )
         self.assertGreater(int(kept[2]), 2000)
         self.assertTrue(20 < float(kept[1]) < 80)
         with self.assertRaisesRegex(mebridge.Error, "another cut .*cutting.central"):
@@ -191,7 +196,3 @@ class Runs(Folder):
             self.by_name(cut=3)
         with self.assertRaisesRegex(mebridge.Error, "a pack has no cut that is a function .cutting.hard"):
             mebridge.pack_events("p p > w+ j", self.folder / "x.tar", energy=8000, pdf=self.pdf, cut=cutting.hard)
-
-
-if __name__ == "__main__":
-    unittest.main()

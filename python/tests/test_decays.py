@@ -5,12 +5,12 @@ import gzip
 import io
 import math
 import re
-import unittest
 
 import numpy as np
 
-from common import Folder, events_command
 import mebridge
+
+from common import Folder, events_command
 
 TOP, W, B = 173.0, 80.41900244575616, 4.7
 
@@ -136,7 +136,9 @@ class Widths(Folder):
 
     def test_a_seed(self):
         run = mebridge.Run("t > b e+ ve", folder=self.folder)
-        texts = [gzip.decompress(run.generate(300, seed).output.read_bytes()).partition(b"<event>")[2] for seed in (1, 1, 2)]
+        texts = [
+            gzip.decompress(run.generate(300, seed).output.read_bytes()).partition(b"<event>")[2] for seed in (1, 1, 2)
+        ]
         self.assertEqual(texts[0], texts[1])
         self.assertNotEqual(texts[0], texts[2])
 
@@ -155,7 +157,11 @@ class Widths(Folder):
     def test_what_cannot_be(self):
         cases = [
             ("z > e+ e- a", {}, "the width is infinite without a cut on -11 and 22"),
-            ("t > b w+", {"dynamical_scale_choice": 3}, "dynamical_scale_choice = 3 cannot be honoured for a decay; set it"),
+            (
+                "t > b w+",
+                {"dynamical_scale_choice": 3},
+                "dynamical_scale_choice = 3 cannot be honoured for a decay; set it",
+            ),
             ("t > b e+ ve", {"ptl": 200.0}, "ptl = 200 of the run card leaves nothing of .*, which has 173 GeV"),
             ("t > b e+ ve", {"ptl": 80.0, "ptl1max": 79.0}, "none of .* points passes the cuts"),
             ("w+ > t b~", {}, "masses of what goes out or less; change the parameter card"),
@@ -175,7 +181,3 @@ class Widths(Folder):
         with self.assertRaisesRegex(mebridge.Error, "there are no packs; make its events by"):
             run.pack(self.folder / "pack.tar")
         self.assertEqual(list(self.folder.glob("Events/*")), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

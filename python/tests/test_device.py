@@ -5,10 +5,10 @@ import sys
 import unittest
 
 import numpy as np
+from test_package import gg_to_tt, two_to_two
 
 import mebridge
 from mebridge import _arguments, _device
-from test_package import gg_to_tt, two_to_two
 
 
 def gpus() -> int:
@@ -178,7 +178,6 @@ class Torch(Device, unittest.TestCase):
         stream.synchronize()
         np.testing.assert_allclose(self.get(found), expected, rtol=1e-14)
 
-
     def test_other_arrays_are_taken_by_their_protocols(self):
         tensor = self.put(self.momenta)
         expected = self.get(self.process.evaluate(tensor))
@@ -238,7 +237,3 @@ class Jax(Device, unittest.TestCase):
         self.assertEqual(len(pointers), 3)
         self.assertTrue((np.asarray(zeros) == 0).all() and (np.asarray(self.jax.numpy.zeros(3000)) == 0).all())
         np.testing.assert_allclose(np.asarray(first / second), (0.12 / 0.11) ** 3, rtol=1e-12)
-
-
-if __name__ == "__main__":
-    unittest.main()

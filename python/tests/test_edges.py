@@ -18,9 +18,10 @@ from unittest import mock
 
 import numpy as np
 
-from common import Folder, FolderHere
 import mebridge
 from mebridge import _worker
+
+from common import Folder, FolderHere
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
@@ -120,7 +121,6 @@ def child_that(does):
 
 
 class Children(Folder):
-
     """Points are weighed in a process of its own."""
 
     def test_a_child_that_ends(self):
@@ -348,7 +348,7 @@ class Arguments(Folder):
                 "except mebridge.Error as error: print(error)"
             )
             self.assertEqual(run.returncode, 0, run.stderr)
-            self.assertRegex(run.stdout, f'{device} cannot be used .*device="cpu".*{says}')
+            self.assertRegex(run.stdout, f'{says}.*device="cpu"')
 
 
 class DamagedStates(FolderHere):
@@ -418,12 +418,12 @@ class Names(Folder):
 
     def test_no_switch_of_fortran_is_named(self):
         for options, said in (
-            ({"process": "p p > t t~"}, r"put #n behind the name, or take mebridge.Process.all"),
-            ({"process": "p p > t t~#3"}, r"no number 3; put #n behind the name"),
+            ({"process": "p p > t t~"}, r"name one of them as 'p p > t t~#n'"),
+            ({"process": "p p > t t~#3"}, r"no number 3; name one of them as"),
             ({"process": ""}, "which process"),
-            ({"precision": "double"}, 'precision is \'double\'; it must be one of "d" \\(double\\)'),
+            ({"precision": "double"}, "precision is 'double'; it must be one of \"d\" \\(double\\)"),
             ({"precision": None}, "precision is None"),
-            ({"simd": "avx512"}, 'simd is \'avx512\'.*"512z"'),
+            ({"simd": "avx512"}, "simd is 'avx512'.*\"512z\""),
         ):
             with self.subTest(options), self.assertRaisesRegex((mebridge.Error, ValueError), said) as raised:
                 mebridge.Process(**{"process": "g g > t t~", **options})
@@ -431,7 +431,8 @@ class Names(Folder):
         if not GPU:
             with self.assertRaises(mebridge.Error) as raised:
                 mebridge.Process("g g > t t~")._on_device(0)
-            self.assertNotIn("CUDACPP", str(raised.exception))
+            self.assertEqual(raised.exception.code, "no_gpu")
+            self.assertIn('device="cpu"', str(raised.exception))
 
     def test_an_arrow_without_spaces(self):
         for text in ("g g>t t~", "g g >t t~", "g g> t t~"):
@@ -461,7 +462,9 @@ class Names(Folder):
             return errors.getvalue()
 
         self.assertEqual(told(1e6), "")
-        lines = "".join(f"mebridge: making {name}, for ten seconds so far\n" for name in ("g g > t t~ g g", "p p > t t~"))
+        lines = "".join(
+            f"mebridge: making {name}, for ten seconds so far\n" for name in ("g g > t t~ g g", "p p > t t~")
+        )
         self.assertTrue(told(0.0).startswith(lines), told(0.0))
         # What the command itself says of that is not said again.
         slow = self.folder / "slow"
@@ -477,7 +480,3 @@ class Names(Folder):
         with self.assertRaisesRegex(mebridge.Error, "there is no parameter nothing; there are MDL_AS, MDL_MT, MDL_WT"):
             mebridge._command.umami(["p p > t t~"], self.folder / "x.so", None, {"nothing": 1.0}, "cpu", {})
         self.assertEqual(list(self.folder.iterdir()), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -16,23 +16,24 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 from unittest import mock
 
 import numpy as np
 
-from common import Folder, FolderHere, here
 import mebridge
 from mebridge import _command, _networks
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
 import densities
 import shares
+from common import Folder, FolderHere, here
 
 try:
     import pylhe
 except ImportError:
     pylhe = None
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
 def generate(*arguments, **options):
@@ -92,7 +93,7 @@ class Densities(FolderHere):
             self.assertLess(abs(found[0] - expected), 4 * found[1] + 3e-4 * expected)
             self.assertLess(found[1], 0.01 * expected)
         incoming = {}
-        for (weight, scale, coupling), number, legs in particles(output):
+        for (_weight, scale, coupling), number, legs in particles(output):
             self.assertAlmostEqual(scale, 200.0, places=6)
             self.assertAlmostEqual(coupling, alpha_s, places=4)
             # The particle along +z comes first; momentum is conserved.
@@ -157,7 +158,12 @@ class Densities(FolderHere):
         for overweight in (0.0, 0.01, 0.2):
             output = self.folder / f"{overweight}.lhe"
             run = generate(
-                "p p > t t~ j", energy=13_000, pdf=self.pdf, cuts={"pt": 20}, events=8000, output=output,
+                "p p > t t~ j",
+                energy=13_000,
+                pdf=self.pdf,
+                cuts={"pt": 20},
+                events=8000,
+                output=output,
                 overweight=overweight,
             )
             weights = np.array([weight for (weight, _, _), _, _ in particles(output)])
@@ -204,7 +210,9 @@ class Densities(FolderHere):
                 generate("p p > t t~", energy=8000, pdf=file, alpha_s=0.118, events=10)
         with self.assertRaisesRegex(mebridge.Error, "no parton densities 'nothing'"):
             generate("p p > t t~", energy=8000, pdf="nothing", events=10)
-        with self.assertRaisesRegex(mebridge.Error, r"the densities nn23lo1 are of MG5aMC, .* \(number 247000 there\); .*--pdf-data FOLDER"):
+        with self.assertRaisesRegex(
+            mebridge.Error, r"the densities nn23lo1 are of MG5aMC, .* \(number 247000 there\); .*--pdf-data FOLDER"
+        ):
             generate("p p > t t~", energy=8000, pdf="nn23lo1", events=10)
         few = densities.write(self.folder, "few", partons=(21, 1, 2))
         with self.assertRaisesRegex(mebridge.Error, r"no densities of -4, -3, -2, -1, 3, 4 "):
@@ -317,7 +325,11 @@ class Parameters(FolderHere):
         process = mebridge.Process("g g > t t~")
         process.parameters["aS"] = 0.2
         wanted = generate(mebridge.Process("g g > t t~"), energy=1000, events=100, alpha_s=0.2)
-        for of, options in ((process, {}), ("g g > t t~", {"card": card}), (mebridge.Process("g g > t t~", card=card), {})):
+        for of, options in (
+            (process, {}),
+            ("g g > t t~", {"card": card}),
+            (mebridge.Process("g g > t t~", card=card), {}),
+        ):
             found = generate(of, energy=1000, events=100, **options)
             self.assertEqual(found.cross_section, wanted.cross_section)
             self.assertEqual(set(found.arrays.events["alpha_qcd"]), {0.2})
@@ -330,9 +342,12 @@ class Parameters(FolderHere):
 
     def test_what_holds_is_said_at_the_start(self):
         said = io.StringIO()
-        with contextlib.redirect_stderr(said), mock.patch.object(_command, "say", said.write):
+        with (
+            contextlib.redirect_stderr(said),
+            mock.patch.object(_command, "say", said.write),
+            self.assertWarnsRegex(UserWarning, "the process has no particles that the cuts pta are about"),
+        ):
             generate("e+ e- > u u~ g", energy=500, events=10, cuts={"pt": 20, "dr": 0.4, "pta": 10}, progress=True)
-        self.assertIn("the process has no particles that the cuts pta are about", said.getvalue())
         self.assertIn(
             "mebridge: alpha_s = 0.118 at 91.188 GeV (the process's parameter aS); scale = 500 GeV; cuts: dr = 0.4, pt = 20\n",
             said.getvalue(),
@@ -441,6 +456,7 @@ class Signs(FolderHere):
             pulls = (here - expected) / np.sqrt(squares + (0.02 * expected) ** 2 + 1e-12)
             self.assertLess(abs(pulls).max(), 5, (here, expected))
 
+
 class Notebook(unittest.TestCase):
     def test_the_spectra_are_those_of_the_formula(self):
         for needed in ("matplotlib",):
@@ -484,7 +500,7 @@ class WrongInput(FolderHere):
             ({"energy": 1000, "scale": 91.0, "scale_factor": 2}, "not a number"),
             ({"energy": 1000, "scale_factor": 0, "scale": "ht"}, "scale_factor is 0"),
         ):
-            with self.subTest(wrong), self.assertRaisesRegex(ValueError, message):
+            with self.subTest(wrong), self.assertRaisesRegex((ValueError, mebridge.Error), message):
                 generate("g g > t t~", **wrong)
 
     def test_processes(self):
@@ -496,7 +512,7 @@ class WrongInput(FolderHere):
             generate("g g > t t~", energy=1000, card="no_such.card")
 
     def test_cuts_that_leave_nothing(self):
-        with self.assertRaisesRegex(ValueError, "the cuts leave nothing below 1246 GeV"):
+        with self.assertRaisesRegex(mebridge.Error, "the cuts leave nothing below 1246 GeV"):
             generate("g g > t t~ g", energy=1000, cuts={"pt": 900, "eta": 3}, events=100)
         # The gluon has less than this: (s - 4 m^2) / 2 sqrt(s).
         with self.assertRaisesRegex(mebridge.Error, r"passes the cuts \(.*pt of 21 from 441\); do they leave anything"):
@@ -533,7 +549,7 @@ def parameters(shape):
     for stay in shape["conditions"]:
         outputs = (len(stay) - sum(stay)) * (3 * shape["bins"] + 1)
         widths = [sum(stay), *[shape["units"]] * (shape["layers"] - 1), outputs]
-        found += sum((before + 1) * after for before, after in zip(widths, widths[1:]))
+        found += sum((before + 1) * after for before, after in itertools.pairwise(widths))
     return found
 
 
@@ -565,11 +581,9 @@ class Networks(Folder):
 
     @unittest.skipUnless(torch, "torch is not installed: networks are not trained")
     def test_a_training_that_diverges(self):
-        """Channels keep their grids, and the run says so."""
-        errors, wild = io.StringIO(), mock.patch.multiple(_networks, _LEARNING_RATE=3.0, _LEAST_STEPS=20)
-        with here(), wild, contextlib.redirect_stderr(errors):
+        """Channels keep their grids, or have learnt: the cross section is right."""
+        with here(), mock.patch.multiple(_networks, _LEARNING_RATE=3.0, _LEAST_STEPS=20):
             run, _ = self.generate("madnis")
-        self.assertRegex(errors.getvalue(), r"(\d) of \1 channels keep their grids: no network is better|^$")
         self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
 
     @staticmethod
@@ -586,10 +600,11 @@ class Networks(Folder):
 
     def test_events_by_networks_are_those_of_grids(self):
         """Those that change little are about as good as grids alone, and some of them better."""
-        output, errors = self.folder / "events.lhe", io.StringIO()
-        with here(), self.some(0.02), contextlib.redirect_stderr(errors):
+        output = self.folder / "events.lhe"
+        with here(), self.some(0.02), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             run, _ = self.generate("madnis", output=output)
-        self.assertNotRegex(errors.getvalue(), r"(\d) of \1 channels keep")
+        self.assertNotRegex("".join(str(one.message) for one in caught), r"(\d) of \1 channels keep")
         self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
         # Helicities and colours are drawn as without networks.
         process = mebridge.Process("g g > t t~ g")
@@ -602,10 +617,9 @@ class Networks(Folder):
 
     def test_networks_that_are_worse(self):
         """Channels keep their grids, and the run says so."""
-        errors = io.StringIO()
-        with here(), self.some(0.7), contextlib.redirect_stderr(errors):
+        kept = r"(\d) of \1 channels keep their grids: no network is better"
+        with here(), self.some(0.7), self.assertWarnsRegex(UserWarning, kept):
             run, _ = self.generate("madnis")
-        self.assertRegex(errors.getvalue(), r"(\d) of \1 channels keep their grids: no network is better")
         self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
 
     def test_without_torch(self):
@@ -706,7 +720,7 @@ class Interruptions(Folder):
         state = self.folder / "state"
         generate("g g > t t~", energy=1000, events=100, state=state)
         for other in ({"energy": 1001}, {"seed": 2}, {"events": 99}):
-            with self.subTest(other), self.assertRaisesRegex(mebridge.Error, f"another {list(other)[0]}"):
+            with self.subTest(other), self.assertRaisesRegex(mebridge.Error, f"another {next(iter(other))}"):
                 generate("g g > t t~", **{"energy": 1000, "events": 100, "state": state, **other})
         (state / "round0000.npy").unlink()
         with self.assertRaisesRegex(mebridge.Error, "is missing"):
@@ -781,7 +795,9 @@ class Interruptions(Folder):
         with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()) as out:
             generate("g g > t t~", energy=1000, events=600, progress=True)
         self.assertRegex(errors.getvalue(), r"mebridge: survey \[ {20}\] 0 %: 0 of 600 events")
-        self.assertRegex(errors.getvalue(), r"mebridge: events \[#{20}\] 100 %: 600 of 600 events, [\d.]+ \+- [\d.]+ pb")
+        self.assertRegex(
+            errors.getvalue(), r"mebridge: events \[#{20}\] 100 %: 600 of 600 events, [\d.]+ \+- [\d.]+ pb"
+        )
         self.assertEqual(out.getvalue(), "")
 
     def test_a_survey_that_is_cut(self):
@@ -816,7 +832,3 @@ def small_files():
     default_interrupt()
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000_000, 20_000_000))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -16,19 +16,18 @@ import sys
 import tempfile
 import threading
 import time
-import unittest
 from concurrent import futures
 from unittest import mock
 
 import numpy as np
 
-from common import Folder, need
 import mebridge
 from mebridge import _bundle, _command, _remote, _tasks, _worker
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
 import densities
+from common import Folder, need
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 # A fork of a process that has threads may find their locks taken.
 SPAWN = multiprocessing.get_context("spawn")
@@ -204,7 +203,7 @@ class Executors(Folder):
         with self.assertRaisesRegex(mebridge.Error, "infinite without a cut"):
             mebridge.generate_events("g g > t t~ g", energy=1000, events=10, executor=executor)
         self.assertEqual(executor.messages, [])
-        with self.assertRaisesRegex(ValueError, "the cuts leave nothing"):
+        with self.assertRaisesRegex(mebridge.Error, "the cuts leave nothing"):
             mebridge.generate_events("g g > t t~ g", energy=1000, cuts={"pt": 900}, events=10, executor=executor)
         with mock.patch("mebridge._remote.version", lambda: "0.0"), contextlib.redirect_stderr(io.StringIO()):
             with self.assertRaisesRegex(mebridge.Error, r"this worker has mebridge 0\.0, and the run is of"):
@@ -264,7 +263,9 @@ class Executors(Folder):
                 self.generate(self.folder / "x.lhe", executor=executor)
         for given in ("0", "-1", "nan", "soon"):
             with mock.patch.dict(os.environ, MEBRIDGE_WORKER_SECONDS=given):
-                with self.assertRaisesRegex(mebridge.Error, f"MEBRIDGE_WORKER_SECONDS is '{given}'; it must be a number"):
+                with self.assertRaisesRegex(
+                    mebridge.Error, f"MEBRIDGE_WORKER_SECONDS is '{given}'; it must be a number"
+                ):
                     self.generate(self.folder / "x.lhe", executor=executor)
 
     def test_processes_that_hang_do_not_keep_the_program(self):
@@ -284,6 +285,31 @@ class Executors(Folder):
         variables = {**os.environ, "MEBRIDGE_WORKER_SECONDS": "5"}
         done = subprocess.run([sys.executable, str(script)], env=variables, capture_output=True, text=True, timeout=300)
         self.assertRegex(done.stdout, "no worker has answered for 5 s", done.stderr)
+
+    def test_a_process_that_is_killed_while_it_answers(self):
+        """The pool waits for the rest of the answer, which nobody sends."""
+        program = (
+            "import functools, mebridge, multiprocessing.connection, os, pathlib, signal, struct\n"
+            "from concurrent.futures import ProcessPoolExecutor\n"
+            f"flag = pathlib.Path({str(self.folder / 'killed')!r})\n"
+            "whole = multiprocessing.connection.Connection._send_bytes\n"
+            "def half(pipe, text):\n"
+            "    if flag.exists(): return whole(pipe, text)\n"
+            "    flag.touch()\n"
+            "    os.write(pipe._handle, struct.pack('!i', len(text)) + bytes(text[: len(text) // 2]))\n"
+            "    os.kill(os.getpid(), signal.SIGKILL)\n"
+            "def halve(): multiprocessing.connection.Connection._send_bytes = half\n"
+            "if __name__ == '__main__':\n"
+            "    spawn = multiprocessing.get_context('spawn')\n"
+            "    run = mebridge.generate_events('g g > t t~', energy=1000, events=5,\n"
+            "        executor=functools.partial(ProcessPoolExecutor, 2, spawn, halve))\n"
+            "    print(run.again)\n"
+        )
+        script = self.folder / "script.py"
+        script.write_text(program)
+        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.stdout.strip(), "1", done.stderr)
+        self.assertIn("another one goes on", done.stderr)
 
     def test_answers_that_are_none(self):
         """Each is a failure of its worker: once the run goes on, always it ends."""
@@ -305,9 +331,10 @@ class Executors(Folder):
             "cannot be read: TypeError: ": lambda message, done: None,
             "its files are not what it sent": lambda message, done: {**done, "files": flipped(done["files"])},
         }
+
         def around(message, perform):
             done = perform(message)
-            if message["name"] != "round" or "done" not in done or once and given:
+            if message["name"] != "round" or "done" not in done or (once and given):
                 return done
             given.append(message)
             return answer(message, done)
@@ -315,7 +342,7 @@ class Executors(Folder):
         # Its workers keep what they have. Parts of a run that has ended may go on: those come last.
         executor, given = self.threads(around), []
         for once in (True, False):
-            for said, answer in wrong.items():
+            for said, answer in wrong.items():  # noqa: B007 used by around
                 with self.subTest(said, once=once):
                     given.clear()
                     if once:
@@ -331,7 +358,10 @@ class Executors(Folder):
         def around(message, perform):
             if message["bundles"] and len(damaged) < 2:
                 damaged.append(message)
-                bundles = {name: packed[:-30] + bytes([packed[-30] ^ 1]) + packed[-29:] for name, packed in message["bundles"].items()}
+                bundles = {
+                    name: packed[:-30] + bytes([packed[-30] ^ 1]) + packed[-29:]
+                    for name, packed in message["bundles"].items()
+                }
                 message = {**message, "bundles": bundles}
             return perform(message)
 
@@ -433,7 +463,9 @@ class Executors(Folder):
         allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         run = subprocess.run(
             [mpiexec, "-n", "2", sys.executable, "-m", "mpi4py.futures", str(script)],
-            capture_output=True, text=True, timeout=300,
+            capture_output=True,
+            text=True,
+            timeout=300,
             env={**os.environ, **allowed, "OMPI_MCA_rmaps_base_oversubscribe": "1"},
         )
         self.assertEqual((run.returncode, run.stdout), (0, "workers 1\n"), run.stderr)
@@ -637,7 +669,3 @@ class Reweighting(Folder):
         with self.assertRaisesRegex(mebridge.Error, "is read by this run"):
             self.reweight("events.lhe.gz", executor=executor)
         self.assertFalse((self.folder / "x.lhe").exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

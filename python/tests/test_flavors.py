@@ -1,14 +1,13 @@
 """Matrix elements that have their channels in common."""
 
-import unittest
+import numpy as np
 
 import mebridge
-import numpy as np
+
 from common import Folder
 
 
 class Events(Folder):
-
     def test_beams_of_particles_make_all_flavors(self):
         """Without densities, by which partons are drawn."""
         energy = 500.0
@@ -37,7 +36,12 @@ class Events(Folder):
     def test_what_they_are_merged_by_without_densities(self):
         """Each of them has to be an event of its own process."""
         partons = {"lpp1": 0, "lpp2": 0, "ebeam1": 250, "ebeam2": 250, "use_syst": False}
-        for process in ("g g > u u~; add process g g > d d~", "e+ e- > z h, z > j j", "e+ e- > j j j", "e+ e- > l+ l- a"):
+        for process in (
+            "g g > u u~; add process g g > d d~",
+            "e+ e- > z h, z > j j",
+            "e+ e- > j j j",
+            "e+ e- > l+ l- a",
+        ):
             with self.subTest(process):
                 run = mebridge.Run(process, run_card=partons, folder=self.folder)
                 made = run.generate(300, 1)
@@ -46,7 +50,3 @@ class Events(Folder):
                 self.assertGreater(len(made.processes), 1)
                 numbers = np.bincount(read.events["process_id"])[1:]
                 self.assertEqual(np.count_nonzero(numbers), len(made.processes))
-
-
-if __name__ == "__main__":
-    unittest.main()

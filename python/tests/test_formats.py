@@ -5,22 +5,17 @@ import dataclasses
 import gzip
 import lzma
 import os
-import pathlib
 import shutil
 import sys
-import unittest
 from concurrent import futures
 from unittest import mock
 
 import numpy as np
 
-from common import Folder, FolderHere, need
 import mebridge
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
 import densities
-
+from common import Folder, FolderHere, need
 
 # As MadEvent and its tools write it: attributes, comments, further weights, exponents of Fortran.
 OTHER = """<LesHouchesEvents version="3.0">
@@ -118,11 +113,17 @@ class Files(Folder):
         self.assertEqual(warned.filename, __file__)
         self.assertEqual(found.events["weight"].tolist(), [-17.5, 17.5] * 2)
         file.write_text(OTHER + OTHER.replace("2.5D+00 ", "3.5D+00 "))
-        with self.assertRaisesRegex(mebridge.Error, f"line {line}: a second file begins whose <init> says something else"):
+        with self.assertRaisesRegex(
+            mebridge.Error, f"line {line}: a second file begins whose <init> says something else"
+        ):
             mebridge.read_events(file)
 
     def test_many_events_and_weights_that_come_later(self):
-        first, event, last = OTHER.partition("<event>\n")[0], "<event>\n1 1 %d 1 1 1\n11 1 0 0 0 0 0 0 0 0 0 0 9\n%s</event>\n", OTHER[-20:]
+        first, event, last = (
+            OTHER.partition("<event>\n")[0],
+            "<event>\n1 1 %d 1 1 1\n11 1 0 0 0 0 0 0 0 0 0 0 9\n%s</event>\n",
+            OTHER[-20:],
+        )
         first = first[: first.index("<event id")]
         more = "<rwgt><wgt id='late'>%d</wgt></rwgt>\n"
         events = [event % (i, more % i if i > 5000 and i % 2 else "") for i in range(9000)]
@@ -144,9 +145,15 @@ class Files(Folder):
         theirs = list(pylhe.LHEFile.fromfile(str(file)).events)
         self.assertEqual([event.eventinfo.weight for event in theirs], found.events["weight"].tolist())
         particles = [particle for event in theirs for particle in event.particles]
-        for theirs_name, name in (("id", "pdg_id"), ("px", "px"), ("pz", "pz"), ("e", "energy"), ("mother1", "mother1")):
+        for theirs_name, name in (
+            ("id", "pdg_id"),
+            ("px", "px"),
+            ("pz", "pz"),
+            ("e", "energy"),
+            ("mother1", "mother1"),
+        ):
             self.assertEqual([getattr(particle, theirs_name) for particle in particles], found.particles[name].tolist())
-        self.assertEqual({key: value for key, value in theirs[0].weights.items()}, {"1": 12.5, "muR=2": 3.0})
+        self.assertEqual(dict(theirs[0].weights.items()), {"1": 12.5, "muR=2": 3.0})
 
     def test_awkward(self):
         need("formats of events", "awkward")
@@ -166,7 +173,10 @@ class Files(Folder):
             ("<html></html></LesHouchesEvents>", "has no <init>"),
             ("".join(lines[:-1]), "is cut off"),
             ("".join(lines[:20]), r"ends within event 1 \(from 1; line 11\)"),
-            (OTHER.replace("501 502", "501 x"), r"event 2 \(from 1; line 26\): line 28 .* \(ICOLUP\(2\) is `x`, no integer\)"),
+            (
+                OTHER.replace("501 502", "501 x"),
+                r"event 2 \(from 1; line 26\): line 28 .* \(ICOLUP\(2\) is `x`, no integer\)",
+            ),
             (OTHER.replace(" 5 1 1.75e+01", " 9 1 1.75e+01"), "line 33 is not that of a particle: `</event>`"),
             (OTHER.replace(" 5 1 1.75e+01", " a 1 1.75e+01"), "line 27 is no first line of an event"),
             (OTHER.replace(" 11 1 3 3", " 2.5 1 3 3"), "IDUP is `2.5`, no integer"),
@@ -174,7 +184,10 @@ class Files(Folder):
             (OTHER.replace(" 6 0 8 10 ", f" {'6' * 100_000} 0 8 10 "), "line 31 has a word of more than 1024 bytes"),
             (OTHER.replace("</event>\n<event>", "</event>\n<evemt>"), "line 26 has `<evemt>` after event 1"),
             (OTHER.replace("-4 2\n", "\n"), "<init> of line 5 does not hold"),
-            (OTHER.replace("+1.2500000e+01", "much"), r"event 1 \(from 1; line 11\): line 22: the weight '1' is `much`, no number"),
+            (
+                OTHER.replace("+1.2500000e+01", "much"),
+                r"event 1 \(from 1; line 11\): line 22: the weight '1' is `much`, no number",
+            ),
         ):
             file.write_text(text)
             with self.subTest(message), self.assertRaisesRegex(mebridge.Error, message):
@@ -184,7 +197,9 @@ class Files(Folder):
             with self.assertRaisesRegex(mebridge.Error, f"x.lhe is a damaged {what} file"):
                 mebridge.read_events(file)
         # Little on the disk, and more than a gigabyte of nothing.
-        file.write_bytes(gzip.compress((OTHER[:-20] + "\n" * (1 << 20)).encode()) + gzip.compress(b"\n" * (1 << 24)) * 80)
+        file.write_bytes(
+            gzip.compress((OTHER[:-20] + "\n" * (1 << 20)).encode()) + gzip.compress(b"\n" * (1 << 24)) * 80
+        )
         with self.assertRaisesRegex(mebridge.Error, "more than 67108864 bytes without an end of an event"):
             mebridge.read_events(file)
         for place, message in (("/dev/zero", "is no event file"), (self.folder, "cannot be read: Is a directory")):
@@ -192,7 +207,9 @@ class Files(Folder):
                 mebridge.read_events(place)
         with mock.patch.dict(sys.modules, {"compression.zstd": None}):
             file.write_bytes(b"\x28\xb5\x2f\xfd and more")
-            with self.assertRaisesRegex(mebridge.Error, r"is compressed \(zstd\), which this Python does not read; unpack it"):
+            with self.assertRaisesRegex(
+                mebridge.Error, r"is compressed \(zstd\), which this Python does not read; unpack it"
+            ):
                 mebridge.read_events(file)
         with self.assertRaisesRegex(mebridge.Error, "cannot be read: No such file"):
             mebridge.read_events(self.folder / "nothing")
@@ -259,12 +276,15 @@ class Files(Folder):
     def test_columns_of_hdf5(self):
         need("formats of events", "h5py")
         import h5py
+
         from mebridge import _hdf5
 
         right = mebridge.read_events(self.other())
         # One that others read has no NaN.
         right.events["alpha_qcd"][1] = 0.13
-        head = dataclasses.replace(right, events=right.events[:0], particles=right.particles[:0], weights=right.weights[:0])
+        head = dataclasses.replace(
+            right, events=right.events[:0], particles=right.particles[:0], weights=right.weights[:0]
+        )
         plain = self.folder / "plain.h5"
         _hdf5.write(plain, head, [right], 2, 6, 2)
         self.same(mebridge.read_events(plain), right)
@@ -283,10 +303,18 @@ class Files(Folder):
             change(name, lambda columns, rows: (columns[::-1], rows[:, ::-1]))
             found = mebridge.read_events(changed)
             if name == "events":
-                found = dataclasses.replace(found, weight_names=found.weight_names[::-1], weights=found.weights[:, ::-1])
+                found = dataclasses.replace(
+                    found, weight_names=found.weight_names[::-1], weights=found.weights[:, ::-1]
+                )
             self.same(found, right)
         for name, column, row, value, message in (
-            ("events", "start", 1, -6, r"event 2 \(from 1\): 'start' is -6 and 'nparticles' 5, and there are 12 particles"),
+            (
+                "events",
+                "start",
+                1,
+                -6,
+                r"event 2 \(from 1\): 'start' is -6 and 'nparticles' 5, and there are 12 particles",
+            ),
             ("events", "start", 1, 8, r"event 2 \(from 1\): 'start' is 8"),
             ("events", "start", 1, 6.5, r"event 2 \(from 1\): 'start' is 6.5, no integer"),
             ("events", "start", 1, np.nan, r"event 2 \(from 1\): 'start' is nan, no integer"),
@@ -306,6 +334,7 @@ class Files(Folder):
             ("procInfo", "procId", 0, 2.5, r"process 1 \(from 1\): 'procId' is 2.5, no integer"),
             ("init", "beamA", 0, 2.5, r"'beamA' is 2.5, no integer"),
         ):
+
             def put(columns, rows):
                 rows[row, columns.index(column)] = value
 
@@ -315,7 +344,11 @@ class Files(Folder):
         for name, how, message in (
             ("events", lambda columns, rows: (columns, rows[:, 1:]), "its attribute names 12 columns"),
             ("events", lambda columns, rows: (["pid", *columns[1:-1], "pid"], rows), "has the column 'pid' twice"),
-            ("particles", lambda columns, rows: (["code", *columns[1:]], rows), "'particles' of LHEH5 has no column 'id'"),
+            (
+                "particles",
+                lambda columns, rows: (["code", *columns[1:]], rows),
+                "'particles' of LHEH5 has no column 'id'",
+            ),
             ("particles", lambda columns, rows: (columns, rows.astype("S9")), "'particles' of LHEH5 is"),
         ):
             change(name, how)
@@ -326,10 +359,13 @@ class Files(Folder):
         need("formats of events", "pyarrow")
         import pyarrow
         import pyarrow.parquet
+
         from mebridge import _parquet
 
         right = mebridge.read_events(self.other())
-        head = dataclasses.replace(right, events=right.events[:0], particles=right.particles[:0], weights=right.weights[:0])
+        head = dataclasses.replace(
+            right, events=right.events[:0], particles=right.particles[:0], weights=right.weights[:0]
+        )
         plain, changed = self.folder / "plain.parquet", self.folder / "changed.parquet"
         _parquet.write(plain, head, [right])
         self.same(mebridge.read_events(plain), right)
@@ -346,15 +382,30 @@ class Files(Folder):
         self.same(mebridge.read_events(changed), right)
         codes, px = table["pdg_id"].to_pylist(), table["px"].to_pylist()
         for columns, message in (
-            ({"pdg_id": pyarrow.array([[2, -2.5, 13, -13], codes[1]])}, "the column 'pdg_id' holds double, no integers"),
+            (
+                {"pdg_id": pyarrow.array([[2, -2.5, 13, -13], codes[1]])},
+                "the column 'pdg_id' holds double, no integers",
+            ),
             ({"pdg_id": pyarrow.array([["1_1"] * 4, ["11"] * 5])}, "the column 'pdg_id' holds string, no integers"),
-            ({"pdg_id": pyarrow.array([[2**40] * 4, codes[1]])}, r"event 1 \(from 1\): 'pdg_id' is 1099511627776, no integer"),
-            ({"pdg_id": pyarrow.array([codes[0], [21, None, 23, 11, -11]])}, r"event 2 \(from 1\): 'pdg_id' is missing"),
+            (
+                {"pdg_id": pyarrow.array([[2**40] * 4, codes[1]])},
+                r"event 1 \(from 1\): 'pdg_id' is 1099511627776, no integer",
+            ),
+            (
+                {"pdg_id": pyarrow.array([codes[0], [21, None, 23, 11, -11]])},
+                r"event 2 \(from 1\): 'pdg_id' is missing",
+            ),
             ({"px": pyarrow.array([px[0], None])}, r"event 2 \(from 1\): 'px' is missing"),
-            ({"px": pyarrow.array([px[0] + px[1][:1], px[1][1:]])}, r"event 1 \(from 1\): 'px' is of another number of particles"),
+            (
+                {"px": pyarrow.array([px[0] + px[1][:1], px[1][1:]])},
+                r"event 1 \(from 1\): 'px' is of another number of particles",
+            ),
             ({"px": pyarrow.array([px[0], [np.nan] * 5])}, r"event 2 \(from 1\): 'px' is nan, no finite number"),
             ({"px": pyarrow.array([1.0, 2.0])}, "the column 'px' holds double, no lists"),
-            ({"process_id": pyarrow.array([7, 8])}, r"event 2 \(from 1\): 'process_id' is 8, which is none of the processes"),
+            (
+                {"process_id": pyarrow.array([7, 8])},
+                r"event 2 \(from 1\): 'process_id' is 8, which is none of the processes",
+            ),
             ({"process_id": pyarrow.array([7, 2.5])}, "the column 'process_id' holds double, no integers"),
             ({"process_id": pyarrow.array(["7", "1"])}, "the column 'process_id' holds string, no integers"),
             ({"weight": pyarrow.array([1.0, None])}, r"event 2 \(from 1\): 'weight' is missing"),
@@ -436,7 +487,7 @@ class Runs(FolderHere):
             init, procs = file["init"][:], file["procInfo"][:]
             self.assertEqual(init[:4].tolist(), [2212, 2212, 4000, 4000])
             self.assertEqual((init[8], init[9]), (-4, len(procs)))
-            names = list(file["events"].attrs[list(file["events"].attrs)[0]])
+            names = list(file["events"].attrs[next(iter(file["events"].attrs))])
             self.assertEqual(names[9:], ["NOMINAL"])
             room = max(max(row[1], row[2] + 1) for row in procs)
             for first, count in ((0, 10), (700, 100), (1400, 100)):
@@ -460,7 +511,3 @@ class Runs(FolderHere):
                 with self.assertRaisesRegex(mebridge.Error, f"files need {package}: pip install {package}"):
                     self.generate(name)
         self.assertFalse((self.folder / "state").exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,9 +8,9 @@ import unittest
 import weakref
 
 import numpy as np
+from test_package import two_to_two
 
 import mebridge
-from test_package import two_to_two
 
 if importlib.util.find_spec("jax") is None:
     print("SKIPPED: programs of JAX: jax is not installed", file=sys.stderr)
@@ -142,7 +142,10 @@ class Programs:
             compiled(0.1 + 0.1j, bad="nan")
         with self.assertRaisesRegex(TypeError, "helicities must be real numbers, not complex"):
             compiled(helicities=0.5j, bad="nan")
-        self.equal(jax.jit(lambda p: self.process.evaluate(p, 1, bad="nan"))(self.momenta), self.process.evaluate(self.momenta, 1))
+        self.equal(
+            jax.jit(lambda p: self.process.evaluate(p, 1, bad="nan"))(self.momenta),
+            self.process.evaluate(self.momenta, 1),
+        )
         jax.config.update("jax_enable_x64", False)
         try:
             with self.assertRaisesRegex(TypeError, "jax_enable_x64"):
@@ -227,7 +230,3 @@ def _gpus():
         return jax.devices("cuda")
     except RuntimeError:
         return []
-
-
-if __name__ == "__main__":
-    unittest.main()

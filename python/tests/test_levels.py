@@ -51,7 +51,9 @@ class Levels(unittest.TestCase):
                 for name, numbers in expected.items():
                     for precision, tolerance in (("d", 1e-13), ("m", 1e-5), ("f", 2e-3)):
                         found = evaluated(name, level, precision)
-                        np.testing.assert_allclose(found, numbers, rtol=tolerance, err_msg=f"{name} {level} {precision}")
+                        np.testing.assert_allclose(
+                            found, numbers, rtol=tolerance, err_msg=f"{name} {level} {precision}"
+                        )
                         worst[precision] = max(worst[precision], float(np.max(np.abs(found / numbers - 1))))
             except mebridge.Error as error:
                 # Registers that are not there are refused by name; all else is a failure.
@@ -62,7 +64,3 @@ class Levels(unittest.TestCase):
         # What this machine must have, where somebody knows.
         asked = os.environ.get("MEBRIDGE_TEST_LEVELS", "none").split(",")
         self.assertLessEqual(set(asked), set(ran))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,15 +1,13 @@
 """MLM matching: clusterings of one and two steps against what they are by hand, and what event files and run cards say."""
 
-import unittest
-
 import numpy as np
+from test_runs import CARD, output
 
-from common import Folder
 import mebridge
 from mebridge import _records, _runs
 from mebridge._library import Error
-from test_runs import CARD, output
 
+from common import Folder
 
 
 def _compton(p, mass):
@@ -42,7 +40,6 @@ def _compton(p, mass):
 
 
 class Steps(Folder):
-
     def test_squared_diagrams_are_of_all_helicities(self):
         """Of g u > w+ d that of a left-handed gluon and a longitudinal W, whose two diagrams cancel, as well."""
         process = mebridge.Process("g u > w+ d")
@@ -56,7 +53,9 @@ class Steps(Folder):
         p[:, 0, 3], p[:, 1, 3] = energy, -energy
         p[:, 2] = np.stack([of_w, -momentum * sine, 0 * sine, -momentum * cosine], axis=1)
         p[:, 3] = np.stack([momentum, momentum * sine, 0 * sine, momentum * cosine], axis=1)
-        (first,) = [of["diagrams"][0]["diagram"] for of in process.diagrams if ["i0", "i1"] == sorted(of["vertices"][-1])[:2]]
+        (first,) = [
+            of["diagrams"][0]["diagram"] for of in process.diagrams if sorted(of["vertices"][-1])[:2] == ["i0", "i1"]
+        ]
         found = process.evaluate(p, amp2=True).amp2[:, [first, 1 - first]]
         for event in range(3):
             squares, zero = _compton(p[event], mass)
@@ -77,7 +76,6 @@ class Texts(Folder):
 
 
 class Cards(Folder):
-
     def test_fixed_scales_of_older_versions_are_refused(self):
         asked = CARD.replace("False = fixed_fac_scale", "True = fixed_fac_scale") + "  1 = ickkw\n"
         place = output(self.folder / "output", asked)
@@ -85,7 +83,3 @@ class Cards(Folder):
         (place / "MGMEVersion.txt").write_text("2.9.4\n")
         with self.assertRaisesRegex(Error, "output is of 2.9.4"):
             _runs.Run(place, changed_files=True)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -15,15 +15,15 @@ import unittest
 from unittest import mock
 
 import numpy as np
+from test_runs import output
 
-from common import Folder, FolderHere, events_command, need
 import mebridge
 from mebridge import _command
-from test_runs import output
+
+from common import Folder, FolderHere, events_command, need
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
-
 
 TOY = pathlib.Path(__file__).resolve().parents[2] / "crates/ufo/tests/toy"
 # Beams that are partons, of 250 GeV each.
@@ -59,7 +59,10 @@ class Refusals(Folder):
             (other / name).mkdir(parents=True)
         listed = other / "SubProcesses" / "subproc.mg"
         for text, said in (
-            (None, "standalone is no output of MG5aMC's 'output madevent': it has no SubProcesses/subproc.mg, .* by its name"),
+            (
+                None,
+                "standalone is no output of MG5aMC's 'output madevent': it has no SubProcesses/subproc.mg, .* by its name",
+            ),
             ("", "subproc.mg lists no directories of matrix elements$"),
             ("P1_gg_ttx\nP2_qq_ttx\n", "lists .*/P2_qq_ttx, and there is no such directory$"),
         ):
@@ -111,7 +114,10 @@ class Refusals(Folder):
                 if not strong:
                     self.assertGreater(run.generate(seed=1).cross_section, 0.0)
                     continue
-                with self.assertRaisesRegex(mebridge.Error, r"the scale of renormalisation \(.*scale.*\) is 0.5 GeV, .*alpha_s lie between 1 and"):
+                with self.assertRaisesRegex(
+                    mebridge.Error,
+                    r"the scale of renormalisation \(.*scale.*\) is 0.5 GeV, .*alpha_s lie between 1 and",
+                ):
                     run.generate(seed=1)
 
     def test_what_holds_is_said_at_the_start(self):
@@ -119,7 +125,15 @@ class Refusals(Folder):
         card = self.folder / "param_card.dat"
         run = mebridge.Run("e+ e- > u u~ g", run_card=PARTONS, folder=self.folder)
         card.write_text(re.sub(r"(?m)^  3 0\.118", "  3 0.2", run.param_card))
-        entries = {**PARTONS, "use_syst": False, "scalefact": 0.5, "ptj": 30, "drjj": 0.3, "pta": 10, "pt_min_pdg": {6: 20}}
+        entries = {
+            **PARTONS,
+            "use_syst": False,
+            "scalefact": 0.5,
+            "ptj": 30,
+            "drjj": 0.3,
+            "pta": 10,
+            "pt_min_pdg": {6: 20},
+        }
         with mock.patch.object(_command, "say", said.write):
             for quiet in (False, True):
                 with self.assertWarnsRegex(UserWarning, r"pt_min_pdg \(6\) of the run card cuts nothing"):
@@ -133,7 +147,9 @@ class Refusals(Folder):
         with mock.patch.object(_command, "say", said.write):
             mebridge.Run("z > u u~ g", run_card={"mmjj": 20}, folder=self.folder).generate(50, 1, progress=True)
             mebridge.Run("z > mu+ mu-", folder=self.folder).generate(50, 1, progress=True)
-        self.assertIn("mebridge: alpha_s = 0.118 at 91.188 GeV (the parameter card); cuts: mmjj = 20\n", said.getvalue())
+        self.assertIn(
+            "mebridge: alpha_s = 0.118 at 91.188 GeV (the parameter card); cuts: mmjj = 20\n", said.getvalue()
+        )
         self.assertIn("mebridge: no alpha_s; cuts: none\n", said.getvalue())
 
     def test_a_chain_needs_a_width(self):
@@ -177,7 +193,9 @@ class Refusals(Folder):
                     run.generate(20, 1)
         with self.assertRaisesRegex(mebridge.Error, "2 -2 > .* particle 23 .* has no width"):
             pdf = densities.write(self.folder)
-            mebridge.generate_events("u u~ > mu+ mu-", energy=8000, pdf=pdf, card=cards["0.0"], events=20, cuts={"ptl": 10, "massll": 5})
+            mebridge.generate_events(
+                "u u~ > mu+ mu-", energy=8000, pdf=pdf, card=cards["0.0"], events=20, cuts={"ptl": 10, "massll": 5}
+            )
         with self.assertRaisesRegex(mebridge.Error, "decay chain: particle 23 .* has no width"):
             mebridge.generate_events("e+ e- > z h, z > mu+ mu-", energy=500, card=cards["0.0"], events=20)
 
@@ -195,18 +213,29 @@ class Refusals(Folder):
         nothing = "u u~ > t t~ QCD^2==2 QED^2==2"
         low = {**PARTONS, "use_syst": False}
         for process, entries in ((nothing, low), ("z > u u~ c c~ QCD^2==2 QED^2==4", {"mmjj": 5})):
-            with self.subTest(process), self.assertRaisesRegex(mebridge.Error, "the cross section is zero: of .* cancel at all points"):
+            with (
+                self.subTest(process),
+                self.assertRaisesRegex(mebridge.Error, "the cross section is zero: of .* cancel at all points"),
+            ):
                 mebridge.Run(process, run_card=entries, folder=self.folder).generate(20, 1)
         self.assertFalse((self.folder / "Events").exists())
 
     def test_what_vanishes_in_an_output_is_zero(self):
         """Helicity by helicity, and in their sum, for which MadEvent has the sum of absolute values with a sign."""
         source = pathlib.Path(__file__).parents[2] / "fortran" / "outputs"
-        one_channel = {"JAMP(1,1) = 5.0D-01*AMP(5)+": "JAMP(1,1) = ", "JAMP(2,1) = -(1.666666666666667D-01)*AMP(5)-": "JAMP(2,1) = -",
-                       "JAMP(2,2) = AMP(4)+AMP(6)": "JAMP(2,2) = (0D0,0D0)"}
+        one_channel = {
+            "JAMP(1,1) = 5.0D-01*AMP(5)+": "JAMP(1,1) = ",
+            "JAMP(2,1) = -(1.666666666666667D-01)*AMP(5)-": "JAMP(2,1) = -",
+            "JAMP(2,2) = AMP(4)+AMP(6)": "JAMP(2,2) = (0D0,0D0)",
+        }
         # A vector at one end of the photon and an axial vector at the other.
-        odd = {"JAMP(1,2) = -AMP(1)-": "JAMP(1,2) = -AMP(1)+2D0*", "JAMP(2,2) = AMP(4)+": "JAMP(2,2) = AMP(4)-2D0*",
-               "FFV2_3(": "FFV1P0_3(", "GC_3,MDL_MZ,KEPT_WZ": "GC_2,ZERO,KEPT_0", "W(1,5),GC_3,": "W(1,5),GC_2,"}
+        odd = {
+            "JAMP(1,2) = -AMP(1)-": "JAMP(1,2) = -AMP(1)+2D0*",
+            "JAMP(2,2) = AMP(4)+": "JAMP(2,2) = AMP(4)-2D0*",
+            "FFV2_3(": "FFV1P0_3(",
+            "GC_3,MDL_MZ,KEPT_WZ": "GC_2,ZERO,KEPT_0",
+            "W(1,5),GC_3,": "W(1,5),GC_2,",
+        }
         for number, changes in enumerate((one_channel, odd)):
             with self.subTest(number):
                 folder = self.folder / str(number)
@@ -218,14 +247,32 @@ class Refusals(Folder):
                     self.assertIn(old, text)
                     text = text.replace(old, new)
                 file.write_text(text)
-                with self.assertRaisesRegex(mebridge.Error, r"\|M\|\^2 of 2 -2 2 -2 .* vanishes identically: the cross section is 0"):
+                with self.assertRaisesRegex(
+                    mebridge.Error, r"\|M\|\^2 of 2 -2 2 -2 .* vanishes identically: the cross section is 0"
+                ):
                     mebridge.generate_events(directory, energy=500, cuts={"pt": 50}, events=20)
 
     def test_masses_down_to_zero(self):
         """The entry that is missing is named; where masses below the grid do not count, a line says so."""
         pdf = densities.write(self.folder, "deep", least_x=1e-8)
-        said, given = io.StringIO(), ["--set", "pdlabel=lhapdf", "--set", "lhaid=90000", "--set", "ebeam1=4000", "--set", "ebeam2=4000"]
-        given += ["--set", "ptl=0", "--set", "drll=0", "--folder", str(self.folder), "--seed", "1", "--nevents", "20", "--set", "use_syst=False"]
+        said, given = (
+            io.StringIO(),
+            ["--set", "pdlabel=lhapdf", "--set", "lhaid=90000", "--set", "ebeam1=4000", "--set", "ebeam2=4000"],
+        )
+        given += [
+            "--set",
+            "ptl=0",
+            "--set",
+            "drll=0",
+            "--folder",
+            str(self.folder),
+            "--seed",
+            "1",
+            "--nevents",
+            "20",
+            "--set",
+            "use_syst=False",
+        ]
         with mock.patch.dict(os.environ, {"LHAPDF_DATA_PATH": str(pdf.parent)}), contextlib.redirect_stderr(said):
             with contextlib.redirect_stdout(io.StringIO()):
                 for process, entry, status in (
@@ -235,9 +282,13 @@ class Refusals(Folder):
                     ("u u~ > a a", ["--set", "pta=0", "--set", "draa=0"], 1),
                 ):
                     self.assertEqual(events_command([process, *given, *entry]), status, said.getvalue())
-        self.assertRegex(said.getvalue(), r"(?m)^mebridge: 2 -2 12 -12 \(PDG codes\): masses below 0.8 GeV are left out, for which")
+        self.assertRegex(
+            said.getvalue(), r"(?m)^mebridge: 2 -2 12 -12 \(PDG codes\): masses below 0.8 GeV are left out, for which"
+        )
         for entry in ("mmnl \\(or dsqrt_shat\\)", "dsqrt_shat"):
-            self.assertRegex(said.getvalue(), rf"the densities deep begin at x = 1e-08, .*in the run card, {entry} = 0.8 or more")
+            self.assertRegex(
+                said.getvalue(), rf"the densities deep begin at x = 1e-08, .*in the run card, {entry} = 0.8 or more"
+            )
 
     def test_cards_are_files_of_a_size(self):
         os.mkfifo(self.folder / "pipe")
@@ -285,7 +336,9 @@ class Refusals(Folder):
             (["u u~ > zz"], "zz"),
         ):
             with contextlib.redirect_stderr(io.StringIO()) as told:
-                self.assertEqual(events_command([*arguments, "--folder", str(self.folder), "--nevents", "10", "--quiet"]), 1)
+                self.assertEqual(
+                    events_command([*arguments, "--folder", str(self.folder), "--nevents", "10", "--quiet"]), 1
+                )
             self.assertIn(said, told.getvalue())
             self.assertTrue(told.getvalue().startswith("mebridge: "), told.getvalue())
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -397,7 +450,9 @@ class Runs(FolderHere):
         run_ = mebridge.Run("g g > t t~", folder=self.folder)
         text = run_.param_card
         card = self.folder / "param_card.dat"
-        card.write_text(re.sub(r"(  6) 173\.0|(DECAY 6) .*", lambda m: f"{m[1]} {mass}" if m[1] else f"{m[2]} 0.0", text))
+        card.write_text(
+            re.sub(r"(  6) 173\.0|(DECAY 6) .*", lambda m: f"{m[1]} {mass}" if m[1] else f"{m[2]} 0.0", text)
+        )
         top = mebridge.Run("g g > t t~", run_card=entries, param_card=card, folder=self.folder)
         found, wanted = own.generate(2000, 1), top.generate(2000, 2)
         error = math.hypot(found.error, wanted.error)
@@ -409,7 +464,14 @@ class Runs(FolderHere):
         card.write_text(
             "1 = ickkw\n30 = xqcut\nlhapdf = pdlabel\ntoy = lhaid\nFalse = use_syst\n4000 = ebeam1\n4000 = ebeam2\n"
         )
-        arguments = ["p p > w+; add process p p > w+ j", "--run-card", str(card), "--folder", str(self.folder), "--seed"]
+        arguments = [
+            "p p > w+; add process p p > w+ j",
+            "--run-card",
+            str(card),
+            "--folder",
+            str(self.folder),
+            "--seed",
+        ]
         with contextlib.redirect_stdout(io.StringIO()) as said:
             self.assertEqual(events_command([*arguments, "1", "--nevents", "500", "--quiet"]), 0)
         self.assertIn("2 -1 24", said.getvalue())
@@ -432,7 +494,6 @@ class Runs(FolderHere):
                     self.assertAlmostEqual(float(scales[1][1]), math.hypot(px, py), delta=1e-3 * math.hypot(px, py))
                     jets += 1
         self.assertTrue(20 < jets < len(events) - 20)
-
 
     def test_pythia_takes_its_matching_from_the_run_card(self):
         """``JetMatching:setMad``, which reads a header without CDATA of a file that is not compressed."""
@@ -472,7 +533,3 @@ class Runs(FolderHere):
         # Matching takes events away, and not most of them.
         share = pythia.infoPython().sigmaGen() * 1e9 / made.cross_section
         self.assertTrue(0.6 < share < 0.97, share)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -14,8 +14,9 @@ import unittest
 
 import numpy as np
 
-from common import Folder
 import mebridge
+
+from common import Folder
 
 OUTPUTS = os.environ.get("MEBRIDGE_MG5_OUTPUTS")
 PROCESS = {"process": "e+ e- > mu+ mu-", "energy": 200.0}
@@ -80,7 +81,7 @@ class Jobs(unittest.TestCase):
         return found
 
     def test_a_seed_gives_the_same_file_and_another_one_other_events(self):
-        before = {path for path in self.pack.rglob("*")}
+        before = set(self.pack.rglob("*"))
         first = self.events(60, 1)
         self.assertEqual(self.events(60, 1, **FOREIGN), first)
         other = self.events(60, 2)
@@ -90,12 +91,14 @@ class Jobs(unittest.TestCase):
         moving = [{tuple(p) for p in found if float(p[0]) or float(p[1])} for found in (one, two)]
         self.assertEqual([len(found) for found in moving], [120, 120])
         self.assertEqual(moving[0] & moving[1], set())
-        self.assertEqual({path for path in self.pack.rglob("*")}, before)
+        self.assertEqual(set(self.pack.rglob("*")), before)
         self.assertEqual([path for path in self.folder.iterdir() if path.name.startswith("mebridge-")], [])
         header = json.loads(re.search(r"<mebridge>\n(.*)\n</mebridge>", gzip.decompress(first).decode(), re.DOTALL)[1])
         self.assertEqual((header["events"], header["seed"], header["surveyed_events"]), (60, 1, 10_000))
         # Without alpha_s its scale changes nothing.
-        self.assertEqual(set(re.findall(r"<wgt id='(.*?)'>", gzip.decompress(first).decode())), {"MUR=0.5__MUF=1", "MUR=2__MUF=1"})
+        self.assertEqual(
+            set(re.findall(r"<wgt id='(.*?)'>", gzip.decompress(first).decode())), {"MUR=0.5__MUF=1", "MUR=2__MUF=1"}
+        )
         # QED at 200 GeV with the Z.
         total = float(re.search(r"<init>\n.*\n(\S+)", gzip.decompress(first).decode())[1])
         self.assertGreater(total, 2.0)
@@ -164,7 +167,3 @@ class Outputs(Folder):
                   if line.split()[:2] == ["21", "1"]]  # fmt: skip
         self.assertEqual(len(gluons), 300)
         self.assertGreaterEqual(min(gluons), 30.0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -30,7 +30,3 @@ class Recipes(unittest.TestCase):
         self.assertIn(f'version("{VERSION}")', text)
         rust = re.search(r'^rust-version = "(.*)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)[1]
         self.assertIn(f'depends_on("rust@{rust}:"', text)
-
-
-if __name__ == "__main__":
-    unittest.main()

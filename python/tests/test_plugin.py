@@ -8,8 +8,9 @@ import subprocess
 import sys
 import unittest
 
-from common import Folder
 import mebridge
+
+from common import Folder
 
 MG5AMC = os.environ.get("MEBRIDGE_MG5AMC")
 # What MG5aMC writes with the time, or the words that were typed.
@@ -66,13 +67,9 @@ def differences(one, other):
     folders = [compared]
     while folders:
         folder = folders.pop()
-        found += [name for name in folder.left_only + folder.right_only + folder.funny_files]
+        found += list(folder.left_only + folder.right_only + folder.funny_files)
         for name in set(folder.common_files) - DATED:
             if not filecmp.cmp(pathlib.Path(folder.left) / name, pathlib.Path(folder.right) / name, False):
                 found.append(name)
         folders += folder.subdirs.values()
     return found
-
-
-if __name__ == "__main__":
-    unittest.main()

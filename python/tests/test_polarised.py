@@ -3,16 +3,15 @@
 import math
 import pathlib
 import sys
-import unittest
 
 import numpy as np
 
-from common import FolderHere
 import mebridge
+
+from common import FolderHere
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
-
 
 ENERGY, SCALE, ALPHA_S, TOP = 8000.0, 200.0, 0.118, 173.0
 TO_PB = 0.389379372e9
@@ -64,7 +63,13 @@ class Events(FolderHere):
         self.assertGreater(abs(there - here), 0.1 * here)
         pdf = densities.write(self.folder)
         run = mebridge.generate_events(
-            name, energy=ENERGY, pdf=pdf, scale=SCALE, alpha_s=ALPHA_S, events=20_000, seed=1,
+            name,
+            energy=ENERGY,
+            pdf=pdf,
+            scale=SCALE,
+            alpha_s=ALPHA_S,
+            events=20_000,
+            seed=1,
         )
         self.assertLess(abs(run.cross_section - wanted), 4 * run.error)
         self.assertLess(run.error, 0.01 * wanted)
@@ -80,7 +85,3 @@ class Events(FolderHere):
         wanted = fermi**2 / math.pi * w * energy**2 / (energy**2 + w) * TO_PB
         self.assertLess(abs(run.cross_section - wanted), 4 * run.error)
         self.assertLess(run.error, 0.02 * wanted)
-
-
-if __name__ == "__main__":
-    unittest.main()

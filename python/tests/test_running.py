@@ -11,12 +11,12 @@ from unittest import mock
 
 import numpy as np
 
-from common import FolderHere
 import mebridge
+
+from common import FolderHere
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
-
 
 MODEL = pathlib.Path(__file__).resolve().parents[2] / "crates/generate/src/model/sm.toml"
 # The Yukawa coupling of the top quark; |M|^2 is in proportion to its square.
@@ -46,7 +46,6 @@ class Running(FolderHere):
 
 
 class MatrixElements(Running):
-
     def test_samples_of_a_gpu_are_refused_where_they_are_asked_for(self):
         """No GPU is needed to see it."""
         process = mebridge.Process(PROCESS, model=self.model)
@@ -142,7 +141,3 @@ def cross_section(text):
     block = text.split("<init>")[1].strip().split("\n")
     value, error = map(float, block[1].split()[:2])
     return value, error
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -14,9 +14,9 @@ from unittest import mock
 
 import numpy as np
 
-from common import Folder, events_command
 import mebridge
 
+from common import Folder, events_command
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OUTPUTS = os.environ.get("MEBRIDGE_MG5_OUTPUTS")
@@ -128,7 +128,6 @@ class Files(Folder):
 
 
 class Grids(Folder):
-
     def write_table(self, changed=lambda text: text):
         """A table of the layout of CTEQ6, of densities that are straight in the variables of its interpolation."""
         nodes = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 40)])
@@ -169,7 +168,9 @@ class Outputs(Folder):
         head = text.split("<init>\n")[1].splitlines()[0].split()
         self.assertEqual(head[:2] + head[-2:], ["2212", "2212", "-4", "1"])
         # What MG5aMC's systematics reads.
-        self.assertEqual(len(re.findall(r"<rscale>  2 \S+</rscale>\n<asrwt>0</asrwt>\n<pdfrwt beam=.1.>  1 +21 ", text)), 600)
+        self.assertEqual(
+            len(re.findall(r"<rscale>  2 \S+</rscale>\n<asrwt>0</asrwt>\n<pdfrwt beam=.1.>  1 +21 ", text)), 600
+        )
         self.assertAlmostEqual(float(text.split("<event>\n")[1].split()[4]), 1 / 132.507, places=6)
         # The scale of a top pair is the geometric mean of their transverse masses.
         event = text.split("<event>\n")[1].splitlines()
@@ -236,7 +237,9 @@ class Outputs(Folder):
         text = file.read_text()
         with self.assertRaisesRegex(mebridge.Error, "polbeam1 = 50, and .* has 0"):
             mebridge.Run(place, run_card={"polbeam1": 50})
-        file.write_text(re.sub(r"(?m)^ *\S+( *= *polbeam1)", r"60\1", re.sub(r"(?m)^ *\S+( *= *polbeam2)", r"-30\1", text)))
+        file.write_text(
+            re.sub(r"(?m)^ *\S+( *= *polbeam1)", r"60\1", re.sub(r"(?m)^ *\S+( *= *polbeam2)", r"-30\1", text))
+        )
         made = mebridge.Run(place).generate(2000, 3)
         arrays = mebridge.read_events(made.output)
         spins = arrays.particles["spin"].reshape(2000, -1)[:, :2]
@@ -263,7 +266,3 @@ class Outputs(Folder):
                 text = file.read()
             weights = [float(weight) for weight in re.findall(r"<event>\n *\d+ +\d+ (\S+)", text)]
             self.assertAlmostEqual(np.mean(weights) / (found.cross_section * mean), 1.0, places=6)
-
-
-if __name__ == "__main__":
-    unittest.main()

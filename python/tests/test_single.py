@@ -9,12 +9,12 @@ import unittest
 
 import numpy as np
 
-from common import FolderHere
 import mebridge
+
+from common import FolderHere
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
-
 
 ENERGY, MASS = 8000.0, 80.419002445756163
 PAIRS = {(2, -1): "u d~ > w+", (4, -3): "c s~ > w+"}
@@ -61,7 +61,7 @@ class Single(FolderHere):
         found, wanted = self.generate("p p > z"), total(Z_MASS, OF_Z)
         up = sum(value for (one, other), value in wanted.items() if one % 2 == 0)
         down = sum(wanted.values()) - up
-        self.assertEqual([name for name in found.processes], ["2 -2 23", "1 -1 23"])
+        self.assertEqual(list(found.processes), ["2 -2 23", "1 -1 23"])
         for (value, error), expected in zip(found.processes.values(), (up, down)):
             self.assertLess(abs(value - expected), 4 * error)
             self.assertLess(error, 0.01 * value)
@@ -86,7 +86,7 @@ class Single(FolderHere):
         y = 0.5 * np.log((momenta[:, 2, 0] + momenta[:, 2, 3]) / (momenta[:, 2, 0] - momenta[:, 2, 3]))
         nodes, weights = np.polynomial.legendre.leggauss(16)
         chi2 = 0.0
-        for codes_, rate in wanted.items():
+        for codes_, _rate in wanted.items():
             some = (codes[:, 0] == codes_[0]) & (codes[:, 1] == codes_[1])
             made, _ = np.histogram(y[some] / math.log(ENERGY / MASS), edges)
             for count, low, high in zip(made, edges, edges[1:]):
@@ -130,8 +130,6 @@ class Single(FolderHere):
         with contextlib.redirect_stderr(io.StringIO()), self.assertRaisesRegex(mebridge.Error, "vegas"):
             self.generate(sampler="madnis", events=1000)
 
+
 class Spin(unittest.TestCase):
     pass
-
-if __name__ == "__main__":
-    unittest.main()

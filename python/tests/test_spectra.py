@@ -3,12 +3,12 @@
 import contextlib
 import io
 import re
-import unittest
 
 import numpy as np
 
-from common import Folder, events_command
 from mebridge import _records
+
+from common import Folder, events_command
 
 
 def pairs(count, code=6, mass=173.0, seed=1):
@@ -36,15 +36,21 @@ def rows(text, kind):
 
 
 class Spectra(Folder):
-
     def test_a_run_shows_them(self):
-        arguments = ["e+ e- > mu+ mu-", "--set", "lpp1=0", "--set", "lpp2=0", "--nevents", "200", "--seed", "1", "--quiet"]
+        arguments = [
+            "e+ e- > mu+ mu-",
+            "--set",
+            "lpp1=0",
+            "--set",
+            "lpp2=0",
+            "--nevents",
+            "200",
+            "--seed",
+            "1",
+            "--quiet",
+        ]
         with contextlib.redirect_stdout(io.StringIO()) as said:
             self.assertEqual(events_command([*arguments, "--folder", str(self.folder)]), 0)
         kept = (self.folder / "Events" / "run_01" / "summary.txt").read_text()
         self.assertIn("pt of 13, -13 (PDG codes), GeV", kept)
         self.assertTrue(said.getvalue().startswith(kept))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,4 @@
-"""mypy, as pyproject.toml has it, finds nothing in the package."""
+"""mypy and ruff, as pyproject.toml has them, find nothing."""
 
 import os
 import pathlib
@@ -11,16 +11,19 @@ from common import need
 
 
 class Types(unittest.TestCase):
+    def check(self, *command):
+        # Of the sources, whichever package is installed.
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        at = {"cwd": pathlib.Path(__file__).parents[1], "env": environment}
+        done = subprocess.run([sys.executable, "-m", *command], **at, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_mypy(self):
         need("types", "mypy")
         with tempfile.TemporaryDirectory() as cache:
-            call = [sys.executable, "-m", "mypy", f"--cache-dir={cache}"]
-            # Of the sources, whichever package is installed.
-            environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-            at = {"cwd": pathlib.Path(__file__).parents[1], "env": environment}
-            done = subprocess.run(call, **at, capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.check("mypy", f"--cache-dir={cache}")
 
-
-if __name__ == "__main__":
-    unittest.main()
+    def test_ruff(self):
+        need("types", "ruff")
+        self.check("ruff", "check", "--no-cache", ".")
+        self.check("ruff", "format", "--no-cache", "--check", ".")

@@ -4,10 +4,10 @@ import os
 import subprocess
 import sys
 import tarfile
-import unittest
+
+import mebridge
 
 from common import Folder
-import mebridge
 
 # Besides those of the interpreter.
 OTHERS = {"numpy", "madspace", "mebridge", "sitecustomize", "usercustomize"}
@@ -86,7 +86,3 @@ class WorkingDirectory(Folder):
         (self.here / "mebridge" / "__init__.py").unlink()
         (self.here / "mebridge").rmdir()
         self.check(sys.executable, "-c", program)
-
-
-if __name__ == "__main__":
-    unittest.main()

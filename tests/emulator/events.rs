@@ -17,9 +17,9 @@ use mebridge_emulator::Emulator;
 use mebridge_gpu_sampler::weigher::{self, Gpu};
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
-use mebridge_sampler::integrand::{Beam, Integrand, Running};
+use mebridge_sampler::integrand::{Beam, Integrand, RunningCoupling};
 use mebridge_sampler::rounds::{Round, round};
-use mebridge_sampler::survey::{Settings, Survey, survey};
+use mebridge_sampler::survey::{Survey, SurveySettings, survey};
 use mebridge_sampler::weigh::Weigh;
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ fn events<W: Weigh + ?Sized>(
     weigher: &mut W,
     count: u64,
 ) -> (Survey, Round) {
-    let settings = Settings {
+    let settings = SurveySettings {
         seed: 7,
         events: count,
         overweight: 0.01,
@@ -243,7 +243,7 @@ fn common(protons: bool) -> Common {
         energy: if protons { 13_000.0 } else { 1000.0 },
         rapidity: 0.0,
         beams: [beam.clone(), beam],
-        running: Running::Table(Arc::new(table)),
+        running: RunningCoupling::Table(Arc::new(table)),
         scale: Scale {
             dynamical: Dynamical::HalfTransverseMass,
             factor: 1.0,
@@ -317,6 +317,7 @@ fn records_are_those_of_the_cpu() {
         alpha_qed: 0.0,
         forced: Vec::new(),
         excluded: Vec::new(),
+        lifetimes: None,
     };
     let Some(driver) = Emulator::new(check_where_named) else {
         return;
@@ -327,7 +328,7 @@ fn records_are_those_of_the_cpu() {
     let [cpu, gpu] = [None, Some(&gpus)].map(|gpus| {
         let generator = EventGenerator::on(gpus, processes.clone(), &request, None, &switches);
         let mut generator = generator.expect("a generator");
-        let settings = Settings {
+        let settings = SurveySettings {
             seed: 3,
             events: 100,
             overweight: 0.01,

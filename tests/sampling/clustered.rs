@@ -7,16 +7,18 @@ use mebridge::sampling::{
 };
 use mebridge::{Bridge, Switches, models};
 use mebridge_densities::Coupling;
-use mebridge_phasespace::clustering::{Given, Matching, Memory, Settings as Clustering, Weighing};
+use mebridge_phasespace::clustering::{
+    ClusteringSettings as Clustering, Given, Matching, Memory, Weighing,
+};
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_phasespace::{Layout, Rows};
 use mebridge_sampler::events::{Event, Events, at_rest};
-use mebridge_sampler::integrand::{Beam, Integrand, Running, Squared};
+use mebridge_sampler::integrand::{Beam, Integrand, RunningCoupling, Squared};
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::Estimate;
-use mebridge_sampler::survey::{Settings, survey};
+use mebridge_sampler::survey::{SurveySettings, survey};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -60,8 +62,8 @@ fn clustered(matching: Option<Matching>) -> Clustered {
     }
 }
 
-fn settings() -> Settings {
-    Settings {
+fn settings() -> SurveySettings {
+    SurveySettings {
         seed: 1,
         events: 8000,
         overweight: 0.01,
@@ -104,7 +106,7 @@ impl Run {
             energy: ENERGY,
             rapidity: 0.0,
             beams: [Beam::Parton, Beam::Parton],
-            running: Running::Table(Arc::new(table)),
+            running: RunningCoupling::Table(Arc::new(table)),
             scale: Scale {
                 dynamical: Dynamical::HalfTransverseMass,
                 factor: 1.0,

@@ -78,7 +78,8 @@ pub struct MebridgeOptions {
 const PIECE: usize = 1 << 18;
 
 thread_local! {
-    static LAST_ERROR: RefCell<CString> = RefCell::default();
+    /// Code and message.
+    static LAST_ERROR: RefCell<[CString; 2]> = RefCell::default();
     /// Whether the last error of this thread is that of a call within a call.
     static LAST_WITHIN: AtomicBool = const { AtomicBool::new(false) };
 }
@@ -91,8 +92,19 @@ pub extern "C" fn mebridge_last_error() -> *const c_char {
         return CALL_WITHIN_CALL.as_ptr();
     }
     // A thread that ends calls destructors of its data, this message among them.
-    let message = LAST_ERROR.try_with(|message| message.borrow().as_ptr());
+    let message = LAST_ERROR.try_with(|last| last.borrow()[1].as_ptr());
     message.unwrap_or(c"the thread ends, and its messages are gone".as_ptr())
+}
+
+/// What kind of error that was, for programs: a name such as "no_gpu", "io" or "run" that later versions keep
+/// (`mebridge::Error::code` in Rust); empty if no call of this thread failed. Valid as the message is. Never NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_last_error_code() -> *const c_char {
+    if LAST_WITHIN.with(|within| within.load(Ordering::SeqCst)) {
+        return c"call_within_call".as_ptr();
+    }
+    let code = LAST_ERROR.try_with(|last| last.borrow()[0].as_ptr());
+    code.unwrap_or(c"".as_ptr())
 }
 
 /// Version of the library, such as "0.2.0". Valid for ever.
@@ -719,7 +731,8 @@ unsafe fn evaluate(
         if let Some(event) = first_bad {
             let legs = (0..legs).flat_map(|leg| (0..4).map(move |i| (leg, i)));
             let numbers: Vec<f64> = legs.map(|(leg, i)| momenta.get(event, leg, i)).collect();
-            keep_error(&entry.bridge.what_is_wrong(&numbers, event).to_string());
+            let error = entry.bridge.what_is_wrong(&numbers, event);
+            keep_error(error.code(), &error.to_string());
         }
     }
     Ok(())
@@ -1265,18 +1278,18 @@ pub(super) fn status(f: impl FnOnce() -> Result<()>) -> i32 {
             MEBRIDGE_ERROR
         }
         Err(error) => {
-            keep_error(&error.to_string());
+            keep_error(error.code(), &error.to_string());
             MEBRIDGE_ERROR
         }
     }
 }
 
-/// Keeps the message of a failure for `mebridge_last_error`.
-pub(super) fn keep_error(text: &str) {
-    let text = c_name(text);
+/// Keeps code and message of a failure for `mebridge_last_error`.
+pub(super) fn keep_error(code: &str, text: &str) {
+    let last = [code, text].map(c_name);
     LAST_WITHIN.with(|within| within.store(false, Ordering::SeqCst));
     // In a thread that ends there is no place for it.
-    let _ = LAST_ERROR.try_with(|message| message.replace(text));
+    let _ = LAST_ERROR.try_with(|kept| kept.replace(last));
 }
 
 /// The same of a call within a call, in a way that signal handlers may.

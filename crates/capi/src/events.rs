@@ -17,11 +17,11 @@ use mebridge_run::maker::{Description, Further, Maker, identity};
 use mebridge_run::plan::Plan;
 use mebridge_run::run::open;
 use mebridge_sampler::events::Events;
-use mebridge_sampler::flow::{Flow, Shape};
+use mebridge_sampler::flow::{Flow, FlowShape};
 use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds;
 use mebridge_sampler::sums::WeightSums;
-use mebridge_sampler::survey::{Nothing, Settings};
+use mebridge_sampler::survey::{Nothing, SurveySettings};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_void};
@@ -120,16 +120,19 @@ impl Opened {
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 enum Call {
     /// Surveys, and writes what is found into a file.
-    Survey { settings: Settings, file: PathBuf },
+    Survey {
+        settings: SurveySettings,
+        file: PathBuf,
+    },
     /// Takes a survey from its file.
     Load { file: PathBuf },
     /// Takes those networks that are better than grids alone, and writes what is found into a file, or in the place of a survey
     /// into the folder of that part.
     Networks {
-        settings: Settings,
+        settings: SurveySettings,
         /// Of each channel the place of its network among the shapes, or none.
         networks: Vec<Option<usize>>,
-        shapes: Vec<Shape>,
+        shapes: Vec<FlowShape>,
         /// A file of the parameters of all networks, one after the other: floats, little endian.
         parameters: PathBuf,
         #[serde(default)]
@@ -141,7 +144,7 @@ enum Call {
     Part(RunPart),
     /// Makes events: records are appended to a file, scales to another one, and what matching found to a third one.
     Round {
-        settings: Settings,
+        settings: SurveySettings,
         #[serde(default)]
         number: u16,
         file: PathBuf,
@@ -157,10 +160,13 @@ enum Call {
 #[serde(untagged, deny_unknown_fields)]
 enum RunPart {
     /// The survey.
-    Survey { survey: Settings, folder: PathBuf },
+    Survey {
+        survey: SurveySettings,
+        folder: PathBuf,
+    },
     /// A round, from the survey of a folder on.
     Round {
-        round: Settings,
+        round: SurveySettings,
         folder: PathBuf,
         survey: PathBuf,
     },
@@ -475,7 +481,11 @@ fn rows(
 }
 
 /// Of each channel its network.
-fn flows(networks: &[Option<usize>], shapes: &[Shape], path: &Path) -> Result<Vec<Option<Flow>>> {
+fn flows(
+    networks: &[Option<usize>],
+    shapes: &[FlowShape],
+    path: &Path,
+) -> Result<Vec<Option<Flow>>> {
     const NAME: &str = "mebridge_events_call";
     let bytes = std::fs::read(path).map_err(Error::io(path))?;
     let mut rest = &bytes[..];
@@ -606,12 +616,13 @@ pub(super) fn parsed<T: serde::de::DeserializeOwned>(
 pub(super) fn done(what: impl FnOnce() -> Result<(), Failure>) -> i32 {
     let mut failed = None;
     let done = status(|| {
-        failed = what().err().map(|failure| failure.to_string());
+        failed = what().err();
         Ok(())
     });
-    let Some(text) = failed else {
+    let Some(failure) = failed else {
         return done;
     };
-    keep_error(&text);
+    let code = failure.downcast_ref().map_or("sampling", Error::code);
+    keep_error(code, &failure.to_string());
     MEBRIDGE_ERROR
 }

@@ -79,7 +79,7 @@ pub unsafe extern "C" fn mebridge_read_lhe(
     match done {
         Ok(()) => MEBRIDGE_OK,
         Err(error) => {
-            keep_error(&error.to_string());
+            keep_error(error.code(), &error.to_string());
             MEBRIDGE_ERROR
         }
     }

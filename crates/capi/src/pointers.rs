@@ -258,7 +258,7 @@ fn look_closer(function: &'static str, name: &str, array: CallerArray, large: bo
     }
 }
 
-/// An array that is read.
+/// An array that is read; of no values, wherever the pointer points: C has no other for an empty array.
 ///
 /// # Safety
 /// Unless it is null or misaligned, the pointer is the beginning of `n` values.
@@ -269,6 +269,9 @@ pub unsafe fn input<'a, T>(
     pointer: *const T,
     n: usize,
 ) -> Result<&'a [T]> {
+    if n == 0 {
+        return Ok(&[]);
+    }
     check(function, name, CallerArray::of(pointer, n, Access::Read))?;
     // SAFETY: the caller's promise.
     Ok(unsafe { from_raw_parts(pointer, n) })
@@ -302,6 +305,9 @@ pub unsafe fn output<'a, T>(
     pointer: *mut T,
     n: usize,
 ) -> Result<&'a mut [T]> {
+    if n == 0 {
+        return Ok(&mut []);
+    }
     check(function, name, CallerArray::of(pointer, n, Access::Write))?;
     // SAFETY: the caller's promise.
     Ok(unsafe { from_raw_parts_mut(pointer, n) })

@@ -21,7 +21,7 @@ use mebridge_run::spec::Conditions;
 use mebridge_run::state::Arguments;
 use mebridge_run::text::read;
 use mebridge_sampler::integrand::Selection;
-use mebridge_sampler::survey::Settings;
+use mebridge_sampler::survey::SurveySettings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::ffi::{CString, c_char, c_void};
@@ -43,7 +43,7 @@ pub struct MebridgeRunHooks {
     pub context: *mut c_void,
     /// NULL, or given JSON: `{"notice": text}`, `{"conditions": text}`, `{"begins": {"folder", "name"}}` or `{"progress": {"stage",
     /// "events", "target", "cross_section", "error", "seconds", "unit"}}`; where the request has `reweights` also
-    /// `{"check_weights": {"header", "processes"}}` and `{"weigh": {"events", "output", "table", "processes", "threads"}}`, upon which
+    /// `{"check_weights": {"card", "processes"}}` and `{"weigh": {"events", "output", "table", "processes", "threads"}}`, upon which
     /// it writes two files, the events with further weights and a table of these. Not 0 ends the run; what is done is kept.
     pub tell: Option<unsafe extern "C" fn(context: *mut c_void, message: *const c_char) -> i32>,
     /// NULL, or a further cut, as of `mebridge_events_open`; `cut` of the request names it.
@@ -143,6 +143,7 @@ impl PackRequest {
             program: &self.program,
             measured: self.measured.unwrap_or(MEASURED),
             simd: &self.simd,
+            cms: false,
         };
         let output = match (&self.run, &self.state) {
             (Some(_), Some(_)) => {
@@ -322,8 +323,8 @@ impl Observer for Caller {
         self.reweights
     }
 
-    fn check_weights(&mut self, header: &str, processes: &[String]) -> Result<()> {
-        self.tell(&json!({ "check_weights": { "header": header, "processes": processes } }))
+    fn check_weights(&mut self, card: &str, processes: &[String]) -> Result<()> {
+        self.tell(&json!({ "check_weights": { "card": card, "processes": processes } }))
     }
 
     fn weigh(
@@ -388,7 +389,7 @@ struct Performer {
 struct RoundPart {
     number: usize,
     folder: PathBuf,
-    settings: Settings,
+    settings: SurveySettings,
 }
 
 /// What takes the answers of parts.
@@ -435,7 +436,7 @@ impl Perform for Performer {
     fn survey(
         &mut self,
         part: &Path,
-        settings: &Settings,
+        settings: &SurveySettings,
         notices: &mut Vec<String>,
     ) -> Result<()> {
         #[derive(Deserialize)]

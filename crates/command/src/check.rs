@@ -16,7 +16,6 @@ mod profile;
 mod report;
 
 use crate::engine_options::{self, EngineOptions};
-use crate::hint;
 use crate::info::DEFAULT_G;
 use crate::output;
 use crate::progress::Progress;
@@ -199,7 +198,7 @@ impl Options {
                         .for_each(|e| items.push_front((e, None))),
                     None => {
                         failed = true;
-                        let message = hint::message(&error);
+                        let message = error.to_string();
                         match message.contains(&*name) {
                             true => output::warn(&message),
                             false => output::warn(&format!("{name}: {message}")),
@@ -326,7 +325,7 @@ impl Options {
         } else {
             Engine::direct(source, &switches, nevt)?
         };
-        drawn.use_threads(switches.threads)?;
+        drawn.use_threads(switches.threads);
         let gpu = engine.gpu(&switches, calls)?;
         if gpu.is_some() {
             report.configuration.simd = "none";

@@ -13,19 +13,18 @@ mod engine_options;
 mod eval;
 mod events;
 mod generate;
-mod hint;
 mod import;
 mod info;
 pub mod interrupt;
 mod link;
+mod merge;
 mod model;
 mod number;
-pub mod oracle;
 pub mod output;
 mod pack;
 mod plugin;
 pub mod progress;
-pub mod random;
+mod random;
 mod random_events;
 mod reweight;
 mod source;
@@ -61,6 +60,7 @@ enum Subcommands {
     Reweight(reweight::Options),
     Doctor(doctor::Options),
     Link(link::Options),
+    Merge(merge::Options),
     Unlink(link::Undo),
     Pack(pack::Options),
     #[command(hide = true)]
@@ -91,6 +91,7 @@ pub fn main() -> ExitCode {
         Subcommands::Cache(options) => options.run(),
         Subcommands::Doctor(options) => return ended(options.run()),
         Subcommands::Link(options) => options.run(),
+        Subcommands::Merge(options) => options.run(),
         Subcommands::Pack(options) => options.run(),
         Subcommands::PackJob(options) => return ended(options.run()),
         Subcommands::Plugin(options) => options.run(),
@@ -106,7 +107,7 @@ pub fn ended(done: mebridge::Result<ExitCode>) -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            output::warn(&hint::message(&error));
+            output::warn(&error.to_string());
             ExitCode::FAILURE
         }
     }

@@ -3,6 +3,7 @@
 use mebridge::model::{Gauge, Scheme};
 use mebridge::{Error, Result};
 use mebridge_lhe::Head;
+use mebridge_run::run_card::{self, Entries};
 use std::path::{Path, PathBuf};
 
 /// A header.
@@ -11,7 +12,7 @@ pub struct Banner {
     /// MG5aMC's steps, a line each.
     steps: Vec<String>,
     /// Entries of the run card.
-    entries: Vec<(String, String)>,
+    entries: Entries,
     /// The parameter card.
     pub card: Option<String>,
 }
@@ -30,7 +31,7 @@ impl Banner {
                 .filter(|line| !line.is_empty())
                 .map(str::to_owned)
                 .collect(),
-            entries: head.run_card(),
+            entries: run_card::parse(&head.block("MGRunCard").unwrap_or_default()),
             card: head.block("slha"),
         }
     }

@@ -6,7 +6,7 @@ use crate::request::{Flavour, Request};
 use crate::shape::Product;
 use crate::trials::Outcome;
 use crate::vectors::{Momentum, mass, sum};
-use mebridge_lhe::{Event, Particle, push_integer, push_particle, push_scientific, real};
+use mebridge_lhe::{Event, Particle, push_integer, push_particle, push_scientific};
 use std::collections::HashMap;
 
 /// The spin of what has decayed: unknown.
@@ -44,13 +44,7 @@ pub fn push(
     {
         rest += end + 1;
     }
-    for place in event.weight_places() {
-        text.extend_from_slice(&event.text[rest..place.start]);
-        push_weight(text, &event.text[place.clone()], class.fraction)?;
-        rest = place.end;
-    }
-    text.extend_from_slice(&event.text[rest..]);
-    Ok(())
+    event.push_rest(rest, class.fraction, text)
 }
 
 /// The first line, in which nothing but NUP and XWGTUP is another.
@@ -79,24 +73,6 @@ fn push_head(
         text.extend_from_slice(word.as_bytes());
     }
     text.push(b'\n');
-    Ok(())
-}
-
-/// A weight times a fraction, with as many digits as it has.
-fn push_weight(text: &mut Vec<u8>, written: &[u8], fraction: f64) -> Result<(), String> {
-    let own = written.trim_ascii();
-    let word = String::from_utf8_lossy(own);
-    let value = real(&word).filter(|value| value.is_finite());
-    let value = value.ok_or_else(|| format!("the weight `{word}` is no number"))?;
-    let after = own.iter().skip_while(|byte| **byte != b'.').skip(1);
-    let digits = after
-        .take_while(|byte| byte.is_ascii_digit())
-        .count()
-        .clamp(7, 16);
-    let before = written.len() - written.trim_ascii_start().len();
-    text.extend_from_slice(&written[..before]);
-    push_scientific(text, value * fraction, digits, own.starts_with(b"+"));
-    text.extend_from_slice(&written[before + own.len()..]);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 //! through the four knots about a point.
 
 use super::axis::{Axis, cubic};
-use super::evaluate::Rule;
+use super::evaluate::Interpolation;
 use super::table::Table;
 use super::text::Text;
 use super::{Densities, Result};
@@ -130,7 +130,11 @@ pub fn read(file: &Path) -> Result<Densities> {
     let q2 = scales.iter().map(|q| q * q).collect();
     let table = Table::new(x.to_vec(), q2, along_x, along_q, &values);
     let codes = ROWS.iter().map(|(code, _)| *code).collect();
-    Ok(Densities::new(vec![table], codes, Rule::Cteq { scale }))
+    Ok(Densities::new(
+        vec![table],
+        codes,
+        Interpolation::Cteq { scale },
+    ))
 }
 
 /// The variables of the axes.

@@ -7,13 +7,13 @@
 use super::axis::Axis;
 use super::coupling::Coupling;
 use super::cteq::FIRST_WITHOUT;
-use super::evaluate::Rule;
+use super::evaluate::Interpolation;
 use super::table::Table;
 use super::{Densities, Radiator, photons};
 
 /// Words and numbers; words say where others begin, counted from the first.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tables {
+pub struct DensityTables {
     /// Words.
     pub words: Vec<u32>,
     /// Numbers.
@@ -25,7 +25,7 @@ pub struct Tables {
 /// Words before those of the parts of a set.
 const HEAD: usize = 5;
 
-impl Tables {
+impl DensityTables {
     /// Adds an axis; where it begins.
     fn axis(&mut self, axis: &Axis) -> u32 {
         let at = self.words.len() as u32;
@@ -66,7 +66,7 @@ impl Tables {
 
 impl Densities {
     /// As a GPU reads them.
-    pub fn device(&self) -> Tables {
+    pub fn device(&self) -> DensityTables {
         let Densities {
             tables,
             codes,
@@ -74,12 +74,12 @@ impl Densities {
             level: _,
         } = self;
         let (rule, scale) = match *rule {
-            Rule::Lhapdf => (0, 0.0),
-            Rule::Nnpdf => (1, 0.0),
-            Rule::Cteq { scale } => (2, scale),
-            Rule::Photons(beam) => {
+            Interpolation::Lhapdf => (0, 0.0),
+            Interpolation::Nnpdf => (1, 0.0),
+            Interpolation::Cteq { scale } => (2, scale),
+            Interpolation::Photons(beam) => {
                 let lepton = u32::from(beam != Radiator::Proton);
-                return Tables {
+                return DensityTables {
                     words: vec![3, codes.len() as u32, lepton],
                     numbers: vec![photons::mass(beam)],
                     cells: Vec::new(),
@@ -88,7 +88,7 @@ impl Densities {
         };
         let (first, last) = (&tables[0], &tables[tables.len() - 1]);
         let (x, count) = (&first.x, last.q2.len());
-        let mut found = Tables::default();
+        let mut found = DensityTables::default();
         found.numbers.extend([x[0], x[1], x[0].ln(), x[1].ln()]);
         (found.numbers).extend([first.q2[0], last.q2[count - 2], last.q2[count - 1]]);
         (found.numbers).extend([x[FIRST_WITHOUT], x[x.len() - 1], scale]);
@@ -113,8 +113,8 @@ impl Densities {
 
 impl Coupling {
     /// As a GPU reads it.
-    pub fn device(&self) -> Tables {
-        let mut found = Tables::default();
+    pub fn device(&self) -> DensityTables {
+        let mut found = DensityTables::default();
         let parts = self.parts();
         let (first, last) = (&parts[0], &parts[parts.len() - 1]);
         let (knots, values) = (&first.knots, &first.values);
@@ -146,8 +146,8 @@ impl Coupling {
 }
 
 /// A coupling that is the same at all scales.
-pub fn fixed_coupling(value: f64) -> Tables {
-    Tables {
+pub fn fixed_coupling(value: f64) -> DensityTables {
+    DensityTables {
         words: vec![0],
         numbers: vec![value],
         cells: Vec::new(),

@@ -6,7 +6,7 @@ use mebridge_simd::{Simd, Task, functions};
 
 /// How values between the knots follow from those at them.
 #[derive(Clone, Copy, Debug)]
-pub enum Rule {
+pub enum Interpolation {
     Lhapdf,
     Nnpdf,
     Cteq {
@@ -17,9 +17,9 @@ pub enum Rule {
 }
 
 /// Points, and where what is found goes.
-pub struct Points<'a> {
+pub struct DensityPoints<'a> {
     pub tables: &'a [Table],
-    pub rule: Rule,
+    pub rule: Interpolation,
     pub x: &'a [f64],
     pub q2: &'a [f64],
     pub values: &'a mut [f64],
@@ -28,7 +28,7 @@ pub struct Points<'a> {
 /// Numbers that the longest register holds.
 const LONGEST: usize = 8;
 
-impl Task<f64> for Points<'_> {
+impl Task<f64> for DensityPoints<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -45,10 +45,10 @@ impl Task<f64> for Points<'_> {
             let (in_x, in_q) =
                 unsafe { (V::load_doubles(x.as_ptr()), V::load_doubles(q2.as_ptr())) };
             let (at_x, at_q) = match self.rule {
-                Rule::Lhapdf => (functions::ln(in_x), functions::ln(in_q)),
-                Rule::Nnpdf => nnpdf::variables(&self.tables[0], in_x, in_q),
-                Rule::Cteq { scale } => cteq::variables(scale, in_x, in_q),
-                Rule::Photons(beam) => (photons::flux(beam, in_x, in_q), in_q),
+                Interpolation::Lhapdf => (functions::ln(in_x), functions::ln(in_q)),
+                Interpolation::Nnpdf => nnpdf::variables(&self.tables[0], in_x, in_q),
+                Interpolation::Cteq { scale } => cteq::variables(scale, in_x, in_q),
+                Interpolation::Photons(beam) => (photons::flux(beam, in_x, in_q), in_q),
             };
             let (mut places_x, mut places_q) = ([0.0; LONGEST], [0.0; LONGEST]);
             // SAFETY: as above.
@@ -67,13 +67,13 @@ impl Task<f64> for Points<'_> {
                     continue;
                 }
                 match self.rule {
-                    Rule::Lhapdf if outside::is_outside(self.tables, x, q2) => {
+                    Interpolation::Lhapdf if outside::is_outside(self.tables, x, q2) => {
                         outside::evaluate(self.tables, [x, q2], place, in_x, values);
                     }
-                    Rule::Lhapdf => part(self.tables, q2).sum(place, in_x, values),
-                    Rule::Nnpdf => self.tables[0].sum(place, in_x, values),
-                    Rule::Photons(_) => values[0] = place[0],
-                    Rule::Cteq { .. } => {
+                    Interpolation::Lhapdf => part(self.tables, q2).sum(place, in_x, values),
+                    Interpolation::Nnpdf => self.tables[0].sum(place, in_x, values),
+                    Interpolation::Photons(_) => values[0] = place[0],
+                    Interpolation::Cteq { .. } => {
                         self.tables[0].sum(place, in_x, values);
                         cteq::finish(&self.tables[0], x, values);
                     }

@@ -4,7 +4,7 @@
 //! the differences to both neighbours, and that to one of them at the ends of the part.
 
 use super::axis::{Axis, hermite, linear};
-use super::evaluate::Rule;
+use super::evaluate::Interpolation;
 use super::table::Table;
 use super::text::Text;
 use super::{Densities, Result};
@@ -129,7 +129,7 @@ pub fn read(file: &Path) -> Result<Densities> {
     if tables.iter().any(|table| table.x != tables[0].x) {
         return Err(text.error(None, "the parts of the grid have different x"));
     }
-    Ok(Densities::new(tables, codes, Rule::Lhapdf))
+    Ok(Densities::new(tables, codes, Interpolation::Lhapdf))
 }
 
 fn divides(line: &str) -> bool {

@@ -26,7 +26,7 @@ mod text;
 use std::path::{Path, PathBuf};
 
 pub use coupling::{Coupling, evolved};
-use evaluate::{Points, Rule};
+use evaluate::{DensityPoints, Interpolation};
 use mebridge_simd::{Level, dispatch};
 use table::Table;
 
@@ -61,12 +61,12 @@ pub enum Radiator {
 pub struct Densities {
     tables: Vec<Table>,
     codes: Vec<i32>,
-    rule: Rule,
+    rule: Interpolation,
     level: Level,
 }
 
 impl Densities {
-    fn new(tables: Vec<Table>, codes: Vec<i32>, rule: Rule) -> Self {
+    fn new(tables: Vec<Table>, codes: Vec<i32>, rule: Interpolation) -> Self {
         let level = Level::best();
         Densities {
             tables,
@@ -76,11 +76,9 @@ impl Densities {
         }
     }
 
-    /// The same evaluated at another SIMD level.
-    ///
-    /// # Panics
-    /// Later, if the CPU lacks the level.
-    pub fn at_level(self, level: Level) -> Self {
+    /// The same evaluated at another SIMD level, which the CPU has to have.
+    #[cfg(test)]
+    fn at_level(self, level: Level) -> Self {
         Densities { level, ..self }
     }
 
@@ -131,7 +129,7 @@ impl Densities {
     pub fn evaluate(&self, x: &[f64], q2: &[f64], values: &mut [f64]) {
         assert_eq!(x.len(), q2.len(), "an x and a Q^2 for each point");
         assert_eq!(values.len(), x.len() * self.codes.len(), "all flavours");
-        let points = Points {
+        let points = DensityPoints {
             tables: &self.tables,
             rule: self.rule,
             x,

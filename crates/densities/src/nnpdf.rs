@@ -2,7 +2,7 @@
 //! in ln x, in x from 0.1 on, and straight lines in ln Q^2.
 
 use super::axis::{Axis, cubic, linear};
-use super::evaluate::Rule;
+use super::evaluate::Interpolation;
 use super::table::Table;
 use super::text::Text;
 use super::{Densities, Result};
@@ -90,7 +90,11 @@ pub fn read(file: &Path) -> Result<Densities> {
     let own = knots.clone();
     let along_q = Axis::new(knots, move |i, at| linear(&own, i, at));
     let table = Table::new(x, q2, along_x, along_q, &values);
-    Ok(Densities::new(vec![table], CODES.to_vec(), Rule::Nnpdf))
+    Ok(Densities::new(
+        vec![table],
+        CODES.to_vec(),
+        Interpolation::Nnpdf,
+    ))
 }
 
 /// ln x below 0.1 and x above, moved so that both meet.

@@ -1,6 +1,6 @@
 //! Photons of beams that are left whole, with the numbers of MG5aMC's `PhotonFlux.f`.
 
-use super::evaluate::Rule;
+use super::evaluate::Interpolation;
 use super::{Densities, Radiator};
 use mebridge_simd::{Simd, functions};
 use std::f64::consts::PI;
@@ -16,7 +16,7 @@ const C: f64 = 0.028;
 
 /// What a beam radiates.
 pub fn of(beam: Radiator) -> Densities {
-    Densities::new(Vec::new(), vec![PHOTON], Rule::Photons(beam))
+    Densities::new(Vec::new(), vec![PHOTON], Interpolation::Photons(beam))
 }
 
 /// GeV.

@@ -97,7 +97,7 @@ pub struct Flavor {
 /// Where the diagrams, helicities and colour flows of each of several matrix elements begin, and how many there are in
 /// all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tables {
+pub struct TableOffsets {
     /// Diagrams. Each matrix element has its own: the same number means another topology.
     pub diagrams: Counted,
     /// Helicities. Where a later table is the same as an earlier one, it is not repeated.
@@ -136,13 +136,13 @@ impl Counted {
     }
 }
 
-impl Tables {
+impl TableOffsets {
     /// For these matrix elements.
-    pub fn new(processes: &[Process]) -> Tables {
+    pub fn new(processes: &[Process]) -> TableOffsets {
         let flows = |a: &Process, b: &Process| {
             a.color_flows() == b.color_flows() && a.channels.color_flows == b.channels.color_flows
         };
-        Tables {
+        TableOffsets {
             diagrams: Counted::new(processes, |_, _| false, |p| p.diagrams as usize),
             helicities: Counted::new(
                 processes,
@@ -165,7 +165,7 @@ pub fn describe(
     let Some(first) = processes.first() else {
         return Err(Error::NoEvents);
     };
-    let tables = Tables::new(processes);
+    let tables = TableOffsets::new(processes);
     let codes = |incoming: bool| {
         let legs = first.legs.iter().filter(|leg| leg.incoming == incoming);
         legs.map(|leg| leg.pdg).collect()

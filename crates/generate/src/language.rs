@@ -4,7 +4,7 @@
 //! nothing more. `set zerowidth_tchannel True` holds for the lines behind it. Lines are separated by ends of lines or by `;`. Behind a process stand the decays of what goes out,
 //! with commas in front; a decay with decays of its own stands in parentheses.
 
-use super::request::{Labels, Request, arrow_apart, particles, sort, without_options};
+use super::request::{Labels, ProcessRequest, arrow_apart, particles, sort, without_options};
 use crate::model::{Model, Scheme};
 
 /// Characters of a text: many lines of processes and definitions.
@@ -13,7 +13,7 @@ const MOST_TEXT: usize = 1 << 20;
 const MOST_NESTED: usize = 16;
 
 /// All processes that a text asks for.
-pub fn requests(text: &str, model: &Model) -> Result<Vec<Request>, String> {
+pub fn requests(text: &str, model: &Model) -> Result<Vec<ProcessRequest>, String> {
     if text.len() > MOST_TEXT {
         return Err(format!(
             "a text of {} characters; those of a process have {MOST_TEXT} at most",
@@ -54,7 +54,7 @@ pub fn requests(text: &str, model: &Model) -> Result<Vec<Request>, String> {
         });
         let mut request = request(process.unwrap_or(line), model, &labels)?;
         request.zero_width = zero_width;
-        let first: &Request = requests.first().unwrap_or(&request);
+        let first: &ProcessRequest = requests.first().unwrap_or(&request);
         if first.incoming.len() != request.incoming.len() {
             return Err(format!(
                 "`{line}` has {} that come in and the first process {}; generate decays and collisions apart",
@@ -182,12 +182,12 @@ fn define(text: &str, model: &Model, labels: &mut Labels) -> Result<(), String> 
 }
 
 /// A process with its decays.
-fn request(text: &str, model: &Model, labels: &Labels) -> Result<Request, String> {
+fn request(text: &str, model: &Model, labels: &Labels) -> Result<ProcessRequest, String> {
     if !text.contains(',') {
         if text.contains(['(', ')']) {
             return Err("parentheses stand around a decay that has decays, behind a comma".into());
         }
-        return Request::parse_one(text, model, labels);
+        return ProcessRequest::parse_one(text, model, labels);
     }
     let text = without_options(text)?;
     let text = text.as_str();
@@ -210,7 +210,7 @@ fn request(text: &str, model: &Model, labels: &Labels) -> Result<Request, String
     if !orders.trim().is_empty() {
         // Read as those of a process that has nothing else.
         let (first, second) = (&model.particles[0].name, &model.particles[0].name);
-        let bounds = Request::parse_one(
+        let bounds = ProcessRequest::parse_one(
             &format!("{first} {second} > {first} {second} {orders}"),
             model,
             labels,
@@ -247,13 +247,13 @@ fn chain(
     model: &Model,
     labels: &Labels,
     nested: usize,
-) -> Result<Request, String> {
+) -> Result<ProcessRequest, String> {
     if nested > MOST_NESTED {
         return Err("decays are nested too deeply".into());
     }
     let end = rest.find([',', ')', '(']).unwrap_or(rest.len());
     let (own, behind) = rest.split_at(end);
-    let mut request = Request::parse_one(&arrow_apart(own), model, labels)?;
+    let mut request = ProcessRequest::parse_one(&arrow_apart(own), model, labels)?;
     *rest = behind;
     while let Some(behind) = rest.strip_prefix(',') {
         let behind = behind.trim_start();
@@ -272,7 +272,7 @@ fn chain(
                 let end = behind.find([',', ')', '(']).unwrap_or(behind.len());
                 let (own, behind) = behind.split_at(end);
                 *rest = behind;
-                Request::parse_one(own, model, labels)?
+                ProcessRequest::parse_one(own, model, labels)?
             }
         };
         if decay.incoming.len() != 1 {
@@ -304,7 +304,7 @@ fn chain(
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Vec<Request>, String> {
+    fn parse(text: &str) -> Result<Vec<ProcessRequest>, String> {
         requests(text, &Model::standard().unwrap())
     }
 
@@ -313,7 +313,7 @@ mod tests {
         let model = Model::standard().unwrap();
         let text = "p p > t t~ QCD=2, (t > w+ b, w+ > l+ vl), t~ > w- b~ @2 QED<=3";
         let request = parse(text).unwrap().remove(0);
-        let mothers = |request: &Request| -> Vec<String> {
+        let mothers = |request: &ProcessRequest| -> Vec<String> {
             let decays = request.decays.iter();
             decays
                 .map(|d| model.names(&d.incoming[0].particles))

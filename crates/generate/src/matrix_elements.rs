@@ -10,7 +10,7 @@ use super::chains::{Chain, Ends, OnShell};
 use super::color_ordered::ColorOrderedLegs;
 use super::language;
 use super::lines::{self, DiagramLines};
-use super::request::{Request, SquaredOrder};
+use super::request::{ProcessRequest, SquaredOrder};
 use super::squared::Selection;
 use super::subprocess::{self, Subprocess};
 use super::trees::{CouplingOrders, Diagrams, Lowest, Node, Rules, Tree};
@@ -83,7 +83,7 @@ struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    fn of(request: &Request, model: &'a Model) -> Fallible<Candidates<'a>> {
+    fn of(request: &ProcessRequest, model: &'a Model) -> Fallible<Candidates<'a>> {
         let rules = Rules::new(model, request)?;
         let all = Subprocess::all(request, model)?;
         let with_lowest = |s: &Subprocess| (s.clone(), rules.lowest(&s.outgoing));
@@ -230,7 +230,12 @@ impl<'a> MatrixElements<'a> {
     }
 
     /// A process without decays.
-    fn add_request(&mut self, number: usize, request: &Request, kinds: &Kinds) -> Fallible<()> {
+    fn add_request(
+        &mut self,
+        number: usize,
+        request: &ProcessRequest,
+        kinds: &Kinds,
+    ) -> Fallible<()> {
         let model = self.builder.model();
         let Candidates {
             rules,
@@ -281,7 +286,12 @@ impl<'a> MatrixElements<'a> {
     }
 
     /// A process with decays.
-    fn add_chains(&mut self, number: usize, request: &Request, kinds: &Kinds) -> Fallible<()> {
+    fn add_chains(
+        &mut self,
+        number: usize,
+        request: &ProcessRequest,
+        kinds: &Kinds,
+    ) -> Fallible<()> {
         let model = self.builder.model();
         let orders = Rc::new(request.overall.clone());
         // Orders of processes with decays are looked at again where they are bounded together.
@@ -341,7 +351,7 @@ impl<'a> MatrixElements<'a> {
     }
 
     /// All processes of a request with all of its decays; `whole` says that it is no decay of another one.
-    fn chains(&self, request: &Request, whole: bool) -> Fallible<Vec<Chain>> {
+    fn chains(&self, request: &ProcessRequest, whole: bool) -> Fallible<Vec<Chain>> {
         let model = self.builder.model();
         let Candidates {
             rules,
@@ -450,6 +460,19 @@ impl<'a> MatrixElements<'a> {
         self.elements.iter().map(|e| e.name.clone()).collect()
     }
 
+    /// The number of its process, by its place: what stands after `@`, or else which of the processes of the text it is of,
+    /// from 1, as in MG5aMC.
+    pub fn number(&self, place: usize) -> u32 {
+        let element = &self.elements[place];
+        let digits = element.name.split_once('@').map(|(_, rest)| {
+            let rest = rest.trim_start();
+            let end = rest.find(|c: char| !c.is_ascii_digit());
+            &rest[..end.unwrap_or(rest.len())]
+        });
+        let given = digits.and_then(|digits| digits.parse().ok());
+        given.unwrap_or(element.request as u32 + 1)
+    }
+
     /// The lines of its diagrams; none where these are not listed, because they are too many.
     pub fn lines(&self, place: usize) -> Result<Option<DiagramLines>> {
         let element = &self.elements[place];
@@ -518,7 +541,7 @@ pub type TwoBody = (Vec<ParticleId>, Fallible<Process>);
 pub fn two_body(mother: ParticleId, model: &Model) -> Fallible<Vec<TwoBody>> {
     let count = model.orders.len() + 1;
     let orders = Rc::new(vec![0..=u32::MAX; count]);
-    let rules = Rules::new(model, &Request::default())?;
+    let rules = Rules::new(model, &ProcessRequest::default())?;
     let builder = Assembler::new(model);
     let anti = model.anti(mother);
     // No particle decays into itself.

@@ -107,7 +107,7 @@ impl SChannels {
 
 /// A process with labels, such as `p p > t t~ j QED=0`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Request {
+pub struct ProcessRequest {
     /// The legs that come in.
     pub incoming: Vec<RequestedLeg>,
     /// The legs that go out.
@@ -131,7 +131,7 @@ pub struct Request {
     /// Whether lines between two particles that come in have no width (`set zerowidth_tchannel True`).
     pub zero_width: bool,
     /// How particles decay that go out.
-    pub decays: Vec<Request>,
+    pub decays: Vec<ProcessRequest>,
     /// What stands behind the particles, for the name of the process.
     pub tail: String,
     /// Required s-channels, for the name.
@@ -164,14 +164,14 @@ enum Section {
     Forbidden,
 }
 
-impl Request {
+impl ProcessRequest {
     /// Reads a process without decays; `labels` are those of the model and others. The error says what is wrong, and the
     /// cure.
-    pub fn parse_one(text: &str, model: &Model, labels: &Labels) -> Result<Request, String> {
+    pub fn parse_one(text: &str, model: &Model, labels: &Labels) -> Result<ProcessRequest, String> {
         refuse_what_is_missing(text)?;
         let words = words(text, &|name| is_order(name, model, labels));
         let count = model.orders.len() + 1;
-        let mut request = Request::default();
+        let mut request = ProcessRequest::default();
         (request.orders, request.overall) = (vec![0..=u32::MAX; count], vec![0..=u32::MAX; count]);
         let mut section = Section::Incoming;
         // A sign behind which there is no particle yet.
@@ -480,6 +480,12 @@ fn polarizations(text: &str, of: &[ParticleId], model: &Model) -> Result<Vec<i8>
             'R' | 'r' => found.push(1),
             'A' | 'a' if spin == 3 => found.push(AUXILIARY),
             'A' | 'a' => return Err("A (auxiliary) is a polarisation of vectors".into()),
+            'G' | 'H' | 'Q' | 'W' | 'S' => {
+                return Err(format!(
+                    "`{letter}` is a part of a vector's propagator that MG5aMC 3.8 knows, and is not generated here; write \
+                     the output with MG5aMC, and read that"
+                ));
+            }
             '0' if matches!(spin, 1 | 2) => {
                 return Err("0 (longitudinal) is no polarisation of scalars and fermions".into());
             }
@@ -859,9 +865,9 @@ fn distance(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Request, String> {
+    fn parse(text: &str) -> Result<ProcessRequest, String> {
         let model = Model::standard().unwrap();
-        Request::parse_one(text, &model, &model.labels)
+        ProcessRequest::parse_one(text, &model, &model.labels)
     }
 
     #[test]
@@ -966,7 +972,7 @@ mod tests {
         let mut model = Model::standard().unwrap();
         model.expansion = vec![None, Some(1)];
         let orders = |text: &str| {
-            Request::parse_one(text, &model, &model.labels)
+            ProcessRequest::parse_one(text, &model, &model.labels)
                 .unwrap()
                 .orders
         };
@@ -986,7 +992,7 @@ mod tests {
             "s".into(),
             ["h", "z"].map(|p| model.particle(p).unwrap()).into(),
         );
-        let of = |model: &Model, text: &str| Request::parse_one(text, model, &labels);
+        let of = |model: &Model, text: &str| ProcessRequest::parse_one(text, model, &labels);
         let h = usize::from(model.particle("h").unwrap());
         of(&model, "z z > h h").unwrap();
         model.particles[h].goldstone = true;
@@ -1067,6 +1073,10 @@ mod tests {
             ("u u~ > t{T} t~", "of vectors"),
             ("u u~ > t{0} t~", "no polarisation of scalars"),
             ("u u~ > z a{0}", "no polarisation of what has no mass"),
+            (
+                "u u~ > z{G} h, z > e+ e-",
+                "a part of a vector's propagator that MG5aMC 3.8 knows",
+            ),
             ("u u~ > z{+-0} h", "`-0` is 0 alone in MG5aMC"),
             ("u u~ > z{+0} h", "write `0`, or `0+`"),
             ("u u~ > z{9} z{0}", "between -3 and 3"),

@@ -95,14 +95,14 @@ pub struct Strings {
 
 /// One string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece<'a> {
+pub struct ProductPiece<'a> {
     /// What it is.
     pub kind: Kind,
     /// Its labels; head first and tail last where it is none.
     pub labels: &'a [Label],
 }
 
-impl Piece<'_> {
+impl ProductPiece<'_> {
     /// Whether it is the trace of one generator, which is zero.
     pub fn is_trace_of_one(&self) -> bool {
         self.kind == Kind::Trace && self.labels.len() == 1
@@ -152,7 +152,7 @@ impl Strings {
         Ok(strings)
     }
 
-    fn epsilons(&self) -> impl Iterator<Item = Piece<'_>> {
+    fn epsilons(&self) -> impl Iterator<Item = ProductPiece<'_>> {
         self.pieces()
             .filter(|p| matches!(p.kind, Kind::Epsilon | Kind::EpsilonBar))
     }
@@ -164,7 +164,7 @@ impl Strings {
             let mut factor = Strings::ONE;
             factor.push(epsilon.kind, &[epsilon.labels])?;
             let mut strings = self.pieces().filter(|p| p.kind == Kind::String);
-            let ends_here = |p: &Piece| p.labels.iter().any(|l| epsilon.labels.contains(l));
+            let ends_here = |p: &ProductPiece| p.labels.iter().any(|l| epsilon.labels.contains(l));
             strings.try_for_each(|p| match ends_here(&p) {
                 true => factor.push(p.kind, &[p.labels]),
                 false => Ok(()),
@@ -194,13 +194,13 @@ impl Strings {
     }
 
     /// The strings.
-    pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+    pub fn pieces(&self) -> impl Iterator<Item = ProductPiece<'_>> {
         let mut rest = &self.bytes[..usize::from(self.length)];
         std::iter::from_fn(move || {
             let (&header, after) = rest.split_first()?;
             let (labels, behind) = after.split_at(usize::from(header & !KIND));
             rest = behind;
-            Some(Piece {
+            Some(ProductPiece {
                 kind: Kind::of(header),
                 labels,
             })
@@ -356,7 +356,7 @@ impl Strings {
         for piece in self.epsilons() {
             let mut strings: Vec<(Vec<Label>, Label)> = Vec::new();
             for &dummy in piece.labels {
-                let of = |p: &Piece| p.kind == Kind::String && p.labels.contains(&dummy);
+                let of = |p: &ProductPiece| p.kind == Kind::String && p.labels.contains(&dummy);
                 let string = self.pieces().find(of)?;
                 // Other epsilons have no names yet.
                 let labels = string
@@ -441,7 +441,7 @@ impl Strings {
 
     /// The unique form without the two things that [`Strings::signed_normal`] takes care of.
     pub fn normal(&self) -> Option<Strings> {
-        let mut pieces: Vec<Piece> = Vec::with_capacity(8);
+        let mut pieces: Vec<ProductPiece> = Vec::with_capacity(8);
         let mut power = self.power;
         for piece in self.pieces() {
             match piece.labels.len() {
@@ -450,25 +450,26 @@ impl Strings {
                 _ => pieces.push(piece),
             }
         }
-        let smallest = |piece: &Piece| {
+        let smallest = |piece: &ProductPiece| {
             let places = piece.labels.iter().enumerate();
             let smallest = places.min_by_key(|(_, label)| **label);
             smallest.map_or(0, |(at, _)| at)
         };
         let mut strings = Strings::ONE.with_power(power);
-        let start = |piece: &Piece| {
+        let start = |piece: &ProductPiece| {
             if piece.kind == Kind::Trace {
                 smallest(piece)
             } else {
                 0
             }
         };
-        let key = |piece: &Piece| (piece.kind, start(piece));
+        let key = |piece: &ProductPiece| (piece.kind, start(piece));
         pieces.sort_unstable_by(|a, b| {
             let (ka, kb) = (key(a), key(b));
-            let rotated = |p: &Piece, at: usize, i: usize| p.labels[(at + i) % p.labels.len()];
+            let rotated =
+                |p: &ProductPiece, at: usize, i: usize| p.labels[(at + i) % p.labels.len()];
             ka.0.cmp(&kb.0).then_with(|| {
-                let labels = |p, at| (0..Piece::len(p)).map(move |i| rotated(p, at, i));
+                let labels = |p, at| (0..ProductPiece::len(p)).map(move |i| rotated(p, at, i));
                 labels(a, ka.1).cmp(labels(b, kb.1))
             })
         });
@@ -536,7 +537,7 @@ impl Strings {
             return Ok(());
         };
         let piece = |i: usize| {
-            self.pieces().nth(i).unwrap_or(Piece {
+            self.pieces().nth(i).unwrap_or(ProductPiece {
                 kind: Kind::Trace,
                 labels: &[],
             })
@@ -573,7 +574,7 @@ impl Strings {
     }
 }
 
-impl Piece<'_> {
+impl ProductPiece<'_> {
     fn len(&self) -> usize {
         self.labels.len()
     }

@@ -1,6 +1,6 @@
 //! From labels to processes, and why there may be none.
 
-use super::request::{Request, RequestedLeg};
+use super::request::{ProcessRequest, RequestedLeg};
 use super::trees::CouplingOrders;
 use crate::model::{Model, ParticleId};
 use rustc_hash::FxHashSet as HashSet;
@@ -27,7 +27,7 @@ pub struct Subprocess {
 impl Subprocess {
     /// All processes that a request stands for. Final states that differ in their order are the same, as are those
     /// with both beams exchanged, where both exchanged particles are asked for.
-    pub fn all(request: &Request, model: &Model) -> Result<Vec<Subprocess>, String> {
+    pub fn all(request: &ProcessRequest, model: &Model) -> Result<Vec<Subprocess>, String> {
         type Legs = Vec<(ParticleId, Vec<i8>)>;
         // A massless particle is not longitudinal; a leg that could be nothing else is none.
         let legs = |particles: &[ParticleId], asked: &[RequestedLeg]| -> Option<Legs> {
@@ -201,7 +201,7 @@ pub fn too_few(lowest: &CouplingOrders, model: &Model) -> String {
 /// Why a request gives no process, with what would.
 pub fn why_none(
     all: &[Subprocess],
-    request: &Request,
+    request: &ProcessRequest,
     lowest: &[&CouplingOrders],
     model: &Model,
 ) -> String {

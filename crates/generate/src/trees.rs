@@ -8,7 +8,7 @@
 //! Before trees are made, [`Lowest`] finds the lowest coupling orders of any tree with given legs and particle. With
 //! those of the rest of a diagram they say which trees can be part of one.
 
-use super::request::{Request, SChannels};
+use super::request::{ProcessRequest, SChannels};
 use crate::model::{Model, ParticleId, PropagatorPart};
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
@@ -160,7 +160,7 @@ pub struct Lowest {
 
 impl<'a> Rules<'a> {
     /// The rules of a model, without excluded propagators.
-    pub fn new(model: &'a Model, request: &Request) -> Result<Self, String> {
+    pub fn new(model: &'a Model, request: &ProcessRequest) -> Result<Self, String> {
         let mut table = JoinTable {
             joins: HashMap::default(),
             closes: HashMap::default(),
@@ -848,7 +848,7 @@ mod tests {
 
     fn count(text: &str) -> usize {
         let model = Model::standard().unwrap();
-        let request = Request::parse_one(text, &model, &model.labels).unwrap();
+        let request = ProcessRequest::parse_one(text, &model, &model.labels).unwrap();
         let incoming = request.incoming.iter().map(|p| model.anti(p.particles[0]));
         let particles: Vec<ParticleId> = incoming
             .chain(request.outgoing.iter().map(|p| p.particles[0]))

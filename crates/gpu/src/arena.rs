@@ -17,13 +17,13 @@ impl Offset {
 
 /// Tables on their way to a GPU.
 #[derive(Default)]
-pub struct Arena {
+pub struct DeviceArena {
     bytes: Vec<u8>,
     /// Places that hold an offset and are to hold an address.
     pointers: Vec<usize>,
 }
 
-impl Arena {
+impl DeviceArena {
     fn align(&mut self) -> Offset {
         // No table begins at 0, which stands for none.
         self.bytes

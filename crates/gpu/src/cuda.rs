@@ -32,7 +32,7 @@ use safe::memory::{DeviceMemory, PinnedMemory, reaches};
 pub(crate) use safe::nvrtc::Nvrtc;
 use std::sync::{Arc, Mutex, PoisonError};
 use sys::driver::CUdevice_attribute as Attribute;
-use table::Table;
+use table::HandleTable;
 
 /// Compiles device code for a GPU, `sm_90` or the like, without one: NVRTC alone is needed.
 pub fn compile_for(architecture: &str, source: &str, options: &[String]) -> Result<Vec<u8>> {
@@ -55,11 +55,11 @@ pub struct Cuda {
     memory: Mutex<FxHashMap<Pointer, DeviceMemory>>,
     /// By their addresses.
     pinned: Mutex<FxHashMap<usize, PinnedMemory>>,
-    functions: Table<safe::module::Function>,
-    modules: Table<safe::module::Module>,
-    streams: Table<safe::stream::Stream>,
-    events: Table<safe::event::Event>,
-    graphs: Table<safe::graph::Graph>,
+    functions: HandleTable<safe::module::Function>,
+    modules: HandleTable<safe::module::Module>,
+    streams: HandleTable<safe::stream::Stream>,
+    events: HandleTable<safe::event::Event>,
+    graphs: HandleTable<safe::graph::Graph>,
     context: Arc<Context>,
 }
 
@@ -76,11 +76,11 @@ impl Cuda {
             driver: context.calls().version()?,
             memory: Mutex::default(),
             pinned: Mutex::default(),
-            functions: Table::new("function"),
-            modules: Table::new("module"),
-            streams: Table::new("stream"),
-            events: Table::new("event"),
-            graphs: Table::new("graph"),
+            functions: HandleTable::new("function"),
+            modules: HandleTable::new("module"),
+            streams: HandleTable::new("stream"),
+            events: HandleTable::new("event"),
+            graphs: HandleTable::new("graph"),
             context,
         })
     }

@@ -47,7 +47,7 @@ mod workspace;
 pub(crate) use color_ordered::fitted;
 pub use phase::Phase;
 
-use super::arena::{Arena, Uploaded};
+use super::arena::{DeviceArena, Uploaded};
 use super::color::ColorTables;
 use super::driver::{Function, Stream};
 use super::generated::Generated;
@@ -265,7 +265,7 @@ impl Engine {
             let level = |level: &ScheduleLevel| level.iter().map(launch).collect();
             levels.iter().map(level).collect()
         };
-        let mut arena = Arena::default();
+        let mut arena = DeviceArena::default();
         let layout = DeviceLayout::new(
             &mut arena, process, &plan, &tables, &color, &kinds, &workspace, double, precision,
         );

@@ -20,4 +20,4 @@ pub mod structures;
 mod tables;
 pub mod weigher;
 
-pub use tables::{Tables, TablesError, check};
+pub use tables::{DeviceTables, TablesError, check};

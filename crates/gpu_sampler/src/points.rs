@@ -2,7 +2,7 @@
 
 use crate::source::{RANDOM, unit};
 use crate::structures::{BlockHead, PointRows, SLOTS};
-use crate::tables::{Known, Tables, TablesError};
+use crate::tables::{DeviceTables, Known, TablesError};
 use mebridge_driver::{Function, Pointer, Shape, Stream};
 use mebridge_gpu::{CompilationUnit, DeviceStructure, ModuleCache, device_structures};
 use mebridge_sampler::integrand::Integrand;
@@ -85,7 +85,7 @@ fn shared(rows: u32, threads: u32) -> u32 {
 }
 
 /// Draws points on a GPU.
-pub struct Points {
+pub struct PointDrawer {
     library: Arc<ModuleCache>,
     function: Function,
     /// Bytes of shared memory that a block may have.
@@ -93,14 +93,14 @@ pub struct Points {
     known: Mutex<Known>,
 }
 
-impl Points {
+impl PointDrawer {
     /// Compiles the kernel, if that has not been done.
     ///
     /// # Errors
     /// The compiler or the GPU fails.
-    pub fn new(library: &Arc<ModuleCache>) -> Result<Points> {
+    pub fn new(library: &Arc<ModuleCache>) -> Result<PointDrawer> {
         let most = library.driver().properties().shared_per_block;
-        Ok(Points {
+        Ok(PointDrawer {
             function: library.function(&device_code(), "points", most)?,
             library: library.clone(),
             most_shared: most as u32,
@@ -112,9 +112,9 @@ impl Points {
     ///
     /// # Errors
     /// A GPU does not know something of it, or fails.
-    pub fn tables(&self, integrand: &Integrand) -> std::result::Result<Tables, TablesError> {
+    pub fn tables(&self, integrand: &Integrand) -> std::result::Result<DeviceTables, TablesError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        Tables::new(self.library.driver(), integrand, &mut known)
+        DeviceTables::new(self.library.driver(), integrand, &mut known)
     }
 
     /// Draws the points of blocks.
@@ -129,7 +129,7 @@ impl Points {
     pub unsafe fn launch(
         &self,
         stream: &Stream,
-        tables: &Tables,
+        tables: &DeviceTables,
         heads: Pointer,
         blocks: u32,
         grids: Pointer,

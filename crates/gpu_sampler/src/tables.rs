@@ -1,10 +1,13 @@
 //! What is integrated, as tables that the kernel `points` reads (`cuda/points.cuh`).
 
-use mebridge_densities::device::{Tables as OfDensities, fixed_coupling};
+use mebridge_densities::device::{DensityTables as OfDensities, fixed_coupling};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_driver::{Buffer, Driver, Pointer, Stream};
+use mebridge_phasespace::cuts::Cuts;
 use mebridge_phasespace::device::{NOWHERE, Tables as Words, Unknown};
-use mebridge_sampler::integrand::{Beam, ElementGroup, Flux, Integrand, PICOBARN, Running, Source};
+use mebridge_sampler::integrand::{
+    Beam, ElementGroup, Flux, Integrand, PICOBARN, PointSource, RunningCoupling,
+};
 use mebridge_support::error::Error;
 use std::sync::{Arc, Weak};
 
@@ -108,6 +111,9 @@ fn of_group(
     if clustering.is_some() {
         return Err(Unknown("scales by clustering".into()));
     }
+    if let Some(what) = cuts.as_ref().and_then(Cuts::not_on_gpus) {
+        return Err(Unknown(what.into()));
+    }
     let (cuts, room) = match cuts {
         Some(cuts) => words.cuts(cuts),
         None => (NOWHERE, 0),
@@ -186,12 +192,12 @@ fn is_drawn(group: &ElementGroup, beams: &[Beam; 2]) -> bool {
 /// The words of a source, and the rows that its points take.
 fn of_source(
     words: &mut Words,
-    source: &Source,
+    source: &PointSource,
     group: &ElementGroup,
     at_group: u32,
     drawn: bool,
 ) -> Result<([u32; SOURCE], u32), Unknown> {
-    let Source {
+    let PointSource {
         group: _,
         channel,
         permutations,
@@ -262,7 +268,7 @@ struct UploadedDensities {
 }
 
 /// Tables in the memory of a GPU.
-pub struct Tables {
+pub struct DeviceTables {
     joined: Uploaded,
     sources: u32,
     rows: u32,
@@ -323,12 +329,12 @@ impl UploadedDensities {
     }
 }
 
-impl Tables {
+impl DeviceTables {
     pub(crate) fn new(
         driver: &Arc<dyn Driver>,
         integrand: &Integrand,
         known: &mut Known,
-    ) -> Result<Tables, TablesError> {
+    ) -> Result<DeviceTables, TablesError> {
         let joined = Joined::new(integrand)?;
         let stream = Stream::new(driver)?;
         let mut of = |beam: &Beam| match beam {
@@ -337,13 +343,13 @@ impl Tables {
         };
         let densities = [of(&integrand.beams[0])?, of(&integrand.beams[1])?];
         let coupling = match &integrand.running {
-            Running::Table(coupling) => known.coupling(&stream, coupling)?,
-            Running::Fixed(value) => {
+            RunningCoupling::Table(coupling) => known.coupling(&stream, coupling)?,
+            RunningCoupling::Fixed(value) => {
                 let tables = fixed_coupling(*value);
                 Arc::new(Uploaded::new(&stream, &tables.words, &tables.numbers)?)
             }
         };
-        Ok(Tables {
+        Ok(DeviceTables {
             joined: Uploaded::new(&stream, &joined.words.words, &joined.words.numbers)?,
             sources: joined.sources,
             rows: joined.rows,

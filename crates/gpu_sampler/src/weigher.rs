@@ -8,7 +8,7 @@
 
 use crate::arguments::{BlockSums, HarvestArguments, RunHead};
 use crate::harvest::Kernels;
-use crate::points::Points;
+use crate::points::PointDrawer;
 use crate::slot::{EVENT_HEAD, LaunchSlot, Sizes};
 use crate::structures::{BlockHead, SLOTS};
 use crate::tables::{upload, upload_words};
@@ -49,7 +49,7 @@ pub struct Gpu {
     /// They go before what their work uses.
     slots: Vec<LaunchSlot>,
     library: Arc<ModuleCache>,
-    points: Points,
+    points: PointDrawer,
     elements: Vec<Arc<dyn DeviceSession>>,
     stream: Stream,
     integrand: Option<OfIntegrand>,
@@ -63,7 +63,7 @@ struct OfIntegrand {
     sizes: Sizes,
     kernels: Kernels,
     /// Of the kernel that makes points.
-    points: crate::Tables,
+    points: crate::DeviceTables,
     legs: Buffer,
     members: Buffer,
     exchanged: Buffer,
@@ -86,7 +86,7 @@ impl Gpu {
         Ok(Gpu {
             stream: Stream::new(library.driver())?,
             library: library.clone(),
-            points: Points::new(library)?,
+            points: PointDrawer::new(library)?,
             elements,
             slots: Vec::new(),
             integrand: None,
@@ -99,7 +99,11 @@ impl Gpu {
         self.library.driver()
     }
 
-    fn set(&mut self, integrand: &Integrand, tables: &Tables) -> std::result::Result<(), Failure> {
+    fn set(
+        &mut self,
+        integrand: &Integrand,
+        tables: &GpuTables,
+    ) -> std::result::Result<(), Failure> {
         self.wait()?;
         let points = self.points.tables(integrand)?;
         let before = self.integrand.take();
@@ -129,7 +133,7 @@ impl Gpu {
 
 /// What kernels have to know of the groups of an integrand.
 #[derive(Debug, Default)]
-struct Tables {
+struct GpuTables {
     sizes: Sizes,
     /// Of each matrix element.
     legs: Vec<u32>,
@@ -141,9 +145,9 @@ struct Tables {
     first_partons: Vec<u32>,
 }
 
-impl Tables {
-    fn new(integrand: &Integrand) -> Tables {
-        let mut tables = Tables::default();
+impl GpuTables {
+    fn new(integrand: &Integrand) -> GpuTables {
+        let mut tables = GpuTables::default();
         for group in &integrand.groups {
             tables.first_member.push(tables.members.len() as u32);
             tables.first_partons.push(tables.exchanged.len() as u32);
@@ -178,7 +182,7 @@ enum Asked<'a> {
 /// GPUs that weigh blocks.
 pub struct Gpus {
     gpus: Vec<Gpu>,
-    tables: Tables,
+    tables: GpuTables,
     launch: usize,
     threads: usize,
     /// What GPUs did: see [`LaunchSlot::SECONDS`].
@@ -195,7 +199,7 @@ impl Gpus {
             threads: threads.max(1),
             seconds: [0.0; LaunchSlot::SECONDS.len()],
             host_seconds: [0.0; 2],
-            tables: Tables::default(),
+            tables: GpuTables::default(),
             launch: LAUNCH,
         }
     }
@@ -359,7 +363,7 @@ impl Gpu {
     fn make(
         &mut self,
         launch: &Launch,
-        tables: &Tables,
+        tables: &GpuTables,
         integrand: &Integrand,
         asked: Asked,
     ) -> Result<()> {
@@ -415,7 +419,7 @@ impl Gpu {
     }
 
     /// Evaluates |M|^2, and what follows from weights.
-    fn weigh(&mut self, launch: &Launch, tables: &Tables, asked: Asked) -> Result<()> {
+    fn weigh(&mut self, launch: &Launch, tables: &GpuTables, asked: Asked) -> Result<()> {
         let arguments = self.arguments(launch, asked)?;
         let (sizes, runs) = (tables.sizes, launch.runs.len());
         let slot = &self.slots[launch.slot];
@@ -499,7 +503,7 @@ impl Gpu {
     }
 
     /// Fetches events, if there are some.
-    fn fetch(&mut self, launch: &Launch, tables: &Tables, asked: Asked) -> Result<()> {
+    fn fetch(&mut self, launch: &Launch, tables: &GpuTables, asked: Asked) -> Result<()> {
         if let Asked::Learn { .. } = asked {
             return Ok(());
         }
@@ -760,7 +764,7 @@ impl Weigh for Gpus {
             }
             .into());
         }
-        self.tables = Tables::new(integrand);
+        self.tables = GpuTables::new(integrand);
         for gpu in &mut self.gpus {
             gpu.set(integrand, &self.tables)?;
         }

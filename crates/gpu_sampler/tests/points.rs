@@ -7,18 +7,19 @@ use mebridge_emulator::Emulator;
 use mebridge_gpu::cuda::check_where_named;
 use mebridge_gpu::{DeviceStructure, ModuleCache};
 use mebridge_gpu_sampler::TablesError;
-use mebridge_gpu_sampler::points::Points;
+use mebridge_gpu_sampler::points::PointDrawer;
 use mebridge_gpu_sampler::structures::{BlockHead, NONE, PointRows, SLOTS, kinematics};
 use mebridge_phasespace::cuts::{Cuts, Observable, Rule, Take, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_phasespace::{
-    Beams, Channel, Diagram, Edge, Layout, Limits, Propagator, Rows, Settings, Weights, permuted,
+    Beams, Channel, ChannelSettings, Diagram, Edge, Layout, Limits, Propagator, Rows, Weights,
+    permuted,
 };
 use mebridge_sampler::blocks::{Block, Numbers};
 use mebridge_sampler::grid::{Grid, Training};
 use mebridge_sampler::integrand::{
-    Beam, ElementGroup, Failure, Flux, Integrand, Partons, Running, Selection, Source, Squared,
-    Workspace,
+    Beam, ElementGroup, Failure, Flux, Integrand, Partons, PointSource, RunningCoupling, Selection,
+    Squared, Workspace,
 };
 use mebridge_sampler::random::Philox;
 use mebridge_simd::Level;
@@ -127,10 +128,10 @@ fn of_cteq() -> Arc<Densities> {
     Arc::new(Densities::open(&file).expect("a table"))
 }
 
-fn running() -> Running {
+fn running() -> RunningCoupling {
     let scales = [5.0, 20.0, 50.0, 50.0, 100.0, 300.0, 1000.0];
     let values = [0.2, 0.17, 0.14, 0.14, 0.12, 0.1, 0.09];
-    Running::Table(Arc::new(Coupling::new(&scales, &values).expect("a table")))
+    RunningCoupling::Table(Arc::new(Coupling::new(&scales, &values).expect("a table")))
 }
 
 /// Masses and widths of propagators.
@@ -271,7 +272,7 @@ fn add(
     let group = integrand.groups.len();
     let first = 2 * group;
     for of in permuted(&diagrams, &labels, &codes, true).expect("trees") {
-        let settings = Settings {
+        let settings = ChannelSettings {
             energy,
             beams,
             incoming: asked.incoming,
@@ -282,7 +283,7 @@ fn add(
         let Ok(channel) = Channel::new(&diagrams[of.members[0]], &settings) else {
             continue;
         };
-        integrand.sources.push(Source {
+        integrand.sources.push(PointSource {
             group,
             channel,
             permutations: of.permutations,
@@ -344,7 +345,7 @@ const UNTOUCHED: f64 = -7.0e77;
 fn on_device(gpu: &Arc<dyn Driver>, integrand: &Integrand, blocks: &[Block], legs: usize) -> Found {
     let library = ModuleCache::new(gpu.clone(), Cache::new(&CachePlace::Off));
     let library = Arc::new(library.expect("a compiler"));
-    let points = Points::new(&library).expect("device code");
+    let points = PointDrawer::new(&library).expect("device code");
     let tables = points.tables(integrand).expect("tables");
     let stream = Stream::new(gpu).expect("a stream");
     let upload = |bytes: &[u8]| {
@@ -567,8 +568,8 @@ fn compare_point(
         differences.compare(row(kinematics::SCALES + which), scale, scale, "scale");
     }
     let alpha_s = match integrand.running {
-        Running::Fixed(value) => value,
-        Running::Table(_) => work.alpha_s[place],
+        RunningCoupling::Fixed(value) => value,
+        RunningCoupling::Table(_) => work.alpha_s[place],
     };
     differences.compare(row(kinematics::ALPHA_S), alpha_s, alpha_s, "alpha_s");
 }
@@ -623,7 +624,7 @@ fn beam(densities: &Arc<Densities>, anti: bool) -> Beam {
     }
 }
 
-fn integrand(with_densities: bool, running: Running) -> Integrand {
+fn integrand(with_densities: bool, running: RunningCoupling) -> Integrand {
     Integrand {
         groups: Vec::new(),
         sources: Vec::new(),
@@ -644,7 +645,7 @@ fn integrand(with_densities: bool, running: Running) -> Integrand {
 #[test]
 fn partons_of_one_energy() {
     let mut random = ChaCha8Rng::seed_from_u64(1);
-    let mut found = integrand(false, Running::Fixed(0.118));
+    let mut found = integrand(false, RunningCoupling::Fixed(0.118));
     let scales = [
         Dynamical::TransverseEnergy,
         Dynamical::TransverseMass,
@@ -975,7 +976,7 @@ fn cuts() {
     ];
     for (number, beams) in [Beams::Both, Beams::Neither].into_iter().enumerate() {
         let mut random = ChaCha8Rng::seed_from_u64(5 + number as u64);
-        let mut found = integrand(beams == Beams::Both, Running::Fixed(0.1));
+        let mut found = integrand(beams == Beams::Both, RunningCoupling::Fixed(0.1));
         let rules = rules.iter().map(|rule| (vec![], vec![rule.clone()]));
         for (windows, rules) in lists.iter().cloned().chain(rules) {
             let out = if rules
@@ -1006,7 +1007,7 @@ fn cuts() {
 #[test]
 fn many_propagators() {
     let mut random = ChaCha8Rng::seed_from_u64(30);
-    let mut found = integrand(false, Running::Fixed(0.118));
+    let mut found = integrand(false, RunningCoupling::Fixed(0.118));
     let legs: Vec<Vec<usize>> = (2..9).map(|leg| vec![leg]).collect();
     let asked = Asked {
         windows: vec![Window::new(Observable::Pt, legs, 5.0, f64::INFINITY)],
@@ -1042,9 +1043,9 @@ fn what_is_not_known_is_refused() {
     };
     let gpu: Arc<dyn Driver> = gpu;
     let library = ModuleCache::new(gpu, Cache::new(&CachePlace::Off)).expect("a compiler");
-    let points = Points::new(&Arc::new(library)).expect("device code");
+    let points = PointDrawer::new(&Arc::new(library)).expect("device code");
     let mut random = ChaCha8Rng::seed_from_u64(31);
-    let mut known = integrand(false, Running::Fixed(0.118));
+    let mut known = integrand(false, RunningCoupling::Fixed(0.118));
     let asked = Asked {
         windows: Vec::new(),
         rules: Vec::new(),

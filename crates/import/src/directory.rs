@@ -26,16 +26,16 @@ pub struct Directory {
 
 /// The beams as `SMATRIX<i>` finds them in COMMON blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Beams {
+pub struct BeamCommons {
     /// POL, from polbeam1 and polbeam2 of the run card in per cent: 1 for a beam that is not polarised.
     pub polarisations: [f64; 2],
     /// NB_SPIN_STATE_IN, where the directory says it.
     pub spin_states: Option<[i64; 2]>,
 }
 
-impl Default for Beams {
-    fn default() -> Beams {
-        Beams {
+impl Default for BeamCommons {
+    fn default() -> BeamCommons {
+        BeamCommons {
             polarisations: [1.0; 2],
             spin_states: None,
         }
@@ -109,8 +109,8 @@ impl Directory {
     }
 
     /// The beams as `SMATRIX<i>` finds them.
-    pub fn beams(&self) -> Result<Beams> {
-        let mut beams = Beams::default();
+    pub fn beams(&self) -> Result<BeamCommons> {
+        let mut beams = BeamCommons::default();
         for (beam, pol) in beams.polarisations.iter_mut().enumerate() {
             let name = format!("polbeam{}", beam + 1);
             let per_cent = self.run_number(&name)?.unwrap_or(0.0);

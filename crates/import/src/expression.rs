@@ -26,7 +26,7 @@ pub enum Expr {
     /// `NAME(arguments)`: an array element or a function call.
     Apply(String, Vec<Expr>),
     /// Terms, each with whether it is subtracted.
-    Sum(Vec<(bool, Expr)>),
+    SmatrixSum(Vec<(bool, Expr)>),
     /// Factors, each with whether it divides.
     Product(Vec<(bool, Expr)>),
     Power(Box<(Expr, Expr)>),
@@ -280,7 +280,7 @@ impl<'a> Cursor<'a> {
         }
         match terms.len() {
             1 if !terms[0].0 => Ok(terms.remove(0).1),
-            _ => Ok(Expr::Sum(terms)),
+            _ => Ok(Expr::SmatrixSum(terms)),
         }
     }
 
@@ -315,7 +315,7 @@ impl<'a> Cursor<'a> {
             Some(b'-') => {
                 self.pos += 1;
                 let inner = self.nested(Self::factor)?;
-                Ok(Expr::Sum(vec![(true, inner)]))
+                Ok(Expr::SmatrixSum(vec![(true, inner)]))
             }
             Some(b'+') => {
                 self.pos += 1;
@@ -507,7 +507,7 @@ mod tests {
         let name = |n: &str| Expr::Name(n.into());
         assert_eq!(
             parse("-A*B").unwrap(),
-            Expr::Sum(vec![(
+            Expr::SmatrixSum(vec![(
                 true,
                 Expr::Product(vec![(false, name("A")), (false, name("B"))])
             )])
@@ -516,7 +516,7 @@ mod tests {
             parse("A*-B/C").unwrap(),
             Expr::Product(vec![
                 (false, name("A")),
-                (false, Expr::Sum(vec![(true, name("B"))])),
+                (false, Expr::SmatrixSum(vec![(true, name("B"))])),
                 (true, name("C"))
             ])
         );
@@ -530,7 +530,7 @@ mod tests {
             parse("A**2**-2").unwrap(),
             power(
                 Expr::Name("A".into()),
-                power(two.clone(), Expr::Sum(vec![(true, two)]))
+                power(two.clone(), Expr::SmatrixSum(vec![(true, two)]))
             )
         );
     }
@@ -557,6 +557,6 @@ mod tests {
         assert!(parse(&deep).unwrap_err().contains("nests"));
         assert!(parse(&"-".repeat(100_000)).unwrap_err().contains("nests"));
         let long = "A+".repeat(100_000) + "A";
-        assert!(matches!(parse(&long).unwrap(), Expr::Sum(t) if t.len() == 100_001));
+        assert!(matches!(parse(&long).unwrap(), Expr::SmatrixSum(t) if t.len() == 100_001));
     }
 }

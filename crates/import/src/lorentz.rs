@@ -5,9 +5,9 @@
 //! result is a wavefunction if it is an array and an amplitude if it is a scalar.
 
 use super::externals;
-use super::program_unit::{Library, Node, ProgramUnit};
+use super::program_unit::{BlockNode, Library, ProgramUnit};
 use super::statement::Type;
-use super::symbolic::{Frame, Global, Interpreter};
+use super::symbolic::{Global, Interpreter, UnitFrame};
 use super::value::Value;
 use mebridge_process::arith::{Builder, Op};
 use mebridge_process::lorentz::Routine;
@@ -51,7 +51,7 @@ pub struct Routines<'l> {
 pub struct Signature {
     pub roles: Vec<Role>,
     unit: Rc<ProgramUnit>,
-    body: Rc<Vec<Node>>,
+    body: Rc<Vec<BlockNode>>,
 }
 
 impl<'l> Routines<'l> {
@@ -248,7 +248,7 @@ impl<'l> Routines<'l> {
     }
 }
 
-fn roles(unit: &ProgramUnit, interpreter: &Interpreter, frame: &Frame) -> Result<Vec<Role>> {
+fn roles(unit: &ProgramUnit, interpreter: &Interpreter, frame: &UnitFrame) -> Result<Vec<Role>> {
     let mut roles = Vec::new();
     let mut reals = 0;
     for (i, dummy) in unit.arguments.iter().enumerate() {

@@ -106,19 +106,19 @@ pub struct ModelReader<'l> {
     /// Parameters of the card that SETPARA does not read.
     unread: Vec<String>,
     /// What was asked for.
-    pub names: Names,
+    pub names: ParameterNames,
 }
 
 /// Masses, widths and couplings that a matrix element uses, in the order in which it asks for them.
 #[derive(Default)]
-pub struct Names {
+pub struct ParameterNames {
     parameters: Vec<Named>,
     couplings: Vec<Named>,
     parameter_index: HashMap<(String, ValueId), u32>,
     coupling_index: HashMap<(String, ValueId), u32>,
 }
 
-impl Names {
+impl ParameterNames {
     /// Index of a mass or width.
     pub fn parameter(&mut self, name: &str, value: ValueId) -> u32 {
         let key = (name.to_owned(), value);
@@ -213,7 +213,7 @@ impl<'l> ModelReader<'l> {
             inputs,
             folder: folder.to_path_buf(),
             unread: read.unread,
-            names: Names::default(),
+            names: ParameterNames::default(),
         })
     }
 
@@ -222,7 +222,7 @@ impl<'l> ModelReader<'l> {
     /// to be computed need no value.
     pub fn finish(self, card: Option<&Card>, madevent: bool, open: bool) -> Result<Model> {
         let g_input = self.inputs.len() as u32;
-        let Names {
+        let ParameterNames {
             parameters,
             couplings,
             ..

@@ -32,38 +32,38 @@ pub struct ProgramUnit {
     /// Statement behind the last of the body.
     pub end: usize,
     /// The body, once it was read.
-    blocks: OnceCell<Rc<Vec<Node>>>,
+    blocks: OnceCell<Rc<Vec<BlockNode>>>,
 }
 
 /// A statement in its place in the block structure.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct BlockNode {
     pub line: u32,
     /// Label, 0 where there is none.
     pub label: u32,
     pub kind: NodeKind,
 }
 
-/// What a [`Node`] is.
+/// What a [`BlockNode`] is.
 #[derive(Clone, Debug)]
 pub enum NodeKind {
     Plain(Statement),
     /// Branches with their conditions; ELSE has none.
-    If(Vec<(Option<Expr>, Vec<Node>)>),
+    If(Vec<(Option<Expr>, Vec<BlockNode>)>),
     Do {
         variable: String,
         from: Expr,
         to: Expr,
         step: Option<Expr>,
-        body: Vec<Node>,
+        body: Vec<BlockNode>,
     },
     /// A loop of another kind.
-    DoOther(Vec<Node>),
+    DoOther(Vec<BlockNode>),
 }
 
 impl ProgramUnit {
     /// The body as blocks.
-    pub fn body(&self) -> Result<Rc<Vec<Node>>> {
+    pub fn body(&self) -> Result<Rc<Vec<BlockNode>>> {
         let read = || blocks(&self.source, self.header + 1, self.end).map(Rc::new);
         self.blocks.get_or_try_init(read).cloned()
     }
@@ -153,9 +153,9 @@ fn dummies(cursor: &mut Cursor) -> Option<Vec<String>> {
 }
 
 /// Reads statements into blocks.
-pub fn blocks(source: &SourceFile, from: usize, to: usize) -> Result<Vec<Node>> {
+pub fn blocks(source: &SourceFile, from: usize, to: usize) -> Result<Vec<BlockNode>> {
     let mut stack: Vec<Open> = Vec::new();
-    let mut nodes: Vec<Node> = Vec::new();
+    let mut nodes: Vec<BlockNode> = Vec::new();
     for i in from..to {
         let line = source.line(i);
         let fail = |what: String| Error::Fortran {
@@ -206,7 +206,7 @@ pub fn blocks(source: &SourceFile, from: usize, to: usize) -> Result<Vec<Node>> 
                     condition,
                 }) => {
                     done.push((condition, std::mem::replace(&mut nodes, outer)));
-                    nodes.push(Node {
+                    nodes.push(BlockNode {
                         line,
                         label: 0,
                         kind: NodeKind::If(done),
@@ -228,7 +228,7 @@ pub fn blocks(source: &SourceFile, from: usize, to: usize) -> Result<Vec<Node>> 
             Statement::EndDo => match closed(&mut stack, &mut nodes, line, label) {
                 Some(Open::Do { line, outer, head }) => {
                     let body = std::mem::replace(&mut nodes, outer);
-                    nodes.push(Node {
+                    nodes.push(BlockNode {
                         line,
                         label: 0,
                         kind: loop_node(head, body),
@@ -237,19 +237,19 @@ pub fn blocks(source: &SourceFile, from: usize, to: usize) -> Result<Vec<Node>> 
                 _ => return Err(fail("ENDDO without DO".into())),
             },
             Statement::If(condition, inner) => {
-                let inner = Node {
+                let inner = BlockNode {
                     line,
                     label: 0,
                     kind: NodeKind::Plain(*inner),
                 };
-                nodes.push(Node {
+                nodes.push(BlockNode {
                     line,
                     label,
                     kind: NodeKind::If(vec![(Some(condition), vec![inner])]),
                 });
             }
             Statement::Nothing if label == 0 => {}
-            plain => nodes.push(Node {
+            plain => nodes.push(BlockNode {
                 line,
                 label,
                 kind: NodeKind::Plain(plain),
@@ -284,8 +284,8 @@ fn changes_blocks(text: &[u8]) -> bool {
 }
 
 /// A label by itself, in front of a block or at its end.
-fn labelled(line: u32, label: u32) -> Node {
-    Node {
+fn labelled(line: u32, label: u32) -> BlockNode {
+    BlockNode {
         line,
         label,
         kind: NodeKind::Plain(Statement::Nothing),
@@ -293,7 +293,12 @@ fn labelled(line: u32, label: u32) -> Node {
 }
 
 /// Takes the innermost block, at whose end there may be a label.
-fn closed(stack: &mut Vec<Open>, nodes: &mut Vec<Node>, line: u32, label: u32) -> Option<Open> {
+fn closed(
+    stack: &mut Vec<Open>,
+    nodes: &mut Vec<BlockNode>,
+    line: u32,
+    label: u32,
+) -> Option<Open> {
     if label != 0 {
         nodes.push(labelled(line, label));
     }
@@ -304,18 +309,18 @@ fn closed(stack: &mut Vec<Open>, nodes: &mut Vec<Node>, line: u32, label: u32) -
 enum Open {
     If {
         line: u32,
-        outer: Vec<Node>,
-        done: Vec<(Option<Expr>, Vec<Node>)>,
+        outer: Vec<BlockNode>,
+        done: Vec<(Option<Expr>, Vec<BlockNode>)>,
         condition: Option<Expr>,
     },
     Do {
         line: u32,
-        outer: Vec<Node>,
+        outer: Vec<BlockNode>,
         head: Statement,
     },
 }
 
-fn loop_node(head: Statement, body: Vec<Node>) -> NodeKind {
+fn loop_node(head: Statement, body: Vec<BlockNode>) -> NodeKind {
     match head {
         Statement::Do {
             variable,
@@ -339,7 +344,7 @@ pub struct Library {
     units: HashMap<String, Rc<ProgramUnit>>,
     /// Units of a name that an earlier one has.
     twice: HashMap<String, Rc<ProgramUnit>>,
-    included: RefCell<HashMap<PathBuf, Rc<Vec<Node>>>>,
+    included: RefCell<HashMap<PathBuf, Rc<Vec<BlockNode>>>>,
     /// Subroutines without a source whose calls leave the answer alone, because somebody says so.
     pub harmless_calls: Vec<String>,
     /// Folders in which included files are looked for beside the folder of the including one.
@@ -406,7 +411,11 @@ impl Library {
     }
 
     /// The statements of an included file, or `None` if there is no such file.
-    pub fn include(&self, from: &Path, name: &[u8]) -> Result<Option<(PathBuf, Rc<Vec<Node>>)>> {
+    pub fn include(
+        &self,
+        from: &Path,
+        name: &[u8],
+    ) -> Result<Option<(PathBuf, Rc<Vec<BlockNode>>)>> {
         let name = String::from_utf8_lossy(name).into_owned();
         let beside = from.parent().map(Path::to_path_buf);
         let path = beside

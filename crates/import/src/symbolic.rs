@@ -21,7 +21,7 @@ mod execute;
 use super::amplitude_expression::{AmplitudeExpression, Terms};
 use super::expression::{Expr, Parsed};
 use super::intrinsic;
-use super::program_unit::{Library, Node, NodeKind, ProgramUnit};
+use super::program_unit::{BlockNode, Library, NodeKind, ProgramUnit};
 use super::statement::{Implicit, ImpliedDo, Statement, Type};
 use super::value::{Truth, Value, owned};
 use arithmetic::{negated, offset, power, product, sum};
@@ -74,7 +74,7 @@ enum VariableStorage {
 
 /// The names of a unit that is being run.
 #[derive(Clone, Debug)]
-pub struct Frame {
+pub struct UnitFrame {
     symbols: FxHashMap<String, Symbol>,
     /// Name of the unit, empty where it is none.
     unit: String,
@@ -92,7 +92,7 @@ pub struct Frame {
     depth: usize,
 }
 
-impl Frame {
+impl UnitFrame {
     /// The names that are declared.
     pub fn names(&self) -> impl Iterator<Item = &String> {
         self.symbols.keys()
@@ -101,7 +101,7 @@ impl Frame {
 
 /// How a list of statements ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
+pub enum Ending {
     Next,
     Return,
     Exit,
@@ -143,7 +143,7 @@ pub trait Externals<'l> {
     fn subroutine(
         &mut self,
         interpreter: &mut Interpreter<'l>,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         name: &str,
         arguments: &[Expr],
     ) -> Option<Parsed<()>>;
@@ -152,7 +152,7 @@ pub trait Externals<'l> {
     fn function(
         &mut self,
         _interpreter: &mut Interpreter<'l>,
-        _frame: &mut Frame,
+        _frame: &mut UnitFrame,
         _name: &str,
         _arguments: &[Expr],
     ) -> Option<Parsed<Value>> {
@@ -239,8 +239,8 @@ impl<'l> Interpreter<'l> {
     }
 
     /// A frame without names.
-    pub fn frame(&self, file: &Path) -> Frame {
-        Frame {
+    pub fn frame(&self, file: &Path) -> UnitFrame {
+        UnitFrame {
             symbols: FxHashMap::default(),
             unit: String::new(),
             implicit: Implicit::Usual,
@@ -254,7 +254,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// The frame of a unit, whose declarations are still to come.
-    pub fn frame_of(&self, unit: &ProgramUnit) -> Frame {
+    pub fn frame_of(&self, unit: &ProgramUnit) -> UnitFrame {
         let mut frame = self.frame(&unit.source.path);
         frame.unit.clone_from(&unit.name);
         if let Some((result, Some(ty))) = &unit.result {
@@ -264,7 +264,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// A frame in which the declarations of a unit are known.
-    pub fn declare_unit(&mut self, unit: &ProgramUnit, body: &[Node]) -> Result<Frame> {
+    pub fn declare_unit(&mut self, unit: &ProgramUnit, body: &[BlockNode]) -> Result<UnitFrame> {
         let mut frame = self.frame_of(unit);
         self.declare_in(&mut frame, unit, body)?;
         Ok(frame)
@@ -273,9 +273,9 @@ impl<'l> Interpreter<'l> {
     /// Makes the declarations of a unit known in its frame.
     pub fn declare_in(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         unit: &ProgramUnit,
-        body: &[Node],
+        body: &[BlockNode],
     ) -> Result<()> {
         self.declare(frame, body)?;
         self.initialised.insert(unit.name.clone());
@@ -297,7 +297,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// The storage of a static variable.
-    fn static_storage(&mut self, frame: &Frame, name: &str) -> StorageId {
+    fn static_storage(&mut self, frame: &UnitFrame, name: &str) -> StorageId {
         if frame.unit.is_empty() {
             return self.storage(Origin::Static);
         }
@@ -375,7 +375,7 @@ impl<'l> Interpreter<'l> {
 
     // ----- names ---------------------------------------------------------------------------
 
-    fn symbol<'f>(&self, frame: &'f mut Frame, name: &str) -> &'f mut Symbol {
+    fn symbol<'f>(&self, frame: &'f mut UnitFrame, name: &str) -> &'f mut Symbol {
         if !frame.symbols.contains_key(name) {
             frame.symbols.insert(name.to_owned(), Symbol::default());
         }
@@ -384,7 +384,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// Declared type of a name, or the one that its first letter implies.
-    pub fn type_of(&self, frame: &Frame, name: &str) -> Type {
+    pub fn type_of(&self, frame: &UnitFrame, name: &str) -> Type {
         let declared = frame.symbols.get(name).and_then(|s| s.ty);
         let first = name.bytes().next().unwrap_or(b'X');
         declared.unwrap_or_else(|| {
@@ -403,7 +403,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// Whether a name may stand where it is not declared.
-    fn known(&self, frame: &Frame, name: &str) -> Parsed<()> {
+    fn known(&self, frame: &UnitFrame, name: &str) -> Parsed<()> {
         let declared = frame.symbols.get(name).is_some_and(|s| s.ty.is_some());
         match declared || frame.implicit != Implicit::None {
             true => Ok(()),
@@ -419,7 +419,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// The same for one that may not be needed: its type may stand in a file that is missing.
-    fn typed(&self, frame: &Frame, name: &str) -> Parsed<()> {
+    fn typed(&self, frame: &UnitFrame, name: &str) -> Parsed<()> {
         match frame.missing_includes.is_empty() {
             true => self.known(frame, name),
             false => Ok(()),
@@ -427,13 +427,13 @@ impl<'l> Interpreter<'l> {
     }
 
     /// Whether a name is declared, and whether as an array.
-    pub fn declared(&self, frame: &Frame, name: &str) -> Option<(Type, bool)> {
+    pub fn declared(&self, frame: &UnitFrame, name: &str) -> Option<(Type, bool)> {
         let symbol = frame.symbols.get(name)?;
         Some((symbol.ty?, symbol.dims.is_some()))
     }
 
     /// Number of elements of an array whose bounds are known.
-    pub fn size_of(&self, frame: &Frame, name: &str) -> Option<u64> {
+    pub fn size_of(&self, frame: &UnitFrame, name: &str) -> Option<u64> {
         let dims = frame.symbols.get(name)?.dims.as_ref()?;
         let mut size = 1u64;
         for (low, high) in dims.iter() {
@@ -444,7 +444,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// Number of dimensions of an array.
-    pub fn rank_of(&self, frame: &Frame, name: &str) -> usize {
+    pub fn rank_of(&self, frame: &UnitFrame, name: &str) -> usize {
         let symbol = frame.symbols.get(name);
         symbol
             .and_then(|s| s.dims.as_ref())
@@ -452,7 +452,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// The value of a PARAMETER.
-    pub fn constant(&self, frame: &Frame, name: &str) -> Option<Value> {
+    pub fn constant(&self, frame: &UnitFrame, name: &str) -> Option<Value> {
         match &frame.symbols.get(name)?.place {
             VariableStorage::Constant(value) => Some(value.clone()),
             _ => None,
@@ -460,19 +460,19 @@ impl<'l> Interpreter<'l> {
     }
 
     /// The value of an integer PARAMETER.
-    pub fn int_constant(&self, frame: &Frame, name: &str) -> Option<i64> {
+    pub fn int_constant(&self, frame: &UnitFrame, name: &str) -> Option<i64> {
         self.constant(frame, name)?.int().ok()
     }
 
     /// Binds a dummy argument to a storage of its own and gives its location.
-    pub fn bind_new(&mut self, frame: &mut Frame, name: &str) -> Location {
+    pub fn bind_new(&mut self, frame: &mut UnitFrame, name: &str) -> Location {
         let at = (self.new_storage(), 0);
         self.symbol(frame, name).place = VariableStorage::At(at);
         at
     }
 
     /// Where a name is stored, all of a frame's names.
-    pub fn locations(&self, frame: &Frame) -> HashMap<String, Location> {
+    pub fn locations(&self, frame: &UnitFrame) -> HashMap<String, Location> {
         let mut found = HashMap::new();
         for (name, symbol) in &frame.symbols {
             if let VariableStorage::At(at) = symbol.place {
@@ -524,7 +524,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// Extent of the first dimension of an array of two.
-    pub fn rows_of(&self, frame: &Frame, name: &str) -> Option<i64> {
+    pub fn rows_of(&self, frame: &UnitFrame, name: &str) -> Option<i64> {
         match frame.symbols.get(name)?.dims.as_ref()?.as_slice() {
             [(low, Some(high)), _] if high >= low => Some(high - low + 1),
             _ => None,
@@ -545,13 +545,13 @@ impl<'l> Interpreter<'l> {
     }
 
     /// Lower bound of an array of one dimension.
-    pub fn first_index(&self, frame: &Frame, name: &str) -> Option<i64> {
+    pub fn first_index(&self, frame: &UnitFrame, name: &str) -> Option<i64> {
         let dims = frame.symbols.get(name)?.dims.as_ref()?;
         dims.first().map(|d| d.0)
     }
 
     /// Sets a variable of a frame.
-    pub fn set_name(&mut self, frame: &mut Frame, name: &str, value: Value) {
+    pub fn set_name(&mut self, frame: &mut UnitFrame, name: &str, value: Value) {
         let at = match self.location(frame, name, &[]) {
             Ok(at) => at,
             Err(_) => self.bind_new(frame, name),
@@ -559,7 +559,12 @@ impl<'l> Interpreter<'l> {
         self.write(at, value);
     }
 
-    fn location(&mut self, frame: &mut Frame, name: &str, subscripts: &[Expr]) -> Parsed<Location> {
+    fn location(
+        &mut self,
+        frame: &mut UnitFrame,
+        name: &str,
+        subscripts: &[Expr],
+    ) -> Parsed<Location> {
         let mut indices = Vec::with_capacity(subscripts.len());
         for subscript in subscripts {
             indices.push(self.eval(frame, subscript)?.int()?);

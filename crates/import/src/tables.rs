@@ -47,7 +47,7 @@ impl<F: FnMut(&str, &[i64], &LiteralValue) -> Parsed<()>> Setter for ElementVisi
                 .copied()
                 .ok_or_else(|| format!("{name} is no loop variable")),
             // Entries of propagators, which are counted downwards from -1.
-            Expr::Sum(terms) => match &terms[..] {
+            Expr::SmatrixSum(terms) => match &terms[..] {
                 [(true, Expr::Int(i))] => Ok(-i),
                 _ => Err("a subscript is a sum".into()),
             },

@@ -75,25 +75,6 @@ pub struct Init {
 }
 
 impl Head {
-    /// The text of a block of the header, whose lines end with LF.
-    pub fn block(&self, name: &str) -> Option<String> {
-        let begin = find(&self.bytes, format!("<{name}>").as_bytes())? + name.len() + 2;
-        let length = find(&self.bytes[begin..], format!("</{name}>").as_bytes())?;
-        let text = String::from_utf8_lossy(&self.bytes[begin..begin + length]);
-        Some(text.replace("\r\n", "\n").replace('\r', "\n"))
-    }
-
-    /// The entries of MG5aMC's run card in the header, with their names in lower case.
-    pub fn run_card(&self) -> Vec<(String, String)> {
-        let card = self.block("MGRunCard").unwrap_or_default();
-        let entry = |line: &str| {
-            let code = line.split(['#', '!']).next()?;
-            let (value, name) = code.split_once('=')?;
-            Some((name.trim().to_ascii_lowercase(), value.trim().to_owned()))
-        };
-        card.lines().filter_map(entry).collect()
-    }
-
     /// Where the contents of `<init>` are.
     pub fn init_contents(&self) -> Option<Range<usize>> {
         self.contents.as_ref().map(|(contents, _)| contents.clone())
@@ -103,6 +84,25 @@ impl Head {
     pub fn init(&self) -> Option<Init> {
         let (contents, _) = self.contents.as_ref()?;
         init(&self.bytes[contents.clone()])
+    }
+
+    /// The text of the first element `<name>`, whose lines end with LF.
+    pub fn block(&self, name: &str) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.bytes);
+        let (_, rest) = text.split_once(&format!("<{name}>"))?;
+        let (text, _) = rest.split_once(&format!("</{name}>"))?;
+        Some(text.replace("\r\n", "\n").replace('\r', "\n"))
+    }
+}
+
+impl Init {
+    /// Cross section and its error in pb, of all processes together; none where no process is listed.
+    pub fn cross_section(&self) -> Option<(f64, f64)> {
+        let of_each = self
+            .processes
+            .iter()
+            .map(|&(_, [cross, error, _])| (cross, error));
+        of_each.reduce(|(cross, error), (c, e)| (cross + c, error.hypot(e)))
     }
 }
 

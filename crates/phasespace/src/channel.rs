@@ -5,7 +5,7 @@
 //! again and again; what goes out on each side is a line like the others. Momenta follow from the whole to its parts:
 //! two particles each time, isotropic in their rest frame or by the square of what is exchanged.
 
-use super::diagram::{Branch, Diagram, Error, Legs, Propagator, Spine};
+use super::diagram::{Diagram, Error, Legs, OutgoingSide, Propagator, Spine};
 use super::limits::Limits;
 use super::map::Map;
 use std::f64::consts::TAU;
@@ -125,7 +125,7 @@ pub struct Channel {
 
 /// What is not in a diagram: beams and cuts.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ChannelSettings {
     /// Of both beams in their centre of mass, or of what decays, GeV.
     pub energy: f64,
     /// What they bring.
@@ -190,7 +190,7 @@ struct Exchange {
 
 struct Builder<'a> {
     masses: &'a [f64],
-    settings: &'a Settings,
+    settings: &'a ChannelSettings,
     nodes: Vec<Node>,
     steps: Vec<Step>,
     slots: usize,
@@ -209,7 +209,7 @@ impl Channel {
     ///
     /// # Errors
     /// The diagram is no tree, a number cannot be, or the energy does not suffice.
-    pub fn new(diagram: &Diagram, settings: &Settings) -> Result<Self, Error> {
+    pub fn new(diagram: &Diagram, settings: &ChannelSettings) -> Result<Self, Error> {
         let spine = diagram.spine()?;
         let numbers = [settings.energy, settings.incoming[0], settings.incoming[1]];
         if let Some(&wrong) = (numbers.iter()).find(|n| !(0.0..f64::INFINITY).contains(*n)) {
@@ -326,7 +326,7 @@ impl Builder<'_> {
         number
     }
 
-    fn branch(&mut self, branch: &Branch) -> usize {
+    fn branch(&mut self, branch: &OutgoingSide) -> usize {
         if branch.children.is_empty() {
             let leg = branch.legs.trailing_zeros() as usize;
             let mass = self.masses[leg];
@@ -367,7 +367,7 @@ impl Builder<'_> {
     }
 
     /// All that goes out at one vertex between the beams.
-    fn at_vertex(&mut self, out: &[Branch]) -> usize {
+    fn at_vertex(&mut self, out: &[OutgoingSide]) -> usize {
         let children: Vec<usize> = out.iter().map(|branch| self.branch(branch)).collect();
         let (children, split) = self.in_two(children);
         match children[..] {

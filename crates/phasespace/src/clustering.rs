@@ -122,7 +122,7 @@ pub struct ListedDiagram {
 
 /// What of the run card matters.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-pub struct Settings {
+pub struct ClusteringSettings {
     /// Whether hadrons collide.
     pub hadrons: bool,
     /// The beam, 0 or 1, that is a parton itself beside one of hadrons.
@@ -149,7 +149,7 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub struct Clustering {
     legs: usize,
-    settings: Settings,
+    settings: ClusteringSettings,
     matching: Matching,
     diagrams: Vec<ListedDiagram>,
     /// PDG codes of all legs of each process that it serves.
@@ -201,7 +201,7 @@ impl Clustering {
         processes: Vec<Vec<i32>>,
         diagrams: Vec<ListedDiagram>,
         colors: &BTreeMap<i32, i32>,
-        settings: Settings,
+        settings: ClusteringSettings,
         matching: Matching,
     ) -> Result<Self, Error> {
         let legs = processes.first().map_or(0, Vec::len);

@@ -90,7 +90,7 @@ pub type Legs = u32;
 
 /// What hangs on a line on the side that goes out.
 #[derive(Clone, Debug)]
-pub struct Branch {
+pub struct OutgoingSide {
     /// The legs at its ends.
     pub legs: Legs,
     /// Unless it is a leg, what is exchanged.
@@ -98,10 +98,10 @@ pub struct Branch {
     /// The number of that.
     pub number: Option<usize>,
     /// Where it splits.
-    pub children: Vec<Branch>,
+    pub children: Vec<OutgoingSide>,
 }
 
-impl Branch {
+impl OutgoingSide {
     fn lines(&self, found: &mut Vec<(usize, Legs)>) {
         found.extend(self.number.map(|number| (number, self.legs)));
         for child in &self.children {
@@ -114,7 +114,7 @@ impl Branch {
 #[derive(Clone, Debug)]
 pub struct Spine {
     /// What goes out at each vertex.
-    pub out: Vec<Vec<Branch>>,
+    pub out: Vec<Vec<OutgoingSide>>,
     /// What is exchanged between each vertex and the next.
     pub exchanged: Vec<Propagator>,
     /// The numbers of these.
@@ -226,10 +226,10 @@ impl Diagram {
         Ok(None)
     }
 
-    fn branch(&self, line: Edge, vertex: usize, depth: usize) -> Result<Branch, Error> {
+    fn branch(&self, line: Edge, vertex: usize, depth: usize) -> Result<OutgoingSide, Error> {
         match line {
             Edge::In(_) => Err(Error::Tree("a leg comes in twice")),
-            Edge::Out(leg) if leg < self.masses.len() => Ok(Branch {
+            Edge::Out(leg) if leg < self.masses.len() => Ok(OutgoingSide {
                 legs: 1 << leg,
                 propagator: None,
                 number: None,
@@ -250,7 +250,7 @@ impl Diagram {
                 if children.is_empty() {
                     return Err(Error::Tree("a propagator leads nowhere"));
                 }
-                Ok(Branch {
+                Ok(OutgoingSide {
                     legs: children.iter().fold(0, |legs, child| legs | child.legs),
                     propagator: Some(propagator),
                     number: Some(number),

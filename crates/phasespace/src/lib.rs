@@ -16,7 +16,7 @@ mod rows;
 pub mod scales;
 mod weights;
 
-pub use channel::{Beams, Channel, Settings};
+pub use channel::{Beams, Channel, ChannelSettings};
 pub use diagram::{Diagram, Edge, Error, Legs, MOST_LEGS, Propagator};
 pub use draw::Layout;
 pub use limits::Limits;

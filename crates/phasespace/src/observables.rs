@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// A momentum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum MomentumOf {
     /// Of a leg.
     Leg(usize),
     /// Of several: its four components are values from this one on.
@@ -20,7 +20,7 @@ pub const BOOST: usize = 0;
 
 /// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ObservableKind {
     /// 1 where all components of the legs are finite, otherwise 0.
     Finite,
     /// exp(2 y) of the rapidity of the frame of the momenta in that of the detector.
@@ -48,11 +48,15 @@ pub enum Kind {
     PlainEnergy,
 }
 
-impl Kind {
+impl ObservableKind {
     /// How many values it has.
     fn width(self) -> usize {
         match self {
-            Kind::BoostMatrix | Kind::Energy | Kind::LightCone | Kind::Cone | Kind::PseudoCone => 2,
+            ObservableKind::BoostMatrix
+            | ObservableKind::Energy
+            | ObservableKind::LightCone
+            | ObservableKind::Cone
+            | ObservableKind::PseudoCone => 2,
             _ => 1,
         }
     }
@@ -68,8 +72,8 @@ enum Step {
         to: usize,
     },
     Compute {
-        kind: Kind,
-        body: Body,
+        kind: ObservableKind,
+        body: MomentumOf,
         /// Values that it needs.
         of: [usize; 2],
         to: usize,
@@ -94,12 +98,12 @@ pub const POINTS: usize = 64;
 struct Column([f64; POINTS]);
 
 /// Rows of values, each of a chunk of points.
-pub struct Values(Vec<Column>);
+pub struct ChunkRows(Vec<Column>);
 
-impl Values {
+impl ChunkRows {
     /// So many.
     pub fn new(rows: usize) -> Self {
-        Values(vec![Column([0.0; POINTS]); rows])
+        ChunkRows(vec![Column([0.0; POINTS]); rows])
     }
 }
 
@@ -116,12 +120,12 @@ pub struct Chunk<'a, V> {
     boosted: bool,
     /// It shows that the CPU has the level.
     pub zero: V,
-    owner: PhantomData<&'a mut Values>,
+    owner: PhantomData<&'a mut ChunkRows>,
 }
 
 /// Registers of a row.
 #[derive(Clone, Copy)]
-pub struct Row<'a, V> {
+pub struct RowRegisters<'a, V> {
     from: *const f64,
     registers: usize,
     _proof: V,
@@ -136,7 +140,7 @@ pub struct RowMut<'a, V> {
     owner: PhantomData<&'a V>,
 }
 
-impl<V: Simd<Scalar = f64>> Row<'_, V> {
+impl<V: Simd<Scalar = f64>> RowRegisters<'_, V> {
     /// One of them.
     #[inline(always)]
     pub fn at(&self, register: usize) -> V {
@@ -164,7 +168,7 @@ impl<'a, V: Simd<Scalar = f64>> Chunk<'a, V> {
         momenta: &'a Rows,
         boost: Option<&[f64]>,
         first: usize,
-        values: &'a mut Values,
+        values: &'a mut ChunkRows,
         zero: V,
     ) -> Self {
         let points = (momenta.points() - first).min(POINTS);
@@ -185,10 +189,10 @@ impl<'a, V: Simd<Scalar = f64>> Chunk<'a, V> {
 
     /// A component of a leg's momentum.
     #[inline(always)]
-    fn row(&self, row: usize) -> Row<'_, V> {
+    fn row(&self, row: usize) -> RowRegisters<'_, V> {
         let (begin, numbers) = self.momenta.begin(row);
         assert!(self.first + self.registers * V::LANES <= numbers, "points");
-        Row {
+        RowRegisters {
             // SAFETY: the row has these numbers.
             from: unsafe { begin.add(self.first) },
             registers: self.registers,
@@ -199,8 +203,8 @@ impl<'a, V: Simd<Scalar = f64>> Chunk<'a, V> {
 
     /// A value of each point.
     #[inline(always)]
-    pub fn value(&self, value: usize) -> Row<'_, V> {
-        Row {
+    pub fn value(&self, value: usize) -> RowRegisters<'_, V> {
+        RowRegisters {
             from: self.line(value),
             registers: self.registers,
             _proof: self.zero,
@@ -227,9 +231,9 @@ impl<'a, V: Simd<Scalar = f64>> Chunk<'a, V> {
     }
 
     #[inline(always)]
-    fn momentum(&self, body: Body) -> [Row<'_, V>; 4] {
+    fn momentum(&self, body: MomentumOf) -> [RowRegisters<'_, V>; 4] {
         match body {
-            Body::Leg(leg) => {
+            MomentumOf::Leg(leg) => {
                 let first = 4 * leg;
                 [
                     self.row(first),
@@ -238,7 +242,7 @@ impl<'a, V: Simd<Scalar = f64>> Chunk<'a, V> {
                     self.row(first + 3),
                 ]
             }
-            Body::Sum(first) => [
+            MomentumOf::Sum(first) => [
                 self.value(first),
                 self.value(first + 1),
                 self.value(first + 2),
@@ -276,15 +280,15 @@ impl Observables {
     }
 
     /// The momentum of some legs.
-    pub fn body(&mut self, legs: &[usize]) -> Body {
+    pub fn body(&mut self, legs: &[usize]) -> MomentumOf {
         if let [leg] = legs {
-            return Body::Leg(*leg);
+            return MomentumOf::Leg(*leg);
         }
         let known = self.steps.iter().find_map(|step| match *step {
             Step::Add { first, count, to } => (self.legs[first..][..count] == *legs).then_some(to),
             Step::Compute { .. } => None,
         });
-        Body::Sum(known.unwrap_or_else(|| {
+        MomentumOf::Sum(known.unwrap_or_else(|| {
             let (first, count) = (self.legs.len(), legs.len());
             self.legs.extend(legs);
             let to = self.reserve(4);
@@ -297,8 +301,8 @@ impl Observables {
     pub fn finite(&mut self, legs: usize) -> usize {
         let to = self.reserve(1);
         self.steps.push(Step::Compute {
-            kind: Kind::Finite,
-            body: Body::Leg(0),
+            kind: ObservableKind::Finite,
+            body: MomentumOf::Leg(0),
             of: [legs, 0],
             to,
         });
@@ -306,7 +310,7 @@ impl Observables {
     }
 
     /// The value of an observable of a momentum: its first one where it has two.
-    pub fn of(&mut self, kind: Kind, body: Body) -> usize {
+    pub fn of(&mut self, kind: ObservableKind, body: MomentumOf) -> usize {
         let known = self.steps.iter().find_map(|step| match *step {
             Step::Compute {
                 kind: k,
@@ -329,7 +333,7 @@ impl Observables {
     ///
     /// # Panics
     /// If it is no observable.
-    pub fn of_value(&self, value: usize) -> (Kind, Body) {
+    pub fn of_value(&self, value: usize) -> (ObservableKind, MomentumOf) {
         let found = self.steps.iter().find_map(|step| match *step {
             Step::Compute { kind, body, to, .. } => (to == value).then_some((kind, body)),
             Step::Add { .. } => None,
@@ -338,10 +342,10 @@ impl Observables {
     }
 
     /// The legs that a momentum is the sum of.
-    pub fn legs_of(&self, body: Body) -> Vec<usize> {
+    pub fn legs_of(&self, body: MomentumOf) -> Vec<usize> {
         let first_value = match body {
-            Body::Leg(leg) => return vec![leg],
-            Body::Sum(first_value) => first_value,
+            MomentumOf::Leg(leg) => return vec![leg],
+            MomentumOf::Sum(first_value) => first_value,
         };
         let found = self.steps.iter().find_map(|step| match *step {
             Step::Add { first, count, to } => {
@@ -353,22 +357,22 @@ impl Observables {
     }
 
     /// The values that it follows from.
-    fn needed(&mut self, kind: Kind, body: Body) -> [usize; 2] {
+    fn needed(&mut self, kind: ObservableKind, body: MomentumOf) -> [usize; 2] {
         // What belongs to the frame has no momentum.
-        let frame = Body::Leg(0);
+        let frame = MomentumOf::Leg(0);
         match kind {
-            Kind::LightCone => [
-                self.of(Kind::Cone, body),
-                self.of(Kind::BoostSquared, frame),
+            ObservableKind::LightCone => [
+                self.of(ObservableKind::Cone, body),
+                self.of(ObservableKind::BoostSquared, frame),
             ],
-            Kind::Pt => [self.of(Kind::PtSquared, body), 0],
-            Kind::Mass => [self.of(Kind::MassSquared, body), 0],
-            Kind::RapiditySize => [self.of(Kind::SeenRapidity, body), 0],
-            Kind::PlainEnergy => [self.of(Kind::Energy, body), 0],
-            Kind::SeenRapidity => [self.of(Kind::Cone, body), 0],
-            Kind::PseudoCone => [
-                self.of(Kind::PtSquared, body),
-                self.of(Kind::BoostMatrix, frame),
+            ObservableKind::Pt => [self.of(ObservableKind::PtSquared, body), 0],
+            ObservableKind::Mass => [self.of(ObservableKind::MassSquared, body), 0],
+            ObservableKind::RapiditySize => [self.of(ObservableKind::SeenRapidity, body), 0],
+            ObservableKind::PlainEnergy => [self.of(ObservableKind::Energy, body), 0],
+            ObservableKind::SeenRapidity => [self.of(ObservableKind::Cone, body), 0],
+            ObservableKind::PseudoCone => [
+                self.of(ObservableKind::PtSquared, body),
+                self.of(ObservableKind::BoostMatrix, frame),
             ],
             _ => [0; 2],
         }
@@ -411,8 +415,8 @@ pub fn mass_squared<V: Simd<Scalar = f64>>(p: [V; 4]) -> V {
 
 #[inline(always)]
 fn compute<V: Simd<Scalar = f64>>(
-    kind: Kind,
-    body: Body,
+    kind: ObservableKind,
+    body: MomentumOf,
     of: [usize; 2],
     to: usize,
     chunk: &Chunk<V>,
@@ -420,7 +424,7 @@ fn compute<V: Simd<Scalar = f64>>(
     let (zero, one, half) = (chunk.zero, chunk.zero.same(1.0), chunk.zero.same(0.5));
     let to_row = chunk.value_mut(to);
     match kind {
-        Kind::BoostSquared => {
+        ObservableKind::BoostSquared => {
             let boost = chunk.value(BOOST);
             for r in 0..chunk.registers {
                 let mut factor = one;
@@ -431,7 +435,7 @@ fn compute<V: Simd<Scalar = f64>>(
                 to_row.set(r, factor);
             }
         }
-        Kind::BoostMatrix => {
+        ObservableKind::BoostMatrix => {
             let (boost, second) = (chunk.value(BOOST), chunk.value_mut(to + 1));
             for r in 0..chunk.registers {
                 let y = boost.at(r);
@@ -440,8 +444,11 @@ fn compute<V: Simd<Scalar = f64>>(
                 second.set(r, (up - down) * half);
             }
         }
-        Kind::Energy => {
-            let (first, second) = (chunk.momentum(Body::Leg(0)), chunk.momentum(Body::Leg(1)));
+        ObservableKind::Energy => {
+            let (first, second) = (
+                chunk.momentum(MomentumOf::Leg(0)),
+                chunk.momentum(MomentumOf::Leg(1)),
+            );
             let (p, mass) = (chunk.momentum(body), chunk.value_mut(to + 1));
             for r in 0..chunk.registers {
                 let mut all = [zero; 4];
@@ -456,7 +463,7 @@ fn compute<V: Simd<Scalar = f64>>(
                 to_row.set(r, p[3].at(r).neg_mul_add(all[3], product));
             }
         }
-        Kind::LightCone => {
+        ObservableKind::LightCone => {
             let ([along, against], factor) = (
                 [chunk.value(of[0]), chunk.value(of[0] + 1)],
                 chunk.value(of[1]),
@@ -470,32 +477,32 @@ fn compute<V: Simd<Scalar = f64>>(
                 second.set(r, V::select(known, smaller, zero.same(f64::NAN)));
             }
         }
-        Kind::PtSquared => {
+        ObservableKind::PtSquared => {
             let p = chunk.momentum(body);
             for r in 0..chunk.registers {
                 let (x, y) = (p[1].at(r), p[2].at(r));
                 to_row.set(r, x.mul_add(x, y * y));
             }
         }
-        Kind::Pt | Kind::Mass => {
+        ObservableKind::Pt | ObservableKind::Mass => {
             let square = chunk.value(of[0]);
             for r in 0..chunk.registers {
                 to_row.set(r, square.at(r).sqrt());
             }
         }
-        Kind::RapiditySize => {
+        ObservableKind::RapiditySize => {
             let rapidity = chunk.value(of[0]);
             for r in 0..chunk.registers {
                 to_row.set(r, rapidity.at(r).abs());
             }
         }
-        Kind::PlainEnergy => {
+        ObservableKind::PlainEnergy => {
             let (energy, mass) = (chunk.value(of[0]), chunk.value(of[0] + 1));
             for r in 0..chunk.registers {
                 to_row.set(r, energy.at(r) / mass.at(r));
             }
         }
-        Kind::MassSquared => {
+        ObservableKind::MassSquared => {
             let p = chunk.momentum(body);
             for r in 0..chunk.registers {
                 to_row.set(
@@ -504,7 +511,7 @@ fn compute<V: Simd<Scalar = f64>>(
                 );
             }
         }
-        Kind::Cone => {
+        ObservableKind::Cone => {
             let (p, second) = (chunk.momentum(body), chunk.value_mut(to + 1));
             for r in 0..chunk.registers {
                 let (energy, pz) = (p[0].at(r), p[3].at(r));
@@ -512,7 +519,7 @@ fn compute<V: Simd<Scalar = f64>>(
                 second.set(r, energy - pz);
             }
         }
-        Kind::SeenRapidity => {
+        ObservableKind::SeenRapidity => {
             let (along, against) = (chunk.value(of[0]), chunk.value(of[0] + 1));
             let boost = chunk.value(BOOST);
             for r in 0..chunk.registers {
@@ -520,7 +527,7 @@ fn compute<V: Simd<Scalar = f64>>(
                 to_row.set(r, twice.mul_add(half, boost.at(r)));
             }
         }
-        Kind::PseudoCone => {
+        ObservableKind::PseudoCone => {
             let (p, second) = (chunk.momentum(body), chunk.value_mut(to + 1));
             let (square, cosh) = (chunk.value(of[0]), chunk.value(of[1]));
             let sinh = chunk.value(of[1] + 1);
@@ -535,9 +542,9 @@ fn compute<V: Simd<Scalar = f64>>(
                 second.set(r, V::select(forward, square, larger));
             }
         }
-        Kind::Finite => {
+        ObservableKind::Finite => {
             for leg in 0..of[0] {
-                let p = chunk.momentum(Body::Leg(leg));
+                let p = chunk.momentum(MomentumOf::Leg(leg));
                 let sums = chunk.value(to);
                 for r in 0..chunk.registers {
                     // What is infinite or no number stays so in a sum.
@@ -561,9 +568,9 @@ fn compute<V: Simd<Scalar = f64>>(
 
 /// Two momenta whose distance is asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Pair {
-    bodies: [Body; 2],
-    /// Values of [`Kind::Cone`] or [`Kind::PseudoCone`].
+pub struct Separation {
+    bodies: [MomentumOf; 2],
+    /// Values of [`ObservableKind::Cone`] or [`ObservableKind::PseudoCone`].
     cones: [usize; 2],
     /// Squared transverse momenta.
     transverse: [usize; 2],
@@ -611,18 +618,22 @@ impl Radius {
 const ROUNDING: f64 = 1e-12;
 const SMALLEST: f64 = 1e-280;
 
-impl Pair {
+impl Separation {
     /// Of two momenta, in rapidity or in pseudorapidity.
-    pub fn new(observables: &mut Observables, bodies: [Body; 2], cone: Kind) -> Self {
-        Pair {
+    pub fn new(
+        observables: &mut Observables,
+        bodies: [MomentumOf; 2],
+        cone: ObservableKind,
+    ) -> Self {
+        Separation {
             bodies,
             cones: bodies.map(|body| observables.of(cone, body)),
-            transverse: bodies.map(|body| observables.of(Kind::PtSquared, body)),
+            transverse: bodies.map(|body| observables.of(ObservableKind::PtSquared, body)),
         }
     }
 
     /// Its momenta.
-    pub fn bodies(&self) -> [Body; 2] {
+    pub fn bodies(&self) -> [MomentumOf; 2] {
         self.bodies
     }
 
@@ -653,9 +664,9 @@ impl Pair {
 /// Two momenta of each point.
 pub struct PairOf<'a, V> {
     /// Components x and y of both.
-    transverse: [Row<'a, V>; 4],
-    squares: [Row<'a, V>; 2],
-    cones: [Row<'a, V>; 4],
+    transverse: [RowRegisters<'a, V>; 4],
+    squares: [RowRegisters<'a, V>; 2],
+    cones: [RowRegisters<'a, V>; 4],
 }
 
 impl<V: Simd<Scalar = f64>> PairOf<'_, V> {
@@ -665,6 +676,12 @@ impl<V: Simd<Scalar = f64>> PairOf<'_, V> {
         let [a, b, c, d] = &self.transverse;
         let (a, b, c, d) = (a.at(r), b.at(r), c.at(r), d.at(r));
         (a.mul_add(c, b * d), b.neg_mul_add(c, a * d))
+    }
+
+    /// The smaller one of the squared transverse momenta.
+    #[inline(always)]
+    pub fn smaller(&self, r: usize) -> V {
+        self.squares[0].at(r).min(self.squares[1].at(r))
     }
 
     /// 1 where the distance is at least the radius, 0 where it is smaller, and NaN where sines do not tell.

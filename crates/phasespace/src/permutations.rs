@@ -4,7 +4,7 @@
 //! each other's places, and have the same mapping of phase space then. Such channels are sampled as one, each permutation
 //! as often as the others: what is learned of one holds for all, and so many more points teach it.
 
-use super::diagram::{Branch, Diagram, Error, Spine};
+use super::diagram::{Diagram, Error, OutgoingSide, Spine};
 use std::collections::BTreeMap;
 
 /// Which legs take which places.
@@ -113,7 +113,7 @@ fn along<L: std::fmt::Debug>(spine: &Spine, labels: &[L], codes: &[i32]) -> (Str
 }
 
 fn together<L: std::fmt::Debug>(
-    branches: &[Branch],
+    branches: &[OutgoingSide],
     labels: &[L],
     codes: &[i32],
 ) -> (String, Vec<usize>) {

@@ -1,8 +1,8 @@
 //! Points of channels: volumes beside closed forms, momenta, and the way back.
 
 use mebridge_phasespace::{
-    Beams, Channel, Diagram, Edge, Error, Layout, Limits, Permutation, Propagator, Rows, Settings,
-    Weights,
+    Beams, Channel, ChannelSettings, Diagram, Edge, Error, Layout, Limits, Permutation, Propagator,
+    Rows, Weights,
 };
 use mebridge_simd::Level;
 use std::f64::consts::PI;
@@ -26,8 +26,8 @@ fn diagram(masses: &[f64], propagators: &[(f64, f64)], vertices: &[&[&str]]) -> 
     }
 }
 
-fn settings(energy: f64, beams: Beams) -> Settings {
-    Settings {
+fn settings(energy: f64, beams: Beams) -> ChannelSettings {
+    ChannelSettings {
         energy,
         beams,
         incoming: [0.0; 2],
@@ -242,7 +242,7 @@ fn volumes_without_masses() {
 fn volumes_of_two_beams() {
     for (n, diagram) in shapes() {
         for fermions in [Vec::new(), [true, false].repeat(n)] {
-            let settings = Settings {
+            let settings = ChannelSettings {
                 fermions,
                 ..settings(1000.0, Beams::Both)
             };
@@ -271,7 +271,7 @@ fn volumes_of_beams_with_masses() {
         for propagator in &mut diagram.propagators {
             propagator.mass = propagator.mass.max(1000.0);
         }
-        let settings = Settings {
+        let settings = ChannelSettings {
             incoming,
             ..settings(energy, Beams::Neither)
         };
@@ -301,7 +301,7 @@ fn limits_beside_masses() {
     ] {
         let diagram = diagram(&masses, &[(0.0, 0.0)], &exchange);
         let volume = |pt: Vec<f64>| {
-            let settings = Settings {
+            let settings = ChannelSettings {
                 incoming: beams,
                 limits: Limits {
                     pt,
@@ -334,7 +334,7 @@ fn limits_beside_masses() {
 fn unstable_beams_are_refused() {
     let exchange: [&[&str]; 2] = [&["i0", "o0", "p0"], &["p0", "i1", "o1"]];
     for (beam, refused) in [(84.0, false), (86.0, true)] {
-        let settings = Settings {
+        let settings = ChannelSettings {
             incoming: [beam, 0.0],
             ..settings(1000.0, Beams::Neither)
         };
@@ -355,7 +355,7 @@ fn one_beam_with_a_mass() {
     let (energy, mass) = (100.0, 40.0);
     let s_channel: [&[&str]; 2] = [&["i0", "i1", "p0"], &["p0", "o0", "o1"]];
     for beams in [Beams::First, Beams::Second] {
-        let settings = Settings {
+        let settings = ChannelSettings {
             incoming: if beams == Beams::First {
                 [0.0, mass]
             } else {
@@ -404,7 +404,7 @@ fn volumes_of_decays() {
             }
         }
         diagram.vertices[0].push(Edge::In(1));
-        let settings = Settings {
+        let settings = ChannelSettings {
             incoming: [0.0, 500.0],
             ..settings(500.0, Beams::AtRest)
         };
@@ -443,7 +443,7 @@ fn windows_lose_nothing() {
     ] {
         // The volume within the windows, and its relative error.
         let volume = |diagram: &Diagram, limits: Limits| {
-            let settings = Settings {
+            let settings = ChannelSettings {
                 limits,
                 ..settings(700.0, Beams::Neither)
             };
@@ -508,7 +508,7 @@ fn limits_lose_nothing() {
                 ..diagram.clone()
             };
             let volume = |limits: Limits| {
-                let settings = Settings {
+                let settings = ChannelSettings {
                     limits,
                     ..settings(400.0, Beams::Neither)
                 };

@@ -2,7 +2,8 @@
 
 use mebridge_phasespace::Rows;
 use mebridge_phasespace::clustering::{
-    Clustering, Given, JetCounts, ListedDiagram, Matched, Matching, Memory, Settings, Weighing,
+    Clustering, ClusteringSettings, Given, JetCounts, ListedDiagram, Matched, Matching, Memory,
+    Weighing,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 #[derive(Deserialize)]
 struct Case {
     process: String,
-    settings: Settings,
+    settings: ClusteringSettings,
     matching: Matching,
     given: (f64, [f64; 2], bool, f64),
     processes: Vec<Vec<i32>>,

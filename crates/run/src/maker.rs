@@ -1,7 +1,7 @@
 //! What surveys a run and makes its rounds, and the files that these leave in their folders.
 
 use crate::records::{self, Weights};
-use crate::rounds::{Channel, Counted, Measured, POINTS, Points, RoundFound};
+use crate::rounds::{ChannelMean, Measured, POINTS, RoundCounts, RoundFound, SurveyPoints};
 use crate::scratch::check_room;
 use crate::state::{RECORDS, SURVEY};
 use mebridge::event_generator::{BeamRequest, EventGenerator, Records, Request};
@@ -11,7 +11,7 @@ use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds::shares;
 use mebridge_sampler::sums::WeightSums;
-use mebridge_sampler::survey::{Nothing, Settings};
+use mebridge_sampler::survey::{Nothing, SurveySettings};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -188,7 +188,7 @@ impl<'a> Maker<'a> {
     pub fn survey(
         &mut self,
         folder: &Path,
-        settings: &Settings,
+        settings: &SurveySettings,
         notices: &mut Vec<String>,
     ) -> Result<()> {
         self.selected();
@@ -209,14 +209,14 @@ impl<'a> Maker<'a> {
     ///
     /// # Errors
     /// Nothing is, or a file cannot be written.
-    pub fn keep(&self, folder: &Path) -> Result<Points> {
+    pub fn keep(&self, folder: &Path) -> Result<SurveyPoints> {
         let survey = self.generator.surveyed()?;
         let write = |name: &str, bytes: &[u8]| {
             let file = folder.join(name);
             fs::write(&file, bytes).map_err(Error::io(file))
         };
         write(SURVEY, &survey.to_bytes(&self.description.identity))?;
-        let points = Points {
+        let points = SurveyPoints {
             points: survey.points,
             elements: self.generator.sources().map(<[usize]>::to_vec).collect(),
             shares: shares(survey),
@@ -257,7 +257,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Says which matrix elements have no events, besides those that vanish identically.
-    fn empty_elements(&self, points: &Points) -> Vec<String> {
+    fn empty_elements(&self, points: &SurveyPoints) -> Vec<String> {
         let names = self.description.names.iter().enumerate();
         let empty = names.filter(|(number, _)| {
             let there = points.elements.iter().any(|of| of.contains(number));
@@ -289,7 +289,7 @@ impl<'a> Maker<'a> {
     ///
     /// # Errors
     /// A matrix element cannot be evaluated, or a file cannot be written.
-    pub fn round(&mut self, folder: &Path, settings: &Settings) -> Result<RoundFound> {
+    pub fn round(&mut self, folder: &Path, settings: &SurveySettings) -> Result<RoundFound> {
         let output = folder.join(RECORDS);
         check_room(folder, settings.events)?;
         self.selected();
@@ -319,7 +319,7 @@ impl<'a> Maker<'a> {
                 .map(|((sums, &drawn), events)| {
                     let (_, mean, error) = measured(sums);
                     let passed = sums.passed();
-                    Channel {
+                    ChannelMean {
                         drawn,
                         mean,
                         error,
@@ -328,7 +328,7 @@ impl<'a> Maker<'a> {
                     }
                 })
                 .collect(),
-            counted: Counted {
+            counted: RoundCounts {
                 events: settings.events,
                 measured: made.round.sums.iter().map(measured).collect(),
                 drawn: made.elements,

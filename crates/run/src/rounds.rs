@@ -8,7 +8,7 @@ use crate::state::{SURVEY, State};
 use crate::summary;
 use mebridge::{Error, Result};
 use mebridge_sampler::sums::Estimate;
-use mebridge_sampler::survey::Settings;
+use mebridge_sampler::survey::SurveySettings;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub type Measured = (u64, f64, f64);
 
 /// What a survey found of its points.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Points {
+pub struct SurveyPoints {
     /// All that were drawn.
     pub points: u64,
     /// Of each channel that stays, the numbers of its matrix elements.
@@ -42,7 +42,7 @@ pub struct Points {
 
 /// What counts of a round for cross sections.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Counted {
+pub struct RoundCounts {
     /// Its events.
     pub events: u64,
     /// Of each channel the points whose number was known before they were drawn.
@@ -55,18 +55,18 @@ pub struct Counted {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct RoundFound {
     /// What counts for cross sections.
-    pub counted: Counted,
+    pub counted: RoundCounts,
     /// What is kept of the weights of its events, pb.
     pub weights: Weights,
     /// Of each channel.
-    pub channels: Vec<Channel>,
+    pub channels: Vec<ChannelMean>,
     /// How many events a function of the momenta was given, and how many it kept.
     pub cut: [u64; 2],
 }
 
 /// What a round found of a channel.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Channel {
+pub struct ChannelMean {
     /// Points that were drawn.
     pub drawn: u64,
     /// The mean of their weights, pb.
@@ -105,8 +105,12 @@ pub trait Perform {
     ///
     /// # Errors
     /// Those of that.
-    fn survey(&mut self, part: &Path, settings: &Settings, notices: &mut Vec<String>)
-    -> Result<()>;
+    fn survey(
+        &mut self,
+        part: &Path,
+        settings: &SurveySettings,
+        notices: &mut Vec<String>,
+    ) -> Result<()>;
 
     /// Makes the rounds that are open, and calls `report` after each.
     ///
@@ -123,7 +127,7 @@ impl Perform for Maker<'_> {
     fn survey(
         &mut self,
         part: &Path,
-        settings: &Settings,
+        settings: &SurveySettings,
         notices: &mut Vec<String>,
     ) -> Result<()> {
         Maker::survey(self, part, settings, notices)
@@ -155,39 +159,56 @@ pub struct Rounds {
     events: u64,
     seed: String,
     overweight: f64,
-    surveyed: Option<(PathBuf, Points)>,
+    on_gpus: bool,
+    surveyed: Option<(PathBuf, SurveyPoints)>,
     /// Of other runs from the same survey on.
-    before: Vec<Counted>,
+    before: Vec<RoundCounts>,
 }
 
 impl Rounds {
-    /// Of so many events. A run that goes on with more of them keeps the rounds that it has.
+    /// Of so many events. A run that goes on with more of them keeps the rounds that it has; those of an event file that is
+    /// added to are counted as many as the file has.
     ///
     /// Args: `seed` is what random numbers follow from; `overweight` that of [`crate::RunSpec`].
     ///
     /// # Errors
     /// The state cannot be written.
     pub fn new(
-        mut state: State,
+        state: State,
         events: u64,
         seed: impl ToString,
         overweight: f64,
         on_gpus: bool,
     ) -> Result<Self> {
-        let mut planned = state.sizes().to_vec();
-        let begun: u64 = planned.iter().sum();
-        if events > begun {
-            planned.extend(sizes(events - begun, on_gpus));
-        }
-        state.plan(planned)?;
-        Ok(Rounds {
+        let mut rounds = Rounds {
             state,
             events,
             seed: seed.to_string(),
             overweight,
+            on_gpus,
             surveyed: None,
             before: Vec::new(),
-        })
+        };
+        rounds.extend(events.saturating_sub(rounds.state.written().events))?;
+        Ok(rounds)
+    }
+
+    /// Has more rounds, until there are so many events besides those of an event file.
+    ///
+    /// # Errors
+    /// The state cannot be written.
+    pub fn extend(&mut self, events: u64) -> Result<()> {
+        let mut planned = self.state.sizes().to_vec();
+        let begun: u64 = planned[self.state.written().rounds..].iter().sum();
+        if events > begun {
+            planned.extend(sizes(events - begun, self.on_gpus));
+        }
+        self.state.plan(planned)
+    }
+
+    /// What random numbers follow from.
+    pub fn seed(&self) -> &str {
+        &self.seed
     }
 
     /// What is done.
@@ -206,8 +227,8 @@ impl Rounds {
         self.surveyed.as_ref().map(|(folder, _)| &**folder)
     }
 
-    fn settings(&self, events: u64, part: &str, precision: Option<f64>) -> Settings {
-        Settings {
+    fn settings(&self, events: u64, part: &str, precision: Option<f64>) -> SurveySettings {
+        SurveySettings {
             seed: seed(&self.seed, part),
             events,
             overweight: self.overweight,
@@ -244,19 +265,19 @@ impl Rounds {
     pub fn take(&mut self, folder: &Path) -> Result<()> {
         let path = folder.join(POINTS);
         let bytes = std::fs::read(&path).map_err(Error::io(&path))?;
-        let points: Points = postcard::from_bytes(&bytes)
+        let points: SurveyPoints = postcard::from_bytes(&bytes)
             .map_err(|_| Error::run(format!("{} is no survey", path.display()), "survey anew"))?;
         self.surveyed = Some((folder.to_owned(), points));
         Ok(())
     }
 
     /// Takes points of other rounds from the same survey on, with other random numbers, for the cross section.
-    pub fn count(&mut self, rounds: Vec<Counted>) {
+    pub fn count(&mut self, rounds: Vec<RoundCounts>) {
         self.before = rounds;
     }
 
     /// What [`Self::count`] takes of the rounds of this run.
-    pub fn counted(&self) -> Vec<Counted> {
+    pub fn counted(&self) -> Vec<RoundCounts> {
         let rounds = self.state.rounds().values();
         rounds.map(|round| round.counted.clone()).collect()
     }
@@ -287,7 +308,7 @@ impl Rounds {
     ///
     /// # Errors
     /// The state cannot be written.
-    pub fn begin(&self, number: usize) -> Result<(PathBuf, Settings)> {
+    pub fn begin(&self, number: usize) -> Result<(PathBuf, SurveySettings)> {
         let events = self.state.sizes()[number];
         let settings = self.settings(events, &format!("round {number}"), None);
         Ok((self.state.part(&format!("round{number:04}"))?, settings))
@@ -302,7 +323,7 @@ impl Rounds {
     }
 
     /// What counts for the cross section besides the survey, in the order of the numbers of rounds, whichever came first.
-    fn counting(&self) -> impl Iterator<Item = &Counted> {
+    fn counting(&self) -> impl Iterator<Item = &RoundCounts> {
         let own = self.state.rounds().values().map(|round| &round.counted);
         self.before.iter().chain(own)
     }
@@ -319,23 +340,38 @@ impl Rounds {
     /// The same, and that of each of so many matrix elements, by their numbers.
     pub fn measured(&self, elements: usize) -> Option<(summary::Measured, Vec<summary::Measured>)> {
         let groups = self.groups()?;
-        let pair = |found: Estimate| (found.mean, found.error);
         let all = total(groups.iter().map(|group| (group.mean, group.variance)));
-        let of = |element: usize| {
-            let own = groups
-                .iter()
-                .filter(|group| group.members.contains(&element));
-            pair(total(own.map(|group| match group.members {
-                [_] => (group.mean, group.variance),
-                members => {
-                    let (share, spread) = self.share(element, members);
-                    let variance =
-                        group.variance * (share * share) + group.mean * group.mean * spread;
-                    (group.mean * share, variance)
-                }
-            })))
-        };
+        let of = |element: usize| pair(self.sum_of(&groups, |one| one == element));
         Some((pair(all), (0..elements).map(of).collect()))
+    }
+
+    /// The same of processes, by the numbers that matrix elements have of them; in the order in which these come.
+    pub fn by_process(&self, numbers: &[i32]) -> Option<Vec<(i32, summary::Measured)>> {
+        let groups = self.groups()?;
+        let mut found: Vec<(i32, summary::Measured)> = Vec::new();
+        for &number in numbers {
+            if found.iter().all(|(known, _)| *known != number) {
+                let sum = self.sum_of(&groups, |element| numbers.get(element) == Some(&number));
+                found.push((number, pair(sum)));
+            }
+        }
+        Some(found)
+    }
+
+    /// The cross section of some matrix elements together.
+    fn sum_of(&self, groups: &[SharedChannels], own: impl Fn(usize) -> bool) -> Estimate {
+        total(groups.iter().filter_map(|group| {
+            let some = group.members.iter().filter(|&&one| own(one)).count();
+            if some == 0 {
+                return None;
+            }
+            if some == group.members.len() {
+                return Some((group.mean, group.variance));
+            }
+            let (share, spread) = self.share(&own, group.members);
+            let variance = group.variance * (share * share) + group.mean * group.mean * spread;
+            Some((group.mean * share, variance))
+        }))
     }
 
     /// The cross sections of matrix elements that share channels; none before the first round.
@@ -355,8 +391,8 @@ impl Rounds {
         Some(own.into_iter().map(group).collect())
     }
 
-    /// Of a matrix element in the cross section of those that share its channels, by events; and its variance.
-    fn share(&self, element: usize, members: &[usize]) -> (f64, f64) {
+    /// Of some matrix elements in the cross section of those that share their channels, by events; and its variance.
+    fn share(&self, is_own: impl Fn(usize) -> bool, members: &[usize]) -> (f64, f64) {
         let rows = members.iter().map(|&number| {
             [0, 1, 2].map(|column| {
                 let drawn = self.counting().map(|one| one.drawn.get(&(number as u32)));
@@ -365,8 +401,11 @@ impl Rounds {
         });
         let rows: Vec<[f64; 3]> = rows.collect();
         let all = |column: usize| sum(rows.iter().map(|row| row[column]));
-        let own = members.iter().position(|&one| one == element);
-        let [count, own, square] = rows[own.expect("one of them")];
+        let of_own = |column: usize| {
+            let rows = members.iter().zip(&rows).filter(|(one, _)| is_own(**one));
+            sum(rows.map(|(_, row)| row[column]))
+        };
+        let [count, own, square] = [0, 1, 2].map(of_own);
         let (total, squares) = (all(1), all(2));
         if total == 0.0 {
             return (0.0, 0.0);
@@ -381,7 +420,7 @@ impl Rounds {
     }
 
     /// The cross section of the points of each channel, and its variance.
-    fn channels(&self, points: &Points) -> Vec<(f64, f64)> {
+    fn channels(&self, points: &SurveyPoints) -> Vec<(f64, f64)> {
         let channel = |number: usize| {
             let survey = points.measured[number];
             let mut sums = Weighted::default();
@@ -408,6 +447,10 @@ struct SharedChannels<'a> {
     mean: f64,
     /// Of the mean, pb^2.
     variance: f64,
+}
+
+fn pair(found: Estimate) -> summary::Measured {
+    (found.mean, found.error)
 }
 
 /// The sum of means with these variances.

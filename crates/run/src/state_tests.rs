@@ -1,6 +1,6 @@
 use super::*;
 use crate::records::Weights;
-use crate::rounds::Channel;
+use crate::rounds::ChannelMean;
 use serde_json::json;
 use std::os::unix::ffi::OsStrExt;
 
@@ -18,13 +18,13 @@ fn seeded(seed: u64) -> Arguments {
 
 fn found(events: u64) -> RoundFound {
     RoundFound {
-        counted: Counted {
+        counted: RoundCounts {
             events,
             measured: vec![(8, 0.1 + 0.2, 1.0 / 3.0)],
             drawn: BTreeMap::from([(0, [events as f64, 0.1, 0.7])]),
         },
         weights: Weights::of("x".as_ref(), &[0.1, -0.3]).expect("weights"),
-        channels: vec![Channel {
+        channels: vec![ChannelMean {
             drawn: 16,
             mean: 1e-300,
             error: 0.3,
@@ -353,7 +353,7 @@ fn what_was_surveyed_stays_after_a_run() {
         "{none}"
     );
     drop(make(&folder, &[0, 1], true));
-    forget_rounds(&folder).unwrap();
+    forget_rounds(&folder, 90).unwrap();
     assert!(
         !folder.join("round0000.npy").exists() && !folder.join("round0001.scales.npy").exists()
     );
@@ -365,9 +365,19 @@ fn what_was_surveyed_stays_after_a_run() {
     let other = same(2, &["events"]).unwrap_err().to_string();
     let wanted = "another seed (1 there, 2 now); make both the same, or survey anew";
     assert!(other.ends_with(wanted), "{other}");
-    // It is a run of its own again, without rounds.
+    // It goes on after its rounds, or without them where its file is gone.
+    let there = WrittenEvents {
+        rounds: 2,
+        events: 90,
+    };
+    assert_eq!(written(&folder), Some(there));
+    let mut state = State::open(&folder, &seeded(1), true).unwrap();
+    assert_eq!((state.written(), state.rounds().len()), (there, 2));
+    state.begin_again().unwrap();
+    drop(state);
     let state = State::open(&folder, &seeded(1), true).unwrap();
     assert!(state.kept(SURVEY).is_some() && state.rounds().is_empty());
+    assert!(state.written() == WrittenEvents::default() && state.sizes().is_empty());
     drop(state);
     fs::write(folder.join("round0000.found"), "").unwrap();
     assert!(

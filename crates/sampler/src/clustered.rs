@@ -8,7 +8,9 @@
 //! Before that partons are drawn and |M|^2 is evaluated by scales of the momenta, and what these counted is replaced.
 
 use super::blocks::Block;
-use super::integrand::{ElementGroup, Failure, Integrand, Running, Squared, Workspace, evaluate};
+use super::integrand::{
+    ElementGroup, Failure, Integrand, RunningCoupling, Squared, Workspace, evaluate,
+};
 use super::random::Philox;
 use mebridge_phasespace::clustering::{
     Clustering, Given, JetCounts, MOST_LEGS, Matched, Memory, Weighing, take,
@@ -279,8 +281,8 @@ impl Integrand {
 
     fn alpha_s(&self, scale: f64) -> f64 {
         match &self.running {
-            Running::Fixed(value) => *value,
-            Running::Table(table) => table.at(scale * scale),
+            RunningCoupling::Fixed(value) => *value,
+            RunningCoupling::Table(table) => table.at(scale * scale),
         }
     }
 

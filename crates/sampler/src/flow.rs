@@ -28,7 +28,7 @@ const LEAST_NUMBER: f64 = f64::EPSILON / 2.0;
 /// What flows with other parameters have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Shape {
+pub struct FlowShape {
     /// Bins of each spline.
     pub bins: usize,
     /// Neurons of each layer between the first and the last.
@@ -39,7 +39,7 @@ pub struct Shape {
     pub conditions: Vec<Vec<bool>>,
 }
 
-impl Shape {
+impl FlowShape {
     /// How many random numbers are mapped.
     pub fn dimensions(&self) -> usize {
         self.conditions.first().map_or(0, Vec::len)
@@ -88,7 +88,7 @@ impl Shape {
 /// A trained flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    shape: Shape,
+    shape: FlowShape,
     /// In the order of the training.
     parameters: Vec<f32>,
     /// In the order in which they map.
@@ -138,7 +138,7 @@ impl Flow {
     ///
     /// # Errors
     /// There is no such flow, or a parameter is no number.
-    pub fn new(shape: Shape, parameters: Vec<f32>) -> Result<Flow, String> {
+    pub fn new(shape: FlowShape, parameters: Vec<f32>) -> Result<Flow, String> {
         if let Some(defect) = shape.defect() {
             return Err(defect.into());
         }
@@ -178,7 +178,7 @@ impl Flow {
     }
 
     /// What others have in common with it.
-    pub fn shape(&self) -> &Shape {
+    pub fn shape(&self) -> &FlowShape {
         &self.shape
     }
 

@@ -137,7 +137,7 @@ pub struct ElementGroup {
 
 /// Where points of a group come from.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct PointSource {
     /// Its group.
     pub group: usize,
     /// How momenta are drawn.
@@ -221,7 +221,7 @@ impl Beam {
 
 /// alpha_s by its scale.
 #[derive(Clone, Debug)]
-pub enum Running {
+pub enum RunningCoupling {
     /// The same everywhere.
     Fixed(f64),
     /// By a table.
@@ -234,11 +234,11 @@ pub struct Integrand {
     /// Matrix elements with their channels.
     pub groups: Vec<ElementGroup>,
     /// The channels of all groups.
-    pub sources: Vec<Source>,
+    pub sources: Vec<PointSource>,
     /// Both beams.
     pub beams: [Beam; 2],
     /// The strong coupling.
-    pub running: Running,
+    pub running: RunningCoupling,
     /// What points have to pass besides the cuts of their group. It takes its time.
     pub selection: Option<Arc<dyn Selection>>,
     /// At which it runs.
@@ -509,8 +509,8 @@ impl Integrand {
     fn couple(&self, passed: usize, work: &mut Workspace) {
         work.alpha_s.clear();
         match &self.running {
-            Running::Fixed(value) => work.alpha_s.resize(passed, *value),
-            Running::Table(table) => {
+            RunningCoupling::Fixed(value) => work.alpha_s.resize(passed, *value),
+            RunningCoupling::Table(table) => {
                 let scales = work.scales.row(0);
                 work.alpha_s
                     .extend(scales.iter().map(|scale| table.at(scale * scale)));
@@ -573,7 +573,7 @@ impl Integrand {
     fn draw_partons(
         &self,
         group: &ElementGroup,
-        source: &Source,
+        source: &PointSource,
         passed: usize,
         layout: Layout,
         work: &mut Workspace,

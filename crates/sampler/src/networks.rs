@@ -10,7 +10,7 @@ use super::flow::Flow;
 use super::integrand::{Failure, Integrand};
 use super::random::Philox;
 use super::sums::WeightSums;
-use super::survey::{FLOWS, Settings, Survey};
+use super::survey::{FLOWS, Survey, SurveySettings};
 use super::unweight::Spectrum;
 use super::weigh::Weigh;
 
@@ -64,7 +64,7 @@ pub fn weigh_given<W: Weigh + ?Sized>(
 pub fn try_flows<W: Weigh + ?Sized>(
     integrand: &Integrand,
     survey: &Survey,
-    settings: &Settings,
+    settings: &SurveySettings,
     flows: Vec<Option<Flow>>,
     weigher: &mut W,
 ) -> Result<Survey, Failure> {

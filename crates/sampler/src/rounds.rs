@@ -12,7 +12,7 @@ use super::integrand::{Failure, Integrand};
 use super::parallel;
 use super::random::{ACCEPTANCE, Philox};
 use super::sums::{Estimate, WeightSums};
-use super::survey::{self, Known, Nothing, Settings, Survey, whole};
+use super::survey::{self, Known, Nothing, Survey, SurveySettings, whole};
 use super::unweight::{Spectrum, event_weight, is_event, thresholds};
 use super::weigh::Weigh;
 
@@ -39,7 +39,7 @@ pub struct Round {
 pub fn round<W: Weigh + ?Sized>(
     integrand: &Integrand,
     survey: &Survey,
-    settings: &Settings,
+    settings: &SurveySettings,
     number: u16,
     events: u64,
     weigher: &mut W,

@@ -3,7 +3,7 @@
 //! Words of 64 bits, little endian: a mark, the number of the format, four that say which run it belongs to, four that
 //! are the digest of the rest; then what [`Survey`] has, each list after its length.
 
-use super::flow::{Flow, Shape};
+use super::flow::{Flow, FlowShape};
 use super::grid::Grid;
 use super::sums::{self, WeightSums};
 use super::survey::{Known, Survey};
@@ -135,7 +135,7 @@ fn flow(bytes: &[u8]) -> Result<Option<Flow>> {
     while !words.0.is_empty() {
         parameters.push(f32::from_bits(words.small()?));
     }
-    let shape = Shape {
+    let shape = FlowShape {
         bins,
         units,
         layers,

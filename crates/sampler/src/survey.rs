@@ -10,7 +10,7 @@
 use super::blocks::blocks;
 use super::flow::Flow;
 use super::grid::{Grid, Training};
-use super::integrand::{Failure, Integrand, Source};
+use super::integrand::{Failure, Integrand, PointSource};
 use super::leave_out::{self, Tried};
 use super::parallel;
 use super::random::Philox;
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 /// What a run wants of its survey.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct SurveySettings {
     /// What random numbers follow from.
     pub seed: u64,
     /// How many events are to be made.
@@ -136,10 +136,10 @@ pub(crate) fn whole(points: f64) -> usize {
 /// A matrix element cannot be evaluated, or there is [`Nothing`].
 pub fn survey<W: Weigh + ?Sized>(
     integrand: &mut Integrand,
-    settings: &Settings,
+    settings: &SurveySettings,
     weigher: &mut W,
 ) -> Result<Survey, Failure> {
-    let dimension = |source: &Source| Grid::new(source.channel.dimension());
+    let dimension = |source: &PointSource| Grid::new(source.channel.dimension());
     let mut surveyed = Surveyed {
         seed: settings.seed,
         grids: integrand.sources.iter().map(dimension).collect(),
@@ -321,7 +321,7 @@ fn differ(sums: &WeightSums) -> bool {
 
 /// Points of each source for the events of the run. Events of all sources have the same weight if the points of each are
 /// in proportion to its threshold.
-fn needed(latest: &[Taught], settings: &Settings) -> Vec<f64> {
+fn needed(latest: &[Taught], settings: &SurveySettings) -> Vec<f64> {
     let total: f64 = latest.iter().map(|one| one.sums.mean_size().mean).sum();
     let spectra = latest.iter().map(|one| (&one.spectrum, one.sums.points()));
     let thresholds = thresholds(&spectra.collect::<Vec<_>>(), settings.overweight).into_iter();
@@ -333,7 +333,7 @@ fn needed(latest: &[Taught], settings: &Settings) -> Vec<f64> {
 }
 
 /// Points of the part after the trial: few where a source has few points in the run.
-fn first(latest: &[Taught], settings: &Settings) -> Vec<usize> {
+fn first(latest: &[Taught], settings: &SurveySettings) -> Vec<usize> {
     let of = |(one, needed): (&Taught, f64)| {
         let most = (MOST_FIRST * needed).max(LEAST_FIRST);
         one.points(PASSING).min(whole(most))
@@ -346,7 +346,7 @@ fn first(latest: &[Taught], settings: &Settings) -> Vec<usize> {
 }
 
 /// Points of the last part.
-fn measured(latest: &[Taught], settings: &Settings) -> Vec<usize> {
+fn measured(latest: &[Taught], settings: &SurveySettings) -> Vec<usize> {
     let needed = needed(latest, settings);
     let share = needed.into_iter().map(|needed| {
         let points = (MEASURED * needed).clamp(LEAST_MEASURED, MOST_MEASURED);
@@ -442,7 +442,7 @@ mod tests {
         // A sixteenth passes: 4096 points for 256 of them.
         let sources = [taught(1 << 12, 1.0), taught(1 << 12, 1e-3)];
         let points = |events: u64| {
-            let settings = Settings {
+            let settings = SurveySettings {
                 seed: 1,
                 events,
                 overweight: 0.0,

@@ -6,7 +6,7 @@
 use super::blocks::{Block, Harvest, weigh_each};
 use super::events::{Draw, Event};
 use super::grid::Training;
-use super::integrand::{Failure, Integrand, Source, Squared, Workspace};
+use super::integrand::{Failure, Integrand, PointSource, Squared, Workspace};
 use super::leave_out::Tried;
 use super::sums::WeightSums;
 use super::unweight::Spectrum;
@@ -84,7 +84,7 @@ pub struct Taught {
 
 impl Taught {
     /// Of no points.
-    pub fn nothing(source: &Source) -> Self {
+    pub fn nothing(source: &PointSource) -> Self {
         Taught {
             sums: WeightSums::default(),
             training: Training::new(source.channel.dimension()),

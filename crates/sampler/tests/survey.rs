@@ -4,23 +4,23 @@
 use mebridge_phasespace::cuts::{Cuts, Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_phasespace::{
-    Beams, Channel, Diagram, Layout, Limits, Permutation, Propagator, Rows, Settings as Space,
-    Weights,
+    Beams, Channel, ChannelSettings as Space, Diagram, Layout, Limits, Permutation, Propagator,
+    Rows, Weights,
 };
 use mebridge_sampler::Error;
 use mebridge_sampler::blocks::{Block, Harvest, blocks, weigh_each};
 use mebridge_sampler::events::{Event, Events};
-use mebridge_sampler::flow::{Flow, Shape};
+use mebridge_sampler::flow::{Flow, FlowShape};
 use mebridge_sampler::grid::Grid;
 use mebridge_sampler::integrand::{
-    Beam, ElementGroup, Failure, Flux, Integrand, PICOBARN, Partons, Running, Source, Squared,
-    Workspace,
+    Beam, ElementGroup, Failure, Flux, Integrand, PICOBARN, Partons, PointSource, RunningCoupling,
+    Squared, Workspace,
 };
 use mebridge_sampler::networks::{try_flows, weigh_given};
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::{Estimate, WeightSums};
-use mebridge_sampler::survey::{Nothing, Settings, Survey, survey};
+use mebridge_sampler::survey::{Nothing, Survey, SurveySettings, survey};
 use mebridge_simd::Level;
 use std::f64::consts::PI;
 
@@ -87,7 +87,7 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
         fermions: Vec::new(),
         limits: limits.clone(),
     };
-    let source = |(column, diagram): (u32, &Diagram)| Source {
+    let source = |(column, diagram): (u32, &Diagram)| PointSource {
         group: 0,
         channel: Channel::new(diagram, &space).expect("a channel"),
         permutations: vec![Permutation::none(3)],
@@ -119,7 +119,7 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
         }],
         sources: (0..).zip(diagrams).map(source).collect(),
         beams: [Beam::Parton, Beam::Parton],
-        running: Running::Fixed(0.118),
+        running: RunningCoupling::Fixed(0.118),
         selection: None,
         level: Level::best(),
     }
@@ -134,8 +134,8 @@ fn three() -> Integrand {
     integrand(&pairs.map(|pair| diagram(pair, 0.0, 0.0)), &[heavy()])
 }
 
-fn settings(seed: u64, events: u64) -> Settings {
-    Settings {
+fn settings(seed: u64, events: u64) -> SurveySettings {
+    SurveySettings {
         seed,
         events,
         overweight: 0.01,
@@ -143,7 +143,7 @@ fn settings(seed: u64, events: u64) -> Settings {
     }
 }
 
-fn made(settings: &Settings, numbers: u16, threads: usize) -> (Survey, Vec<Round>) {
+fn made(settings: &SurveySettings, numbers: u16, threads: usize) -> (Survey, Vec<Round>) {
     let (mut what, mut of) = (three(), evaluators(threads));
     let survey = survey(&mut what, settings, &mut of).expect("a survey");
     let one = |number| round(&what, &survey, settings, number, settings.events, &mut of);
@@ -276,7 +276,7 @@ fn azimuths_stay_even() {
 
 #[test]
 fn a_survey_measures_as_well_as_is_wanted() {
-    let precise = Settings {
+    let precise = SurveySettings {
         precision: Some(0.003),
         ..settings(1, 100)
     };
@@ -329,7 +329,7 @@ fn numbers_that_are_given_have_the_weights_of_random_ones() {
 fn flows(survey: &Survey, size: f64) -> Vec<Option<Flow>> {
     let flow = |dimensions: usize| {
         let block = |turn| (0..dimensions).map(|i| (i + turn) % 2 == 0).collect();
-        let shape = Shape {
+        let shape = FlowShape {
             bins: 4,
             units: 6,
             layers: 2,

@@ -9,12 +9,17 @@ pub const CALL_WITHIN_CALL: &CStr =
     c"a signal handler called the library while the thread that it interrupted was in a call of it, and would wait for \
       that one for ever; let the handler set a flag, and call when the other call is over";
 
+/// How the CPU is chosen where there is no GPU: by the command, by the environment, and from Python.
+const ON_THE_CPU: &str = "evaluate on the CPU (--backend cpu or CUDACPP_RUNTIME_BACKEND=cpu; in Python, device=\"cpu\" or \
+                          arrays in the CPU's memory)";
+
 /// Result of anything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Everything that a user, a file or a machine can cause. New kinds of failure get a variant of
 /// their own, with the cure in the message.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, strum::IntoStaticStr, thiserror::Error)]
+#[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Error {
     /// A file that cannot be opened, read or written.
@@ -130,9 +135,7 @@ pub enum Error {
         count: usize,
     },
     /// A GPU is asked for, and the process is one that only the CPU runs.
-    #[error(
-        "{what}: this runs on the CPU alone; set CUDACPP_RUNTIME_BACKEND=cpu, or leave the choice to auto"
-    )]
+    #[error("{what}: there is no GPU code for it; {ON_THE_CPU}, or leave the choice to auto")]
     NotOnGpu {
         /// What no GPU code exists for.
         what: Cow<'static, str>,
@@ -156,15 +159,17 @@ pub enum Error {
     NoEvents,
     /// Memory that the system does not give.
     #[error(
-        "there is too little memory: {bytes} bytes were refused; give the job more, or set \
-         CUDACPP_RUNTIME_THREADS to fewer threads"
+        "there is too little memory: {bytes} bytes were refused; give the job more, or take \
+         fewer threads (--threads or CUDACPP_RUNTIME_THREADS)"
     )]
     Memory {
         /// How many bytes.
         bytes: usize,
     },
     /// Threads that could not be started.
-    #[error("could not start {threads} threads: {what}; set CUDACPP_RUNTIME_THREADS to fewer")]
+    #[error(
+        "could not start {threads} threads: {what}; take fewer (--threads or CUDACPP_RUNTIME_THREADS)"
+    )]
     Threads {
         /// How many.
         threads: usize,
@@ -284,10 +289,7 @@ pub enum Error {
         extension: &'static str,
     },
     /// Several matrix elements, and one is needed.
-    #[error(
-        "{path} holds {what}; set CUDACPP_RUNTIME_PROCESS to this name with #n behind it, n being \
-         one of:{names}"
-    )]
+    #[error("{path} holds {what}; name one of them as '{path}#n', n being one of:{names}")]
     ChooseProcess {
         /// The directory or file.
         path: PathBuf,
@@ -325,7 +327,7 @@ pub enum Error {
     /// No GPU, or nothing to reach it by.
     #[error(
         "no GPU can be used: {what}. `nvidia-smi` must list one: install NVIDIA's driver, or look at \
-         CUDA_VISIBLE_DEVICES; or evaluate on the CPU with CUDACPP_RUNTIME_BACKEND=cpu"
+         CUDA_VISIBLE_DEVICES; or {ON_THE_CPU}"
     )]
     NoGpu {
         /// What is missing.
@@ -334,7 +336,7 @@ pub enum Error {
     /// No AMD GPU.
     #[error(
         "no AMD GPU can be used: {what}. `rocminfo` must list one: install ROCm 6.0 or later, or look at \
-         ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES; or evaluate on the CPU with CUDACPP_RUNTIME_BACKEND=cpu"
+         ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES; or {ON_THE_CPU}"
     )]
     NoAmdGpu {
         /// What is missing.
@@ -342,7 +344,7 @@ pub enum Error {
     },
     /// A GPU that the machine does not have.
     #[error(
-        "there is no GPU {device}: this process sees {devices}, counted from 0; correct \
+        "there is no GPU {device}: this process sees {devices}, counted from 0; take another one, or correct \
          CUDACPP_RUNTIME_DEVICE or CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES of AMD's GPUs)"
     )]
     NoSuchDevice {
@@ -354,8 +356,8 @@ pub enum Error {
     /// A library of the CUDA toolkit that is not there.
     #[error(
         "{library} of the CUDA toolkit cannot be loaded: {what}. Install the CUDA toolkit, or \
-         `pip install {package}`, and name the folder that holds it in LD_LIBRARY_PATH; or evaluate \
-         on the CPU with CUDACPP_RUNTIME_BACKEND=cpu"
+         `pip install {package}`, and name the folder that holds it in LD_LIBRARY_PATH; or \
+         {ON_THE_CPU}"
     )]
     GpuLibrary {
         /// Its name.
@@ -368,7 +370,7 @@ pub enum Error {
     /// A library of ROCm that is not there.
     #[error(
         "{library} of ROCm cannot be loaded: {what}. Install ROCm 6.0 or later, and name its folder in ROCM_PATH; or \
-         evaluate on the CPU with CUDACPP_RUNTIME_BACKEND=cpu"
+         {ON_THE_CPU}"
     )]
     AmdLibrary {
         /// Its name.
@@ -418,17 +420,6 @@ pub enum Error {
         /// Why not.
         what: String,
     },
-    /// A file that should hold a result of `mebridge bench`.
-    #[error(
-        "{path} is no result of mebridge bench: {what}; docs/bench.md says what has to be in such a \
-         file"
-    )]
-    BenchFile {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: String,
-    },
     /// A file with events that cannot be read or evaluated.
     #[error("{path}: {what}")]
     EventsFile {
@@ -452,7 +443,7 @@ pub enum Error {
     /// A SIMD level that does not exist.
     #[error(
         "unknown SIMD level `{name}`; choose one of auto, none, sse4, avx2, 512y, 512z \
-         (CUDACPP_RUNTIME_SIMD)"
+         (--simd or CUDACPP_RUNTIME_SIMD)"
     )]
     UnknownSimdLevel {
         /// What was asked for.
@@ -461,7 +452,7 @@ pub enum Error {
     /// A SIMD level that this CPU lacks.
     #[error(
         "this CPU lacks SIMD level `{name}`; choose one that it has ({supported}) or auto \
-         (CUDACPP_RUNTIME_SIMD)"
+         (--simd or CUDACPP_RUNTIME_SIMD)"
     )]
     UnsupportedSimdLevel {
         /// The level.
@@ -559,6 +550,11 @@ fn sentence(place: &str, what: &str, cure: &str) -> String {
 }
 
 impl Error {
+    /// Which kind of error it is, for programs: its variant's name in the form `no_gpu`. Names do not change; new ones come.
+    pub fn code(&self) -> &'static str {
+        self.into()
+    }
+
     /// The same of a call's part, behind so many events of the call.
     pub fn behind(self, events: usize) -> Error {
         match self {

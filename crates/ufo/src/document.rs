@@ -1,6 +1,6 @@
 //! The file of a model of what was imported.
 
-use crate::imported::{Imported, Pair};
+use crate::imported::{Imported, ParticlePair};
 use crate::source::{Coupling, Parameter, ParameterValue};
 use crate::values::{ALPHA_S, STRONG_COUPLING, evaluate, formulas};
 use mebridge_generate::model::CardEntry;
@@ -333,7 +333,7 @@ fn charges(model: &Imported, document: &mut Document) -> Fallible<()> {
         .collect();
     let mut rows: Vec<ParticleRow> = model.particles.iter().map(row).collect();
     for name in names {
-        let of = |pair: &Pair| *pair.charges.get(name).unwrap_or(&0.0);
+        let of = |pair: &ParticlePair| *pair.charges.get(name).unwrap_or(&0.0);
         if model.particles.iter().all(|pair| of(pair) == 0.0) {
             continue;
         }
@@ -364,7 +364,7 @@ fn charges(model: &Imported, document: &mut Document) -> Fallible<()> {
     Ok(())
 }
 
-fn row(pair: &Pair) -> ParticleRow {
+fn row(pair: &ParticlePair) -> ParticleRow {
     ParticleRow {
         name: pair.name.clone(),
         antiname: pair.antiname.clone(),

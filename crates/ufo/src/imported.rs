@@ -3,7 +3,7 @@
 
 use crate::restrict::OpenWidths;
 use crate::running;
-use crate::source::{Coupling, CouplingOrder, Decays, Lorentz, Parameter, Propagator, Source};
+use crate::source::{Coupling, CouplingOrder, Decays, Lorentz, Parameter, Propagator, UfoFolder};
 use mebridge_generate::model::Gauge;
 use mebridge_generate::model::lorentz::Structure;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// A particle with its antiparticle.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub struct Pair {
+pub struct ParticlePair {
     pub name: String,
     /// None for its own antiparticle.
     pub antiname: Option<String>,
@@ -33,7 +33,7 @@ pub struct Pair {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct Term {
-    /// Index into [`Interaction::colors`].
+    /// Index into [`ImportedVertex::colors`].
     pub color: usize,
     pub lorentz: String,
     /// Index into [`Imported::couplings`].
@@ -44,7 +44,7 @@ pub struct Term {
 /// A vertex.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub struct Interaction {
+pub struct ImportedVertex {
     /// PDG codes of what goes out.
     pub particles: Vec<i32>,
     pub colors: Vec<String>,
@@ -58,13 +58,13 @@ pub struct Interaction {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Imported {
-    pub particles: Vec<Pair>,
+    pub particles: Vec<ParticlePair>,
     pub parameters: Vec<Parameter>,
     pub couplings: Vec<Coupling>,
     /// Lorentz structures by name.
     pub lorentz: BTreeMap<String, String>,
     pub propagators: Vec<Propagator>,
-    pub interactions: Vec<Interaction>,
+    pub interactions: Vec<ImportedVertex>,
     pub orders: Vec<CouplingOrder>,
     pub decays: Vec<Decays>,
     /// What `running.py` says.
@@ -141,7 +141,7 @@ const NAMES: [(i32, &str, &str); 47] = [
 
 impl Imported {
     /// Imports what a folder says.
-    pub fn of(source: Source) -> Fallible<Imported> {
+    pub fn of(source: UfoFolder) -> Fallible<Imported> {
         let gauge = source.gauge;
         let particles = pairs(&source)?;
         let mut imported = Imported {
@@ -205,7 +205,7 @@ impl Imported {
                 let sign = if pair.pdg == *pdg { 1.0 } else { -1.0 };
                 sign * pair.charges.get(&name).unwrap_or(&0.0)
             };
-            let total = |i: &&Interaction| i.particles.iter().map(of).sum::<f64>().abs() > 1e-12;
+            let total = |i: &&ImportedVertex| i.particles.iter().map(of).sum::<f64>().abs() > 1e-12;
             // As in MG5aMC what the gauge does not have says nothing.
             let mut physical = self.interactions.iter().filter(|i| i.physical);
             if let Some(broken) = physical.find(total) {
@@ -362,7 +362,7 @@ fn is_odd_flow(structure: &str) -> Fallible<Option<bool>> {
 
 /// Particles with their antiparticles. Of two the first is the one that goes out along the flow of a fermion line where
 /// vertices say so, else that with the positive code.
-fn pairs(source: &Source) -> Fallible<Vec<Pair>> {
+fn pairs(source: &UfoFolder) -> Fallible<Vec<ParticlePair>> {
     // Where a model uses one of the standard names for another particle, its own names stay.
     pairs_with(source, true).or_else(|what| pairs_with(source, false).map_err(|_| what))
 }
@@ -376,7 +376,7 @@ fn standard_name(pdg: i32) -> Option<&'static str> {
     }
 }
 
-fn pairs_with(source: &Source, standard: bool) -> Fallible<Vec<Pair>> {
+fn pairs_with(source: &UfoFolder, standard: bool) -> Fallible<Vec<ParticlePair>> {
     let (mut incoming, mut outgoing): (Vec<i32>, Vec<i32>) = Default::default();
     for vertex in &source.vertices {
         let fermions = vertex.particles.iter().map(|&p| &source.particles[p]);
@@ -410,7 +410,7 @@ fn pairs_with(source: &Source, standard: bool) -> Fallible<Vec<Pair>> {
         true => name.to_lowercase(),
         false => name.to_owned(),
     };
-    let mut pairs: Vec<Pair> = Vec::new();
+    let mut pairs: Vec<ParticlePair> = Vec::new();
     let mut names: HashMap<String, i32> = HashMap::new();
     let mut codes = BTreeSet::new();
     for particle in &source.particles {
@@ -455,7 +455,7 @@ fn pairs_with(source: &Source, standard: bool) -> Fallible<Vec<Pair>> {
         let known = |name: &str| source.parameters.iter().any(|p| p.name == name);
         let zero = |name: &str| name.eq_ignore_ascii_case("zero") || (ghost && !known(name));
         let quantity = |name: &str| (!zero(name)).then(|| name.to_owned());
-        pairs.push(Pair {
+        pairs.push(ParticlePair {
             antiname: (!own).then_some(antiname),
             name,
             pdg,
@@ -476,8 +476,8 @@ fn pairs_with(source: &Source, standard: bool) -> Fallible<Vec<Pair>> {
     Ok(pairs)
 }
 
-fn interactions(source: &Source, pairs: &[Pair]) -> Fallible<Vec<Interaction>> {
-    let mut by_code: HashMap<i32, &Pair> = HashMap::new();
+fn interactions(source: &UfoFolder, pairs: &[ParticlePair]) -> Fallible<Vec<ImportedVertex>> {
+    let mut by_code: HashMap<i32, &ParticlePair> = HashMap::new();
     for pair in pairs {
         by_code.entry(pair.pdg).or_insert(pair);
         if pair.antiname.is_some() {
@@ -526,7 +526,7 @@ fn interactions(source: &Source, pairs: &[Pair]) -> Fallible<Vec<Interaction>> {
                 negative: odd == Some(true),
             });
         }
-        interactions.push(Interaction {
+        interactions.push(ImportedVertex {
             particles,
             colors: vertex.colors.clone(),
             terms,

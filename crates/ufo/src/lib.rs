@@ -31,7 +31,7 @@ use imported::Imported;
 use mebridge_generate::model::file::Document;
 use mebridge_generate::model::{Model, Scheme};
 use mebridge_support::error::{Error, Result};
-use source::Source;
+use source::UfoFolder;
 use std::path::{Path, PathBuf};
 
 /// How a model is restricted.
@@ -72,7 +72,7 @@ pub fn read_in(folder: &Path, restriction: &Restriction, scheme: Scheme) -> Resu
         .and_then(|name| name.to_str())
         .unwrap_or("ufo");
     let (card, tail) = card(&folder_itself, restriction).map_err(fail)?;
-    let source = Source::read(&folder_itself, scheme.gauge).map_err(fail)?;
+    let source = UfoFolder::read(&folder_itself, scheme.gauge).map_err(fail)?;
     let scheme = Scheme {
         gauge: source.gauge,
         ..scheme

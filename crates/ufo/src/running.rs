@@ -1,7 +1,7 @@
 //! `running.py`: which parameters run, and how they mix (arXiv:2304.09883).
 
 use crate::imported::Imported;
-use crate::python::modules::{Modules, Object, Value};
+use crate::python::modules::{Modules, Object, PythonValue};
 use crate::source::ParameterValue;
 use crate::values::{ALPHA_S, STRONG_COUPLING};
 use mebridge_generate::model::file::RunningRow;
@@ -29,7 +29,7 @@ pub fn terms(modules: &Modules) -> Fallible<Vec<Term>> {
     let mut found = Vec::new();
     for object in modules.objects.iter().filter(|o| o.class == "Running") {
         let value = match object.get("value") {
-            Some(Value::Number(x, _)) if x.is_finite() => format!("{x:?}"),
+            Some(PythonValue::Number(x, _)) if x.is_finite() => format!("{x:?}"),
             _ => object.text("value")?.to_string(),
         };
         for objects in object.list("run_objects")?.iter() {
@@ -46,12 +46,12 @@ pub fn terms(modules: &Modules) -> Fallible<Vec<Term>> {
     Ok(found)
 }
 
-fn names(object: &Object, objects: &Value, modules: &Modules) -> Fallible<Vec<String>> {
-    let Value::List(objects, _) = objects else {
+fn names(object: &Object, objects: &PythonValue, modules: &Modules) -> Fallible<Vec<String>> {
+    let PythonValue::List(objects, _) = objects else {
         return Err(object.fail("`run_objects` is no list of lists"));
     };
-    let name = |value: &Value| match value {
-        Value::Object(at) if modules.objects[*at].class == "Parameter" => {
+    let name = |value: &PythonValue| match value {
+        PythonValue::Object(at) if modules.objects[*at].class == "Parameter" => {
             Ok(modules.objects[*at].text("name")?.to_string())
         }
         _ => Err(object.fail("there is something else in the place of a Parameter")),

@@ -1,7 +1,7 @@
 //! What a UFO folder says, in types: no choice is made here.
 
 use crate::formula::Functions;
-use crate::python::modules::{Modules, Object, Value};
+use crate::python::modules::{Modules, Object, PythonValue};
 use crate::running;
 use mebridge_generate::model::Gauge;
 use mebridge_generate::model::expression::Expr;
@@ -24,7 +24,7 @@ pub struct Particle {
     pub width: String,
     pub goldstone: bool,
     pub propagating: bool,
-    /// Index into [`Source::propagators`].
+    /// Index into [`UfoFolder::propagators`].
     pub propagator: Option<usize>,
     /// `charge` and whatever else has a number.
     pub charges: BTreeMap<String, f64>,
@@ -89,10 +89,10 @@ pub struct Propagator {
 #[allow(missing_docs)]
 pub struct Vertex {
     pub name: String,
-    /// Indices into [`Source::particles`].
+    /// Indices into [`UfoFolder::particles`].
     pub particles: Vec<usize>,
     pub colors: Vec<String>,
-    /// Index into [`Vertex::colors`], and into [`Source::lorentz`] and [`Source::couplings`].
+    /// Index into [`Vertex::colors`], and into [`UfoFolder::lorentz`] and [`UfoFolder::couplings`].
     pub terms: Vec<(usize, usize, usize)>,
     pub place: String,
 }
@@ -121,7 +121,7 @@ pub struct CouplingOrder {
 /// A UFO folder.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
-pub struct Source {
+pub struct UfoFolder {
     pub particles: Vec<Particle>,
     pub parameters: Vec<Parameter>,
     pub couplings: Vec<Coupling>,
@@ -180,9 +180,9 @@ const FILES: [(&str, bool); 9] = [
     ("vertices", true),
 ];
 
-impl Source {
+impl UfoFolder {
     /// Reads a folder.
-    pub fn read(folder: &Path, gauge: Gauge) -> Fallible<Source> {
+    pub fn read(folder: &Path, gauge: Gauge) -> Fallible<UfoFolder> {
         let mut modules = Modules::new(folder);
         for (file, needed) in FILES {
             if !modules.read(file)? && needed {
@@ -192,10 +192,10 @@ impl Source {
         let decays = modules.read_decays();
         modules.read_running()?;
         let gauges = modules.numbers_of_init("gauge")?;
-        let mut source = Source {
+        let mut source = UfoFolder {
             gauge: available(gauge, &gauges.unwrap_or_else(|| vec![0.0, 1.0]))?,
             running: running::terms(&modules)?,
-            ..Source::default()
+            ..UfoFolder::default()
         };
         let functions = source.collect(&modules)?;
         // Without them partial widths follow from the vertices.
@@ -209,8 +209,10 @@ impl Source {
     fn decays(&self, modules: &Modules, functions: &Functions) -> Fallible<Vec<Decays>> {
         let mut all: Vec<Decays> = Vec::new();
         for object in modules.objects.iter().filter(|o| o.class == "Decay") {
-            let particle = |value: Option<&Value>| -> Fallible<i32> {
-                let at = value.and_then(Value::object).map(|at| &modules.objects[at]);
+            let particle = |value: Option<&PythonValue>| -> Fallible<i32> {
+                let at = value
+                    .and_then(PythonValue::object)
+                    .map(|at| &modules.objects[at]);
                 let particle = at.filter(|object| object.class == "Particle");
                 let none = || object.fail("there is something else in the place of a Particle");
                 particle.ok_or_else(none)?.integer("pdg_code")
@@ -218,7 +220,8 @@ impl Source {
             let mother = particle(object.get("particle"))?;
             let mut channels: Vec<(Vec<i32>, Expr)> = Vec::new();
             for (key, value) in object.dict("partial_widths")?.iter() {
-                let (Value::List(particles, _), Value::Text(text)) = (key, value) else {
+                let (PythonValue::List(particles, _), PythonValue::Text(text)) = (key, value)
+                else {
                     return Err(object.fail("`partial_widths` has no particles and formulas"));
                 };
                 let particles = particles.iter().map(|value| particle(Some(value)));
@@ -248,7 +251,7 @@ impl Source {
             let name = object.text("name")?;
             let arguments = match object.get("arguments") {
                 // `('z')` is no tuple, but means one.
-                Some(Value::Text(one)) => vec![one.to_string()],
+                Some(PythonValue::Text(one)) => vec![one.to_string()],
                 _ => texts(object, "arguments")?,
             };
             let formula = object.text("expression")?;
@@ -344,7 +347,7 @@ impl Source {
             // Poles of a counterterm.
             if matches!(
                 object.get("value"),
-                Some(Value::Dict(..) | Value::Unread(_))
+                Some(PythonValue::Dict(..) | PythonValue::Unread(_))
             ) {
                 continue;
             }
@@ -368,19 +371,22 @@ impl Source {
         places: &HashMap<usize, usize>,
     ) -> Fallible<Particle> {
         let parameter = |name: &str| match object.get(name) {
-            Some(Value::Object(at)) if modules.objects[*at].class == "Parameter" => {
+            Some(PythonValue::Object(at)) if modules.objects[*at].class == "Parameter" => {
                 Ok(modules.objects[*at].text("name")?.to_string())
             }
-            Some(Value::Text(_)) => word(object, name),
+            Some(PythonValue::Text(_)) => word(object, name),
             _ => Err(object.fail(format!("`{name}` is no parameter"))),
         };
         let gauge = number(self.gauge);
         let propagator = match object.get("propagator") {
-            None | Some(Value::Bool(false) | Value::Number(..) | Value::Unread(_)) => None,
-            Some(Value::Object(at)) => Some(*at),
+            None
+            | Some(PythonValue::Bool(false) | PythonValue::Number(..) | PythonValue::Unread(_)) => {
+                None
+            }
+            Some(PythonValue::Object(at)) => Some(*at),
             // Of several the one of the gauge.
-            Some(Value::List(list, _)) => list.get(gauge).and_then(Value::object),
-            Some(Value::Dict(dict, _)) => {
+            Some(PythonValue::List(list, _)) => list.get(gauge).and_then(PythonValue::object),
+            Some(PythonValue::Dict(dict, _)) => {
                 let own = dict
                     .iter()
                     .find(|(key, _)| key.number() == Some(gauge as f64));
@@ -397,7 +403,7 @@ impl Source {
             if let Some(charge) = value
                 .number()
                 .filter(|_| !NO_CHARGES.contains(&name.as_str()))
-                && !matches!(value, Value::Text(_))
+                && !matches!(value, PythonValue::Text(_))
             {
                 if !charge.is_finite() {
                     return Err(object.fail(format!("`{name}` is no finite number")));
@@ -423,10 +429,10 @@ impl Source {
     }
 }
 
-impl Value {
+impl PythonValue {
     fn object(&self) -> Option<usize> {
         match self {
-            Value::Object(at) => Some(*at),
+            PythonValue::Object(at) => Some(*at),
             _ => None,
         }
     }
@@ -463,7 +469,7 @@ fn available(asked: Gauge, gauges: &[f64]) -> Fallible<Gauge> {
 /// are sums of products of tensors are structures then; others are refused where a process needs the vertex.
 fn with_form_factors(object: &Object, structure: &str, objects: &[Object]) -> Fallible<String> {
     let mut values: HashMap<String, String> = HashMap::new();
-    if !matches!(object.get("formfactors"), None | Some(Value::None)) {
+    if !matches!(object.get("formfactors"), None | Some(PythonValue::None)) {
         for value in object.list("formfactors")?.iter() {
             let factor = value.object().and_then(|at| objects.get(at));
             let Some(factor) = factor.filter(|factor| factor.class == "FormFactor") else {
@@ -507,7 +513,7 @@ fn word(object: &Object, name: &str) -> Fallible<String> {
 fn texts(object: &Object, name: &str) -> Fallible<Vec<String>> {
     let list = object.list(name)?;
     let texts = list.iter().map(|value| match value {
-        Value::Text(text) => Ok(text.to_string()),
+        PythonValue::Text(text) => Ok(text.to_string()),
         _ => Err(object.fail(format!("`{name}` is no list of texts"))),
     });
     texts.collect()
@@ -520,11 +526,11 @@ impl Parameter {
             "external" => {
                 let block = word(object, "lhablock")?;
                 let index = match object.get("lhacode") {
-                    Some(Value::Number(..)) => vec![object.integer("lhacode")?],
+                    Some(PythonValue::Number(..)) => vec![object.integer("lhacode")?],
                     _ => {
                         let list = object.list("lhacode")?;
-                        let whole = |v: &Value| v.number().filter(|x| x.fract() == 0.0);
-                        let whole = |v: &Value| whole(v).filter(|x| x.abs() < 2e9);
+                        let whole = |v: &PythonValue| v.number().filter(|x| x.fract() == 0.0);
+                        let whole = |v: &PythonValue| whole(v).filter(|x| x.abs() < 2e9);
                         let index = list.iter().map(|v| whole(v).map(|x| x as i32));
                         let index: Option<Vec<i32>> = index.collect();
                         let wrong = || object.fail("`lhacode` is no list of whole numbers");
@@ -535,7 +541,7 @@ impl Parameter {
             }
             "internal" => {
                 let text = match object.get("value") {
-                    Some(Value::Number(x, _)) if x.is_finite() => format!("{x:?}"),
+                    Some(PythonValue::Number(x, _)) if x.is_finite() => format!("{x:?}"),
                     _ => object.text("value")?.to_string(),
                 };
                 let formula = functions.read(&text);
@@ -547,7 +553,7 @@ impl Parameter {
             name,
             value,
             real: &*object.text("type")? == "real",
-            scale: object.get("scale").and_then(Value::number),
+            scale: object.get("scale").and_then(PythonValue::number),
             place: object.place.clone(),
         })
     }
@@ -556,7 +562,7 @@ impl Parameter {
 impl Coupling {
     fn of(object: &Object, functions: &Functions) -> Fallible<Coupling> {
         let text = match object.get("value") {
-            Some(Value::Number(x, whole)) if x.is_finite() => match whole {
+            Some(PythonValue::Number(x, whole)) if x.is_finite() => match whole {
                 true => format!("{x:.0}"),
                 false => format!("{x:?}"),
             },
@@ -565,7 +571,7 @@ impl Coupling {
         let formula = functions.read(&text).map_err(|what| object.fail(what))?;
         let mut orders = BTreeMap::new();
         for (order, power) in object.dict("order")?.iter() {
-            let (Value::Text(order), Some(power)) = (order, power.number()) else {
+            let (PythonValue::Text(order), Some(power)) = (order, power.number()) else {
                 return Err(object.fail("`order` has no names and numbers"));
             };
             if power.fract() != 0.0 || power.abs() >= 1000.0 {
@@ -588,7 +594,7 @@ impl Coupling {
 }
 
 fn vertex(object: &Object, modules: &Modules, places: &HashMap<usize, usize>) -> Fallible<Vertex> {
-    let object_of = |value: &Value, class: &str| {
+    let object_of = |value: &PythonValue, class: &str| {
         let at = value
             .object()
             .filter(|at| modules.objects[*at].class == class);
@@ -610,7 +616,7 @@ fn vertex(object: &Object, modules: &Modules, places: &HashMap<usize, usize>) ->
     let mut terms = Vec::new();
     for (key, value) in object.dict("couplings")?.iter() {
         let place = match key {
-            Value::List(pair, _) => match pair.as_slice() {
+            PythonValue::List(pair, _) => match pair.as_slice() {
                 [color, l] => color.index(colors.len()).zip(l.index(lorentz.len())),
                 _ => None,
             },
@@ -623,7 +629,7 @@ fn vertex(object: &Object, modules: &Modules, places: &HashMap<usize, usize>) ->
             )));
         };
         let couplings = match value {
-            Value::List(list, _) => list.iter().collect(),
+            PythonValue::List(list, _) => list.iter().collect(),
             one => vec![one],
         };
         for coupling in couplings {

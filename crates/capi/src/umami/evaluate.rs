@@ -181,7 +181,7 @@ impl Call {
                 _ => {
                     return Err(Refusal::Status(
                         UMAMI_ERROR_UNSUPPORTED_INPUT,
-                        format!("{NAME}: there is no input {key}"),
+                        crate::pointers::wrong(NAME, format!("there is no input {key}")),
                     ));
                 }
             };
@@ -199,7 +199,7 @@ impl Call {
         if !has_momenta {
             return Err(Refusal::Status(
                 UMAMI_ERROR_MISSING_INPUT,
-                format!("{NAME}: momenta (input 0) are missing"),
+                crate::pointers::wrong(NAME, "momenta (input 0) are missing"),
             ));
         }
         let there = elements.outputs();
@@ -209,7 +209,7 @@ impl Call {
             if known != Some(&true) {
                 return Err(Refusal::Status(
                     UMAMI_ERROR_UNSUPPORTED_OUTPUT,
-                    format!("{NAME}: there is no output {key}"),
+                    crate::pointers::wrong(NAME, format!("there is no output {key}")),
                 ));
             }
             if key == UMAMI_OUT_GPU_STREAM {
@@ -598,10 +598,13 @@ pub(super) fn default_g_s(elements: &MatrixElements, compiled: &Compiled) -> f64
     crate::default_g_s(&elements.processes[0].model, &compiled.cards()[0])
 }
 
-fn no_parameter(function: &str, name: &str) -> Refusal {
+fn no_parameter(function: &'static str, name: &str) -> Refusal {
     Refusal::Status(
         UMAMI_ERROR_NOT_IMPLEMENTED,
-        format!("{function}: this process has no parameter {name} in its card"),
+        crate::pointers::wrong(
+            function,
+            format!("this process has no parameter {name} in its card"),
+        ),
     )
 }
 

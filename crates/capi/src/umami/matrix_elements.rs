@@ -2,13 +2,13 @@
 //!
 //! They are found once: those that the file carries ([`super::attached`]), else the one that [`mebridge::locate`] finds.
 //! The flavour index of an event names one of them. All have the same legs with the same masses. Their diagrams,
-//! helicities and colour flows are counted through ([`Tables`]): a matrix element with the same table as an earlier one
+//! helicities and colour flows are counted through ([`TableOffsets`]): a matrix element with the same table as an earlier one
 //! shares its numbers; otherwise its numbers come behind all before.
 
 use crate::survivor::Survivor;
 use mebridge::backend::SessionMemory;
 use mebridge::bridge::{Bridge, DeviceSampler, Platform, Sampler, current_gpu, platform};
-use mebridge::describe::Tables;
+use mebridge::describe::TableOffsets;
 use mebridge::error::{Error, Result};
 use mebridge::locate::locate;
 use mebridge::process::card::Card;
@@ -22,7 +22,7 @@ pub struct MatrixElements {
     /// Each of them.
     pub processes: Vec<Process>,
     /// Where they count from.
-    pub tables: Tables,
+    pub tables: TableOffsets,
     switches: Switches,
     /// Card values where the caller names no card.
     cards: Vec<Vec<f64>>,
@@ -120,7 +120,7 @@ impl MatrixElements {
         };
         fit_together(&processes)?;
         Ok(MatrixElements {
-            tables: Tables::new(&processes),
+            tables: TableOffsets::new(&processes),
             processes,
             switches,
             cards,
@@ -258,7 +258,7 @@ mod tests {
     fn what_two_matrix_elements_share_is_counted_once() {
         let mut processes = mebridge::generate("p p > t t~").unwrap();
         processes.push(processes[0].clone());
-        let tables = Tables::new(&processes);
+        let tables = TableOffsets::new(&processes);
         assert_eq!(tables.diagrams.first, [0, 3, 4]);
         assert_eq!(tables.diagrams.count, 7);
         assert_eq!(tables.helicities.first, [0, 16, 0]);

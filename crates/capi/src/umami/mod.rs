@@ -124,7 +124,7 @@ pub(super) fn behind_a_fork() {
 /// Why a call is not answered.
 pub(super) enum Refusal {
     /// By this status; the text is for whoever asks.
-    Status(i32, String),
+    Status(i32, Error),
     /// By the unspecific one.
     Error(Error),
 }
@@ -134,7 +134,7 @@ impl From<Error> for Refusal {
         match error {
             // A GPU was asked for.
             Error::NotOnGpu { .. } | Error::NoGpu { .. } | Error::NoAmdGpu { .. } => {
-                Refusal::Status(UMAMI_ERROR_NOT_IMPLEMENTED, error.to_string())
+                Refusal::Status(UMAMI_ERROR_NOT_IMPLEMENTED, error)
             }
             error => Refusal::Error(error),
         }
@@ -151,8 +151,8 @@ fn wrong(function: &'static str, what: impl Into<String>) -> Refusal {
 fn status(f: impl FnOnce() -> Answer) -> i32 {
     let error = match no_panic(|| Ok(f())) {
         Ok(Ok(())) => return UMAMI_SUCCESS,
-        Ok(Err(Refusal::Status(status, text))) => {
-            keep_error(&text);
+        Ok(Err(Refusal::Status(status, error))) => {
+            keep_error(error.code(), &error.to_string());
             return status;
         }
         Err(Error::CallWithinCall) => {
@@ -163,7 +163,7 @@ fn status(f: impl FnOnce() -> Answer) -> i32 {
         Ok(Err(Refusal::Error(error))) | Err(error) => error,
     };
     let text = error.to_string();
-    keep_error(&text);
+    keep_error(error.code(), &text);
     say(format_args!("ERROR {text}"));
     UMAMI_ERROR
 }
@@ -179,7 +179,7 @@ pub unsafe extern "C" fn umami_get_meta(key: c_int, result: *mut c_void) -> i32 
         if !(UMAMI_META_DEVICE..=UMAMI_META_MASSES).contains(&key) {
             return Err(Refusal::Status(
                 UMAMI_ERROR_UNSUPPORTED_META,
-                format!("{NAME}: there is no key {key}"),
+                pointers::wrong(NAME, format!("there is no key {key}")),
             ));
         }
         if result.is_null() {
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn umami_get_meta(key: c_int, result: *mut c_void) -> i32 
                 let Some(masses) = &*masses else {
                     return Err(Refusal::Status(
                         UMAMI_ERROR_UNINITIALIZED_META,
-                        format!("{NAME}: masses are known after umami_initialize"),
+                        pointers::wrong(NAME, "masses are known after umami_initialize"),
                     ));
                 };
                 for (i, &mass) in masses.iter().enumerate() {

@@ -12,16 +12,16 @@ use std::sync::{Arc, Mutex, MutexGuard};
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 /// Things by their numbers.
-pub struct Table<T> {
+pub struct HandleTable<T> {
     /// What an error calls them.
     kind: &'static str,
     things: Mutex<FxHashMap<usize, Arc<T>>>,
 }
 
-impl<T> Table<T> {
+impl<T> HandleTable<T> {
     /// An empty one.
-    pub fn new(kind: &'static str) -> Table<T> {
-        Table {
+    pub fn new(kind: &'static str) -> HandleTable<T> {
+        HandleTable {
             kind,
             things: Mutex::default(),
         }
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_number_names_one_thing_for_ever() {
-        let table = Table::new("a word");
+        let table = HandleTable::new("a word");
         let (a, b) = (table.add("a"), table.add("b"));
         assert_eq!(*table.get(a).unwrap(), "a");
         assert!(table.remove(a).is_some());
@@ -82,7 +82,7 @@ mod tests {
         assert_ne!(table.add("c"), a);
         table.retain(|thing| *thing == "b");
         assert_eq!(*table.get(b).unwrap(), "b");
-        let other = Table::new("another word");
+        let other = HandleTable::new("another word");
         let c = other.add("c");
         assert!(table.get(c).is_err() && other.get(b).is_err());
     }

@@ -9,7 +9,7 @@
 use super::slot::Slot;
 use super::workspace::WorkspaceSize;
 use super::{Engine, Options};
-use crate::arena::{Arena, Offset};
+use crate::arena::{DeviceArena, Offset};
 use crate::driver::{Architecture, Buffer, Driver, Function, Product, Shape, Stream};
 use crate::level_schedule::LevelSchedule;
 use crate::module_cache::ModuleCache;
@@ -113,7 +113,7 @@ impl Blas {
     /// Puts the tables it needs to the others.
     pub(super) fn new(
         library: &Arc<ModuleCache>,
-        arena: &mut Arena,
+        arena: &mut DeviceArena,
         shape: &source::CompileOptions,
         color: &ColorMatrix,
         tables: &LevelSchedule,

@@ -6,7 +6,7 @@
 use super::launch::{by_warp, launch};
 use super::slot::Slot;
 use super::{Engine, LOOPS_LANES, not_whole};
-use crate::arena::{Arena, Offset};
+use crate::arena::{DeviceArena, Offset};
 use crate::color_ordered::color_matrix::{AHEAD, ColorMatrixTables, GROUP_WARPS, KEPT, WARPS};
 use crate::color_ordered::schedule::{ArrayKernel, ArrayLevel, ArraySchedule};
 use crate::driver::{Function, Pointer, Shape};
@@ -104,7 +104,7 @@ impl ArrayLoops {
     /// Puts the tables to the others.
     pub(super) fn new(
         library: &Arc<ModuleCache>,
-        arena: &mut Arena,
+        arena: &mut DeviceArena,
         shape: &source::CompileOptions,
         loops: &Loops,
         color_blocks: &BlockDiagonal,

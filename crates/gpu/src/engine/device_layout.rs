@@ -1,7 +1,7 @@
 //! The tables of a process in the memory of a GPU, as [`structures`](crate::structures) have them.
 
 use super::workspace::WorkspaceSize;
-use crate::arena::{Arena, Offset};
+use crate::arena::{DeviceArena, Offset};
 use crate::color::ColorTables;
 use crate::level_schedule::{Amp2Source, LevelSchedule, OperationKind};
 use crate::structures::{Choices, Helicities, SampleTables};
@@ -32,7 +32,7 @@ pub(super) struct DeviceLayout {
 impl DeviceLayout {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
-        arena: &mut Arena,
+        arena: &mut DeviceArena,
         process: &Process,
         plan: &Plan,
         tables: &LevelSchedule,

@@ -7,9 +7,9 @@
 use crate::amplitude_expression::AmplitudeExpression;
 use crate::expression::{Expr, Parsed};
 use crate::lorentz::{Role, Routines, missing};
-use crate::model::Names;
+use crate::model::ParameterNames;
 use crate::statement::Type;
-use crate::symbolic::{Externals, Frame, Global, Interpreter, Location};
+use crate::symbolic::{Externals, Global, Interpreter, Location, UnitFrame};
 use crate::value::Value;
 use mebridge_process::{
     CouplingRef, External, ExternalKind, Quantity, TermSource, Vertex, Wavefunction,
@@ -31,7 +31,7 @@ pub struct Helas<'l> {
     /// Storage of the helicities NHEL.
     helicities: usize,
     legs: usize,
-    names: Names,
+    names: ParameterNames,
     routines: Routines<'l>,
     calls: HelasCalls,
     /// Components of each wavefunction.
@@ -52,7 +52,7 @@ impl<'l> Helas<'l> {
         momenta: usize,
         helicities: usize,
         legs: usize,
-        names: Names,
+        names: ParameterNames,
         routines: &mut Routines<'l>,
     ) -> Self {
         let empty = routines.without_any();
@@ -68,7 +68,7 @@ impl<'l> Helas<'l> {
         }
     }
 
-    pub fn finish(self, routines: &mut Routines<'l>) -> (HelasCalls, Names) {
+    pub fn finish(self, routines: &mut Routines<'l>) -> (HelasCalls, ParameterNames) {
         *routines = self.routines;
         (self.calls, self.names)
     }
@@ -76,7 +76,7 @@ impl<'l> Helas<'l> {
     fn vertex(
         &mut self,
         interpreter: &mut Interpreter<'l>,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         name: &str,
         arguments: &[Expr],
     ) -> Parsed<()> {
@@ -167,7 +167,7 @@ impl<'l> Helas<'l> {
     fn external(
         &mut self,
         interpreter: &mut Interpreter<'l>,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         kind: ExternalKind,
         arguments: &[Expr],
     ) -> Parsed<()> {
@@ -220,7 +220,7 @@ impl<'l> Helas<'l> {
     fn quantity(
         &mut self,
         interpreter: &mut Interpreter<'l>,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         argument: &Expr,
     ) -> Parsed<Quantity> {
         let value = interpreter.eval(frame, argument)?;
@@ -259,11 +259,11 @@ impl<'l> Helas<'l> {
     fn coupling(
         &mut self,
         interpreter: &mut Interpreter<'l>,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         argument: &Expr,
     ) -> Parsed<CouplingRef> {
         let (negative, argument) = match argument {
-            Expr::Sum(terms) => match terms.as_slice() {
+            Expr::SmatrixSum(terms) => match terms.as_slice() {
                 [(true, inner)] => (true, inner),
                 _ => (false, argument),
             },
@@ -283,7 +283,7 @@ impl<'l> Externals<'l> for Helas<'l> {
     fn subroutine(
         &mut self,
         interpreter: &mut Interpreter<'l>,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         name: &str,
         arguments: &[Expr],
     ) -> Option<Parsed<()>> {
@@ -297,7 +297,11 @@ impl<'l> Externals<'l> for Helas<'l> {
 }
 
 /// The wavefunction that stands in `W(1,n)`.
-fn wavefunction(interpreter: &mut Interpreter, frame: &mut Frame, argument: &Expr) -> Parsed<u32> {
+fn wavefunction(
+    interpreter: &mut Interpreter,
+    frame: &mut UnitFrame,
+    argument: &Expr,
+) -> Parsed<u32> {
     let at = target(interpreter, frame, argument)?;
     match interpreter.get(at) {
         Some(Value::Wavefunction(index)) => Ok(*index),
@@ -306,7 +310,11 @@ fn wavefunction(interpreter: &mut Interpreter, frame: &mut Frame, argument: &Exp
 }
 
 /// Where a result goes: an element of a COMPLEX array.
-fn target(interpreter: &mut Interpreter, frame: &mut Frame, argument: &Expr) -> Parsed<Location> {
+fn target(
+    interpreter: &mut Interpreter,
+    frame: &mut UnitFrame,
+    argument: &Expr,
+) -> Parsed<Location> {
     match argument {
         Expr::Apply(name, _)
             if interpreter.declared(frame, name) == Some((Type::Complex, true)) =>
@@ -319,7 +327,7 @@ fn target(interpreter: &mut Interpreter, frame: &mut Frame, argument: &Expr) -> 
 
 /// Whether an element is the first of a column of an array of two dimensions, and the column has so many elements.
 fn column(
-    frame: &Frame,
+    frame: &UnitFrame,
     interpreter: &Interpreter,
     argument: &Expr,
     at: Location,
@@ -341,7 +349,7 @@ fn column(
 fn shown(argument: &Expr) -> String {
     match argument {
         Expr::Name(name) | Expr::Apply(name, _) => name.clone(),
-        Expr::Sum(terms) if terms.len() == 1 => format!("-{}", shown(&terms[0].1)),
+        Expr::SmatrixSum(terms) if terms.len() == 1 => format!("-{}", shown(&terms[0].1)),
         _ => "expression".into(),
     }
 }

@@ -6,11 +6,11 @@
 //! asks for are given; what MadEvent's other parts would do (grids of helicities, colour choice) is left out.
 
 use super::{AMP2, JAMP2, Units};
-use crate::directory::Beams;
+use crate::directory::BeamCommons;
 use crate::expression::{Expr, Parsed};
 use crate::program_unit::{Library, ProgramUnit};
 use crate::statement::Type;
-use crate::symbolic::{Externals, Frame, Interpreter, Location, Preset};
+use crate::symbolic::{Externals, Interpreter, Location, Preset, UnitFrame};
 use crate::value::{Truth, Value};
 use mebridge_process::HelicitySum;
 use mebridge_process::arith::Builder;
@@ -31,7 +31,7 @@ pub struct HelicityLoop {
 }
 
 /// What was seen of `SMATRIX<i>`.
-pub struct Sum {
+pub struct SmatrixSum {
     pub helicities: HelicityLoop,
     /// How often each element of RES is added.
     pub results: Vec<f64>,
@@ -60,8 +60,8 @@ pub fn read(
     library: &Library,
     legs: usize,
     results: usize,
-    beams: &Beams,
-) -> Result<Sum> {
+    beams: &BeamCommons,
+) -> Result<SmatrixSum> {
     let fail = |what: String| {
         units
             .smatrix
@@ -169,7 +169,7 @@ pub fn read(
             })?
         }
     };
-    Ok(Sum {
+    Ok(SmatrixSum {
         helicities: HelicityLoop {
             helicities,
             iden: iden as u32,
@@ -194,7 +194,7 @@ struct Unpolarised<'a> {
 fn beam_weights<'l>(
     new: impl Fn() -> Result<SmatrixRun<'l>>,
     sum: &Unpolarised,
-    beams: &Beams,
+    beams: &BeamCommons,
 ) -> Result<Option<Vec<f64>>> {
     let total = |row: &Row| -> f64 { row.parts.iter().zip(sum.results).map(|(x, w)| x * w).sum() };
     let mut of_beams: HashMap<Vec<i8>, f64> = HashMap::new();
@@ -237,7 +237,7 @@ fn beam_weights<'l>(
 }
 
 /// What a matrix element's tables say, to hold `SMATRIX<i>` against.
-pub struct Tables<'a> {
+pub struct SmatrixTables<'a> {
     /// Diagrams that the matrix element has an AMP2 for.
     pub amp2: Vec<u32>,
     /// For each configuration its diagram, or 0.
@@ -254,7 +254,7 @@ pub fn check_channels(
     legs: usize,
     results: usize,
     helicities: &HelicityLoop,
-    tables: &Tables,
+    tables: &SmatrixTables,
 ) -> Result<()> {
     let fail = |what: &str| {
         Err(units
@@ -464,7 +464,7 @@ impl<'l> SmatrixRun<'l> {
     }
 
     /// Has beams be polarised.
-    fn polarise(&mut self, beams: &Beams) {
+    fn polarise(&mut self, beams: &BeamCommons) {
         let interpreter = &mut self.interpreter;
         let (storage, first) = interpreter.common_place("TO_POLARIZATION", 0);
         for (i, &pol) in (0..).zip(&beams.polarisations) {
@@ -647,7 +647,7 @@ impl SmatrixCalls {
     fn add_squares(
         &mut self,
         m: &mut Interpreter,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         arguments: &[Expr],
     ) -> Parsed<()> {
         if self.diagrams.is_empty() {
@@ -698,7 +698,12 @@ impl SmatrixCalls {
         }
     }
 
-    fn call(&mut self, m: &mut Interpreter, frame: &mut Frame, arguments: &[Expr]) -> Parsed<f64> {
+    fn call(
+        &mut self,
+        m: &mut Interpreter,
+        frame: &mut UnitFrame,
+        arguments: &[Expr],
+    ) -> Parsed<f64> {
         if arguments.len() != self.arguments.len() {
             return Err(format!(
                 "called with {} arguments and takes {}",
@@ -769,7 +774,7 @@ impl<'l> Externals<'l> for SmatrixCalls {
     fn subroutine(
         &mut self,
         interpreter: &mut Interpreter<'l>,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         name: &str,
         arguments: &[Expr],
     ) -> Option<Parsed<()>> {
@@ -805,7 +810,7 @@ impl<'l> Externals<'l> for SmatrixCalls {
     fn function(
         &mut self,
         interpreter: &mut Interpreter<'l>,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         name: &str,
         arguments: &[Expr],
     ) -> Option<Parsed<Value>> {

@@ -9,7 +9,7 @@
 use crate::directory::Directory;
 use crate::expression::{Expr, Parsed};
 use crate::program_unit::Library;
-use crate::symbolic::{Externals, Frame, Interpreter};
+use crate::symbolic::{Externals, Interpreter, UnitFrame};
 use crate::value::{Truth, Value};
 use mebridge_process::arith::{Op, ValueId};
 use mebridge_process::card::Card;
@@ -85,7 +85,7 @@ impl ExtraScale {
     }
 
     /// Sets what `UPDATE_AS_PARAM` asks: the scale follows the event, whose G is that of all events where it is fixed.
-    pub fn set(&self, interpreter: &mut Interpreter, frame: &mut Frame) {
+    pub fn set(&self, interpreter: &mut Interpreter, frame: &mut UnitFrame) {
         if !frame.names().any(|name| name == FIXED) {
             return;
         }
@@ -135,7 +135,7 @@ impl Calls {
         self.made
     }
 
-    fn run(&self, m: &mut Interpreter, frame: &mut Frame, name: &str, to: &Expr) -> Parsed<()> {
+    fn run(&self, m: &mut Interpreter, frame: &mut UnitFrame, name: &str, to: &Expr) -> Parsed<()> {
         if self.ratio != 1.0 {
             return Err(format!(
                 "mue_over_ref = {} of Cards/run_card.dat is about the scale of parameters that run, which is that of alpha_s \
@@ -199,7 +199,7 @@ impl<'l> Externals<'l> for Calls {
     fn subroutine(
         &mut self,
         interpreter: &mut Interpreter<'l>,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         name: &str,
         arguments: &[Expr],
     ) -> Option<Parsed<()>> {
@@ -230,7 +230,7 @@ impl<'l> Externals<'l> for Within {
     fn subroutine(
         &mut self,
         interpreter: &mut Interpreter<'l>,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         name: &str,
         arguments: &[Expr],
     ) -> Option<Parsed<()>> {
@@ -246,7 +246,7 @@ impl<'l> Externals<'l> for Within {
     fn function(
         &mut self,
         _: &mut Interpreter<'l>,
-        _: &mut Frame,
+        _: &mut UnitFrame,
         name: &str,
         arguments: &[Expr],
     ) -> Option<Parsed<Value>> {
@@ -262,7 +262,7 @@ impl<'l> Externals<'l> for Within {
 /// The product of the exponential of a matrix with the parameters C0, which stand for the first column and one then.
 fn exponential_of(
     m: &mut Interpreter,
-    frame: &mut Frame,
+    frame: &mut UnitFrame,
     size: &Expr,
     [matrix, exponential]: [&str; 2],
     times: ValueId,

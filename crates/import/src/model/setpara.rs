@@ -7,7 +7,7 @@
 
 use crate::expression::{Expr, Parsed};
 use crate::program_unit::Library;
-use crate::symbolic::{Externals, Frame, Interpreter};
+use crate::symbolic::{Externals, Interpreter, UnitFrame};
 use crate::value::Value;
 use mebridge_process::arith::{Builder, ValueId};
 use mebridge_process::model::CardParameter;
@@ -83,7 +83,7 @@ impl SetparaCalls {
     fn get_real(
         &mut self,
         m: &mut Interpreter,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         arguments: &[Expr],
         silent: bool,
     ) -> Parsed<()> {
@@ -110,7 +110,7 @@ impl SetparaCalls {
     }
 
     /// Looks at what `COUP` will find.
-    fn coup(&mut self, m: &mut Interpreter, frame: &mut Frame) -> Parsed<()> {
+    fn coup(&mut self, m: &mut Interpreter, frame: &mut UnitFrame) -> Parsed<()> {
         self.coup += 1;
         for input in 0..self.names.len() {
             if !self.read[input] {
@@ -130,7 +130,7 @@ impl<'l> Externals<'l> for SetparaCalls {
     fn subroutine(
         &mut self,
         interpreter: &mut Interpreter<'l>,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         name: &str,
         arguments: &[Expr],
     ) -> Option<Parsed<()>> {

@@ -7,7 +7,7 @@ use crate::statement::{DataGroup, Dim, Entity, LiteralValue};
 impl Interpreter<'_> {
     /// Makes the declarations among these statements known. DATA come last: they may stand in front of what
     /// says that their names are arrays or in a COMMON block.
-    pub fn declare(&mut self, frame: &mut Frame, body: &[Node]) -> Result<()> {
+    pub fn declare(&mut self, frame: &mut UnitFrame, body: &[BlockNode]) -> Result<()> {
         self.declarations(frame, body, false)?;
         for (name, file, line) in std::mem::take(&mut frame.untyped) {
             self.typed(frame, &name)
@@ -19,7 +19,12 @@ impl Interpreter<'_> {
         self.declarations(frame, body, true)
     }
 
-    fn declarations(&mut self, frame: &mut Frame, body: &[Node], data: bool) -> Result<()> {
+    fn declarations(
+        &mut self,
+        frame: &mut UnitFrame,
+        body: &[BlockNode],
+        data: bool,
+    ) -> Result<()> {
         for node in body {
             if let NodeKind::Plain(statement) = &node.kind {
                 self.declaration(frame, statement, node.line, data)?;
@@ -31,7 +36,7 @@ impl Interpreter<'_> {
     /// One declaration: only DATA if `data`, otherwise all but what they set.
     fn declaration(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         statement: &Statement,
         line: u32,
         data: bool,
@@ -164,7 +169,7 @@ impl Interpreter<'_> {
     }
 
     /// A symbol whose type may come later, but has to.
-    fn mentioned<'f>(&self, frame: &'f mut Frame, name: &str, line: u32) -> &'f mut Symbol {
+    fn mentioned<'f>(&self, frame: &'f mut UnitFrame, name: &str, line: u32) -> &'f mut Symbol {
         if self.known(frame, name).is_err() {
             let place = (name.to_owned(), frame.file.clone(), line);
             frame.untyped.push(place);
@@ -174,7 +179,7 @@ impl Interpreter<'_> {
 
     /// A COMMON block has to be laid out as in the unit that declared it first: its entities are found by
     /// their place in the list.
-    fn check_layout(&mut self, frame: &Frame, block: &str, names: &[String]) -> Parsed<()> {
+    fn check_layout(&mut self, frame: &UnitFrame, block: &str, names: &[String]) -> Parsed<()> {
         let size = |name: &str| {
             let bytes = match self.type_of(frame, name) {
                 Type::Integer | Type::Logical | Type::Single => 4,
@@ -211,7 +216,7 @@ impl Interpreter<'_> {
         }
     }
 
-    fn dimension(&mut self, frame: &mut Frame, entity: &Entity) {
+    fn dimension(&mut self, frame: &mut UnitFrame, entity: &Entity) {
         if entity.dims.is_empty() {
             return;
         }
@@ -231,13 +236,13 @@ impl Interpreter<'_> {
         self.symbol(frame, &entity.name).dims = Some(Rc::new(dims));
     }
 
-    fn data(&mut self, frame: &mut Frame, group: &DataGroup) -> Parsed<()> {
+    fn data(&mut self, frame: &mut UnitFrame, group: &DataGroup) -> Parsed<()> {
         let interpreter = self;
         data::expand(group, &mut Variables { interpreter, frame })
     }
 
     /// A constant of a DATA statement.
-    fn constant_value(&mut self, frame: &mut Frame, constant: &LiteralValue) -> Parsed<Value> {
+    fn constant_value(&mut self, frame: &mut UnitFrame, constant: &LiteralValue) -> Parsed<Value> {
         Ok(match constant {
             LiteralValue::Int(i) => Value::Int(*i),
             LiteralValue::Real(x) => Value::Real(self.builder.real(*x)),
@@ -250,7 +255,7 @@ impl Interpreter<'_> {
     }
 
     /// An integer expression in which loop variables of a DATA statement may occur.
-    pub fn eval_index(&mut self, frame: &mut Frame, expr: &Expr, loops: &Loops) -> Parsed<i64> {
+    pub fn eval_index(&mut self, frame: &mut UnitFrame, expr: &Expr, loops: &Loops) -> Parsed<i64> {
         match expr {
             Expr::Int(i) => Ok(*i),
             Expr::Name(name) if loops.contains_key(name) => Ok(loops[name]),
@@ -267,7 +272,7 @@ impl Interpreter<'_> {
 /// DATA statements set the interpreter's variables.
 struct Variables<'a, 'l> {
     interpreter: &'a mut Interpreter<'l>,
-    frame: &'a mut Frame,
+    frame: &'a mut UnitFrame,
 }
 
 impl Setter for Variables<'_, '_> {

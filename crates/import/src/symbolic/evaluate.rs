@@ -7,7 +7,7 @@ impl<'l> Interpreter<'l> {
     // ----- expressions ---------------------------------------------------------------------
 
     /// The value of an expression.
-    pub fn eval(&mut self, frame: &mut Frame, expr: &Expr) -> Parsed<Value> {
+    pub fn eval(&mut self, frame: &mut UnitFrame, expr: &Expr) -> Parsed<Value> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
             return Err("the formulas take too many steps".into());
@@ -24,7 +24,7 @@ impl<'l> Interpreter<'l> {
             Expr::Text(_) => Ok(Value::Text),
             Expr::Name(name) => self.eval_name(frame, name),
             Expr::Apply(name, arguments) => self.eval_apply(frame, name, arguments),
-            Expr::Sum(terms) => self.eval_sum(frame, terms),
+            Expr::SmatrixSum(terms) => self.eval_sum(frame, terms),
             Expr::Product(factors) => self.eval_product(frame, factors),
             Expr::Power(parts) => {
                 let base = self.eval(frame, &parts.0)?;
@@ -95,7 +95,7 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    pub(super) fn eval_name(&mut self, frame: &mut Frame, name: &str) -> Parsed<Value> {
+    pub(super) fn eval_name(&mut self, frame: &mut UnitFrame, name: &str) -> Parsed<Value> {
         if let Some(Symbol {
             place: VariableStorage::Constant(value),
             ..
@@ -107,7 +107,7 @@ impl<'l> Interpreter<'l> {
         self.value_at(frame, name, at)
     }
 
-    fn value_at(&mut self, frame: &Frame, name: &str, at: Location) -> Parsed<Value> {
+    fn value_at(&mut self, frame: &UnitFrame, name: &str, at: Location) -> Parsed<Value> {
         let ty = self.type_of(frame, name);
         match self.read(at) {
             Some(Value::Broken(why)) => return Err(why.to_string()),
@@ -138,7 +138,7 @@ impl<'l> Interpreter<'l> {
     /// order and of the flow are set.
     fn flow_without_diagrams(
         &mut self,
-        frame: &Frame,
+        frame: &UnitFrame,
         name: &str,
         at: Location,
         ty: Type,
@@ -159,7 +159,13 @@ impl<'l> Interpreter<'l> {
 
     /// A value as a variable of this type sees it. Arguments are passed by reference: of a COMPLEX one a REAL
     /// dummy sees the real part, which stands first; all other differences would mix up bits.
-    fn as_declared(&mut self, frame: &Frame, name: &str, value: Value, ty: Type) -> Parsed<Value> {
+    fn as_declared(
+        &mut self,
+        frame: &UnitFrame,
+        name: &str,
+        value: Value,
+        ty: Type,
+    ) -> Parsed<Value> {
         let symbol = frame.symbols.get(name);
         let scalar = symbol.is_none_or(|s| s.dims.is_none());
         if frame.unit.is_empty() && symbol.is_none_or(|s| s.ty.is_none()) {
@@ -182,7 +188,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// A variable of a COMMON block that nothing has set, as an input.
-    fn global(&mut self, frame: &Frame, name: &str, at: Location, ty: Type) -> Option<Value> {
+    fn global(&mut self, frame: &UnitFrame, name: &str, at: Location, ty: Type) -> Option<Value> {
         let scalar = frame.symbols.get(name).is_some_and(|s| s.dims.is_none());
         let globals = self.globals.as_mut()?;
         let Origin::Common(block, place) = &self.origins[at.0] else {
@@ -206,7 +212,7 @@ impl<'l> Interpreter<'l> {
         Some(value)
     }
 
-    fn eval_apply(&mut self, frame: &mut Frame, name: &str, args: &[Expr]) -> Parsed<Value> {
+    fn eval_apply(&mut self, frame: &mut UnitFrame, name: &str, args: &[Expr]) -> Parsed<Value> {
         let is_array = frame.symbols.get(name).is_some_and(|s| s.dims.is_some());
         let outer = || !frame.symbols.contains_key(name) && self.outer.contains_key(name);
         if is_array || (frame.implicit != Implicit::None && outer()) {
@@ -235,7 +241,7 @@ impl<'l> Interpreter<'l> {
             .unwrap_or_else(|| Err(format!("the function {name} is not known")))
     }
 
-    fn eval_sum(&mut self, frame: &mut Frame, terms: &[(bool, Expr)]) -> Parsed<Value> {
+    fn eval_sum(&mut self, frame: &mut UnitFrame, terms: &[(bool, Expr)]) -> Parsed<Value> {
         let Some((first, rest)) = terms.split_first() else {
             return Err("an empty sum".into());
         };
@@ -249,7 +255,7 @@ impl<'l> Interpreter<'l> {
     /// Adds terms to a value.
     pub(super) fn add_terms(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         mut total: Value,
         terms: &[(bool, Expr)],
     ) -> Parsed<Value> {
@@ -260,7 +266,7 @@ impl<'l> Interpreter<'l> {
         Ok(total)
     }
 
-    fn eval_product(&mut self, frame: &mut Frame, factors: &[(bool, Expr)]) -> Parsed<Value> {
+    fn eval_product(&mut self, frame: &mut UnitFrame, factors: &[(bool, Expr)]) -> Parsed<Value> {
         let mut total: Option<Value> = None;
         for (divides, factor) in factors {
             let value = self.eval(frame, factor)?;
@@ -276,7 +282,7 @@ impl<'l> Interpreter<'l> {
 
     fn call_function(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         unit: &ProgramUnit,
         args: &[Expr],
     ) -> Parsed<Value> {
@@ -300,10 +306,10 @@ impl<'l> Interpreter<'l> {
     /// Runs a unit with arguments by reference.
     pub fn call(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         unit: &ProgramUnit,
         args: &[Expr],
-    ) -> Parsed<(Frame, Flow)> {
+    ) -> Parsed<(UnitFrame, Ending)> {
         let name = &unit.name;
         if frame.depth >= MAX_CALLS {
             return Err(format!("calls nest more than {MAX_CALLS} deep at {name}"));
@@ -329,7 +335,7 @@ impl<'l> Interpreter<'l> {
         unit: &ProgramUnit,
         places: &[Location],
         depth: usize,
-    ) -> Result<(Frame, Flow)> {
+    ) -> Result<(UnitFrame, Ending)> {
         let mut callee = self.frame_of(unit);
         callee.depth = depth;
         // A caller's whole array is seen from its first element on.
@@ -339,14 +345,14 @@ impl<'l> Interpreter<'l> {
         let body = unit.body()?;
         self.declare_in(&mut callee, unit, &body)?;
         match self.run(&mut callee, &body)? {
-            flow @ (Flow::Next | Flow::Return) => Ok((callee, flow)),
-            Flow::Goto(label) => Err(unit.error(format!("there is no label {label} to jump to"))),
-            Flow::Exit | Flow::Cycle => Err(unit.error("EXIT or CYCLE outside of a loop")),
+            flow @ (Ending::Next | Ending::Return) => Ok((callee, flow)),
+            Ending::Goto(label) => Err(unit.error(format!("there is no label {label} to jump to"))),
+            Ending::Exit | Ending::Cycle => Err(unit.error("EXIT or CYCLE outside of a loop")),
         }
     }
 
     /// The value of a result or argument of a unit that was run.
-    pub fn value_of(&mut self, frame: &Frame, name: &str) -> Parsed<Value> {
+    pub fn value_of(&mut self, frame: &UnitFrame, name: &str) -> Parsed<Value> {
         match frame.symbols.get(name).map(|s| &s.place) {
             Some(&VariableStorage::At(at)) => self.value_at(frame, name, at),
             _ => Err(format!("{name} is not set")),
@@ -359,7 +365,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// Where an argument is stored; what is no variable gets a place of its own.
-    pub fn reference(&mut self, frame: &mut Frame, argument: &Expr) -> Parsed<Location> {
+    pub fn reference(&mut self, frame: &mut UnitFrame, argument: &Expr) -> Parsed<Location> {
         match argument {
             Expr::Name(name) => {
                 let constant = matches!(

@@ -9,7 +9,7 @@ impl<'l> Interpreter<'l> {
     // ----- statements ----------------------------------------------------------------------
 
     /// Runs statements.
-    pub fn run(&mut self, frame: &mut Frame, body: &[Node]) -> Result<Flow> {
+    pub fn run(&mut self, frame: &mut UnitFrame, body: &[BlockNode]) -> Result<Ending> {
         let mut next = 0;
         while let Some(node) = body.get(next) {
             next += 1;
@@ -22,8 +22,8 @@ impl<'l> Interpreter<'l> {
                 });
             }
             match self.node(frame, node)? {
-                Flow::Next => {}
-                Flow::Goto(label) => {
+                Ending::Next => {}
+                Ending::Goto(label) => {
                     let ahead = body[next..].iter().position(|n| n.label == label);
                     match ahead {
                         Some(ahead) => next += ahead,
@@ -34,16 +34,16 @@ impl<'l> Interpreter<'l> {
                                 what: format!("a jump back to label {label} cannot be read"),
                             });
                         }
-                        None => return Ok(Flow::Goto(label)),
+                        None => return Ok(Ending::Goto(label)),
                     }
                 }
                 flow => return Ok(flow),
             }
         }
-        Ok(Flow::Next)
+        Ok(Ending::Next)
     }
 
-    fn node(&mut self, frame: &mut Frame, node: &Node) -> Result<Flow> {
+    fn node(&mut self, frame: &mut UnitFrame, node: &BlockNode) -> Result<Ending> {
         match &node.kind {
             NodeKind::Plain(statement) => self.plain(frame, statement, node.line),
             NodeKind::If(branches) => self.condition(frame, branches, node.line),
@@ -69,7 +69,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// An error on a line, or, where errors wait, broken values in what the statements set.
-    fn broken(&mut self, frame: &mut Frame, node: &Node, what: String) -> Result<Flow> {
+    fn broken(&mut self, frame: &mut UnitFrame, node: &BlockNode, what: String) -> Result<Ending> {
         let error = Error::Fortran {
             file: frame.file.clone(),
             line: node.line,
@@ -93,11 +93,11 @@ impl<'l> Interpreter<'l> {
             }
             self.set_name(frame, &target, Value::Broken(why.clone()));
         }
-        Ok(Flow::Next)
+        Ok(Ending::Next)
     }
 
-    fn plain(&mut self, frame: &mut Frame, statement: &Statement, line: u32) -> Result<Flow> {
-        let fault = |frame: &Frame, what: String| Error::Fortran {
+    fn plain(&mut self, frame: &mut UnitFrame, statement: &Statement, line: u32) -> Result<Ending> {
+        let fault = |frame: &UnitFrame, what: String| Error::Fortran {
             file: frame.file.clone(),
             line,
             what,
@@ -105,7 +105,7 @@ impl<'l> Interpreter<'l> {
         match statement {
             Statement::Assign(name, subscripts, expr) => {
                 self.assign(frame, name, subscripts, expr, line)?;
-                Ok(Flow::Next)
+                Ok(Ending::Next)
             }
             Statement::Call(name, arguments) => {
                 if let Some(externals) = self.externals.clone()
@@ -113,7 +113,7 @@ impl<'l> Interpreter<'l> {
                     && let Some(done) = externals.subroutine(self, frame, name, arguments)
                 {
                     done.map_err(|what| fault(frame, what))?;
-                    return Ok(Flow::Next);
+                    return Ok(Ending::Next);
                 }
                 let Some(unit) = self.library.unit(name)?.cloned() else {
                     return Err(fault(
@@ -126,12 +126,12 @@ impl<'l> Interpreter<'l> {
                 };
                 self.call(frame, &unit, arguments)
                     .map_err(|what| fault(frame, what))?;
-                Ok(Flow::Next)
+                Ok(Ending::Next)
             }
-            Statement::Return => Ok(Flow::Return),
-            Statement::Exit => Ok(Flow::Exit),
-            Statement::Cycle => Ok(Flow::Cycle),
-            Statement::Goto(label) => Ok(Flow::Goto(*label)),
+            Statement::Return => Ok(Ending::Return),
+            Statement::Exit => Ok(Ending::Exit),
+            Statement::Cycle => Ok(Ending::Cycle),
+            Statement::Goto(label) => Ok(Ending::Goto(*label)),
             Statement::Stop => Err(fault(frame, "the program stops here".into())),
             Statement::Include(name) => {
                 // Its declarations are known already.
@@ -140,7 +140,7 @@ impl<'l> Interpreter<'l> {
                     if !frame.missing_includes.contains(&name) {
                         frame.missing_includes.push(name);
                     }
-                    return Ok(Flow::Next);
+                    return Ok(Ending::Next);
                 };
                 let outer = std::mem::replace(&mut frame.file, path);
                 frame.depth += 1;
@@ -160,14 +160,14 @@ impl<'l> Interpreter<'l> {
                 {
                     self.write(at, Value::Text);
                 }
-                Ok(Flow::Next)
+                Ok(Ending::Next)
             }
-            _ => Ok(Flow::Next),
+            _ => Ok(Ending::Next),
         }
     }
 
     /// The numbers become the elements of the variable's storage.
-    fn tell(&mut self, frame: &mut Frame, told: &ImpliedDo) -> Parsed<()> {
+    fn tell(&mut self, frame: &mut UnitFrame, told: &ImpliedDo) -> Parsed<()> {
         let at = self.location(frame, &told.name, &[])?;
         let counter = self.location(frame, &told.counter, &[])?;
         let from = self.eval(frame, &told.from)?.int()?;
@@ -196,13 +196,13 @@ impl<'l> Interpreter<'l> {
 
     fn assign(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         name: &str,
         subscripts: &[Expr],
         expr: &Expr,
         line: u32,
     ) -> Result<()> {
-        let fault = |frame: &Frame, what: String| Error::Fortran {
+        let fault = |frame: &UnitFrame, what: String| Error::Fortran {
             file: frame.file.clone(),
             line,
             what,
@@ -245,13 +245,13 @@ impl<'l> Interpreter<'l> {
     /// amplitudes grow long.
     fn added_to(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         name: &str,
         subscripts: &[Expr],
         at: Location,
         expr: &Expr,
     ) -> Parsed<Value> {
-        let Expr::Sum(terms) = expr else {
+        let Expr::SmatrixSum(terms) = expr else {
             return self.eval(frame, expr);
         };
         let itself = |expr: &Expr| match expr {
@@ -282,7 +282,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// A sum of amplitudes that goes to an element of an array becomes one that others can name.
-    fn named(&mut self, frame: &Frame, name: &str, at: Location, value: Value) -> Value {
+    fn named(&mut self, frame: &UnitFrame, name: &str, at: Location, value: Value) -> Value {
         let array = frame.symbols.get(name).is_some_and(|s| s.dims.is_some());
         match value {
             Value::AmplitudeExpression(form)
@@ -311,7 +311,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// Sets all of an array.
-    fn fill(&mut self, frame: &mut Frame, name: &str, expr: &Expr) -> Parsed<()> {
+    fn fill(&mut self, frame: &mut UnitFrame, name: &str, expr: &Expr) -> Parsed<()> {
         let size = self
             .size_of(frame, name)
             .filter(|&size| size <= MAX_FILLED)
@@ -330,7 +330,7 @@ impl<'l> Interpreter<'l> {
 
     fn bounds(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         from: &Expr,
         to: &Expr,
         step: Option<&Expr>,
@@ -349,11 +349,11 @@ impl<'l> Interpreter<'l> {
 
     fn counted(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         variable: &str,
         (from, to, step): (i64, i64, i64),
-        body: &[Node],
-    ) -> Result<Flow> {
+        body: &[BlockNode],
+    ) -> Result<Ending> {
         let mut i = from;
         let at = self
             .location(frame, variable, &[])
@@ -373,8 +373,8 @@ impl<'l> Interpreter<'l> {
             }
             self.write(at, Value::Int(i));
             match self.run(frame, body)? {
-                Flow::Next | Flow::Cycle => {}
-                Flow::Exit => return Ok(Flow::Next),
+                Ending::Next | Ending::Cycle => {}
+                Ending::Exit => return Ok(Ending::Next),
                 flow => return Ok(flow),
             }
             i = i.saturating_add(step);
@@ -384,17 +384,17 @@ impl<'l> Interpreter<'l> {
         }
         // Behind the loop the counter is one step beyond its end.
         self.write(at, Value::Int(i));
-        Ok(Flow::Next)
+        Ok(Ending::Next)
     }
 
     fn condition(
         &mut self,
-        frame: &mut Frame,
-        branches: &[(Option<Expr>, Vec<Node>)],
+        frame: &mut UnitFrame,
+        branches: &[(Option<Expr>, Vec<BlockNode>)],
         line: u32,
-    ) -> Result<Flow> {
+    ) -> Result<Ending> {
         let Some(((condition, body), rest)) = branches.split_first() else {
-            return Ok(Flow::Next);
+            return Ok(Ending::Next);
         };
         let truth = match condition {
             None => Ok(Truth::Known(true)),
@@ -403,7 +403,7 @@ impl<'l> Interpreter<'l> {
         let truth = match truth {
             Ok(truth) => truth,
             Err(what) => {
-                let node = Node {
+                let node = BlockNode {
                     line,
                     label: 0,
                     kind: NodeKind::If(branches.to_vec()),
@@ -421,13 +421,13 @@ impl<'l> Interpreter<'l> {
     /// Runs both sides of a condition and chooses between what they leave.
     fn undecided(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut UnitFrame,
         truth: Truth,
-        body: &[Node],
-        rest: &[(Option<Expr>, Vec<Node>)],
+        body: &[BlockNode],
+        rest: &[(Option<Expr>, Vec<BlockNode>)],
         line: u32,
-    ) -> Result<Flow> {
-        let fault = |frame: &Frame, what: String| Error::Fortran {
+    ) -> Result<Ending> {
+        let fault = |frame: &UnitFrame, what: String| Error::Fortran {
             file: frame.file.clone(),
             line,
             what,
@@ -479,8 +479,8 @@ impl<'l> Interpreter<'l> {
     /// Runs something, takes its changes back, and gives what it left.
     fn tried(
         &mut self,
-        run: impl FnOnce(&mut Self) -> Result<Flow>,
-    ) -> Result<(HashMap<Location, Value>, Flow)> {
+        run: impl FnOnce(&mut Self) -> Result<Ending>,
+    ) -> Result<(HashMap<Location, Value>, Ending)> {
         let mark = self.journal.len();
         self.journals += 1;
         let flow = run(self);
@@ -501,7 +501,7 @@ impl<'l> Interpreter<'l> {
 }
 
 /// Whether a routine is called somewhere in a statement.
-fn calls(node: &Node) -> bool {
+fn calls(node: &BlockNode) -> bool {
     match &node.kind {
         NodeKind::Plain(statement) => matches!(statement, Statement::Call(..)),
         NodeKind::If(branches) => branches.iter().any(|(_, body)| body.iter().any(calls)),
@@ -510,7 +510,7 @@ fn calls(node: &Node) -> bool {
 }
 
 /// Names that a statement assigns to.
-pub fn targets_of(node: &Node, targets: &mut HashSet<String>) {
+pub fn targets_of(node: &BlockNode, targets: &mut HashSet<String>) {
     match &node.kind {
         NodeKind::Plain(Statement::Assign(name, ..)) => {
             targets.insert(name.clone());

@@ -16,7 +16,7 @@ pub struct Start {
 
 /// Two that can be combined.
 #[derive(Clone, Copy, Debug)]
-pub struct Pair {
+pub struct Mergeable {
     /// Their places in what is left, the first one first.
     pub first: u8,
     pub second: u8,
@@ -38,7 +38,7 @@ pub struct StepOrder {
     /// Of each step the legs that the first and the second began with, and the other beam, from 1; 0 for none.
     pub numbers: Vec<[i32; 3]>,
     /// What can be next.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<Mergeable>,
     resonances: Vec<u32>,
     channel: u32,
     /// What follows from it for a process, where it does not matter which particle is harder.
@@ -72,7 +72,7 @@ impl StepOrder {
                 let together = self.left[first].0 + self.left[second].0;
                 let there = &of.by_line[together as usize];
                 if there.iter().any(|graph| self.graphs.contains(graph)) {
-                    self.pairs.push(Pair {
+                    self.pairs.push(Mergeable {
                         first: first as u8,
                         second: second as u8,
                         resonant: self.resonances.contains(&together),
@@ -142,7 +142,7 @@ impl Memory {
     /// The order after a pair of this one.
     pub fn next(&mut self, of: &Clustering, place: usize, pair: usize) -> usize {
         let order = &self.orders[place];
-        let Pair {
+        let Mergeable {
             first,
             second,
             next,

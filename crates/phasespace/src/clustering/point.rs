@@ -1,7 +1,7 @@
 //! A point as it is clustered.
 
-use super::memory::{Memory, Pair, Start};
-use super::{Clustering, MOST_LEGS, Settings};
+use super::memory::{Memory, Mergeable, Start};
+use super::{Clustering, ClusteringSettings, MOST_LEGS};
 
 /// Emissions from a beam that go against its direction come after those along it.
 const AGAINST: f64 = 1.0 + 1e-6;
@@ -44,7 +44,7 @@ pub struct Path {
 
 /// While it is clustered.
 struct Parts<'a> {
-    settings: &'a Settings,
+    settings: &'a ClusteringSettings,
     left: [Remaining; MOST_LEGS],
     count: usize,
     /// Boost and rotation of the last clustering with a beam.
@@ -182,7 +182,7 @@ impl Parts<'_> {
     }
 
     /// How near two are to each other.
-    fn measure(&self, pair: &Pair) -> f64 {
+    fn measure(&self, pair: &Mergeable) -> f64 {
         let (i, j) = (pair.second as usize, pair.first as usize);
         let (one, other) = (self.left[i], self.left[j]);
         if j >= 2 {
@@ -251,7 +251,7 @@ impl Parts<'_> {
         found
     }
 
-    fn combine(&mut self, pair: &Pair, distance: f64, path: &mut Path) {
+    fn combine(&mut self, pair: &Mergeable, distance: f64, path: &mut Path) {
         let (i, j) = (pair.second as usize, pair.first as usize);
         let (one, other) = (self.left[j], self.left[i]);
         let heavier = one.mass.max(other.mass).max(0.0);

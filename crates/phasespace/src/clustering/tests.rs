@@ -1,6 +1,6 @@
 use super::*;
 
-const SETTINGS: Settings = Settings {
+const SETTINGS: ClusteringSettings = ClusteringSettings {
     hadrons: true,
     maxjetflavor: 4,
     bwcutoff: 15.0,

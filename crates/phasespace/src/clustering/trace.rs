@@ -501,7 +501,7 @@ impl<'a> Trace<'a> {
     }
 
     /// Lines of partons from the beams inwards, where quarks up to this one are partons.
-    fn pieces(&self, most: i32) -> Vec<Piece> {
+    fn pieces(&self, most: i32) -> Vec<BeamLine> {
         let (mut lines, mut found) = ([1, 2], Vec::new());
         for (number, &[one, other, mother]) in (1..).zip(self.steps) {
             for line in [one, other] {
@@ -510,7 +510,7 @@ impl<'a> Trace<'a> {
                 };
                 if self.is_strong(line) && self.is_parton(line, most) {
                     lines[beam] = mother;
-                    found.push(Piece {
+                    found.push(BeamLine {
                         step: number,
                         beam,
                         line,
@@ -548,7 +548,7 @@ pub struct Traced {
     /// Where points are weighted, steps that have an alpha_s of their own,
     pub emissions: Vec<usize>,
     /// lines of partons from the beams inwards,
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<BeamLine>,
     /// by particles that go out, from 3, the steps that they are clustered at as jets,
     pub clustered: Vec<(usize, Vec<usize>)>,
     /// and the legs that steps are said to combine.
@@ -557,7 +557,7 @@ pub struct Traced {
 
 /// A line from a beam on, up to a step.
 #[derive(Clone, Debug)]
-pub struct Piece {
+pub struct BeamLine {
     pub step: usize,
     /// 0 or 1.
     pub beam: usize,

@@ -2,12 +2,14 @@
 
 use super::{Error, Observable, Rule, Take, Window};
 use crate::Rows;
-use crate::observables::{Body, Chunk, Kind, Observables, POINTS, Pair, Radius, Values};
+use crate::observables::{
+    Chunk, ChunkRows, MomentumOf, ObservableKind, Observables, POINTS, Radius, Separation,
+};
 use mebridge_simd::{Simd, Task, functions};
 
 /// What is compared with limits.
 #[derive(Clone, Copy, Debug)]
-pub struct Value {
+pub struct CutValue {
     pub value: usize,
     /// What limits are multiplied with.
     pub unit: Option<usize>,
@@ -26,7 +28,7 @@ pub struct Limits {
 pub struct Photon {
     pub pt: usize,
     /// With what it is, and the transverse momenta of that.
-    pub near: Vec<(Pair, usize)>,
+    pub near: Vec<(Separation, usize)>,
     /// For squared distances.
     pub room: usize,
     pub cone: Option<Radius>,
@@ -38,12 +40,12 @@ pub struct Photon {
 
 /// Cuts are of these kinds.
 #[derive(Clone, Debug)]
-pub enum Test {
-    All(Vec<Value>, Limits),
-    Any(Vec<Value>, Limits),
+pub enum CutTest {
+    All(Vec<CutValue>, Limits),
+    Any(Vec<CutValue>, Limits),
     Sum(Vec<usize>, Limits),
     /// Squared. With a radius the lower limit is all there is.
-    Distance(Pair, Option<Radius>, Limits),
+    Distance(Separation, Option<Radius>, Limits),
     /// The largest values are sorted into `room`; of them the last one is taken, or their sum.
     Largest {
         values: Vec<usize>,
@@ -65,6 +67,8 @@ pub enum Test {
         apart: f64,
     },
     Isolated(Photon),
+    /// Of each pair the smaller squared transverse momentum times the squared distance is no less than this.
+    Relative(Vec<Separation>, f64),
 }
 
 /// A test, after the steps that it needs.
@@ -72,12 +76,12 @@ pub enum Test {
 pub struct Tested {
     /// Its own steps end there; they begin where those of the test before end.
     pub steps: usize,
-    pub test: Test,
+    pub test: CutTest,
 }
 
 /// All cuts.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct CutProgram {
     pub observables: Observables,
     /// The value that is 1 for points that may pass, otherwise 0.
     left: usize,
@@ -128,14 +132,14 @@ impl Limits {
     }
 }
 
-impl Program {
+impl CutProgram {
     pub fn new(legs: usize, windows: &[Window], rules: &[Rule]) -> Result<Self, Error> {
         let there = |leg: &usize| match *leg < legs {
             true => Ok(()),
             false => Err(Error::NoLeg { leg: *leg, legs }),
         };
         let mut observables = Observables::new();
-        let mut program = Program {
+        let mut program = CutProgram {
             left: observables.finite(legs),
             observables,
             tests: Vec::new(),
@@ -163,12 +167,12 @@ impl Program {
         Ok(program)
     }
 
-    fn push(&mut self, test: Test) {
+    fn push(&mut self, test: CutTest) {
         let steps = self.observables.steps();
         self.tests.push(Tested { steps, test });
     }
 
-    fn window(&mut self, window: &Window) -> Option<Test> {
+    fn window(&mut self, window: &Window) -> Option<CutTest> {
         use Observable::{Distance, Energy, Mass, Pt, Rapidity};
         let observables = &mut self.observables;
         let bodies: Vec<_> = window
@@ -179,15 +183,15 @@ impl Program {
         if window.observable == Distance {
             return match window.take {
                 Take::Number(1..) => None,
-                Take::First(0) => Some(Test::Sum(Vec::new(), Limits::new(window, |x| x))),
+                Take::First(0) => Some(CutTest::Sum(Vec::new(), Limits::new(window, |x| x))),
                 _ => Some(self.distance(window, [bodies[0], bodies[1]])),
             };
         }
         let (squares, plain) = match window.observable {
-            Pt => (Kind::PtSquared, Kind::Pt),
-            Mass => (Kind::MassSquared, Kind::Mass),
-            Rapidity => (Kind::LightCone, Kind::RapiditySize),
-            Energy => (Kind::Energy, Kind::PlainEnergy),
+            Pt => (ObservableKind::PtSquared, ObservableKind::Pt),
+            Mass => (ObservableKind::MassSquared, ObservableKind::Mass),
+            Rapidity => (ObservableKind::LightCone, ObservableKind::RapiditySize),
+            Energy => (ObservableKind::Energy, ObservableKind::PlainEnergy),
             Distance => unreachable!("it is of two"),
         };
         let in_squares = matches!(window.observable, Pt | Mass);
@@ -207,16 +211,16 @@ impl Program {
             _ => Limits::new(window, |x| x),
         };
         let ratios = compared && matches!(window.observable, Rapidity | Energy);
-        let with_units = values.iter().map(|&value| Value {
+        let with_units = values.iter().map(|&value| CutValue {
             value,
             unit: ratios.then_some(value + 1),
         });
         Some(match window.take {
-            Take::All => Test::All(with_units.collect(), limits),
-            Take::Any => Test::Any(with_units.collect(), limits),
-            Take::Sum => Test::Sum(values, limits),
+            Take::All => CutTest::All(with_units.collect(), limits),
+            Take::Any => CutTest::Any(with_units.collect(), limits),
+            Take::Sum => CutTest::Sum(values, limits),
             Take::Number(number) if number >= values.len() => return None,
-            Take::Number(number) => Test::Largest {
+            Take::Number(number) => CutTest::Largest {
                 room: observables.reserve(number + 1),
                 values,
                 count: number + 1,
@@ -225,7 +229,7 @@ impl Program {
             },
             Take::First(count) => {
                 let count = count.min(values.len());
-                Test::Largest {
+                CutTest::Largest {
                     room: observables.reserve(count),
                     values,
                     count,
@@ -236,13 +240,13 @@ impl Program {
         })
     }
 
-    fn distance(&mut self, window: &Window, bodies: [Body; 2]) -> Test {
+    fn distance(&mut self, window: &Window, bodies: [MomentumOf; 2]) -> CutTest {
         let radius = match window.largest == f64::INFINITY && !window.outside {
             true => Radius::new(window.least),
             false => None,
         };
-        let pair = Pair::new(&mut self.observables, bodies, Kind::Cone);
-        Test::Distance(pair, radius, Limits::new(window, signed_square))
+        let pair = Separation::new(&mut self.observables, bodies, ObservableKind::Cone);
+        CutTest::Distance(pair, radius, Limits::new(window, signed_square))
     }
 
     fn rule(
@@ -260,7 +264,8 @@ impl Program {
                 if limits.iter().flatten().any(|limit| limit.is_nan()) {
                     return Err(Error::Rule("some", "a limit is no number"));
                 }
-                let of = |leg: &usize| observables.of(Kind::PtSquared, Body::Leg(*leg));
+                let of =
+                    |leg: &usize| observables.of(ObservableKind::PtSquared, MomentumOf::Leg(*leg));
                 let values: Vec<usize> = jets.iter().map(of).collect();
                 let limits = limits
                     .iter()
@@ -272,7 +277,7 @@ impl Program {
                     });
                 let limits: Vec<Limits> = limits.collect();
                 let room = observables.reserve(limits.len());
-                self.push(Test::Some {
+                self.push(CutTest::Some {
                     values,
                     room,
                     limits,
@@ -284,15 +289,39 @@ impl Program {
                     return Err(Error::Rule("opposite", "it needs two jets and two numbers"));
                 }
                 let of = |leg: &usize| {
-                    [Kind::PtSquared, Kind::SeenRapidity]
-                        .map(|kind| observables.of(kind, Body::Leg(*leg)))
+                    [ObservableKind::PtSquared, ObservableKind::SeenRapidity]
+                        .map(|kind| observables.of(kind, MomentumOf::Leg(*leg)))
                 };
                 let jets = jets.iter().map(of).collect();
-                self.push(Test::Opposite {
+                self.push(CutTest::Opposite {
                     jets,
                     least: *least,
                     apart: *apart,
                 });
+            }
+            Rule::Relative {
+                jets,
+                least,
+                radius,
+            } => {
+                jets.iter().try_for_each(there)?;
+                let product = least * radius;
+                if jets.len() < 2 || !product.is_finite() || *least < 0.0 || *radius <= 0.0 {
+                    return Err(Error::Rule(
+                        "relative",
+                        "it needs two jets, and numbers that are not negative",
+                    ));
+                }
+                let bodies: Vec<MomentumOf> =
+                    jets.iter().map(|leg| MomentumOf::Leg(*leg)).collect();
+                let mut pairs = Vec::new();
+                for (number, &one) in bodies.iter().enumerate() {
+                    let others = bodies[number + 1..].iter();
+                    pairs.extend(others.map(|&other| {
+                        Separation::new(observables, [one, other], ObservableKind::Cone)
+                    }));
+                }
+                self.push(CutTest::Relative(pairs, product * product));
             }
             Rule::Isolated {
                 photons,
@@ -332,19 +361,19 @@ impl Program {
         Ok(())
     }
 
-    fn isolated(&mut self, photon: usize, near: &[usize], least: f64, cone: [f64; 3]) -> Test {
+    fn isolated(&mut self, photon: usize, near: &[usize], least: f64, cone: [f64; 3]) -> CutTest {
         let [radius, power, share] = cone;
         let observables = &mut self.observables;
-        let photon = Body::Leg(photon);
-        let pt = observables.of(Kind::Pt, photon);
+        let photon = MomentumOf::Leg(photon);
+        let pt = observables.of(ObservableKind::Pt, photon);
         let of = |leg: &usize| {
-            let body = Body::Leg(*leg);
-            let pair = Pair::new(observables, [photon, body], Kind::PseudoCone);
-            (pair, observables.of(Kind::Pt, body))
+            let body = MomentumOf::Leg(*leg);
+            let pair = Separation::new(observables, [photon, body], ObservableKind::PseudoCone);
+            (pair, observables.of(ObservableKind::Pt, body))
         };
         let near: Vec<_> = near.iter().map(of).collect();
         let room = observables.reserve(near.len());
-        Test::Isolated(Photon {
+        CutTest::Isolated(Photon {
             pt,
             near,
             room,
@@ -377,20 +406,20 @@ fn check(window: &Window) -> Result<(), Error> {
 }
 
 /// Points, and where the answers go.
-pub struct Selection<'a> {
-    pub program: &'a Program,
+pub struct CutCall<'a> {
+    pub program: &'a CutProgram,
     pub momenta: &'a Rows,
     pub boost: Option<&'a [f64]>,
     pub passed: &'a mut [bool],
 }
 
-impl Task<f64> for Selection<'_> {
+impl Task<f64> for CutCall<'_> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = f64>>(self) {
         let program = self.program;
-        let mut values = Values::new(program.observables.values());
+        let mut values = ChunkRows::new(program.observables.values());
         // SAFETY: the CPU has the level.
         let zero = unsafe { V::zero() };
         for (chunk, passed) in self.passed.chunks_mut(POINTS).enumerate() {
@@ -413,7 +442,7 @@ impl Task<f64> for Selection<'_> {
 /// Numbers that the longest register holds.
 const LONGEST: usize = 8;
 
-impl Program {
+impl CutProgram {
     /// Says which points pass.
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(&self, chunk: &Chunk<V>) {
@@ -434,14 +463,14 @@ fn is_over<V: Simd<Scalar = f64>>(left: V) -> bool {
     V::all(left.eq(left.same(0.0)))
 }
 
-impl Test {
+impl CutTest {
     /// Takes away what does not pass.
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(&self, left: usize, chunk: &Chunk<V>) {
         let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
         let (before, after) = (chunk.value(left), chunk.value_mut(left));
         match self {
-            Test::All(of, limits) => {
+            CutTest::All(of, limits) => {
                 for of in of {
                     let value = chunk.value(of.value);
                     match of.unit {
@@ -461,7 +490,7 @@ impl Test {
                     }
                 }
             }
-            Test::Any(of, limits) => {
+            CutTest::Any(of, limits) => {
                 for r in 0..chunk.registers {
                     let mut found = zero;
                     for of in of {
@@ -475,7 +504,7 @@ impl Test {
                     after.set(r, before.at(r) * found);
                 }
             }
-            Test::Sum(of, limits) => {
+            CutTest::Sum(of, limits) => {
                 for r in 0..chunk.registers {
                     let mut sum = zero;
                     for &value in of {
@@ -484,7 +513,7 @@ impl Test {
                     after.set(r, before.at(r) * limits.hold(sum, None));
                 }
             }
-            Test::Distance(pair, radius, limits) => {
+            CutTest::Distance(pair, radius, limits) => {
                 let pair = pair.of(chunk);
                 for r in 0..chunk.registers {
                     let left = before.at(r);
@@ -498,7 +527,7 @@ impl Test {
                     after.set(r, found);
                 }
             }
-            Test::Largest {
+            CutTest::Largest {
                 values,
                 room,
                 count,
@@ -515,7 +544,7 @@ impl Test {
                     after.set(r, before.at(r) * known * limits.hold(found, None));
                 }
             }
-            Test::Some {
+            CutTest::Some {
                 values,
                 room,
                 limits,
@@ -530,12 +559,23 @@ impl Test {
                     after.set(r, before.at(r) * known * found);
                 }
             }
-            Test::Opposite { jets, least, apart } => {
+            CutTest::Opposite { jets, least, apart } => {
                 for r in 0..chunk.registers {
                     after.set(r, before.at(r) * opposite(jets, *least, *apart, chunk, r));
                 }
             }
-            Test::Isolated(photon) => {
+            CutTest::Relative(pairs, least) => {
+                for pair in pairs {
+                    let pair = pair.of(chunk);
+                    for r in 0..chunk.registers {
+                        let found = pair.smaller(r) * pair.distance(r);
+                        // Comparisons are false for NaN.
+                        let inside = V::select(zero.same(*least).le(found), one, zero);
+                        after.set(r, before.at(r) * inside);
+                    }
+                }
+            }
+            CutTest::Isolated(photon) => {
                 let pt = chunk.value(photon.pt);
                 for r in 0..chunk.registers {
                     let hard = zero.same(photon.least).le(pt.at(r));

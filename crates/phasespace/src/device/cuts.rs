@@ -2,8 +2,8 @@
 
 use super::{NOWHERE, Tables};
 use crate::cuts::Cuts;
-use crate::cuts::program::{Limits, Photon, Program, Test, Value};
-use crate::observables::{Body, Kind, Radius};
+use crate::cuts::program::{CutProgram, CutTest, CutValue, Limits, Photon};
+use crate::observables::{MomentumOf, ObservableKind, Radius};
 
 const ALL: u32 = 0;
 const ANY: u32 = 1;
@@ -30,9 +30,9 @@ impl Tables {
             let (kind, words) = self.test(program, &tested.test, &mut needed);
             self.tagged(kind, &words);
             rows = rows.max(match &tested.test {
-                Test::Largest { count, .. } => *count,
-                Test::Some { limits, .. } => limits.len(),
-                Test::Isolated(photon) => photon.near.len(),
+                CutTest::Largest { count, .. } => *count,
+                CutTest::Some { limits, .. } => limits.len(),
+                CutTest::Isolated(photon) => photon.near.len(),
                 _ => 0,
             });
         }
@@ -41,22 +41,23 @@ impl Tables {
         (begin, rows as u32)
     }
 
-    fn test(&mut self, program: &Program, test: &Test, needed: &mut u32) -> (u32, Vec<u32>) {
+    fn test(&mut self, program: &CutProgram, test: &CutTest, needed: &mut u32) -> (u32, Vec<u32>) {
         match test {
-            Test::All(values, limits) | Test::Any(values, limits) => {
+            CutTest::All(values, limits) | CutTest::Any(values, limits) => {
                 let kind = match test {
-                    Test::All(..) => ALL,
+                    CutTest::All(..) => ALL,
                     _ => ANY,
                 };
-                let numbers: Vec<usize> = values.iter().map(|Value { value, .. }| *value).collect();
+                let numbers: Vec<usize> =
+                    values.iter().map(|CutValue { value, .. }| *value).collect();
                 let limits = std::slice::from_ref(limits);
                 (kind, self.observables(program, &numbers, 0, limits, needed))
             }
-            Test::Sum(values, limits) => {
+            CutTest::Sum(values, limits) => {
                 let limits = std::slice::from_ref(limits);
                 (SUM, self.observables(program, values, 0, limits, needed))
             }
-            Test::Distance(pair, radius, limits) => {
+            CutTest::Distance(pair, radius, limits) => {
                 let mut words = self.limits(limits).to_vec();
                 words.push(match radius {
                     Some(radius) => self.numbers(&radius.numbers()),
@@ -65,7 +66,7 @@ impl Tables {
                 words.extend(pair.bodies().iter().flat_map(|&one| body(program, one)));
                 (DISTANCE, words)
             }
-            Test::Largest {
+            CutTest::Largest {
                 values,
                 room: _,
                 count,
@@ -77,7 +78,7 @@ impl Tables {
                 let words = self.observables(program, values, *count, limits, needed);
                 (kind, words)
             }
-            Test::Some {
+            CutTest::Some {
                 values,
                 room: _,
                 limits,
@@ -85,7 +86,7 @@ impl Tables {
                 let words = self.observables(program, values, limits.len(), limits, needed);
                 (SOME, words)
             }
-            Test::Opposite { jets, least, apart } => {
+            CutTest::Opposite { jets, least, apart } => {
                 let mut words = vec![self.numbers(&[*least, *apart])];
                 let legs = jets
                     .iter()
@@ -93,7 +94,8 @@ impl Tables {
                 words.extend(legs);
                 (OPPOSITE, words)
             }
-            Test::Isolated(photon) => {
+            CutTest::Relative(..) => unreachable!("`Cuts::not_on_gpus` says so"),
+            CutTest::Isolated(photon) => {
                 *needed |= MATRIX;
                 (ISOLATED, self.photon(program, photon))
             }
@@ -103,7 +105,7 @@ impl Tables {
     /// Which observable it is, how many of the largest ones are asked for, limits, momenta.
     fn observables(
         &mut self,
-        program: &Program,
+        program: &CutProgram,
         values: &[usize],
         largest: usize,
         limits: &[Limits],
@@ -115,7 +117,7 @@ impl Tables {
         words
     }
 
-    fn photon(&mut self, program: &Program, photon: &Photon) -> Vec<u32> {
+    fn photon(&mut self, program: &CutProgram, photon: &Photon) -> Vec<u32> {
         let Photon {
             pt,
             near,
@@ -151,52 +153,52 @@ impl Tables {
 }
 
 /// The observable that all of some values are.
-fn kind_of(program: &Program, values: &[usize], needed: &mut u32) -> u32 {
+fn kind_of(program: &CutProgram, values: &[usize], needed: &mut u32) -> u32 {
     let kind = |&value: &usize| program.observables.of_value(value).0;
-    let first = values.first().map_or(Kind::PtSquared, kind);
+    let first = values.first().map_or(ObservableKind::PtSquared, kind);
     assert!(
         values.iter().all(|value| kind(value) == first),
         "one observable"
     );
     match first {
-        Kind::PtSquared => 0,
-        Kind::Pt => 1,
-        Kind::MassSquared => 2,
-        Kind::Mass => 3,
-        Kind::LightCone => {
+        ObservableKind::PtSquared => 0,
+        ObservableKind::Pt => 1,
+        ObservableKind::MassSquared => 2,
+        ObservableKind::Mass => 3,
+        ObservableKind::LightCone => {
             *needed |= FACTOR;
             4
         }
-        Kind::RapiditySize => 5,
-        Kind::Energy => 6,
-        Kind::PlainEnergy => 7,
-        Kind::Finite
-        | Kind::BoostSquared
-        | Kind::BoostMatrix
-        | Kind::SeenRapidity
-        | Kind::Cone
-        | Kind::PseudoCone => unreachable!("no window is in {first:?}"),
+        ObservableKind::RapiditySize => 5,
+        ObservableKind::Energy => 6,
+        ObservableKind::PlainEnergy => 7,
+        ObservableKind::Finite
+        | ObservableKind::BoostSquared
+        | ObservableKind::BoostMatrix
+        | ObservableKind::SeenRapidity
+        | ObservableKind::Cone
+        | ObservableKind::PseudoCone => unreachable!("no window is in {first:?}"),
     }
 }
 
 /// How many legs a momentum is the sum of, and these.
-fn body(program: &Program, body: Body) -> Vec<u32> {
+fn body(program: &CutProgram, body: MomentumOf) -> Vec<u32> {
     let legs = program.observables.legs_of(body);
     let mut words = vec![legs.len() as u32];
     words.extend(legs.iter().map(|&leg| leg as u32));
     words
 }
 
-fn bodies(program: &Program, values: &[usize]) -> Vec<u32> {
+fn bodies(program: &CutProgram, values: &[usize]) -> Vec<u32> {
     let of = values
         .iter()
         .map(|&value| program.observables.of_value(value).1);
     of.flat_map(|one| body(program, one)).collect()
 }
 
-fn leg(body: Body) -> u32 {
+fn leg(body: MomentumOf) -> u32 {
     match body {
-        Body::Leg(leg) => leg as u32,
-        Body::Sum(_) => unreachable!("rules are about legs"),
+        MomentumOf::Leg(leg) => leg as u32,
+        MomentumOf::Sum(_) => unreachable!("rules are about legs"),
     }
 }

@@ -12,7 +12,7 @@
 //! linearly dependent; here each difference is two trees, one for each product, so that what is
 //! equal looks equal.
 
-use super::squares::Cut;
+use super::squares::CutDiagram;
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::recognize::Recognized;
 use mebridge_process::{CouplingRef, ExternalKind, Process, Quantity, Vertex, Wavefunction};
@@ -484,7 +484,7 @@ impl Forest {
 
     /// All ways to cut an amplitude at an inner line, the smaller side propagated. `None` if it
     /// has four-vector vertices.
-    pub fn cuts(&mut self, process: &Process, amplitude: usize) -> Option<Vec<Cut>> {
+    pub fn cuts(&mut self, process: &Process, amplitude: usize) -> Option<Vec<CutDiagram>> {
         let nodes = std::mem::take(&mut self.diagrams[amplitude]);
         let mut cuts = Vec::new();
         for (node, leg) in inner_ends(&nodes) {
@@ -493,7 +493,7 @@ impl Forest {
             if let ([(tree, _)], [(bare, _)]) = (&trees[..], &branches[..]) {
                 let (above, below) = (self.legs_below(bare), self.lines[*tree as usize].legs);
                 if (above.count_ones(), above) > (below.count_ones(), below) {
-                    cuts.push(Cut {
+                    cuts.push(CutDiagram {
                         bare: *bare,
                         tree: *tree,
                     });

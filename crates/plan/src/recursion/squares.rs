@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 
 /// A diagram cut in two: the branch on one side, the tree on the other with the line's propagator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Cut {
+pub struct CutDiagram {
     /// The side that is not propagated.
     pub bare: Branch,
     /// The other side.
@@ -42,7 +42,7 @@ pub struct Cut {
 
 /// The AMP2 of a process, one cut for each.
 pub struct Amp2Cuts {
-    cuts: Vec<Cut>,
+    cuts: Vec<CutDiagram>,
     /// The external scalars, one bit for each leg.
     scalars: u64,
 }
@@ -56,13 +56,13 @@ impl Amp2Cuts {
             return None;
         }
         let (sets, _) = amp2_index(process);
-        let mut ways: Vec<Vec<Cut>> = Vec::new();
+        let mut ways: Vec<Vec<CutDiagram>> = Vec::new();
         for squares in &sets {
             let [square] = &squares[..] else { return None };
             let [amplitude] = square[..] else { return None };
             ways.push(forest.cuts(process, amplitude as usize)?);
         }
-        let legs = |forest: &Forest, cut: &Cut| {
+        let legs = |forest: &Forest, cut: &CutDiagram| {
             let below = forest.lines[cut.tree as usize].legs.count_ones();
             below.max(process.legs.len() as u32 - below)
         };

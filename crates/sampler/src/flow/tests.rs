@@ -2,9 +2,9 @@ use super::*;
 use crate::random::Philox;
 
 /// Blocks of the training of three dimensions, "log" in madnis.
-fn shape() -> Shape {
+fn shape() -> FlowShape {
     let [yes, no] = [true, false];
-    Shape {
+    FlowShape {
         bins: 4,
         units: 5,
         layers: 3,
@@ -135,7 +135,7 @@ fn all_levels_map_alike() {
 
 #[test]
 fn what_is_no_flow_is_refused() {
-    let refused = |shape: Shape, parameters: Vec<f32>, said: &str| {
+    let refused = |shape: FlowShape, parameters: Vec<f32>, said: &str| {
         let error = Flow::new(shape, parameters).expect_err(said);
         assert!(error.contains(said), "{error}");
     };
@@ -144,7 +144,7 @@ fn what_is_no_flow_is_refused() {
     let mut wild = vec![0.0; count];
     wild[3] = f32::NAN;
     refused(shape(), wild, "its training diverged");
-    let changed = |change: fn(&mut Shape)| {
+    let changed = |change: fn(&mut FlowShape)| {
         let mut shape = shape();
         change(&mut shape);
         shape

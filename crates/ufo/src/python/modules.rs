@@ -4,7 +4,7 @@
 //! of a model are formulas, kept as text, classes are those of UFO, and what counterterms or other programs need
 //! (`CT_*`, `write_param_card`) is not read.
 
-use super::syntax::{Kind, Node, Statement, StatementKind, parse};
+use super::syntax::{ExpressionKind, PythonNode, PythonStatement, StatementKind, parse};
 use mebridge_support::files::regular;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Display, Formatter};
@@ -76,16 +76,16 @@ const CLASSES: [(&str, &[&str]); 11] = [
 /// A value.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub enum Value {
+pub enum PythonValue {
     None,
     Bool(bool),
     /// A number; whether it is a whole one.
     Number(f64, bool),
     Text(Rc<str>),
     /// A list or a tuple, and how many are within each other.
-    List(Rc<Vec<Value>>, u32),
+    List(Rc<Vec<PythonValue>>, u32),
     /// The same of a dictionary.
-    Dict(Rc<Vec<(Value, Value)>>, u32),
+    Dict(Rc<Vec<(PythonValue, PythonValue)>>, u32),
     /// Index into [`Modules::objects`].
     Object(usize),
     Module(String),
@@ -101,7 +101,7 @@ pub struct Object {
     /// The name of its class.
     pub class: &'static str,
     /// Its attributes.
-    pub attributes: BTreeMap<String, Value>,
+    pub attributes: BTreeMap<String, PythonValue>,
     /// File and line, for messages.
     pub place: String,
 }
@@ -109,7 +109,7 @@ pub struct Object {
 /// The modules of a folder.
 pub struct Modules {
     folder: PathBuf,
-    names: HashMap<String, HashMap<String, Value>>,
+    names: HashMap<String, HashMap<String, PythonValue>>,
     /// Modules that are being read.
     open: Vec<String>,
     /// Characters, entries and names that were copied.
@@ -127,7 +127,7 @@ type Fallible<T> = Result<T, String>;
 /// What a statement is carried out in.
 struct Scope {
     module: String,
-    names: HashMap<String, Value>,
+    names: HashMap<String, PythonValue>,
 }
 
 impl Scope {
@@ -251,7 +251,7 @@ impl Modules {
         }
     }
 
-    fn all(&mut self, statements: &[Statement], scope: &mut Scope) -> Fallible<bool> {
+    fn all(&mut self, statements: &[PythonStatement], scope: &mut Scope) -> Fallible<bool> {
         for statement in statements {
             if !self.statement(statement, scope)? {
                 return Ok(false);
@@ -261,7 +261,7 @@ impl Modules {
     }
 
     /// Carries a statement out; whether what it imports is there.
-    fn statement(&mut self, statement: &Statement, scope: &mut Scope) -> Fallible<bool> {
+    fn statement(&mut self, statement: &PythonStatement, scope: &mut Scope) -> Fallible<bool> {
         let fail = |scope: &Scope, what: String| format!("{}: {what}", scope.place(statement.at));
         match &statement.kind {
             StatementKind::Pass => {}
@@ -270,7 +270,7 @@ impl Modules {
                 scope.names.insert(name.clone(), value);
             }
             StatementKind::AssignAll(names, values) => match self.value(values, scope)? {
-                Value::List(values, _) if values.len() == names.len() => {
+                PythonValue::List(values, _) if values.len() == names.len() => {
                     scope
                         .names
                         .extend(names.iter().cloned().zip(values.iter().cloned()));
@@ -280,19 +280,19 @@ impl Modules {
             StatementKind::AssignAttribute(object, name, value) => {
                 let (object, value) = (self.value(object, scope)?, self.value(value, scope)?);
                 match object {
-                    Value::Object(object) => {
+                    PythonValue::Object(object) => {
                         self.hold(&value).map_err(|what| fail(scope, what))?;
                         let attributes = &mut self.objects[object].attributes;
                         attributes.insert(name.clone(), value);
                     }
-                    Value::Unread(_) => {}
+                    PythonValue::Unread(_) => {}
                     _ => return Err(fail(scope, format!("`{name}` is assigned to no object"))),
                 }
             }
             StatementKind::Expression(node) => {
                 // Of a call that prints something nothing is needed.
-                let prints = matches!(&node.kind, Kind::Call(callee, ..)
-                    if matches!(&callee.kind, Kind::Name(name) if name == "print"));
+                let prints = matches!(&node.kind, ExpressionKind::Call(callee, ..)
+                    if matches!(&callee.kind, ExpressionKind::Name(name) if name == "print"));
                 if !prints {
                     self.value(node, scope)?;
                 }
@@ -300,7 +300,7 @@ impl Modules {
             StatementKind::Import(module, name, alias) => {
                 let found = self.module(module)?;
                 let there = found.is_some();
-                let module = found.unwrap_or_else(|| Value::Unread(module.as_str().into()));
+                let module = found.unwrap_or_else(|| PythonValue::Unread(module.as_str().into()));
                 let value = match name {
                     None => module,
                     Some(name) => {
@@ -312,16 +312,16 @@ impl Modules {
                 return Ok(there);
             }
             StatementKind::ImportAll(module) => match self.module(module)? {
-                Some(Value::Module(module)) => {
+                Some(PythonValue::Module(module)) => {
                     let count = self.names[&module].len();
                     self.copies(count).map_err(|what| fail(scope, what))?;
                     let names = self.names[&module].clone();
                     scope.names.extend(names);
                 }
-                Some(Value::Unread(name)) if &*name == "object_library" => {
+                Some(PythonValue::Unread(name)) if &*name == "object_library" => {
                     let classes = CLASSES.iter().enumerate();
                     let classes =
-                        classes.map(|(n, (name, _))| ((*name).to_owned(), Value::Class(n)));
+                        classes.map(|(n, (name, _))| ((*name).to_owned(), PythonValue::Class(n)));
                     scope.names.extend(classes);
                 }
                 Some(_) => {}
@@ -338,7 +338,7 @@ impl Modules {
             }
             StatementKind::Function(name, arguments, formula) => {
                 let (name, formula) = (name.clone(), formula.clone());
-                let called = Value::Unread(name.as_str().into());
+                let called = PythonValue::Unread(name.as_str().into());
                 scope.names.insert(name.clone(), called);
                 self.functions.push((name, arguments.clone(), formula));
             }
@@ -358,7 +358,7 @@ impl Modules {
     }
 
     /// Counts what an object has: one long list, or text, may be an attribute of many, and each reads it.
-    fn hold(&mut self, value: &Value) -> Fallible<()> {
+    fn hold(&mut self, value: &PythonValue) -> Fallible<()> {
         take(value, 2, &mut self.left);
         match self.left {
             0 => Err(format!(
@@ -369,44 +369,48 @@ impl Modules {
     }
 
     /// A module by its path; none where it is not there.
-    fn module(&mut self, path: &str) -> Fallible<Option<Value>> {
+    fn module(&mut self, path: &str) -> Fallible<Option<PythonValue>> {
         let name = path.rsplit('.').next().unwrap_or(path);
         let library = ["__future__", "cmath", "math", "os", "sys", "six"].contains(&path);
         if library || is_left_out(name) {
-            return Ok(Some(Value::Unread(name.into())));
+            return Ok(Some(PythonValue::Unread(name.into())));
         }
-        Ok(self.read(name)?.then(|| Value::Module(name.to_owned())))
+        Ok(self
+            .read(name)?
+            .then(|| PythonValue::Module(name.to_owned())))
     }
 
-    fn attribute(&mut self, value: Value, name: &str) -> Fallible<Value> {
+    fn attribute(&mut self, value: PythonValue, name: &str) -> Fallible<PythonValue> {
         match value {
-            Value::Module(module) => match self.names[&module].get(name) {
+            PythonValue::Module(module) => match self.names[&module].get(name) {
                 Some(value) => Ok(value.clone()),
-                None if name.starts_with("all_") => Ok(Value::Unread(name.into())),
+                None if name.starts_with("all_") => Ok(PythonValue::Unread(name.into())),
                 None => Err(format!("{module} has no `{name}`")),
             },
-            Value::Object(object) => match self.objects[object].attributes.get(name) {
+            PythonValue::Object(object) => match self.objects[object].attributes.get(name) {
                 Some(value) => Ok(value.clone()),
                 None => {
                     let class = self.objects[object].class;
                     Err(format!("this {class} has no `{name}`"))
                 }
             },
-            Value::Unread(module) if &*module == "object_library" => {
+            PythonValue::Unread(module) if &*module == "object_library" => {
                 let class = CLASSES.iter().position(|(class, _)| *class == name);
-                Ok(class.map_or_else(|| Value::Unread(name.into()), Value::Class))
+                Ok(class.map_or_else(|| PythonValue::Unread(name.into()), PythonValue::Class))
             }
-            Value::Unread(module) => Ok(Value::Unread(format!("{module}.{name}").into())),
+            PythonValue::Unread(module) => {
+                Ok(PythonValue::Unread(format!("{module}.{name}").into()))
+            }
             _ => Err(format!("a value has no `{name}`")),
         }
     }
 
     /// Whether a test holds.
-    fn holds(&mut self, test: &Node, scope: &Scope) -> Fallible<bool> {
+    fn holds(&mut self, test: &PythonNode, scope: &Scope) -> Fallible<bool> {
         match self.value(test, scope)? {
-            Value::Bool(holds) => Ok(holds),
-            Value::Number(x, _) => Ok(x != 0.0),
-            Value::None => Ok(false),
+            PythonValue::Bool(holds) => Ok(holds),
+            PythonValue::Number(x, _) => Ok(x != 0.0),
+            PythonValue::None => Ok(false),
             _ => {
                 let place = scope.place(test.at);
                 Err(format!("{place}: `if` of no truth or number is not read"))
@@ -414,19 +418,19 @@ impl Modules {
         }
     }
 
-    fn value(&mut self, node: &Node, scope: &Scope) -> Fallible<Value> {
+    fn value(&mut self, node: &PythonNode, scope: &Scope) -> Fallible<PythonValue> {
         let fail = |what: String| format!("{}: {what}", scope.place(node.at));
         Ok(match &node.kind {
-            Kind::Number(x, whole) => Value::Number(*x, *whole),
-            Kind::Text(text) => Value::Text(text.as_str().into()),
-            Kind::List(nodes) | Kind::Tuple(nodes) => {
+            ExpressionKind::Number(x, whole) => PythonValue::Number(*x, *whole),
+            ExpressionKind::Text(text) => PythonValue::Text(text.as_str().into()),
+            ExpressionKind::List(nodes) | ExpressionKind::Tuple(nodes) => {
                 let values = nodes.iter().map(|node| self.value(node, scope));
-                let values: Vec<Value> = values.collect::<Fallible<_>>()?;
+                let values: Vec<PythonValue> = values.collect::<Fallible<_>>()?;
                 let depth = depth(&values).map_err(fail)?;
-                Value::List(Rc::new(values), depth)
+                PythonValue::List(Rc::new(values), depth)
             }
-            Kind::Dict(entries) => {
-                let mut all: Vec<(Value, Value)> = Vec::with_capacity(entries.len());
+            ExpressionKind::Dict(entries) => {
+                let mut all: Vec<(PythonValue, PythonValue)> = Vec::with_capacity(entries.len());
                 let mut places: HashMap<String, usize> = HashMap::new();
                 for (key, value) in entries {
                     let (key, value) = (self.value(key, scope)?, self.value(value, scope)?);
@@ -438,60 +442,60 @@ impl Modules {
                     }
                 }
                 let depth = depth(all.iter().flat_map(|(key, value)| [key, value]));
-                Value::Dict(Rc::new(all), depth.map_err(fail)?)
+                PythonValue::Dict(Rc::new(all), depth.map_err(fail)?)
             }
-            Kind::Name(name) => match (scope.names.get(name), name.as_str()) {
+            ExpressionKind::Name(name) => match (scope.names.get(name), name.as_str()) {
                 (Some(value), _) => value.clone(),
-                (None, "True") => Value::Bool(true),
-                (None, "False") => Value::Bool(false),
-                (None, "None") => Value::None,
+                (None, "True") => PythonValue::Bool(true),
+                (None, "False") => PythonValue::Bool(false),
+                (None, "None") => PythonValue::None,
                 _ => return Err(fail(format!("there is no `{name}`"))),
             },
-            Kind::Attribute(object, name) => {
+            ExpressionKind::Attribute(object, name) => {
                 let object = self.value(object, scope)?;
                 self.attribute(object, name).map_err(fail)?
             }
-            Kind::Negative(inner) => match self.value(inner, scope)? {
-                Value::Number(x, whole) => Value::Number(-x, whole),
-                Value::Unread(name) => Value::Unread(name),
+            ExpressionKind::Negative(inner) => match self.value(inner, scope)? {
+                PythonValue::Number(x, whole) => PythonValue::Number(-x, whole),
+                PythonValue::Unread(name) => PythonValue::Unread(name),
                 _ => return Err(fail("`-` in front of no number".into())),
             },
-            Kind::Not(inner) => match self.value(inner, scope)? {
-                Value::Bool(holds) => Value::Bool(!holds),
+            ExpressionKind::Not(inner) => match self.value(inner, scope)? {
+                PythonValue::Bool(holds) => PythonValue::Bool(!holds),
                 _ => return Err(fail("`not` in front of no truth".into())),
             },
-            Kind::Choice(parts) => {
+            ExpressionKind::Choice(parts) => {
                 let [test, yes, no] = &**parts;
                 let chosen = if self.holds(test, scope)? { yes } else { no };
                 self.value(chosen, scope)?
             }
-            Kind::Arithmetic(sign, a, b) => {
+            ExpressionKind::Arithmetic(sign, a, b) => {
                 let (a, b) = (self.value(a, scope)?, self.value(b, scope)?);
                 let value = arithmetic(sign, a, b).map_err(fail)?;
                 let parts = match &value {
-                    Value::Text(text) => text.len(),
-                    Value::List(list, _) => list.len(),
+                    PythonValue::Text(text) => text.len(),
+                    PythonValue::List(list, _) => list.len(),
                     _ => 0,
                 };
                 self.copies(parts).map_err(fail)?;
                 value
             }
-            Kind::Call(callee, positional, named) => {
-                if let Kind::Attribute(object, method) = &callee.kind
+            ExpressionKind::Call(callee, positional, named) => {
+                if let ExpressionKind::Attribute(object, method) = &callee.kind
                     && method == "anti"
                     && positional.is_empty()
                     && named.is_empty()
-                    && let Value::Object(object) = self.value(object, scope)?
+                    && let PythonValue::Object(object) = self.value(object, scope)?
                 {
                     return self.anti(object, scope.place(node.at)).map_err(fail);
                 }
                 let class = match self.value(callee, scope)? {
-                    Value::Class(class) => class,
+                    PythonValue::Class(class) => class,
                     // A counterterm, say.
-                    Value::Unread(name) if name.starts_with("CT") => {
-                        return Ok(Value::Unread(name));
+                    PythonValue::Unread(name) if name.starts_with("CT") => {
+                        return Ok(PythonValue::Unread(name));
                     }
-                    Value::Unread(name) => {
+                    PythonValue::Unread(name) => {
                         return Err(fail(format!(
                             "`{name}(...)` is not read: no code of a model is run"
                         )));
@@ -521,9 +525,9 @@ impl Modules {
     fn object(
         &mut self,
         class: &'static str,
-        attributes: BTreeMap<String, Value>,
+        attributes: BTreeMap<String, PythonValue>,
         place: String,
-    ) -> Fallible<Value> {
+    ) -> Fallible<PythonValue> {
         if self.objects.len() == MOST_OBJECTS {
             return Err(format!("more than {MOST_OBJECTS} objects"));
         }
@@ -533,11 +537,11 @@ impl Modules {
             attributes,
             place,
         });
-        Ok(Value::Object(self.objects.len() - 1))
+        Ok(PythonValue::Object(self.objects.len() - 1))
     }
 
     /// `particle.anti()`: names exchanged, numbers reversed.
-    fn anti(&mut self, object: usize, place: String) -> Fallible<Value> {
+    fn anti(&mut self, object: usize, place: String) -> Fallible<PythonValue> {
         let particle = &self.objects[object];
         if particle.class != "Particle" {
             return Err("`anti()` is of a particle".into());
@@ -554,9 +558,9 @@ impl Modules {
                 name.as_str(),
                 "spin" | "line" | "propagating" | "goldstoneboson"
             );
-            let octet =
-                name == "color" && matches!(value, Value::Number(x, _) if *x == 1.0 || *x == 8.0);
-            if let (false, Value::Number(x, _)) = (fixed || octet, value) {
+            let octet = name == "color"
+                && matches!(value, PythonValue::Number(x, _) if *x == 1.0 || *x == 8.0);
+            if let (false, PythonValue::Number(x, _)) = (fixed || octet, value) {
                 *x = -*x;
             }
         }
@@ -566,11 +570,11 @@ impl Modules {
 
 /// Takes characters and entries of a value from what is left, as long as there is something; lists are looked into this
 /// far.
-fn take(value: &Value, depth: u32, left: &mut usize) {
+fn take(value: &PythonValue, depth: u32, left: &mut usize) {
     let parts = match value {
-        Value::Text(text) => text.len(),
-        Value::List(list, _) => list.len(),
-        Value::Dict(dict, _) => dict.len(),
+        PythonValue::Text(text) => text.len(),
+        PythonValue::List(list, _) => list.len(),
+        PythonValue::Dict(dict, _) => dict.len(),
         _ => 0,
     };
     *left = left.saturating_sub(1 + parts);
@@ -582,16 +586,18 @@ fn take(value: &Value, depth: u32, left: &mut usize) {
         some
     };
     let _all = match value {
-        Value::List(list, _) if depth > 0 => list.iter().all(inner),
-        Value::Dict(dict, _) if depth > 0 => dict.iter().all(|(key, of)| inner(key) && inner(of)),
+        PythonValue::List(list, _) if depth > 0 => list.iter().all(inner),
+        PythonValue::Dict(dict, _) if depth > 0 => {
+            dict.iter().all(|(key, of)| inner(key) && inner(of))
+        }
         _ => true,
     };
 }
 
 /// How deep a list of these is.
-fn depth<'a>(values: impl IntoIterator<Item = &'a Value>) -> Fallible<u32> {
+fn depth<'a>(values: impl IntoIterator<Item = &'a PythonValue>) -> Fallible<u32> {
     let depths = values.into_iter().map(|value| match value {
-        Value::List(_, depth) | Value::Dict(_, depth) => *depth,
+        PythonValue::List(_, depth) | PythonValue::Dict(_, depth) => *depth,
         _ => 0,
     });
     match depths.max().unwrap_or(0) + 1 {
@@ -600,28 +606,30 @@ fn depth<'a>(values: impl IntoIterator<Item = &'a Value>) -> Fallible<u32> {
     }
 }
 
-fn arithmetic(sign: &str, a: Value, b: Value) -> Fallible<Value> {
+fn arithmetic(sign: &str, a: PythonValue, b: PythonValue) -> Fallible<PythonValue> {
     Ok(match (sign, a, b) {
-        (_, Value::Unread(name), _) | (_, _, Value::Unread(name)) => Value::Unread(name),
-        ("+", Value::Text(a), Value::Text(b)) => {
+        (_, PythonValue::Unread(name), _) | (_, _, PythonValue::Unread(name)) => {
+            PythonValue::Unread(name)
+        }
+        ("+", PythonValue::Text(a), PythonValue::Text(b)) => {
             if a.len() + b.len() > MOST_PARTS {
                 return Err(format!("a text of more than {MOST_PARTS} characters"));
             }
-            Value::Text([&*a, &*b].concat().into())
+            PythonValue::Text([&*a, &*b].concat().into())
         }
-        ("+", Value::List(a, x), Value::List(b, y)) => {
+        ("+", PythonValue::List(a, x), PythonValue::List(b, y)) => {
             if a.len() + b.len() > MOST_PARTS {
                 return Err(format!("a list of more than {MOST_PARTS} entries"));
             }
-            Value::List(Rc::new([&**a, &**b].concat()), x.max(y))
+            PythonValue::List(Rc::new([&**a, &**b].concat()), x.max(y))
         }
-        (_, Value::Number(a, x), Value::Number(b, y)) => match sign {
-            "+" => Value::Number(a + b, x && y),
-            "-" => Value::Number(a - b, x && y),
-            "*" => Value::Number(a * b, x && y),
-            "**" => Value::Number(a.powf(b), x && y && b >= 0.0),
+        (_, PythonValue::Number(a, x), PythonValue::Number(b, y)) => match sign {
+            "+" => PythonValue::Number(a + b, x && y),
+            "-" => PythonValue::Number(a - b, x && y),
+            "*" => PythonValue::Number(a * b, x && y),
+            "**" => PythonValue::Number(a.powf(b), x && y && b >= 0.0),
             _ if b == 0.0 => return Err("a division by zero".into()),
-            _ => Value::Number(a / b, false),
+            _ => PythonValue::Number(a / b, false),
         },
         _ => return Err(format!("`{sign}` between such values is not read")),
     })
@@ -631,20 +639,20 @@ impl Object {
     /// An error about it.
     pub fn fail(&self, what: impl std::fmt::Display) -> String {
         let name = match self.attributes.get("name") {
-            Some(Value::Text(name)) => format!(" {name}"),
+            Some(PythonValue::Text(name)) => format!(" {name}"),
             _ => String::new(),
         };
         format!("{}: {}{name}: {what}", self.place, self.class)
     }
 
     /// An attribute that is there and not None.
-    pub fn get(&self, name: &str) -> Option<&Value> {
+    pub fn get(&self, name: &str) -> Option<&PythonValue> {
         self.attributes
             .get(name)
-            .filter(|v| !matches!(v, Value::None))
+            .filter(|v| !matches!(v, PythonValue::None))
     }
 
-    fn needed(&self, name: &str) -> Fallible<&Value> {
+    fn needed(&self, name: &str) -> Fallible<&PythonValue> {
         self.get(name)
             .ok_or_else(|| self.fail(format!("there is no `{name}`")))
     }
@@ -652,7 +660,7 @@ impl Object {
     /// A text.
     pub fn text(&self, name: &str) -> Fallible<Rc<str>> {
         match self.needed(name)? {
-            Value::Text(text) => Ok(text.clone()),
+            PythonValue::Text(text) => Ok(text.clone()),
             _ => Err(self.fail(format!("`{name}` is no text"))),
         }
     }
@@ -674,17 +682,17 @@ impl Object {
     }
 
     /// A list.
-    pub fn list(&self, name: &str) -> Fallible<Rc<Vec<Value>>> {
+    pub fn list(&self, name: &str) -> Fallible<Rc<Vec<PythonValue>>> {
         match self.needed(name)? {
-            Value::List(list, _) => Ok(list.clone()),
+            PythonValue::List(list, _) => Ok(list.clone()),
             _ => Err(self.fail(format!("`{name}` is no list"))),
         }
     }
 
     /// The entries of a dictionary.
-    pub fn dict(&self, name: &str) -> Fallible<Rc<Vec<(Value, Value)>>> {
+    pub fn dict(&self, name: &str) -> Fallible<Rc<Vec<(PythonValue, PythonValue)>>> {
         match self.needed(name)? {
-            Value::Dict(dict, _) => Ok(dict.clone()),
+            PythonValue::Dict(dict, _) => Ok(dict.clone()),
             _ => Err(self.fail(format!("`{name}` is no dictionary"))),
         }
     }
@@ -692,41 +700,41 @@ impl Object {
     /// Whether an attribute is there and true.
     pub fn flag(&self, name: &str) -> bool {
         match self.get(name) {
-            Some(Value::Bool(holds)) => *holds,
-            Some(Value::Number(x, _)) => *x != 0.0,
+            Some(PythonValue::Bool(holds)) => *holds,
+            Some(PythonValue::Number(x, _)) => *x != 0.0,
             _ => false,
         }
     }
 }
 
 /// As Python writes it; equal keys of a dictionary are written alike.
-impl Display for Value {
+impl Display for PythonValue {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Value::None => write!(f, "None"),
-            Value::Bool(x) => write!(f, "{}", u8::from(*x)),
+            PythonValue::None => write!(f, "None"),
+            PythonValue::Bool(x) => write!(f, "{}", u8::from(*x)),
             // Without the sign of zero.
-            Value::Number(x, _) => write!(f, "{}", x + 0.0),
-            Value::Text(text) => write!(f, "{text:?}"),
-            Value::List(list, _) => {
-                let list: Vec<String> = list.iter().map(Value::to_string).collect();
+            PythonValue::Number(x, _) => write!(f, "{}", x + 0.0),
+            PythonValue::Text(text) => write!(f, "{text:?}"),
+            PythonValue::List(list, _) => {
+                let list: Vec<String> = list.iter().map(PythonValue::to_string).collect();
                 write!(f, "({})", list.join(", "))
             }
-            Value::Dict(..) => write!(f, "{{...}}"),
-            Value::Object(at) => write!(f, "object {at}"),
-            Value::Module(name) => write!(f, "{name}"),
-            Value::Unread(name) => write!(f, "{name}"),
-            Value::Class(at) => write!(f, "{}", CLASSES[*at].0),
+            PythonValue::Dict(..) => write!(f, "{{...}}"),
+            PythonValue::Object(at) => write!(f, "object {at}"),
+            PythonValue::Module(name) => write!(f, "{name}"),
+            PythonValue::Unread(name) => write!(f, "{name}"),
+            PythonValue::Class(at) => write!(f, "{}", CLASSES[*at].0),
         }
     }
 }
 
-impl Value {
+impl PythonValue {
     /// The place in a list of this length that it is the index of, as in Python.
     pub fn index(&self, length: usize) -> Option<usize> {
         let index = match self {
-            Value::Number(x, true) => *x,
-            Value::Bool(x) => f64::from(u8::from(*x)),
+            PythonValue::Number(x, true) => *x,
+            PythonValue::Bool(x) => f64::from(u8::from(*x)),
             _ => return None,
         };
         let place = if index < 0.0 {
@@ -742,8 +750,8 @@ impl Value {
     /// The number that it is, or that a text says.
     pub fn number(&self) -> Option<f64> {
         match self {
-            Value::Number(x, _) => Some(*x),
-            Value::Text(text) => text.trim().parse().ok(),
+            PythonValue::Number(x, _) => Some(*x),
+            PythonValue::Text(text) => text.trim().parse().ok(),
             _ => None,
         }
     }

@@ -4,9 +4,9 @@ use super::lexer::{LogicalLine, Token, lines};
 
 /// An expression, with the line that it begins in.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct PythonNode {
     /// Which.
-    pub kind: Kind,
+    pub kind: ExpressionKind,
     /// Line in the file, from 1.
     pub at: usize,
 }
@@ -14,28 +14,28 @@ pub struct Node {
 /// Kinds of expressions.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub enum Kind {
+pub enum ExpressionKind {
     /// A number; whether it is a whole one.
     Number(f64, bool),
     Text(String),
     Name(String),
-    Attribute(Box<Node>, String),
+    Attribute(Box<PythonNode>, String),
     /// Callee, arguments, arguments with names.
-    Call(Box<Node>, Vec<Node>, Vec<(String, Node)>),
-    List(Vec<Node>),
-    Tuple(Vec<Node>),
-    Dict(Vec<(Node, Node)>),
-    Negative(Box<Node>),
-    Not(Box<Node>),
+    Call(Box<PythonNode>, Vec<PythonNode>, Vec<(String, PythonNode)>),
+    List(Vec<PythonNode>),
+    Tuple(Vec<PythonNode>),
+    Dict(Vec<(PythonNode, PythonNode)>),
+    Negative(Box<PythonNode>),
+    Not(Box<PythonNode>),
     /// Test, value if it holds, value if not.
-    Choice(Box<[Node; 3]>),
+    Choice(Box<[PythonNode; 3]>),
     /// One of `+ - * / **`.
-    Arithmetic(&'static str, Box<Node>, Box<Node>),
+    Arithmetic(&'static str, Box<PythonNode>, Box<PythonNode>),
 }
 
 /// A statement.
 #[derive(Clone, Debug)]
-pub struct Statement {
+pub struct PythonStatement {
     /// Which.
     pub kind: StatementKind,
     /// Line in the file, from 1.
@@ -47,20 +47,20 @@ pub struct Statement {
 #[allow(missing_docs)]
 pub enum StatementKind {
     /// Name and value.
-    Assign(String, Node),
+    Assign(String, PythonNode),
     /// Names, each with one of as many values.
-    AssignAll(Vec<String>, Node),
+    AssignAll(Vec<String>, PythonNode),
     /// `object.attribute = value`.
-    AssignAttribute(Node, String, Node),
-    Expression(Node),
+    AssignAttribute(PythonNode, String, PythonNode),
+    Expression(PythonNode),
     /// `import a.b as c`, `from a import b as c`: module, name within it, name here.
     Import(String, Option<String>, String),
     /// `from a import *`.
     ImportAll(String),
     /// Test, what is done if it holds, what is done if not.
-    If(Node, Vec<Statement>, Vec<Statement>),
+    If(PythonNode, Vec<PythonStatement>, Vec<PythonStatement>),
     /// What is tried, and what is done where that fails.
-    Try(Vec<Statement>, Vec<Statement>),
+    Try(Vec<PythonStatement>, Vec<PythonStatement>),
     /// `def name(arguments): return "formula"`, the formula as text.
     Function(String, Vec<String>, String),
     Pass,
@@ -75,7 +75,7 @@ const MOST_OPERATORS: usize = 500;
 type Fallible<T> = Result<T, (usize, String)>;
 
 /// Reads a file; an error names the line.
-pub fn parse(text: &str) -> Fallible<Vec<Statement>> {
+pub fn parse(text: &str) -> Fallible<Vec<PythonStatement>> {
     let lines = lines(text)?;
     let mut at = 0;
     let statements = block(&lines, &mut at, 0, 0)?;
@@ -91,7 +91,7 @@ fn block(
     at: &mut usize,
     indent: usize,
     depth: usize,
-) -> Fallible<Vec<Statement>> {
+) -> Fallible<Vec<PythonStatement>> {
     let mut statements = Vec::new();
     while let Some(line) = lines.get(*at) {
         if line.indent < indent {
@@ -126,7 +126,7 @@ fn block(
                 continue;
             }
         };
-        statements.push(Statement { kind, at: number });
+        statements.push(PythonStatement { kind, at: number });
     }
     Ok(statements)
 }
@@ -138,7 +138,7 @@ fn suite(
     at: &mut usize,
     outer: usize,
     depth: usize,
-) -> Fallible<Vec<Statement>> {
+) -> Fallible<Vec<PythonStatement>> {
     let rest = &parser.tokens[parser.at..];
     if !rest.is_empty() {
         let mut statements = Vec::new();
@@ -185,7 +185,7 @@ fn otherwise(
     at: &mut usize,
     depth: usize,
     keyword: &str,
-) -> Fallible<Vec<Statement>> {
+) -> Fallible<Vec<PythonStatement>> {
     if follows(line, lines, *at, keyword).is_none() {
         return Ok(Vec::new());
     }
@@ -257,11 +257,11 @@ fn function(line: &LogicalLine, lines: &[LogicalLine], at: &mut usize) -> Fallib
 }
 
 /// A statement of one line.
-fn simple(line: &LogicalLine, statements: &mut Vec<Statement>) -> Fallible<()> {
+fn simple(line: &LogicalLine, statements: &mut Vec<PythonStatement>) -> Fallible<()> {
     let mut parser = Parser::new(line, 0);
     let at = parser.number();
     if parser.take_name("pass") {
-        statements.push(Statement {
+        statements.push(PythonStatement {
             kind: StatementKind::Pass,
             at,
         });
@@ -275,7 +275,7 @@ fn simple(line: &LogicalLine, statements: &mut Vec<Statement>) -> Fallible<()> {
                 false => module.split('.').next().unwrap_or_default().to_owned(),
             };
             let kind = StatementKind::Import(module, None, alias);
-            statements.push(Statement { kind, at });
+            statements.push(PythonStatement { kind, at });
             if !parser.take(",") {
                 return parser.end();
             }
@@ -292,7 +292,7 @@ fn simple(line: &LogicalLine, statements: &mut Vec<Statement>) -> Fallible<()> {
         }
         if parser.take("*") {
             let kind = StatementKind::ImportAll(module);
-            statements.push(Statement { kind, at });
+            statements.push(PythonStatement { kind, at });
             return parser.end();
         }
         let bracket = parser.take("(");
@@ -306,7 +306,7 @@ fn simple(line: &LogicalLine, statements: &mut Vec<Statement>) -> Fallible<()> {
                 true => StatementKind::Import(name, None, alias),
                 false => StatementKind::Import(module.clone(), Some(name), alias),
             };
-            statements.push(Statement { kind, at });
+            statements.push(PythonStatement { kind, at });
             let more = parser.take(",");
             if !more || (bracket && parser.take(")")) {
                 if bracket && !more {
@@ -324,24 +324,26 @@ fn simple(line: &LogicalLine, statements: &mut Vec<Statement>) -> Fallible<()> {
     parser.end()?;
     if targets.is_empty() {
         let kind = StatementKind::Expression(value);
-        statements.push(Statement { kind, at });
+        statements.push(PythonStatement { kind, at });
         return Ok(());
     }
     for target in targets {
         let value = value.clone();
         let kind = match target.kind {
-            Kind::Name(name) => StatementKind::Assign(name, value),
-            Kind::Attribute(object, name) => StatementKind::AssignAttribute(*object, name, value),
-            Kind::Tuple(targets) => {
+            ExpressionKind::Name(name) => StatementKind::Assign(name, value),
+            ExpressionKind::Attribute(object, name) => {
+                StatementKind::AssignAttribute(*object, name, value)
+            }
+            ExpressionKind::Tuple(targets) => {
                 let names = targets.into_iter().map(|target| match target.kind {
-                    Kind::Name(name) => Ok(name),
+                    ExpressionKind::Name(name) => Ok(name),
                     _ => Err((at, "only names are assigned to together".to_owned())),
                 });
                 StatementKind::AssignAll(names.collect::<Fallible<_>>()?, value)
             }
             _ => return Err((at, "only names and attributes are assigned to".into())),
         };
-        statements.push(Statement { kind, at });
+        statements.push(PythonStatement { kind, at });
     }
     Ok(())
 }
@@ -431,7 +433,7 @@ impl<'a> Parser<'a> {
     }
 
     /// An expression, or several with commas between them, which are a tuple.
-    fn values(&mut self) -> Fallible<Node> {
+    fn values(&mut self) -> Fallible<PythonNode> {
         let at = self.number();
         let first = self.expression()?;
         if !self.is(",") {
@@ -444,27 +446,27 @@ impl<'a> Parser<'a> {
             }
             all.push(self.expression()?);
         }
-        let kind = Kind::Tuple(all);
-        Ok(Node { kind, at })
+        let kind = ExpressionKind::Tuple(all);
+        Ok(PythonNode { kind, at })
     }
 
-    fn expression(&mut self) -> Fallible<Node> {
+    fn expression(&mut self) -> Fallible<PythonNode> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return self.fail("too many brackets within each other");
         }
         let at = self.number();
         let mut node = if self.take_name("not") {
-            let kind = Kind::Not(self.expression()?.into());
-            Node { kind, at }
+            let kind = ExpressionKind::Not(self.expression()?.into());
+            PythonNode { kind, at }
         } else {
             self.sum()?
         };
         if self.take_name("if") {
             let test_at = self.number();
             let test = match self.take_name("not") {
-                true => Node {
-                    kind: Kind::Not(self.sum()?.into()),
+                true => PythonNode {
+                    kind: ExpressionKind::Not(self.sum()?.into()),
                     at: test_at,
                 },
                 false => self.sum()?,
@@ -472,8 +474,8 @@ impl<'a> Parser<'a> {
             if !self.take_name("else") {
                 return self.fail("`else` was expected");
             }
-            let kind = Kind::Choice(Box::new([test, node, self.expression()?]));
-            node = Node { kind, at };
+            let kind = ExpressionKind::Choice(Box::new([test, node, self.expression()?]));
+            node = PythonNode { kind, at };
         }
         for keyword in ["if", "and", "or", "in", "is", "for", "lambda"] {
             if self.is_name(keyword) {
@@ -496,11 +498,11 @@ impl<'a> Parser<'a> {
         Ok(self.tokens[self.at - 1].1)
     }
 
-    fn sum(&mut self) -> Fallible<Node> {
+    fn sum(&mut self) -> Fallible<PythonNode> {
         self.chain(&["+", "-"], Self::product)
     }
 
-    fn product(&mut self) -> Fallible<Node> {
+    fn product(&mut self) -> Fallible<PythonNode> {
         self.chain(&["*", "/"], Self::signed)
     }
 
@@ -508,8 +510,8 @@ impl<'a> Parser<'a> {
     fn chain(
         &mut self,
         signs: &[&str],
-        operand: fn(&mut Self) -> Fallible<Node>,
-    ) -> Fallible<Node> {
+        operand: fn(&mut Self) -> Fallible<PythonNode>,
+    ) -> Fallible<PythonNode> {
         let mut node = operand(self)?;
         loop {
             let sign = match self.peek() {
@@ -517,12 +519,12 @@ impl<'a> Parser<'a> {
                 _ => return Ok(node),
             };
             let at = self.operator()?;
-            let kind = Kind::Arithmetic(sign, node.into(), operand(self)?.into());
-            node = Node { kind, at };
+            let kind = ExpressionKind::Arithmetic(sign, node.into(), operand(self)?.into());
+            node = PythonNode { kind, at };
         }
     }
 
-    fn signed(&mut self) -> Fallible<Node> {
+    fn signed(&mut self) -> Fallible<PythonNode> {
         let at = self.number();
         let mut negative = false;
         loop {
@@ -538,31 +540,31 @@ impl<'a> Parser<'a> {
             if self.depth > DEEPEST {
                 return self.fail("too many powers of powers");
             }
-            let kind = Kind::Arithmetic("**", node.into(), self.signed()?.into());
+            let kind = ExpressionKind::Arithmetic("**", node.into(), self.signed()?.into());
             self.depth -= 1;
-            node = Node { kind, at };
+            node = PythonNode { kind, at };
         }
         Ok(match negative {
-            true => Node {
-                kind: Kind::Negative(node.into()),
+            true => PythonNode {
+                kind: ExpressionKind::Negative(node.into()),
                 at,
             },
             false => node,
         })
     }
 
-    fn postfix(&mut self) -> Fallible<Node> {
+    fn postfix(&mut self) -> Fallible<PythonNode> {
         let mut node = self.atom()?;
         // A chain of attributes and calls is a depth as well.
         for _ in 0..DEEPEST {
             let at = self.number();
             if self.take(".") {
-                let kind = Kind::Attribute(node.into(), self.name()?);
-                node = Node { kind, at };
+                let kind = ExpressionKind::Attribute(node.into(), self.name()?);
+                node = PythonNode { kind, at };
             } else if self.take("(") {
                 let (positional, named) = self.arguments()?;
-                let kind = Kind::Call(node.into(), positional, named);
-                node = Node { kind, at };
+                let kind = ExpressionKind::Call(node.into(), positional, named);
+                node = PythonNode { kind, at };
             } else if self.is("[") {
                 return self.fail("`[` behind a value is not read");
             } else {
@@ -573,7 +575,7 @@ impl<'a> Parser<'a> {
     }
 
     #[allow(clippy::type_complexity)]
-    fn arguments(&mut self) -> Fallible<(Vec<Node>, Vec<(String, Node)>)> {
+    fn arguments(&mut self) -> Fallible<(Vec<PythonNode>, Vec<(String, PythonNode)>)> {
         let (mut positional, mut named) = (Vec::new(), Vec::new());
         while !self.take(")") {
             let keyword = match (self.peek(), self.tokens.get(self.at + 1)) {
@@ -599,7 +601,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Expressions up to a closing bracket; whether a comma ended or parted them.
-    fn list(&mut self, close: &str) -> Fallible<(Vec<Node>, bool)> {
+    fn list(&mut self, close: &str) -> Fallible<(Vec<PythonNode>, bool)> {
         let (mut all, mut comma) = (Vec::new(), false);
         while !self.take(close) {
             all.push(self.expression()?);
@@ -613,19 +615,19 @@ impl<'a> Parser<'a> {
         Ok((all, comma))
     }
 
-    fn atom(&mut self) -> Fallible<Node> {
+    fn atom(&mut self) -> Fallible<PythonNode> {
         let at = self.number();
         let Some(token) = self.peek() else {
             return self.fail("a value was expected");
         };
         self.at += 1;
         let kind = match token {
-            Token::Number(x, whole) => Kind::Number(*x, *whole),
+            Token::Number(x, whole) => ExpressionKind::Number(*x, *whole),
             Token::Name(name) if matches!(name.as_str(), "lambda" | "yield" | "await") => {
                 self.at -= 1;
                 return self.fail(&format!("`{name}` is not read: no code of a model is run"));
             }
-            Token::Name(name) => Kind::Name(name.clone()),
+            Token::Name(name) => ExpressionKind::Name(name.clone()),
             Token::Text(text) => {
                 // Strings behind each other are one.
                 let mut text = text.clone();
@@ -633,7 +635,7 @@ impl<'a> Parser<'a> {
                     text.push_str(more);
                     self.at += 1;
                 }
-                Kind::Text(text)
+                ExpressionKind::Text(text)
             }
             Token::Sign("(") => {
                 let (mut all, comma) = self.list(")")?;
@@ -641,11 +643,11 @@ impl<'a> Parser<'a> {
                     Some(one) if all.is_empty() && !comma => return Ok(one),
                     last => {
                         all.extend(last);
-                        Kind::Tuple(all)
+                        ExpressionKind::Tuple(all)
                     }
                 }
             }
-            Token::Sign("[") => Kind::List(self.list("]")?.0),
+            Token::Sign("[") => ExpressionKind::List(self.list("]")?.0),
             Token::Sign("{") => {
                 let mut entries = Vec::new();
                 while !self.take("}") {
@@ -657,13 +659,13 @@ impl<'a> Parser<'a> {
                         break;
                     }
                 }
-                Kind::Dict(entries)
+                ExpressionKind::Dict(entries)
             }
             Token::Sign(sign) => {
                 self.at -= 1;
                 return self.fail(&format!("`{sign}` was not expected"));
             }
         };
-        Ok(Node { kind, at })
+        Ok(PythonNode { kind, at })
     }
 }
