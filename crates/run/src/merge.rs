@@ -129,10 +129,10 @@ struct JoinedGroups {
 impl JoinedGroups {
     /// Adds a file that fits the others.
     fn add(&mut self, mut file: Looked) -> Result<()> {
-        self.differs(&file)?;
         if let Some(first) = self.all.first() {
             first[0].fits(&file)?;
         }
+        self.differs(&file)?;
         let mut groups = self.all.iter_mut();
         match groups.find(|group| group[0].is_of_process_of(&file)) {
             Some(group) => {
