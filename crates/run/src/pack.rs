@@ -651,7 +651,7 @@ struct Script {
 
 const RUN: Script = Script {
     name: RUN_SCRIPT,
-    usage: "NEVENTS SEED",
+    usage: "NEVENTS SEED (or --help)",
     output: "events.lhe.gz",
     argument: "",
     before: "",
@@ -685,7 +685,7 @@ impl Script {
         let machine = std::env::consts::ARCH;
         format!(
             r#"#!/bin/sh
-# ./{name} {usage} writes {output} into the folder that it is called in; --help says more.
+# ./{name} {usage} writes {output} into the folder that it is called in.
 # Nothing is needed but a shell and Linux; this folder may be read-only.
 {before}case $0 in */*) here=${{0%/*}} ;; *) here=. ;; esac
 here=$(CDPATH= cd -- "$here" && pwd -P) || exit 1
