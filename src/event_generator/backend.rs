@@ -69,15 +69,19 @@ pub(super) fn gpus(switches: &Switches) -> Result<Option<Gpus>> {
     platform.map(open).transpose()
 }
 
-/// By `threads` threads; points are clustered in channels that are drawn by these shares.
+/// By `threads` threads; points are clustered in channels that are drawn by these shares, and evaluated in these frames.
 pub(super) fn by_threads(
     bridges: &mut [Bridge],
     shares: &Arc<[Shares]>,
     factors: &Arc<[Option<ChannelFactors>]>,
+    frames: &Arc<[Vec<usize>]>,
     threads: usize,
 ) -> Result<Engine> {
     make_plans(bridges, threads)?;
-    let one = |_| Elements::in_channels(bridges, true, shares.clone(), factors.clone());
+    let one = |_| {
+        let made = Elements::in_channels(bridges, true, shares.clone(), factors.clone())?;
+        Ok(made.in_frames(frames.clone()))
+    };
     let evaluators = (0..threads.max(1)).map(one);
     Ok(Engine::Threads(evaluators.collect::<Result<_>>()?))
 }

@@ -317,6 +317,7 @@ fn records_are_those_of_the_cpu() {
         alpha_qed: 0.0,
         forced: Vec::new(),
         excluded: Vec::new(),
+        lifetimes: None,
     };
     let Some(driver) = Emulator::new(check_where_named) else {
         return;

@@ -3,7 +3,6 @@
 use crate::model::SchemeOptions;
 use crate::number::whole;
 use crate::{interrupt, output, reweight};
-use mebridge::files::temporary::Temporary;
 use mebridge::models;
 use mebridge::{Error, Result};
 use mebridge_run::overweight::{NAMES, Overweight};
@@ -220,18 +219,9 @@ impl Observer for EventsObserver {
         !self.benchmarks.is_empty()
     }
 
-    fn check_weights(&mut self, header: &str, processes: &[String]) -> Result<()> {
-        let folder =
-            Temporary::folder(&std::env::temp_dir(), 0o700).map_err(Error::io("TMPDIR"))?;
-        let file = folder.path().join("events.lhe");
-        let text = format!(
-            "<LesHouchesEvents version=\"3.0\">\n<header>\n{header}</header>\n<init>\n</init>\n</LesHouchesEvents>\n"
-        );
-        std::fs::write(&file, text).map_err(Error::io(&file))?;
-        match self.weigh(&file, &folder.path().join("reweighted.lhe"), processes, 1) {
-            Err(Error::EventsFile { what, .. }) if what == reweight::NO_EVENTS => Ok(()),
-            other => other.map(drop),
-        }
+    fn check_weights(&mut self, card: &str, processes: &[String]) -> Result<()> {
+        let processes = processes.iter().map(Into::into).collect();
+        reweight::Options::check_run(card, processes, &self.benchmarks)
     }
 
     fn weigh(

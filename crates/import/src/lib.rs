@@ -50,7 +50,7 @@ use lorentz::Routines;
 use mebridge_process::card::Card;
 use mebridge_process::channels::Channels;
 use mebridge_process::model::CardParameter;
-use mebridge_process::{Amplitudes, Diagrams, Leg, Process, Quantity, Wavefunction};
+use mebridge_process::{Amplitudes, Diagrams, ExternalKind, Leg, Process, Quantity, Wavefunction};
 use mebridge_support::error::{Error, Result};
 use model::{ExtraScale, ModelReader};
 use program_unit::Library;
@@ -265,8 +265,17 @@ fn possible_helicities(matrix: &matrix::Matrix, legs: &[Leg]) -> std::result::Re
         let possible = e.kind.helicities(legs[leg].mass != Quantity::ZERO);
         for (row, helicities) in matrix.sum.helicities.iter().enumerate() {
             if !possible.contains(&helicities[leg]) {
+                // Numbers of G, H, Q, W, S and A in MG5aMC 3.8.
+                let part = matches!(helicities[leg], 4..=7 | 9 | 99);
+                let braces = match part && e.kind == ExternalKind::Vector {
+                    true => {
+                        "; {G}, {H}, {Q}, {W}, {S} and {A} are parts of propagators, and a particle that comes in or \
+                         goes out has none of them"
+                    }
+                    false => "",
+                };
                 return Err(format!(
-                    "NHEL({}, {}) is {}, which the particle of {} cannot have",
+                    "NHEL({}, {}) is {}, which the particle of {} cannot have{braces}",
                     leg + 1,
                     row + 1,
                     helicities[leg],
@@ -310,6 +319,47 @@ pub fn routines_in(path: &Path) -> Result<Vec<String>> {
     let source = Rc::new(source::SourceFile::read(path)?);
     let units = program_unit::units_of(&source).into_iter();
     Ok(units.map(|unit| unit.name).collect())
+}
+
+/// A subroutine or function of a Fortran file, or what stands in it outside of them, which has no name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routine {
+    /// In upper case.
+    pub name: String,
+    /// Where it begins, from 1.
+    pub line: u32,
+    /// Its statements with their labels, one on a line: without comments, and without blanks and in upper case outside
+    /// character constants.
+    pub text: Vec<u8>,
+}
+
+/// The routines of a Fortran file in fixed form, in their order.
+pub fn routines_of(path: &Path, bytes: &[u8]) -> Vec<Routine> {
+    let source = Rc::new(source::SourceFile::parse(path, bytes));
+    let mut found: Vec<Routine> = Vec::new();
+    let mut routine = |name: String, from: usize, to: usize| {
+        let mut text = Vec::new();
+        for statement in from..to {
+            if source.label(statement) != 0 {
+                text.extend(format!("{} ", source.label(statement)).into_bytes());
+            }
+            text.extend(source.text(statement));
+            text.push(b'\n');
+        }
+        if from < to {
+            let line = source.line(from);
+            found.push(Routine { name, line, text });
+        }
+    };
+    let mut next = 0;
+    for unit in program_unit::units_of(&source) {
+        routine(String::new(), next, unit.header);
+        // With its END, which a file that was cut off lacks.
+        next = (unit.end + 1).min(source.len());
+        routine(unit.name, unit.header, next);
+    }
+    routine(String::new(), next, source.len());
+    found
 }
 
 /// The name of a process that has none of its own: that of its folder.

@@ -90,11 +90,27 @@ pub fn units<'l>(library: &'l Library, path: &Path, number: &str) -> Result<Unit
         Ok(None) => Err(fail(format!("there is no {name}"))),
         Err(error) => Err(error),
     };
-    Ok(Units {
+    let units = Units {
         prefix: prefix.to_owned(),
         smatrix: find(format!("{prefix}{ending}"))?,
         matrix: find(format!("{prefix}MATRIX{number}"))?,
-    })
+    };
+    no_bound_states(units.smatrix)?;
+    no_bound_states(units.matrix)?;
+    Ok(units)
+}
+
+/// Refuses matrix elements of quarkonium and leptonium (MG5aMC 3.8), whose constituents are projected on states of spin and
+/// differentiated by their relative momentum with dual numbers (arXiv:2510.26773).
+fn no_bound_states(unit: &ProgramUnit) -> Result<()> {
+    let marks: [&[u8]; 3] = [b"USEDUAL_VARIABLES", b"TYPE(DUAL)", b"CALLONIA_"];
+    let mut texts = (unit.header..unit.end).map(|statement| unit.source.text(statement));
+    match texts.any(|text| marks.iter().any(|mark| text.starts_with(mark))) {
+        true => Err(unit.error(
+            "this is of a quarkonium or leptonium process of MG5aMC 3.8, and mebridge has no bound states; run MadEvent",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Reads a matrix element.

@@ -678,6 +678,12 @@ impl<V: Simd<Scalar = f64>> PairOf<'_, V> {
         (a.mul_add(c, b * d), b.neg_mul_add(c, a * d))
     }
 
+    /// The smaller one of the squared transverse momenta.
+    #[inline(always)]
+    pub fn smaller(&self, r: usize) -> V {
+        self.squares[0].at(r).min(self.squares[1].at(r))
+    }
+
     /// 1 where the distance is at least the radius, 0 where it is smaller, and NaN where sines do not tell.
     #[inline(always)]
     pub fn apart(&self, radius: &Radius, r: usize) -> V {

@@ -156,7 +156,7 @@ fn of_cards(spec: &RunSpec) -> Result<(Plan, u64)> {
     }
     let seed = match spec.seed {
         Some(seed) => seed,
-        None => cards.run_card.whole_within("iseed", 0, u64::MAX)?.max(1),
+        None => cards.run_card.seed()?.max(1),
     };
     let mut plan = Plan::of_cards(&cards, spec)?;
     plan.notices = [cards.notices, plan.notices].concat();

@@ -67,11 +67,11 @@ pub trait Observer {
     fn reweights(&self) -> bool {
         false
     }
-    /// Sees that these can be made of events of these processes, whose file has this header.
+    /// Checks that these can be made of events of these processes with this parameter card.
     ///
     /// # Errors
     /// They cannot.
-    fn check_weights(&mut self, _header: &str, _processes: &[String]) -> Result<()> {
+    fn check_weights(&mut self, _card: &str, _processes: &[String]) -> Result<()> {
         Ok(())
     }
     /// Adds the weights to the events of a file, into another one, and gives a table of them.

@@ -238,6 +238,24 @@ impl RunCard {
         })
     }
 
+    /// The seed: `iseed` without its sign. MG5aMC 3.8 sets a positive one to 0 after a run, and leaves a negative one in the
+    /// card; here the card stays as it is.
+    ///
+    /// # Errors
+    /// It has more than 64 bits.
+    pub fn seed(&self) -> Result<u64> {
+        let Value::Whole(value) = self.value("iseed") else {
+            panic!("iseed is no whole number");
+        };
+        u64::try_from(value.unsigned_abs()).map_err(|_| {
+            let cure = format!(
+                "it must be a whole number from -{most} to {most}",
+                most = u64::MAX
+            );
+            Error::run_at(&self.source, format!("iseed is {value}"), cure)
+        })
+    }
+
     /// The value of an entry that is true or false.
     ///
     /// # Panics
@@ -290,6 +308,27 @@ impl RunCard {
         };
         let value = values.get(&code.to_string()).or(values.get("default"));
         value.copied().unwrap_or(false)
+    }
+
+    /// Legs, from 0, in whose rest frame matrix elements are evaluated (`me_frame`); none for that of the partons.
+    ///
+    /// # Errors
+    /// They are neither both partons nor particles that go out.
+    pub fn frame(&self) -> Result<Vec<usize>> {
+        let words = self.words("me_frame");
+        let numbers = words.iter().map(|word| word.parse::<usize>().ok());
+        let numbers: Option<BTreeSet<usize>> = numbers.collect();
+        match numbers {
+            Some(numbers) if numbers == BTreeSet::from([1, 2]) => Ok(Vec::new()),
+            Some(numbers) if numbers.len() == words.len() && numbers.first() > Some(&2) => {
+                Ok(numbers.into_iter().map(|number| number - 1).collect())
+            }
+            _ => {
+                let what = format!("me_frame = {} is no frame", self.value("me_frame"));
+                let cure = "name 1 and 2, or particles that go out by their numbers in the process, from 3 on, each once";
+                Err(self.refused(what, cure))
+            }
+        }
     }
 
     /// The card with other values of entries that are numbers; what follows from others stays.
@@ -378,12 +417,13 @@ impl RunCard {
         self.check_choices()?;
         self.check_ranges()?;
         self.check_matching()?;
+        self.frame()?;
         for row in REFUSED {
             let harmless = row.value();
             for name in row.names {
                 let value = self.value(name);
-                // MG5aMC writes 0 for a decay, and neither is a cut unless it is above that.
-                let merges = !["ktdurham", "ptlund"].contains(name) || self.number(name) > 0.0;
+                // MG5aMC writes 0 for a decay, and it is no cut unless it is above that.
+                let merges = *name != "ptlund" || self.number(name) > 0.0;
                 if merges && !value.is_same(&harmless) {
                     let what = format!("{name} = {value} cannot be honoured ({})", row.meaning);
                     let cure = format!(
@@ -454,6 +494,15 @@ impl RunCard {
         for name in ["alpsfact", "d"] {
             if self.number(name) <= 0.0 {
                 return Err(self.refused(is(name), "it must be a positive number"));
+            }
+        }
+        if self.number("ktdurham") > 0.0 {
+            if self.number("dparameter") <= 0.0 {
+                return Err(self.refused(is("dparameter"), "it must be a positive number"));
+            }
+            if self.whole("lpp1") == 0 && self.whole("lpp2") == 0 {
+                let what = format!("{} is for beams of hadrons here", is("ktdurham"));
+                return Err(self.refused(what, "set it to -1, or run MadEvent (mebridge link)"));
             }
         }
         if self.whole("ickkw") == 1 {

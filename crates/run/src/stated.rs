@@ -154,6 +154,7 @@ impl Plan {
             },
             forced: Vec::new(),
             excluded: Vec::new(),
+            lifetimes: None,
         };
         Ok(Plan {
             runs: !blocks.is_empty(),

@@ -67,6 +67,8 @@ pub enum CutTest {
         apart: f64,
     },
     Isolated(Photon),
+    /// Of each pair the smaller squared transverse momentum times the squared distance is no less than this.
+    Relative(Vec<Separation>, f64),
 }
 
 /// A test, after the steps that it needs.
@@ -296,6 +298,30 @@ impl CutProgram {
                     least: *least,
                     apart: *apart,
                 });
+            }
+            Rule::Relative {
+                jets,
+                least,
+                radius,
+            } => {
+                jets.iter().try_for_each(there)?;
+                let product = least * radius;
+                if jets.len() < 2 || !product.is_finite() || *least < 0.0 || *radius <= 0.0 {
+                    return Err(Error::Rule(
+                        "relative",
+                        "it needs two jets, and numbers that are not negative",
+                    ));
+                }
+                let bodies: Vec<MomentumOf> =
+                    jets.iter().map(|leg| MomentumOf::Leg(*leg)).collect();
+                let mut pairs = Vec::new();
+                for (number, &one) in bodies.iter().enumerate() {
+                    let others = bodies[number + 1..].iter();
+                    pairs.extend(others.map(|&other| {
+                        Separation::new(observables, [one, other], ObservableKind::Cone)
+                    }));
+                }
+                self.push(CutTest::Relative(pairs, product * product));
             }
             Rule::Isolated {
                 photons,
@@ -536,6 +562,17 @@ impl CutTest {
             CutTest::Opposite { jets, least, apart } => {
                 for r in 0..chunk.registers {
                     after.set(r, before.at(r) * opposite(jets, *least, *apart, chunk, r));
+                }
+            }
+            CutTest::Relative(pairs, least) => {
+                for pair in pairs {
+                    let pair = pair.of(chunk);
+                    for r in 0..chunk.registers {
+                        let found = pair.smaller(r) * pair.distance(r);
+                        // Comparisons are false for NaN.
+                        let inside = V::select(zero.same(*least).le(found), one, zero);
+                        after.set(r, before.at(r) * inside);
+                    }
                 }
             }
             CutTest::Isolated(photon) => {

@@ -8,7 +8,7 @@ use crate::element::names;
 use crate::event_file::{Blocks, InitBeams, nominal_weight, overweights};
 use crate::maker::Further;
 use crate::param_card::ParamCard;
-use crate::plan::{Plan, card_texts};
+use crate::plan::{Plan, card_texts, lifetimes};
 use crate::rounds::Rounds;
 use crate::run_folder::{ADDED, EVENTS, PLAIN, RunFolder};
 use crate::scratch::Scratch;
@@ -56,7 +56,7 @@ pub fn by_cards(spec: &RunSpec, name: Option<&str>, observer: &mut dyn Observer)
     };
     let seed = match spec.seed {
         Some(seed) => seed,
-        None => card.whole_within("iseed", 0, u64::MAX)?,
+        None => card.seed()?,
     };
     observer.claims();
     let folder = RunFolder::claim(&cards.source.path().join("Events"), name)?;
@@ -212,7 +212,7 @@ impl CardRun<'_> {
         };
         let listed = (!listed.is_empty()).then_some(&listed[..]);
         let at_z = ParamCard::read(&cards.param_card)?.value("sminputs", 3, AT_Z);
-        let plan = decays::plan(
+        let mut plan = decays::plan(
             &elements,
             &cards.run_card,
             at_z,
@@ -220,6 +220,7 @@ impl CardRun<'_> {
             cards.alpha_qed()?,
             spec.threads,
         )?;
+        plan.request.lifetimes = lifetimes(cards, &elements)?;
         for notice in &plan.notices {
             observer.notice(notice);
         }
@@ -314,8 +315,7 @@ impl CardRun<'_> {
             .cards
             .as_ref()
             .map_or("", |cards| &cards.parameters);
-        let header = format!("<slha>\n{parameters}\n</slha>\n");
-        observer.check_weights(&header, &self.cards.source.sources())
+        observer.check_weights(parameters, &self.cards.source.sources())
     }
 
     /// Writes the files of the run.
