@@ -375,7 +375,7 @@ impl Rounds {
         Some((pair(all), (0..elements).map(of).collect()))
     }
 
-    /// The same of processes, by the numbers that matrix elements have of them; in the order in which these come.
+    /// The same of processes, in the order of the numbers that matrix elements have of them.
     pub fn by_process(&self, numbers: &[i32]) -> Option<Vec<(i32, summary::Measured)>> {
         let groups = self.groups()?;
         let mut found: Vec<(i32, summary::Measured)> = Vec::new();
@@ -385,6 +385,7 @@ impl Rounds {
                 found.push((number, pair(sum)));
             }
         }
+        found.sort_by_key(|(number, _)| *number);
         Some(found)
     }
 
