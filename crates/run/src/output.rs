@@ -450,7 +450,11 @@ impl Output {
         let version = |name| {
             let text = text(&self.path.join(name)).ok()?;
             let version = text.split_whitespace().next()?;
-            Some((name, version.to_owned()))
+            let is_one = |byte: u8| byte.is_ascii_alphanumeric() || b".-_+".contains(&byte);
+            version
+                .bytes()
+                .all(is_one)
+                .then(|| (name, version.to_owned()))
         };
         files.into_iter().filter_map(version).collect()
     }

@@ -186,7 +186,8 @@ impl Written<'_> {
                 .values()
                 .max_by_key(|of| of.intersection(&names).count());
             let absent = most.into_iter().flat_map(|of| of.difference(&names));
-            changed.extend(absent.map(|name| format!("{name} is missing")));
+            let absent: Vec<&str> = absent.copied().collect();
+            changed.push(format!("without {}", absent.join(", ")));
         }
         (changed, later)
     }
@@ -382,7 +383,7 @@ mod tests {
         sample.write(setrun, NOTHING);
         // A routine that is not there may be in another file.
         sample.write(cuts, NOTHING);
-        assert_eq!(changed(), ["SubProcesses/cuts.f: OTHER is missing"]);
+        assert_eq!(changed(), ["SubProcesses/cuts.f: without OTHER"]);
         sample.write(cuts, &format!("{NOTHING}{OTHER}{NOTHING}      X = 1\n"));
         assert_eq!(
             changed(),
@@ -396,7 +397,7 @@ mod tests {
         fs::write(sample.place.join("cuts.f"), OTHER.replace("TRUE", "FALSE")).unwrap();
         assert_eq!(
             changed(),
-            ["SubProcesses/P1_qq_ttx/cuts.f: OTHER, line 1; NOTHING is missing"]
+            ["SubProcesses/P1_qq_ttx/cuts.f: OTHER, line 1; without NOTHING"]
         );
         let error = check(&sample.output()).unwrap_err().to_string();
         assert!(error.contains("cuts.f (OTHER, line "), "{error}");
@@ -454,6 +455,8 @@ mod tests {
         for name in ["MGMEVersion.txt", "SubProcesses/MGVersion.txt"] {
             fs::remove_file(sample.folder.path().join(name)).unwrap();
         }
+        assert_eq!(sample.output().version(), UNKNOWN);
+        sample.write("MGMEVersion.txt", "<\u{1}> 3.5.7");
         assert_eq!(sample.output().version(), UNKNOWN);
     }
 }
