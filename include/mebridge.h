@@ -222,7 +222,7 @@ struct mebridge_run_hooks {
   /*
    NULL, or given JSON: `{"notice": text}`, `{"conditions": text}`, `{"begins": {"folder", "name"}}` or `{"progress": {"stage",
    "events", "target", "cross_section", "error", "seconds", "unit"}}`; where the request has `reweights` also
-   `{"check_weights": {"header", "processes"}}` and `{"weigh": {"events", "output", "table", "processes", "threads"}}`, upon which
+   `{"check_weights": {"card", "processes"}}` and `{"weigh": {"events", "output", "table", "processes", "threads"}}`, upon which
    it writes two files, the events with further weights and a table of these. Not 0 ends the run; what is done is kept.
    */
   int32_t (*tell)(void *context, const char *message);

@@ -7,7 +7,7 @@ import os
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import _arguments, _command, _reweight, _scratch
 from ._library import Error
@@ -15,8 +15,6 @@ from ._process import Path
 
 # What callers give: cards, or cards by the names of their weights.
 Cards = Mapping[str, Path] | Sequence[Path] | None
-# What the command says of a file in which all is right but that it has no events.
-_NO_EVENTS = "there are no events in it"
 
 
 @dataclass(frozen=True)
@@ -37,24 +35,25 @@ class Benchmarks:
     original: str | None = None
     helicity: str = "event"
 
-    def check(self, header: str = "") -> None:
-        """That the cards can be used, before there are events; the header is that of their file.
+    def check(self, card: str | None = None) -> None:
+        """That the cards can be used, before there are events.
+
+        Args:
+            card: the text of that of the events, where it is to come into the header of their file.
 
         Raises:
-            Error: what the command says, of a file without events.
+            Error: what the command says.
         """
         with _scratch.folder() as folder:
-            file = pathlib.Path(folder) / "events.lhe"
-            file.write_text(
-                f'<LesHouchesEvents version="3.0">\n<header>\n{header}</header>\n<init>\n</init>\n</LesHouchesEvents>\n'
-            )
+            file = pathlib.Path(folder) / "param_card.dat"
+            if card is not None:
+                file.write_text(card, encoding="utf-8")
+            # There are no events yet, so none are read.
+            given = self if card is None else replace(self, original=str(file))
             try:
-                self._reweight(file, file.with_name("reweighted.lhe"), None)
+                given._reweight(pathlib.Path("events.lhe"), pathlib.Path("reweighted.lhe"), None, "--check")
             except Error as error:
-                told = str(error).replace(str(file), "reweight: the run's own header")
-                told = told.replace("--off-shell evaluates", "`mebridge reweight --off-shell`, afterwards, evaluates")
-                if not told.endswith(_NO_EVENTS):
-                    raise Error(told) from None
+                raise Error(str(error).replace(str(file), "reweight: the card of the run")) from None
 
     def write(
         self, events: pathlib.Path, output: pathlib.Path, executor: Executor | Callable[[], Executor] | None
@@ -65,7 +64,11 @@ class Benchmarks:
         return self._reweight(events, output, executor).partition("\n")[2]
 
     def _reweight(
-        self, events: pathlib.Path, output: pathlib.Path, executor: Executor | Callable[[], Executor] | None
+        self,
+        events: pathlib.Path,
+        output: pathlib.Path,
+        executor: Executor | Callable[[], Executor] | None,
+        *options: str,
     ) -> str:
         return _reweight.reweight(
             events,
@@ -74,7 +77,7 @@ class Benchmarks:
             self.cards,
             self.names,
             self.original,
-            [f"--helicity={self.helicity}", f"--threads={self.threads}", "--backend=cpu"],
+            [f"--helicity={self.helicity}", f"--threads={self.threads}", "--backend=cpu", *options],
             executor,
             self.environment,
         )

@@ -480,7 +480,7 @@ def _weighing(
     """What is done when a run asks for weights of other cards."""
 
     def check(message: Mapping[str, Any]) -> None:
-        benchmarks(message).check(message["header"])
+        benchmarks(message).check(message["card"])
         worker.give(None)
 
     def weigh(message: Mapping[str, Any]) -> None:

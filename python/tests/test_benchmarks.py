@@ -124,7 +124,7 @@ class Benchmarks(Folder):
         text = self.card(process)
         heavy.write_text(re.sub(r"(?m)^(  6 )173\S*", r"\g<1>165.0", text))
         self.assertNotEqual(heavy.read_text(), text)
-        with self.assertRaisesRegex(mebridge.Error, "the mass 165, .*`mebridge reweight --off-shell`, afterwards"):
+        with self.assertRaisesRegex(mebridge.Error, "the mass 165, .*`mebridge reweight --off-shell` evaluates"):
             mebridge.generate_events(process, energy=500, output=self.folder / "x.lhe", reweight=[heavy])
         for output in (None, self.folder / "x.parquet"):
             with self.subTest(output), self.assertRaisesRegex((ValueError, mebridge.Error), "LHE files|pyarrow"):

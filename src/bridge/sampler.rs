@@ -7,8 +7,7 @@ use crate::backend::SessionMemory;
 use crate::error::{Error, Result};
 use crate::sample::{Bad, Sample, SampleAnswers};
 use crate::target::Target;
-use mebridge_support::signals;
-use std::thread::Builder;
+use mebridge_sampler::parallel;
 
 /// A thread of a bridge's is started for this many events.
 const WORTH_A_THREAD: usize = 512;
@@ -64,39 +63,30 @@ impl Bridge {
             sampler.check(sample, &answers)?;
         }
         let each = sample.momenta.events().div_ceil(threads);
-        let samplers = self.samplers[..threads].iter_mut();
+        let mut parts = Vec::with_capacity(threads);
         let mut rest = Some(answers);
-        let results: Vec<Result<Bad>> = std::thread::scope(|scope| {
-            let mut running = Vec::new();
-            for (sampler, begin) in samplers.zip((0..).step_by(each)) {
-                let count = each.min(sample.momenta.events() - begin);
-                let Some((mine, others)) = rest.take().map(|rest| rest.split(count)) else {
-                    break;
-                };
-                rest = Some(others);
-                let part = sample.part(begin, count);
-                let work = move || {
-                    let mut bad = sampler.run(&part, mine)?;
-                    bad.first = bad.first.map(|event| event + begin);
-                    Ok(bad)
-                };
-                let thread = signals::held_back(|| Builder::new().spawn_scoped(scope, work));
-                running.push(thread.map_err(|error| Error::Threads {
-                    threads,
-                    what: error.to_string(),
-                }));
-            }
-            let lost = || Error::Internal {
-                what: "a thread that evaluates samples".into(),
+        for (sampler, begin) in self.samplers[..threads].iter_mut().zip((0..).step_by(each)) {
+            let count = each.min(sample.momenta.events() - begin);
+            let Some((mine, others)) = rest.take().map(|rest| rest.split(count)) else {
+                break;
             };
-            let running = running.into_iter();
-            running
-                .map(|thread| thread?.join().unwrap_or_else(|_| Err(lost())))
-                .collect()
+            rest = Some(others);
+            let part = sample.part(begin, count);
+            let work = move || {
+                let mut bad = sampler.run(&part, mine)?;
+                bad.first = bad.first.map(|event| event + begin);
+                Ok(bad)
+            };
+            parts.push((Some(work), Ok(Bad::default())));
+        }
+        parallel::for_each(threads, &mut parts, |(work, found)| {
+            if let Some(work) = work.take() {
+                *found = work();
+            }
         });
         let mut all = Bad::default();
-        for bad in results {
-            let bad = bad?;
+        for (_, bad) in parts {
+            let bad: Bad = bad?;
             all.count += bad.count;
             all.first = all.first.or(bad.first);
         }

@@ -7,10 +7,9 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 const HELP: &str = "\
-Measure throughput by precision, SIMD level, events in a call and threads, and draw it
+Measure throughput by precision, SIMD level, events in a call and threads
 
-Writes PREFIX.json and the figures PREFIX-nevt, PREFIX-simd and PREFIX-threads as SVG and PNG, each
-where there are several numbers of events, levels or precisions, or numbers of threads. A list has
+Prints a table and writes PREFIX.json, of which benches/speed_figure.py draws figures. A list has
 commas between its items. Ctrl-C ends the measuring; what has been measured is written.
 
 Usage: mebridge bench [OPTIONS] [FILE|DIR]...
@@ -22,11 +21,8 @@ Arguments:
           or else a small example]
 
 Options:
-      --plot <FILE.json>...
-          Draw these results again, all in the same figures, instead of measuring
-
   -o, --output <PREFIX>
-          Beginning of the names of the files that are written
+          Name of the file that is written, without its ending
           
           [default: bench]
 
@@ -94,9 +90,6 @@ Options:
       --device-time
           On a GPU: count the time of its kernels alone, by its own clocks, without copies
 
-      --no-plots
-          Write no figures
-
   -h, --help
           Print help (see a summary with '-h')
 ";
@@ -113,39 +106,6 @@ fn bench(directory: &Path, arguments: &[&str]) -> Ran {
 
 fn read(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
-
-/// A figure in both formats: the SVG's size in points, which is half of the PNG's in pixels.
-fn figure(directory: &Path, name: &str) -> String {
-    let svg = std::fs::read_to_string(directory.join(format!("{name}.svg"))).unwrap();
-    assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
-    for tag in ["<text ", "<rect "] {
-        assert!(svg.contains(tag), "{name}: no {tag}");
-    }
-    let open = svg.matches("<text ").count();
-    assert_eq!(open, svg.matches("</text>").count());
-    let size = |what: &str| -> u32 {
-        let from = svg.find(&format!(" {what}=\"")).unwrap() + what.len() + 3;
-        let text = &svg[from..];
-        text[..text.find('"').unwrap()].parse().unwrap()
-    };
-
-    let file = std::fs::File::open(directory.join(format!("{name}.png"))).unwrap();
-    let decoder = png::Decoder::new(std::io::BufReader::new(file));
-    let mut reader = decoder.read_info().unwrap();
-    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
-    let info = reader.next_frame(&mut pixels).unwrap();
-    assert_eq!(
-        (info.width, info.height),
-        (2 * size("width"), 2 * size("height"))
-    );
-    // White paper, dark ink (axes, text) and something in colour.
-    let count = |is: &dyn Fn(&[u8]) -> bool| pixels.chunks(3).filter(|p| is(p)).count();
-    let all = pixels.len() / 3;
-    assert!(count(&|p| p == [255; 3]) > all / 2);
-    assert!(count(&|p| p.iter().all(|&c| c < 80)) > 500);
-    assert!(count(&|p| p.iter().max().unwrap() - p.iter().min().unwrap() > 100) > 50);
-    svg
 }
 
 #[test]
@@ -241,72 +201,15 @@ fn a_small_sweep() {
         .lines()
         .filter(|line| line.starts_with("d ") || line.starts_with("f "));
     assert_eq!(rows.count(), points.len());
-    for name in ["out-nevt", "out-simd", "out-threads"] {
-        assert!(
-            text.contains(&format!("wrote {name}.svg\nwrote {name}.png\n")),
-            "{text}"
-        );
-        let svg = figure(d.path(), name);
-        assert!(svg.contains("g g → t t~") && svg.contains("matrix elements / s"));
-        assert!(svg.contains("with channels") && svg.contains("without channels"));
-    }
-    assert!(figure(d.path(), "out-simd").contains("none"));
+    assert!(text.ends_with("wrote out.json\n"), "{text}");
 }
 
 #[test]
-fn results_are_drawn_again_side_by_side() {
+fn there_is_json_alone() {
     let d = directory();
     let ran = bench(
         d.path(),
-        &[
-            "scalars.mebridge",
-            "--nevt",
-            "16,64",
-            "--simd",
-            "none",
-            "--label",
-            "mine & <yours>",
-        ],
-    );
-    assert!(ran.ok().contains("wrote bench.json"));
-    // As another program may write it.
-    let peer = json!({
-        "format": "mebridge-bench-1", "program": "peer 1.0",
-        "points": [{"process": "phi phi > phi phi", "precision": "d", "simd": "cuda", "nevt": 32,
-                    "matrix_elements_per_second": {"median": 1e6}}],
-    });
-    std::fs::write(d.path().join("peer.json"), peer.to_string()).unwrap();
-    let before = std::fs::read(d.path().join("bench.json")).unwrap();
-    let ran = mebridge(
-        d.path(),
-        &["bench", "--plot", "bench.json", "peer.json", "-o", "both"],
-    );
-    assert_eq!(
-        ran.ok(),
-        "wrote both-nevt.svg\nwrote both-nevt.png\nwrote both-simd.svg\nwrote both-simd.png\n"
-    );
-    for name in ["both-nevt", "both-simd"] {
-        let svg = figure(d.path(), name);
-        assert!(svg.contains("mine &amp; &lt;yours&gt;") && svg.contains("peer 1.0"));
-    }
-    assert!(figure(d.path(), "both-simd").contains("cuda"));
-    assert_eq!(std::fs::read(d.path().join("bench.json")).unwrap(), before);
-    assert!(!d.path().join("both.json").exists());
-}
-
-#[test]
-fn without_figures_there_is_json_alone() {
-    let d = directory();
-    let ran = bench(
-        d.path(),
-        &[
-            "scalars.mebridge",
-            "--simd",
-            "none",
-            "--nevt",
-            "16",
-            "--no-plots",
-        ],
+        &["scalars.mebridge", "--simd", "none", "--nevt", "16"],
     );
     assert!(ran.ok().ends_with("wrote bench.json\n"));
     let mut files: Vec<_> = std::fs::read_dir(d.path())
@@ -325,7 +228,7 @@ fn cpu_ticks(program: u32) -> u64 {
     after.nth(11).unwrap().parse().unwrap()
 }
 
-/// What was measured before a signal is written, drawn and named as not whole.
+/// What was measured before a signal is written and named as not whole.
 #[cfg(target_os = "linux")]
 fn is_kept_at(signal: &str) {
     let d = directory();
@@ -386,29 +289,9 @@ fn a_measurement_is_kept_when_it_is_terminated() {
 }
 
 #[test]
-fn a_figure_of_one_bar_is_not_drawn() {
-    let d = directory();
-    let ran = bench(
-        d.path(),
-        &[
-            "scalars.mebridge",
-            "--simd",
-            "none",
-            "--nevt",
-            "16",
-            "--fptype",
-            "d",
-        ],
-    );
-    assert_eq!(ran.code, 0);
-    assert!(ran.stdout.ends_with("wrote bench.json\n"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("no figures"), "{}", ran.stderr);
-}
-
-#[test]
 fn without_a_process_the_example_is_taken() {
     let d = tempfile::tempdir().unwrap();
-    let ran = bench(d.path(), &["--simd", "none", "--nevt", "16", "--no-plots"]);
+    let ran = bench(d.path(), &["--simd", "none", "--nevt", "16"]);
     assert_eq!(ran.code, 0);
     assert!(
         ran.stdout.contains("\nphi phi > phi phi\n"),
@@ -418,7 +301,7 @@ fn without_a_process_the_example_is_taken() {
     assert!(ran.stderr.contains("taking the example"), "{}", ran.stderr);
     // The switch of the library names one.
     let p = gg_ttx();
-    let mut arguments = vec!["bench", "--simd", "none", "--nevt", "16", "--no-plots"];
+    let mut arguments = vec!["bench", "--simd", "none", "--nevt", "16"];
     arguments.extend(QUICK);
     let variables = [("CUDACPP_RUNTIME_PROCESS", p.to_str().unwrap())];
     let ran = mebridge_with(d.path(), &arguments, &variables);
@@ -430,16 +313,7 @@ fn the_same_process_twice_is_told_apart() {
     let d = directory();
     let p = two_matrix_elements(d.path());
     let p = p.to_str().unwrap();
-    let arguments = [
-        p,
-        "--simd",
-        "none",
-        "--nevt",
-        "16",
-        "--no-plots",
-        "--fptype",
-        "d",
-    ];
+    let arguments = [p, "--simd", "none", "--nevt", "16", "--fptype", "d"];
     let names = |record: Value| -> Vec<String> {
         let points = record["points"].as_array().unwrap();
         points
@@ -522,12 +396,11 @@ fn wrong_options_are_explained() {
         (&["--seconds", "0"], "not a time in seconds"),
         (&["--repetitions", "0"], "0 is not in 1..=10000"),
         (&["--g=-1"], "not a positive number"),
-        (&["--plot"], "a value is required"),
+        (&["--plot", "x.json"], "benches/speed_figure.py"),
         (
-            &["scalars.mebridge", "--plot", "x.json"],
-            "cannot be used with",
+            &["scalars.mebridge", "--no-plots"],
+            "benches/speed_figure.py",
         ),
-        (&["--plot", "x.json", "--nevt", "5"], "cannot be used with"),
     ] {
         let mut all = vec!["bench"];
         all.extend(arguments);
@@ -548,7 +421,6 @@ fn wrong_options_are_explained() {
             &["scalars.mebridge", "-o", "no/such/place"],
             "no/such/place.json: No such file",
         ),
-        (&["--plot", "absent.json"], "absent.json: No such file"),
     ] {
         let mut all = vec!["bench"];
         all.extend(arguments);
@@ -560,62 +432,4 @@ fn wrong_options_are_explained() {
         );
     }
     assert!(!d.path().join("bench.json").exists());
-}
-
-#[test]
-fn a_result_that_is_none_is_named() {
-    let d = directory();
-    let point = json!({"process": "p", "precision": "d", "simd": "none", "nevt": 16,
-                       "matrix_elements_per_second": {"median": 1.0}});
-    let file =
-        |points: Value| json!({"format": "mebridge-bench-1", "program": "x", "points": points});
-    let changed = |key: &str, value: Value| {
-        let mut point = point.clone();
-        point[key] = value;
-        file(json!([point])).to_string()
-    };
-    let mut other = file(json!([point]));
-    other["format"] = json!("mebridge-bench-9");
-    for (text, message) in [
-        ("{".to_owned(), "EOF while parsing"),
-        ("[]".into(), "invalid"),
-        (
-            other.to_string(),
-            "its format is 'mebridge-bench-9', not 'mebridge-bench-1'",
-        ),
-        (file(json!([])).to_string(), "there are no points in it"),
-        (
-            changed("precision", json!("x")),
-            "points[0]: the precision is 'x', not d, m or f",
-        ),
-        (
-            changed("nevt", json!(0)),
-            "points[0]: nevt and threads must be at least 1",
-        ),
-        (changed("nevt", json!(-3)), "invalid value"),
-        (
-            changed("matrix_elements_per_second", json!({"median": 0.0})),
-            "points[0]: matrix_elements_per_second: not 0 < min <= median <= max",
-        ),
-        (
-            changed(
-                "matrix_elements_per_second",
-                json!({"median": 1.0, "min": 2.0}),
-            ),
-            "not 0 < min <= median <= max",
-        ),
-        (
-            changed("matrix_elements_per_second", json!({})),
-            "missing field `median`",
-        ),
-    ] {
-        std::fs::write(d.path().join("x.json"), &text).unwrap();
-        let ran = mebridge(d.path(), &["bench", "--plot", "x.json"]);
-        let stderr = ran.failed(1);
-        assert!(
-            stderr.starts_with("mebridge: x.json is no result of mebridge bench: ")
-                && stderr.contains(message),
-            "{text}: {stderr}"
-        );
-    }
 }

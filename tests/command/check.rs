@@ -5,8 +5,8 @@ use crate::support::{
 };
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::example::scalars_squared;
-use mebridge_command::{random, statistics};
-use random::Random;
+use mebridge_command::statistics;
+use mebridge_oracle::random::Random;
 use serde_json::Value;
 use statistics::Statistics;
 use std::path::Path;

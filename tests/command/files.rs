@@ -184,7 +184,7 @@ fn an_input_is_no_output() {
         (
             "scalars.mebridge",
             // It measures before it writes.
-            "bench scalars.mebridge --no-plots --simd none --nevt 16 --seconds 1e-4 -o",
+            "bench scalars.mebridge --simd none --nevt 16 --seconds 1e-4 -o",
         ),
         (
             "card.dat",

@@ -1,7 +1,6 @@
 //! The command as a user runs it, and what it leaves behind.
 
 mod arguments;
-#[cfg(feature = "plots")]
 mod bench;
 mod cache;
 mod check;

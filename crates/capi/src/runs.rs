@@ -43,7 +43,7 @@ pub struct MebridgeRunHooks {
     pub context: *mut c_void,
     /// NULL, or given JSON: `{"notice": text}`, `{"conditions": text}`, `{"begins": {"folder", "name"}}` or `{"progress": {"stage",
     /// "events", "target", "cross_section", "error", "seconds", "unit"}}`; where the request has `reweights` also
-    /// `{"check_weights": {"header", "processes"}}` and `{"weigh": {"events", "output", "table", "processes", "threads"}}`, upon which
+    /// `{"check_weights": {"card", "processes"}}` and `{"weigh": {"events", "output", "table", "processes", "threads"}}`, upon which
     /// it writes two files, the events with further weights and a table of these. Not 0 ends the run; what is done is kept.
     pub tell: Option<unsafe extern "C" fn(context: *mut c_void, message: *const c_char) -> i32>,
     /// NULL, or a further cut, as of `mebridge_events_open`; `cut` of the request names it.
@@ -143,6 +143,7 @@ impl PackRequest {
             program: &self.program,
             measured: self.measured.unwrap_or(MEASURED),
             simd: &self.simd,
+            cms: false,
         };
         let output = match (&self.run, &self.state) {
             (Some(_), Some(_)) => {
@@ -322,8 +323,8 @@ impl Observer for Caller {
         self.reweights
     }
 
-    fn check_weights(&mut self, header: &str, processes: &[String]) -> Result<()> {
-        self.tell(&json!({ "check_weights": { "header": header, "processes": processes } }))
+    fn check_weights(&mut self, card: &str, processes: &[String]) -> Result<()> {
+        self.tell(&json!({ "check_weights": { "card": card, "processes": processes } }))
     }
 
     fn weigh(

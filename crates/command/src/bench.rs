@@ -1,16 +1,11 @@
-//! `mebridge bench`: throughput over processes, precisions, SIMD levels, nevt, doors and threads;
-//! as a table, as JSON and as figures.
+//! `mebridge bench`: throughput over processes, precisions, SIMD levels, nevt, doors and threads; as a table and as JSON, of
+//! which `benches/speed_figure.py` draws figures.
 
 mod lists;
 mod machine;
 mod record;
 mod sweep;
 mod table;
-
-#[cfg(feature = "plots")]
-mod plot;
-#[cfg(feature = "plots")]
-pub use plot::differences;
 
 use crate::info::DEFAULT_G;
 use crate::interrupt;
@@ -28,13 +23,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 use sweep::Sweep;
 
-/// Said where the cargo feature is off.
-const NO_FIGURES: &str = "this program was built without figures (cargo feature plots)";
+/// What draws figures instead of the command.
+pub const DRAWN: &str =
+    "benches/speed_figure.py of mebridge's source draws figures of the JSON files (docs/bench.md)";
 
-/// Measure throughput by precision, SIMD level, events in a call and threads, and draw it
+/// Measure throughput by precision, SIMD level, events in a call and threads
 ///
-/// Writes PREFIX.json and the figures PREFIX-nevt, PREFIX-simd and PREFIX-threads as SVG and PNG, each where
-/// there are several numbers of events, levels or precisions, or numbers of threads. A list has commas
+/// Prints a table and writes PREFIX.json, of which benches/speed_figure.py draws figures. A list has commas
 /// between its items. Ctrl-C ends the measuring; what has been measured is written.
 #[derive(clap::Args)]
 #[command(allow_negative_numbers = true)]
@@ -43,16 +38,7 @@ pub struct Options {
     /// the N-th), whole outputs or their SubProcesses [default: as the library would find it, or else a small example]
     #[arg(value_name = "FILE|DIR")]
     processes: Vec<OsString>,
-    /// Draw these results again, all in the same figures, instead of measuring
-    #[arg(
-        long,
-        value_name = "FILE.json",
-        num_args = 1..,
-        conflicts_with_all = ["processes", "nevt", "backend", "simd", "fptype", "door", "threads", "repetitions",
-            "seconds", "limit", "energy", "g", "card", "label", "device_time", "no_plots"],
-    )]
-    plot: Vec<PathBuf>,
-    /// Beginning of the names of the files that are written
+    /// Name of the file that is written, without its ending
     #[arg(short, long, value_name = "PREFIX", default_value = "bench")]
     output: PathBuf,
     /// Events in one call: numbers and ranges FIRST:LAST or FIRST:LAST:FACTOR (factor 2)
@@ -97,24 +83,21 @@ pub struct Options {
     /// On a GPU: count the time of its kernels alone, by its own clocks, without copies
     #[arg(long)]
     device_time: bool,
-    /// Write no figures
-    #[arg(long)]
-    no_plots: bool,
+    /// What drew figures, and what kept it from that
+    #[arg(long, alias = "no-plots", hide = true, num_args = 0..)]
+    plot: Option<Vec<PathBuf>>,
 }
 
 impl Options {
-    /// Measures or draws again.
+    /// Measures.
     pub fn run(self) -> Result<ExitCode> {
-        if !self.plot.is_empty() {
-            if cfg!(not(feature = "plots")) {
-                output::usage(NO_FIGURES);
-            }
-            let records = self.plot.iter().map(|path| Record::read(path));
-            draw(&records.collect::<Result<Vec<_>>>()?, &self.output)?;
-            return Ok(ExitCode::SUCCESS);
+        if self.plot.is_some() {
+            output::usage(&format!("--plot and --no-plots are no more: {DRAWN}"));
         }
         let sweep = self.sweep()?;
-        let path = with_ending(&self.output, ".json");
+        let mut path = self.output.clone().into_os_string();
+        path.push(".json");
+        let path = PathBuf::from(path);
         // An output that cannot be written is an error before minutes of measuring.
         let mut target = OutputFile::create(&path)?;
         let record = self.measure(&sweep, &target)?;
@@ -125,11 +108,7 @@ impl Options {
         target.finish()?;
         output::print(&table::text(&record))?;
         output::print(&format!("wrote {}\n", path.display()))?;
-        let interrupted = record.interrupted;
-        if !self.no_plots {
-            draw(&[record], &self.output)?;
-        }
-        if interrupted {
+        if record.interrupted {
             output::warn("interrupted; what had been measured is written");
             return Ok(ExitCode::FAILURE);
         }
@@ -251,33 +230,4 @@ fn names(sources: &[CardedProcess]) -> Vec<String> {
         }
     }
     names
-}
-
-/// Draws the figures, and says which.
-#[cfg(feature = "plots")]
-fn draw(records: &[Record], prefix: &Path) -> Result<()> {
-    let written = plot::draw(records, prefix)?;
-    for path in &written {
-        output::print(&format!("wrote {}\n", path.display()))?;
-    }
-    if written.is_empty() {
-        output::warn(
-            "no figures: there is one number of events, one level and precision, one number of threads",
-        );
-    }
-    Ok(())
-}
-
-/// This program was built without figures.
-#[cfg(not(feature = "plots"))]
-fn draw(_: &[Record], _: &Path) -> Result<()> {
-    output::warn(NO_FIGURES);
-    Ok(())
-}
-
-/// `PREFIX` and what comes behind it.
-fn with_ending(prefix: &Path, ending: &str) -> PathBuf {
-    let mut name = prefix.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
 }

@@ -325,7 +325,7 @@ impl Options {
         } else {
             Engine::direct(source, &switches, nevt)?
         };
-        drawn.use_threads(switches.threads)?;
+        drawn.use_threads(switches.threads);
         let gpu = engine.gpu(&switches, calls)?;
         if gpu.is_some() {
             report.configuration.simd = "none";

@@ -3,16 +3,17 @@
 mod matrix_element;
 mod report;
 
-use crate::oracle::compiler;
-use crate::oracle::tree::Tree;
-use crate::oracle::workshop::Workshop;
-use crate::oracle::{library, matrix_element::MatrixElement};
+use crate::bench::DRAWN;
 use crate::output;
 use crate::progress::Progress;
 use matrix_element::Comparison;
 pub use matrix_element::{CANCELLED, ROUNDING, difference};
 use mebridge::files::regular;
 use mebridge::{Error, Result};
+use mebridge_oracle::compiler;
+use mebridge_oracle::tree::Tree;
+use mebridge_oracle::workshop::Workshop;
+use mebridge_oracle::{library, matrix_element::MatrixElement};
 use report::{Row, Verdict, table};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -63,9 +64,8 @@ pub struct Options {
     /// Compare on events of FILE (LHE, text or .npy) instead of random ones: those of the run that is to be checked
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// Draw how often which relative difference occurs, as SVG, a panel for each matrix element
-    #[cfg(feature = "plots")]
-    #[arg(long, value_name = "FILE")]
+    /// What drew a histogram
+    #[arg(long, value_name = "FILE", hide = true)]
     plot: Option<PathBuf>,
     /// Have the values of all events in the JSON, the Fortran's also where mebridge refuses
     #[arg(long, requires = "json")]
@@ -77,6 +77,11 @@ impl Options {
     pub fn run(self) -> Result<ExitCode> {
         if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
             output::usage("--tolerance must be a number from 0 on");
+        }
+        if self.plot.is_some() {
+            output::usage(&format!(
+                "--plot is no more: give --values --json FILE; {DRAWN}"
+            ));
         }
         if !compiler::is_there() {
             return Err(Error::io("gfortran")(std::io::Error::other(
@@ -100,19 +105,6 @@ impl Options {
                 output::write_json(path, &rows)?;
             }
             None => output::print(&table(&rows))?,
-        }
-        #[cfg(feature = "plots")]
-        if let Some(path) = &self.plot {
-            let histograms = rows.iter().filter(|row| !row.differences.is_empty());
-            let histograms: Vec<(&str, &str, &[f64])> = histograms
-                .map(|row| (&*row.process, &*row.directory, &*row.differences))
-                .collect();
-            if histograms.is_empty() {
-                output::warn("there is nothing to draw: no matrix element was compared");
-            } else {
-                let svg = crate::bench::differences(&histograms)?;
-                output::write(path, svg.as_bytes())?;
-            }
         }
         let differs = rows.iter().any(|row| row.verdict == Verdict::Differs);
         Ok(if differs {

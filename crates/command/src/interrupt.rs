@@ -1,9 +1,9 @@
 //! Signals that end the command: what is not whole goes first, programs that were started, files and
 //! folders alike.
 
-use crate::oracle::child;
 use crate::output;
 use mebridge::files::temporary;
+use mebridge_oracle::child;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;

@@ -16,14 +16,14 @@ mod import;
 mod info;
 pub mod interrupt;
 mod link;
+mod merge;
 mod model;
 mod number;
-pub mod oracle;
 pub mod output;
 mod pack;
 mod plugin;
 pub mod progress;
-pub mod random;
+mod random;
 mod random_events;
 mod reweight;
 mod source;
@@ -58,6 +58,7 @@ enum Subcommands {
     Reweight(reweight::Options),
     Doctor(doctor::Options),
     Link(link::Options),
+    Merge(merge::Options),
     Unlink(link::Undo),
     Pack(pack::Options),
     #[command(hide = true)]
@@ -87,6 +88,7 @@ pub fn main() -> ExitCode {
         Subcommands::Cache(options) => options.run(),
         Subcommands::Doctor(options) => return ended(options.run()),
         Subcommands::Link(options) => options.run(),
+        Subcommands::Merge(options) => options.run(),
         Subcommands::Pack(options) => options.run(),
         Subcommands::PackJob(options) => return ended(options.run()),
         Subcommands::Plugin(options) => options.run(),

@@ -1,12 +1,13 @@
 //! Events on which a process is tried, and their answers.
 
-use crate::random::{CommonRandom, Random};
+use crate::random::CommonRandom;
 use crate::source::CardedProcess;
 use mebridge::events::{Answers, Events};
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
 use mebridge::{Error, Result};
-use rayon::prelude::*;
+use mebridge_oracle::random::Random;
+use mebridge_sampler::parallel;
 
 /// Events that a thread takes at a time.
 const CHUNK: usize = 512;
@@ -52,7 +53,7 @@ pub fn phase_space(source: &CardedProcess, energy: f64) -> Result<PhaseSpace> {
 pub struct RandomEvents {
     space: PhaseSpace,
     numbers: Numbers,
-    pool: Option<rayon::ThreadPool>,
+    threads: usize,
     random: Vec<f64>,
     momenta: Vec<f64>,
     weights: Vec<f64>,
@@ -75,7 +76,7 @@ impl RandomEvents {
         channel: Option<i32>,
     ) -> Result<RandomEvents> {
         Ok(RandomEvents {
-            pool: None,
+            threads: 1,
             random: filled(nevt, space.randoms(), 0.0)?,
             momenta: filled(nevt, space.components(), 0.0)?,
             weights: filled(nevt, 1, 0.0)?,
@@ -97,16 +98,8 @@ impl RandomEvents {
     }
 
     /// Makes the events with this many threads.
-    pub fn use_threads(&mut self, threads: usize) -> Result<()> {
-        self.pool = match threads {
-            0 | 1 => None,
-            _ => {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-                let failed = |e| Error::io("threads")(std::io::Error::other(e));
-                Some(pool.build().map_err(failed)?)
-            }
-        };
-        Ok(())
+    pub fn use_threads(&mut self, threads: usize) {
+        self.threads = threads;
     }
 
     /// Phase 1: random numbers.
@@ -114,17 +107,17 @@ impl RandomEvents {
         let stream = STREAMS * iteration;
         let per_event = self.space.randoms();
         let source = Random::new(self.numbers.seed());
-        let pool = self.pool.as_ref();
+        let threads = self.threads;
         match self.numbers {
-            Numbers::Seed(_) => chunks(pool, &mut self.random, per_event, |first, part| {
+            Numbers::Seed(_) => chunks(threads, &mut self.random, per_event, |first, part| {
                 source.fill(stream, first, per_event, part);
             }),
             Numbers::Common => CommonRandom.fill(iteration, per_event, &mut self.random),
         }
-        chunks(pool, &mut self.random_helicity, 1, |first, part| {
+        chunks(threads, &mut self.random_helicity, 1, |first, part| {
             source.fill(stream + 1, first, 1, part);
         });
-        chunks(pool, &mut self.random_color, 1, |first, part| {
+        chunks(threads, &mut self.random_color, 1, |first, part| {
             source.fill(stream + 2, first, 1, part);
         });
     }
@@ -132,25 +125,17 @@ impl RandomEvents {
     /// Phase 2: momenta and weights.
     pub fn make_momenta(&mut self) {
         let space = &self.space;
-        let fill = |random: &[f64], momenta: &mut [f64], weights: &mut [f64]| {
+        let random = self.random.chunks(CHUNK * space.randoms());
+        let momenta = self.momenta.chunks_mut(CHUNK * space.components());
+        let weights = self.weights.chunks_mut(CHUNK);
+        let mut parts: Vec<_> = random.zip(momenta).zip(weights).collect();
+        parallel::for_each(self.threads, &mut parts, |((random, momenta), weights)| {
             let random = random.chunks_exact(space.randoms());
             let momenta = momenta.chunks_exact_mut(space.components());
-            for ((random, momenta), weight) in random.zip(momenta).zip(weights) {
+            for ((random, momenta), weight) in random.zip(momenta).zip(weights.iter_mut()) {
                 *weight = space.event(random, momenta);
             }
-        };
-        match &self.pool {
-            None => fill(&self.random, &mut self.momenta, &mut self.weights),
-            Some(pool) => pool.install(|| {
-                (
-                    self.random.par_chunks(CHUNK * space.randoms()),
-                    self.momenta.par_chunks_mut(CHUNK * space.components()),
-                    self.weights.par_chunks_mut(CHUNK),
-                )
-                    .into_par_iter()
-                    .for_each(|(random, momenta, weights)| fill(random, momenta, weights));
-            }),
-        }
+        });
     }
 
     /// What is asked, and where the answers go.
@@ -189,20 +174,13 @@ impl RandomEvents {
 
 /// Calls `f` on chunks of events, with the number of the first event of each.
 fn chunks(
-    pool: Option<&rayon::ThreadPool>,
+    threads: usize,
     numbers: &mut [f64],
     per_event: usize,
     f: impl Fn(usize, &mut [f64]) + Sync,
 ) {
-    match pool {
-        None => f(0, numbers),
-        Some(pool) => pool.install(|| {
-            numbers
-                .par_chunks_mut(CHUNK * per_event)
-                .enumerate()
-                .for_each(|(i, part)| f(i * CHUNK, part));
-        }),
-    }
+    let mut parts: Vec<_> = numbers.chunks_mut(CHUNK * per_event).enumerate().collect();
+    parallel::for_each(threads, &mut parts, |(i, part)| f(*i * CHUNK, part));
 }
 
 /// An array for all events, or an error where there is no memory for it.
@@ -225,7 +203,7 @@ mod tests {
         let space = PhaseSpace::new(1500.0, &[0.0, 0.0], &[173.0, 173.0, 0.0]).unwrap();
         let mut drawn =
             RandomEvents::new(space, Numbers::Seed(3), 3 * CHUNK + 17, 1.0, None).unwrap();
-        drawn.use_threads(threads).unwrap();
+        drawn.use_threads(threads);
         drawn.draw(2);
         drawn.make_momenta();
         (drawn.momenta, drawn.weights, drawn.random_color)

@@ -27,7 +27,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What is said of a file in which all is right but that it has no events.
+/// What is wrong with a file in which all is right but that it has no events.
 pub(crate) const NO_EVENTS: &str = "there are no events in it";
 
 /// Events that are read and evaluated at a time.
@@ -81,6 +81,10 @@ pub struct Options {
     /// File to write, gzipped if its name ends in .gz [default: _rwgt behind the name]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Check that the cards can be used for events of these processes that were made with --original, and stop before
+    /// EVENTS is read
+    #[arg(long, requires = "original")]
+    check: bool,
     #[command(flatten)]
     engine: EngineOptions,
 }
@@ -104,13 +108,34 @@ impl Options {
             helicity: Helicity::Event,
             off_shell: false,
             output: Some(output.to_owned()),
+            check: false,
             engine: EngineOptions::on_cpu(threads),
         }
     }
 
     /// Reweights.
     pub fn run(self) -> Result<()> {
+        if !self.names.is_empty() && self.names.len() != self.cards.len() {
+            output::usage("there must be as many --name as --card");
+        }
+        if self.check {
+            return self.prepare(&Banner::default()).map(drop);
+        }
         output::print(&self.reweight()?)
+    }
+
+    /// Checks that events of these processes, made with this parameter card, can be given the weights of `cards`.
+    ///
+    /// # Errors
+    /// A card or a process cannot be read, or does not fit the others.
+    pub fn check_run(
+        card: &str,
+        processes: Vec<OsString>,
+        cards: &[(PathBuf, Option<String>)],
+    ) -> Result<()> {
+        let none = Path::new("");
+        let options = Options::of_run(none, processes, cards, none, 1);
+        options.prepare(&Banner::of_card(card)).map(drop)
     }
 
     /// Reweights, and gives a table of what the weights are.
@@ -118,62 +143,22 @@ impl Options {
     /// # Errors
     /// A file cannot be read or written, or an event is of no process.
     pub fn reweight(self) -> Result<String> {
-        if !self.names.is_empty() && self.names.len() != self.cards.len() {
-            output::usage("there must be as many --name as --card");
-        }
         let start = Instant::now();
         let mut pieces = Pieces::open(&self.events)?;
         let banner = Banner::new(pieces.head(), &self.events);
-        let original = cards::original(&banner, self.original.as_deref(), &self.events)?;
-        let mut by_helicity = self.helicity == Helicity::Event;
-        let mut weights = Vec::new();
-        if let Some(card) = &self.reweight_card {
-            let commands = commands::read(card, &original.text)?;
-            by_helicity &= commands.by_helicity;
-            if commands.next_to_leading {
-                let shown = card.display();
-                if banner.has_next_to_leading() {
-                    return Err(Error::Card {
-                        path: card.clone(),
-                        what: "weights at next-to-leading order (`change mode`) are MG5aMC's alone; write `change mode LO` \
-                               for those of leading order"
-                            .into(),
-                    });
-                }
-                output::warn(&format!(
-                    "{shown}: events of leading order have no weights of next-to-leading order (`change mode`); these are \
-                     of leading order, as in MG5aMC"
-                ));
-            }
-            weights = commands.weights;
-        }
-        for (i, card) in self.cards.iter().enumerate() {
-            weights.push(Variation::read(card, self.names.get(i))?);
-        }
-        let bad = |name: &str| {
-            name.is_empty() || name.contains(|c: char| c.is_whitespace() || "<>&'\"".contains(c))
-        };
-        let asked: Vec<Option<&str>> = weights.iter().map(|w| w.name.as_deref()).collect();
-        if let Some(name) = asked.iter().flatten().find(|name| bad(name)) {
-            output::usage(&format!("'{name}' cannot be the name of a weight"));
-        }
-        let names = banner.names(&asked)?;
-        let settings = Settings {
-            switches: engine_options::switches(&self.engine.pairs([]))?,
-            by_helicity,
-            off_shell: self.off_shell,
-        };
-        let places = source::places(&self.processes);
-        let mut elements = MatrixElements::read(&places, &original, &weights, settings)?;
-        banner.check_frame(by_helicity, elements.names())?;
-        let described = cards::describe(&original, &weights);
+        let Prepared {
+            mut elements,
+            weights,
+            names,
+            described,
+        } = self.prepare(&banner)?;
         let path = match &self.output {
             Some(path) => path.clone(),
             None => file::beside(&self.events),
         };
         let mut target = EventOutput::create(&path)?;
-        target.write(&banner.with_weights(&names, &described))?;
-        let mut sums = ReweightSummary::new(weights.len(), banner.cross_section());
+        target.write(&banner::with_weights(pieces.head(), &names, &described))?;
+        let mut sums = ReweightSummary::new(weights.len(), banner.cross_section);
         {
             let _progress = Progress::new("events", 0);
             let mut chunk = Vec::new();
@@ -214,6 +199,69 @@ impl Options {
         }
         Ok(sums.text(&names, &path, start))
     }
+
+    /// What is done before the first event is read: all but the events is checked.
+    fn prepare(&self, banner: &Banner) -> Result<Prepared> {
+        let original = cards::original(banner, self.original.as_deref())?;
+        let mut by_helicity = self.helicity == Helicity::Event;
+        let mut weights = Vec::new();
+        if let Some(card) = &self.reweight_card {
+            let commands = commands::read(card, &original.text)?;
+            by_helicity &= commands.by_helicity;
+            if commands.next_to_leading {
+                let shown = card.display();
+                if banner.has_next_to_leading() {
+                    return Err(Error::Card {
+                        path: card.clone(),
+                        what: "weights at next-to-leading order (`change mode`) are MG5aMC's alone; write `change mode LO` \
+                               for those of leading order"
+                            .into(),
+                    });
+                }
+                output::warn(&format!(
+                    "{shown}: events of leading order have no weights of next-to-leading order (`change mode`); these are \
+                     of leading order, as in MG5aMC"
+                ));
+            }
+            weights = commands.weights;
+        }
+        for (i, card) in self.cards.iter().enumerate() {
+            weights.push(Variation::read(card, self.names.get(i))?);
+        }
+        let bad = |name: &str| {
+            name.is_empty() || name.contains(|c: char| c.is_whitespace() || "<>&'\"".contains(c))
+        };
+        let asked: Vec<Option<&str>> = weights.iter().map(|w| w.name.as_deref()).collect();
+        if let Some(name) = asked.iter().flatten().find(|name| bad(name)) {
+            output::usage(&format!("'{name}' cannot be the name of a weight"));
+        }
+        let names = banner.names(&asked)?;
+        let settings = Settings {
+            switches: engine_options::switches(&self.engine.pairs([]))?,
+            by_helicity,
+            off_shell: self.off_shell,
+        };
+        let places = source::places(&self.processes);
+        let elements = MatrixElements::read(&places, &original, &weights, settings)?;
+        banner.check_frame(by_helicity, elements.names())?;
+        let described = cards::describe(&original, &weights);
+        Ok(Prepared {
+            elements,
+            weights,
+            names,
+            described,
+        })
+    }
+}
+
+/// What events are reweighted with.
+struct Prepared {
+    elements: MatrixElements,
+    weights: Vec<Variation>,
+    /// Of the weights.
+    names: Vec<String>,
+    /// What each changes.
+    described: Vec<String>,
 }
 
 /// What is said in the end.

@@ -76,11 +76,9 @@ impl Densities {
         }
     }
 
-    /// The same evaluated at another SIMD level.
-    ///
-    /// # Panics
-    /// Later, if the CPU lacks the level.
-    pub fn at_level(self, level: Level) -> Self {
+    /// The same evaluated at another SIMD level, which the CPU has to have.
+    #[cfg(test)]
+    fn at_level(self, level: Level) -> Self {
         Densities { level, ..self }
     }
 

@@ -71,6 +71,9 @@ pub struct Particle {
     pub spin: f64,
 }
 
+/// SPINUP of a helicity that is not known.
+const UNKNOWN_HELICITY: f64 = 9.0;
+
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Columns {
@@ -194,6 +197,21 @@ impl Event {
         }
     }
 
+    /// The particles that come in or go out, in their order.
+    pub fn external(&self) -> impl Iterator<Item = &Particle> {
+        self.particles
+            .iter()
+            .filter(|particle| particle.is_external())
+    }
+
+    /// AQCDUP; -1, as the accord has it, also where MG5aMC writes NaN because a model has no alpha_s.
+    pub fn alpha_s(&self) -> f64 {
+        match self.alpha_qcd.is_nan() {
+            true => -1.0,
+            false => self.alpha_qcd,
+        }
+    }
+
     /// The line of a place in its text.
     pub(crate) fn line_of(&self, place: usize) -> u64 {
         self.place.line + lines(&self.text, place)
@@ -209,6 +227,27 @@ impl Event {
 }
 
 impl Particle {
+    /// Whether it comes in.
+    pub fn is_incoming(&self) -> bool {
+        self.status == -1
+    }
+
+    /// Whether it comes in or goes out.
+    pub fn is_external(&self) -> bool {
+        matches!(self.status, -1 | 1)
+    }
+
+    /// (E, px, py, pz) in GeV.
+    pub fn four_momentum(&self) -> [f64; 4] {
+        let [px, py, pz, energy, _] = self.momentum;
+        [energy, px, py, pz]
+    }
+
+    /// SPINUP where it is known, which the accord has as 9 otherwise.
+    pub fn helicity(&self) -> Option<f64> {
+        Some(self.spin).filter(|&spin| spin.is_finite() && spin != UNKNOWN_HELICITY)
+    }
+
     pub(crate) fn of(values: &[Number; PARTICLE.len()]) -> Particle {
         let integer = |i: usize| values[i].integer();
         Particle {

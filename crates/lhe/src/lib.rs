@@ -16,6 +16,7 @@ mod event;
 mod number;
 mod reader;
 mod record;
+mod scaled;
 mod text;
 mod weights;
 mod word;

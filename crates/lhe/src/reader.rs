@@ -80,6 +80,25 @@ impl Head {
         let (contents, _) = self.contents.as_ref()?;
         init(&self.bytes[contents.clone()])
     }
+
+    /// The text of the first element `<name>`, whose lines end with LF.
+    pub fn block(&self, name: &str) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.bytes);
+        let (_, rest) = text.split_once(&format!("<{name}>"))?;
+        let (text, _) = rest.split_once(&format!("</{name}>"))?;
+        Some(text.replace("\r\n", "\n").replace('\r', "\n"))
+    }
+}
+
+impl Init {
+    /// Cross section and its error in pb, of all processes together; none where no process is listed.
+    pub fn cross_section(&self) -> Option<(f64, f64)> {
+        let of_each = self
+            .processes
+            .iter()
+            .map(|&(_, [cross, error, _])| (cross, error));
+        of_each.reduce(|(cross, error), (c, e)| (cross + c, error.hypot(e)))
+    }
 }
 
 impl Reader {

@@ -4,12 +4,14 @@
 
 use mebridge_generate::generate;
 use mebridge_import::import_directory;
+use mebridge_ops::Batch;
+use mebridge_ops::visit::{Access, visit};
 use mebridge_plan::binding::Binding;
 use mebridge_plan::color_ordered::{self, Machine};
 use mebridge_plan::passes::{Pass, plan_after};
-use mebridge_plan::print::histogram;
-use mebridge_plan::{Plan, compile};
+use mebridge_plan::{Operations, Plan, compile};
 use mebridge_process::Process;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -83,6 +85,47 @@ fn gluons_to_top_quarks_as_imported() {
 fn quarks_to_electrons() {
     let process = generated("u u~ > e+ e-");
     hold("uux_epem.txt", &passes(&process, Plan::to_string));
+}
+
+/// How often each kind of operation comes in a plan.
+fn histogram(plan: &Plan) -> BTreeMap<String, usize> {
+    let mut all = BTreeMap::new();
+    let mut add = |name: String, count: usize| *all.entry(name).or_default() += count;
+    let operations = plan.operations();
+    let tiles = operations.tiles.iter().flat_map(|tile| &tile.currents);
+    let batches = operations.currents.iter().chain(tiles);
+    for batch in batches.chain(&operations.channels.squares) {
+        add(
+            format!("{:?}", batch.opcode),
+            results(operations, batch, false),
+        );
+    }
+    for batch in &operations.amplitudes {
+        add(
+            format!("{:?} of a helicity", batch.opcode),
+            results(operations, batch, true),
+        );
+    }
+    if let Some(loops) = plan.loops() {
+        loops
+            .once
+            .iter()
+            .for_each(|op| add(format!("{:?} once", op.kind()), 1));
+        loops
+            .per_run
+            .iter()
+            .for_each(|op| add(format!("{:?} each run", op.kind()), 1));
+    }
+    all
+}
+
+/// Results of a batch.
+fn results(operations: &Operations, batch: &Batch, tables: bool) -> usize {
+    let mut results = 0;
+    visit(batch, &operations.general, tables, &mut |_, access| {
+        results += usize::from(matches!(access, Access::Write(_) | Access::Update(_)));
+    });
+    results
 }
 
 /// What there is of each operation.

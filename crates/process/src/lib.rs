@@ -28,9 +28,7 @@ pub mod lorentz;
 pub mod model;
 pub mod phase_space;
 mod prune;
-pub mod random_routines;
 pub mod running;
-pub mod sample_routines;
 mod validate;
 pub mod widths;
 

@@ -17,6 +17,7 @@ use mebridge_phasespace::scales::{Dynamical, ROWS, Scale};
 use mebridge_sampler::events::at_rest;
 use mebridge_sampler::parallel;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 /// Events that a thread weighs at once.
@@ -131,7 +132,7 @@ impl Calculator {
             } else {
                 &matched[own.clone()]
             };
-            let legs = read(records, particles, own.clone());
+            let legs = Legs::read(records, particles, own.clone());
             let ratios =
                 ThreadEvents::new(weights, legs, &scales[own], matched).ratios(samplers)?;
             // Each thread writes into memory that it takes itself.
@@ -208,7 +209,7 @@ pub fn density_products(
     let count = scales.len();
     let parts = parallel::collect(threads, count.div_ceil(AT_ONCE), |part| {
         let own = part * AT_ONCE..count.min((part + 1) * AT_ONCE);
-        let incoming = Incoming::new(&read(records, particles, own.clone()), energies);
+        let incoming = Incoming::new(&Legs::read(records, particles, own.clone()), energies);
         let mut found = incoming.product(beams, &scales[own])?;
         for (event, value) in found.iter_mut().enumerate() {
             *value /= incoming.x[0][event] * incoming.x[1][event];
@@ -218,59 +219,76 @@ pub fn density_products(
     Ok(parts.concat())
 }
 
-/// What comes in and goes out of an event.
+/// What comes in and goes out of some events. Threads share a lock of the allocator, so that no event has memory of its own.
 struct Legs {
-    /// The number of its matrix element, from 0.
-    element: usize,
+    /// Of each event the number of its matrix element, from 0.
+    elements: Vec<usize>,
     /// How many come in.
-    incoming: usize,
+    incoming: Vec<usize>,
+    /// Where the legs of each event begin, and where those of the last one end.
+    begins: Vec<usize>,
     codes: Vec<i32>,
     /// (E, px, py, pz), GeV; as if two came in.
     momenta: Vec<[f64; 4]>,
 }
 
-/// Some records.
-fn read(records: &[u8], particles: usize, events: std::ops::Range<usize>) -> Vec<Legs> {
-    let bytes = record_bytes(particles).expect("the records are in memory");
-    let own = &records[events.start * bytes..events.end * bytes];
-    own.chunks_exact(bytes).map(Legs::read).collect()
-}
-
 impl Legs {
-    fn read(record: &[u8]) -> Self {
-        let record = Record::new(record);
+    /// Of some records.
+    fn read(records: &[u8], particles: usize, events: Range<usize>) -> Self {
+        let bytes = record_bytes(particles).expect("the records are in memory");
+        let (count, legs) = (events.len(), events.len() * (particles + 1));
         let mut found = Legs {
-            element: record.process() as usize - 1,
-            incoming: 0,
-            codes: Vec::new(),
-            momenta: Vec::new(),
+            elements: Vec::with_capacity(count),
+            incoming: Vec::with_capacity(count),
+            begins: Vec::with_capacity(count + 1),
+            codes: Vec::with_capacity(legs),
+            momenta: Vec::with_capacity(legs),
         };
+        let own = &records[events.start * bytes..events.end * bytes];
+        for record in own.chunks_exact(bytes) {
+            found.push(&Record::new(record));
+        }
+        found.begins.push(found.codes.len());
+        found
+    }
+
+    fn push(&mut self, record: &Record<'_>) {
+        let begin = self.codes.len();
+        self.begins.push(begin);
+        self.elements.push(record.process() as usize - 1);
+        let mut incoming = 0;
         let legs = record.particles();
         for leg in legs.filter(|particle| STATUS.contains(&particle.status)) {
             let [x, y, z, energy, _mass] = leg.momentum;
-            found.incoming += usize::from(leg.status == STATUS[0]);
-            found.codes.push(leg.pdg);
-            found.momenta.push([energy, x, y, z]);
+            incoming += usize::from(leg.status == STATUS[0]);
+            self.codes.push(leg.pdg);
+            self.momenta.push([energy, x, y, z]);
         }
-        if found.incoming == 1 {
-            found.codes.insert(1, 0);
-            found.momenta.insert(1, [0.0; 4]);
+        if incoming == 1 {
+            self.codes.insert(begin + 1, 0);
+            self.momenta.insert(begin + 1, [0.0; 4]);
         }
-        found
+        self.incoming.push(incoming);
+    }
+
+    /// How many events there are.
+    fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    fn own(&self, event: usize) -> Range<usize> {
+        self.begins[event]..self.begins[event + 1]
     }
 
     /// Momenta in the order of the matrix element, in the rest frame of what comes in. Where both orders of the beams are
     /// there, events have the one along +z first.
-    fn ordered(&self, of: &OfElement) -> Vec<[f64; 4]> {
-        if self.incoming == 1 {
-            let momenta = self.momenta.iter().enumerate();
-            return momenta
-                .filter(|(leg, _)| *leg != 1)
-                .map(|(_, one)| *one)
-                .collect();
+    fn ordered(&self, event: usize, of: &OfElement) -> Vec<[f64; 4]> {
+        let (codes, momenta) = (&self.codes[self.own(event)], &self.momenta[self.own(event)]);
+        if self.incoming[event] == 1 {
+            return [&momenta[..1], &momenta[2..]].concat();
         }
-        let mut found = at_rest(&self.momenta);
-        if !of.incoming.contains(&[self.codes[0], self.codes[1]]) {
+        let mut found = at_rest(momenta);
+        if !of.incoming.contains(&[codes[0], codes[1]]) {
             found.swap(0, 1);
         }
         found.to_vec()
@@ -285,15 +303,18 @@ struct Incoming {
 }
 
 impl Incoming {
-    fn new(legs: &[Legs], energies: [f64; 2]) -> Self {
+    fn new(legs: &Legs, energies: [f64; 2]) -> Self {
+        let begins = &legs.begins[..legs.len()];
+        let codes = |beam: usize| {
+            let code = |begin: &usize| legs.codes[begin + beam];
+            begins.iter().map(code).collect()
+        };
         let x = |beam: usize| {
-            let energies = legs
-                .iter()
-                .map(|legs| legs.momenta[beam][0] / energies[beam]);
-            energies.collect()
+            let energy = |begin: &usize| legs.momenta[begin + beam][0] / energies[beam];
+            begins.iter().map(energy).collect()
         };
         Incoming {
-            codes: [0, 1].map(|beam| legs.iter().map(|legs| legs.codes[beam]).collect()),
+            codes: [0, 1].map(codes),
             x: [0, 1].map(x),
         }
     }
@@ -338,7 +359,7 @@ struct Coupled {
 /// Events that one thread weighs.
 struct ThreadEvents<'a> {
     weights: &'a Weights,
-    legs: Vec<Legs>,
+    legs: Legs,
     /// Numbers of the events of each matrix element.
     elements: BTreeMap<usize, Vec<usize>>,
     incoming: Incoming,
@@ -351,14 +372,14 @@ struct ThreadEvents<'a> {
 impl<'a> ThreadEvents<'a> {
     fn new(
         weights: &'a Weights,
-        legs: Vec<Legs>,
+        legs: Legs,
         scales: &'a [[f64; ROWS]],
         matched: &'a [&'a Matched],
     ) -> Self {
         let alpha_s = |scales: &[f64; ROWS]| weights.couplings[0].at(scales[0] * scales[0]);
         let mut elements: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (event, legs) in legs.iter().enumerate() {
-            elements.entry(legs.element).or_default().push(event);
+        for (event, &element) in legs.elements.iter().enumerate() {
+            elements.entry(element).or_default().push(event);
         }
         ThreadEvents {
             weights,
@@ -429,16 +450,13 @@ impl<'a> ThreadEvents<'a> {
         let Some(dynamical) = dynamical else {
             return self.scales.to_vec();
         };
-        let most = self
-            .legs
-            .iter()
-            .map(|legs| legs.momenta.len())
-            .max()
-            .unwrap_or(0);
+        let most = (0..self.legs.len()).map(|event| self.legs.own(event).len());
+        let most = most.max().unwrap_or(0);
         let mut momenta = Rows::new(4 * most, self.legs.len());
-        for (event, legs) in self.legs.iter().enumerate() {
+        for event in 0..self.legs.len() {
             // Legs that others have besides count nothing.
-            for (row, number) in legs.momenta.as_flattened().iter().enumerate() {
+            let own = &self.legs.momenta[self.legs.own(event)];
+            for (row, number) in own.as_flattened().iter().enumerate() {
                 momenta.row_mut(row)[event] = *number;
             }
         }
@@ -496,8 +514,8 @@ impl<'a> ThreadEvents<'a> {
     fn squared(&self, sampler: &mut Sampler, own: &[usize], alpha_s: &[f64]) -> Result<Vec<f64>> {
         let (count, legs) = (own.len(), sampler.legs());
         let of = |&event: &usize| {
-            let event = &self.legs[event];
-            event.ordered(&self.weights.elements[event.element])
+            let element = &self.weights.elements[self.legs.elements[event]];
+            self.legs.ordered(event, element)
         };
         let momenta: Vec<[f64; 4]> = own.iter().flat_map(of).collect();
         let couplings: Vec<f64> = own.iter().map(|&event| g_s(alpha_s[event])).collect();

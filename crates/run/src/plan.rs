@@ -271,7 +271,7 @@ fn systematics(
         () if !on_cpu => {
             "events have no weights for systematics, which are made on a CPU".to_owned()
         }
-        () => return Systematics::of_arguments(arguments, set, card.whole("ickkw") == 1),
+        () => return Systematics::of_arguments(arguments, set),
     };
     notices.push(notice);
     Ok(none)
@@ -482,7 +482,8 @@ fn head(
             powers,
             matched,
             clustering: matched && card.flag("clusinfo"),
-            names: systematics.names(),
+            names: systematics.ids(),
+            numbers: cards.source.numbers(elements),
         },
     })
 }

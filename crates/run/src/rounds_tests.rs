@@ -141,6 +141,20 @@ fn rounds_count_together() {
             "{number}: {its_error}"
         );
     }
+    // Matrix elements of one process together: those that share channels have the error of their sum.
+    let of = rounds.by_process(&[3, 7, 7, 0, 0]).unwrap();
+    assert_eq!(
+        of.iter().map(|(number, _)| *number).collect::<Vec<_>>(),
+        [3, 7, 0]
+    );
+    let (mean, error) = of[1].1;
+    let both = f64::from_bits(means[1]) + f64::from_bits(means[2]);
+    assert!((mean / both - 1.0).abs() < 1e-15);
+    assert!(error < errors[1].hypot(errors[2]));
+    let whole = of.iter().map(|(_, (mean, _))| mean).sum::<f64>();
+    assert!((whole / all.mean - 1.0).abs() < 1e-15);
+    let whole = of.iter().map(|(_, (_, error))| error * error).sum::<f64>();
+    assert!((whole.sqrt() / all.error - 1.0).abs() < 1e-12);
 }
 
 fn request(energy: f64, windows: Vec<Window>) -> Request {

@@ -89,6 +89,7 @@ impl RunCard {
             }
         }
         let changed = of_both(changed)?;
+        of_cms(&parse(&text), &source)?;
         let is_changed = |name: &str| changed.iter().any(|(other, _)| other == name);
         // What is changed comes last, and holds.
         let mut given = parse(&text);
@@ -583,6 +584,29 @@ pub fn of_both(changed: &[(String, String)]) -> Result<Entries> {
 /// A line of a card without its comment.
 fn without_comment(line: &str) -> &str {
     line.split(['#', '!']).next().unwrap_or(line)
+}
+
+/// Refuses what genproductions of CMS replace before MG5aMC reads a card.
+fn of_cms(given: &[(String, String)], source: &str) -> Result<()> {
+    let to_be_replaced = |text: &str| text.to_uppercase().contains("$DEFAULT_");
+    let mut given = given.iter();
+    let found = given.find(|(name, value)| name == "reweight_pdf" || to_be_replaced(value));
+    let Some((name, value)) = found else {
+        return Ok(());
+    };
+    let (what, cure) = match name.as_str() {
+        "reweight_pdf" => (
+            "reweight_PDF, which genproductions of CMS take away".to_owned(),
+            "leave it out; systematics_arguments asks for weights: ['--pdf=errorset,320500@0', '--start_id=1001']",
+        ),
+        _ => (
+            format!(
+                "{name} is {value}, which genproductions of CMS replace by the number of a set"
+            ),
+            "write it there: 325300 of LHAPDF, 325500 with four flavours, or another one, with pdlabel = lhapdf",
+        ),
+    };
+    Err(Error::run_at(source, what, cure))
 }
 
 /// The value and the name of a line's entry, which is without comment.

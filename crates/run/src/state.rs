@@ -21,7 +21,7 @@ const LOCK: &str = "lock";
 /// The part of a run that adapts the mappings.
 pub const SURVEY: &str = "survey";
 /// What the files of a folder hold; another number is another version's.
-const FORMAT: u64 = 8;
+const FORMAT: u64 = 9;
 /// Bytes that `run.json` has at most: a name and a hash of each file.
 const MOST_BYTES: u64 = 1 << 30;
 
@@ -50,8 +50,25 @@ struct Known {
     sizes: Vec<u64>,
     /// Numbers of the rounds that are done.
     rounds: BTreeSet<usize>,
+    /// The first of these, whose events are in an event file alone.
+    written: WrittenEvents,
     /// Hashes of the files that are kept, empty where the folder is not lasting.
     files: BTreeMap<String, String>,
+}
+
+/// Rounds whose events are in an event file alone.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenEvents {
+    /// How many rounds, from the first on.
+    pub rounds: usize,
+    /// How many events the file has.
+    pub events: u64,
+}
+
+/// What of a run is in its event file alone; none where the folder holds no run that is known.
+pub fn written(folder: &Path) -> Option<WrittenEvents> {
+    Some(Known::read(folder).ok()?.written)
 }
 
 impl State {
@@ -124,6 +141,29 @@ impl State {
     /// What is known of the rounds that are done, by their numbers.
     pub fn rounds(&self) -> &BTreeMap<usize, RoundFound> {
         &self.rounds
+    }
+
+    /// Rounds whose events are in an event file alone.
+    pub fn written(&self) -> WrittenEvents {
+        self.known.written
+    }
+
+    /// Forgets the rounds whose events were in an event file, where there is none any more: they are made again.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn begin_again(&mut self) -> Result<()> {
+        if self.known.written == WrittenEvents::default() {
+            return Ok(());
+        }
+        self.rounds.clear();
+        self.known = Known {
+            sizes: Vec::new(),
+            rounds: BTreeSet::new(),
+            written: WrittenEvents::default(),
+            ..std::mem::take(&mut self.known)
+        };
+        self.write()
     }
 
     /// Events of each round, of those that are not done as well.
@@ -364,11 +404,11 @@ pub fn forget_empty(folder: &Path, own: bool) {
     }
 }
 
-/// Leaves of a run that is done what it surveyed, and what it found.
+/// Leaves of a run what it surveyed, and what it found, once its events are in a file that has so many.
 ///
 /// # Errors
 /// It cannot be written, or is damaged.
-pub fn forget_rounds(folder: &Path) -> Result<()> {
+pub fn forget_rounds(folder: &Path, events: u64) -> Result<()> {
     let mut known = Known::read(folder)?;
     let stays = |name: &String| name.contains('/') || name.ends_with(FOUND);
     let (left, gone): (BTreeMap<_, _>, BTreeMap<_, _>) = std::mem::take(&mut known.files)
@@ -376,8 +416,10 @@ pub fn forget_rounds(folder: &Path) -> Result<()> {
         .partition(|(name, _)| stays(name));
     known = Known {
         files: left,
-        sizes: Vec::new(),
-        rounds: BTreeSet::new(),
+        written: WrittenEvents {
+            rounds: known.sizes.len(),
+            events,
+        },
         ..known
     };
     let forget = || -> io::Result<()> {

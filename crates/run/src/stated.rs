@@ -125,6 +125,7 @@ impl Plan {
                 matched: false,
                 clustering: false,
                 names: systematics.names(),
+                numbers: (1..).take(elements.len()).collect(),
             },
             norm: Norm::Average,
             generator: String::new(),

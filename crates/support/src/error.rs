@@ -420,17 +420,6 @@ pub enum Error {
         /// Why not.
         what: String,
     },
-    /// A file that should hold a result of `mebridge bench`.
-    #[error(
-        "{path} is no result of mebridge bench: {what}; docs/bench.md says what has to be in such a \
-         file"
-    )]
-    BenchFile {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: String,
-    },
     /// A file with events that cannot be read or evaluated.
     #[error("{path}: {what}")]
     EventsFile {

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 pub mod compiler;
 #[cfg(unix)]
 pub mod hip;
+pub mod random_routines;
 pub mod require;
+pub mod sample_routines;
 
 /// A model of gluons, a quark `u` and the scalars `s` and `r` in its representation of colour, to be parsed.
 pub const SCALAR_QCD: &str = include_str!("scalar_qcd.toml");

@@ -1,30 +1,24 @@
 //! What a result was measured on, and when.
 
 use mebridge::simd::Level;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A machine.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Host {
     /// What the CPU calls itself.
-    #[serde(default)]
     pub cpu: String,
     /// CPUs that this process may use.
-    #[serde(default)]
     pub cpus: usize,
     /// SIMD levels that the CPU has.
-    #[serde(default)]
     pub levels: Vec<String>,
     /// Operating system and architecture.
-    #[serde(default)]
     pub system: String,
     /// Load (average of a minute) before the first point, where the system says it. Besides what
     /// else runs it knows this very program from before.
-    #[serde(default)]
     pub load_before: Option<f64>,
     /// The same behind the last point.
-    #[serde(default)]
     pub load_after: Option<f64>,
 }
 

@@ -297,9 +297,9 @@ impl Running {
             threads: setup.threads as u64,
             channels,
             matrix_elements_per_second: rate,
-            seconds_per_call: Some(Spread::of(self.times.iter().copied())),
-            repetitions: Some(self.times.len()),
-            calls: Some(self.calls),
+            seconds_per_call: Spread::of(self.times.iter().copied()),
+            repetitions: self.times.len(),
+            calls: self.calls,
             good_helicities: setup.bridge.good_helicities(),
             plan: plan.map(|(plan, recursion)| match (plan.loops(), recursion) {
                 (Some(_), _) => "colour-ordered".into(),

@@ -9,17 +9,16 @@ pub fn text(record: &Record) -> String {
     // Writing to a string does not fail.
     let out = &mut text;
     let _ = writeln!(out, "{}", record.name());
-    if let Some(machine) = &record.machine {
-        let load = |load: Option<f64>| load.map_or("?".into(), |x| format!("{x:.2}"));
-        let _ = writeln!(
-            out,
-            "{}, {} CPUs, load {} before and {} after",
-            machine.cpu,
-            machine.cpus,
-            load(machine.load_before),
-            load(machine.load_after)
-        );
-    }
+    let machine = &record.machine;
+    let load = |load: Option<f64>| load.map_or("?".into(), |x| format!("{x:.2}"));
+    let _ = writeln!(
+        out,
+        "{}, {} CPUs, load {} before and {} after",
+        machine.cpu,
+        machine.cpus,
+        load(machine.load_before),
+        load(machine.load_after)
+    );
     let mut process = None;
     for point in &record.points {
         if process != Some(&point.process) {
@@ -48,8 +47,8 @@ fn line(out: &mut String, point: &Point) {
         Door::of(point.channels).name(),
         point.nevt,
         short(rate.median),
-        short(rate.low()),
-        short(rate.high()),
+        short(rate.min),
+        short(rate.max),
         gflops
     );
 }

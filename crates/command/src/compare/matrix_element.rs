@@ -2,12 +2,13 @@
 
 use super::report::{ChannelRow, Row, Values, Verdict};
 use super::{Opened, Options};
-use crate::oracle::library;
-use crate::oracle::matrix_element::MatrixElement;
-use crate::oracle::points::{Kinematics, Point, of_file};
-use crate::oracle::workshop::{Answer, Channel, Workshop};
+use crate::eval;
 use mebridge::Result;
 use mebridge::process::Process;
+use mebridge_oracle::library;
+use mebridge_oracle::matrix_element::MatrixElement;
+use mebridge_oracle::points::{Kinematics, Point, with_momenta};
+use mebridge_oracle::workshop::{Answer, Channel, Workshop};
 use std::path::Path;
 use std::time::Duration;
 
@@ -75,12 +76,12 @@ impl Comparison<'_> {
         };
         let (count, seed) = (self.options.points as usize, self.options.seed);
         let points = match (&self.options.events, &self.process) {
-            (Some(path), Ok(process)) => match of_file(path, process, count, seed) {
-                Ok(points) if points.is_empty() => {
+            (Some(path), Ok(process)) => match eval::momenta(path, process, count) {
+                Ok(found) if found.is_empty() => {
                     let reason = format!("{} has none of this process", path.display());
                     return Ok(Err(Verdict::NoEvents(reason)));
                 }
-                points => points,
+                found => found.map(|found| with_momenta(found, seed)),
             },
             _ => kinematics.points(count, seed),
         };
@@ -109,9 +110,9 @@ impl Comparison<'_> {
             values.library = mine.iter().map(|a| a.value).collect();
         }
         let pairs = mine.iter().zip(&answers);
-        row.differences = pairs.map(|(a, b)| difference(a.value, b.value)).collect();
+        let of_all: Vec<f64> = pairs.map(|(a, b)| difference(a.value, b.value)).collect();
         let kept = self.beyond_rounding(process, &points, &mine, &answers);
-        let differences = row.differences.iter().zip(&points);
+        let differences = of_all.iter().zip(&points);
         let is_lost =
             |&(&x, point): &(&f64, &Point)| x > self.options.tolerance && x <= lost(point);
         let digits = differences.filter(is_lost).count();

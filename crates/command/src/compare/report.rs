@@ -1,7 +1,7 @@
 //! The table of a comparison.
 
-use crate::oracle::points::Point;
-use crate::oracle::workshop::Answer;
+use mebridge_oracle::points::Point;
+use mebridge_oracle::workshop::Answer;
 use serde::{Serialize, Serializer};
 use std::path::Path;
 
@@ -92,9 +92,6 @@ pub struct Row {
     pub process: String,
     /// Events.
     pub points: usize,
-    /// Relative difference of each event.
-    #[serde(skip)]
-    pub differences: Vec<f64>,
     /// Largest relative difference.
     pub worst: Option<f64>,
     /// The event where that is, from 0.
@@ -129,7 +126,6 @@ impl Row {
             directory: name,
             process: String::new(),
             points: 0,
-            differences: Vec::new(),
             worst: None,
             worst_event: None,
             fortran_error: None,

@@ -1,41 +1,113 @@
 //! Which particle of an event is which leg of the process.
 
-use mebridge::lhe;
-use mebridge::process::Leg;
+use mebridge::lhe::Particle;
+use mebridge::process::{Leg, Process};
+use std::collections::HashMap;
 
-/// A particle of an event.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Particle {
-    /// Its PDG code.
-    pub pdg: i32,
-    /// Whether it comes in.
-    pub incoming: bool,
-    /// (E, px, py, pz).
-    pub momentum: [f64; 4],
-    /// SPINUP: its helicity, 9 where it is not known.
-    pub helicity: f64,
-    /// MOTHUP: the particles that it comes from.
-    pub mothers: (i32, i32),
+/// Matrix elements by the particles of their legs.
+pub struct ElementIndex {
+    elements: Vec<Element>,
+    /// Elements and their flavours by the sorted codes of the particles.
+    by_codes: HashMap<Vec<i32>, Vec<(usize, usize)>>,
 }
 
-/// SPINUP of a helicity that is not known.
-pub const UNKNOWN_HELICITY: f64 = 9.0;
+struct Element {
+    process: String,
+    place: String,
+    /// The legs, and those of other flavours with the same matrix element.
+    flavours: Vec<Vec<Leg>>,
+}
 
-impl Particle {
-    /// Of a file, if it comes in or goes out.
-    pub fn of(read: &lhe::Particle) -> Option<Particle> {
-        let [px, py, pz, energy, _] = read.momentum;
-        matches!(read.status, -1 | 1).then_some(Particle {
-            pdg: read.pdg,
-            incoming: read.status == -1,
-            momentum: [energy, px, py, pz],
-            helicity: match read.spin.is_finite() {
-                true => read.spin,
-                false => UNKNOWN_HELICITY,
-            },
-            mothers: read.mothers.into(),
-        })
+impl ElementIndex {
+    /// Of processes, and where they come from.
+    pub fn new<'a>(elements: impl Iterator<Item = (&'a Process, &'a str)>) -> ElementIndex {
+        let mut by_codes: HashMap<_, Vec<_>> = HashMap::new();
+        let element = |(i, (process, place)): (usize, (&Process, &str))| {
+            let flavours = flavours(process);
+            for (j, legs) in flavours.iter().enumerate() {
+                let codes = sorted(legs.iter().map(|leg| (leg.pdg, leg.incoming)));
+                by_codes.entry(codes).or_default().push((i, j));
+            }
+            Element {
+                process: process.name.clone(),
+                place: place.to_owned(),
+                flavours,
+            }
+        };
+        ElementIndex {
+            elements: elements.enumerate().map(element).collect(),
+            by_codes,
+        }
     }
+
+    /// The matrix element that these particles are of, and what `assign` gives for the first of its flavours for which it
+    /// gives something.
+    ///
+    /// # Errors
+    /// Two matrix elements have these particles; in words that follow the place of the event.
+    pub fn find<T>(
+        &self,
+        particles: &[Particle],
+        assign: impl Fn(&[Leg]) -> Option<T>,
+    ) -> std::result::Result<Option<(usize, T)>, String> {
+        let mut found: Option<(usize, T)> = None;
+        let known = self.by_codes.get(&sorted(sides(particles)));
+        for &(i, j) in known.into_iter().flatten() {
+            match &found {
+                Some((other, _)) if *other == i => continue,
+                _ => {}
+            }
+            let Some(assigned) = assign(&self.elements[i].flavours[j]) else {
+                continue;
+            };
+            if let Some((other, _)) = found {
+                let (a, b) = (&self.elements[other], &self.elements[i]);
+                return Err(format!(
+                    "may be of '{}' ({}) and of '{}' ({}), which have the same particles; name one of them",
+                    a.process, a.place, b.process, b.place
+                ));
+            }
+            found = Some((i, assigned));
+        }
+        Ok(found)
+    }
+
+    /// What an event of other particles has and should have, in words that follow its place.
+    pub fn others(&self, particles: &[Particle]) -> String {
+        let has = codes(sides(particles));
+        let [one] = self.elements.as_slice() else {
+            return format!(
+                "has the particles {has}, which none of {} matrix elements has",
+                self.elements.len()
+            );
+        };
+        let wants: Vec<String> = one
+            .flavours
+            .iter()
+            .map(|legs| codes(legs.iter().map(|leg| (leg.pdg, leg.incoming))))
+            .collect();
+        format!(
+            "has the particles {has}, but '{}' has {}",
+            one.process,
+            wants.join(" or ")
+        )
+    }
+}
+
+/// The legs of a process, and those of other flavours with the same matrix element.
+fn flavours(process: &Process) -> Vec<Vec<Leg>> {
+    let with = |codes: &Vec<i32>| {
+        let legs = process.legs.iter().zip(codes);
+        legs.map(|(leg, &pdg)| Leg { pdg, ..leg.clone() }).collect()
+    };
+    let mut flavours = vec![process.legs.clone()];
+    flavours.extend(process.other_flavours.iter().map(with));
+    flavours
+}
+
+/// Codes of particles, and whether they come in.
+fn sides(particles: &[Particle]) -> impl Iterator<Item = (i32, bool)> {
+    particles.iter().map(|p| (p.pdg, p.is_incoming()))
 }
 
 /// The places of the particles in the order of the legs; nothing where they are others. Incoming
@@ -53,7 +125,7 @@ pub fn assign_from(legs: &[Leg], particles: &[Particle], exchanged: bool) -> Opt
         return None;
     }
     let mut incoming: Vec<usize> = (0..particles.len())
-        .filter(|&i| particles[i].incoming)
+        .filter(|&i| particles[i].is_incoming())
         .collect();
     let codes = |order: &[usize]| order.iter().map(|&i| particles[i].pdg).collect::<Vec<_>>();
     let wanted = legs.iter().filter(|leg| leg.incoming).map(|leg| leg.pdg);
@@ -70,8 +142,9 @@ pub fn assign_from(legs: &[Leg], particles: &[Particle], exchanged: bool) -> Opt
     for leg in legs {
         let place = match leg.incoming {
             true => incoming.next()?,
-            false => (0..particles.len())
-                .find(|&i| !particles[i].incoming && !used[i] && particles[i].pdg == leg.pdg)?,
+            false => (0..particles.len()).find(|&i| {
+                !particles[i].is_incoming() && !used[i] && particles[i].pdg == leg.pdg
+            })?,
         };
         used[place] = true;
         order.push(place);
@@ -80,7 +153,7 @@ pub fn assign_from(legs: &[Leg], particles: &[Particle], exchanged: bool) -> Opt
 }
 
 /// Sorted codes: of what comes in, a zero, of what goes out.
-pub fn sorted(particles: impl Iterator<Item = (i32, bool)>) -> Vec<i32> {
+fn sorted(particles: impl Iterator<Item = (i32, bool)>) -> Vec<i32> {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for (pdg, incoming) in particles {
         let side = if incoming { &mut before } else { &mut after };
@@ -94,7 +167,7 @@ pub fn sorted(particles: impl Iterator<Item = (i32, bool)>) -> Vec<i32> {
 }
 
 /// `21 21 > 6 -6`.
-pub fn codes(particles: impl Iterator<Item = (i32, bool)>) -> String {
+fn codes(particles: impl Iterator<Item = (i32, bool)>) -> String {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for (pdg, incoming) in particles {
         let side = if incoming { &mut before } else { &mut after };
@@ -120,10 +193,8 @@ mod tests {
     fn event(codes: &[(i32, bool)]) -> Vec<Particle> {
         let particle = |&(pdg, incoming)| Particle {
             pdg,
-            incoming,
-            momentum: [0.0; 4],
-            helicity: UNKNOWN_HELICITY,
-            mothers: (0, 0),
+            status: if incoming { -1 } else { 1 },
+            ..Particle::default()
         };
         codes.iter().map(particle).collect()
     }

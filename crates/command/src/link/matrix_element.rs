@@ -1,9 +1,9 @@
 //! What a P directory says about how MadEvent calls its matrix elements.
 
 use super::wrong;
-use crate::oracle::statements;
 use mebridge::files::regular;
 use mebridge::{Error, Result};
+use mebridge_oracle::statements;
 use std::path::{Path, PathBuf};
 
 /// No file of Fortran is larger that MG5aMC has written.

@@ -2,54 +2,67 @@
 //!
 //! `<initrwgt>` lists weights in groups; that of MG5aMC's reweighting is called `mg_reweighting`.
 
-use super::file::{end_of_line, find};
+use super::file::end_of_line;
 use mebridge::lhe::Head;
 use mebridge::{Error, Result};
+use mebridge_run::run_card::{self, Entries};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The group of MG5aMC's reweighting.
 const GROUP: &str = "mg_reweighting";
 
-/// The text before the first event.
-pub struct Banner<'a> {
-    head: &'a Head,
+/// What a reweighting takes from the text before the first event.
+#[derive(Default)]
+pub struct Banner {
+    /// For messages.
     path: PathBuf,
+    /// The parameter card that the events were made with.
+    pub card: Option<String>,
+    run_card: Entries,
+    /// Names of weights that are there.
+    listed: Vec<String>,
+    /// Cross section and its error in pb, of all processes together.
+    pub cross_section: Option<(f64, f64)>,
 }
 
-impl Banner<'_> {
+impl Banner {
     /// Of a file, whose name is for messages.
-    pub fn new<'a>(head: &'a Head, path: &Path) -> Banner<'a> {
+    pub fn new(head: &Head, path: &Path) -> Banner {
         Banner {
-            head,
             path: path.into(),
+            card: head.block("slha"),
+            run_card: run_card::parse(&head.block("MGRunCard").unwrap_or_default()),
+            listed: head.listed.clone(),
+            cross_section: head.init().and_then(|init| init.cross_section()),
         }
     }
 
-    fn error(&self, what: String) -> Error {
+    /// Of events that are still to be made with this parameter card.
+    pub fn of_card(card: &str) -> Banner {
+        Banner {
+            path: "reweight: the run's own header".into(),
+            card: Some(card.to_owned()),
+            ..Banner::default()
+        }
+    }
+
+    /// The file, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// An error about the file.
+    pub fn error(&self, what: String) -> Error {
         Error::EventsFile {
             path: self.path.clone(),
             what,
         }
     }
 
-    /// The text of a block, whose lines end with LF.
-    fn block(&self, name: &str) -> Option<String> {
-        let begin = find(&self.head.bytes, format!("<{name}>").as_bytes())? + name.len() + 2;
-        let length = find(&self.head.bytes[begin..], format!("</{name}>").as_bytes())?;
-        let text = &self.head.bytes[begin..begin + length];
-        let text = String::from_utf8_lossy(text);
-        Some(text.replace("\r\n", "\n").replace('\r', "\n"))
-    }
-
-    /// The parameter card that the events were made with.
-    pub fn card(&self) -> Option<String> {
-        self.block("slha")
-    }
-
     /// Names of the weights: those asked for, the others `rwgt_n` behind those that are there.
     pub fn names(&self, asked: &[Option<&str>]) -> Result<Vec<String>> {
-        let known = || self.head.listed.iter().map(String::as_str);
+        let known = || self.listed.iter().map(String::as_str);
         let given = || asked.iter().copied().flatten();
         if let Some(name) = given().find(|&name| known().any(|listed| listed == name)) {
             return Err(self.error(format!(
@@ -74,13 +87,6 @@ impl Banner<'_> {
             names.push(name);
         }
         Ok(names)
-    }
-
-    /// Cross section and its error in pb, of all processes together.
-    pub fn cross_section(&self) -> Option<(f64, f64)> {
-        let processes = self.head.init()?.processes.into_iter();
-        let of = processes.map(|(_, [cross, error, _])| (cross, error));
-        of.reduce(|(cross, error), (c, e)| (cross + c, error.hypot(e)))
     }
 
     /// That |M|^2 may be evaluated in the frame of the incoming particles, MG5aMC's default: helicities of events, and the
@@ -120,7 +126,7 @@ impl Banner<'_> {
                 _ => false,
             }
         };
-        let (name, value) = self.run_card().into_iter().find(other)?;
+        let (name, value) = self.run_card.iter().find(|entry| other(entry))?;
         Some(format!("{name} {value}"))
     }
 
@@ -133,61 +139,55 @@ impl Banner<'_> {
                     "true" | "t" | ".true." | "1"
                 )
         };
-        self.run_card().iter().any(stored)
+        self.run_card.iter().any(stored)
     }
+}
 
-    /// The entries of the run card, with their names in lower case.
-    fn run_card(&self) -> Vec<(String, String)> {
-        let card = self.block("MGRunCard").unwrap_or_default();
-        let entry = |line: &str| {
-            let code = line.split(['#', '!']).next()?;
-            let (value, name) = code.split_once('=')?;
-            Some((name.trim().to_ascii_lowercase(), value.trim().to_owned()))
+/// The text before the first event with these weights in its list.
+pub fn with_weights(head: &Head, names: &[String], descriptions: &[String]) -> Vec<u8> {
+    let end = end_of_line(&head.bytes);
+    let weights: String = names
+        .iter()
+        .zip(descriptions)
+        .map(|(name, text)| {
+            let text = text.trim_end().replace('\n', end);
+            format!("<weight id='{name}'>{text}</weight>{end}")
+        })
+        .collect();
+    let group = format!(
+        "<weightgroup name='{GROUP}' weight_name_strategy='includeIdInWeightName'>{end}{weights}</weightgroup>{end}"
+    );
+    let (at, text) = place(head, &weights, &group, end);
+    let mut bytes = head.bytes[..at].to_vec();
+    bytes.extend(text.as_bytes());
+    bytes.extend(&head.bytes[at..]);
+    bytes
+}
+
+/// Where the list goes, and how much of its frame is missing there.
+fn place(head: &Head, weights: &str, group: &str, end: &str) -> (usize, String) {
+    let bytes = &head.bytes;
+    let list = format!("<initrwgt>{end}{group}</initrwgt>{end}");
+    if let Some(there) = head.weights.clone() {
+        let mine = [format!("name='{GROUP}'"), format!("name=\"{GROUP}\"")];
+        let of = &bytes[there.clone()];
+        let known = mine.iter().find_map(|mine| find(of, mine.as_bytes()));
+        let close = known.and_then(|at| Some(at + find(&of[at..], b"</weightgroup>")?));
+        return match close {
+            Some(at) => (there.start + at, weights.into()),
+            None => (there.end, group.into()),
         };
-        card.lines().filter_map(entry).collect()
     }
+    if let Some(at) = head.header_end {
+        return (at, list);
+    }
+    let header = format!("<header>{end}{list}</header>{end}");
+    (head.init.unwrap_or(bytes.len()), header)
+}
 
-    /// The text with these weights in its list.
-    pub fn with_weights(&self, names: &[String], descriptions: &[String]) -> Vec<u8> {
-        let end = end_of_line(&self.head.bytes);
-        let weights: String = names
-            .iter()
-            .zip(descriptions)
-            .map(|(name, text)| {
-                let text = text.trim_end().replace('\n', end);
-                format!("<weight id='{name}'>{text}</weight>{end}")
-            })
-            .collect();
-        let group = format!(
-            "<weightgroup name='{GROUP}' weight_name_strategy='includeIdInWeightName'>{end}{weights}</weightgroup>{end}"
-        );
-        let (at, text) = self.place(&weights, &group, end);
-        let mut bytes = self.head.bytes[..at].to_vec();
-        bytes.extend(text.as_bytes());
-        bytes.extend(&self.head.bytes[at..]);
-        bytes
-    }
-
-    /// Where the list goes, and how much of its frame is missing there.
-    fn place(&self, weights: &str, group: &str, end: &str) -> (usize, String) {
-        let bytes = &self.head.bytes;
-        let list = format!("<initrwgt>{end}{group}</initrwgt>{end}");
-        if let Some(there) = self.head.weights.clone() {
-            let mine = [format!("name='{GROUP}'"), format!("name=\"{GROUP}\"")];
-            let of = &bytes[there.clone()];
-            let known = mine.iter().find_map(|mine| find(of, mine.as_bytes()));
-            let close = known.and_then(|at| Some(at + find(&of[at..], b"</weightgroup>")?));
-            return match close {
-                Some(at) => (there.start + at, weights.into()),
-                None => (there.end, group.into()),
-            };
-        }
-        if let Some(at) = self.head.header_end {
-            return (at, list);
-        }
-        let header = format!("<header>{end}{list}</header>{end}");
-        (self.head.init.unwrap_or(bytes.len()), header)
-    }
+/// Where some bytes begin within others.
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|part| part == what)
 }
 
 #[cfg(test)]
@@ -196,17 +196,20 @@ mod tests {
     use mebridge::lhe::Reader;
     use std::io::Cursor;
 
-    /// What is done with the banner of a file that begins so.
-    fn banner<T>(text: &str, f: impl FnOnce(Banner) -> T) -> T {
+    /// A file that begins so.
+    fn reader(text: &str) -> Reader {
         let text = format!("{text}<event>\n");
-        let reader = Reader::new(Box::new(Cursor::new(text)), Path::new("f"), true).unwrap();
-        f(Banner::new(reader.head(), Path::new("f")))
+        Reader::new(Box::new(Cursor::new(text)), Path::new("f"), true).unwrap()
+    }
+
+    fn banner(text: &str) -> Banner {
+        Banner::new(reader(text).head(), Path::new("f"))
     }
 
     fn with(text: &str) -> String {
         let names = ["a".to_owned(), "b".to_owned()];
         let descriptions = ["set 1\nset 2\n".to_owned(), String::new()];
-        let bytes = banner(text, |banner| banner.with_weights(&names, &descriptions));
+        let bytes = with_weights(reader(text).head(), &names, &descriptions);
         String::from_utf8(bytes).unwrap()
     }
 
@@ -255,7 +258,7 @@ mod tests {
     fn names_do_not_occur_twice() {
         let names = |asked: &[Option<&str>]| {
             let list = "<initrwgt><weight id='rwgt_3'>x</weight><weight MUF='1' id = \"1002\"></weight></initrwgt>";
-            banner(list, |known| known.names(asked)).ok()
+            banner(list).names(asked).ok()
         };
         assert_eq!(names(&[None, None]).unwrap(), ["rwgt_4", "rwgt_5"]);
         assert!(names(&[Some("1002")]).is_none());
@@ -265,7 +268,7 @@ mod tests {
         assert_eq!(mixed, ["rwgt_4", "a", "rwgt_5"]);
         let later = names(&[None, Some("rwgt_4")]).unwrap();
         assert_eq!(later, ["rwgt_5", "rwgt_4"]);
-        let first = banner("", |known| known.names(&[None]));
+        let first = banner("").names(&[None]);
         assert_eq!(first.unwrap(), ["rwgt_1"]);
     }
 
@@ -273,7 +276,7 @@ mod tests {
     fn cross_sections_of_processes_add() {
         let init = "2212 2212 6.5e+03 6.5e+03 0 0 247000 247000 -4 2\n8.0e+04 3. 8.0e+04 1\n1.0D+04 4. 1.0e+04 2\n\
                     <generator name='x' version='y'>z</generator>\n";
-        let found = |text: &str| banner(text, |banner| banner.cross_section());
+        let found = |text: &str| banner(text).cross_section;
         assert_eq!(
             found(&format!("<!-- <init> --><init>\n{init}</init>")),
             Some((9e4, 5.0))
@@ -284,9 +287,7 @@ mod tests {
     #[test]
     fn what_weights_at_next_to_leading_order_need() {
         let has = |line: &str| {
-            banner(&format!("<MGRunCard>\n{line}\n</MGRunCard>"), |banner| {
-                banner.has_next_to_leading()
-            })
+            banner(&format!("<MGRunCard>\n{line}\n</MGRunCard>")).has_next_to_leading()
         };
         assert!(has(" True = store_rwgt_info ! x") && has("T=STORE_RWGT_INFO"));
         assert!(!has("False = store_rwgt_info") && !has("# True = store_rwgt_info") && !has(""));
@@ -295,11 +296,9 @@ mod tests {
     #[test]
     fn other_frames_are_refused() {
         let check = |line: &str, by_helicity, name| {
-            banner(&format!("<MGRunCard>\n{line}\n</MGRunCard>"), |banner| {
-                banner
-                    .check_frame(by_helicity, [name])
-                    .map_err(|e| e.to_string())
-            })
+            let banner = banner(&format!("<MGRunCard>\n{line}\n</MGRunCard>"));
+            let checked = banner.check_frame(by_helicity, [name]);
+            checked.map_err(|error| error.to_string())
         };
         for line in [
             "  6 = frame_id ! of the beams",

@@ -2,10 +2,10 @@
 
 use super::banner::Banner;
 use crate::number::short;
-use crate::oracle::workshop::scratch;
 use mebridge::files::regular;
 use mebridge::files::temporary::Temporary;
 use mebridge::{Error, Result};
+use mebridge_oracle::workshop::scratch;
 use std::path::{Path, PathBuf};
 
 /// No card is longer.
@@ -85,7 +85,7 @@ fn read(path: &Path) -> Result<String> {
 }
 
 /// The card that is named, else the one in the header of the file.
-pub fn original(banner: &Banner, named: Option<&Path>, events: &Path) -> Result<Original> {
+pub fn original(banner: &Banner, named: Option<&Path>) -> Result<Original> {
     if let Some(path) = named {
         return Ok(Original {
             path: path.into(),
@@ -93,11 +93,10 @@ pub fn original(banner: &Banner, named: Option<&Path>, events: &Path) -> Result<
             header: None,
         });
     }
-    let text = banner.card().ok_or_else(|| Error::EventsFile {
-        path: events.into(),
-        what: "there is no parameter card (<slha>) in its header; give the one that the events were made with: \
-               --original CARD"
-            .into(),
+    let text = banner.card.clone().ok_or_else(|| {
+        let what = "there is no parameter card (<slha>) in its header; give the one that the events were made with: \
+                    --original CARD";
+        banner.error(what.into())
     })?;
     let scratch = scratch()?;
     let path = scratch.path().join("param_card.dat");
@@ -105,7 +104,7 @@ pub fn original(banner: &Banner, named: Option<&Path>, events: &Path) -> Result<
     Ok(Original {
         path,
         text,
-        header: Some((scratch, events.into())),
+        header: Some((scratch, banner.path().into())),
     })
 }
 

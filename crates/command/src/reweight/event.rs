@@ -1,9 +1,9 @@
 //! One event: what of it is evaluated, and its text with more weights.
 
 use super::file::end_of_line;
-use crate::eval::{Leg, Particle, UNKNOWN_HELICITY, alpha_s, assign};
+use crate::eval::{Leg, assign};
 use crate::number::exact;
-use mebridge::lhe::{self, EventLocation};
+use mebridge::lhe::{self, EventLocation, Particle};
 use mebridge::{Error, Result};
 use std::path::Path;
 
@@ -33,8 +33,8 @@ impl Event {
     pub fn of(read: &lhe::Event, path: &Path) -> Result<Event> {
         let event = Event {
             weight: read.weight,
-            alpha_s: alpha_s(read),
-            particles: read.particles.iter().filter_map(Particle::of).collect(),
+            alpha_s: read.alpha_s(),
+            particles: read.external().copied().collect(),
             place: read.place,
         };
         if event.alpha_s <= 0.0 {
@@ -69,7 +69,7 @@ impl Event {
             let of_code = |&leg: &usize| !legs[leg].incoming && legs[leg].pdg == code;
             let places: Vec<usize> = (0..legs.len()).filter(of_code).collect();
             let mothers = |leg: usize| self.particles[first[leg]].mothers;
-            let classes: Vec<(i32, i32)> = places.iter().map(|&leg| mothers(leg)).collect();
+            let classes: Vec<[i32; 2]> = places.iter().map(|&leg| mothers(leg)).collect();
             if classes.iter().all(|c| *c == classes[0]) {
                 continue;
             }
@@ -96,16 +96,15 @@ impl Event {
 
     /// Helicities in an order; `None` where one is not known.
     pub fn helicities(&self, order: &[usize], path: &Path) -> Result<Option<Vec<i8>>> {
-        let of = |&i: &usize| self.particles[i].helicity;
-        if order.iter().any(|i| of(i) == UNKNOWN_HELICITY) {
+        let spins = order.iter().map(|&i| self.particles[i].helicity());
+        let Some(spins) = spins.collect::<Option<Vec<f64>>>() else {
             return Ok(None);
-        }
+        };
         // The accord has cosines there, of spins that are no helicities.
-        let whole = |i: &usize| Some(of(i) as i8).filter(|&helicity| f64::from(helicity) == of(i));
-        match order.iter().map(whole).collect() {
+        let whole = |&spin: &f64| Some(spin as i8).filter(|&whole| f64::from(whole) == spin);
+        match spins.iter().map(whole).collect() {
             Some(helicities) => Ok(Some(helicities)),
             None => {
-                let spins: Vec<f64> = order.iter().map(of).collect();
                 let what = format!(
                     "has SPINUP {spins:?}, which are no helicities; reweight with --helicity sum"
                 );
@@ -116,10 +115,10 @@ impl Event {
 
     /// Momenta in an order, boosted along z to where the incoming particles are back to back.
     pub fn momenta(&self, order: &[usize]) -> Vec<f64> {
-        let incoming: Vec<&Particle> = self.particles.iter().filter(|p| p.incoming).collect();
-        let along_z = |p: &&&Particle| p.momentum[1] == 0.0 && p.momentum[2] == 0.0;
+        let incoming: Vec<&Particle> = self.particles.iter().filter(|p| p.is_incoming()).collect();
+        let along_z = |p: &&&Particle| p.momentum[0] == 0.0 && p.momentum[1] == 0.0;
         let boosts = incoming.len() == 2 && incoming.iter().filter(along_z).count() == 2;
-        let sum = |i: usize| incoming.iter().map(|p| p.momentum[i]).sum::<f64>();
+        let sum = |i: usize| incoming.iter().map(|p| p.four_momentum()[i]).sum::<f64>();
         let (gamma, gamma_beta) = match boosts {
             true => {
                 let (e, z) = (sum(0), sum(3));
@@ -129,7 +128,7 @@ impl Event {
             false => (1.0, 0.0),
         };
         let boosted = |&i: &usize| {
-            let [e, x, y, z] = self.particles[i].momentum;
+            let [e, x, y, z] = self.particles[i].four_momentum();
             let (e, z) = (gamma * e - gamma_beta * z, gamma * z - gamma_beta * e);
             match x * x + y * y + z * z < (AT_REST * e).powi(2) {
                 true => [e, 0.0, 0.0, 0.0],
@@ -141,8 +140,8 @@ impl Event {
 }
 
 /// All ways in which the classes can stand; members of a class keep their order.
-fn arrangements(members: &[usize], classes: &[(i32, i32)]) -> Vec<Vec<usize>> {
-    let mut sorted: Vec<(i32, i32)> = classes.to_vec();
+fn arrangements(members: &[usize], classes: &[[i32; 2]]) -> Vec<Vec<usize>> {
+    let mut sorted: Vec<[i32; 2]> = classes.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
     let mut queues: Vec<Vec<usize>> = sorted
@@ -240,7 +239,7 @@ mod tests {
 
     #[test]
     fn classes_are_arranged_once() {
-        let classes = [(3, 3), (3, 3), (4, 4)];
+        let classes = [[3, 3], [3, 3], [4, 4]];
         let mut found = arrangements(&[5, 6, 7], &classes);
         found.sort();
         assert_eq!(found, [[5, 6, 7], [5, 7, 6], [7, 5, 6]]);

@@ -73,11 +73,6 @@ pub fn end_of_line(text: &[u8]) -> &'static str {
     }
 }
 
-/// Where some bytes begin within others.
-pub fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    bytes.windows(what.len()).position(|part| part == what)
-}
-
 /// `_rwgt` behind the name of a file.
 pub fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();

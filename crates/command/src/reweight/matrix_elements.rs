@@ -3,17 +3,17 @@
 use super::CHUNK;
 use super::cards::{Original, Variation};
 use super::event::{Event, LegOrder};
-use crate::eval::{Leg, codes, flavours, sorted};
+use crate::eval::ElementIndex;
 use crate::number::short;
 use crate::output;
 use crate::source;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::plan::binding::Binding;
-use mebridge::process::Process;
 use mebridge::process::card::Card;
 use mebridge::process::model::CardParameter;
 use mebridge::process::running;
+use mebridge::process::{Leg, Process};
 use mebridge::runtime::{BackendChoice, CachePlace, Switches};
 use mebridge::{Error, Result};
 use std::collections::{BTreeSet, HashMap};
@@ -36,9 +36,8 @@ pub struct Settings {
 /// All matrix elements.
 pub struct MatrixElements {
     each: Vec<MatrixElement>,
+    index: ElementIndex,
     settings: Settings,
-    /// Elements and flavours by sorted PDG codes.
-    by_codes: HashMap<Vec<i32>, Vec<(usize, usize)>>,
 }
 
 /// The cards, and what they are called.
@@ -53,7 +52,6 @@ struct MatrixElement {
     place: String,
     /// Card values of the original parameters, and of each card.
     cards: Vec<Vec<f64>>,
-    flavours: Vec<Vec<Leg>>,
     /// Whether a card has other masses of legs.
     other_masses: Vec<bool>,
     /// For the sum over helicities (no row), or a row of the table: a bridge for each set of parameters.
@@ -126,17 +124,13 @@ impl MatrixElements {
             }
         }
         derived.iter().for_each(|what| output::warn(what));
-        let mut by_codes: HashMap<Vec<i32>, Vec<(usize, usize)>> = HashMap::new();
-        for (i, element) in each.iter().enumerate() {
-            for (j, legs) in element.flavours.iter().enumerate() {
-                let codes = legs.iter().map(|leg| (leg.pdg, leg.incoming));
-                by_codes.entry(sorted(codes)).or_default().push((i, j));
-            }
-        }
+        let elements = each
+            .iter()
+            .map(|element| (&element.process, element.place.as_str()));
         Ok(MatrixElements {
+            index: ElementIndex::new(elements),
             each,
             settings,
-            by_codes,
         })
     }
 
@@ -210,35 +204,15 @@ impl MatrixElements {
 
     /// The matrix element of an event, and the orders of its particles there.
     fn find(&self, event: &Event, path: &Path) -> Result<(usize, Vec<LegOrder>)> {
-        let particles = || event.particles.iter().map(|p| (p.pdg, p.incoming));
-        let none = Vec::new();
-        let known = self.by_codes.get(&sorted(particles())).unwrap_or(&none);
-        let mut found: Option<(usize, Vec<LegOrder>)> = None;
-        for &(i, j) in known {
-            let element = &self.each[i];
-            let orders = event.orders(&element.flavours[j]);
-            if orders.is_empty() {
-                continue;
-            }
-            match &found {
-                Some((other, _)) if *other != i => {
-                    let other = &self.each[*other];
-                    return Err(event.error(
-                        path,
-                        &format!(
-                            "may be of '{}' ({}) and of '{}' ({}), which have the same particles; name one of them",
-                            other.process.name, other.place, element.process.name, element.place
-                        ),
-                    ));
-                }
-                Some(_) => {}
-                None => found = Some((i, orders)),
-            }
-        }
+        let assign = |legs: &[Leg]| Some(event.orders(legs)).filter(|orders| !orders.is_empty());
+        let found = self.index.find(&event.particles, assign);
+        let found = found.map_err(|what| event.error(path, &what))?;
         found.ok_or_else(|| {
-            let has = codes(particles());
-            let what = format!("has the particles {has}, which none of the processes has");
-            event.error(path, &what)
+            let what = self.index.others(&event.particles);
+            event.error(
+                path,
+                &format!("{what}; give the process that the events are of"),
+            )
         })
     }
 }
@@ -311,8 +285,8 @@ impl MatrixElement {
             {
                 return Err(wrong(format!(
                     "'{}': {} gives leg {} (PDG {}) the mass {}, the events have it with {}. Their momenta are off \
-                     the new mass shell (MG5aMC makes other events of them); --off-shell evaluates at the momenta as \
-                     they are",
+                     the new mass shell (MG5aMC makes other events of them); `mebridge reweight --off-shell` evaluates \
+                     at the momenta as they are",
                     process.name,
                     weight.shown.display(),
                     leg + 1,
@@ -324,7 +298,6 @@ impl MatrixElement {
             other_masses.push(follows || refused.is_some());
         }
         Ok(MatrixElement {
-            flavours: flavours(&process),
             process,
             place,
             other_masses,

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::kernels::{Direct, Table};
-use mebridge_process::random_routines::{Step, badly_conditioned, random_routine};
-use mebridge_process::sample_routines::*;
 use mebridge_simd::{Level, Real, Simd, Task, dispatch};
+use mebridge_testing::random_routines::{Step, badly_conditioned, random_routine};
+use mebridge_testing::sample_routines::*;
 use num_complex::Complex64;
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};

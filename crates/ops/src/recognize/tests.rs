@@ -1,5 +1,5 @@
 use super::*;
-use mebridge_process::sample_routines::*;
+use mebridge_testing::sample_routines::*;
 
 fn expect(routine: &Routine, massless: bool, opcode: Opcode) -> Recognized {
     let found = recognize(routine, massless);

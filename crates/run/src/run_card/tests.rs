@@ -553,3 +553,23 @@ fn other_values_of_some_entries() {
     assert_eq!(found.to_json()["pta"], 7.0);
     assert_eq!(found.to_json()["iseed"], 0);
 }
+
+/// Lines that genproductions of CMS replace.
+#[test]
+fn cards_of_cms_say_what_to_write() {
+    let refused = |text: &str| error(read(text, &[]));
+    let sets =
+        " 'lhapdf' = pdlabel\n$DEFAULT_PDF_SETS = lhaid\n$DEFAULT_PDF_MEMBERS = reweight_PDF ! x\n";
+    let said = refused(sets);
+    assert!(
+        said.contains("lhaid is $DEFAULT_PDF_SETS, which genproductions of CMS replace"),
+        "{said}"
+    );
+    assert!(said.contains("write it there: 325300"), "{said}");
+    let said = refused(&sets.replace("$DEFAULT_PDF_SETS", "325300"));
+    assert!(
+        said.contains("reweight_PDF, which genproductions"),
+        "{said}"
+    );
+    assert!(said.contains("systematics_arguments"), "{said}");
+}

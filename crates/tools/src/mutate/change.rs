@@ -1,7 +1,7 @@
 //! One change of one token, or of one statement.
 
 use super::tokens::{Token, TokenKind, tokens};
-use mebridge_command::oracle::statements;
+use mebridge_oracle::statements;
 use rand::Rng;
 use rand::seq::IndexedRandom;
 

@@ -2,16 +2,16 @@
 
 use super::change::Change;
 use super::parts;
+use super::quick::Quick;
 use super::verdict::{Measure, Outcome, Verdict};
 use super::worker::{Answer, Failure, Reply, Task, Worker};
 use mebridge::files::temporary::Temporary;
 use mebridge::{Error, Result};
-use mebridge_command::oracle::matrix_element::MatrixElement;
-use mebridge_command::oracle::points::Point;
-use mebridge_command::oracle::quick::Quick;
-use mebridge_command::oracle::tree::Tree;
-use mebridge_command::oracle::workshop::{self, Channel, Workshop};
-use mebridge_command::oracle::{card, child};
+use mebridge_oracle::matrix_element::MatrixElement;
+use mebridge_oracle::points::Point;
+use mebridge_oracle::tree::Tree;
+use mebridge_oracle::workshop::{self, Channel, Workshop};
+use mebridge_oracle::{card, child};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;

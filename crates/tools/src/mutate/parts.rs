@@ -1,6 +1,6 @@
 //! A file by its program units: a change costs the compiler one of them, and not all of the file.
 
-use mebridge_command::oracle::statements;
+use mebridge_oracle::statements;
 
 /// Each program unit as a text of its own; `None` where there is one alone, or where units need each other
 /// (modules).

@@ -1,6 +1,6 @@
 //! The tokens of a file: of Fortran in fixed form, or of a card.
 
-use mebridge_command::oracle::statements;
+use mebridge_oracle::statements;
 use std::ops::Range;
 
 /// What a token is.

@@ -2,7 +2,7 @@
 
 use super::worker::Answer;
 use mebridge_command::compare::{CANCELLED, ROUNDING, difference};
-use mebridge_command::oracle::workshop;
+use mebridge_oracle::workshop;
 use serde::{Deserialize, Serialize};
 
 /// The same in parts of what the unchanged directory answers: a change can make amplitudes vanish.

@@ -2,10 +2,10 @@
 
 use mebridge::process::Process;
 use mebridge::{Error, Result};
-use mebridge_command::oracle::library;
-use mebridge_command::oracle::points::Point;
-use mebridge_command::oracle::workshop::Channel;
-use mebridge_command::oracle::{child, matrix_element::MatrixElement};
+use mebridge_oracle::library;
+use mebridge_oracle::points::Point;
+use mebridge_oracle::workshop::Channel;
+use mebridge_oracle::{child, matrix_element::MatrixElement};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

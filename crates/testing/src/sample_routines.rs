@@ -2,8 +2,8 @@
 //! two components, a propagator of its own, the numerator of a massive vector behind a test of
 //! the mass. The formulas are the textbook's (gamma matrices and metric), not ALOHA's.
 
-use super::arith::{Builder, Comparison, Function, Op, ValueId};
-use super::lorentz::Routine;
+use mebridge_process::arith::{Builder, Comparison, Function, Op, ValueId};
+use mebridge_process::lorentz::Routine;
 use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

@@ -1,8 +1,8 @@
 //! gfortran's parts by themselves: the compiler proper, assembler and linker, without the driver that
 //! starts them and without the linker's plugin. For programs that are made over and over.
 
-use super::child;
-use super::compiler::Compiler;
+use mebridge_oracle::child;
+use mebridge_oracle::compiler::Compiler;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;

@@ -12,6 +12,9 @@ use mebridge::runtime::{BackendChoice, Switches};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+/// At alpha_s = 0.118; masses and widths depend on it in few models.
+const G: f64 = 1.2177157847767195;
+
 /// One answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answer {
@@ -55,9 +58,7 @@ fn message(panic: &(dyn std::any::Any + Send)) -> String {
 
 /// Legs and lines of a process.
 pub fn kinematics(process: &Process) -> Kinematics {
-    let values = process
-        .model
-        .evaluate(&process.model.default_card(), crate::info::DEFAULT_G);
+    let values = process.model.evaluate(&process.model.default_card(), G);
     let number = |quantity: Quantity| {
         quantity.0.map_or(0.0, |i| {
             values[process.model.parameters[i as usize].value as usize].re

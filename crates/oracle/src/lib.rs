@@ -12,9 +12,8 @@
 //! | `driver` | the Fortran that calls it, and what stands in for MadEvent |
 //! | `card` | `Source/param_card.inc`, which MG5aMC writes when a run starts |
 //! | `compiler` | gfortran |
-//! | `quick` | its parts by themselves, for programs that are made over and over |
 //! | `child` | a program with limits of time and memory |
-//! | `points` | events to compare on |
+//! | `points`, `random` | events to compare on |
 //! | `library` | what mebridge answers for these events |
 //! | `workshop` | the copy in which all this happens |
 
@@ -25,7 +24,7 @@ pub mod driver;
 pub mod library;
 pub mod matrix_element;
 pub mod points;
-pub mod quick;
+pub mod random;
 pub mod statements;
 pub mod tree;
 pub mod workshop;

@@ -1,7 +1,7 @@
-//! Random Lorentz structures for tests: amplitudes that use most of [`super::arith`], without physics.
+//! Random Lorentz structures for tests: amplitudes that use most of [`mebridge_process::arith`], without physics.
 
-use super::arith::{Builder, Comparison, Function, Op, Program};
-use super::lorentz::Routine;
+use mebridge_process::arith::{Builder, Comparison, Function, Op, Program};
+use mebridge_process::lorentz::Routine;
 use num_complex::Complex64;
 
 /// One step of a random program: which operation (below 32), on which earlier values.

@@ -7,7 +7,7 @@
 
 use super::matrix_element::{Caller, MatrixElement};
 use super::tree::Tree;
-use crate::link::card;
+use mebridge_run::run_card;
 use std::fmt::Write;
 
 /// What a run card says, as far as matrix elements depend on it.
@@ -25,11 +25,11 @@ impl RunCard {
     /// That of the tree, with MG5aMC's defaults for what it does not have.
     pub fn of(tree: &Tree) -> RunCard {
         let text = tree.text("Cards/run_card.dat").unwrap_or("");
+        let entries = run_card::parse(text);
         let value = |name: &str, default: f64| {
-            let value = card::entry(text, name).map(|value| value.replace(['d', 'D'], "e"));
-            value
-                .and_then(|value| value.parse().ok())
-                .unwrap_or(default)
+            let entry = entries.iter().find(|(entry, _)| entry == name);
+            let value = entry.and_then(|(_, value)| value.replace(['d', 'D'], "e").parse().ok());
+            value.unwrap_or(default)
         };
         RunCard {
             small_width_treatment: value("small_width_treatment", 1e-6),

@@ -6,13 +6,10 @@
 //! particle has the helicities that the conservation of angular momentum along z leaves it, and
 //! others where it moves one way or the other.
 
-use crate::eval;
 use crate::random::Random;
 use mebridge::phase_space::PhaseSpace;
-use mebridge::process::Process;
 use mebridge::{Error, Result};
 use std::f64::consts::PI;
-use std::path::Path;
 
 /// Random numbers for what is not a momentum: energy (2), g, helicity, colour.
 const OTHERS: usize = 5;
@@ -125,11 +122,10 @@ fn boost(momenta: &mut [f64], rapidity: f64) {
     }
 }
 
-/// The first events of a file that are of a process, at most so many; other random numbers than momenta as for
-/// events that are made here, g too where the file has no alpha_s.
-pub fn of_file(path: &Path, process: &Process, count: usize, seed: u64) -> Result<Vec<Point>> {
+/// Events with these momenta, and alpha_s where it is known; other random numbers as for events that are made here, g too
+/// where alpha_s is not known.
+pub fn with_momenta(given: Vec<(Vec<f64>, Option<f64>)>, seed: u64) -> Vec<Point> {
     let source = Random::new(seed);
-    let found = eval::momenta(path, process, count)?;
     let point = |(event, (momenta, alpha_s)): (usize, (Vec<f64>, Option<f64>))| {
         let mut random = [0.0; OTHERS];
         source.fill(0, event, OTHERS, &mut random);
@@ -140,7 +136,7 @@ pub fn of_file(path: &Path, process: &Process, count: usize, seed: u64) -> Resul
             random_color: random[4],
         }
     };
-    Ok(found.into_iter().enumerate().map(point).collect())
+    given.into_iter().enumerate().map(point).collect()
 }
 
 #[cfg(test)]
