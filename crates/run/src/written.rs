@@ -3,7 +3,7 @@
 //! A run computes cuts and scales itself. Where a routine of one of these files is none that MG5aMC wrote, it may hold a
 //! cut or a scale of the user's, which nothing here would see.
 
-use crate::output::{ANEW, Output, UNKNOWN, version_of_mg5};
+use crate::output::{ANEW, Output, version_of_mg5};
 use mebridge::import::{Routine, routines_of};
 use mebridge::{Error, Result};
 use mebridge_support::files::regular;
@@ -116,9 +116,9 @@ fn differences(output: &Output, table: &Table, template: Option<&Path>) -> Diffe
         if let Some(name) = name.strip_prefix("SubProcesses/") {
             files.extend(output.directories.iter().map(|folder| folder.join(name)));
         }
-        // Of a version in the table nothing is new.
+        // Of a version that is not later than those of the table nothing is new.
         let template = template
-            .filter(|_| !written.versions.contains_key(version.as_str()))
+            .filter(|_| written.is_before(&version))
             .map(|folder| routines_in(&folder.join(name)))
             .unwrap_or_default();
         for file in files {
@@ -159,7 +159,19 @@ fn routines_in(file: &Path) -> Vec<Routine> {
     routines_of(file, &text)
 }
 
+/// The numbers of a version.
+fn numbers(version: &str) -> Vec<u32> {
+    let parts = version.split('.').map_while(|part| part.parse().ok());
+    parts.collect()
+}
+
 impl Written<'_> {
+    /// Whether a version is later than all that are known.
+    fn is_before(&self, version: &str) -> bool {
+        let known = self.versions.keys().map(|known| numbers(known));
+        known.max() < Some(numbers(version))
+    }
+
     /// Names what is changed in a file, and its routines that are those of a later template.
     fn compare(&self, routines: &[Routine], template: &[Routine]) -> (Vec<String>, Vec<String>) {
         let (mut changed, mut later) = (Vec::new(), Vec::new());
@@ -229,10 +241,8 @@ pub fn check(output: &Output) -> Result<Option<String>> {
         of.iter().map(one).collect::<Vec<_>>().join(", ")
     };
     if !found.changed.is_empty() {
-        let unknown = !table
-            .values()
-            .any(|of| of.versions.contains_key(version.as_str()));
-        let by_template = match unknown && template.is_none() && version != UNKNOWN {
+        let later = table.values().all(|of| of.is_before(&version));
+        let by_template = match later && template.is_none() {
             true => format!(
                 "give Cards/me5_configuration.txt the folder of MG5aMC {version} as mg5_path, whose files then count as \
                  MG5aMC's, "
@@ -266,6 +276,7 @@ pub fn check(output: &Output) -> Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::UNKNOWN;
     use crate::output::samples::output;
     use std::fs;
 
@@ -437,11 +448,12 @@ mod tests {
             // Another MG5aMC than the one that wrote it, and a version whose routines are known.
             ("mg5/VERSION", "version = 9.9.8\n"),
             ("MGMEVersion.txt", "3.4.2\n"),
+            ("MGMEVersion.txt", "3.5.1\n"),
         ] {
             sample.write(file, text);
             assert_eq!(sample.differences(), [changed.to_vec(), vec![]], "{file}");
         }
-        sample.write("mg5/VERSION", "version = 3.4.2\n");
+        sample.write("mg5/VERSION", "version = 3.5.1\n");
         assert_eq!(sample.differences(), [changed.to_vec(), vec![]]);
     }
 
