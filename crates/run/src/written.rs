@@ -325,7 +325,7 @@ mod tests {
         }
     }
 
-    struct Sample {
+    struct TestOutput {
         folder: tempfile::TempDir,
         place: PathBuf,
         rows: String,
@@ -333,16 +333,16 @@ mod tests {
 
     const FILES_OF_SAMPLE: [&str; 2] = ["SubProcesses/cuts.f", "Source/setrun.f"];
 
-    impl Sample {
+    impl TestOutput {
         /// An output with two of the files, written by 3.5.7.
-        fn new() -> Sample {
+        fn new() -> TestOutput {
             let folder = tempfile::tempdir().unwrap();
             let place = output(folder.path(), &[]);
             fs::create_dir(folder.path().join("Source")).unwrap();
             let both = format!("{NOTHING}{OTHER}");
             let rows = lines(FILES_OF_SAMPLE[0], &both, "3.4.2 3.5.7")
                 + &lines(FILES_OF_SAMPLE[1], NOTHING, "3.5.7");
-            let sample = Sample {
+            let sample = TestOutput {
                 folder,
                 place,
                 rows,
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn changed_fortran_is_found_by_its_routine() {
-        let sample = Sample::new();
+        let sample = TestOutput::new();
         let changed = || sample.differences()[0].clone();
         let [cuts, setrun] = FILES_OF_SAMPLE;
         assert!(changed().is_empty());
@@ -421,7 +421,7 @@ mod tests {
     /// Of a version that is not in the table, by the template of the MG5aMC that wrote it.
     #[test]
     fn a_later_version_is_known_by_its_template() {
-        let sample = Sample::new();
+        let sample = TestOutput::new();
         let [cuts, _] = FILES_OF_SAMPLE;
         let later = OTHER.replace("TRUE", "FALSE");
         sample.write("MGMEVersion.txt", "9.9.9\n");
@@ -459,7 +459,7 @@ mod tests {
 
     #[test]
     fn two_versions_are_refused() {
-        let sample = Sample::new();
+        let sample = TestOutput::new();
         sample.write("SubProcesses/MGVersion.txt", "3.6.0");
         let error = check(&sample.output()).unwrap_err().to_string();
         let says = "MGMEVersion.txt says MG5aMC 3.5.7, SubProcesses/MGVersion.txt 3.6.0; write the output anew";
