@@ -81,6 +81,45 @@ pub struct Request {
     /// PDG codes of particles that are nowhere on their mass shells.
     #[serde(default)]
     pub excluded: Vec<i32>,
+    /// Lifetimes of particles (VTIMUP); none where they are 0.
+    #[serde(default)]
+    pub lifetimes: Option<Lifetimes>,
+}
+
+/// How lifetimes of particles are drawn.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lifetimes {
+    /// Those below it are 0, mm.
+    pub least: f64,
+    /// Widths by PDG codes without signs, GeV.
+    pub widths: BTreeMap<i32, f64>,
+}
+
+/// hbar c in GeV mm (CODATA 2018).
+const HBAR_C: f64 = 1.973_269_804e-13;
+
+impl Lifetimes {
+    /// Gives the particles of an event, but for those that come in, the invariant lifetimes c tau that a number in (0, 1)
+    /// stands for, mm.
+    fn draw(&self, number: f64, particles: &mut [mebridge_lhe::Particle]) {
+        let random = Philox {
+            seed: number.to_bits(),
+            round: 0,
+            channel: u32::MAX - 2,
+        };
+        for (place, particle) in (0..).zip(particles) {
+            let width = self.widths.get(&particle.pdg.saturating_abs());
+            let width = width.copied().unwrap_or(0.0);
+            if particle.status < 0 || width <= 0.0 {
+                continue;
+            }
+            let lifetime = -random.number(place, 0).ln() * HBAR_C / width;
+            if lifetime > self.least {
+                particle.lifetime = lifetime;
+            }
+        }
+    }
 }
 
 /// What a beam is.
@@ -129,6 +168,8 @@ pub struct ElementRequest {
     pub clustered: ClusteredLines,
     /// Whether its |M|^2 is nothing but rounding, so that it has no events; where it is left out, some points are tried.
     pub vanishes: Option<bool>,
+    /// Legs, counted as if two came in, in whose rest frame |M|^2 and helicities are; none for that of what comes in.
+    pub frame: Vec<usize>,
 }
 
 /// Makes events of some matrix elements.
@@ -153,11 +194,13 @@ struct RecordWriter {
     completers: Vec<Completer>,
     described: Vec<Subprocess>,
     alpha_qed: f64,
+    lifetimes: Option<Lifetimes>,
 }
 
 /// Events whose records are written at once.
 const AT_ONCE: usize = 4096;
 /// What GPUs do not know of channels.
+const FRAMED: &str = "matrix elements in the rest frame of some particles (me_frame)";
 const COUNTED: &str = "what channels count for $ or for widths below small_width_treatment";
 
 /// Events, and what records of them have besides.
@@ -337,6 +380,8 @@ impl EventGenerator {
         };
         let shares: Arc<[Shares]> = shares.into();
         let factors: Arc<[Option<ChannelFactors>]> = factors.into();
+        let frames = request.elements.iter().map(|given| given.frame.clone());
+        let frames: Arc<[Vec<usize>]> = frames.collect();
         if request.clustering.is_some() {
             backend::make_plans(&mut bridges, request.threads)?;
             let plain = Elements::in_channels(&mut bridges, false, shares.clone(), Arc::from([]));
@@ -346,12 +391,13 @@ impl EventGenerator {
         // What GPUs do not know is weighed by threads.
         let by_threads = match gpus {
             Some(_) if factors.iter().any(Option::is_some) => Some(COUNTED.to_owned()),
+            Some(_) if frames.iter().any(|frame| !frame.is_empty()) => Some(FRAMED.to_owned()),
             Some(_) => check(&integrand).err().map(|unknown| unknown.to_string()),
             None => None,
         };
         let gpus = gpus.filter(|_| by_threads.is_none());
         let engine = match gpus {
-            None => backend::by_threads(&mut bridges, &shares, &factors, request.threads)?,
+            None => backend::by_threads(&mut bridges, &shares, &factors, &frames, request.threads)?,
             Some(gpus) => {
                 let processes = elements.into_iter().map(|element| element.process);
                 let processes: Vec<Process> = processes.collect();
@@ -369,6 +415,7 @@ impl EventGenerator {
                 completers,
                 described,
                 alpha_qed: request.alpha_qed,
+                lifetimes: request.lifetimes.clone(),
             },
             surveyed: None,
             seconds: [0.0; 2],
@@ -719,7 +766,10 @@ impl RecordWriter {
         let weight = event.weight * records.unit;
         let completer = &self.completers[element];
         let (number, alpha) = (element as i32 + 1, self.alpha_qed);
-        let record = completer.record(event, weight, number, codes, choice, alpha);
+        let mut record = completer.record(event, weight, number, codes, choice, alpha);
+        if let Some(lifetimes) = &self.lifetimes {
+            lifetimes.draw(event.process, &mut record.particles);
+        }
         let end = to.len() + record_bytes(records.particles).expect("the records are in memory");
         record.push_head(to);
         record.push_particles(to);

@@ -653,6 +653,8 @@ pub struct Elements {
     shares: Arc<[Shares]>,
     /// Of each matrix element what its channels count; none of any where nothing is asked.
     factors: Arc<[Option<ChannelFactors>]>,
+    /// Of each matrix element the legs in whose rest frame it is evaluated; none of any for that of what comes in.
+    frames: Arc<[Vec<usize>]>,
     /// Of each matrix element how many legs of points come before its own: that beside what decays.
     before: Vec<usize>,
     g_s: Vec<f64>,
@@ -706,6 +708,7 @@ impl Elements {
             samplers: samplers.collect::<Result<_>>()?,
             shares: Arc::from([]),
             factors,
+            frames: Arc::from([]),
             amp2: Vec::new(),
             counts: Vec::new(),
             g_s: Vec::new(),
@@ -730,7 +733,18 @@ impl Elements {
         Ok(Elements { shares, ..made })
     }
 
-    /// Helicities, colour flows and diagrams of events in the rest frames of their partons, by three random numbers in
+    /// The same in the rest frames of some legs, counted as if two came in, for each matrix element (`me_frame`).
+    pub fn in_frames(self, frames: Arc<[Vec<usize>]>) -> Self {
+        Elements { frames, ..self }
+    }
+
+    /// The legs in whose rest frame a matrix element is evaluated, where that is not the one of what comes in.
+    fn frame(&self, element: usize) -> Option<&[usize]> {
+        let frame = self.frames.get(element)?;
+        (!frame.is_empty()).then_some(frame)
+    }
+
+    /// Helicities, colour flows and diagrams of events in the frames in which they are evaluated, by three random numbers in
     /// (0, 1) for each.
     ///
     /// # Errors
@@ -746,7 +760,10 @@ impl Elements {
             self.g_s.clear();
             let mut diagrams = Vec::new();
             for &event in &own {
-                let momenta_at_rest = at_rest(&events[event].momenta);
+                let mut momenta_at_rest = at_rest(&events[event].momenta);
+                if let Some(frame) = self.frame(element) {
+                    to_rest_of(&mut momenta_at_rest, frame);
+                }
                 momenta.extend(momenta_at_rest[self.before[element]..].as_flattened());
                 diagrams.extend(events[event].diagram.map(|diagram| diagram as i32));
                 self.g_s.push(g_s(events[event].alpha_s));
@@ -856,7 +873,12 @@ impl Elements {
             component: stride,
         };
         assert!(points.count() >= first + 4 * legs && squared.len() == count);
-        let begin = points.numbers()[first * points.stride()..].as_ptr();
+        let all = self.before[element] + legs;
+        let boosted = self
+            .frame(element)
+            .map(|frame| in_rest_of(points, all, frame));
+        let seen = boosted.as_ref().unwrap_or(points);
+        let begin = seen.numbers()[first * points.stride()..].as_ptr();
         // SAFETY: these are all rows from the first of the legs on; they lie `stride` numbers apart and have `count`
         // numbers each.
         let momenta = unsafe { Momenta::new(begin, count, legs, strides) };
@@ -876,6 +898,45 @@ impl Elements {
         }
         Ok(())
     }
+}
+
+/// Takes momenta, (E, px, py, pz), to the rest frame of the sum of some of them, as `boost_to_frame` of MadEvent's `genps.f`.
+fn to_rest_of(momenta: &mut [[f64; 4]], frame: &[usize]) {
+    let [energy, x, y, z] =
+        std::array::from_fn(|i| frame.iter().map(|&leg| momenta[leg][i]).sum::<f64>());
+    let square = energy * energy - (x * x + y * y + z * z);
+    // There is none of what has no mass.
+    if square.is_nan() || square <= 0.0 {
+        return;
+    }
+    let mass = square.sqrt();
+    for momentum in momenta.iter_mut() {
+        let [e, a, b, c] = *momentum;
+        let at_rest = (e * energy - (a * x + b * y + c * z)) / mass;
+        let along = (e + at_rest) / (energy + mass);
+        *momentum = [at_rest, a - along * x, b - along * y, c - along * z];
+    }
+    // Its spin is along the z axis, and not along what rounding leaves.
+    if let [alone] = *frame {
+        momenta[alone] = [mass, 0.0, 0.0, 0.0];
+    }
+}
+
+/// Momenta of points with so many legs in the rest frame of some of these, in rows as far apart as those of the points.
+fn in_rest_of(points: &Rows, legs: usize, frame: &[usize]) -> Rows {
+    let mut found = Rows::new(4 * legs, points.stride());
+    found.set_points(points.points());
+    let mut momenta = vec![[0.0; 4]; legs];
+    for point in 0..points.points() {
+        for (row, number) in momenta.as_flattened_mut().iter_mut().enumerate() {
+            *number = points.row(row)[point];
+        }
+        to_rest_of(&mut momenta, frame);
+        for (row, number) in momenta.as_flattened().iter().enumerate() {
+            found.row_mut(row)[point] = *number;
+        }
+    }
+    found
 }
 
 /// The momenta of some events as points.

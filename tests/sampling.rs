@@ -844,6 +844,7 @@ fn generator(text: &str, energy: f64, values: &[(&str, f64)]) -> Result<EventGen
         alpha_qed: 0.0,
         forced: Vec::new(),
         excluded: Vec::new(),
+        lifetimes: None,
     };
     EventGenerator::new(processes, &request, None)
 }

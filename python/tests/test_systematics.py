@@ -124,7 +124,7 @@ class Systematics(FolderHere):
         groups = re.findall(r'<weightgroup name="(.*)" combine="(.*)">', text)
         self.assertEqual(groups, [("toy", "unknown"), ("Central scale variation", "envelope")])
         name = "MUR=0.5__MUF=1__LHAPDF=90000"
-        self.assertIn(f'<weight id="{name}" MUR="0.5" MUF="1" PDF="90000"> {name} </weight>', text)
+        self.assertIn(f'<weight id="{name}" MUR="0.5" MUF="1.0" PDF="90000"> {name} </weight>', text)
         if pylhe is not None:
             events = list(pylhe.LHEFile.fromfile(str(output)).events)
             self.assertEqual(set(events[7].weights), set(expected.weight_names))

@@ -40,7 +40,7 @@ struct Run {
     last: u32,
     integrand: Integrand,
     elements: Vec<Elements>,
-    gpus: weigher::Gpus,
+    gpus: weigher::SamplerGpus,
 }
 
 impl Run {
@@ -97,7 +97,8 @@ impl Run {
             last: processes.len() as u32 - 1,
             integrand,
             elements: vec![Elements::new(&mut bridges, false).expect("samplers")],
-            gpus: weigher::Gpus::new(all.each().map(one).collect(), 2).with_launches_of(launch),
+            gpus: weigher::SamplerGpus::new(all.each().map(one).collect(), 2)
+                .with_launches_of(launch),
         })
     }
 }
@@ -317,6 +318,7 @@ fn records_are_those_of_the_cpu() {
         alpha_qed: 0.0,
         forced: Vec::new(),
         excluded: Vec::new(),
+        lifetimes: None,
     };
     let Some(driver) = Emulator::new(check_where_named) else {
         return;

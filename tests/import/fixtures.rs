@@ -580,6 +580,27 @@ fn other_helicities_are_refused() {
         .is_refused_at("SUBROUTINE M0_SMATRIX(", "NHEL(2, 5) is 3");
     changed("old/P1_ll_ll", file, "NHEL(3),+1*IC(3)", "NHEL(4),+1*IC(3)")
         .is_refused_at("CALL OXXXXX(P(0,3)", "OXXXXX: the helicity is not NHEL(3)");
+    let row = ROW.replace("-1, 1,-1,-1", "-1, 4,-1,-1");
+    changed("old/P1_gg_ttx", file, ROW, &row).is_refused_at(
+        SUM,
+        "NHEL(2, 5) is 4, which the particle of VXXXXX cannot have; {G}, {H}, {Q}, {W}, {S} and {A} are parts",
+    );
+}
+
+#[test]
+fn bound_states_are_refused() {
+    for mark in [
+        "use dual_variables",
+        "type(Dual) :: W(6,8)",
+        "CALL ONIA_PROJ(W(1,1))",
+    ] {
+        let begins = "REAL*8 MATRIX1, PART(NCOMB), LEFT, BOTH\n";
+        let with = format!("{begins}      {mark}\n");
+        changed("old/P1_gg_ttx", "matrix1.f", begins, &with).is_refused_at(
+            SUM,
+            "this is of a quarkonium or leptonium process of MG5aMC 3.8, and mebridge has no bound states",
+        );
+    }
 }
 
 #[test]

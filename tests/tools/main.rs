@@ -4,5 +4,6 @@ mod mutate;
 mod share;
 #[path = "../command/support.rs"]
 mod support;
+mod written;
 
 use mebridge_testing as common;

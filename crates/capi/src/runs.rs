@@ -143,6 +143,8 @@ impl PackRequest {
             program: &self.program,
             measured: self.measured.unwrap_or(MEASURED),
             simd: &self.simd,
+            cms: false,
+            overweights: None,
         };
         let output = match (&self.run, &self.state) {
             (Some(_), Some(_)) => {

@@ -5,6 +5,7 @@ use crate::number::whole;
 use crate::{interrupt, output, reweight};
 use mebridge::models;
 use mebridge::{Error, Result};
+use mebridge_run::overweight::{NAMES, Overweight};
 use mebridge_run::progress::{Lines, Progress};
 use mebridge_run::run::{Observer, by_cards};
 use mebridge_run::run_folder::RunFolder;
@@ -40,6 +41,10 @@ pub struct Options {
     /// Of the run [default: run_NN with the next number]; one that was interrupted goes on
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    /// Events that weigh more than the others (docs/run_card.md): keep their weights; truncate them, as MadEvent does; or
+    /// unweight all, by making more
+    #[arg(long, value_name = "RULE", default_value = NAMES[0], value_parser = NAMES)]
+    overweight: String,
     /// Parameter card for a further weight of each event, as of 'mebridge reweight'; several give several weights
     #[arg(long, value_name = "CARD[=NAME]")]
     reweight: Vec<String>,
@@ -121,6 +126,7 @@ impl Options {
             seed: self.seed,
             threads: ((self.threads * self.workers) as usize).min(MOST_THREADS),
             devices: vec![self.backend],
+            overweights: Overweight::of_name(&self.overweight).unwrap_or_default(),
             ..self.cards.spec(self.process)
         };
         let mut observer = EventsObserver::new(self.cards.quiet, benchmarks(&self.reweight)?);

@@ -7,6 +7,7 @@ mod bench;
 mod cache;
 mod check;
 pub mod compare;
+mod decay;
 mod doctor;
 mod engine_options;
 mod eval;
@@ -16,6 +17,7 @@ mod import;
 mod info;
 pub mod interrupt;
 mod link;
+mod merge;
 mod model;
 mod number;
 pub mod output;
@@ -51,9 +53,11 @@ enum Subcommands {
     Check(check::Options),
     Eval(eval::Options),
     Events(events::Options),
+    Merge(merge::Options),
     Bench(bench::Options),
     Cache(cache::Options),
     Compare(compare::Options),
+    Decay(decay::Options),
     Reweight(reweight::Options),
     Doctor(doctor::Options),
     Link(link::Options),
@@ -81,11 +85,13 @@ pub fn main() -> ExitCode {
         Subcommands::Check(options) => return ended(options.run()),
         Subcommands::Eval(options) => options.run(),
         Subcommands::Events(options) => options.run(),
+        Subcommands::Decay(options) => options.run(),
         Subcommands::Reweight(options) => options.run(),
         Subcommands::Bench(options) => return ended(options.run()),
         Subcommands::Cache(options) => options.run(),
         Subcommands::Doctor(options) => return ended(options.run()),
         Subcommands::Link(options) => options.run(),
+        Subcommands::Merge(options) => options.run(),
         Subcommands::Pack(options) => options.run(),
         Subcommands::PackJob(options) => return ended(options.run()),
         Subcommands::Plugin(options) => options.run(),

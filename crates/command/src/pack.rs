@@ -5,8 +5,9 @@ use crate::number::whole;
 use crate::{interrupt, output};
 use clap::Parser;
 use mebridge::{Error, Result};
+use mebridge_run::overweight::{NAMES, Overweight};
 use mebridge_run::pack::{EVENTS, MEASURED, Packing, SIMD, pack, pack_run};
-use mebridge_run::packed::{Job, Recipe, broken};
+use mebridge_run::packed::{CMS_EVENTS, CMS_SCRIPT, Job, Recipe, broken};
 use mebridge_run::progress::Progress;
 use mebridge_run::replaced;
 use mebridge_run::run::{MOST_EVENTS, Observer};
@@ -49,6 +50,13 @@ pub struct Options {
     /// SIMD level of all jobs; auto: the best of each machine, and so other last digits
     #[arg(long, value_name = "LEVEL", default_value = SIMD, value_parser = ["auto", "none", "sse4", "avx2", "512y", "512z"])]
     simd: String,
+    /// With runcmsgrid.sh NEVENTS SEED NCPU, which writes cmsgrid_final.lhe, as CMS's workflows call it
+    #[arg(long)]
+    cms: bool,
+    /// Events of jobs that weigh more than the others: keep their weights, truncate them, or unweight all by making more
+    /// [default: keep, or that of the run]
+    #[arg(long, value_name = "RULE", value_parser = NAMES)]
+    overweight: Option<String>,
     #[command(flatten)]
     cards: CardOptions,
 }
@@ -79,6 +87,8 @@ impl Options {
             program: &program,
             measured: self.measured.unwrap_or(MEASURED),
             simd: &self.simd,
+            cms: self.cms,
+            overweights: self.overweight.as_deref().and_then(Overweight::of_name),
         };
         let mut observer = PackObserver {
             quiet: self.cards.quiet,
@@ -165,7 +175,7 @@ impl Observer for PackObserver {
 pub struct JobOptions {
     /// The folder of the pack
     root: PathBuf,
-    /// --check, or what `run.sh` was given
+    /// --check, what `run.sh` was given, or --cms and what `runcmsgrid.sh` was given
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }
@@ -194,6 +204,10 @@ struct Call {
     /// Threads
     #[arg(long, value_name = "T", default_value = "1")]
     threads: String,
+    /// Events that weigh more than the others: keep their weights, truncate them, or unweight all by making more [default:
+    /// that of the pack]
+    #[arg(long, value_name = "RULE", value_parser = NAMES)]
+    overweight: Option<String>,
     /// No lines about progress
     #[arg(long)]
     quiet: bool,
@@ -206,6 +220,11 @@ impl JobOptions {
             return Ok(self.check());
         }
         let recipe = Recipe::read(&self.root)?;
+        if let Some((first, rest)) = self.arguments.split_first()
+            && first == "--cms"
+        {
+            return self.run_for_cms(rest, &recipe);
+        }
         let about = format!(
             "Makes events of {}. The same seed gives the same file, another seed others. Nothing is written but the file, and \
              what is temporary below TMPDIR.",
@@ -218,9 +237,34 @@ impl JobOptions {
         let parsed =
             parsed.and_then(|found| <Call as clap::FromArgMatches>::from_arg_matches(&found));
         match parsed {
-            Ok(call) => call.run(&self.root).map(|()| ExitCode::SUCCESS),
+            Ok(call) => call.run(&self.root, &recipe).map(|()| ExitCode::SUCCESS),
             Err(told) => output::tell(&told),
         }
+    }
+
+    /// Makes events as genproductions of CMS do: NEVENTS SEED NCPU, and what chooses an environment, which is not needed.
+    fn run_for_cms(&self, words: &[OsString], recipe: &Recipe) -> Result<ExitCode> {
+        let words: Vec<String> = (words.iter())
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        let (events, seed, threads) = match &words[..] {
+            [events, seed, threads, ..] => (events, seed, threads.as_str()),
+            [events, seed] => (events, seed, "1"),
+            _ => {
+                let what = format!("{CMS_SCRIPT} takes NEVENTS SEED NCPU");
+                return Err(Error::run(what, ""));
+            }
+        };
+        let job = Job {
+            root: &self.root,
+            events: number("NEVENTS", events, MOST_EVENTS)?,
+            seed: number("SEED", seed, u64::MAX)?,
+            output: &replaced::target(Path::new(CMS_EVENTS), [])?,
+            overweight: recipe.overweights,
+            threads: number("NCPU", threads, MOST_THREADS as u64)? as usize,
+        };
+        make(&job, false)?;
+        Ok(ExitCode::SUCCESS)
     }
 
     fn check(&self) -> ExitCode {
@@ -244,12 +288,7 @@ impl JobOptions {
 }
 
 impl Call {
-    fn run(&self, root: &Path) -> Result<()> {
-        // The end of a batch system is an end like SIGINT: what is temporary is gone by now.
-        interrupt::before_the_end(|| {
-            output::warn("interrupted; no file was written");
-            std::process::exit(INTERRUPTED)
-        });
+    fn run(&self, root: &Path, recipe: &Recipe) -> Result<()> {
         let events = number("NEVENTS", &self.events, MOST_EVENTS)?;
         let seed = number("SEED", &self.seed, u64::MAX)?;
         let threads = number("--threads", &self.threads, MOST_THREADS as u64)?;
@@ -264,15 +303,29 @@ impl Call {
             events,
             seed,
             output: &output,
+            overweight: match &self.overweight {
+                Some(name) => Overweight::of_name(name).unwrap_or_default(),
+                None => recipe.overweights,
+            },
             threads: threads as usize,
         };
-        let made = job.run(&mut |line| {
-            if !self.quiet {
-                output::warn(line);
-            }
-        })?;
-        output::print(&format!("{}: {made}\n", output.display()))
+        make(&job, self.quiet)
     }
+}
+
+/// Makes the events of a job.
+fn make(job: &Job, quiet: bool) -> Result<()> {
+    // The end of a batch system is an end like SIGINT: what is temporary is gone by now.
+    interrupt::before_the_end(|| {
+        output::warn("interrupted; no file was written");
+        std::process::exit(INTERRUPTED)
+    });
+    let made = job.run(&mut |line| {
+        if !quiet {
+            output::warn(line);
+        }
+    })?;
+    output::print(&format!("{}: {made}\n", job.output.display()))
 }
 
 /// A number that a job is given, from 1 on.

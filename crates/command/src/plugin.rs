@@ -3,6 +3,7 @@
 use crate::{link, output};
 use mebridge::files::temporary::Temporary;
 use mebridge::{Error, Result};
+use mebridge_run::output::{UNKNOWN, version_of_mg5};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf, absolute};
 
@@ -80,15 +81,9 @@ impl PluginPlace {
                 format!("a folder {ANYWHERE} that lies in one of PYTHONPATH is one, too"),
             ));
         }
-        let text = std::fs::read(folder.join("VERSION")).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let version = text.lines().find_map(|line| {
-            let (name, version) = line.split_once('=')?;
-            (name.trim_end() == "version").then(|| version.trim().to_owned())
-        });
         Ok(PluginPlace {
             target: folder.join("PLUGIN").join(NAME),
-            version: Some(version.unwrap_or_else(|| "unknown".to_owned())),
+            version: Some(version_of_mg5(&folder).unwrap_or_else(|| UNKNOWN.to_owned())),
         })
     }
 }

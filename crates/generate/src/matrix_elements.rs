@@ -460,6 +460,19 @@ impl<'a> MatrixElements<'a> {
         self.elements.iter().map(|e| e.name.clone()).collect()
     }
 
+    /// The number of its process, by its place: what stands after `@`, or else which of the processes of the text it is of,
+    /// from 1, as in MG5aMC.
+    pub fn number(&self, place: usize) -> u32 {
+        let element = &self.elements[place];
+        let digits = element.name.split_once('@').map(|(_, rest)| {
+            let rest = rest.trim_start();
+            let end = rest.find(|c: char| !c.is_ascii_digit());
+            &rest[..end.unwrap_or(rest.len())]
+        });
+        let given = digits.and_then(|digits| digits.parse().ok());
+        given.unwrap_or(element.request as u32 + 1)
+    }
+
     /// The lines of its diagrams; none where these are not listed, because they are too many.
     pub fn lines(&self, place: usize) -> Result<Option<DiagramLines>> {
         let element = &self.elements[place];

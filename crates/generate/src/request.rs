@@ -480,6 +480,12 @@ fn polarizations(text: &str, of: &[ParticleId], model: &Model) -> Result<Vec<i8>
             'R' | 'r' => found.push(1),
             'A' | 'a' if spin == 3 => found.push(AUXILIARY),
             'A' | 'a' => return Err("A (auxiliary) is a polarisation of vectors".into()),
+            'G' | 'H' | 'Q' | 'W' | 'S' => {
+                return Err(format!(
+                    "`{letter}` is a part of a vector's propagator that MG5aMC 3.8 knows, and is not generated here; write \
+                     the output with MG5aMC, and read that"
+                ));
+            }
             '0' if matches!(spin, 1 | 2) => {
                 return Err("0 (longitudinal) is no polarisation of scalars and fermions".into());
             }
@@ -1067,6 +1073,10 @@ mod tests {
             ("u u~ > t{T} t~", "of vectors"),
             ("u u~ > t{0} t~", "no polarisation of scalars"),
             ("u u~ > z a{0}", "no polarisation of what has no mass"),
+            (
+                "u u~ > z{G} h, z > e+ e-",
+                "a part of a vector's propagator that MG5aMC 3.8 knows",
+            ),
             ("u u~ > z{+-0} h", "`-0` is 0 alone in MG5aMC"),
             ("u u~ > z{+0} h", "write `0`, or `0+`"),
             ("u u~ > z{9} z{0}", "between -3 and 3"),

@@ -3,6 +3,7 @@
 use mebridge_densities::device::{DensityTables as OfDensities, fixed_coupling};
 use mebridge_densities::{Coupling, Densities};
 use mebridge_driver::{Buffer, Driver, Pointer, Stream};
+use mebridge_phasespace::cuts::Cuts;
 use mebridge_phasespace::device::{NOWHERE, Tables as Words, Unknown};
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Flux, Integrand, PICOBARN, PointSource, RunningCoupling,
@@ -109,6 +110,9 @@ fn of_group(
     } = group;
     if clustering.is_some() {
         return Err(Unknown("scales by clustering".into()));
+    }
+    if let Some(what) = cuts.as_ref().and_then(Cuts::not_on_gpus) {
+        return Err(Unknown(what.into()));
     }
     let (cuts, room) = match cuts {
         Some(cuts) => words.cuts(cuts),

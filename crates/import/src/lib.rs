@@ -45,18 +45,18 @@ pub use recycled::recycled_otherwise;
 pub use source::read_bounded;
 pub use tables::each_integer;
 
-use directory::Directory;
+use directory::SubprocessPaths;
 use lorentz::Routines;
 use mebridge_process::card::Card;
 use mebridge_process::channels::Channels;
 use mebridge_process::model::CardParameter;
-use mebridge_process::{Amplitudes, Diagrams, Leg, Process, Quantity, Wavefunction};
+use mebridge_process::{Amplitudes, Diagrams, ExternalKind, Leg, Process, Quantity, Wavefunction};
 use mebridge_support::error::{Error, Result};
 use model::{ExtraScale, ModelReader};
 use program_unit::Library;
 use std::path::Path;
 use std::rc::Rc;
-use value::Value;
+use value::FortranValue;
 
 /// Imports every matrix element of a subprocess directory, in the order of their numbers, with
 /// the parameter card that lies in the output's `Cards`.
@@ -101,7 +101,7 @@ pub struct Options<'a> {
 /// Imports a directory as [`import_directory`] does, with options.
 pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
     let card = options.card;
-    let directory = Directory::open(dir)?;
+    let directory = SubprocessPaths::open(dir)?;
     let (inputs, card) = parameters(&directory, card)?;
     let mut library = Library::default();
     library.harmless_calls = options.harmless_calls.to_vec();
@@ -195,10 +195,10 @@ struct Tables {
 /// Reads the tables of MadEvent. A standalone output has none: no channels, no colour flows to choose from,
 /// and PDG codes only where its routines have prefixes.
 fn tables(
-    directory: &Directory,
+    directory: &SubprocessPaths,
     number: &str,
     prefix: &str,
-    matrix: &matrix::Matrix,
+    matrix: &matrix::MatrixFile,
 ) -> Result<Tables> {
     if directory.is_standalone() {
         let mut codes = pdg::of_prefix(&directory.path, prefix, matrix.legs)?.into_iter();
@@ -256,7 +256,10 @@ fn tables(
 }
 
 /// Every helicity of NHEL must be one that its particle can have.
-fn possible_helicities(matrix: &matrix::Matrix, legs: &[Leg]) -> std::result::Result<(), String> {
+fn possible_helicities(
+    matrix: &matrix::MatrixFile,
+    legs: &[Leg],
+) -> std::result::Result<(), String> {
     for wavefunction in &matrix.wavefunctions {
         let Wavefunction::External(e) = wavefunction else {
             continue;
@@ -265,8 +268,17 @@ fn possible_helicities(matrix: &matrix::Matrix, legs: &[Leg]) -> std::result::Re
         let possible = e.kind.helicities(legs[leg].mass != Quantity::ZERO);
         for (row, helicities) in matrix.sum.helicities.iter().enumerate() {
             if !possible.contains(&helicities[leg]) {
+                // Numbers of G, H, Q, W, S and A in MG5aMC 3.8.
+                let part = matches!(helicities[leg], 4..=7 | 9 | 99);
+                let braces = match part && e.kind == ExternalKind::Vector {
+                    true => {
+                        "; {G}, {H}, {Q}, {W}, {S} and {A} are parts of propagators, and a particle that comes in or \
+                         goes out has none of them"
+                    }
+                    false => "",
+                };
                 return Err(format!(
-                    "NHEL({}, {}) is {}, which the particle of {} cannot have",
+                    "NHEL({}, {}) is {}, which the particle of {} cannot have{braces}",
                     leg + 1,
                     row + 1,
                     helicities[leg],
@@ -281,7 +293,7 @@ fn possible_helicities(matrix: &matrix::Matrix, legs: &[Leg]) -> std::result::Re
 /// What the model takes from the card, and the card. Without ident_card.dat the values are
 /// those of `Source/param_card.inc`, which MG5aMC writes from the card when it is launched.
 fn parameters(
-    directory: &Directory,
+    directory: &SubprocessPaths,
     card: Option<&Path>,
 ) -> Result<(Vec<CardParameter>, Option<Card>)> {
     let ident = directory.cards.join("ident_card.dat");
@@ -312,6 +324,47 @@ pub fn routines_in(path: &Path) -> Result<Vec<String>> {
     Ok(units.map(|unit| unit.name).collect())
 }
 
+/// A subroutine or function of a Fortran file, or what stands in it outside of them, which has no name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routine {
+    /// In upper case.
+    pub name: String,
+    /// Where it begins, from 1.
+    pub line: u32,
+    /// Its statements with their labels, one on a line: without comments, and without blanks and in upper case outside
+    /// character constants.
+    pub text: Vec<u8>,
+}
+
+/// The routines of a Fortran file in fixed form, in their order.
+pub fn routines_of(path: &Path, bytes: &[u8]) -> Vec<Routine> {
+    let source = Rc::new(source::SourceFile::parse(path, bytes));
+    let mut found: Vec<Routine> = Vec::new();
+    let mut routine = |name: String, from: usize, to: usize| {
+        let mut text = Vec::new();
+        for statement in from..to {
+            if source.label(statement) != 0 {
+                text.extend(format!("{} ", source.label(statement)).into_bytes());
+            }
+            text.extend(source.text(statement));
+            text.push(b'\n');
+        }
+        if from < to {
+            let line = source.line(from);
+            found.push(Routine { name, line, text });
+        }
+    };
+    let mut next = 0;
+    for unit in program_unit::units_of(&source) {
+        routine(String::new(), next, unit.header);
+        // With its END, which a file that was cut off lacks.
+        next = (unit.end + 1).min(source.len());
+        routine(unit.name, unit.header, next);
+    }
+    routine(String::new(), next, source.len());
+    found
+}
+
 /// The name of a process that has none of its own: that of its folder.
 pub fn folder_name(dir: &Path) -> String {
     dir.file_name()
@@ -322,8 +375,8 @@ pub fn folder_name(dir: &Path) -> String {
 /// The external legs. A leg's mass is that of its wavefunction; scalars have none there, so
 /// theirs is looked up in pmass.inc.
 fn legs(
-    directory: &Directory,
-    matrix: &matrix::Matrix,
+    directory: &SubprocessPaths,
+    matrix: &matrix::MatrixFile,
     pdg: &[i32],
     model: &mut ModelReader,
     path: &Path,
@@ -362,7 +415,7 @@ fn legs(
 }
 
 /// NINCOMING of nexternal.inc.
-fn incoming(directory: &Directory, model: &mut ModelReader) -> Result<usize> {
+fn incoming(directory: &SubprocessPaths, model: &mut ModelReader) -> Result<usize> {
     let path = directory.table("nexternal.inc")?;
     let interpreter = &mut model.interpreter;
     let mut frame = interpreter.frame(&path);
@@ -379,13 +432,17 @@ fn incoming(directory: &Directory, model: &mut ModelReader) -> Result<usize> {
 }
 
 /// PMASS of a leg (from 0) in pmass.inc.
-fn listed_mass(directory: &Directory, model: &mut ModelReader, leg: usize) -> Result<Quantity> {
-    use expression::Expr;
+fn listed_mass(
+    directory: &SubprocessPaths,
+    model: &mut ModelReader,
+    leg: usize,
+) -> Result<Quantity> {
+    use expression::FortranExpr;
     use statement::Statement;
     let path = directory.table("pmass.inc")?;
     let interpreter = &mut model.interpreter;
     let mut frame = interpreter.frame(&path);
-    let zero = Value::Real(interpreter.builder.real(0.0));
+    let zero = FortranValue::Real(interpreter.builder.real(0.0));
     interpreter.set_name(&mut frame, "ZERO", zero);
     let Some((_, nodes)) = interpreter.library.include(&path, b"pmass.inc")? else {
         return Ok(Quantity::ZERO);
@@ -395,7 +452,7 @@ fn listed_mass(directory: &Directory, model: &mut ModelReader, leg: usize) -> Re
         else {
             continue;
         };
-        if name != "PMASS" || place.as_slice() != [Expr::Int(leg as i64 + 1)] {
+        if name != "PMASS" || place.as_slice() != [FortranExpr::Int(leg as i64 + 1)] {
             continue;
         }
         let fault = |what| Error::Fortran {
@@ -405,14 +462,16 @@ fn listed_mass(directory: &Directory, model: &mut ModelReader, leg: usize) -> Re
         };
         // The sign of a mass, which MG5aMC takes away here, is no matter of kinematics.
         let value = match value {
-            Expr::Apply(abs, inner) if abs == "ABS" || abs == "DABS" => match inner.as_slice() {
-                [inner] => inner,
-                _ => value,
-            },
+            FortranExpr::Apply(abs, inner) if abs == "ABS" || abs == "DABS" => {
+                match inner.as_slice() {
+                    [inner] => inner,
+                    _ => value,
+                }
+            }
             _ => value,
         };
         let named = match value {
-            Expr::Name(name) => name.clone(),
+            FortranExpr::Name(name) => name.clone(),
             _ => format!("PMASS({})", leg + 1),
         };
         let value = interpreter.eval(&mut frame, value).map_err(fault)?;

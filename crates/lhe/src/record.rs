@@ -27,6 +27,22 @@ impl<'a> Record<'a> {
         integer(self.head, 0)
     }
 
+    /// Gives a record another IDPRUP.
+    ///
+    /// # Panics
+    /// If there are fewer bytes than it has.
+    pub fn set_process(bytes: &mut [u8], number: i32) {
+        bytes[..4].copy_from_slice(&number.to_le_bytes());
+    }
+
+    /// Gives a record another XWGTUP.
+    ///
+    /// # Panics
+    /// If there are fewer bytes than it has.
+    pub fn set_weight(bytes: &mut [u8], weight: f64) {
+        bytes[4..12].copy_from_slice(&weight.to_le_bytes());
+    }
+
     /// XWGTUP.
     pub fn weight(&self) -> f64 {
         double(self.head, 4)
@@ -52,7 +68,7 @@ impl<'a> Record<'a> {
 }
 
 impl Particle {
-    fn of_record(bytes: &[u8; PARTICLE]) -> Particle {
+    pub(crate) fn of_record(bytes: &[u8; PARTICLE]) -> Particle {
         let whole = |i: usize| integer(bytes, 4 * i);
         let real = |i: usize| double(bytes, 24 + 8 * i);
         Particle {
@@ -84,8 +100,8 @@ mod tests {
             spin: -7.0,
         };
         let event = Event {
-            process: 8,
-            weight: 9.0,
+            process: 3,
+            weight: 7.0,
             alpha_qcd: 0.118,
             particles: vec![Particle::default(), particle],
             ..Event::default()
@@ -93,6 +109,8 @@ mod tests {
         let mut bytes = Vec::new();
         event.push_head(&mut bytes);
         event.push_particles(&mut bytes);
+        Record::set_process(&mut bytes, 8);
+        Record::set_weight(&mut bytes, 9.0);
         let record = Record::new(&bytes);
         assert_eq!(
             (record.process(), record.weight(), record.alpha_qcd()),

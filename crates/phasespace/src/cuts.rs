@@ -214,6 +214,16 @@ pub enum Rule {
         /// How much of the photon's transverse momentum is allowed in the whole cone.
         share: f64,
     },
+    /// Each two of the jets have a relative transverse momentum: the smaller one of both times their distance in rapidity
+    /// and azimuth (`ktdurham` of MadEvent, for hadrons).
+    Relative {
+        /// Legs, two or more.
+        jets: Vec<usize>,
+        /// The least one, GeV.
+        least: f64,
+        /// The unit of distances.
+        radius: f64,
+    },
 }
 
 /// A rule as JSON has it.
@@ -266,6 +276,11 @@ impl TryFrom<Plain> for Rule {
                 power,
                 share,
             }),
+            ("relative", [jets], Some(&[least, radius])) => Ok(Rule::Relative {
+                jets: std::mem::take(jets),
+                least,
+                radius,
+            }),
             ("some", ..) => Err(Error::Rule(
                 "some",
                 "one list of jets, and two limits for each place",
@@ -275,9 +290,10 @@ impl TryFrom<Plain> for Rule {
                 "isolated",
                 "lists of photons, jets and leptons, and five numbers",
             )),
+            ("relative", ..) => Err(Error::Rule("relative", "one list of jets, and two numbers")),
             _ => Err(Error::Rule(
                 "by its kind",
-                "it is some, opposite or isolated",
+                "it is some, opposite, isolated or relative",
             )),
         }
     }
@@ -288,6 +304,11 @@ impl From<Rule> for Plain {
         let (kind, legs, numbers) = match rule {
             Rule::Some { jets, limits } => ("some", vec![jets], limits.into_flattened()),
             Rule::Opposite { jets, least, apart } => ("opposite", vec![jets], vec![least, apart]),
+            Rule::Relative {
+                jets,
+                least,
+                radius,
+            } => ("relative", vec![jets], vec![least, radius]),
             Rule::Isolated {
                 photons,
                 jets,
@@ -329,6 +350,13 @@ impl Cuts {
     /// One names a leg that is not there, or lacks what it needs.
     pub fn new(legs: usize, windows: &[Window], rules: &[Rule]) -> Result<Self, Error> {
         CutProgram::new(legs, windows, rules).map(|program| Cuts { program })
+    }
+
+    /// What GPUs do not know of them.
+    pub fn not_on_gpus(&self) -> Option<&'static str> {
+        let relative = |test: &program::Tested| matches!(test.test, program::CutTest::Relative(..));
+        let found = self.program.tests.iter().any(relative);
+        found.then_some("a cut on relative transverse momenta (ktdurham)")
     }
 
     /// Which points pass.

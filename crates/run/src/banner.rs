@@ -1,8 +1,10 @@
 //! What stands in an event file besides its events.
 
 use crate::event_file::{self, Banner, Blocks, Overweights, overweights};
+use crate::overweight::Weighting;
 use crate::records::Round;
 use crate::run_card::with_entries;
+use crate::summary::Measured;
 use crate::{Element, text};
 use mebridge::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -110,12 +112,27 @@ pub struct Head {
 pub struct Contents<'a> {
     /// Its events.
     pub rounds: &'a [Round],
-    /// Cross section and error of each matrix element, pb.
-    pub processes: &'a [(f64, f64)],
+    /// How many others the file has that they are added to.
+    pub before: u64,
+    /// Which of its events a file has.
+    pub weighting: Weighting,
+    /// LPRUP of each process, and its cross section and error, pb.
+    pub processes: &'a [(i32, Measured)],
     /// Of all together, pb.
     pub cross_section: f64,
     /// Of its random numbers.
     pub seed: u64,
+}
+
+impl Contents<'_> {
+    /// How many events there are.
+    fn events(&self) -> usize {
+        let own = match self.weighting {
+            Weighting::Chosen(choice) => choice.events,
+            _ => self.rounds.iter().map(|round| round.events).sum(),
+        };
+        own + self.before as usize
+    }
 }
 
 impl Head {
@@ -146,11 +163,14 @@ impl Head {
         asked: &impl Serialize,
         threads: usize,
     ) -> Result<()> {
-        let events = made.rounds.iter().map(|round| round.events).sum();
+        let events = made.events();
         let header = self.banner(events, made.seed, made.cross_section);
         let asked = Said {
             asked,
-            overweights: overweights(made.rounds),
+            overweights: match made.weighting {
+                Weighting::Chosen(_) => Overweights::NONE,
+                _ => overweights(made.rounds),
+            },
         };
         let banner = Banner {
             header: &header,
@@ -160,7 +180,16 @@ impl Head {
             processes: made.processes,
         };
         let mean = self.norm.mean(made.cross_section, events);
-        event_file::write(output, &banner, &self.blocks, made.rounds, mean, threads)
+        let weighting = made.weighting;
+        event_file::write(
+            output,
+            &banner,
+            &self.blocks,
+            made.rounds,
+            weighting,
+            mean,
+            threads,
+        )
     }
 }
 

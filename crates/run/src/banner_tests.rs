@@ -10,6 +10,7 @@ fn head() -> Head {
             matched: false,
             clustering: false,
             names: Vec::new(),
+            numbers: vec![1],
         },
         norm: Norm::Average,
         generator: generator("a test"),

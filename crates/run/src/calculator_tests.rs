@@ -57,11 +57,11 @@ fn variation(mur: f64, muf: f64) -> Variation {
 fn systematics(variations: Vec<Variation>, members: Vec<Member>) -> Systematics {
     Systematics {
         groups: vec![WeightGroup {
-            name: String::new(),
-            combined: String::new(),
             variations,
+            ..WeightGroup::default()
         }],
         members,
+        ..Systematics::default()
     }
 }
 
@@ -131,6 +131,8 @@ fn scales_are_multiplied() {
     let member = |coupling: Option<AlphaS>| Member {
         file: other.clone(),
         alpha_s: coupling,
+        set: String::new(),
+        number: 0,
     };
     let members = vec![member(None), member(Some(AlphaS::constant(0.2).unwrap()))];
     let of_member = |member: usize| Variation {

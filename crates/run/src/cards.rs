@@ -2,7 +2,7 @@
 
 use crate::beams::{self, Beams};
 use crate::densities;
-use crate::output::{Directory, absolute};
+use crate::output::{Directory, UNKNOWN, absolute};
 use crate::param_card::ParamCard;
 use crate::run_card::{self, RunCard};
 use crate::source::Source;
@@ -68,7 +68,7 @@ impl Cards {
             run_card = run_card.called("the run card");
         }
         run_card.check()?;
-        let notices = run_card.notices();
+        let mut notices = run_card.notices();
         let param_card = match &spec.param_card {
             Some(card) => absolute(card),
             None => absolute(&source.card("param_card.dat")?),
@@ -81,10 +81,10 @@ impl Cards {
         if let Source::Output(output) = &source
             && !changed_files
         {
-            written::check(output)?;
+            notices.extend(written::check(output)?);
         }
         let version = source.version();
-        if version.starts_with("2.")
+        if (version.starts_with("2.") || version == UNKNOWN)
             && run_card.whole("ickkw") == 1
             && run_card.flag("fixed_fac_scale1")
         {
@@ -95,6 +95,10 @@ impl Cards {
                 ),
                 "set one of them to False or 0",
             ));
+        }
+        if decays && !run_card.frame()?.is_empty() {
+            let what = "me_frame is for collisions: a particle that decays is at rest".to_owned();
+            return Err(run_card.refused(what, "set it to [1, 2]"));
         }
         let labels: Vec<&str> = densities::labels().collect();
         let beams = match decays {

@@ -10,12 +10,13 @@ use mebridge_phasespace::scales::Scale;
 /// Where alpha_s is reported, GeV.
 pub const Z: f64 = 91.188;
 /// Entries of rules that are no windows, after the one that switches each on.
-const RULES: [(&str, &[&str]); 5] = [
+const RULES: [(&str, &[&str]); 6] = [
     ("xetamin", &["xetamin"]),
     ("deltaeta", &["deltaeta"]),
     ("ptgmin", &["ptgmin", "r0gamma", "xn", "epsgamma", "isoem"]),
     ("xqcut", &["ickkw", "xqcut"]),
     ("xmtcentral", &["xmtcentral"]),
+    ("ktdurham", &["ktdurham", "dparameter"]),
 ];
 
 /// Whether a run depends on alpha_s.

@@ -121,6 +121,30 @@ impl Legs<'_> {
         legs.filter(|&leg| self.kind(leg) == Some(kind)).collect()
     }
 
+    /// The legs that `ktdurham` is about: none where it is no cut, or where no massless particle is among them, which is what
+    /// `cuts.f` has of its NMASSLESS.
+    fn merged(&self) -> Vec<usize> {
+        if self.card.number("ktdurham") <= 0.0 {
+            return Vec::new();
+        }
+        let legs = self.outgoing();
+        let merged = |&leg: &usize| self.is_merged(self.pdg[leg]) && !self.decayed.contains(&leg);
+        let merged: Vec<usize> = legs.filter(merged).collect();
+        let jet = |leg: &usize| self.kind(*leg) == Some(Kind::Jet);
+        match merged.iter().any(jet) || !self.of(Kind::Bottom).is_empty() {
+            true => merged,
+            false => Vec::new(),
+        }
+    }
+
+    /// Whether `ktdurham` is about particles of a PDG code.
+    fn is_merged(&self, code: i32) -> bool {
+        let code = code.unsigned_abs();
+        let words = self.card.words("pdgs_for_merging_cut").iter();
+        let mut codes = words.filter_map(|word| word.parse::<u32>().ok());
+        code != 0 && codes.any(|known| known == code)
+    }
+
     /// Whether no cut is about a leg, as it comes from a decay.
     pub fn is_free(&self, leg: usize) -> bool {
         self.decayed.contains(&leg) && !self.card.flag("cut_decays")
@@ -155,13 +179,21 @@ pub fn of_run_card(legs: &Legs, energy: f64) -> (Vec<Cut>, Vec<Rule>) {
     }
     windows.global();
     let (rules, implied) = rules(legs, energy);
-    windows.found.extend(implied.into_iter().map(Cut::from));
+    windows.found.extend(implied);
     (windows.found, rules)
 }
 
 /// The cuts that are no windows, and windows that follow from them.
-fn rules(legs: &Legs, energy: f64) -> (Vec<Rule>, Vec<Window>) {
-    let (card, mut found, mut implied) = (legs.card, Vec::new(), Vec::new());
+fn rules(legs: &Legs, energy: f64) -> (Vec<Rule>, Vec<Cut>) {
+    let (card, mut found, mut implied) = (legs.card, Vec::new(), merged(legs, energy));
+    let merged = legs.merged();
+    if merged.len() > 1 {
+        found.push(Rule::Relative {
+            jets: merged,
+            least: card.number("ktdurham"),
+            radius: card.number("dparameter"),
+        });
+    }
     let (jets, photons) = (legs.of(Kind::Jet), legs.of(Kind::Photon));
     if card.whole("cutuse") != 0 && !jets.is_empty() {
         let limit = |number: usize| {
@@ -193,13 +225,7 @@ fn rules(legs: &Legs, energy: f64) -> (Vec<Rule>, Vec<Window>) {
                     0.0
                 };
                 let least = least_of(closest(softest, energy / 2.0, [radius, power, share]));
-                let legs = vec![vec![photon], vec![jet]];
-                implied.push(Window::new(
-                    Observable::Distance,
-                    legs,
-                    least,
-                    f64::INFINITY,
-                ));
+                implied.push(Cut::from(separated([photon, jet], least)));
             }
         }
         found.push(Rule::Isolated {
@@ -213,6 +239,30 @@ fn rules(legs: &Legs, energy: f64) -> (Vec<Rule>, Vec<Window>) {
         });
     }
     (found, implied)
+}
+
+/// What `ktdurham` requests of single legs, and how near two of them may come for it.
+fn merged(legs: &Legs, energy: f64) -> Vec<Cut> {
+    let (card, merged) = (legs.card, legs.merged());
+    let least = card.number("ktdurham");
+    let entries = vec![format!("ktdurham = {}", general(least))];
+    let single = merged.iter().map(|&leg| Cut {
+        window: Window::new(Observable::Pt, vec![vec![leg]], least, f64::INFINITY),
+        entries: entries.clone(),
+    });
+    let mut found: Vec<Cut> = single.collect();
+    let nearest = 2.0 * least * card.number("dparameter") / energy;
+    for (number, &one) in merged.iter().enumerate() {
+        let others = merged[number + 1..].iter();
+        found.extend(others.map(|&other| Cut::from(separated([one, other], nearest))));
+    }
+    found
+}
+
+/// That two legs have this distance at least.
+fn separated(legs: [usize; 2], least: f64) -> Window {
+    let legs = legs.map(|leg| vec![leg]).to_vec();
+    Window::new(Observable::Distance, legs, least, f64::INFINITY)
 }
 
 /// How near to the hardest photon a jet of this transverse momentum may come: Frixione's condition.
@@ -315,6 +365,9 @@ pub fn divided(legs: &Legs, processes: &[Vec<i32>]) -> Option<String> {
             let same = same(codes.iter().map(|code| pairs.get(code)));
             (!same).then_some(ONLY_PAIRS)
         });
+        let merged =
+            card.number("ktdurham") > 0.0 && !same(codes.iter().map(|&code| legs.is_merged(code)));
+        let name = name.or(merged.then_some("pdgs_for_merging_cut"));
         if let Some(name) = name {
             let codes: Vec<String> = codes.iter().map(i32::to_string).collect();
             let codes = codes.join(", ");

@@ -124,6 +124,7 @@ pub fn plan(
             alpha_qed,
             forced: forced.into_iter().collect(),
             excluded: off.difference(&elsewhere).copied().collect(),
+            lifetimes: None,
         },
         conditions,
         cuts: cuts::described(first.windows(), &first.pdg),

@@ -169,11 +169,7 @@ impl PdfSet {
         let file = locate(pdf)?;
         let head = head(&file)?;
         let about = about(&file);
-        let member = name_of(&file)
-            .strip_suffix(".dat")
-            .and_then(|name| name.rsplit_once('_'))
-            .filter(|(_, digits)| digits.len() == 4)
-            .and_then(|(_, digits)| digits.parse::<i32>().ok());
+        let member = place_of(&file).and_then(|place| i32::try_from(place).ok());
         let first = whole(&about, "SetIndex");
         let coupling = match table(&head, &file)? {
             // A member may have its own.
@@ -238,6 +234,29 @@ impl PdfSet {
     /// The name of its set.
     pub fn set(&self) -> String {
         set_of(&self.file)
+    }
+
+    /// What its set says of itself.
+    pub fn description(&self) -> String {
+        let about = about(&self.file);
+        let words = entries(&about, "SetDesc").next().unwrap_or_default();
+        let words = words.trim().trim_matches(['\'', '"']);
+        // As MG5aMC's `systematics` has it in a comment.
+        words
+            .replace("=>", ";")
+            .replace('>', ".gt.")
+            .replace('<', ".lt.")
+    }
+
+    /// Which one of its set it is, from 0.
+    pub fn place(&self) -> u32 {
+        place_of(&self.file).unwrap_or(0)
+    }
+
+    /// Whether it is of the same set as another one.
+    pub fn is_of_set_of(&self, other: &PdfSet) -> bool {
+        let of = |one: &PdfSet| (folder_of(&one.file).to_owned(), set_of(&one.file));
+        of(self) == of(other)
     }
 
     /// How the members of its set are combined, by its name at LHAPDF.
@@ -859,6 +878,12 @@ fn whole(text: &str, name: &str) -> Option<i32> {
         rest[..end].parse().ok()
     };
     entries(text, name).find_map(digits)
+}
+
+/// Which one of its set a member is, by the name of its file.
+fn place_of(file: &Path) -> Option<u32> {
+    let (_, digits) = name_of(file).strip_suffix(".dat")?.rsplit_once('_')?;
+    (digits.len() == 4).then(|| digits.parse().ok()).flatten()
 }
 
 /// The file about the set of a member.

@@ -1,6 +1,8 @@
 //! Event files of the Les Houches Accord (hep-ph/0609017), made of the records of rounds.
 
+use crate::overweight::Weighting;
 use crate::records::{self, Matched, Round, Table, Weights, doubles};
+use crate::summary::Measured;
 use crate::{exact, in_order, replaced, text};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -80,6 +82,8 @@ pub struct Blocks {
     pub clustering: bool,
     /// Names of further weights.
     pub names: Vec<String>,
+    /// LPRUP of each matrix element.
+    pub numbers: Vec<i32>,
 }
 
 /// What stands before the events.
@@ -93,8 +97,8 @@ pub struct Banner<'a> {
     pub generator: &'a str,
     /// IDWTUP: what weights mean.
     pub strategy: i32,
-    /// Cross sections and errors of the matrix elements, pb.
-    pub processes: &'a [(f64, f64)],
+    /// LPRUP of each process, and its cross section and error, pb.
+    pub processes: &'a [(i32, Measured)],
 }
 
 /// Events that are above the nominal weight.
@@ -106,6 +110,15 @@ pub struct Overweights {
     pub share: f64,
     /// The largest weight, in units of it.
     pub largest: f64,
+}
+
+impl Overweights {
+    /// That none is.
+    pub const NONE: Overweights = Overweights {
+        events: 0,
+        share: 0.0,
+        largest: 1.0,
+    };
 }
 
 /// What of so many events is above the nominal weight.
@@ -140,10 +153,20 @@ pub fn nominal_weight(rounds: &[Round], mean: f64) -> f64 {
     absolute / over(|weights| weights.absolute)
 }
 
-/// Writes one file of all events of these rounds, compressed where its name ends with `.gz`.
+/// The weight of all events but for its sign, where all have the same.
+fn one_weight(rounds: &[Round], mean: f64) -> f64 {
+    let weights = || rounds.iter().map(|round| &round.weights);
+    if weights().all(|weights| weights.total.abs() == weights.absolute) {
+        return mean.abs();
+    }
+    let events: usize = rounds.iter().map(|round| round.events).sum();
+    exact::sum(weights().map(|weights| weights.absolute)) / events as f64
+}
+
+/// Writes one file of events of these rounds, compressed where its name ends with `.gz`.
 ///
 /// The weights average to this mean, pb, and are the same but for those that are larger than the survey knew, or negative
-/// (see [`nominal_weight`]). The file is the same for any number of threads.
+/// (see [`nominal_weight`]); `weighting` may give all one weight. The file is the same for any number of threads.
 ///
 /// # Errors
 /// The file cannot be written; a round cannot be read, or holds numbers that no file can.
@@ -152,10 +175,14 @@ pub fn write(
     banner: &Banner,
     blocks: &Blocks,
     rounds: &[Round],
+    weighting: Weighting,
     mean: f64,
     threads: usize,
 ) -> Result<()> {
-    let nominal = nominal_weight(rounds, mean);
+    let nominal = match weighting {
+        Weighting::Kept => nominal_weight(rounds, mean),
+        Weighting::Truncated | Weighting::Chosen(_) => one_weight(rounds, mean),
+    };
     let (mut sources, mut before) = (Vec::new(), 0);
     for round in rounds {
         sources.push(Source::open(round, blocks, nominal, before)?);
@@ -171,10 +198,11 @@ pub fn write(
     // What stands before the events is a part as well, and what stands after them.
     let push = |bytes: &mut Bytes, number: usize, text: &mut Vec<u8>| {
         match number.checked_sub(1).map(|number| parts.get(number)) {
-            None => text.extend(head(banner, &blocks.beams).bytes()),
+            None => text.extend(head(banner, &blocks.beams, nominal).bytes()),
             Some(None) => text.extend_from_slice(b"</LesHouchesEvents>\n"),
             Some(Some(&(source, first, count))) => {
-                bytes.read(source, first, count)?;
+                bytes.read(source, &blocks.numbers, first, count)?;
+                bytes.weigh(source, weighting, first);
                 source.push(blocks, bytes, first, text)?;
             }
         }
@@ -203,7 +231,8 @@ fn pack(text: &[u8], to: &mut Vec<u8>) {
     written.expect("memory takes all");
 }
 
-fn head(banner: &Banner, beams: &InitBeams) -> String {
+/// What stands before the events, whose weights but for their signs are this number, and a few larger.
+fn head(banner: &Banner, beams: &InitBeams, weight: f64) -> String {
     let both = |words: [String; 2]| words.join(" ");
     let [first, second] = beams.codes;
     let groups = both(
@@ -230,13 +259,9 @@ fn head(banner: &Banner, beams: &InitBeams) -> String {
     lines.push(format!(
         "{first} {second} {energies} {groups} {known} {strategy} {count}"
     ));
-    for (number, &(cross_section, error)) in banner.processes.iter().enumerate() {
-        let [cross_section, error] =
-            [cross_section, error].map(|value| text::scientific(value, 10));
-        lines.push(format!(
-            "{cross_section} {error} {cross_section} {}",
-            number + 1
-        ));
+    for &(number, (cross_section, error)) in banner.processes {
+        let numbers = [cross_section, error, weight].map(|value| text::scientific(value, 10));
+        lines.push(format!("{} {number}", numbers.join(" ")));
     }
     if !banner.generator.is_empty() {
         lines.push(banner.generator.to_owned());
@@ -255,6 +280,8 @@ struct Source {
     matched: Option<(Table, usize)>,
     /// By which weights are multiplied.
     factor: f64,
+    /// The least weight of its events before that.
+    nominal: f64,
     /// Events of the file before these.
     before: usize,
 }
@@ -263,14 +290,29 @@ struct Source {
 #[derive(Default)]
 struct Bytes {
     records: Vec<u8>,
+    /// Numbers of matrix elements, from 0.
+    elements: Vec<usize>,
+    /// Which events are left out.
+    left_out: Vec<bool>,
     ratios: Vec<u8>,
     scales: Vec<u8>,
     matched: Vec<u8>,
 }
 
 impl Bytes {
-    fn read(&mut self, source: &Source, first: usize, count: usize) -> Result<()> {
+    fn read(&mut self, source: &Source, numbers: &[i32], first: usize, count: usize) -> Result<()> {
         source.records.read(first, count, &mut self.records)?;
+        self.elements.clear();
+        for (event, record) in (self.records.chunks_exact_mut(source.records.row())).enumerate() {
+            let element = usize::try_from(Record::new(record).process() - 1).ok();
+            let known = element.and_then(|element| Some((element, *numbers.get(element)?)));
+            let (element, number) = known.ok_or(Error::BadRecord {
+                event: source.before + first + event,
+                what: "there is no such process",
+            })?;
+            self.elements.push(element);
+            Record::set_process(record, number);
+        }
         let matched = source.matched.as_ref().map(|(table, _)| table);
         for (table, to) in [
             (source.ratios.as_ref(), &mut self.ratios),
@@ -282,6 +324,27 @@ impl Bytes {
             }
         }
         Ok(())
+    }
+}
+
+impl Bytes {
+    /// Gives events one weight, where that is wanted, and chooses them.
+    fn weigh(&mut self, source: &Source, weighting: Weighting, first: usize) {
+        self.left_out.clear();
+        if weighting == Weighting::Kept {
+            return;
+        }
+        let records = self.records.chunks_exact_mut(source.records.row());
+        for (event, record) in records.enumerate() {
+            let weight = Record::new(record).weight();
+            let times = weight.abs() / source.nominal;
+            let place = source.before + first + event;
+            self.left_out.push(match weighting {
+                Weighting::Chosen(choice) => !choice.keeps(place, times),
+                Weighting::Kept | Weighting::Truncated => false,
+            });
+            Record::set_weight(record, source.nominal.copysign(weight));
+        }
     }
 }
 
@@ -303,6 +366,7 @@ impl Source {
             scales: scales.transpose()?,
             matched: matched.transpose()?,
             factor: nominal / round.weights.nominal,
+            nominal: round.weights.nominal,
             before,
         })
     }
@@ -318,10 +382,11 @@ impl Source {
                 .map_err(|error| moved(error, before))
         };
         let is_plain = self.ratios.is_none() && self.scales.is_none() && self.matched.is_none();
-        if is_plain {
+        if is_plain && bytes.left_out.is_empty() {
             return push(text, &bytes.records, before);
         }
-        for (number, record) in records.enumerate() {
+        let left_out = |number: usize| bytes.left_out.get(number) == Some(&true);
+        for (number, record) in records.enumerate().filter(|(number, _)| !left_out(*number)) {
             push(text, record, before + number)?;
             text.truncate(text.len() - END.len());
             let record = Record::new(record);
@@ -353,8 +418,7 @@ impl Source {
             push_jets(text, record, matched);
         }
         if let Some(scales) = scales {
-            let power = usize::try_from(record.process() - 1).ok();
-            let power = power.and_then(|process| blocks.powers.get(process));
+            let power = blocks.powers.get(bytes.elements[number]);
             let power = *power.ok_or("there is no such process")?;
             match &matched {
                 Some(matched) => push_matched_weight(text, record, power, &scales, matched),

@@ -13,7 +13,7 @@ const BANNER: Banner = Banner {
     asked: "{\"cuts\": \"a < b & c\"}",
     generator: "",
     strategy: -4,
-    processes: &[(5.0, 0.1), (1e-5, 0.0)],
+    processes: &[(1, (5.0, 0.1)), (2, (1e-5, 0.0))],
 };
 
 fn blocks() -> Blocks {
@@ -23,6 +23,7 @@ fn blocks() -> Blocks {
         matched: false,
         clustering: false,
         names: Vec::new(),
+        numbers: vec![1, 2],
     }
 }
 
@@ -87,7 +88,16 @@ fn files_are_the_same_with_many_threads_and_compressed() {
         .map(|&(events, weight)| save(at(&format!("{events}.npy")), &some(events, weight), 4))
         .collect();
     let made = |name: &str, threads| {
-        write(&at(name), &BANNER, &blocks(), &rounds, 5.0, threads).unwrap();
+        write(
+            &at(name),
+            &BANNER,
+            &blocks(),
+            &rounds,
+            Weighting::Kept,
+            5.0,
+            threads,
+        )
+        .unwrap();
         fs::read(at(name)).unwrap()
     };
     let plain = made("x.lhe", 1);
@@ -125,14 +135,14 @@ fn what_stands_before_the_events() {
     let wanted = "<LesHouchesEvents version=\"3.0\">\n<header>\n<MGVersion>\n</MGVersion>\n<mebridge>\n\
                   {\"cuts\": \"a &lt; b &amp; c\"}\n</mebridge>\n</header>\n<init>\n\
                   2212 2212 6.5000000000e+03 6.5000000000e+03 -1 0 -1 247000 -4 2\n\
-                  5.0000000000e+00 1.0000000000e-01 5.0000000000e+00 1\n\
-                  1.0000000000e-05 0.0000000000e+00 1.0000000000e-05 2\n\
+                  5.0000000000e+00 1.0000000000e-01 7.5000000000e+00 1\n\
+                  1.0000000000e-05 0.0000000000e+00 7.5000000000e+00 2\n\
                   <generator name='x'></generator>\n</init>\n";
-    assert_eq!(head(&banner, &BEAMS), wanted);
+    assert_eq!(head(&banner, &BEAMS, 7.5), wanted);
     let plain = wanted
         .replace("<MGVersion>\n</MGVersion>\n", "")
         .replace("<generator name='x'></generator>\n", "");
-    assert_eq!(head(&BANNER, &BEAMS), plain);
+    assert_eq!(head(&BANNER, &BEAMS, 7.5), plain);
 }
 
 #[test]
@@ -181,9 +191,17 @@ fn numbers_that_no_file_can_hold_are_refused() {
         save(folder.path().join("b.npy"), &records, 4),
     ];
     let output = folder.path().join("x.lhe");
-    let error = write(&output, &BANNER, &blocks(), &rounds, 5.0, 2)
-        .unwrap_err()
-        .to_string();
+    let error = write(
+        &output,
+        &BANNER,
+        &blocks(),
+        &rounds,
+        Weighting::Kept,
+        5.0,
+        2,
+    )
+    .unwrap_err()
+    .to_string();
     assert!(
         error.contains("event 12355 (from 0): a number is infinite or NaN"),
         "{error}"
@@ -215,7 +233,7 @@ fn what_weights_of_other_scales_need() {
             names: names.clone(),
             ..blocks()
         };
-        write(&output, &BANNER, &blocks, &rounds, 2.0, 1).unwrap();
+        write(&output, &BANNER, &blocks, &rounds, Weighting::Kept, 2.0, 1).unwrap();
         let text = fs::read_to_string(&output).unwrap();
         let events: Vec<&str> = text.split("<event>\n").skip(1).collect();
         assert_eq!(events.len(), 7);
@@ -278,7 +296,7 @@ fn events_have_what_pythia_and_systematics_read() {
             clustering,
             ..blocks()
         };
-        write(&output, &BANNER, &blocks, &rounds, 2.0, 1).unwrap();
+        write(&output, &BANNER, &blocks, &rounds, Weighting::Kept, 2.0, 1).unwrap();
         let text = fs::read_to_string(&output).unwrap();
         let begin = text.find("<scales ").unwrap();
         text[begin..text.find("</event>").unwrap()].to_owned()
@@ -315,4 +333,69 @@ fn reals_are_those_of_fortran() {
         push_real(&mut found, value);
         assert_eq!(found, format!("x{text}").as_bytes());
     }
+}
+
+#[test]
+fn events_have_the_numbers_of_their_processes() {
+    let folder = tempfile::tempdir().unwrap();
+    let others = [particle(6, 1, 1.0)];
+    let records: Vec<Vec<u8>> = (0..4)
+        .map(|i| record(1 + i % 2, 2.0, [650.0, 65.0], &others))
+        .collect();
+    let rounds = [save(folder.path().join("round.npy"), &records, 3)];
+    let output = folder.path().join("events.lhe");
+    let numbers = |numbers: &[i32]| {
+        let blocks = Blocks {
+            numbers: numbers.to_vec(),
+            ..blocks()
+        };
+        write(&output, &BANNER, &blocks, &rounds, Weighting::Kept, 2.0, 1)?;
+        let text = fs::read_to_string(&output).unwrap();
+        let events = text.split("<event>\n").skip(1);
+        Ok::<Vec<String>, Error>(
+            events
+                .map(|event| event.split_whitespace().nth(1).unwrap().to_owned())
+                .collect(),
+        )
+    };
+    assert_eq!(numbers(&[2, 0]).unwrap(), ["2", "0", "2", "0"]);
+    let error = numbers(&[2]).unwrap_err().to_string();
+    assert!(error.contains("there is no such process"), "{error}");
+}
+
+/// Heavy events get the weight of the others, with their signs; further weights follow.
+#[test]
+fn weights_are_truncated() {
+    let folder = tempfile::tempdir().unwrap();
+    let others = [particle(6, 1, 1.0)];
+    let records: Vec<Vec<u8>> = [2.0, -2.0, 3.0, -5.0]
+        .map(|weight| record(1, weight, [650.0, 65.0], &others))
+        .to_vec();
+    let rounds = [save(folder.path().join("round.npy"), &records, 3)];
+    records::write_doubles(&records::ratios(&rounds[0].file), &[0.5; 4], 1, 1).unwrap();
+    let output = folder.path().join("events.lhe");
+    let blocks = Blocks {
+        names: vec!["a".to_owned()],
+        ..blocks()
+    };
+    write(
+        &output,
+        &BANNER,
+        &blocks,
+        &rounds,
+        Weighting::Truncated,
+        -0.5,
+        1,
+    )
+    .unwrap();
+    let text = fs::read_to_string(&output).unwrap();
+    for (event, sign) in text.split("<event>\n").skip(1).zip(["+", "-", "+", "-"]) {
+        // Without signs they average to 12 / 4.
+        let weight = event.split_whitespace().nth(2).unwrap();
+        assert_eq!(weight, format!("{sign}3.0000000000e+00"));
+        let further = format!("<wgt id='a'> {sign}1.5000000e+00 </wgt>");
+        assert!(event.contains(&further), "{event}");
+    }
+    let max = "5.0000000000e+00 1.0000000000e-01 3.0000000000e+00 1\n";
+    assert!(text.contains(max), "{text}");
 }

@@ -33,6 +33,8 @@ pub struct Named {
     pub model: Option<PathBuf>,
     /// Its matrix elements, with the values of the model's card.
     pub processes: Vec<Process>,
+    /// Of each the number of its process (`@`).
+    pub numbers: Vec<u32>,
     described: Vec<DiagramLines>,
     pdf_data: Option<PathBuf>,
     cards: Temporary,
@@ -56,6 +58,7 @@ impl Named {
         let Generated {
             described,
             processes,
+            numbers,
             card,
         } = generated;
         let cards = Temporary::folder(&std::env::temp_dir(), 0o700);
@@ -74,6 +77,7 @@ impl Named {
             process: process.to_owned(),
             model: model.map(Path::to_owned),
             processes,
+            numbers,
             described,
             pdf_data: pdf_data.map(absolute),
             cards,
@@ -156,6 +160,8 @@ pub fn model_path(model: &Path) -> PathBuf {
 struct Generated {
     described: Vec<DiagramLines>,
     processes: Vec<Process>,
+    /// Of each the number of its process.
+    numbers: Vec<u32>,
     /// The text of the model's parameter card.
     card: String,
 }
@@ -191,12 +197,15 @@ impl Generated {
             })
         };
         let described = places.clone().map(lines).collect::<Result<_>>()?;
+        let numbers = places.clone().map(|place| elements.number(place));
+        let numbers = numbers.collect();
         let processes = places.map(|place| elements.process(place));
         let scales = model.running.iter().filter(|set| set.refused.is_none());
         let scales = scales.map(|set| (set.block.as_str(), set.scale)).collect();
         Ok(Generated {
             described,
             processes: processes.collect::<Result<_>>()?,
+            numbers,
             card: param_card(&model.card, &scales),
         })
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// A table of an output is no larger, in bytes.
 const MOST_BYTES: u64 = 64 << 20;
 /// What to do about a table that is not whole.
-const ANEW: &str = "write the output anew";
+pub const ANEW: &str = "write the output anew";
 
 /// A propagator of a diagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -437,15 +437,50 @@ impl Output {
         }
     }
 
-    /// The version of MG5aMC.
+    /// The version of MG5aMC; `unknown` where no file has one.
     pub fn version(&self) -> String {
-        let files = ["MGMEVersion.txt", "SubProcesses/MGVersion.txt"];
-        let version = files.iter().find_map(|name| {
-            let text = text(&self.path.join(name)).ok()?;
-            text.split_whitespace().next().map(str::to_owned)
-        });
-        version.unwrap_or_else(|| "unknown".to_owned())
+        let mut versions = self.versions().into_iter();
+        let version = versions.next().map(|(_, version)| version);
+        version.unwrap_or_else(|| UNKNOWN.to_owned())
     }
+
+    /// The files that have a version of MG5aMC, and which.
+    pub fn versions(&self) -> Vec<(&'static str, String)> {
+        let files = ["MGMEVersion.txt", "SubProcesses/MGVersion.txt"];
+        let version = |name| {
+            let text = text(&self.path.join(name)).ok()?;
+            let version = text.split_whitespace().next()?;
+            let is_one = |byte: u8| byte.is_ascii_alphanumeric() || b".-_+".contains(&byte);
+            version
+                .bytes()
+                .all(is_one)
+                .then(|| (name, version.to_owned()))
+        };
+        files.into_iter().filter_map(version).collect()
+    }
+
+    /// The folder of the MG5aMC that wrote it.
+    pub fn mg5_path(&self) -> Option<PathBuf> {
+        let card = text(&self.path.join("Cards/me5_configuration.txt")).ok()?;
+        setting(&card, "mg5_path").map(PathBuf::from)
+    }
+}
+
+/// What a version is called where no file has one.
+pub const UNKNOWN: &str = "unknown";
+
+/// The version of MG5aMC in a folder; none where it has no file of it.
+pub fn version_of_mg5(folder: &Path) -> Option<String> {
+    setting(&text(&folder.join("VERSION")).ok()?, "version")
+}
+
+/// The value of the last line `name = value` of a text.
+fn setting(text: &str, name: &str) -> Option<String> {
+    text.lines().rev().find_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        let value = value.split('#').next().unwrap_or_default().trim();
+        (key.trim() == name && !value.is_empty()).then(|| value.to_owned())
+    })
 }
 
 /// `run_NN` with a number above all that there are in a folder `Events`.

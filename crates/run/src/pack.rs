@@ -1,9 +1,10 @@
 //! A pack: a survey with all that makes events of it, as one file, which runs by itself where it is unpacked.
 
 use crate::cards::Cards;
+use crate::overweight::Overweight;
 use crate::packed::{
-    CARDS, FILES, PLAN, RECIPE, ROOT, ROUNDS, RUN_SCRIPT, Recipe, SUMS, SURVEY, digest, files,
-    write_rounds,
+    CARDS, CMS_EVENTS, CMS_SCRIPT, FILES, PLAN, RECIPE, ROOT, ROUNDS, RUN_SCRIPT, Recipe, SUMS,
+    SURVEY, digest, files, write_rounds,
 };
 use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
@@ -84,6 +85,10 @@ pub struct Packing<'a> {
     pub measured: u64,
     /// The SIMD level of all jobs.
     pub simd: &'a str,
+    /// Whether there is [`CMS_SCRIPT`], too.
+    pub cms: bool,
+    /// What becomes of events of jobs that weigh more than others; that of the run where it is left out.
+    pub overweights: Option<Overweight>,
 }
 
 /// Surveys a run and packs it; without a number of events it is adapted to [`EVENTS`].
@@ -151,7 +156,7 @@ fn of_cards(spec: &RunSpec) -> Result<(Plan, u64)> {
     }
     let seed = match spec.seed {
         Some(seed) => seed,
-        None => cards.run_card.whole_within("iseed", 0, u64::MAX)?.max(1),
+        None => cards.run_card.seed()?.max(1),
     };
     let mut plan = Plan::of_cards(&cards, spec)?;
     plan.notices = [cards.notices, plan.notices].concat();
@@ -198,6 +203,9 @@ fn spec_of_run(
             Some(overweight) => overweight,
             None => RunSpec::default().overweight,
         },
+        overweights: text("overweight_rule")
+            .and_then(Overweight::of_name)
+            .unwrap_or_default(),
         ..RunSpec::default()
     })
 }
@@ -396,9 +404,11 @@ impl Pack<'_> {
         let recipe = self.recipe(&plan, run.spec, (run.events, run.seed), arguments);
         let text = serde_json::to_string_pretty(&recipe).expect("texts and numbers");
         fs::write(root.join(RECIPE), text).map_err(&full)?;
-        let script = self.staged.join(RUN_SCRIPT);
-        fs::write(&script, run_script(loader.as_deref())).map_err(&full)?;
-        fs::set_permissions(&script, Permissions::from_mode(0o755)).map_err(&full)?;
+        for script in self.scripts() {
+            let file = self.staged.join(script.name);
+            fs::write(&file, script.text(loader.as_deref())).map_err(&full)?;
+            fs::set_permissions(&file, Permissions::from_mode(0o755)).map_err(&full)?;
+        }
         let text = self.sums().map_err(&full)?;
         fs::write(root.join(SUMS), text).map_err(&full)
     }
@@ -430,8 +440,16 @@ impl Pack<'_> {
             simd: self.how.simd.to_owned(),
             precision: precision.unwrap_or_default(),
             overweight: spec.overweight,
+            overweights: self.how.overweights.unwrap_or(spec.overweights),
             arguments,
         }
+    }
+
+    /// What starts jobs.
+    fn scripts(&self) -> impl Iterator<Item = &'static Script> {
+        let both = [(&RUN, true), (&CMS, self.how.cms)];
+        both.into_iter()
+            .filter_map(|(script, wanted)| wanted.then_some(script))
     }
 
     /// Copies the shared libraries of the program, the C library among them, so that it runs where that is an older one; the
@@ -473,11 +491,21 @@ impl Pack<'_> {
 
     /// Makes some events.
     fn try_job(&self, scratch: &Path) -> Result<()> {
+        let folder = scratch.join("trial");
+        fs::create_dir(&folder).map_err(Error::io(&folder))?;
         let mut job = Command::new("/bin/sh");
-        job.arg(self.staged.join(RUN_SCRIPT));
-        job.args([TRIAL, "1", "--quiet", "--output"]);
-        job.arg(scratch.join("trial.lhe"));
-        let ended = job.output().map_err(Error::io("/bin/sh"))?;
+        match self.how.cms {
+            true => job
+                .arg(self.staged.join(CMS_SCRIPT))
+                .args([TRIAL, "1", "1"]),
+            false => job
+                .arg(self.staged.join(RUN_SCRIPT))
+                .args([TRIAL, "1", "--quiet"]),
+        };
+        let ended = job
+            .current_dir(&folder)
+            .output()
+            .map_err(Error::io("/bin/sh"))?;
         if ended.status.success() {
             return Ok(());
         }
@@ -529,9 +557,10 @@ impl Pack<'_> {
         archive.into_inner()
     }
 
-    /// All files and folders, each folder before what is in it; [`RUN_SCRIPT`] first.
+    /// All files and folders, each folder before what is in it; the scripts first.
     fn entries(&self) -> io::Result<Vec<PathBuf>> {
-        let mut found = vec![self.staged.join(RUN_SCRIPT)];
+        let scripts = self.scripts().map(|script| self.staged.join(script.name));
+        let mut found: Vec<PathBuf> = scripts.collect();
         let mut open = vec![self.staged.join(ROOT)];
         while let Some(path) = open.pop() {
             if path.is_dir() {
@@ -608,22 +637,57 @@ fn libraries_in(listed: &str) -> std::result::Result<Vec<(String, PathBuf)>, Str
     Ok(found)
 }
 
-/// [`RUN_SCRIPT`], where the program has this loader.
-fn run_script(loader: Option<&str>) -> String {
-    let program = format!("\"$root/{PROGRAM}\"");
-    let program = match loader {
-        None => program,
-        // The libraries of the pack alone, whatever the machine has.
-        Some(loader) => format!(
-            "\"$root/{LIBRARIES}/{loader}\" --inhibit-rpath '' --library-path \"$root/{LIBRARIES}\" {program}"
-        ),
-    };
-    let machine = std::env::consts::ARCH;
-    format!(
-        r#"#!/bin/sh
-# ./{RUN_SCRIPT} NEVENTS SEED writes events.lhe.gz into the folder that it is called in; --help says more.
+/// What starts a job.
+struct Script {
+    name: &'static str,
+    /// How it is called and what it writes.
+    usage: &'static str,
+    output: &'static str,
+    /// An argument of the job before those that it is given.
+    argument: &'static str,
+    /// What is done first.
+    before: &'static str,
+}
+
+const RUN: Script = Script {
+    name: RUN_SCRIPT,
+    usage: "NEVENTS SEED (or --help)",
+    output: "events.lhe.gz",
+    argument: "",
+    before: "",
+};
+const CMS: Script = Script {
+    name: CMS_SCRIPT,
+    usage: "NEVENTS SEED NCPU",
+    output: CMS_EVENTS,
+    argument: "--cms ",
+    before: "# What an earlier job left is not taken for what this one makes.\nrm -f cmsgrid_final.lhe || exit 1\n",
+};
+
+impl Script {
+    /// Its text, where the program has this loader.
+    fn text(&self, loader: Option<&str>) -> String {
+        let Script {
+            name,
+            usage,
+            output,
+            argument,
+            before,
+        } = self;
+        let program = format!("\"$root/{PROGRAM}\"");
+        let program = match loader {
+            None => program,
+            // The libraries of the pack alone, whatever the machine has.
+            Some(loader) => format!(
+                "\"$root/{LIBRARIES}/{loader}\" --inhibit-rpath '' --library-path \"$root/{LIBRARIES}\" {program}"
+            ),
+        };
+        let machine = std::env::consts::ARCH;
+        format!(
+            r#"#!/bin/sh
+# ./{name} {usage} writes {output} into the folder that it is called in.
 # Nothing is needed but a shell and Linux; this folder may be read-only.
-case $0 in */*) here=${{0%/*}} ;; *) here=. ;; esac
+{before}case $0 in */*) here=${{0%/*}} ;; *) here=. ;; esac
 here=$(CDPATH= cd -- "$here" && pwd -P) || exit 1
 case $here in *[:\;]*)
     echo "mebridge: a pack cannot lie in $here: its name has a colon or a semicolon, which divide paths" >&2
@@ -631,7 +695,7 @@ case $here in *[:\;]*)
 esac
 root=$here/{ROOT}
 if [ ! -f "$root/{PROGRAM}" ]; then
-    echo "mebridge: $root is missing: unpack the pack again, or call {RUN_SCRIPT} where it lies" >&2
+    echo "mebridge: $root is missing: unpack the pack again, or call {name} where it lies" >&2
     exit 1
 fi
 unset LD_PRELOAD LD_LIBRARY_PATH
@@ -644,7 +708,8 @@ if [ $status -ne 0 ]; then
         echo "mebridge: its files are whole; is this {machine} Linux, and the folder not mounted noexec?" >&2
     exit 1
 fi
-exec {program} {JOB} "$root" "$@"
+exec {program} {JOB} "$root" {argument}"$@"
 "#
-    )
+        )
+    }
 }

@@ -1,6 +1,8 @@
 //! An unpacked pack: whether its files are whole, and jobs, which make events from the survey that was packed.
 
 use crate::banner::Contents;
+use crate::event_file::overweights;
+use crate::overweight::{self, Overweight};
 use crate::plan::Plan;
 use crate::progress::shown;
 use crate::rounds::{RoundCounts, Rounds};
@@ -21,6 +23,10 @@ use std::time::Instant;
 
 /// The program of a pack for whoever unpacked it.
 pub const RUN_SCRIPT: &str = "run.sh";
+/// The same for CMS's workflows, and the file that it writes.
+pub const CMS_SCRIPT: &str = "runcmsgrid.sh";
+/// See [`CMS_SCRIPT`].
+pub const CMS_EVENTS: &str = "cmsgrid_final.lhe";
 /// The folder beside it, with all else.
 pub const ROOT: &str = "mebridge";
 /// SHA-256 of all files, as of `sha256sum`; the last line is a comment with that of all before.
@@ -49,6 +55,8 @@ pub struct Recipe {
     pub precision: String,
     /// That of [`crate::RunSpec`].
     pub overweight: f64,
+    /// What becomes of events that weigh more than others, unless a job says it.
+    pub overweights: Overweight,
     /// What makes the survey another one than others.
     pub arguments: Map<String, Value>,
 }
@@ -96,6 +104,8 @@ pub struct Job<'a> {
     pub seed: u64,
     /// Their file, compressed where its name ends with `.gz`.
     pub output: &'a Path,
+    /// What becomes of events that weigh more than others.
+    pub overweight: Overweight,
     /// Threads.
     pub threads: usize,
 }
@@ -111,14 +121,14 @@ impl Job<'_> {
         let key = random_key(&text, self.seed);
         let plan = Plan::read(&root.join(PLAN), self.threads)?;
         let switches = recipe.switches()?;
-        let (names, head) = (plan.names(), plan.head.clone());
+        let head = plan.head.clone();
         let mut maker = open(plan, None, switches, &mut Vec::new())?;
         let scratch = Scratch::new()?;
         let state = State::open(&scratch.path().join("state"), &[], false)?;
         let mut rounds = Rounds::new(state, self.events, key, recipe.overweight, false)?;
         rounds.take(&root.join(SURVEY))?;
         rounds.count(read_rounds(&root.join(ROUNDS))?);
-        rounds.run(&mut maker, |rounds| {
+        let mut report = |rounds: &Rounds| {
             let (done, events) = (rounds.done(), self.events);
             let took = begun.elapsed().as_secs_f64();
             let of = rounds
@@ -126,12 +136,24 @@ impl Job<'_> {
                 .map_or_else(String::new, |of| shown(of, "pb"));
             report(&format!("{done} of {events} events, {of}, {took:.1} s"));
             Ok(())
-        })?;
+        };
+        rounds.run(&mut maker, &mut report)?;
+        let weighting = overweight::complete(
+            self.overweight,
+            &mut rounds,
+            &mut maker,
+            self.events,
+            report,
+        )?;
         let all = rounds.cross_section().expect("there are rounds");
-        let (_, processes) = rounds.measured(names.len()).expect("there are rounds");
+        let numbers = &head.blocks.numbers;
+        let processes = rounds.by_process(numbers).expect("there are rounds");
         let mut asked = recipe.arguments;
         asked.insert("events".to_owned(), json!(self.events));
         asked.insert("seed".to_owned(), json!(self.seed));
+        if self.overweight != Overweight::Keep {
+            asked.insert("overweight_rule".to_owned(), json!(self.overweight));
+        }
         let sums = root.join(SUMS);
         asked.insert(
             "pack".to_owned(),
@@ -139,12 +161,24 @@ impl Job<'_> {
         );
         let contents = Contents {
             rounds: &made(rounds.state()),
+            before: 0,
+            weighting,
             processes: &processes,
             cross_section: all.mean,
             seed: self.seed,
         };
         head.write(self.output, &contents, &asked, self.threads)?;
-        Ok(format!("{} events, {}", self.events, shown(all, "pb")))
+        let found = made(rounds.state());
+        let count = found.iter().map(|round| round.events as u64).sum();
+        let more = self
+            .overweight
+            .line(overweights(&found), count, self.events);
+        let more = more.map_or_else(String::new, |line| format!("\n{line}"));
+        Ok(format!(
+            "{} events, {}{more}",
+            self.events,
+            shown(all, "pb")
+        ))
     }
 }
 

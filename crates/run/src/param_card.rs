@@ -57,6 +57,19 @@ pub fn open_widths(text: &str) -> Vec<&str> {
     text.lines().filter_map(open).collect()
 }
 
+/// Widths that a card has as numbers, GeV, by PDG code.
+pub fn widths(text: &str) -> BTreeMap<i32, f64> {
+    let width = |line| {
+        let mut words = without_comment(line).split_whitespace();
+        let is_decay = words.next()?.eq_ignore_ascii_case("decay");
+        let code = words.next()?.parse().ok()?;
+        // Fortran's exponents are numbers, too.
+        let width = words.next()?.replace(['d', 'D'], "e").parse().ok()?;
+        is_decay.then_some((code, width))
+    };
+    text.lines().filter_map(width).collect()
+}
+
 /// The card with numbers, GeV, in the place of widths that it leaves to be computed, by the codes of the particles.
 pub fn with_widths(text: &str, widths: &BTreeMap<String, f64>) -> String {
     let mut found = String::with_capacity(text.len());
@@ -117,6 +130,12 @@ mod tests {
                 .to_string()
                 .starts_with("the parameter card /dev/null cannot be read: ")
         );
+    }
+
+    #[test]
+    fn widths_are_numbers_of_decays() {
+        let text = "DECAY 6 1.5D+00 # t\n 0.5 2 5 24\ndecay 23 2.495\nDECAY 25 Auto\nBlock DECAY\n 24 2.0\n";
+        assert_eq!(widths(text), BTreeMap::from([(6, 1.5), (23, 2.495)]));
     }
 
     #[test]

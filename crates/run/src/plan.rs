@@ -10,14 +10,14 @@ use crate::limits::{self, Incoming, Judge};
 use crate::lines::{self, ForcedCodes, ListedLines};
 use crate::param_card::{self, ParamCard};
 use crate::poles;
-use crate::run_card;
+use crate::run_card::{self, RunCard};
 use crate::running;
 use crate::source::Source;
 use crate::spec::RunSpec;
 use crate::state::{Arguments, file_digest};
 use crate::systematics::Systematics;
 use crate::{conditions, load, scale};
-use mebridge::event_generator::{ElementRequest, Request};
+use mebridge::event_generator::{ElementRequest, Lifetimes, Request};
 use mebridge::sampling::Clustered;
 use mebridge::{Error, Result};
 use mebridge_phasespace::clustering::{ClusteringSettings as Clustering, Matching};
@@ -172,6 +172,7 @@ impl Plan {
             alpha_qed,
             forced: codes.on,
             excluded: codes.off,
+            lifetimes: lifetimes(cards, &elements)?,
         };
         Ok(Plan {
             runs,
@@ -270,7 +271,7 @@ fn systematics(
         () if !on_cpu => {
             "events have no weights for systematics, which are made on a CPU".to_owned()
         }
-        () => return Systematics::of_arguments(arguments, set, card.whole("ickkw") == 1),
+        () => return Systematics::of_arguments(arguments, set),
     };
     notices.push(notice);
     Ok(none)
@@ -284,6 +285,7 @@ fn elements_of_cards(
     notices: &mut Vec<String>,
 ) -> Result<Vec<ElementCuts>> {
     let card = &cards.run_card;
+    let frame = card.frame()?;
     let (mut found, mut codes, mut nowhere) = (Vec::new(), BTreeSet::new(), Vec::new());
     for element in elements {
         let place = cards.source.place(element);
@@ -298,6 +300,7 @@ fn elements_of_cards(
             decayed: &decayed,
             card,
         };
+        check_frame(&frame, element, &name, card)?;
         if let Some(divided) = cuts::divided(&legs, element.options()) {
             let what =
                 format!("{divided}, which are one matrix element of {name} with the same cuts");
@@ -329,6 +332,7 @@ fn elements_of_cards(
             request: ElementRequest {
                 rules,
                 clustered: listed.clustered(card.whole("sde_strategy") == 2)?,
+                frame: frame.clone(),
                 ..element.request()
             },
         });
@@ -343,6 +347,43 @@ fn elements_of_cards(
     }
     notices.extend(cuts::unused(card, &codes));
     Ok(found)
+}
+
+/// Lifetimes of particles in event files, by the widths of the parameter card (`time_of_flight`); none where they are 0.
+///
+/// # Errors
+/// The parameter card cannot be read.
+pub fn lifetimes(cards: &Cards, elements: &[Element]) -> Result<Option<Lifetimes>> {
+    let least = cards.run_card.number("time_of_flight");
+    if least < 0.0 {
+        return Ok(None);
+    }
+    let card = crate::text::read(&cards.param_card, "the parameter card")?;
+    let mut widths = param_card::widths(&card);
+    // Those that it leaves to be computed, too.
+    let of_elements = load::widths(elements).into_iter();
+    widths.extend(of_elements.filter_map(|(code, width)| Some((code.parse().ok()?, width))));
+    Ok(Some(Lifetimes { least, widths }))
+}
+
+/// That a matrix element has the legs of `me_frame`, and that these have a rest frame.
+fn check_frame(frame: &[usize], element: &Element, name: &str, card: &RunCard) -> Result<()> {
+    let masses = &element.masses;
+    let what = match frame {
+        [] => return Ok(()),
+        _ if frame.iter().any(|&leg| leg >= masses.len()) => {
+            format!("{name} has {} particles", masses.len())
+        }
+        &[alone] if masses[alone] == 0.0 => {
+            format!(
+                "particle {} of {name} has no mass, and no rest frame",
+                alone + 1
+            )
+        }
+        _ => return Ok(()),
+    };
+    let what = format!("me_frame = {}: {what}", card.value("me_frame"));
+    Err(Error::run_at(card.source(), what, "name others"))
 }
 
 /// What events are cut and weighted by besides; none where nothing depends on how they are clustered.
@@ -441,7 +482,8 @@ fn head(
             powers,
             matched,
             clustering: matched && card.flag("clusinfo"),
-            names: systematics.names(),
+            names: systematics.ids(),
+            numbers: cards.source.numbers(elements),
         },
     })
 }

@@ -4,15 +4,18 @@
 use crate::exact::sum;
 use crate::maker::Maker;
 use crate::records::Weights;
-use crate::state::{SURVEY, State};
+use crate::state::{SURVEY, SettledRound, State};
 use crate::summary;
 use mebridge::{Error, Result};
 use mebridge_sampler::sums::Estimate;
 use mebridge_sampler::survey::SurveySettings;
+use mebridge_support::signals;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread::{Builder, ScopedJoinHandle};
 
 /// Into how many rounds a run is divided, and how many events each has at least. At most as many as memory has room for:
 /// larger runs have more rounds. On a GPU a round of few events takes as long as one of many.
@@ -138,19 +141,45 @@ impl Perform for Maker<'_> {
         rounds: &mut Rounds,
         report: &mut dyn FnMut(&Rounds) -> Result<()>,
     ) -> Result<()> {
-        for number in rounds.open() {
-            let (part, settings) = rounds.begin(number)?;
-            let survey = rounds
-                .surveyed()
-                .expect("a survey before rounds")
-                .to_owned();
-            self.load(&survey)?;
-            let found = self.round(&part, &settings)?;
-            rounds.keep(number, &part, found)?;
-            report(rounds)?;
-        }
-        Ok(())
+        let settle = rounds.state.settle();
+        let mut keep = |rounds: &mut Rounds, number, settled| {
+            rounds.state.keep_round(number, settled)?;
+            report(rounds)
+        };
+        std::thread::scope(|scope| {
+            // The round before, whose files go to the disk.
+            let mut before = None;
+            for number in rounds.open() {
+                let (part, settings) = rounds.begin(number)?;
+                let survey = rounds
+                    .surveyed()
+                    .expect("a survey before rounds")
+                    .to_owned();
+                self.load(&survey)?;
+                let made = self.round(&part, &settings);
+                if let Some((number, settled)) = before.take() {
+                    keep(rounds, number, joined(settled)?)?;
+                }
+                let (found, settle) = (made?, &settle);
+                let all = move || settle(number, &part, found);
+                let thread = signals::held_back(|| Builder::new().spawn_scoped(scope, all));
+                let thread = thread.map_err(|error| Error::Threads {
+                    threads: 1,
+                    what: error.to_string(),
+                });
+                before = Some((number, thread?));
+            }
+            match before {
+                Some((number, settled)) => keep(rounds, number, joined(settled)?),
+                None => Ok(()),
+            }
+        })
     }
+}
+
+/// What a thread settled.
+fn joined(thread: ScopedJoinHandle<'_, Result<SettledRound>>) -> Result<SettledRound> {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// A survey, and rounds of events.
@@ -159,39 +188,56 @@ pub struct Rounds {
     events: u64,
     seed: String,
     overweight: f64,
+    on_gpus: bool,
     surveyed: Option<(PathBuf, SurveyPoints)>,
     /// Of other runs from the same survey on.
     before: Vec<RoundCounts>,
 }
 
 impl Rounds {
-    /// Of so many events. A run that goes on with more of them keeps the rounds that it has.
+    /// Of so many events. A run that goes on with more of them keeps the rounds that it has; those of an event file that is
+    /// added to are counted as many as the file has.
     ///
     /// Args: `seed` is what random numbers follow from; `overweight` that of [`crate::RunSpec`].
     ///
     /// # Errors
     /// The state cannot be written.
     pub fn new(
-        mut state: State,
+        state: State,
         events: u64,
         seed: impl ToString,
         overweight: f64,
         on_gpus: bool,
     ) -> Result<Self> {
-        let mut planned = state.sizes().to_vec();
-        let begun: u64 = planned.iter().sum();
-        if events > begun {
-            planned.extend(sizes(events - begun, on_gpus));
-        }
-        state.plan(planned)?;
-        Ok(Rounds {
+        let mut rounds = Rounds {
             state,
             events,
             seed: seed.to_string(),
             overweight,
+            on_gpus,
             surveyed: None,
             before: Vec::new(),
-        })
+        };
+        rounds.extend(events.saturating_sub(rounds.state.written().events))?;
+        Ok(rounds)
+    }
+
+    /// Has more rounds, until there are so many events besides those of an event file.
+    ///
+    /// # Errors
+    /// The state cannot be written.
+    pub fn extend(&mut self, events: u64) -> Result<()> {
+        let mut planned = self.state.sizes().to_vec();
+        let begun: u64 = planned[self.state.written().rounds..].iter().sum();
+        if events > begun {
+            planned.extend(sizes(events - begun, self.on_gpus));
+        }
+        self.state.plan(planned)
+    }
+
+    /// What random numbers follow from.
+    pub fn seed(&self) -> &str {
+        &self.seed
     }
 
     /// What is done.
@@ -302,7 +348,8 @@ impl Rounds {
     /// # Errors
     /// The state cannot be written.
     pub fn keep(&mut self, number: usize, part: &Path, found: RoundFound) -> Result<()> {
-        self.state.keep_round(number, part, found)
+        let settled = self.state.settle()(number, part, found)?;
+        self.state.keep_round(number, settled)
     }
 
     /// What counts for the cross section besides the survey, in the order of the numbers of rounds, whichever came first.
@@ -323,23 +370,39 @@ impl Rounds {
     /// The same, and that of each of so many matrix elements, by their numbers.
     pub fn measured(&self, elements: usize) -> Option<(summary::Measured, Vec<summary::Measured>)> {
         let groups = self.groups()?;
-        let pair = |found: Estimate| (found.mean, found.error);
         let all = total(groups.iter().map(|group| (group.mean, group.variance)));
-        let of = |element: usize| {
-            let own = groups
-                .iter()
-                .filter(|group| group.members.contains(&element));
-            pair(total(own.map(|group| match group.members {
-                [_] => (group.mean, group.variance),
-                members => {
-                    let (share, spread) = self.share(element, members);
-                    let variance =
-                        group.variance * (share * share) + group.mean * group.mean * spread;
-                    (group.mean * share, variance)
-                }
-            })))
-        };
+        let of = |element: usize| pair(self.sum_of(&groups, |one| one == element));
         Some((pair(all), (0..elements).map(of).collect()))
+    }
+
+    /// The same of processes, in the order of the numbers that matrix elements have of them.
+    pub fn by_process(&self, numbers: &[i32]) -> Option<Vec<(i32, summary::Measured)>> {
+        let groups = self.groups()?;
+        let mut found: Vec<(i32, summary::Measured)> = Vec::new();
+        for &number in numbers {
+            if found.iter().all(|(known, _)| *known != number) {
+                let sum = self.sum_of(&groups, |element| numbers.get(element) == Some(&number));
+                found.push((number, pair(sum)));
+            }
+        }
+        found.sort_by_key(|(number, _)| *number);
+        Some(found)
+    }
+
+    /// The cross section of some matrix elements together.
+    fn sum_of(&self, groups: &[SharedChannels], own: impl Fn(usize) -> bool) -> Estimate {
+        total(groups.iter().filter_map(|group| {
+            let some = group.members.iter().filter(|&&one| own(one)).count();
+            if some == 0 {
+                return None;
+            }
+            if some == group.members.len() {
+                return Some((group.mean, group.variance));
+            }
+            let (share, spread) = self.share(&own, group.members);
+            let variance = group.variance * (share * share) + group.mean * group.mean * spread;
+            Some((group.mean * share, variance))
+        }))
     }
 
     /// The cross sections of matrix elements that share channels; none before the first round.
@@ -359,8 +422,8 @@ impl Rounds {
         Some(own.into_iter().map(group).collect())
     }
 
-    /// Of a matrix element in the cross section of those that share its channels, by events; and its variance.
-    fn share(&self, element: usize, members: &[usize]) -> (f64, f64) {
+    /// Of some matrix elements in the cross section of those that share their channels, by events; and its variance.
+    fn share(&self, is_own: impl Fn(usize) -> bool, members: &[usize]) -> (f64, f64) {
         let rows = members.iter().map(|&number| {
             [0, 1, 2].map(|column| {
                 let drawn = self.counting().map(|one| one.drawn.get(&(number as u32)));
@@ -369,8 +432,11 @@ impl Rounds {
         });
         let rows: Vec<[f64; 3]> = rows.collect();
         let all = |column: usize| sum(rows.iter().map(|row| row[column]));
-        let own = members.iter().position(|&one| one == element);
-        let [count, own, square] = rows[own.expect("one of them")];
+        let of_own = |column: usize| {
+            let rows = members.iter().zip(&rows).filter(|(one, _)| is_own(**one));
+            sum(rows.map(|(_, row)| row[column]))
+        };
+        let [count, own, square] = [0, 1, 2].map(of_own);
         let (total, squares) = (all(1), all(2));
         if total == 0.0 {
             return (0.0, 0.0);
@@ -412,6 +478,10 @@ struct SharedChannels<'a> {
     mean: f64,
     /// Of the mean, pb^2.
     variance: f64,
+}
+
+fn pair(found: Estimate) -> summary::Measured {
+    (found.mean, found.error)
 }
 
 /// The sum of means with these variances.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::maker::{CountedSelection, Description, Further, RoundEvents, identity};
 use crate::scratch::check_room;
-use mebridge::event_generator::{ElementRequest, EventGenerator, Request};
+use mebridge::event_generator::{ElementRequest, EventGenerator, Lifetimes, Request};
 use mebridge::generate::generate_with;
 use mebridge::models;
 use mebridge_phasespace::cuts::{Observable, Take, Window};
@@ -141,6 +141,20 @@ fn rounds_count_together() {
             "{number}: {its_error}"
         );
     }
+    // Matrix elements of one process together: those that share channels have the error of their sum.
+    let of = rounds.by_process(&[3, 7, 7, 0, 0]).unwrap();
+    assert_eq!(
+        of.iter().map(|(number, _)| *number).collect::<Vec<_>>(),
+        [0, 3, 7]
+    );
+    let (mean, error) = of[2].1;
+    let both = f64::from_bits(means[1]) + f64::from_bits(means[2]);
+    assert!((mean / both - 1.0).abs() < 1e-15);
+    assert!(error < errors[1].hypot(errors[2]));
+    let whole = of.iter().map(|(_, (mean, _))| mean).sum::<f64>();
+    assert!((whole / all.mean - 1.0).abs() < 1e-15);
+    let whole = of.iter().map(|(_, (_, error))| error * error).sum::<f64>();
+    assert!((whole.sqrt() / all.error - 1.0).abs() < 1e-12);
 }
 
 fn request(energy: f64, windows: Vec<Window>) -> Request {
@@ -170,6 +184,7 @@ fn request(energy: f64, windows: Vec<Window>) -> Request {
         alpha_qed: 0.0,
         forced: Vec::new(),
         excluded: Vec::new(),
+        lifetimes: None,
     }
 }
 
@@ -179,18 +194,26 @@ fn maker<'a>(
     selection: Option<Arc<CountedSelection>>,
     further: Further<'a>,
 ) -> Maker<'a> {
+    maker_of("g g > t t~", &request(1000.0, windows), selection, further)
+}
+
+fn maker_of<'a>(
+    process: &str,
+    request: &Request,
+    selection: Option<Arc<CountedSelection>>,
+    further: Further<'a>,
+) -> Maker<'a> {
     let model = models::model(None).expect("the Standard Model");
-    let processes = generate_with("g g > t t~", &model).expect("a process");
-    let request = request(1000.0, windows);
+    let processes = generate_with(process, &model).expect("a process");
     let description = Description {
-        identity: identity(&processes, &request).unwrap(),
+        identity: identity(&processes, request).unwrap(),
         names: vec!["21 21 6 -6".to_owned()],
         cuts: "pt = 20".to_owned(),
         selection: selection.clone(),
         threads: 1,
     };
     let selection = selection.map(|selection| selection as Arc<dyn Selection>);
-    let generator = EventGenerator::new(processes, &request, selection).expect("a generator");
+    let generator = EventGenerator::new(processes, request, selection).expect("a generator");
     Maker::new(generator, description, further)
 }
 
@@ -423,4 +446,83 @@ fn another_survey_is_not_taken() {
     let said = maker.load(&survey).unwrap_err().to_string();
     assert!(said.contains("the survey is of another run"), "{said}");
     assert!(check_room(&survey, 1).is_ok());
+}
+
+/// The events of a round of a process with a change of what is requested, and its cross section.
+fn round_of(process: &str, change: impl FnOnce(&mut Request)) -> (Vec<u8>, usize, f64) {
+    let pt = Window::new(Observable::Pt, vec![vec![3]], 50.0, f64::INFINITY);
+    let mut request = request(1000.0, vec![pt]);
+    change(&mut request);
+    let mut maker = maker_of(process, &request, None, Further::default());
+    let generator = maker.generator();
+    let settings = SurveySettings {
+        seed: 3,
+        events: 2000,
+        overweight: 0.01,
+        precision: None,
+    };
+    generator.survey(&settings).unwrap();
+    let made = generator.round(&settings, 0).unwrap();
+    let means = made.round.sums.iter().map(|sums| sums.mean().mean);
+    (generator.bytes(&made), made.round.events.len(), means.sum())
+}
+
+/// Without polarisations no frame is another one; a longitudinal Z boson is another particle in another frame.
+#[test]
+fn the_frame_of_matrix_elements_is_that_of_their_helicities() {
+    let of = |process: &str, frame: &[usize]| {
+        round_of(process, |request| {
+            request.elements[0].frame = frame.to_vec()
+        })
+        .2
+    };
+    let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
+    assert!(near(of("u u~ > z g", &[2]), of("u u~ > z g", &[])));
+    assert!(near(of("u u~ > z{0} g", &[2, 3]), of("u u~ > z{0} g", &[])));
+    let (partons, at_rest) = (of("u u~ > z{0} g", &[]), of("u u~ > z{0} g", &[2]));
+    assert!(
+        (partons / at_rest - 1.0).abs() > 0.1,
+        "{partons}, {at_rest}"
+    );
+    // All of its polarisations are the same in each.
+    let all: f64 = ["0", "T"]
+        .iter()
+        .map(|of_z| of(&format!("u u~ > z{{{of_z}}} g"), &[2]))
+        .sum();
+    assert!((all / of("u u~ > z g", &[]) - 1.0).abs() < 0.05, "{all}");
+}
+
+#[test]
+fn lifetimes_follow_widths() {
+    // Bytes of a particle, and where its lifetime is.
+    const PARTICLE: usize = 80;
+    const LIFETIME: usize = 64;
+    let of = |least: f64| {
+        let widths = BTreeMap::from([(23, 2.495), (2, 0.0)]);
+        let lifetimes = Some(Lifetimes { least, widths });
+        let (bytes, events, _) = round_of("u u~ > z g", |request| request.lifetimes = lifetimes);
+        let size = bytes.len() / events;
+        let number = |event: usize, particle: usize| {
+            let end = size * (event + 1) - PARTICLE * (4 - particle);
+            let bytes = bytes[end + LIFETIME..][..8].try_into().unwrap();
+            f64::from_le_bytes(bytes)
+        };
+        for event in 0..events {
+            assert_eq!([0, 1, 3].map(|particle| number(event, particle)), [0.0; 3]);
+        }
+        (0..events)
+            .map(|event| number(event, 2))
+            .collect::<Vec<f64>>()
+    };
+    let mean = 1.973_269_804e-13 / 2.495;
+    let all = of(0.0);
+    let count = all.len() as f64;
+    assert!((all.iter().sum::<f64>() / count / mean - 1.0).abs() < 4.0 / count.sqrt());
+    let cut: Vec<f64> = all
+        .iter()
+        .map(|&time| if time > mean { time } else { 0.0 })
+        .collect();
+    assert_eq!(of(mean), cut);
+    let left = cut.iter().filter(|time| **time > 0.0).count() as f64 / count;
+    assert!((left - (-1.0f64).exp()).abs() < 2.0 / count.sqrt());
 }

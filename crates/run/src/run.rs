@@ -10,6 +10,7 @@ use crate::calculator::{Calculator, density_products};
 use crate::densities::BeamDensity;
 use crate::event_file::InitBeams;
 use crate::maker::{CountedSelection, Description, Further, Maker, digest, failed, identity};
+use crate::overweight::{Overweight, Weighting};
 use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
 use crate::records::Round;
@@ -18,7 +19,7 @@ use crate::run_folder::RunFolder;
 use crate::spec::RunSpec;
 use crate::state::{Arguments, State};
 use crate::summary::Measured;
-use crate::{Element, cuts};
+use crate::{Element, cuts, overweight};
 use mebridge::event_generator::{EventGenerator, Request};
 use mebridge::process::Process;
 use mebridge::runtime::Switches;
@@ -134,6 +135,10 @@ struct Found {
     rounds: Vec<Round>,
     all: Measured,
     of_elements: Vec<Measured>,
+    /// Of processes, by their LPRUP.
+    of_processes: Vec<(i32, Measured)>,
+    /// Which of the events its file has.
+    weighting: Weighting,
     /// Drawn, in all cuts, and those that became events.
     points: [f64; 3],
     cut: [u64; 2],
@@ -155,12 +160,12 @@ impl Session<'_> {
         Ok(switches)
     }
 
-    /// The survey and the rounds of so many matrix elements; the cross section is in `unit`.
+    /// The survey and the rounds of matrix elements of processes with these numbers; the cross section is in `unit`.
     fn make(
         &self,
         rounds: &mut Rounds,
         performer: &mut dyn Perform,
-        elements: usize,
+        numbers: &[i32],
         precision: Option<f64>,
         unit: &'static str,
         observer: &mut dyn Observer,
@@ -181,11 +186,14 @@ impl Session<'_> {
         }
         observer.report(&progress(Stage::Survey, rounds))?;
         let surveyed = self.begun.elapsed().as_secs_f64();
-        rounds.run(performer, |rounds| {
-            observer.report(&progress(Stage::Events, rounds))
-        })?;
+        let mut report = |rounds: &Rounds| observer.report(&progress(Stage::Events, rounds));
+        rounds.run(performer, &mut report)?;
+        let rule = self.spec.overweights;
+        let events = self.events - rounds.state().written().events;
+        let weighting = overweight::complete(rule, rounds, performer, events, report)?;
         let done = self.begun.elapsed().as_secs_f64();
-        let (all, of_elements) = rounds.measured(elements).expect("there are rounds");
+        let (all, of_elements) = rounds.measured(numbers.len()).expect("there are rounds");
+        let of_processes = rounds.by_process(numbers).expect("there are rounds");
         let state = rounds.state();
         let (mut points, mut cut) = ([0.0; 3], [0; 2]);
         for round in state.rounds().values() {
@@ -203,6 +211,8 @@ impl Session<'_> {
             rounds: made(state),
             all,
             of_elements,
+            of_processes,
+            weighting,
             points,
             cut,
             seconds: [started, surveyed - started, done - surveyed],
@@ -261,12 +271,16 @@ pub(crate) fn arguments(
     ] {
         found.push((name.to_owned(), value));
     }
+    if spec.overweights != Overweight::Keep {
+        found.push(("overweight_rule".to_owned(), json!(spec.overweights)));
+    }
     Ok(found)
 }
 
-/// The rounds that are done, for their file.
+/// The rounds that are done and in no file yet.
 pub(crate) fn made(state: &State) -> Vec<Round> {
-    let rounds = state.rounds().iter().map(|(&number, round)| Round {
+    let rounds = state.rounds().range(state.written().rounds..);
+    let rounds = rounds.map(|(&number, round)| Round {
         file: state.records(number),
         events: round.counted.events as usize,
         weights: round.weights,

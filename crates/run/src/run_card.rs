@@ -89,6 +89,7 @@ impl RunCard {
             }
         }
         let changed = of_both(changed)?;
+        of_cms(&parse(&text), &source)?;
         let is_changed = |name: &str| changed.iter().any(|(other, _)| other == name);
         // What is changed comes last, and holds.
         let mut given = parse(&text);
@@ -237,6 +238,24 @@ impl RunCard {
         })
     }
 
+    /// The seed: `iseed` without its sign. MG5aMC 3.8 sets a positive one to 0 after a run, and leaves a negative one in the
+    /// card; here the card stays as it is.
+    ///
+    /// # Errors
+    /// It has more than 64 bits.
+    pub fn seed(&self) -> Result<u64> {
+        let Value::Whole(value) = self.value("iseed") else {
+            panic!("iseed is no whole number");
+        };
+        u64::try_from(value.unsigned_abs()).map_err(|_| {
+            let cure = format!(
+                "it must be a whole number from -{most} to {most}",
+                most = u64::MAX
+            );
+            Error::run_at(&self.source, format!("iseed is {value}"), cure)
+        })
+    }
+
     /// The value of an entry that is true or false.
     ///
     /// # Panics
@@ -289,6 +308,27 @@ impl RunCard {
         };
         let value = values.get(&code.to_string()).or(values.get("default"));
         value.copied().unwrap_or(false)
+    }
+
+    /// Legs, from 0, in whose rest frame matrix elements are evaluated (`me_frame`); none for that of the partons.
+    ///
+    /// # Errors
+    /// They are neither both partons nor particles that go out.
+    pub fn frame(&self) -> Result<Vec<usize>> {
+        let words = self.words("me_frame");
+        let numbers = words.iter().map(|word| word.parse::<usize>().ok());
+        let numbers: Option<BTreeSet<usize>> = numbers.collect();
+        match numbers {
+            Some(numbers) if numbers == BTreeSet::from([1, 2]) => Ok(Vec::new()),
+            Some(numbers) if numbers.len() == words.len() && numbers.first() > Some(&2) => {
+                Ok(numbers.into_iter().map(|number| number - 1).collect())
+            }
+            _ => {
+                let what = format!("me_frame = {} is no frame", self.value("me_frame"));
+                let cure = "name 1 and 2, or particles that go out by their numbers in the process, from 3 on, each once";
+                Err(self.refused(what, cure))
+            }
+        }
     }
 
     /// The card with other values of entries that are numbers; what follows from others stays.
@@ -377,12 +417,13 @@ impl RunCard {
         self.check_choices()?;
         self.check_ranges()?;
         self.check_matching()?;
+        self.frame()?;
         for row in REFUSED {
             let harmless = row.value();
             for name in row.names {
                 let value = self.value(name);
-                // MG5aMC writes 0 for a decay, and neither is a cut unless it is above that.
-                let merges = !["ktdurham", "ptlund"].contains(name) || self.number(name) > 0.0;
+                // MG5aMC writes 0 for a decay, and it is no cut unless it is above that.
+                let merges = *name != "ptlund" || self.number(name) > 0.0;
                 if merges && !value.is_same(&harmless) {
                     let what = format!("{name} = {value} cannot be honoured ({})", row.meaning);
                     let cure = format!(
@@ -453,6 +494,15 @@ impl RunCard {
         for name in ["alpsfact", "d"] {
             if self.number(name) <= 0.0 {
                 return Err(self.refused(is(name), "it must be a positive number"));
+            }
+        }
+        if self.number("ktdurham") > 0.0 {
+            if self.number("dparameter") <= 0.0 {
+                return Err(self.refused(is("dparameter"), "it must be a positive number"));
+            }
+            if self.whole("lpp1") == 0 && self.whole("lpp2") == 0 {
+                let what = format!("{} is for beams of hadrons here", is("ktdurham"));
+                return Err(self.refused(what, "set it to -1, or run MadEvent (mebridge link)"));
             }
         }
         if self.whole("ickkw") == 1 {
@@ -534,6 +584,29 @@ pub fn of_both(changed: &[(String, String)]) -> Result<Entries> {
 /// A line of a card without its comment.
 fn without_comment(line: &str) -> &str {
     line.split(['#', '!']).next().unwrap_or(line)
+}
+
+/// Refuses what genproductions of CMS replace before MG5aMC reads a card.
+fn of_cms(given: &[(String, String)], source: &str) -> Result<()> {
+    let to_be_replaced = |text: &str| text.to_uppercase().contains("$DEFAULT_");
+    let mut given = given.iter();
+    let found = given.find(|(name, value)| name == "reweight_pdf" || to_be_replaced(value));
+    let Some((name, value)) = found else {
+        return Ok(());
+    };
+    let (what, cure) = match name.as_str() {
+        "reweight_pdf" => (
+            "reweight_PDF, which genproductions of CMS take away".to_owned(),
+            "leave it out; systematics_arguments asks for weights: ['--pdf=errorset,320500@0', '--start_id=1001']",
+        ),
+        _ => (
+            format!(
+                "{name} is {value}, which genproductions of CMS replace by the number of a set"
+            ),
+            "write it there: 325300 of LHAPDF, 325500 with four flavours, or another one, with pdlabel = lhapdf",
+        ),
+    };
+    Err(Error::run_at(source, what, cure))
 }
 
 /// The value and the name of a line's entry, which is without comment.

@@ -1,7 +1,7 @@
 //! The folder of a run, `Events/run_NN`.
 
 use crate::output::next_run;
-use crate::state::{argument, forget_empty, system};
+use crate::state::{argument, forget_empty, system, written};
 use crate::text::quoted;
 use mebridge::{Error, Result};
 use std::fs;
@@ -13,6 +13,8 @@ use std::path::{Component, Path, PathBuf};
 pub const EVENTS: &str = "unweighted_events.lhe.gz";
 /// The same before it gets weights of other cards.
 pub const PLAIN: &str = ".plain-unweighted_events.lhe.gz";
+/// Events that are added to those of that file.
+pub const ADDED: &str = ".added-unweighted_events.lhe.gz";
 /// Within it, what is done of the run.
 const STATE: &str = "state";
 /// Seeds that are drawn fit into MG5aMC's.
@@ -35,7 +37,7 @@ impl RunFolder {
     /// next number that no other run has taken. States of runs in it must be dropped before this.
     ///
     /// # Errors
-    /// It cannot be made, there is no such name, or the folder has the events of a run.
+    /// It cannot be made, or there is no such name.
     pub fn claim(events: &Path, name: Option<&str>) -> Result<Self> {
         if let Some(name) = name.filter(|name| !is_name(name)) {
             let what = format!("the name of a run is {}", quoted(name));
@@ -68,16 +70,34 @@ impl RunFolder {
                 return Err(Error::run(what, "take it away, or name another"));
             }
         };
-        let claimed = RunFolder(ClaimedFolder {
+        Ok(RunFolder(ClaimedFolder {
             events: events.to_owned(),
             folder,
             is_first,
-        });
-        if claimed.path().join(EVENTS).symlink_metadata().is_ok() {
-            let what = format!("{} holds the events of a run", claimed.path().display());
-            return Err(Error::run(what, "take another name, or none"));
+        }))
+    }
+
+    /// How many events its event file has, to which others can be added; 0 where it has none yet.
+    ///
+    /// # Errors
+    /// It has so many as are wanted, or those of a run that is not known.
+    pub fn written(&self, wanted: u64) -> Result<u64> {
+        if self.path().join(EVENTS).symlink_metadata().is_err() {
+            return Ok(0);
         }
-        Ok(claimed)
+        let there = written(&self.state()).map_or(0, |written| written.events);
+        if (1..wanted).contains(&there) {
+            return Ok(there);
+        }
+        let (events, cure) = match there {
+            0 => ("the events".to_owned(), "take another name, or none"),
+            _ => (
+                format!("{there} events"),
+                "ask for more (nevents), which are added to them; or take another name, or none",
+            ),
+        };
+        let what = format!("{} holds {events} of a run", self.path().display());
+        Err(Error::run(what, cure))
     }
 
     /// Where it is.
@@ -107,7 +127,7 @@ impl RunFolder {
         for entry in entries {
             let name = entry.file_name().display().to_string();
             let is_part = name.starts_with(".mebridge-") && name.ends_with(".tmp");
-            if is_part || name == PLAIN {
+            if is_part || name == PLAIN || name == ADDED {
                 // A folder is none of them, and stays.
                 let _ = fs::remove_file(entry.path());
             }
@@ -212,8 +232,10 @@ mod tests {
         let said = refused(Path::new("/proc/nothing/Events"), None);
         assert!(said.contains("Events/run_01 cannot be made: "), "{said}");
         fs::create_dir(place.path().join("run")).unwrap();
-        fs::write(place.path().join("run").join(EVENTS), "").unwrap();
-        let said = refused(place.path(), Some("run"));
+        let folder = RunFolder::claim(place.path(), Some("run")).unwrap();
+        assert_eq!(folder.written(10).unwrap(), 0);
+        fs::write(folder.path().join(EVENTS), "").unwrap();
+        let said = folder.written(10).unwrap_err().to_string();
         assert!(
             said.ends_with("run holds the events of a run; take another name, or none"),
             "{said}"

@@ -107,6 +107,19 @@ impl Source {
         }
     }
 
+    /// Numbers of the processes (`@`) that matrix elements are of, as event files have them (LPRUP): MadEvent takes them of the
+    /// names of directories.
+    pub fn numbers(&self, elements: &[Element]) -> Vec<i32> {
+        let number = |element: &Element| match self {
+            Source::Output(output) => number_of(&output.directories[element.source]),
+            Source::Named(named) => i32::try_from(named.numbers[element.number]).ok(),
+        };
+        elements
+            .iter()
+            .map(|one| number(one).unwrap_or(1))
+            .collect()
+    }
+
     /// `run_card.dat` or `param_card.dat`; of a name those of MG5aMC's defaults and of the model, which are there as long
     /// as this is.
     ///
@@ -181,6 +194,12 @@ impl Source {
         }
         found
     }
+}
+
+/// That of a directory such as `P2_gg_ttxg`.
+fn number_of(directory: &Path) -> Option<i32> {
+    let name = directory.file_name()?.to_str()?;
+    name.strip_prefix('P')?.split('_').next()?.parse().ok()
 }
 
 #[cfg(test)]

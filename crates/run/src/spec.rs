@@ -1,5 +1,6 @@
 //! What a run is: one description, as the command, Python, workers, packs and the folder of a run have it.
 
+use crate::overweight::Overweight;
 use crate::text::repr;
 use mebridge::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,9 @@ pub struct RunSpec {
     /// The share of the cross section, at most, by which weights of events may be larger than those of the others.
     #[serde(default = "overweight")]
     pub overweight: f64,
+    /// What becomes of those.
+    #[serde(default)]
+    pub overweights: Overweight,
     /// Threads.
     #[serde(default = "one")]
     pub threads: usize,
@@ -71,6 +75,7 @@ impl Default for RunSpec {
             seed: None,
             precision: None,
             overweight: overweight(),
+            overweights: Overweight::Keep,
             threads: one(),
             devices: cpu(),
             systematics: None,

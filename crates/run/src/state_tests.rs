@@ -52,7 +52,8 @@ fn make(folder: &Path, rounds: &[usize], lasting: bool) -> State {
             )
             .unwrap();
         }
-        state.keep_round(number, &part, found(50)).unwrap();
+        let settled = state.settle()(number, &part, found(50)).unwrap();
+        state.keep_round(number, settled).unwrap();
     }
     state
 }
@@ -353,7 +354,7 @@ fn what_was_surveyed_stays_after_a_run() {
         "{none}"
     );
     drop(make(&folder, &[0, 1], true));
-    forget_rounds(&folder).unwrap();
+    forget_rounds(&folder, 90).unwrap();
     assert!(
         !folder.join("round0000.npy").exists() && !folder.join("round0001.scales.npy").exists()
     );
@@ -365,9 +366,19 @@ fn what_was_surveyed_stays_after_a_run() {
     let other = same(2, &["events"]).unwrap_err().to_string();
     let wanted = "another seed (1 there, 2 now); make both the same, or survey anew";
     assert!(other.ends_with(wanted), "{other}");
-    // It is a run of its own again, without rounds.
+    // It goes on after its rounds, or without them where its file is gone.
+    let there = WrittenEvents {
+        rounds: 2,
+        events: 90,
+    };
+    assert_eq!(written(&folder), Some(there));
+    let mut state = State::open(&folder, &seeded(1), true).unwrap();
+    assert_eq!((state.written(), state.rounds().len()), (there, 2));
+    state.begin_again().unwrap();
+    drop(state);
     let state = State::open(&folder, &seeded(1), true).unwrap();
     assert!(state.kept(SURVEY).is_some() && state.rounds().is_empty());
+    assert!(state.written() == WrittenEvents::default() && state.sizes().is_empty());
     drop(state);
     fs::write(folder.join("round0000.found"), "").unwrap();
     assert!(

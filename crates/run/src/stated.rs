@@ -125,6 +125,7 @@ impl Plan {
                 matched: false,
                 clustering: false,
                 names: systematics.names(),
+                numbers: (1..).take(elements.len()).collect(),
             },
             norm: Norm::Average,
             generator: String::new(),
@@ -153,6 +154,7 @@ impl Plan {
             },
             forced: Vec::new(),
             excluded: Vec::new(),
+            lifetimes: None,
         };
         Ok(Plan {
             runs: !blocks.is_empty(),

@@ -7,7 +7,7 @@ use std::fmt::Write;
 pub type Measured = (f64, f64);
 
 /// What the summary of a run says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Summary<'a> {
     /// Of the run.
     pub name: &'a str,
@@ -19,6 +19,8 @@ pub struct Summary<'a> {
     pub cross_section: Measured,
     /// Points of the rounds: drawn, in all cuts, and those that became events.
     pub points: [f64; 3],
+    /// What became of events that weigh more than others, where there are some.
+    pub overweights: Option<String>,
     /// The name of a function that cuts, how many events it was called with, and how many it kept.
     pub cut: Option<(&'a str, u64, u64)>,
 }
@@ -41,6 +43,9 @@ impl Summary<'_> {
                 text,
                 "{drawn:.0} points, {passed:.1}% of them in all cuts, {chosen:.2}% became events"
             );
+        }
+        if let Some(line) = &self.overweights {
+            let _ = writeln!(text, "{line}");
         }
         if let Some((name, events, kept)) = self.cut.filter(|(_, events, _)| *events > 0) {
             let kept = 100.0 * (kept as f64 / events as f64);
@@ -100,6 +105,7 @@ mod tests {
             processes: &processes,
             cross_section: (505.91234, 0.0996),
             points: [1024.0, 1001.0, 300.0],
+            overweights: None,
             cut: None,
         };
         let wanted = "run_01: 300 events\n\nsubprocess (PDG codes)  cross section, pb\n\n\

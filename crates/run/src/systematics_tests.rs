@@ -56,7 +56,7 @@ fn a_caller_names_weights() {
     );
     let name = "MUR=0.5__MUF=1__LHAPDF=90000";
     let line =
-        format!("<weight id=\"{name}\" MUR=\"0.5\" MUF=\"1\" PDF=\"90000\"> {name} </weight>");
+        format!("<weight id=\"{name}\" MUR=\"0.5\" MUF=\"1.0\" PDF=\"90000\"> {name} </weight>");
     let header = found.header();
     assert!(header.contains(&line), "{header}");
     assert!(
@@ -110,70 +110,219 @@ fn not_all_densities_have_others() {
     assert_eq!(choose(&[]).unwrap(), Systematics::default());
 }
 
+/// Weights of arguments: what each is called, its text, and the group that it is in.
+fn listed(found: &Systematics) -> Vec<[String; 3]> {
+    let (mut rows, mut group) = (Vec::new(), String::new());
+    for line in found.header().lines() {
+        let word = |after: &str| {
+            let (_, rest) = line.split_once(after).unwrap();
+            rest.split('"').next().unwrap().to_owned()
+        };
+        match line {
+            line if line.starts_with("<weightgroup") => group = word("name=\""),
+            "</weightgroup>" => group.clear(),
+            line if line.starts_with("<weight ") => {
+                let (_, about) = line.split_once('>').unwrap();
+                let about = about.strip_suffix("</weight>").unwrap().trim().to_owned();
+                rows.push([word("id=\""), about, group.clone()]);
+            }
+            _ => {}
+        }
+    }
+    rows
+}
+
 #[test]
 fn a_run_card_has_arguments() {
     let sets = sets();
-    let of = |arguments: &[&str], matched: bool| {
-        Systematics::of_arguments(&words(arguments), &toy(&sets), matched)
-    };
-    let found = of(&["--mur=0.5,1,2", "--muf=0.5,1,2", "--pdf=errorset"], false).unwrap();
-    // Both scales and five choices of them, but for the weight that events have; and the other members.
-    let names = found.names();
-    assert_eq!(names.len(), 3 * 3 * 5 - 1 + 2);
+    let of = |arguments: &[&str]| Systematics::of_arguments(&words(arguments), &toy(&sets));
+    let found = of(&["--mur=0.5,1,2", "--muf=0.5,1,2", "--pdf=errorset"]).unwrap();
+    // Both scales and five choices of them, but for the weight that events have; and all members.
+    let (names, rows) = (found.names(), listed(&found));
+    assert_eq!(names.len(), 3 * 3 * 5 - 1 + 3);
     assert_eq!(names[1], "MUR=0.5__MUF=0.5__DYN=1__LHAPDF=90000");
-    assert_eq!(names[45], "MUR=1__MUF=1__LHAPDF=90002");
+    let scale = CENTRAL.to_owned();
+    assert_eq!(
+        rows[1],
+        ["2", "MUR=0.5 MUF=0.5 dyn_scale_choice=sum pt", &scale]
+    );
+    assert_eq!(rows[44], ["45", "", "toy"]);
+    assert_eq!(rows[46], ["47", "PDF=90000 MemberID=2", "toy"]);
     let header = found.header();
-    assert!(
-        header.contains("MUR=\"0.5\" MUF=\"0.5\" DYN_SCALE=\"1\" PDF=\"90000\""),
-        "{header}"
-    );
-    let few = of(
-        &["--mur=1", "--muf='1, 2'", "--dyn=-1", "--pdf=central"],
-        false,
-    )
-    .unwrap();
+    for line in [
+        "<weight id=\"2\" MUR=\"0.5\" MUF=\"0.5\" DYN_SCALE=\"1\" PDF=\"90000\"> MUR=0.5",
+        "<weightgroup name=\"toy\" combine=\"replicas\"> # 90000: \n<weight id=\"45\" MUR=\"1.0\" MUF=\"1.0\" PDF=\"90000\">",
+    ] {
+        assert!(header.contains(line), "{header}");
+    }
+    let few = of(&["--mur=1", "--muf='1, 2'", "--dyn=-1", "--pdf=central"]).unwrap();
     assert_eq!(few.names(), ["MUR=1__MUF=2__LHAPDF=90000"]);
-    let one = of(
-        &[
-            "--mur=1",
-            "--muf=1",
-            "--dyn=-1",
-            "--pdf=errorset@2,errorset@0,errorset@7",
-        ],
-        false,
-    );
-    assert_eq!(one.unwrap().names(), ["MUR=1__MUF=1__LHAPDF=90002"]);
-    let emissions = of(
-        &["mur=1", "muf=1", "dyn=-1", "pdf=central", "alps=0.5,1"],
-        true,
-    )
+    let one = of(&[
+        "--mur=1",
+        "--muf=1",
+        "--dyn=-1",
+        "--pdf=errorset@2,errorset@0",
+    ])
     .unwrap();
+    assert_eq!(one.names(), ["MUR=1__MUF=1__LHAPDF=90002"]);
+    // A member alone is in no group.
+    assert_eq!(listed(&one), [["1", "PDF=90000 MemberID=2", ""]]);
+    let emissions = of(&[
+        "mur=1",
+        "muf=1",
+        "dyn=-1",
+        "pdf=central",
+        "alps=0.5",
+        "alps=1",
+    ]);
+    let emissions = emissions.unwrap();
     assert_eq!(
         emissions.names(),
         ["MUR=1__MUF=1__ALPSFACT=0.5__LHAPDF=90000"]
     );
+    assert_eq!(listed(&emissions), [["1", "alpsfact=0.5", EMISSION]]);
+    let header = emissions.header();
     assert!(
-        emissions
-            .header()
-            .contains("MUF=\"1\" ALPSFACT=\"0.5\" PDF=")
+        header.contains("MUF=\"1.0\" ALPSFACT=\"0.5\" PDF="),
+        "{header}"
     );
-    assert!(of(&["--alps=1.0"], false).is_ok());
+}
+
+/// As genproductions of CMS has them.
+#[test]
+fn weights_have_the_order_and_the_numbers_of_mg5amc() {
+    let sets = sets();
+    let of = |arguments: &[&str]| Systematics::of_arguments(&words(arguments), &toy(&sets));
+    let common = [
+        "--mur=1,2,0.5",
+        "--muf=1,2,0.5",
+        "--dyn=-1",
+        "--start_id=1001",
+    ];
+    let with = |more: &[&str]| of(&[&common[..], more].concat()).unwrap();
+    let found = with(&[
+        "--together=muf,mur",
+        "--pdf=errorset",
+        "--alps=0.5,1,2",
+        "--remove_wgts=all",
+    ]);
+    let rows = listed(&found);
+    let about = rows.iter().map(|[_, about, _]| about.as_str());
+    let wanted = [
+        "MUR=2.0",
+        "MUR=0.5",
+        "MUF=2.0",
+        "MUR=2.0 MUF=2.0",
+        "MUR=0.5 MUF=2.0",
+        "MUF=0.5",
+        "MUR=2.0 MUF=0.5",
+        "MUR=0.5 MUF=0.5",
+        "alpsfact=0.5",
+        "alpsfact=2.0",
+        "",
+        "PDF=90000 MemberID=1",
+        "PDF=90000 MemberID=2",
+    ];
+    assert_eq!(about.collect::<Vec<_>>(), wanted);
+    let numbers = (1001..).take(wanted.len()).map(|number| number.to_string());
+    assert_eq!(found.ids(), numbers.collect::<Vec<_>>());
+    let groups = [vec![CENTRAL; 8], vec![EMISSION; 2], vec!["toy"; 3]].concat();
+    assert_eq!(
+        rows.iter().map(|row| &row[2]).collect::<Vec<_>>(),
+        groups.iter().collect::<Vec<_>>()
+    );
+    // Blocks may vary the same: each has numbers of its own.
+    let twice = with(&[
+        "--together=mur",
+        "--together=mur,pdf",
+        "--muf=1",
+        "--pdf=central",
+    ]);
+    assert_eq!(twice.ids().len(), 2 + 2 + 2);
+    // What is varied together with densities is in no group.
+    let both = of(&[
+        "--mur=1,2",
+        "--muf=1",
+        "--dyn=-1",
+        "--together=pdf,mur",
+        "--pdf=errorset",
+    ])
+    .unwrap();
+    let rows = listed(&both);
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|[_, about, group]| (about.as_str(), group.as_str()))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("MUR=2.0", CENTRAL),
+            ("", "toy"),
+            ("PDF=90000 MemberID=1", "toy"),
+            ("MUR=2.0 PDF=90000 MemberID=1", ""),
+            ("PDF=90000 MemberID=2", ""),
+            ("MUR=2.0 PDF=90000 MemberID=2", ""),
+        ]
+    );
+    // As ATLAS names them.
+    let info = "--weight_info=MUR%(mur).1f_MUF%(muf).1f_PDF%(pdf)i";
+    let named = with(&[
+        "--together=muf,mur",
+        "--pdf=central",
+        info,
+        "--weight_format=w_%(id)04d",
+    ]);
+    assert_eq!(
+        listed(&named)[0],
+        ["w_1001", "MUR2.0_MUF1.0_PDF90000", CENTRAL]
+    );
+    let text = serde_json::to_string(&named).unwrap();
+    assert_eq!(serde_json::from_str::<Systematics>(&text).unwrap(), named);
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let sets = sets();
+    let of = |argument: &str| said(Systematics::of_arguments(&words(&[argument]), &toy(&sets)));
     for (argument, wrong) in [
-        ("--alps=0.5,1,2", "has --alps=0.5,1,2, and no emissions"),
         (
-            "--together=mur",
-            "has --together=mur, which is not made here; set systematics_program",
+            "--only_beam=1",
+            "has --only_beam=1, which is not made here; set systematics_program",
+        ),
+        (
+            "--together=mur,mu",
+            "has --together with 'mu'; there are mur, muf, alps, dyn, pdf",
         ),
         ("--dyn=7", "has --dyn=7; there are -1, 1, 2, 3 and 4"),
         ("--dyn=0", "has --dyn=0; there are"),
         ("--dyn=x", "systematics_arguments has --dyn with 'x'"),
         ("--mur=x", "systematics_arguments has --mur with 'x'"),
+        ("--mur=-1", "--mur with '-1'; write a positive number"),
+        (
+            "--start_id=-5",
+            "systematics_arguments has --start_id with '-5'",
+        ),
+        (
+            "--start_id=1e3",
+            "systematics_arguments has --start_id with '1e3'",
+        ),
         (
             "--pdf=errorset@x",
             "systematics_arguments has --pdf with 'errorset@x'",
         ),
+        (
+            "--pdf=errorset@7",
+            "'errorset@7'; the set has no such member here",
+        ),
     ] {
-        let found = said(of(&[argument], false));
+        let found = of(argument);
         assert!(found.contains(wrong), "{found}");
     }
+    let many = vec!["1.5"; 4000].join(",");
+    let many = words(&[&format!("--mur={many}"), &format!("--muf={many}")]);
+    let found = said(Systematics::of_arguments(&many, &toy(&sets)));
+    assert!(
+        found.contains("more than 100000 weights of an event"),
+        "{found}"
+    );
 }

@@ -1,276 +1,474 @@
 //! Files of an output that hold what a user may change, as MG5aMC itself writes them.
 //!
-//! A run computes cuts and scales itself. Where one of these files is none that MG5aMC 2.8.3 to 3.7 wrote, it may hold a
+//! A run computes cuts and scales itself. Where a routine of one of these files is none that MG5aMC wrote, it may hold a
 //! cut or a scale of the user's, which nothing here would see.
 
-use crate::output::Output;
+use crate::output::{ANEW, Output, version_of_mg5};
+use mebridge::import::{Routine, routines_of};
 use mebridge::{Error, Result};
 use mebridge_support::files::regular;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What MG5aMC writes: of each file the first eight bytes of the SHA-256 of its texts, without blank lines and with one blank
-/// for several. After each are the versions that write it: those of releases and of outputs of its repositories, with and
-/// without the plugin.
-#[rustfmt::skip]
-const WRITTEN: [(&str, &[u64]); 11] = [
-    ("SubProcesses/cuts.f", &[
-        0x9f51_0be4_a299_42ab, // 2.9.2 3.1.0
-        0x5fa8_4ed4_db04_0072, // 2.9.5
-        0xe65f_a07b_876d_620a, // 3.1.0
-        0x9dfc_863d_bc76_8c3e, // 3.3.1 3.4.0
-        0x2ae1_dc3b_9047_bce4, // 3.3.1 3.4.0
-        0xb426_4c70_e1eb_d2b9, // 3.4.0 3.5.0
-        0x0a23_0f68_f986_82f7, // 3.4.1 3.4.2 3.5.6 3.5.7
-        0x9d53_cfc9_b88a_c9f9, // 3.5.0
-        0x7412_6f54_9f54_b832, // 3.5.0 3.5.1 3.5.2 3.5.3 3.6.0
-        0xbd49_eb3d_7576_b970, // 3.6.2 3.6.3 3.6.4 3.6.5 3.6.6 3.6.7 3.7.0 3.7.1
-    ]),
-    ("SubProcesses/setcuts.f", &[
-        0x5a93_5181_c1c4_0214, // 2.8.3.2
-        0xe846_b146_34c0_2d3e, // 2.9.2 3.1.0
-        0x7400_bba7_2aa7_fa3c, // 2.9.5
-        0xb859_4ccf_ee9b_8c3e, // 3.3.1 3.4.0 3.4.1 3.4.2
-        0x5493_da97_ba4f_7ed6, // 3.3.1 3.4.0
-        0xf2a0_1425_e103_8192, // 3.4.0 3.5.0
-        0x0ad9_e378_5275_f20b, // 3.5.0 3.5.1 3.5.2
-        0x79ce_9ca5_45f0_da17, // 3.5.3 3.6.0 3.6.2 3.6.3 3.6.4 3.6.5 3.6.6 3.6.7 3.7.0 3.7.1
-        0x1b21_c505_fa76_74f4, // 3.5.6 3.5.7
-    ]),
-    ("SubProcesses/setscales.f", &[
-        0xb18d_4768_dedd_1f93, // 2.9.2
-        0x9af6_de2f_f64a_7ec7, // 2.9.5 3.3.1 3.4.0 3.4.1 3.4.2
-        0x005e_afa8_9b42_dde8, // 3.1.0
-        0x6960_2c47_58eb_e599, // 3.3.1 3.4.0
-        0xa526_f390_a899_44b8, // 3.4.0
-        0xa0cd_ad9c_9c4e_f3c1, // 3.5.0 3.5.1 3.5.2 3.5.3 3.6.0 3.6.2 3.6.3 3.6.4 3.6.5 3.6.6 3.6.7 3.7.0 3.7.1
-        0x7e74_8b72_c1f3_b63d, // 3.5.0
-        0x8087_b5cb_0920_2653, // 3.5.6 3.5.7
-    ]),
-    ("SubProcesses/reweight.f", &[
-        0x2172_d019_8030_b96e, // 2.8.3.2
-        0xdff1_af9f_f50e_f278, // 2.9.2 3.1.0
-        0x31dc_136c_43d8_27c0, // 2.9.5 3.4.1 3.4.2 3.5.6 3.5.7
-        0x3a9c_c0ba_528f_5eb3, // 3.1.0
-        0xa6ab_be81_216d_6cac, // 3.3.1
-        0xe100_2bd7_eca0_e60a, // 3.3.1
-        0xdfda_f1c7_a3fe_92db, // 3.4.0
-        0x40a1_26e5_032a_418e, // 3.4.0
-        0x9f72_ce36_c63f_d97b, // 3.4.0 3.5.0
-        0x2e20_234c_c68e_ea75, // 3.4.0
-        0xd398_3dad_de03_6e90, // 3.5.0
-        0xec12_2263_d57f_fb47, // 3.5.0 3.5.1 3.5.2 3.5.3
-        0x9e52_a29f_63bd_a5f6, // 3.5.3 3.6.0
-        0x7a52_fd0b_44c8_ea5a, // 3.6.0 3.6.2
-        0xf569_a4e5_4351_1839, // 3.6.3
-        0x4f43_7b22_b36f_4897, // 3.6.4 3.6.5 3.6.6 3.6.7
-        0xc3b6_3fcf_df6e_ae58, // 3.7.0
-        0xbec2_aeeb_71a9_70c5, // 3.7.1
-    ]),
-    ("SubProcesses/cluster.f", &[
-        0x9a56_9a08_4f91_ab9e, // 2.8.3.2
-        0x8bc1_e4f2_0329_bdc5, // 2.9.2 2.9.5 3.1.0 3.3.1 3.4.1 3.4.2 3.5.6 3.5.7
-        0xca0e_572b_f805_5c02, // 3.3.1 3.4.0
-        0x9263_36cc_2b9f_d5eb, // 3.4.0 3.5.0
-        0x9217_02e2_93e7_1457, // 3.5.0 3.5.1 3.5.2 3.5.3 3.6.0
-        0x2ff7_471c_68db_9aae, // 3.6.0 3.6.2
-        0x16e2_38bc_8cfb_9383, // 3.6.3 3.6.4 3.6.5
-        0x2e0d_f625_12f0_2b2a, // 3.6.6 3.6.7 3.7.0 3.7.1
-    ]),
-    ("SubProcesses/initcluster.f", &[
-        0x78de_713e_a633_1d76, // 2.9.2 3.1.0
-        0x16ab_77fe_d034_b70c, // 2.9.5 3.3.1 3.4.0 3.4.1 3.4.2 3.5.0 3.5.6 3.5.7
-        0x4ee0_9189_15a9_dec7, // 3.3.1 3.4.0
-        0x7220_9b77_7f23_8ba8, // 3.5.0 3.5.1 3.5.2 3.5.3 3.6.0 3.6.2 3.6.3 3.6.4 3.6.5 3.6.6 3.6.7 3.7.0 3.7.1
-    ]),
-    ("SubProcesses/myamp.f", &[
-        0xd064_388b_5e44_4f23, // 2.8.3.2
-        0x622e_9cc8_9c35_a47d, // 2.9.2 2.9.5 3.1.0 3.3.1 3.4.0 3.4.1 3.4.2
-        0x8dd0_d4bb_fe53_1c12, // 3.3.1 3.4.0
-        0x5c8d_0c9c_0fdb_5251, // 3.4.0 3.5.0
-        0xb6ae_b671_11ff_8963, // 3.5.0
-        0x1e1c_f07c_ac2a_cd90, // 3.5.0 3.5.1 3.5.2
-        0xf990_1959_0c17_eeba, // 3.5.3 3.6.0
-        0x4960_8d43_a7a8_b0a6, // 3.5.6 3.5.7
-        0x4864_52d3_6a33_69cc, // 3.6.2 3.6.3 3.6.4 3.6.5 3.6.6 3.6.7
-        0x4a1e_6d45_ceba_ac84, // 3.7.0
-        0xe546_08e5_c51b_cc80, // 3.7.1
-    ]),
-    ("SubProcesses/dummy_fct.f", &[
-        0x9ddc_c619_0ed0_3bfd, // 2.9.2 2.9.5 3.1.0 3.3.1 3.4.0 3.4.1 3.4.2
-        0x6baa_b7fe_f8a5_c8e6, // 3.5.0
-        0xed85_236f_452e_bbc2, // 3.5.0 3.5.1
-        0xd5c1_ecc1_ccc7_2fd5, // 3.5.2 3.5.3 3.6.0 3.6.2 3.6.3 3.6.4 3.6.5 3.6.6 3.6.7 3.7.0 3.7.1
-        0xa6a0_d01c_438b_48d4, // 3.5.6 3.5.7
-    ]),
-    ("Source/kin_functions.f", &[
-        0xe2bc_ef03_03f8_df52, // 2.9.2 2.9.5 3.1.0 3.3.1 3.4.0 3.4.1 3.4.2 3.5.0 3.5.6 3.5.7
-        0x30d4_c374_3fd4_a7b0, // 3.5.0 3.5.1 3.5.2 3.5.3 3.6.0 3.6.2 3.6.3 3.6.4 3.6.5 3.6.6 3.6.7 3.7.0 3.7.1
-    ]),
-    ("Source/alfas_functions.f", &[
-        0x018d_d219_a73f_a734, // 2.9.2 2.9.5 3.1.0 3.3.1 3.4.0 3.4.1 3.4.2 3.5.0 3.5.1 3.5.2 3.5.3 3.5.6 3.5.7 3.6.0
-        0x2291_bc47_662c_b5b9, // 3.6.2 3.6.3 3.6.4 3.6.5 3.6.6 3.6.7 3.7.0 3.7.1
-    ]),
-    ("Source/setrun.f", &[
-        0xca14_3002_924a_b52e, // 2.9.2 2.9.5 3.1.0
-        0x2686_f44f_2583_9ecc, // 3.3.1 3.4.0 3.4.1 3.4.2
-        0xc00b_e522_34df_e2fc, // 3.3.1 3.4.0
-        0x29ae_a97d_0af2_4469, // 3.4.0 3.5.0
-        0xd283_5987_b390_e75a, // 3.5.0
-        0x0115_8fe5_2846_824a, // 3.5.0 3.5.1 3.5.2 3.5.3
-        0x885c_8e6e_1206_cc09, // 3.5.6 3.5.7
-        0x8d86_c345_9089_1ae1, // 3.6.0 3.6.2 3.6.3 3.6.4 3.6.5
-        0x6a7b_fe6a_0520_8e77, // 3.6.6
-        0xce56_4a0f_fff1_c1c3, // 3.6.7
-        0xf225_1471_5271_d23a, // 3.7.0 3.7.1
-    ]),
+/// The routines that MG5aMC writes, a line each: its file, its name (`-` for what stands outside of routines), the first
+/// eight bytes of the SHA-256 of its statements, and the versions that write it: those of releases and of outputs of its
+/// repositories, with and without the plugin; in parentheses one whose files were read in a repository, and no output of
+/// which was. `mebridge-tools written` prints lines of another version.
+const WRITTEN: &str = include_str!("written.txt");
+/// Files below the folder of an output, and below `Template/LO` of MG5aMC.
+pub const FILES: [&str; 11] = [
+    "SubProcesses/cuts.f",
+    "SubProcesses/setcuts.f",
+    "SubProcesses/setscales.f",
+    "SubProcesses/reweight.f",
+    "SubProcesses/cluster.f",
+    "SubProcesses/initcluster.f",
+    "SubProcesses/myamp.f",
+    "SubProcesses/dummy_fct.f",
+    "Source/kin_functions.f",
+    "Source/alfas_functions.f",
+    "Source/setrun.f",
 ];
-
 /// No such file is larger, in bytes.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Of a text, whatever blanks it has.
-fn digest(text: &[u8]) -> u64 {
-    let mut hash = Sha256::new();
-    let lines = text.split(|byte| matches!(byte, b'\n' | b'\r'));
-    let mut first = true;
-    for line in lines {
-        let words = line
-            .split(|byte| is_blank(*byte))
-            .filter(|word| !word.is_empty());
-        for (place, word) in words.enumerate() {
-            match (place, first) {
-                (0, true) => {}
-                (0, false) => hash.update(b"\n"),
-                _ => hash.update(b" "),
-            }
-            first = false;
-            hash.update(word);
+/// What MG5aMC writes of one file.
+#[derive(Default)]
+struct Written<'a> {
+    /// Its routines by name and digest.
+    routines: BTreeSet<(&'a str, u64)>,
+    /// Names of routines by version.
+    versions: BTreeMap<&'a str, BTreeSet<&'a str>>,
+}
+
+type Table<'a> = BTreeMap<&'a str, Written<'a>>;
+
+fn table(text: &str) -> Table<'_> {
+    let mut found = Table::new();
+    for line in text.lines() {
+        let mut words = line.split(' ');
+        let (Some(file), Some(name), Some(digest)) = (words.next(), words.next(), words.next())
+        else {
+            continue;
+        };
+        let Ok(digest) = u64::from_str_radix(digest, 16) else {
+            continue;
+        };
+        let written = found.entry(file).or_default();
+        written.routines.insert((name, digest));
+        for version in words {
+            written.versions.entry(version).or_default().insert(name);
         }
     }
-    let bytes: [u8; 32] = hash.finalize().into();
-    bytes[..8]
-        .iter()
-        .fold(0, |all, byte| all << 8 | u64::from(*byte))
+    found
 }
 
-fn is_blank(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || byte == 0x0b
+fn digest(routine: &Routine) -> u64 {
+    let bytes: [u8; 32] = Sha256::digest(&routine.text).into();
+    let first = bytes.first_chunk().expect("a hash has 32 bytes");
+    u64::from_be_bytes(*first)
 }
 
-/// Files that MG5aMC did not write so. Those of the directories of matrix elements are links, unless somebody put a file in
+fn name(routine: &Routine) -> &str {
+    match routine.name.as_str() {
+        "" => "-",
+        name => name,
+    }
+}
+
+/// Lines of the table for the files of a folder, an output or `Template/LO` of MG5aMC, without versions.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn rows(folder: &Path) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for file in FILES {
+        let path = folder.join(file);
+        let text = regular::read(&path, MOST_BYTES).map_err(Error::io(&path))?;
+        let routines = routines_of(&path, &text);
+        found.extend(
+            routines
+                .iter()
+                .map(|routine| format!("{file} {} {:016x}", name(routine), digest(routine))),
+        );
+    }
+    Ok(found)
+}
+
+/// What is not as MG5aMC wrote it.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Differences {
+    /// Files, below that of the output, with what is changed in each.
+    changed: Vec<(PathBuf, Vec<String>)>,
+    /// Files with routines of a later version, as its own template has them.
+    later: Vec<(PathBuf, Vec<String>)>,
+}
+
+/// Compares an output with the table. Files of the directories of matrix elements are links, unless somebody put a file in
 /// their place.
-pub fn changed(output: &Output) -> Vec<PathBuf> {
-    changed_of(output, &WRITTEN)
-}
-
-fn changed_of(output: &Output, written: &[(&str, &[u64])]) -> Vec<PathBuf> {
-    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
-    for (name, known) in written {
+fn differences(output: &Output, table: &Table, template: Option<&Path>) -> Differences {
+    let (mut found, mut seen) = (Differences::default(), BTreeSet::new());
+    let version = output.version();
+    for (name, written) in table {
         let own = output.path.join(name);
         let mut files = vec![own.clone()];
         if let Some(name) = name.strip_prefix("SubProcesses/") {
             files.extend(output.directories.iter().map(|folder| folder.join(name)));
         }
+        // Of a version that is not later than those of the table nothing is new.
+        let template = template
+            .filter(|_| written.is_before(&version))
+            .map(|folder| routines_in(&folder.join(name)))
+            .unwrap_or_default();
         for file in files {
-            let Ok(place) = file.canonicalize() else {
-                found.extend(Some(file).filter(|file| *file == own));
-                continue;
-            };
-            if !seen.insert(place.clone()) {
+            let place = file.canonicalize();
+            if place
+                .as_ref()
+                .is_ok_and(|place| !seen.insert(place.clone()))
+            {
                 continue;
             }
-            match regular::read(&place, MOST_BYTES) {
-                Ok(text) if known.contains(&digest(&text)) => {}
-                Err(_) if file != own => {}
-                _ => found.push(file),
+            let text = place.and_then(|place| regular::read(&place, MOST_BYTES));
+            let short = || {
+                file.strip_prefix(&output.path)
+                    .unwrap_or(&file)
+                    .to_path_buf()
+            };
+            let Ok(text) = text else {
+                if file == own {
+                    found
+                        .changed
+                        .push((short(), vec!["it cannot be read".to_owned()]));
+                }
+                continue;
+            };
+            let (changed, later) = written.compare(&routines_of(&file, &text), &template);
+            for (names, of) in [(changed, &mut found.changed), (later, &mut found.later)] {
+                if !names.is_empty() {
+                    of.push((short(), names));
+                }
             }
         }
     }
     found
 }
 
-/// Refuses an output with a file that MG5aMC did not write so.
+fn routines_in(file: &Path) -> Vec<Routine> {
+    let text = regular::read(file, MOST_BYTES).unwrap_or_default();
+    routines_of(file, &text)
+}
+
+/// The numbers of a version.
+fn numbers(version: &str) -> Vec<u32> {
+    let parts = version.split('.').map_while(|part| part.parse().ok());
+    parts.collect()
+}
+
+impl Written<'_> {
+    /// Whether a version is later than all that are known.
+    fn is_before(&self, version: &str) -> bool {
+        let known = self.versions.keys().map(|known| numbers(known));
+        known.max() < Some(numbers(version))
+    }
+
+    /// Names what is changed in a file, and its routines that are those of a later template.
+    fn compare(&self, routines: &[Routine], template: &[Routine]) -> (Vec<String>, Vec<String>) {
+        let (mut changed, mut later) = (Vec::new(), Vec::new());
+        for routine in routines {
+            let same =
+                |other: &Routine| (&other.name, &other.text) == (&routine.name, &routine.text);
+            let shown = match routine.name.as_str() {
+                "" => format!("line {}, outside of routines", routine.line),
+                name => format!("{name}, line {}", routine.line),
+            };
+            match () {
+                () if self.routines.contains(&(name(routine), digest(routine))) => {}
+                () if template.iter().any(same) => later.push(shown),
+                () => changed.push(shown),
+            }
+        }
+        let names: BTreeSet<&str> = routines.iter().map(name).collect();
+        let template: BTreeSet<&str> = template.iter().map(name).collect();
+        let whole = |of: &BTreeSet<&str>| !of.is_empty() && of.is_subset(&names);
+        if !self.versions.values().any(whole) && !whole(&template) {
+            // What the version that has most in common with it has besides.
+            let most = self
+                .versions
+                .values()
+                .max_by_key(|of| of.intersection(&names).count());
+            let absent = most.into_iter().flat_map(|of| of.difference(&names));
+            let absent: Vec<&str> = absent.copied().collect();
+            changed.push(format!("without {}", absent.join(", ")));
+        }
+        (changed, later)
+    }
+}
+
+/// The template of the MG5aMC that wrote an output, where it is still there and of the same version.
+fn template(output: &Output) -> Option<PathBuf> {
+    let folder = output.mg5_path()?;
+    let template = folder.join("Template/LO");
+    let same = version_of_mg5(&folder)? == output.version();
+    (same && template.is_dir()).then_some(template)
+}
+
+/// Refuses an output with routines that MG5aMC did not write so, and says where they are those of a version that is not
+/// known here.
 ///
 /// # Errors
 /// It has one.
-pub fn check(output: &Output) -> Result<()> {
-    let files = changed(output);
-    let name = |file: &PathBuf| {
-        let short: &Path = file.strip_prefix(&output.path).unwrap_or(file);
-        short.display().to_string()
-    };
-    let names: Vec<String> = files.iter().map(name).collect();
-    match names.is_empty() {
-        true => Ok(()),
-        false => Err(Error::run(format!(
-                "{} of {} is not as MG5aMC 2.8.3 to 3.7 writes it, and what was changed there would be left out",
-                names.join(", "),
+pub fn check(output: &Output) -> Result<Option<String>> {
+    if let [(one, of_one), (other, of_other)] = &output.versions()[..]
+        && of_one != of_other
+    {
+        return Err(Error::run(
+            format!(
+                "{}: {one} says MG5aMC {of_one}, {other} {of_other}",
                 output.path.display()
-            ), "put the original back, run MadEvent (mebridge link), or give --changed-files (changed_files=True) \
-                   where neither cuts nor scales depend on the change"
-                .to_owned())),
+            ),
+            ANEW,
+        ));
     }
+    let table = table(WRITTEN);
+    let template = template(output);
+    let found = differences(output, &table, template.as_deref());
+    let version = output.version();
+    let listed = |of: &[(PathBuf, Vec<String>)]| {
+        let one = |(file, what): &(PathBuf, Vec<String>)| {
+            format!("{} ({})", file.display(), what.join("; "))
+        };
+        of.iter().map(one).collect::<Vec<_>>().join(", ")
+    };
+    if !found.changed.is_empty() {
+        let later = table.values().all(|of| of.is_before(&version));
+        let by_template = match later && template.is_none() {
+            true => format!(
+                "give Cards/me5_configuration.txt the folder of MG5aMC {version} as mg5_path, whose files then count as \
+                 MG5aMC's, "
+            ),
+            false => String::new(),
+        };
+        return Err(Error::run(
+            format!(
+                "{} of {} is not as MG5aMC writes it (2.8.3 to 3.7.1 are known), and what was changed there would be left \
+                 out",
+                listed(&found.changed),
+                output.path.display()
+            ),
+            format!(
+                "put the original back (a cut can be a function in Python: run.generate(cut=...)), {by_template}run MadEvent \
+                 (mebridge link), or give --changed-files (changed_files=True) where neither cuts nor scales depend on the \
+                 change"
+            ),
+        ));
+    }
+    let later = || {
+        format!(
+            "MG5aMC {version} is not known here: {} differs from what earlier versions write, and is as its own template \
+             has it. Cuts and scales are those of earlier versions; compare the cross section with MadEvent's",
+            listed(&found.later)
+        )
+    };
+    Ok((!found.later.is_empty()).then(later))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::UNKNOWN;
     use crate::output::samples::output;
     use std::fs;
 
-    const NOTHING: u64 = 0x31a8_2261_d4d4_e9e5;
-    const LINES: u64 = 0x9701_909a_fb16_cba1;
+    /// A routine of the table of these tests, as MG5aMC 3.5.7 writes it.
+    const NOTHING: &str = "      SUBROUTINE NOTHING\n      END\n";
+    const OTHER: &str = "      LOGICAL FUNCTION OTHER(P)\n   10 OTHER = .TRUE.\n      END\n";
 
-    /// The numbers are those of the Python package, by which the table was made.
-    #[test]
-    fn blanks_do_not_count() {
-        assert_eq!(digest(b"      SUBROUTINE NOTHING\n"), NOTHING);
-        assert_eq!(digest(b"\n      SUBROUTINE \t NOTHING   \r\n\n"), NOTHING);
-        assert_eq!(digest(b"\n      A  = B\t+ 1   \r\n\n      END"), LINES);
+    fn lines(file: &str, text: &str, version: &str) -> String {
+        let routines = routines_of(file.as_ref(), text.as_bytes());
+        let line = |of: &Routine| format!("{file} {} {:016x} {version}\n", name(of), digest(of));
+        routines.iter().map(line).collect()
     }
 
-    /// Two of the files, in an output and in its directory.
     #[test]
-    fn changed_fortran_is_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path();
-        let place = output(path, &[]);
-        let output = Output::find(path).unwrap();
-        fs::create_dir(path.join("Source")).unwrap();
-        let known: [(&str, &[u64]); 2] = [
-            ("SubProcesses/cuts.f", &[NOTHING]),
-            ("Source/setrun.f", &[LINES, NOTHING]),
-        ];
-        let names = || -> Vec<PathBuf> {
-            let files = changed_of(&output, &known).into_iter();
-            files
-                .map(|file| file.strip_prefix(path).unwrap().to_owned())
-                .collect()
-        };
-        let both = ["SubProcesses/cuts.f", "Source/setrun.f"].map(PathBuf::from);
-        assert_eq!(names(), both);
-        for name in &both {
-            fs::write(path.join(name), "      SUBROUTINE  NOTHING\n").unwrap();
+    fn comments_blanks_and_line_breaks_do_not_count() {
+        let of = |text: &str| lines("x.f", text, "1");
+        let same = "c     why\n      subroutine\n     $  NOTHING ! here\n\n      End\r\n";
+        assert_eq!(of(NOTHING), of(same));
+        for other in [
+            "      SUBROUTINE NOTHING\n",
+            "      SUBROUTINE NOTHING\n      X=1\n      END\n",
+            "      SUBROUTINE NOTHING\n   10 CONTINUE\n      END\n",
+            "      SUBROUTINE NOTHING\n   20 CONTINUE\n      END\n",
+        ] {
+            assert_ne!(of(NOTHING), of(other), "{other}");
         }
-        std::os::unix::fs::symlink("../cuts.f", place.join("cuts.f")).unwrap();
-        assert!(names().is_empty());
-        fs::write(path.join(&both[0]), "      SUBROUTINE CUT\n").unwrap();
-        // Once, though the directory has it as well.
-        assert_eq!(names(), both[..1]);
-        fs::write(path.join(&both[0]), "      SUBROUTINE NOTHING\n").unwrap();
-        fs::remove_file(place.join("cuts.f")).unwrap();
-        fs::write(place.join("cuts.f"), "      SUBROUTINE CUT\n").unwrap();
-        assert_eq!(names(), [PathBuf::from("SubProcesses/P1_qq_ttx/cuts.f")]);
-        let error = check(&output).unwrap_err().to_string();
-        assert!(
-            error.starts_with("SubProcesses/cuts.f, SubProcesses/P1_qq_ttx/cuts.f, "),
-            "{error}"
+        let outside = of(&format!("{NOTHING}      BLOCK DATA X\n      END\n"));
+        assert!(outside.contains("x.f - "), "{outside}");
+    }
+
+    /// Every file has rows, each row a digest and versions.
+    #[test]
+    fn the_table_is_whole() {
+        let found = table(WRITTEN);
+        assert_eq!(
+            found.keys().copied().collect::<BTreeSet<_>>(),
+            BTreeSet::from(FILES)
         );
+        let rows: usize = found.values().map(|of| of.routines.len()).sum();
+        assert_eq!(rows, WRITTEN.lines().count());
+        for (file, of) in &found {
+            assert!(of.versions.contains_key("3.5.7"), "{file}");
+            let known: BTreeSet<&str> = of.routines.iter().map(|(name, _)| *name).collect();
+            let named: BTreeSet<&str> = of.versions.values().flatten().copied().collect();
+            assert_eq!(known, named);
+        }
+    }
+
+    struct TestOutput {
+        folder: tempfile::TempDir,
+        place: PathBuf,
+        rows: String,
+    }
+
+    const FILES_OF_SAMPLE: [&str; 2] = ["SubProcesses/cuts.f", "Source/setrun.f"];
+
+    impl TestOutput {
+        /// An output with two of the files, written by 3.5.7.
+        fn new() -> TestOutput {
+            let folder = tempfile::tempdir().unwrap();
+            let place = output(folder.path(), &[]);
+            fs::create_dir(folder.path().join("Source")).unwrap();
+            let both = format!("{NOTHING}{OTHER}");
+            let rows = lines(FILES_OF_SAMPLE[0], &both, "3.4.2 3.5.7")
+                + &lines(FILES_OF_SAMPLE[1], NOTHING, "3.5.7");
+            let sample = TestOutput {
+                folder,
+                place,
+                rows,
+            };
+            sample.write(FILES_OF_SAMPLE[0], &both);
+            sample.write(FILES_OF_SAMPLE[1], NOTHING);
+            sample
+        }
+
+        fn write(&self, file: &str, text: &str) {
+            let file = self.folder.path().join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+
+        fn output(&self) -> Output {
+            Output::find(self.folder.path()).unwrap()
+        }
+
+        /// What is changed, and what is of a later version.
+        fn differences(&self) -> [Vec<String>; 2] {
+            let output = self.output();
+            let template = template(&output);
+            let found = differences(&output, &table(&self.rows), template.as_deref());
+            [found.changed, found.later].map(|of| {
+                let one = |(file, what): (PathBuf, Vec<String>)| {
+                    format!("{}: {}", file.display(), what.join("; "))
+                };
+                of.into_iter().map(one).collect()
+            })
+        }
+    }
+
+    #[test]
+    fn changed_fortran_is_found_by_its_routine() {
+        let sample = TestOutput::new();
+        let changed = || sample.differences()[0].clone();
+        let [cuts, setrun] = FILES_OF_SAMPLE;
+        assert!(changed().is_empty());
+        sample.write(
+            setrun,
+            &NOTHING.replace("      END", "      STOT=1\n      END"),
+        );
+        assert_eq!(changed(), ["Source/setrun.f: NOTHING, line 1"]);
+        sample.write(setrun, "      SUBROUTINE NOTHING\n");
+        assert_eq!(changed(), ["Source/setrun.f: NOTHING, line 1"]);
+        fs::remove_file(sample.folder.path().join(setrun)).unwrap();
+        assert_eq!(changed(), ["Source/setrun.f: it cannot be read"]);
+        sample.write(setrun, NOTHING);
+        // A routine that is not there may be in another file.
+        sample.write(cuts, NOTHING);
+        assert_eq!(changed(), ["SubProcesses/cuts.f: without OTHER"]);
+        sample.write(cuts, &format!("{NOTHING}{OTHER}{NOTHING}      X = 1\n"));
+        assert_eq!(
+            changed(),
+            ["SubProcesses/cuts.f: line 8, outside of routines"]
+        );
+        // Once, though the directory has it as well.
+        std::os::unix::fs::symlink("../cuts.f", sample.place.join("cuts.f")).unwrap();
+        assert_eq!(changed().len(), 1);
+        sample.write(cuts, &format!("{OTHER}{NOTHING}"));
+        fs::remove_file(sample.place.join("cuts.f")).unwrap();
+        fs::write(sample.place.join("cuts.f"), OTHER.replace("TRUE", "FALSE")).unwrap();
+        assert_eq!(
+            changed(),
+            ["SubProcesses/P1_qq_ttx/cuts.f: OTHER, line 1; without NOTHING"]
+        );
+        let error = check(&sample.output()).unwrap_err().to_string();
+        assert!(error.contains("cuts.f (OTHER, line "), "{error}");
         assert!(
             error.contains("give --changed-files (changed_files=True) where"),
             "{error}"
         );
+    }
+
+    /// Of a version that is not in the table, by the template of the MG5aMC that wrote it.
+    #[test]
+    fn a_later_version_is_known_by_its_template() {
+        let sample = TestOutput::new();
+        let [cuts, _] = FILES_OF_SAMPLE;
+        let later = OTHER.replace("TRUE", "FALSE");
+        sample.write("MGMEVersion.txt", "9.9.9\n");
+        let none = [Vec::<String>::new(), Vec::new()];
+        assert_eq!(sample.differences(), none, "the number alone is no change");
+        sample.write(cuts, &format!("{NOTHING}{later}"));
+        let changed = ["SubProcesses/cuts.f: OTHER, line 3".to_owned()];
+        assert_eq!(sample.differences(), [changed.to_vec(), vec![]]);
+        let mg5 = sample.folder.path().join("mg5");
+        let path = mg5.display();
+        let card = format!("# mg5_path = /none\nmg5_path = {path} # where\n");
+        sample.write("Cards/me5_configuration.txt", &card);
+        sample.write("mg5/VERSION", "version = 9.9.9\ndate = 2030-01-01\n");
+        sample.write(
+            &format!("mg5/Template/LO/{cuts}"),
+            &format!("{NOTHING}{later}"),
+        );
+        assert_eq!(sample.differences(), [vec![], changed.to_vec()]);
+        // What the template has not is the user's.
+        sample.write(cuts, &format!("{NOTHING}{}", later.replace("10", "20")));
+        assert_eq!(sample.differences(), [changed.to_vec(), vec![]]);
+        sample.write(cuts, &format!("{NOTHING}{later}"));
+        for (file, text) in [
+            // Another MG5aMC than the one that wrote it, and a version whose routines are known.
+            ("mg5/VERSION", "version = 9.9.8\n"),
+            ("MGMEVersion.txt", "3.4.2\n"),
+            ("MGMEVersion.txt", "3.5.1\n"),
+        ] {
+            sample.write(file, text);
+            assert_eq!(sample.differences(), [changed.to_vec(), vec![]], "{file}");
+        }
+        sample.write("mg5/VERSION", "version = 3.5.1\n");
+        assert_eq!(sample.differences(), [changed.to_vec(), vec![]]);
+    }
+
+    #[test]
+    fn two_versions_are_refused() {
+        let sample = TestOutput::new();
+        sample.write("SubProcesses/MGVersion.txt", "3.6.0");
+        let error = check(&sample.output()).unwrap_err().to_string();
+        let says = "MGMEVersion.txt says MG5aMC 3.5.7, SubProcesses/MGVersion.txt 3.6.0; write the output anew";
+        assert!(error.ends_with(says), "{error}");
+        for name in ["MGMEVersion.txt", "SubProcesses/MGVersion.txt"] {
+            fs::remove_file(sample.folder.path().join(name)).unwrap();
+        }
+        assert_eq!(sample.output().version(), UNKNOWN);
+        sample.write("MGMEVersion.txt", "<\u{1}> 3.5.7");
+        assert_eq!(sample.output().version(), UNKNOWN);
     }
 }

@@ -2,6 +2,7 @@
 
 mod mutate;
 mod share;
+mod written;
 
 use clap::{Parser, Subcommand};
 use mebridge_command::{ended, interrupt, output};
@@ -19,6 +20,7 @@ struct Command {
 enum Subcommands {
     Mutate(mutate::Options),
     Share(share::Options),
+    Written(written::Options),
 }
 
 fn main() -> ExitCode {
@@ -30,5 +32,6 @@ fn main() -> ExitCode {
     ended(match command.subcommand {
         Subcommands::Mutate(options) => options.run(),
         Subcommands::Share(options) => options.run().map(|()| ExitCode::SUCCESS),
+        Subcommands::Written(options) => options.run().map(|()| ExitCode::SUCCESS),
     })
 }

@@ -585,7 +585,8 @@ fn as_the_package_in_python_has_them() {
         {"kind": "some", "legs": [[2, 3]], "numbers": [20, null, null, 30.5]},
         {"kind": "opposite", "legs": [[2, 3]], "numbers": [0.5, 2.0]},
         {"kind": "isolated", "legs": [[2], [3], [4]], "numbers": [20, 0.4, 1, 0.5, 1.0]},
-        {"kind": "isolated", "legs": [[2], [3], []], "numbers": [20, 0.4, 1, 0.5, 0.0]}
+        {"kind": "isolated", "legs": [[2], [3], []], "numbers": [20, 0.4, 1, 0.5, 0.0]},
+        {"kind": "relative", "legs": [[2, 3]], "numbers": [20, 0.5]}
     ]"#;
     let found: Vec<Rule> = serde_json::from_str(text).expect("rules");
     let isolated = |electromagnetic| Rule::Isolated {
@@ -609,8 +610,18 @@ fn as_the_package_in_python_has_them() {
         },
         isolated(Some(vec![4])),
         isolated(None),
+        Rule::Relative {
+            jets: vec![2, 3],
+            least: 20.0,
+            radius: 0.5,
+        },
     ];
     assert_eq!(found, wanted);
+    let again = serde_json::to_string(&wanted).expect("a text");
+    assert_eq!(
+        serde_json::from_str::<Vec<Rule>>(&again).expect("rules"),
+        wanted
+    );
     for (text, said) in [
         (
             r#"{"kind": "opposite", "legs": [[2, 3]], "numbers": [0.5, null]}"#,
@@ -625,8 +636,12 @@ fn as_the_package_in_python_has_them() {
             "five numbers",
         ),
         (
+            r#"{"kind": "relative", "legs": [[2, 3]], "numbers": [1]}"#,
+            "two numbers",
+        ),
+        (
             r#"{"kind": "none", "legs": [], "numbers": []}"#,
-            "some, opposite or isolated",
+            "some, opposite, isolated or relative",
         ),
     ] {
         let error = serde_json::from_str::<Rule>(text).expect_err("no rule");
@@ -676,6 +691,11 @@ fn what_cannot_be_cut_on() {
         least: 0.0,
         apart: 1.0,
     };
+    let relative = |jets: &[usize], least, radius| Rule::Relative {
+        jets: jets.to_vec(),
+        least,
+        radius,
+    };
     let some = |jets: &[usize], least| Rule::Some {
         jets: jets.to_vec(),
         limits: vec![[least, 1.0]],
@@ -687,8 +707,54 @@ fn what_cannot_be_cut_on() {
         (opposite(&[2, 9]), "leg 9"),
         (some(&[], 0.0), "no jets"),
         (some(&[2], f64::NAN), "no number"),
+        (relative(&[2], 1.0, 1.0), "two jets"),
+        (relative(&[2, 4], 1.0, 1.0), "leg 4"),
+        (relative(&[2, 3], -1.0, 1.0), "not negative"),
+        (relative(&[2, 3], 1.0, 0.0), "not negative"),
+        (relative(&[2, 3], f64::NAN, 1.0), "not negative"),
     ] {
         let error = Cuts::new(4, &[], &[rule]).expect_err("no rule");
         assert!(error.to_string().contains(said), "{error}");
+    }
+}
+
+/// By the formula of `cuts.f` (DURHAM_KT CUT), for hadrons.
+#[test]
+fn relative_transverse_momenta() {
+    let points = points(71, &[0.0, 4.7, 173.0], 400);
+    let rule = Rule::Relative {
+        jets: vec![2, 3, 4],
+        least: 15.0,
+        radius: 0.4,
+    };
+    let smallest = |point: &Point| {
+        let mut least = f64::INFINITY;
+        for (i, &p) in point.iter().enumerate().skip(2) {
+            for &q in &point[i + 1..] {
+                let apart = (rapidity(p) - rapidity(q)).hypot(angle(p, q));
+                least = least.min(pt(p).min(pt(q)) * apart / 0.4);
+            }
+        }
+        least
+    };
+    let wanted: Vec<f64> = points.iter().map(smallest).collect();
+    let cuts = Cuts::new(5, &[], &[rule]).expect("cuts");
+    assert!(cuts.not_on_gpus().is_some());
+    let mut left = 0;
+    for (level, found) in passed(&cuts, &points, None) {
+        for (found, kt) in found.iter().zip(&wanted) {
+            assert!(
+                (kt / 15.0 - 1.0).abs() < 1e-9 || *found == (*kt >= 15.0),
+                "{level}: {kt}"
+            );
+            left += usize::from(*found);
+        }
+    }
+    assert!(left > 50);
+    // Along a beam there is no transverse momentum.
+    let mut along = points[0].clone();
+    along[2] = [10.0, 0.0, 0.0, 10.0];
+    for (_, found) in passed(&cuts, &[along], None) {
+        assert_eq!(found, [false]);
     }
 }

@@ -94,6 +94,7 @@ impl Tables {
                 words.extend(legs);
                 (OPPOSITE, words)
             }
+            CutTest::Relative(..) => unreachable!("`Cuts::not_on_gpus` says so"),
             CutTest::Isolated(photon) => {
                 *needed |= MATRIX;
                 (ISOLATED, self.photon(program, photon))

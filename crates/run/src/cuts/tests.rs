@@ -372,6 +372,60 @@ fn isolated_photons() {
     assert_eq!(closest(10.0, 500.0, [0.4, 0.0, 1.0]), 0.0);
 }
 
+/// What `setcuts.f` and `cuts.f` of MG5aMC have of `is_pdg_for_merging_cut`, `from_decay` and NMASSLESS.
+#[test]
+fn merging_cuts() {
+    let entries = [
+        ("ktdurham", "30"),
+        ("dparameter", "0.5"),
+        ("ptj", "0"),
+        ("drjj", "0"),
+        ("etaj", "-1"),
+    ];
+    let mut of = Seen::new(&[21, 21, 6, -6, 21, 11], &entries);
+    let wanted = Rule::Relative {
+        jets: vec![2, 3, 4],
+        least: 30.0,
+        radius: 0.5,
+    };
+    assert_eq!(of.rules(), [wanted]);
+    let cuts = of.cuts();
+    let named: Vec<&Cut> = cuts
+        .iter()
+        .filter(|cut| cut.entries == ["ktdurham = 30"])
+        .collect();
+    assert_eq!(named.len(), 3);
+    assert_eq!(legs_of(&named[2].window), "pt of 4 from 30");
+    assert!(
+        of.described()
+            .contains(&"distance of 2, 4 from 0.03".to_owned())
+    );
+    // Of no massless particle, and of one alone.
+    of.pdg = vec![21, 21, 6, -6];
+    assert_eq!(of.rules(), []);
+    of.pdg = vec![21, 21, 24, 21];
+    assert_eq!(of.rules(), []);
+    assert!(of.described().contains(&"pt of 3 from 30".to_owned()));
+    // What comes from a decay, and what is not named.
+    of.pdg = vec![21, 21, 21, 2, -2];
+    of.decayed = BTreeSet::from([4]);
+    let jets = |of: &Seen| match &of.rules()[..] {
+        [Rule::Relative { jets, .. }] => jets.clone(),
+        _ => Vec::new(),
+    };
+    assert_eq!(jets(&of), [2, 3]);
+    of.card = card(&[&entries[..], &[("pdgs_for_merging_cut", "21")]].concat());
+    assert!(jets(&of).is_empty());
+    let legs = of.legs();
+    let divided = |codes: [i32; 2]| divided(&legs, &codes.map(|code| vec![21, 21, 21, code, -2]));
+    assert_eq!(divided([2, 1]), None);
+    let found = divided([2, 21]).unwrap();
+    assert!(
+        found.starts_with("pdgs_for_merging_cut is not the same for 2, 21"),
+        "{found}"
+    );
+}
+
 #[test]
 fn masses_that_cuts_leave() {
     let of = |entries: &[(&str, &str)], masses: [f64; 5]| {

@@ -5,18 +5,18 @@ use crate::banner::{Contents, Head, Norm, generator};
 use crate::cards::Cards;
 use crate::densities::AT_Z;
 use crate::element::names;
-use crate::event_file::{Blocks, InitBeams, nominal_weight};
+use crate::event_file::{Blocks, InitBeams, nominal_weight, overweights};
 use crate::maker::Further;
 use crate::param_card::ParamCard;
-use crate::plan::{Plan, card_texts};
+use crate::plan::{Plan, card_texts, lifetimes};
 use crate::rounds::Rounds;
-use crate::run_folder::{EVENTS, PLAIN, RunFolder};
+use crate::run_folder::{ADDED, EVENTS, PLAIN, RunFolder};
 use crate::scratch::Scratch;
 use crate::source::Source;
 use crate::spec::RunSpec;
 use crate::state::{Arguments, State, forget_rounds};
 use crate::summary::{self, Measured, Summary};
-use crate::{decays, load, replaced, spectra};
+use crate::{decays, load, merge, replaced, spectra};
 use mebridge::process::Process;
 use mebridge::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -56,16 +56,25 @@ pub fn by_cards(spec: &RunSpec, name: Option<&str>, observer: &mut dyn Observer)
     };
     let seed = match spec.seed {
         Some(seed) => seed,
-        None => card.whole_within("iseed", 0, u64::MAX)?,
+        None => card.seed()?,
     };
     observer.claims();
     let folder = RunFolder::claim(&cards.source.path().join("Events"), name)?;
+    let before = folder.written(events)?;
+    if before > 0 && cards.source.decays() {
+        let what = format!(
+            "{} holds the events of a decay, to which none can be added",
+            folder.path().display()
+        );
+        return Err(Error::run(what, "take another name, or none"));
+    }
     observer.begins(&folder);
     let banner = folder.path().join(banner_name(&cards, &folder)?);
     let seed = if seed == 0 { folder.seed() } else { seed };
     let run = CardRun {
         cards: &cards,
         folder: &folder,
+        before,
         banner,
         session: Session {
             spec,
@@ -99,6 +108,8 @@ fn banner_name(cards: &Cards, folder: &RunFolder) -> Result<String> {
 struct CardRun<'a> {
     cards: &'a Cards,
     folder: &'a RunFolder,
+    /// Events that its file has already.
+    before: u64,
     /// The file with the banner alone.
     banner: PathBuf,
     session: Session<'a>,
@@ -122,7 +133,10 @@ impl CardRun<'_> {
         let arguments = self
             .session
             .arguments(plan.arguments.clone(), &plan.elements, observer)?;
-        let state = State::open(&self.folder.state(), &arguments, true)?;
+        let mut state = State::open(&self.folder.state(), &arguments, true)?;
+        if self.before == 0 {
+            state.begin_again()?;
+        }
         self.folder.tidy();
         let mut performer = self.session.performer(plan, observer)?;
         for line in &conditions {
@@ -133,7 +147,7 @@ impl CardRun<'_> {
         let found = self.session.make(
             &mut rounds,
             &mut *performer,
-            names.len(),
+            &head.blocks.numbers,
             spec.precision,
             "pb",
             observer,
@@ -148,6 +162,7 @@ impl CardRun<'_> {
             processes: &processes,
             cross_section: found.all,
             points: found.points,
+            overweights: self.overweights(&found),
             cut: cut
                 .as_ref()
                 .map(|(_, name, _)| (&**name, found.cut[0], found.cut[1])),
@@ -156,7 +171,7 @@ impl CardRun<'_> {
         let made = self.write(&head, found, processes, text, &arguments, observer)?;
         drop(rounds);
         // What was surveyed stays, for a pack.
-        if forget_rounds(&self.folder.state()).is_err() {
+        if forget_rounds(&self.folder.state(), events).is_err() {
             let _ = std::fs::remove_dir_all(self.folder.state());
         }
         Ok(made)
@@ -197,7 +212,7 @@ impl CardRun<'_> {
         };
         let listed = (!listed.is_empty()).then_some(&listed[..]);
         let at_z = ParamCard::read(&cards.param_card)?.value("sminputs", 3, AT_Z);
-        let plan = decays::plan(
+        let mut plan = decays::plan(
             &elements,
             &cards.run_card,
             at_z,
@@ -205,13 +220,14 @@ impl CardRun<'_> {
             cards.alpha_qed()?,
             spec.threads,
         )?;
+        plan.request.lifetimes = lifetimes(cards, &elements)?;
         for notice in &plan.notices {
             observer.notice(notice);
         }
         for line in &plan.conditions {
             observer.conditions(line);
         }
-        let names = names(&elements);
+        let (names, numbers) = (names(&elements), cards.source.numbers(&elements));
         let texts = card_texts(cards, &elements, &Vec::new(), false)?;
         let processes: Vec<Process> = elements.into_iter().map(|one| one.process).collect();
         let mut notices = Vec::new();
@@ -241,7 +257,7 @@ impl CardRun<'_> {
         let found = session.make(
             &mut rounds,
             &mut maker,
-            names.len(),
+            &numbers,
             precision,
             "GeV",
             observer,
@@ -257,6 +273,7 @@ impl CardRun<'_> {
                 matched: false,
                 clustering: false,
                 names: Vec::new(),
+                numbers,
             },
             norm: Norm::of_card(cards.run_card.text("event_norm")),
             generator: generator(&cards.source.by()),
@@ -275,6 +292,14 @@ impl CardRun<'_> {
         arguments.push(("seed".to_owned(), json!(self.session.seed)));
         arguments.push(("events".to_owned(), json!(self.session.events)));
         self.write(&head, found, processes, text, &arguments, observer)
+    }
+
+    /// What a summary says of events that weigh more than others.
+    fn overweights(&self, found: &Found) -> Option<String> {
+        let made = found.rounds.iter().map(|round| round.events as u64).sum();
+        let rule = self.session.spec.overweights;
+        let left = self.session.events - self.before;
+        rule.line(overweights(&found.rounds), made, left)
     }
 
     /// That weights of other cards can be made of the events of a plan.
@@ -308,28 +333,43 @@ impl CardRun<'_> {
         let text = head.banner_file(events, self.session.seed, cross_section);
         let output = path.join(EVENTS);
         let mut files = || -> Result<()> {
-            replaced::write_text(&self.banner, &text)?;
-            replaced::write_text(&path.join(SUMMARY), &summary)?;
+            if self.before == 0 {
+                replaced::write_text(&self.banner, &text)?;
+                replaced::write_text(&path.join(SUMMARY), &summary)?;
+            }
             let contents = Contents {
                 rounds: &found.rounds,
-                processes: &found.of_elements,
+                before: self.before,
+                weighting: found.weighting,
+                processes: &found.of_processes,
                 cross_section,
                 seed: self.session.seed,
             };
             let arguments: Map<String, Value> = arguments.iter().cloned().collect();
             let threads = self.session.spec.threads;
-            if !observer.reweights() {
-                return head.write(&output, &contents, &arguments, threads);
+            let added = Hidden(path.join(ADDED));
+            let whole = match self.before {
+                0 => &output,
+                _ => &added.0,
+            };
+            if observer.reweights() {
+                let plain = Hidden(path.join(PLAIN));
+                head.write(&plain.0, &contents, &arguments, threads)?;
+                let sources = self.cards.source.sources();
+                let table = observer.weigh(&plain.0, whole, &sources, threads)?;
+                summary = format!("{summary}\n{table}");
+            } else {
+                head.write(whole, &contents, &arguments, threads)?;
             }
-            let plain = Plain(path.join(PLAIN));
-            head.write(&plain.0, &contents, &arguments, threads)?;
-            let sources = self.cards.source.sources();
-            let table = observer.weigh(&plain.0, &output, &sources, threads)?;
-            summary = format!("{summary}\n{table}");
+            if self.before > 0 {
+                merge::append(&output, self.before, &added.0, &merge::open_own)?;
+                replaced::write_text(&self.banner, &text)?;
+            }
             replaced::write_text(&path.join(SUMMARY), &summary)
         };
         files().inspect_err(|_| {
-            for file in [&self.banner, &path.join(SUMMARY)] {
+            let own = [&self.banner, &path.join(SUMMARY)];
+            for file in own.into_iter().filter(|_| self.before == 0) {
                 let _ = std::fs::remove_file(file);
             }
         })?;
@@ -352,10 +392,10 @@ impl CardRun<'_> {
     }
 }
 
-/// Events without further weights, for as long as these are made.
-struct Plain(PathBuf);
+/// Events without further weights, for as long as these are made, or such that are added to others.
+struct Hidden(PathBuf);
 
-impl Drop for Plain {
+impl Drop for Hidden {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }

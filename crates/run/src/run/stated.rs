@@ -56,7 +56,7 @@ pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> R
     let found = session.make(
         &mut rounds,
         &mut *performer,
-        names.len(),
+        &head.blocks.numbers,
         spec.precision,
         "pb",
         observer,
@@ -66,7 +66,9 @@ pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> R
     if let Some(output) = to.output {
         let contents = Contents {
             rounds: &found.rounds,
-            processes: &found.of_elements,
+            before: 0,
+            weighting: found.weighting,
+            processes: &found.of_processes,
             cross_section,
             seed: session.seed,
         };

@@ -45,7 +45,7 @@ macro_rules! rows {
 pub const HONOURED: &[Row] = rows! {
     run_tag: Text = "'tag_1'", "written into the banner";
     nevents: Whole = "10000", "events of the run";
-    iseed: Whole = "0", "of the random numbers; 0: drawn for each run";
+    iseed: Whole = "0", "of the random numbers, whatever its sign; 0: drawn for each run";
     lpp1 lpp2: Whole = "1", "0 (a parton), 1, -1 (proton, antiproton), 2, 3, 4 (photons of p, e, mu); both, or one with a proton";
     ebeam1 ebeam2: Real = "6500.0", "GeV";
     polbeam1 polbeam2: Real = "0.0", "per cent, of beams with lpp = 0; in Cards/run_card.dat alone";
@@ -61,7 +61,7 @@ pub const HONOURED: &[Row] = rows! {
     event_norm: Text = "'average'", "weights average to the cross section or to 1 (unity), or are its parts";
     use_syst: Flag = "True", "events have <mgrwt>, which systematics of MG5aMC reads";
     systematics_program: Text = "'systematics'", "that or auto: with pdlabel = lhapdf its weights are made; none";
-    systematics_arguments: Arguments = "['--mur=0.5,1,2', '--muf=0.5,1,2', '--pdf=errorset']", "which; dyn is -1, 1, 2, 3, 4 without --dyn";
+    systematics_arguments: Arguments = "['--mur=0.5,1,2', '--muf=0.5,1,2', '--pdf=errorset']", "which weights, see [below](#systematics_arguments)";
     bwcutoff: Real = "15.0", "widths about its mass for decay chains (inside) and $ (outside)";
     cut_decays: Flag = "False", "whether cuts are about what comes from decay chains";
     dsqrt_shat: Real = "0.0", "least energy of the partons, GeV";
@@ -111,6 +111,7 @@ pub const HONOURED: &[Row] = rows! {
     pt_min_pdg pt_max_pdg eta_min_pdg eta_max_pdg e_min_pdg e_max_pdg: ByCode = "{}", "the same cuts by PDG code";
     mxx_min_pdg: ByCode = "{}", "least mass of two particles of this code";
     mxx_only_part_antipart: Pairs = "{'default': False}", "... of particle and antiparticle alone";
+    me_frame: Words = "[1, 2]", "particles, by their numbers in the process, in whose rest frame matrix elements and helicities are: 1 and 2, or some that go out";
     ickkw: Whole = "0", "1: MLM matching, for beams of hadrons; 0: none";
     xqcut: Real = "0.0", "least transverse momentum at which a jet is clustered, GeV";
     auto_ptj_mjj: Flag = "True", "whether xqcut is the least pt and pair mass of jets as well";
@@ -120,7 +121,11 @@ pub const HONOURED: &[Row] = rows! {
     chcluster: Flag = "False", "whether events are clustered by the diagram of their channel alone";
     ktscheme: Whole = "1", "1: longitudinally invariant kT, 2: kT of Pythia's shower";
     d: Real = "1.0", "the radius of kT";
+    ktdurham: Real = "-1.0", "least transverse momentum of jets to the beams and to each other, of beams of hadrons; for merging in Pythia, which reads it in the banner, GeV";
+    dparameter: Real = "0.4", "the radius of that";
+    pdgs_for_merging_cut: Words = "[21, 1, 2, 3, 4, 5, 6]", "what it is about";
     xmtcentral: Real = "0.0", "least transverse mass of the central process, where events are clustered";
+    time_of_flight: Real = "-1.0", "particles with a width have lifetimes (VTIMUP) where these are longer, mm; below 0 none has one";
     gridpack: Flag = "False", "True: for `mebridge pack` alone";
     clusinfo: Flag = "True", "events have their clustering (<clustering>)";
 };
@@ -131,13 +136,12 @@ pub const REFUSED: &[Row] = rows! {
     nb_proton1 nb_proton2: Whole = "1", "no ions";
     nb_neutron1 nb_neutron2: Whole = "0", "no ions";
     mass_ion1 mass_ion2: Real = "-1.0", "no ions";
-    bias_module: Text = "'None'", "no bias";
+    bias_module: Text = "'None'", "events have one weight: make samples of their own for tails, by ptj1min, htjmin or mmnl";
     boost_event: Text = "'False'", "boost events afterwards";
-    me_frame: Words = "[1, 2]", "matrix elements are those of the rest frame of the partons";
     highestmult: Whole = "1", "it belongs to ickkw = 2";
     issgridfile: Text = "''", "Sudakov factors belong to ickkw = 2";
-    ktdurham ptlund: Real = "-1.0", "no merging in Pythia";
-    custom_fcts: Words = "[]", "functions of one's own are Fortran";
+    ptlund: Real = "-1.0", "its cut follows Pythia's shower with masses of its own; ktdurham is a cut here";
+    custom_fcts: Words = "[]", "functions of one's own are Fortran; a cut can be a function in Python";
     fixed_couplings: Flag = "True", "couplings that depend on momenta are Fortran";
     mue_over_ref: Real = "1.0", "parameters that run have the scale of alpha_s";
     ievo_eva: Whole = "0", "no densities of weak bosons";
@@ -146,11 +150,8 @@ pub const REFUSED: &[Row] = rows! {
 
 /// Entries that mean nothing to a run, and why.
 pub const IGNORED: &[Row] = rows! {
-    time_of_flight: Real = "-1.0", "lifetimes are 0";
     python_seed: Whole = "-2", "one seed gives all random numbers";
     bias_parameters: Named = "{'__type__': 1.0}", "there is no bias";
-    dparameter: Real = "0.4", "of ktdurham";
-    pdgs_for_merging_cut: Words = "[21, 1, 2, 3, 4, 5, 6]", "of ktdurham and ptlund";
     ptonium: Real = "1.0", "MadEvent reads it no longer";
     etaonium: Real = "0.6", "MadEvent reads it no longer";
     eva_xcut: Real = "1.0", "of densities of weak bosons";

@@ -271,15 +271,16 @@ fn numbers_are_finite_and_as_cards_have_them() {
     assert_eq!(card(&[("ptj", "1.5d1")]).unwrap().number("ptj"), 15.0);
     let seed = |text: &str| {
         let card = card(&[("iseed", text)]).unwrap();
-        card.whole_within("iseed", 0, u64::MAX)
+        card.seed()
     };
     assert_eq!(seed("18446744073709551615").unwrap(), u64::MAX);
     assert_eq!(seed("1e3").unwrap(), 1000);
     assert_eq!(
         error(seed("18446744073709551616")),
-        "run_card.dat: iseed is 18446744073709551616; it must be a whole number from 0 to 18446744073709551615"
+        "run_card.dat: iseed is 18446744073709551616; it must be a whole number from -18446744073709551615 to 18446744073709551615"
     );
-    assert!(error(seed("-1")).contains("iseed is -1"));
+    assert_eq!(seed("-12").unwrap(), 12);
+    assert!(error(seed("-18446744073709551616")).contains("iseed is -1844"));
     assert!(error(card(&[("iseed", "1e20")])).ends_with("it must be a whole number below 1e+20"));
     assert!(error(card(&[("iseed", "1.5")])).ends_with("it must be a whole number below 1e+20"));
 }
@@ -432,11 +433,16 @@ fn what_cannot_be_honoured_is_refused_by_name_and_cure() {
         }
     }
     let refused = |name, value| error(card(&[(name, value)]).unwrap().check());
-    assert_eq!(
-        refused("me_frame", "[3,1]"),
-        "run_card.dat: me_frame = [3, 1] cannot be honoured (matrix elements are those of the rest frame of the \
-         partons); set it to 1, 2, or run MadEvent (mebridge link)"
-    );
+    for frame in ["[3,1]", "[1]", "[2, 2]", "[3, 3]", "[]", "[0, 1]", "[t, 3]"] {
+        let found = refused("me_frame", frame);
+        assert!(
+            found.contains(" is no frame; name 1 and 2, or particles that go out"),
+            "{found}"
+        );
+    }
+    let frame = |text| card(&[("me_frame", text)]).unwrap().frame().unwrap();
+    assert_eq!(frame("2, 1"), [] as [usize; 0]);
+    assert_eq!(frame("[4, 3]"), [2, 3]);
     assert!(
         refused("mass_ion1", "7")
             .contains("mass_ion1 = 7.0 cannot be honoured (no ions); set it to -1, or")
@@ -445,6 +451,7 @@ fn what_cannot_be_honoured_is_refused_by_name_and_cure() {
     assert!(refused("custom_fcts", "a.f").contains("set it to empty, or"));
     for harmless in [
         ("ktdurham", "0"),
+        ("ptlund", "0"),
         ("bias_module", "none"),
         ("me_frame", "(2, 1)"),
     ] {
@@ -545,4 +552,24 @@ fn other_values_of_some_entries() {
     assert!(found.gives("ptgmin") && !found.gives("pta"));
     assert_eq!(found.to_json()["pta"], 7.0);
     assert_eq!(found.to_json()["iseed"], 0);
+}
+
+/// Lines that genproductions of CMS replace.
+#[test]
+fn cards_of_cms_say_what_to_write() {
+    let refused = |text: &str| error(read(text, &[]));
+    let sets =
+        " 'lhapdf' = pdlabel\n$DEFAULT_PDF_SETS = lhaid\n$DEFAULT_PDF_MEMBERS = reweight_PDF ! x\n";
+    let said = refused(sets);
+    assert!(
+        said.contains("lhaid is $DEFAULT_PDF_SETS, which genproductions of CMS replace"),
+        "{said}"
+    );
+    assert!(said.contains("write it there: 325300"), "{said}");
+    let said = refused(&sets.replace("$DEFAULT_PDF_SETS", "325300"));
+    assert!(
+        said.contains("reweight_PDF, which genproductions"),
+        "{said}"
+    );
+    assert!(said.contains("systematics_arguments"), "{said}");
 }

@@ -1,0 +1,411 @@
+//! What an event file holds, and whether it fits another one.
+
+use super::Open;
+use crate::banner::Norm;
+use crate::run_card;
+use crate::text::repr;
+use mebridge::lhe::{Event, Init, Reader};
+use mebridge::{Error, Result};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Entries of a run card that may differ between files of one process.
+const OWN: [&str; 12] = [
+    "nevents",
+    "iseed",
+    "python_seed",
+    "run_tag",
+    "gridpack",
+    "gseed",
+    "nb_core",
+    "gridrun",
+    "systematics_program",
+    "time_of_flight",
+    "survey_splitting",
+    "job_strategy",
+];
+/// Weights that differ by less are the same one, with other last digits.
+const ROUNDING: f64 = 1e-6;
+
+/// An event file that was read once.
+pub struct Looked {
+    pub path: PathBuf,
+    /// What stands before its events.
+    pub head: Vec<u8>,
+    pub init: Init,
+    pub events: u64,
+    /// The sum of weights without their signs, the least one, and how many events have that.
+    absolute: f64,
+    least: (f64, u64),
+    pub normalization: Norm,
+    /// The first event's particles, hashed.
+    pub first: Vec<u8>,
+    /// The commands that MG5aMC made its processes with; none where these are not known. Of a file that was joined there
+    /// may be several.
+    pub processes: BTreeSet<String>,
+    /// Seeds, with the processes that they are of.
+    pub seeds: Vec<(String, u64)>,
+    /// What it says of the files that it was joined from.
+    pub merged: Vec<Value>,
+    /// The pack that made it, whose jobs share points for their cross sections.
+    pub pack: Option<String>,
+    model: Option<String>,
+    /// Lines of the parameter card, without comments.
+    parameters: Vec<String>,
+    run_card: BTreeMap<String, String>,
+    /// What its weights are called.
+    weights: Vec<String>,
+}
+
+impl Looked {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// It cannot be read, is cut off, or holds what cannot be merged.
+    pub fn read(path: &Path, open: Open) -> Result<Self> {
+        let mut reader = Reader::new(open(path)?, path, false)?;
+        let head = reader.head().bytes.clone();
+        let weights = reader.head().listed.clone();
+        let init = reader.init()?;
+        let mut event = Event::default();
+        let (mut events, mut sum, mut absolute) = (0, 0.0, 0.0);
+        let mut least = (f64::INFINITY, 0);
+        let mut first = Vec::new();
+        while reader.next(&mut event)? {
+            if events == 0 {
+                event.push_particles(&mut first);
+            }
+            if !init
+                .processes
+                .iter()
+                .any(|(number, _)| *number == event.process)
+            {
+                let what = format!("{}: <init> has no LPRUP {}", event.place, event.process);
+                return Err(reader.error(what));
+            }
+            events += 1;
+            sum += event.weight;
+            let size = event.weight.abs();
+            absolute += size;
+            if size < least.0 * (1.0 - ROUNDING) {
+                least = (size, 0);
+            }
+            least.1 += u64::from(size <= least.0 * (1.0 + ROUNDING));
+        }
+        let refused = |what: &str| Err(reader.error(what));
+        if let Some(line) = reader.second() {
+            return refused(&format!(
+                "line {line}: a second file begins; merge files that are one each"
+            ));
+        }
+        if !reader.closed() {
+            return refused("it has no </LesHouchesEvents>: it was cut off; copy or make it again");
+        }
+        if events == 0 {
+            return refused("there are no events in it");
+        }
+        if !matches!(init.strategy.abs(), 3 | 4) {
+            return refused(&format!(
+                "IDWTUP is {}: its events are not unweighted, and others cannot be added to them",
+                init.strategy
+            ));
+        }
+        if absolute == 0.0 {
+            return refused("all its weights are 0");
+        }
+        let cards = HeaderCards::of(&head);
+        Ok(Looked {
+            path: path.to_owned(),
+            normalization: normalization(&init, events, [sum, absolute], &cards.run_card),
+            head,
+            init,
+            events,
+            absolute,
+            least,
+            first: blake3::hash(&first).as_bytes().to_vec(),
+            processes: cards.processes,
+            seeds: cards.seeds,
+            merged: cards.merged,
+            pack: cards.pack,
+            model: cards.model,
+            parameters: cards.parameters,
+            run_card: cards.run_card,
+            weights,
+        })
+    }
+
+    /// The mean of weights without signs, or the sum where they are parts of the cross section.
+    pub fn average(&self) -> f64 {
+        match self.normalization {
+            Norm::Sum => self.absolute,
+            Norm::Average | Norm::Unity => self.absolute / self.events as f64,
+        }
+    }
+
+    /// The weight of most events, as if there were one event where weights are parts; the average where most have others.
+    pub fn usual(&self) -> f64 {
+        let (least, count) = self.least;
+        match self.normalization {
+            _ if 2 * count <= self.events => self.average(),
+            Norm::Sum => least * self.events as f64,
+            Norm::Average | Norm::Unity => least,
+        }
+    }
+
+    /// Forgets what is of use for the first file of a process alone.
+    pub fn forget_cards(&mut self) {
+        self.head = Vec::new();
+        self.parameters = Vec::new();
+        self.weights = Vec::new();
+        self.run_card = BTreeMap::new();
+    }
+
+    pub fn refused(&self, what: &str, cure: &str) -> Error {
+        Error::run_at(self.path.display().to_string(), what, cure)
+    }
+
+    /// Whether nothing says what its process is.
+    pub fn is_unnamed(&self) -> bool {
+        self.processes.is_empty()
+    }
+
+    /// Its processes, for a line.
+    pub fn process(&self) -> String {
+        let all: Vec<&str> = self.processes.iter().map(String::as_str).collect();
+        all.join(" + ")
+    }
+
+    /// Whether both were made of one process.
+    pub fn is_of_process_of(&self, other: &Looked) -> bool {
+        let numbers = |file: &Looked| {
+            let mut all: Vec<i32> = file
+                .init
+                .processes
+                .iter()
+                .map(|(number, _)| *number)
+                .collect();
+            all.sort_unstable();
+            all
+        };
+        self.processes == other.processes && (!self.is_unnamed() || numbers(self) == numbers(other))
+    }
+
+    /// Whether some of the processes of both are the same.
+    pub fn shares_processes_with(&self, other: &Looked) -> bool {
+        !self.processes.is_disjoint(&other.processes)
+    }
+
+    /// That events of both can be in one file.
+    ///
+    /// # Errors
+    /// Something differs, which is named.
+    pub fn fits(&self, other: &Looked) -> Result<()> {
+        let differs = |what: &str, there: String, here: String| {
+            let of = self.path.display();
+            let text = format!("it has {what} {here}, and {of} has {there}");
+            Err(other.refused(&text, "merge files of the same beams, model and weights"))
+        };
+        let both = |codes: [i32; 2]| format!("{} {}", codes[0], codes[1]);
+        let (one, two) = (&self.init, &other.init);
+        if one.beams != two.beams {
+            return differs("beams", both(one.beams), both(two.beams));
+        }
+        if one.energies != two.energies {
+            let text = |of: [f64; 2]| of.map(repr).join(" GeV, ") + " GeV";
+            return differs("beams of", text(one.energies), text(two.energies));
+        }
+        if one.densities != two.densities {
+            return differs("densities", both(one.densities), both(two.densities));
+        }
+        if one.strategy != two.strategy {
+            let of = |init: &Init| init.strategy.to_string();
+            return differs("IDWTUP", of(one), of(two));
+        }
+        if self.normalization != other.normalization {
+            let of = |file: &Looked| format!("{:?}", file.normalization).to_lowercase();
+            return differs("weights by event_norm", of(self), of(other));
+        }
+        let shown =
+            |of: Option<&String>| of.map_or_else(|| "none".to_owned(), |one| format!("`{one}`"));
+        if let (Some(one), Some(two)) = (&self.model, &other.model)
+            && one != two
+        {
+            return differs("the model", one.clone(), two.clone());
+        }
+        if let Some((one, two)) = first_other(&self.parameters, &other.parameters) {
+            return differs("the parameter", shown(one), shown(two));
+        }
+        if let Some((one, two)) = first_other(&self.weights, &other.weights) {
+            return differs("the further weight", shown(one), shown(two));
+        }
+        Ok(())
+    }
+
+    /// That both have the same run card, but for what is each file's own.
+    ///
+    /// # Errors
+    /// An entry differs, which is named.
+    pub fn has_cards_of(&self, other: &Looked) -> Result<()> {
+        let (one, two) = (&self.run_card, &other.run_card);
+        let mut names = one.keys().chain(two.keys());
+        let differs =
+            |name: &&String| !OWN.contains(&name.as_str()) && one.get(*name) != two.get(*name);
+        let Some(name) = names.find(differs) else {
+            return Ok(());
+        };
+        let of = |card: &BTreeMap<String, String>| {
+            let value = card.get(name).map_or("its default", String::as_str);
+            value.to_owned()
+        };
+        let what = format!(
+            "its run card has {name} = {}, and that of {}, of the same process, {}",
+            of(two),
+            self.path.display(),
+            of(one)
+        );
+        Err(other.refused(&what, "merge files that were made with the same cards"))
+    }
+}
+
+/// The first place where two lists differ.
+fn first_other<'a>(
+    one: &'a [String],
+    two: &'a [String],
+) -> Option<(Option<&'a String>, Option<&'a String>)> {
+    let mut places = 0..one.len().max(two.len());
+    let place = places.find(|&place| one.get(place) != two.get(place))?;
+    Some((one.get(place), two.get(place)))
+}
+
+/// By how many times what weights average to may be away from what the run card says.
+const FAR: f64 = 0.5;
+
+/// What weights are, by what they average to, and by the run card where that may be so. `sums` are those of all weights, with
+/// signs and without.
+fn normalization(
+    init: &Init,
+    events: u64,
+    [sum, absolute]: [f64; 2],
+    card: &BTreeMap<String, String>,
+) -> Norm {
+    let cross_section: f64 = init.processes.iter().map(|(_, [mean, ..])| mean).sum();
+    let count = events as f64;
+    let far = |value: f64, from: f64| (value / from).abs().ln().abs();
+    let choices = [
+        (Norm::Average, far(sum / count, cross_section)),
+        (Norm::Unity, far(absolute / count, 1.0)),
+        (Norm::Sum, far(sum, cross_section)),
+    ];
+    let said = card.get("event_norm").map(|entry| Norm::of_card(entry));
+    let least = |one: &&(Norm, f64), other: &&(Norm, f64)| one.1.total_cmp(&other.1);
+    let (nearest, distance) = *choices.iter().min_by(least).expect("three of them");
+    let may_be = |(kind, of): &&(Norm, f64)| Some(*kind) == said && *of <= distance + FAR;
+    choices
+        .iter()
+        .find(may_be)
+        .map_or(nearest, |(kind, _)| *kind)
+}
+
+/// What a header says.
+#[derive(Default)]
+struct HeaderCards {
+    processes: BTreeSet<String>,
+    seeds: Vec<(String, u64)>,
+    merged: Vec<Value>,
+    pack: Option<String>,
+    model: Option<String>,
+    parameters: Vec<String>,
+    run_card: BTreeMap<String, String>,
+}
+
+impl HeaderCards {
+    fn of(head: &[u8]) -> HeaderCards {
+        let text = String::from_utf8_lossy(head);
+        let block = |name: &str| {
+            let (_, rest) = text.split_once(&format!("<{name}>"))?;
+            Some(rest.split_once(&format!("</{name}>"))?.0)
+        };
+        let mut found = HeaderCards::default();
+        let mut process = block("MG5ProcCard").map_or_else(String::new, |steps| found.steps(steps));
+        let mut seed = None;
+        if let Some(card) = block("MGRunCard") {
+            found.run_card = run_card::parse(card).into_iter().collect();
+            seed = found
+                .run_card
+                .get("iseed")
+                .and_then(|seed| seed.parse().ok());
+        }
+        let plain = |line: &str| {
+            let line = line.split('#').next().unwrap_or_default();
+            line.split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .to_lowercase()
+        };
+        let lines = block("slha").into_iter().flat_map(str::lines);
+        let lines = lines.map(plain).filter(|line| !line.is_empty());
+        found.parameters = lines.collect();
+        let own = block("mebridge").map(|own| own.replace("&lt;", "<").replace("&amp;", "&"));
+        let own = own.and_then(|own| serde_json::from_str::<Value>(&own).ok());
+        let own = own.unwrap_or_default();
+        let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).map(str::to_owned);
+        let number = |of: &Value| of.get("seed").and_then(Value::as_u64);
+        if let Some(given) = text(&own, "process").filter(|_| process.is_empty()) {
+            process = given;
+            found.run_card = stated(&own);
+        }
+        found.pack = text(&own, "pack");
+        let mut add = |process: String, seed: Option<u64>| {
+            if process.is_empty() {
+                return;
+            }
+            let seed = seed.filter(|seed| *seed > 0);
+            found.seeds.extend(seed.map(|seed| (process.clone(), seed)));
+            found.processes.insert(process);
+        };
+        let merged = own.get("merged").and_then(Value::as_array).cloned();
+        match &merged {
+            Some(merged) => merged
+                .iter()
+                .for_each(|one| add(text(one, "process").unwrap_or_default(), number(one))),
+            None => add(process, number(&own).or(seed)),
+        }
+        found.merged = merged.unwrap_or_default();
+        found
+    }
+
+    /// Takes what MG5aMC's commands say.
+    fn steps(&mut self, text: &str) -> String {
+        let mut process = Vec::new();
+        for line in text.lines() {
+            let line = line.split('#').next().unwrap_or_default();
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[..] {
+                ["import", "model", model, ..] => self.model = Some(model.to_owned()),
+                ["generate" | "add" | "define", ..] => process.push(words.join(" ")),
+                _ => {}
+            }
+        }
+        process.join("; ")
+    }
+}
+
+/// What a run under stated conditions depends on, besides its process.
+fn stated(own: &Value) -> BTreeMap<String, String> {
+    let names = [
+        "energy",
+        "cuts",
+        "scale",
+        "scale_factor",
+        "alpha_s",
+        "pdf",
+        "matrix_elements",
+    ];
+    let entries = names
+        .iter()
+        .filter_map(|name| Some((*name, own.get(name)?)));
+    entries
+        .map(|(name, value)| (name.to_owned(), value.to_string()))
+        .collect()
+}

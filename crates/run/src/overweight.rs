@@ -1,0 +1,175 @@
+//! What becomes of events that weigh more than the others: the survey knew no weight as large (see `overweight` of
+//! [`RunSpec`](crate::RunSpec)).
+
+use crate::event_file::Overweights;
+use crate::records::{Round, Table};
+use crate::rounds::{Perform, Rounds, seed};
+use crate::run::made;
+use crate::text::significant;
+use mebridge::lhe::Record;
+use mebridge::{Error, Result};
+use mebridge_sampler::random::Philox;
+use serde::{Deserialize, Serialize};
+
+/// How often more events are made, at most, until there are enough.
+const MOST_TIMES: usize = 20;
+/// By how much more than expected.
+const MORE: f64 = 1.02;
+
+/// What becomes of them.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Overweight {
+    /// They keep their weights, with which spectra are right.
+    #[default]
+    Keep,
+    /// They get the weight of the others, as MadEvent does it: the cross section stays, spectra are low where they lie.
+    Truncate,
+    /// More events are made, and chosen by their weights: all have one, and spectra are right.
+    Unweight,
+}
+
+/// Names of these on a command line, in their order.
+pub const NAMES: [&str; 3] = ["keep", "truncate", "unweight"];
+
+impl Overweight {
+    /// That of a name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        let all = [Self::Keep, Self::Truncate, Self::Unweight];
+        let place = NAMES.iter().position(|known| *known == name)?;
+        Some(all[place])
+    }
+
+    /// What a summary says of it, where events weigh more: `above` of the `made` events that were made, of which `left` are
+    /// in the file.
+    pub fn line(self, above: Overweights, made: u64, left: u64) -> Option<String> {
+        let Overweights {
+            events,
+            share,
+            largest,
+        } = above;
+        let (times, share) = (significant(largest, 3), significant(100.0 * share, 2));
+        match self {
+            _ if events == 0 => None,
+            Self::Keep => Some(format!(
+                "{events} events weigh more than the others, up to {times} times: {share}% of the cross section"
+            )),
+            Self::Truncate => Some(format!(
+                "{events} events, up to {times} times as heavy as the others, were given the weight of these: spectra lack \
+                 {share}% of the cross section where they lie, and have it elsewhere"
+            )),
+            Self::Unweight => Some(format!(
+                "{made} events were made for {left} of one weight: the heaviest was {times} times as heavy as most"
+            )),
+        }
+    }
+}
+
+/// Which events a file has, and with which weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Weighting {
+    /// All, with their own.
+    #[default]
+    Kept,
+    /// All, with one.
+    Truncated,
+    /// As many as were chosen, with one.
+    Chosen(ChosenEvents),
+}
+
+/// A choice of events by their weights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChosenEvents {
+    seed: u64,
+    /// An event stays whose random number is at most this times its weight.
+    bound: f64,
+    /// How many stay.
+    pub events: usize,
+}
+
+impl ChosenEvents {
+    /// Whether the event of this number stays, which weighs so many times as much as the least one.
+    pub fn keeps(&self, event: usize, times: f64) -> bool {
+        score(self.seed, event, times) <= self.bound
+    }
+
+    /// Chooses so many events; none where too few are there, with the share of them that would stay.
+    ///
+    /// # Errors
+    /// A round cannot be read.
+    fn of(rounds: &[Round], events: usize, seed: u64) -> Result<std::result::Result<Self, f64>> {
+        let (mut scores, mut largest) = (Vec::new(), 1.0_f64);
+        for round in rounds {
+            let (table, _) = Table::records(&round.file, round.events)?;
+            table.each(round.events, |record| {
+                let times = Record::new(record).weight().abs() / round.weights.nominal;
+                scores.push(score(seed, scores.len(), times));
+            })?;
+            largest = largest.max(round.weights.largest / round.weights.nominal);
+        }
+        let most = 1.0 / largest;
+        let there = scores.iter().filter(|score| **score <= most).count();
+        if there < events {
+            return Ok(Err(there as f64 / scores.len() as f64));
+        }
+        // Of those that may stay all are as probable.
+        let (_, bound, _) = scores.select_nth_unstable_by(events - 1, f64::total_cmp);
+        Ok(Ok(ChosenEvents {
+            seed,
+            bound: *bound,
+            events,
+        }))
+    }
+}
+
+fn score(seed: u64, event: usize, times: f64) -> f64 {
+    let philox = Philox {
+        seed,
+        round: 0,
+        channel: 0,
+    };
+    philox.number(event as u64, 0) / times
+}
+
+/// Makes more rounds until so many events of one weight can be chosen, where that is wanted; `report` is called after each.
+///
+/// # Errors
+/// Those of a round or of `report`; or some weights are so large that nearly nothing would stay.
+pub fn complete(
+    rule: Overweight,
+    rounds: &mut Rounds,
+    performer: &mut dyn Perform,
+    events: u64,
+    mut report: impl FnMut(&Rounds) -> Result<()>,
+) -> Result<Weighting> {
+    match rule {
+        Overweight::Keep => return Ok(Weighting::Kept),
+        Overweight::Truncate => return Ok(Weighting::Truncated),
+        Overweight::Unweight => {}
+    }
+    let seed = seed(rounds.seed(), "one weight");
+    let wanted = usize::try_from(events).unwrap_or(usize::MAX);
+    for _ in 0..MOST_TIMES {
+        let found = made(rounds.state());
+        let share = match ChosenEvents::of(&found, wanted, seed)? {
+            Ok(choice) => return Ok(Weighting::Chosen(choice)),
+            Err(share) => share,
+        };
+        let all = MORE * events as f64 / share;
+        if !all.is_finite() || all > 1000.0 * events as f64 {
+            break;
+        }
+        let there: u64 = found.iter().map(|round| round.events as u64).sum();
+        rounds.extend((all as u64).max(there + 1))?;
+        rounds.run(performer, &mut report)?;
+    }
+    Err(Error::run_at(
+        "overweight",
+        "some events weigh so much more than the others that hardly any of one weight would be left",
+        "keep their weights, or truncate them",
+    ))
+}
+
+#[cfg(test)]
+#[path = "overweight_tests.rs"]
+mod tests;
