@@ -182,11 +182,7 @@ fn receive(from: &Receiver<Result<Message>>, spec: &Spec) -> Result<Message> {
     })
 }
 
-fn job(
-    spec: &Spec,
-    from: Receiver<Result<Message>>,
-    tell: &mut dyn FnMut(u64),
-) -> Result<Summary> {
+fn job(spec: &Spec, from: Receiver<Result<Message>>, tell: &mut dyn FnMut(u64)) -> Result<Summary> {
     let start = Instant::now();
     let Message::Head(head) = receive(&from, spec)? else {
         return Err(Error::NoEvents);

@@ -57,7 +57,10 @@ impl Event {
     }
 
     /// All further weights times a factor, with their places.
-    fn scaled_values(&self, factor: f64) -> std::result::Result<Vec<(Range<usize>, Vec<u8>)>, String> {
+    fn scaled_values(
+        &self,
+        factor: f64,
+    ) -> std::result::Result<Vec<(Range<usize>, Vec<u8>)>, String> {
         let with = |at: Range<usize>| {
             let word = String::from_utf8_lossy(&self.text[at.clone()]);
             let value =
@@ -69,7 +72,12 @@ impl Event {
     }
 
     /// Appends its text from a place on, with other text at some places.
-    fn push_changed(&self, mut begin: usize, changed: Vec<(Range<usize>, Vec<u8>)>, to: &mut Vec<u8>) {
+    fn push_changed(
+        &self,
+        mut begin: usize,
+        changed: Vec<(Range<usize>, Vec<u8>)>,
+        to: &mut Vec<u8>,
+    ) {
         for (at, text) in changed {
             to.extend_from_slice(&self.text[begin..at.start]);
             to.extend(text);
