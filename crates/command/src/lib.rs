@@ -7,6 +7,7 @@ mod bench;
 mod cache;
 mod check;
 pub mod compare;
+mod decay;
 mod doctor;
 mod engine_options;
 mod eval;
@@ -52,13 +53,14 @@ enum Subcommands {
     Check(check::Options),
     Eval(eval::Options),
     Events(events::Options),
+    Merge(merge::Options),
     Bench(bench::Options),
     Cache(cache::Options),
     Compare(compare::Options),
+    Decay(decay::Options),
     Reweight(reweight::Options),
     Doctor(doctor::Options),
     Link(link::Options),
-    Merge(merge::Options),
     Unlink(link::Undo),
     Pack(pack::Options),
     #[command(hide = true)]
@@ -83,6 +85,7 @@ pub fn main() -> ExitCode {
         Subcommands::Check(options) => return ended(options.run()),
         Subcommands::Eval(options) => options.run(),
         Subcommands::Events(options) => options.run(),
+        Subcommands::Decay(options) => options.run(),
         Subcommands::Reweight(options) => options.run(),
         Subcommands::Bench(options) => return ended(options.run()),
         Subcommands::Cache(options) => options.run(),

@@ -69,6 +69,11 @@ impl Progress {
         }
     }
 
+    /// Some steps are done.
+    pub fn add(&self, steps: u64) {
+        self.done.fetch_add(steps, Ordering::Relaxed);
+    }
+
     /// One step more is done.
     pub fn step(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);

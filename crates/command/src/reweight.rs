@@ -20,6 +20,7 @@ use crate::source;
 use banner::Banner;
 use cards::Variation;
 use event::Event;
+pub use file::beside;
 use file::{EventOutput, Pieces};
 use matrix_elements::{MatrixElements, Settings};
 use mebridge::{Error, Result};
@@ -154,7 +155,7 @@ impl Options {
         } = self.prepare(&banner)?;
         let path = match &self.output {
             Some(path) => path.clone(),
-            None => file::beside(&self.events),
+            None => beside(&self.events, "_rwgt"),
         };
         let mut target = EventOutput::create(&path)?;
         target.write(&banner::with_weights(pieces.head(), &names, &described))?;

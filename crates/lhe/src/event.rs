@@ -4,6 +4,7 @@ use crate::text::lines;
 use crate::weights::{self, Written};
 use crate::word::{integer, real};
 use std::fmt::{self, Display, Formatter};
+use std::ops::Range;
 
 /// Where an event is in its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct Event {
     pub before: Vec<u8>,
     /// From `<event>` to `</event>`.
     pub text: Vec<u8>,
+    /// Its first line and those of its particles, without what follows the last number, as a place in the text.
+    pub numbers: Range<usize>,
     /// Where `</event>` is in it, and `</rwgt>`.
     pub end: usize,
     /// See [`Event::end`].

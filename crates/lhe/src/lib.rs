@@ -23,7 +23,7 @@ mod word;
 
 pub use event::{Event, EventLocation, Particle};
 pub use number::{push_integer, push_scientific};
-pub use reader::{Head, Init, Reader};
+pub use reader::{Head, Init, Reader, find};
 pub use record::Record;
 pub use text::broken;
 pub use word::{real, shown};
@@ -97,28 +97,41 @@ fn push_event(
     }
     text.push(b'\n');
     for particle in &particles[..count] {
-        push_particle(text, particle)?;
+        push_particle(text, &Particle::of_record(particle))?;
     }
     text.extend_from_slice(b"</event>\n");
     Ok(())
 }
 
-fn push_particle(
+/// Appends the line of a particle. Its momentum has 17 digits.
+///
+/// # Errors
+/// A number of it is infinite or NaN.
+pub fn push_particle(
     text: &mut Vec<u8>,
-    particle: &[u8; PARTICLE],
+    particle: &Particle,
 ) -> std::result::Result<(), &'static str> {
-    for i in 0..6 {
+    let ([first, last], [color, anti_color]) = (particle.mothers, particle.colors);
+    let integers = [
+        particle.pdg,
+        particle.status,
+        first,
+        last,
+        color,
+        anti_color,
+    ];
+    for (i, value) in integers.into_iter().enumerate() {
         if i > 0 {
             text.push(b' ');
         }
-        push_integer(text, integer(particle, 4 * i), 4);
+        push_integer(text, value, 4);
     }
-    for i in 0..5 {
+    for (i, value) in particle.momentum.into_iter().enumerate() {
         // Energies and masses have no sign.
-        push(text, double(particle, 24 + 8 * i), 16, i < 3)?;
+        push(text, value, 16, i < 3)?;
     }
-    push(text, double(particle, 64), 4, false)?;
-    push(text, double(particle, 72), 4, true)?;
+    push(text, particle.lifetime, 4, false)?;
+    push(text, particle.spin, 4, true)?;
     text.push(b'\n');
     Ok(())
 }

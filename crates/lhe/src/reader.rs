@@ -43,7 +43,7 @@ pub struct Reader {
 }
 
 /// What stands before the first event. Places in it are counted in bytes.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Head {
     /// All of it.
     pub bytes: Vec<u8>,
@@ -75,6 +75,11 @@ pub struct Init {
 }
 
 impl Head {
+    /// Where the contents of `<init>` are.
+    pub fn init_contents(&self) -> Option<Range<usize>> {
+        self.contents.as_ref().map(|(contents, _)| contents.clone())
+    }
+
     /// What `<init>` says, where it holds what the accord has there.
     pub fn init(&self) -> Option<Init> {
         let (contents, _) = self.contents.as_ref()?;
@@ -329,7 +334,7 @@ impl Reader {
                 .extend_from_slice(self.text.slice(before..tag.begin)),
             false => self.text.forget(tag.begin),
         }
-        self.read_numbers(event)?;
+        self.read_numbers(event, tag.begin)?;
         self.read_rest(event, tag.begin)?;
         event.text.clear();
         event
@@ -408,7 +413,9 @@ impl Reader {
     }
 
     /// Reads the numbers of an event: its first line and those of its particles.
-    fn read_numbers(&mut self, event: &mut Event) -> Result<()> {
+    fn read_numbers(&mut self, event: &mut Event, begin: usize) -> Result<()> {
+        self.text.gap()?;
+        event.numbers.start = self.text.at - begin;
         let mut values = [Number::Integer(0); EVENT.len()];
         self.record(
             event.place,
@@ -435,6 +442,7 @@ impl Reader {
             )?;
             event.particles.push(Particle::of(&values));
         }
+        event.numbers.end = self.text.at - begin;
         Ok(())
     }
 
@@ -666,6 +674,11 @@ fn init(contents: &[u8]) -> Option<Init> {
         strategy: integer(strategy)?,
         processes,
     })
+}
+
+/// Where some bytes begin within others.
+pub fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|part| part == what)
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ impl<'a> Record<'a> {
 }
 
 impl Particle {
-    fn of_record(bytes: &[u8; PARTICLE]) -> Particle {
+    pub(crate) fn of_record(bytes: &[u8; PARTICLE]) -> Particle {
         let whole = |i: usize| integer(bytes, 4 * i);
         let real = |i: usize| double(bytes, 24 + 8 * i);
         Particle {

@@ -27,33 +27,63 @@ impl Event {
             changed.push((number, process.to_string().into_bytes()));
         }
         if factor != 1.0 {
-            let mut push = |at: Range<usize>, value: f64| {
-                let mut text = Vec::new();
-                push_scientific(
-                    &mut text,
-                    value * factor,
-                    digits(&self.text[at.clone()]),
-                    true,
-                );
-                changed.push((at, text));
-            };
-            push(weight, self.weight);
-            for at in self.values() {
-                let word = String::from_utf8_lossy(&self.text[at.clone()]);
-                let value = real(&word)
-                    .ok_or_else(|| format!("a weight is `{}`, no number", shown(&word)))?;
-                push(at, value);
-            }
+            changed.push((weight.clone(), self.scaled(&weight, self.weight * factor)));
+            changed.extend(self.scaled_values(factor)?);
         }
         changed.sort_unstable_by_key(|(at, _)| at.start);
-        let mut begin = 0;
+        self.push_changed(0, changed, to);
+        Ok(())
+    }
+
+    /// Appends what stands after a place in its text, which is after its particles, with all further weights times a factor.
+    ///
+    /// # Errors
+    /// As of [`Event::push_scaled`].
+    pub fn push_rest(
+        &self,
+        from: usize,
+        factor: f64,
+        to: &mut Vec<u8>,
+    ) -> std::result::Result<(), String> {
+        self.push_changed(from, self.scaled_values(factor)?, to);
+        Ok(())
+    }
+
+    /// A number with as many digits as stand at a place.
+    fn scaled(&self, at: &Range<usize>, value: f64) -> Vec<u8> {
+        let mut text = Vec::new();
+        push_scientific(&mut text, value, digits(&self.text[at.clone()]), true);
+        text
+    }
+
+    /// All further weights times a factor, with their places.
+    fn scaled_values(
+        &self,
+        factor: f64,
+    ) -> std::result::Result<Vec<(Range<usize>, Vec<u8>)>, String> {
+        let with = |at: Range<usize>| {
+            let word = String::from_utf8_lossy(&self.text[at.clone()]);
+            let value =
+                real(&word).ok_or_else(|| format!("a weight is `{}`, no number", shown(&word)))?;
+            let text = self.scaled(&at, value * factor);
+            Ok((at, text))
+        };
+        self.values().map(with).collect()
+    }
+
+    /// Appends its text from a place on, with other text at some places.
+    fn push_changed(
+        &self,
+        mut begin: usize,
+        changed: Vec<(Range<usize>, Vec<u8>)>,
+        to: &mut Vec<u8>,
+    ) {
         for (at, text) in changed {
             to.extend_from_slice(&self.text[begin..at.start]);
             to.extend(text);
             begin = at.end;
         }
         to.extend_from_slice(&self.text[begin..]);
-        Ok(())
     }
 
     /// Places of the first three words after its tag and comments.

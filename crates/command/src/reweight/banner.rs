@@ -3,7 +3,7 @@
 //! `<initrwgt>` lists weights in groups; that of MG5aMC's reweighting is called `mg_reweighting`.
 
 use super::file::end_of_line;
-use mebridge::lhe::Head;
+use mebridge::lhe::{Head, find};
 use mebridge::{Error, Result};
 use mebridge_run::run_card::{self, Entries};
 use std::collections::BTreeSet;
@@ -183,11 +183,6 @@ fn place(head: &Head, weights: &str, group: &str, end: &str) -> (usize, String) 
     }
     let header = format!("<header>{end}{list}</header>{end}");
     (head.init.unwrap_or(bytes.len()), header)
-}
-
-/// Where some bytes begin within others.
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    bytes.windows(what.len()).position(|part| part == what)
 }
 
 #[cfg(test)]

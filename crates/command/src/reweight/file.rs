@@ -73,14 +73,14 @@ pub fn end_of_line(text: &[u8]) -> &'static str {
     }
 }
 
-/// `_rwgt` behind the name of a file.
-pub fn beside(path: &Path) -> PathBuf {
+/// The name of a file with something after its stem.
+pub fn beside(path: &Path, after: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let ends = [".lhe.gz", ".lhe", ".gz"];
     let end = ends.into_iter().find(|end| name.ends_with(end));
     let end = end.unwrap_or_default();
     let stem = &name[..name.len() - end.len()];
-    path.with_file_name(format!("{stem}_rwgt{end}"))
+    path.with_file_name(format!("{stem}{after}{end}"))
 }
 
 /// A file that takes its name when it is whole; gzipped if its name says so.
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn names_beside_keep_their_ends() {
-        let beside = |name: &str| beside(Path::new(name)).display().to_string();
+        let beside = |name: &str| beside(Path::new(name), "_rwgt").display().to_string();
         assert_eq!(beside("a/events.lhe.gz"), "a/events_rwgt.lhe.gz");
         assert_eq!(beside("events.lhe"), "events_rwgt.lhe");
         assert_eq!(beside("events"), "events_rwgt");

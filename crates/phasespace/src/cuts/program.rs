@@ -3,7 +3,7 @@
 use super::{Error, Observable, Rule, Take, Window};
 use crate::Rows;
 use crate::observables::{
-    Chunk, ChunkRows, MomentumOf, ObservableKind, Observables, POINTS, Radius, Separation,
+    ChunkRows, MomentumOf, ObservableKind, Observables, POINTS, PointChunk, Radius, Separation,
 };
 use mebridge_simd::{Simd, Task, functions};
 
@@ -432,7 +432,7 @@ impl Task<f64> for CutCall<'_> {
         let zero = unsafe { V::zero() };
         for (chunk, passed) in self.passed.chunks_mut(POINTS).enumerate() {
             let first = chunk * POINTS;
-            let chunk = Chunk::new(self.momenta, self.boost, first, &mut values, zero);
+            let chunk = PointChunk::new(self.momenta, self.boost, first, &mut values, zero);
             program.run(&chunk);
             let left = chunk.value(program.left);
             for (register, passed) in passed.chunks_mut(V::LANES).enumerate() {
@@ -453,7 +453,7 @@ const LONGEST: usize = 8;
 impl CutProgram {
     /// Says which points pass.
     #[inline(always)]
-    fn run<V: Simd<Scalar = f64>>(&self, chunk: &Chunk<V>) {
+    fn run<V: Simd<Scalar = f64>>(&self, chunk: &PointChunk<V>) {
         let mut done = 0;
         for tested in &self.tests {
             self.observables.compute(done..tested.steps, chunk);
@@ -474,7 +474,7 @@ fn is_over<V: Simd<Scalar = f64>>(left: V) -> bool {
 impl CutTest {
     /// Takes away what does not pass.
     #[inline(always)]
-    fn run<V: Simd<Scalar = f64>>(&self, left: usize, chunk: &Chunk<V>) {
+    fn run<V: Simd<Scalar = f64>>(&self, left: usize, chunk: &PointChunk<V>) {
         let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
         let (before, after) = (chunk.value(left), chunk.value_mut(left));
         match self {
@@ -599,7 +599,7 @@ fn sort<V: Simd<Scalar = f64>>(
     of: &[usize],
     room: usize,
     count: usize,
-    chunk: &Chunk<V>,
+    chunk: &PointChunk<V>,
     r: usize,
 ) -> V {
     let zero = chunk.zero;
@@ -646,7 +646,7 @@ fn opposite<V: Simd<Scalar = f64>>(
     jets: &[[usize; 2]],
     least: f64,
     apart: f64,
-    chunk: &Chunk<V>,
+    chunk: &PointChunk<V>,
     r: usize,
 ) -> V {
     let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
@@ -670,7 +670,7 @@ fn opposite<V: Simd<Scalar = f64>>(
 impl Photon {
     /// Whether sines tell that nothing is in the cone about any photon of the points that are left.
     #[inline(always)]
-    fn is_alone<V: Simd<Scalar = f64>>(&self, left: V, chunk: &Chunk<V>, r: usize) -> bool {
+    fn is_alone<V: Simd<Scalar = f64>>(&self, left: V, chunk: &PointChunk<V>, r: usize) -> bool {
         let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
         let Some(cone) = &self.cone else {
             return self.near.is_empty();
@@ -687,7 +687,7 @@ impl Photon {
     /// 1 where little is near, otherwise 0: within each distance up to the radius R, the transverse momenta are in sum
     /// no more than a share of the photon's, times ((1 - cos d) / (1 - cos R))^power.
     #[inline(always)]
-    fn isolated<V: Simd<Scalar = f64>>(&self, chunk: &Chunk<V>, r: usize) -> V {
+    fn isolated<V: Simd<Scalar = f64>>(&self, chunk: &PointChunk<V>, r: usize) -> V {
         let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
         let pt = chunk.value(self.pt).at(r);
         let square = zero.same(self.radius * self.radius);

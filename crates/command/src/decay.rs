@@ -1,0 +1,164 @@
+//! `mebridge decay`: decays of the particles that go out of the events of an LHE file.
+
+use crate::engine_options::{self, EngineOptions};
+use crate::output;
+use crate::progress::Progress;
+use crate::reweight::beside;
+use crate::unpacked;
+use mebridge::Result;
+use mebridge_decay::{Maxima, Spec, SpinMode, Summary};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// What of spins and masses is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Mode {
+    /// Neither: decays are isotropic
+    None,
+    /// Spins; what decays has the mass of the parameter card
+    Onshell,
+    /// Spins, and masses by Breit-Wigner distributions
+    #[default]
+    Full,
+}
+
+impl From<Mode> for SpinMode {
+    fn from(mode: Mode) -> SpinMode {
+        match mode {
+            Mode::None => SpinMode::None,
+            Mode::Onshell => SpinMode::OnShell,
+            Mode::Full => SpinMode::Full,
+        }
+    }
+}
+
+/// Decay particles of LHE events with their spins and masses, as MadSpin does
+///
+/// Process, model and parameters are those of the file's header, as MG5aMC and this program leave them there. Cross sections and
+/// weights are multiplied by branching fractions.
+#[derive(clap::Args)]
+pub struct Options {
+    /// File with events, gzipped or not
+    #[arg(value_name = "EVENTS")]
+    events: PathBuf,
+    /// Decays: `t > w+ b, w+ > l+ vl`
+    #[arg(value_name = "DECAY", required = true)]
+    decays: Vec<String>,
+    /// File to write, gzipped if its name ends in .gz [default: _decayed after the name]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Seed of the random numbers
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
+    /// What of spins and masses is kept
+    #[arg(long, value_enum, default_value = "full")]
+    spinmode: Mode,
+    /// How many widths masses may be off [default: bwcutoff of the run card in the header, or 15]
+    #[arg(long, value_name = "N")]
+    bw_cut: Option<f64>,
+    /// Model: a UFO folder or a file [default: that of the header, or the Standard Model]
+    #[arg(long, value_name = "MODEL")]
+    model: Option<PathBuf>,
+    /// Parameter card [default: that of the header]
+    #[arg(long, value_name = "CARD")]
+    param_card: Option<PathBuf>,
+    /// A label for several particles: `l = e- mu-`; several may be given
+    #[arg(long = "define", value_name = "LABEL")]
+    labels: Vec<String>,
+    #[command(flatten)]
+    engine: EngineOptions,
+}
+
+impl Options {
+    /// Decays, and says what was done.
+    pub fn run(self) -> Result<()> {
+        let switches = engine_options::switches(&self.engine.pairs([]))?;
+        let spec = Spec {
+            output: self
+                .output
+                .unwrap_or_else(|| beside(&self.events, "_decayed")),
+            events: self.events,
+            decays: self.decays,
+            mode: self.spinmode.into(),
+            seed: self.seed,
+            widths: self.bw_cut,
+            model: self.model.or_else(|| switches.model.clone()),
+            param_card: self.param_card.or_else(|| switches.param_card.clone()),
+            labels: self.labels,
+            threads: switches.threads,
+            switches,
+        };
+        let summary = decay(&spec)?;
+        output::print(&text(&summary, &spec.output))
+    }
+}
+
+/// Decays.
+///
+/// # Errors
+/// As of [`mebridge_decay::decay`].
+pub fn decay(spec: &Spec) -> Result<Summary> {
+    let progress = Progress::new("events", 0);
+    let open = || Ok(Box::new(unpacked::open(&spec.events)?.input) as Box<dyn std::io::Read>);
+    mebridge_decay::decay(spec, open, |events| progress.add(events))
+}
+
+/// What was done, in words.
+fn text(summary: &Summary, path: &Path) -> String {
+    let [start, all, decays] = summary.seconds;
+    let mut text = format!(
+        "{}: {} events, {} with decays, in {all:.2} s ({start:.2} s to the first, {decays:.2} s in decays)\n",
+        path.display(),
+        summary.events,
+        summary.decayed
+    );
+    // A String can always be written to.
+    for (line, fraction) in &summary.fractions {
+        let _ = writeln!(text, "branching fraction of line {line}: {fraction:.6}");
+    }
+    let _ = write!(text, "branching fraction of all: {:.6}", summary.fraction);
+    if summary.fraction_error > 1e-6 {
+        let _ = write!(
+            text,
+            " (partial widths are known to {:.1e})",
+            summary.fraction_error
+        );
+    }
+    text.push('\n');
+    if let Some([before, after]) = summary.cross_sections {
+        let _ = writeln!(
+            text,
+            "cross section: {:.6e} +- {:.1e} pb before, {:.6e} +- {:.1e} pb after",
+            before.0, before.1, after.0, after.1
+        );
+    }
+    if summary.correlated > 0 {
+        let trials = summary.trials as f64 / summary.correlated as f64;
+        let _ = writeln!(
+            text,
+            "trials with |M|^2 of production and decays: {trials:.2} for an event"
+        );
+    }
+    for (what, maxima) in [
+        ("events", &summary.maxima),
+        ("decays by themselves", &summary.decay_maxima),
+    ] {
+        if maxima.taken > 0 {
+            let _ = writeln!(text, "{}", above(what, maxima));
+        }
+    }
+    text
+}
+
+/// How much was above the largest weight that was known.
+fn above(what: &str, maxima: &Maxima) -> String {
+    match maxima.above {
+        0 => format!("{what} with a weight above the largest known one: none"),
+        above => format!(
+            "{what} with a weight above the largest known one: {above} of {} ({:.1e} of all weight), up to {:.3} times",
+            maxima.taken,
+            maxima.excess / maxima.taken as f64,
+            maxima.largest
+        ),
+    }
+}

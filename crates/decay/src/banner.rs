@@ -1,0 +1,128 @@
+//! What the header of an event file says of how its events were made.
+
+use mebridge::model::{Gauge, Scheme};
+use mebridge::{Error, Result};
+use mebridge_lhe::Head;
+use mebridge_run::run_card::{self, Entries};
+use std::path::{Path, PathBuf};
+
+/// A header.
+pub struct Banner {
+    path: PathBuf,
+    /// MG5aMC's steps, a line each.
+    steps: Vec<String>,
+    /// Entries of the run card.
+    entries: Entries,
+    /// The parameter card.
+    pub card: Option<String>,
+}
+
+impl Banner {
+    /// Of a file.
+    pub fn read(head: &Head, path: &Path) -> Banner {
+        let steps = head.block("MG5ProcCard").unwrap_or_default();
+        let steps = steps.replace("\\\n", " ");
+        let steps = steps
+            .lines()
+            .map(|line| line.split('#').next().unwrap_or_default().trim());
+        Banner {
+            path: path.to_owned(),
+            steps: steps
+                .filter(|line| !line.is_empty())
+                .map(str::to_owned)
+                .collect(),
+            entries: run_card::parse(&head.block("MGRunCard").unwrap_or_default()),
+            card: head.block("slha"),
+        }
+    }
+
+    /// What stands after a word in MG5aMC's steps.
+    fn after<'a>(&'a self, words: &'a str) -> impl Iterator<Item = &'a str> {
+        let rest = |line: &'a String| {
+            let mut rest = line.as_str();
+            for word in words.split(' ') {
+                rest = rest.strip_prefix(word)?;
+                rest = rest
+                    .starts_with(char::is_whitespace)
+                    .then(|| rest.trim_start())?;
+            }
+            Some(rest)
+        };
+        self.steps.iter().filter_map(rest)
+    }
+
+    /// The model, with its scheme.
+    pub fn model(&self) -> Option<(String, Scheme)> {
+        let name = self.after("import model").last()?;
+        let name = name.split_whitespace().next()?.to_owned();
+        let is_complex =
+            |value: &str| matches!(value.to_lowercase().as_str(), "" | "true" | "t" | "1");
+        let is_feynman = |value: &str| value.eq_ignore_ascii_case("feynman");
+        let scheme = Scheme {
+            complex_masses: self.after("set complex_mass_scheme").any(is_complex),
+            gauge: match self.after("set gauge").last().is_some_and(is_feynman) {
+                true => Gauge::Feynman,
+                false => Gauge::default(),
+            },
+        };
+        Some((name, scheme))
+    }
+
+    /// Lines that define labels.
+    pub fn labels(&self) -> String {
+        let lines = self.after("define").filter(|line| !line.contains('|'));
+        lines.map(|line| format!("define {line}\n")).collect()
+    }
+
+    /// The processes, a line each; empty where none is named.
+    pub fn processes(&self) -> String {
+        let widths = self
+            .after("set zerowidth_tchannel")
+            .map(|value| format!("set zerowidth_tchannel {value}\n"));
+        // A later `generate` forgets what was before.
+        let begin = self
+            .steps
+            .iter()
+            .rposition(|line| line.starts_with("generate"));
+        let lines = self.steps[begin.unwrap_or(self.steps.len())..].iter();
+        let lines =
+            lines.filter(|line| line.starts_with("generate") || line.starts_with("add process"));
+        let lines: String = lines.map(|line| format!("{line}\n")).collect();
+        match lines.is_empty() {
+            true => lines,
+            false => widths.collect::<String>() + &lines,
+        }
+    }
+
+    /// An entry of the run card.
+    fn entry(&self, name: &str) -> Option<&str> {
+        let mut entries = self.entries.iter().filter(|(own, _)| own == name);
+        entries.next().map(|(_, value)| value.as_str())
+    }
+
+    /// `bwcutoff` of the run card.
+    pub fn widths(&self) -> Option<f64> {
+        self.entry("bwcutoff")?
+            .parse()
+            .ok()
+            .filter(|cut: &f64| cut.is_finite() && *cut > 0.0)
+    }
+
+    /// That beams are not polarised.
+    ///
+    /// # Errors
+    /// They are.
+    pub fn check_beams(&self) -> Result<()> {
+        for name in ["polbeam1", "polbeam2"] {
+            let value = self.entry(name).unwrap_or("0");
+            if value.parse() != Ok(0.0) {
+                let what = format!(
+                    "the run card has {name} = {value}, and production is that of beams without polarisation"
+                );
+                let cure = "decay with --spinmode none";
+                return Err(Error::run_at(self.path.display().to_string(), what, cure));
+            }
+        }
+        Ok(())
+    }
+}

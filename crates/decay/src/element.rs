@@ -1,0 +1,157 @@
+//! Matrix elements of production, of decays and of both together.
+
+use mebridge::bridge::Bridge;
+use mebridge::events::{Answers, Events};
+use mebridge::generate::MatrixElements;
+use mebridge::model::Model;
+use mebridge::plan::binding::Binding;
+use mebridge::process::card::Card;
+use mebridge::process::{Process, Quantity};
+use mebridge::runtime::{BackendChoice, Switches};
+use mebridge::{Error, Result};
+use std::f64::consts::PI;
+
+/// Entry 3 of SMINPUTS where a card has none: alpha_s at the mass of the Z boson.
+const ALPHA_S: f64 = 0.118;
+/// Events of a call, at most.
+const CALL: usize = 1 << 14;
+
+/// What all matrix elements have in common.
+pub struct Theory {
+    /// The model.
+    pub model: Model,
+    /// The parameter card.
+    pub card: Card,
+    /// How to evaluate.
+    pub switches: Switches,
+    /// Lines that define labels, before the text of a process.
+    pub labels: String,
+}
+
+impl Theory {
+    /// All matrix elements of a text.
+    ///
+    /// # Errors
+    /// The text stands for none.
+    pub fn all(&self, text: &str) -> Result<MatrixElements<'_>> {
+        MatrixElements::of(&format!("{}{text}", self.labels), &self.model)
+    }
+
+    /// The strong coupling at a scale in GeV: alpha_s of the card by two loops.
+    pub fn g_s(&self, scale: f64) -> f64 {
+        let at_z = self.card.number("sminputs", &[3]).unwrap_or(ALPHA_S);
+        // Below that scale it is not known.
+        (4.0 * PI * mebridge_densities::evolved(scale.max(2.0), at_z, 2)).sqrt()
+    }
+}
+
+/// A matrix element that is evaluated for many events at a time.
+pub struct Element {
+    /// What it is of.
+    pub process: Process,
+    /// Values of the parameters of its model, by the card.
+    parameters: Vec<f64>,
+    bridge: Bridge,
+}
+
+/// What was found for events.
+#[derive(Default)]
+pub struct Found {
+    /// |M|^2, averaged over what comes in.
+    pub squared: Vec<f64>,
+    /// The row of the helicity table, from 0.
+    pub helicities: Vec<usize>,
+}
+
+impl Element {
+    /// Of a process; momenta may be off the mass shells of its legs.
+    ///
+    /// # Errors
+    /// A parameter is not in the card, or the process cannot be evaluated.
+    pub fn new(process: Process, theory: &Theory) -> Result<Element> {
+        let values = process.model.card_values(&theory.card)?;
+        let parameters = Binding::new(&process.model, &values)?.parameters;
+        // Off mass shells a CPU alone evaluates.
+        let switches = Switches {
+            backend: BackendChoice::Cpu,
+            ..theory.switches.clone()
+        };
+        let mut bridge = Bridge::new(process.clone(), &values, &switches, CALL)?;
+        bridge.allow_off_shell();
+        Ok(Element {
+            process,
+            parameters,
+            bridge,
+        })
+    }
+
+    /// The one matrix element of a text.
+    ///
+    /// # Errors
+    /// As of [`Element::new`], or the text stands for none.
+    pub fn of(text: &str, theory: &Theory) -> Result<Element> {
+        Element::new(theory.all(text)?.process(0)?, theory)
+    }
+
+    /// A mass or a width by the card, GeV.
+    pub fn value(&self, of: Quantity) -> f64 {
+        of.0.map_or(0.0, |at| self.parameters[at as usize].abs())
+    }
+
+    /// Masses of the legs, GeV.
+    pub fn masses(&self) -> Vec<f64> {
+        self.process
+            .legs
+            .iter()
+            .map(|leg| self.value(leg.mass))
+            .collect()
+    }
+
+    /// Evaluates events.
+    ///
+    /// Args: `momenta` are `[event][leg][4]`; `random` numbers choose helicities.
+    ///
+    /// # Errors
+    /// |M|^2 is not finite somewhere.
+    pub fn evaluate(
+        &mut self,
+        momenta: &[f64],
+        g_s: &[f64],
+        random: &[f64],
+        found: &mut Found,
+    ) -> Result<()> {
+        let count = g_s.len();
+        let of_event = 4 * self.process.legs.len();
+        found.squared.clear();
+        found.squared.resize(count, 0.0);
+        found.helicities.clear();
+        let (mut helicity, mut color) = (vec![0; count], vec![0; count]);
+        for first in (0..count).step_by(CALL) {
+            let range = first..count.min(first + CALL);
+            let events = Events {
+                momenta: &momenta[range.start * of_event..range.end * of_event],
+                g_s: &g_s[range.clone()],
+                random_helicity: &random[range.clone()],
+                random_color: &random[range.clone()],
+                channels: None,
+                igraph: None,
+            };
+            let mut answers = Answers {
+                matrix_elements: &mut found.squared[range.clone()],
+                helicity: &mut helicity[range.clone()],
+                color: &mut color[range],
+            };
+            if self.bridge.run_all(&events, &mut answers)?.is_some() {
+                let what = "|M|^2 is not finite at a point";
+                return Err(Error::run_at(
+                    &self.process.name,
+                    what,
+                    "look at the parameter card",
+                ));
+            }
+        }
+        let row = |&number: &i32| (number as usize).saturating_sub(1);
+        found.helicities.extend(helicity.iter().map(row));
+        Ok(())
+    }
+}

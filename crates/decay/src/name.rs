@@ -1,0 +1,176 @@
+//! Names of processes with their decays, as the library writes them: `g g > t t~ WEIGHTED<=2, (t > w+ b, w+ > e+ ve)`.
+//!
+//! Decays stand in the order of the particles that decay, one for each.
+
+use mebridge::model::{Model, ParticleId};
+use std::fmt::{self, Display, Formatter};
+
+/// A process, or a decay, with the decays of what goes out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// Without decays.
+    own: String,
+    decays: Vec<Name>,
+    /// A number of the process, with what holds for all of it: `@1 QED<=4`.
+    number: String,
+}
+
+impl Name {
+    /// Reads a name; nothing where brackets do not close.
+    pub fn parse(text: &str) -> Option<Name> {
+        let (text, number) = match text.rsplit_once('@') {
+            Some((text, number)) if !number.contains([',', ')']) => (text, format!(" @{number}")),
+            _ => (text, String::new()),
+        };
+        let mut rest = text.trim();
+        let name = Name::read(&mut rest)?;
+        rest.is_empty().then_some(Name { number, ..name })
+    }
+
+    /// Reads up to a bracket that closes, or to the end.
+    fn read(rest: &mut &str) -> Option<Name> {
+        let mut name = Name::own(rest);
+        while let Some(after) = rest.strip_prefix(',') {
+            let after = after.trim_start();
+            let decay = match after.strip_prefix('(') {
+                Some(inner) => {
+                    *rest = inner;
+                    let decay = Name::read(rest)?;
+                    *rest = rest.strip_prefix(')')?.trim_start();
+                    decay
+                }
+                None => {
+                    *rest = after;
+                    Name::own(rest)
+                }
+            };
+            name.decays.push(decay);
+        }
+        Some(name)
+    }
+
+    fn own(rest: &mut &str) -> Name {
+        let end = rest.find([',', '(', ')']).unwrap_or(rest.len());
+        let (own, after) = rest.split_at(end);
+        *rest = after;
+        Name {
+            own: own.trim().to_owned(),
+            decays: Vec::new(),
+            number: String::new(),
+        }
+    }
+
+    /// What goes out, before it decays.
+    fn outgoing(&self, model: &Model) -> Vec<ParticleId> {
+        let words: Vec<&str> = self.own.split_whitespace().collect();
+        let arrow = words.iter().rposition(|word| *word == ">");
+        let after = &words[arrow.map_or(0, |arrow| arrow + 1)..];
+        let particle = |word: &&str| model.particle(word.split('{').next().unwrap_or_default());
+        after.iter().map_while(particle).collect()
+    }
+
+    /// The particle of a decay.
+    fn mother(&self, model: &Model) -> Option<ParticleId> {
+        model.particle(self.own.split_whitespace().next()?)
+    }
+
+    /// What goes out, each with the number of its decay, where it has one.
+    fn with_decays(&self, model: &Model) -> Vec<(ParticleId, Option<usize>)> {
+        let mut next = 0;
+        let with = |particle| {
+            let decay = self.decays.get(next).and_then(|decay| decay.mother(model));
+            let own = (decay == Some(particle)).then_some(next);
+            next += usize::from(own.is_some());
+            (particle, own)
+        };
+        self.outgoing(model).into_iter().map(with).collect()
+    }
+
+    /// How many legs go out with all decays.
+    pub fn leaves(&self, model: &Model) -> usize {
+        let of = |(_, decay): (ParticleId, Option<usize>)| {
+            decay.map_or(1, |decay| self.decays[decay].leaves(model))
+        };
+        self.with_decays(model).into_iter().map(of).sum()
+    }
+
+    /// The decay of one particle alone, without decays of what it decays into; the same of these.
+    pub fn steps(&self) -> Vec<&str> {
+        let below = self.decays.iter().flat_map(Name::steps);
+        std::iter::once(self.own.as_str()).chain(below).collect()
+    }
+
+    /// The name with these decays of legs that go out, by their places among all legs that do, ascending.
+    pub fn decayed(&self, decays: &[(usize, &Name)], model: &Model) -> Name {
+        let mut found = Name {
+            decays: Vec::new(),
+            ..self.clone()
+        };
+        let mut first = 0;
+        for (_, decay) in self.with_decays(model) {
+            let count = decay.map_or(1, |decay| self.decays[decay].leaves(model));
+            let within = decays
+                .iter()
+                .filter(|(leg, _)| (first..first + count).contains(leg));
+            let within: Vec<(usize, &Name)> = within.map(|&(leg, of)| (leg - first, of)).collect();
+            match (decay, within.first()) {
+                (Some(decay), _) => found
+                    .decays
+                    .push(self.decays[decay].decayed(&within, model)),
+                (None, Some((_, own))) => found.decays.push((*own).clone()),
+                (None, None) => {}
+            }
+            first += count;
+        }
+        found
+    }
+}
+
+impl Display for Name {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        f.write_str(&self.own)?;
+        for decay in &self.decays {
+            match decay.decays.is_empty() {
+                true => write!(f, ", {decay}")?,
+                false => write!(f, ", ({decay})")?,
+            }
+        }
+        f.write_str(&self.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decays_go_to_their_legs() {
+        let model = Model::standard().expect("it is built in");
+        let parse = |text: &str| Name::parse(text).expect("a name");
+        let text =
+            "g g > t t~ WEIGHTED<=2, (t > w+ b WEIGHTED<=2, w+ > e+ ve), t~ > w- b~ @2 QED<=4";
+        let name = parse(text);
+        assert_eq!(name.to_string(), text);
+        assert_eq!(name.leaves(&model), 5);
+        assert_eq!(
+            name.steps(),
+            [
+                "g g > t t~ WEIGHTED<=2",
+                "t > w+ b WEIGHTED<=2",
+                "w+ > e+ ve",
+                "t~ > w- b~"
+            ]
+        );
+        let w = parse("w- > mu- vm~");
+        let expected = "g g > t t~ WEIGHTED<=2, (t > w+ b WEIGHTED<=2, w+ > e+ ve), \
+                        (t~ > w- b~, w- > mu- vm~) @2 QED<=4";
+        assert_eq!(name.decayed(&[(3, &w)], &model).to_string(), expected);
+        let (one, two) = (parse("z > e+ e-"), parse("z > mu+ mu-"));
+        let both = parse("u u~ > z z @1").decayed(&[(0, &one), (1, &two)], &model);
+        assert_eq!(both.to_string(), "u u~ > z z, z > e+ e-, z > mu+ mu- @1");
+        let top = parse("t > w+ b, w+ > e+ ve");
+        let both = parse("g g > t t~").decayed(&[(0, &top)], &model);
+        assert_eq!(both.to_string(), "g g > t t~, (t > w+ b, w+ > e+ ve)");
+        assert_eq!(Name::parse("g g > t t~, (t > w+ b"), None);
+    }
+}

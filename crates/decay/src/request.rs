@@ -1,0 +1,271 @@
+//! Which decays are asked for.
+
+use crate::channel::{Channel, Source};
+use crate::element::{Element, Theory};
+use crate::fractions::{Fractions, conjugate};
+use crate::name::Name;
+use crate::shape::{Product, Shape};
+use mebridge::{Error, Result};
+use mebridge_support::message::say;
+
+/// A decay of a particle into particles that are all known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flavour {
+    /// The number of its channel.
+    pub channel: usize,
+    /// PDG codes of the legs of its channel, that of what decays first.
+    pub legs: Vec<i32>,
+    /// PDG codes of the particles that decay, in the order of the channel's nodes.
+    pub nodes: Vec<i32>,
+    /// Branching fraction, with those of all decays within it.
+    pub fraction: f64,
+}
+
+/// What was asked for.
+pub struct Request {
+    /// Decays into particles of one kind.
+    pub channels: Vec<Channel>,
+    /// Decays of each line that was asked for, as numbers of flavours.
+    pub lines: Vec<Vec<usize>>,
+    /// All decays.
+    pub flavours: Vec<Flavour>,
+    /// Branching fractions.
+    pub fractions: Fractions,
+}
+
+impl Request {
+    /// Of lines such as `t > w+ b, w+ > l+ vl`, with what draws the decays of each channel.
+    ///
+    /// Args: `cut` says how many widths particles may be off their masses.
+    ///
+    /// # Errors
+    /// A line is no decay, has no diagrams or is closed; or a particle has no width.
+    pub fn read(
+        lines: &[String],
+        fractions: Fractions,
+        cut: f64,
+        theory: &Theory,
+        threads: usize,
+    ) -> Result<(Request, Vec<Source>)> {
+        let mut request = Request {
+            channels: Vec::new(),
+            lines: Vec::new(),
+            flavours: Vec::new(),
+            fractions,
+        };
+        let (mut parts, mut sources) = (Vec::new(), Vec::new());
+        for line in lines {
+            let text = line.trim();
+            let text = text.strip_prefix("decay ").unwrap_or(text);
+            let elements = theory.all(text)?;
+            let names = elements.names();
+            let mut own = Vec::new();
+            for (place, name) in names.iter().enumerate() {
+                let process = elements.process(place)?;
+                if process.legs.iter().filter(|leg| leg.incoming).count() != 1 {
+                    let what = "this is no decay of a particle";
+                    return Err(Error::run_at(
+                        line,
+                        what,
+                        "write it as `t > w+ b, w+ > l+ vl`",
+                    ));
+                }
+                let element = Element::new(process, theory)?;
+                let (numbers, source) =
+                    request.add(name, element, (cut, threads), theory, &mut parts)?;
+                own.extend(numbers);
+                sources.extend(source);
+            }
+            request.lines.push(own);
+        }
+        request.set_fractions(&parts, theory);
+        Ok((request, sources))
+    }
+
+    /// Adds a channel, unless it is known, and gives its flavours.
+    fn add(
+        &mut self,
+        name: &str,
+        element: Element,
+        (cut, threads): (f64, usize),
+        theory: &Theory,
+        parts: &mut Vec<Vec<Part>>,
+    ) -> Result<(Vec<usize>, Option<Source>)> {
+        let own: Vec<i32> = element.process.legs.iter().map(|leg| leg.pdg).collect();
+        let all: Vec<Vec<i32>> = std::iter::once(own)
+            .chain(element.process.other_flavours.clone())
+            .collect();
+        let parsed = Name::parse(name)
+            .ok_or_else(|| Error::run_at(name, "this name is not understood", ""))?;
+        for step in parsed.steps() {
+            self.fractions.find(step, theory, threads)?;
+        }
+        let width = self.fractions.width(all[0][0], theory)?;
+        let number = self.channels.len();
+        let (channel, source) = Channel::new(parsed, element, width, cut, number, theory)?;
+        let mut numbers = Vec::new();
+        let mut is_new = false;
+        for legs in &all {
+            let known = self
+                .flavours
+                .iter()
+                .position(|flavour| flavour.legs == *legs);
+            numbers.push(known.unwrap_or(self.flavours.len()));
+            if known.is_some() {
+                continue;
+            }
+            is_new = true;
+            let nodes = nodes(&channel.shape, [legs, &all[0]], name, theory)?;
+            parts.push(parts_of(&channel.shape, [legs, &all[0]], &nodes));
+            self.flavours.push(Flavour {
+                channel: number,
+                legs: legs.clone(),
+                nodes,
+                fraction: 0.0,
+            });
+        }
+        if is_new {
+            self.channels.push(channel);
+        }
+        Ok((numbers, is_new.then_some(source)))
+    }
+
+    fn set_fractions(&mut self, parts: &[Vec<Part>], theory: &Theory) {
+        let mut of = |part: &Part| {
+            let rep = (part.rep.0, part.rep.1.as_slice());
+            self.fractions
+                .of(part.mother, &part.products, rep, &theory.model)
+        };
+        for part in parts.iter().flatten() {
+            of(part);
+        }
+        let above = self.fractions.above_one();
+        for (mother, sum) in &above {
+            say(format!(
+                "decay: branching fractions of PDG {mother} are {sum:.6} together, as partial widths are more than the width \
+                 in the card; they are divided by that"
+            ));
+        }
+        for (flavour, parts) in self.flavours.iter_mut().zip(parts) {
+            let factor = |part: &Part| {
+                let rep = (part.rep.0, part.rep.1.as_slice());
+                let own = self
+                    .fractions
+                    .of(part.mother, &part.products, rep, &theory.model);
+                let sum = above
+                    .iter()
+                    .find(|(mother, _)| *mother == part.mother.abs());
+                own * part.ways / sum.map_or(1.0, |(_, sum)| *sum)
+            };
+            flavour.fraction = parts.iter().map(factor).product();
+        }
+    }
+}
+
+/// A decay of one particle within another one.
+struct Part {
+    mother: i32,
+    products: Vec<i32>,
+    /// The same of the channel's first flavour.
+    rep: (i32, Vec<i32>),
+    /// In how many ways equal products can have the decays that they have.
+    ways: f64,
+}
+
+/// PDG codes of what a node decays into.
+fn products(shape: &Shape, node: usize, legs: &[i32], nodes: &[i32]) -> Vec<i32> {
+    let code = |product: &Product| match *product {
+        Product::Leg(leg) => legs[leg],
+        Product::Node(node) => nodes[node],
+    };
+    shape.nodes[node].products.iter().map(code).collect()
+}
+
+fn parts_of(shape: &Shape, [legs, rep]: [&[i32]; 2], nodes: &[i32]) -> Vec<Part> {
+    let of_rep: Vec<i32> = shape.nodes.iter().map(|node| node.pdg).collect();
+    let part = |number: usize| {
+        // What each product is, with all that it decays into.
+        let kinds = shape.nodes[number]
+            .products
+            .iter()
+            .filter_map(|product| match *product {
+                Product::Leg(_) => None,
+                Product::Node(node) => {
+                    let mut below: Vec<i32> =
+                        shape.legs(node).into_iter().map(|leg| legs[leg]).collect();
+                    below.sort_unstable();
+                    Some((nodes[node], below))
+                }
+            });
+        let kinds: Vec<(i32, Vec<i32>)> = kinds.collect();
+        let ways = (0..kinds.len()).map(|last| {
+            let equal = |which: &dyn Fn(&(i32, Vec<i32>)) -> bool| {
+                kinds[..=last].iter().filter(|kind| which(kind)).count()
+            };
+            equal(&|kind| kind.0 == kinds[last].0) as f64
+                / equal(&|kind| *kind == kinds[last]) as f64
+        });
+        Part {
+            mother: nodes[number],
+            products: products(shape, number, legs, nodes),
+            rep: (of_rep[number], products(shape, number, rep, &of_rep)),
+            ways: ways.product(),
+        }
+    };
+    (0..shape.nodes.len()).map(part).collect()
+}
+
+/// PDG codes of the particles that decay: those of the channel's first flavour, or their antiparticles where the charges of
+/// what they decay into are those of these.
+fn nodes(shape: &Shape, [legs, rep]: [&[i32]; 2], name: &str, theory: &Theory) -> Result<Vec<i32>> {
+    let model = &theory.model;
+    let charges = |codes: &[i32]| {
+        let mut sum = vec![0; model.charges.len()];
+        for code in codes {
+            if let Some(particle) = model
+                .particles
+                .iter()
+                .find(|particle| particle.pdg == *code)
+            {
+                sum.iter_mut()
+                    .zip(&particle.charges)
+                    .for_each(|(sum, own)| *sum += own);
+            }
+        }
+        sum
+    };
+    let code = |(number, node): (usize, &crate::shape::Node)| {
+        if number == 0 {
+            return Ok(legs[0]);
+        }
+        let below = shape.legs(number);
+        let of = |codes: &[i32]| charges(&below.iter().map(|&leg| codes[leg]).collect::<Vec<_>>());
+        let (own, first) = (of(legs), of(rep));
+        let opposite: Vec<i32> = first.iter().map(|charge| -charge).collect();
+        if own == first || own == opposite {
+            let is_same = own == first;
+            return Ok(if is_same {
+                node.pdg
+            } else {
+                conjugate(node.pdg, model)
+            });
+        }
+        // Numbers of families differ.
+        let electric = model
+            .charges
+            .iter()
+            .position(|charge| charge.contains("electric"));
+        let same = electric.is_none_or(|at| own[at] == first[at]);
+        let turned = electric.is_none_or(|at| own[at] == opposite[at]);
+        match (same, turned) {
+            (true, _) => Ok(node.pdg),
+            (false, true) => Ok(conjugate(node.pdg, model)),
+            (false, false) => Err(Error::run_at(
+                name,
+                "it is not known which particle decays within it",
+                "ask for each decay by itself, without labels of what decays",
+            )),
+        }
+    };
+    shape.nodes.iter().enumerate().map(code).collect()
+}

@@ -1,0 +1,686 @@
+//! Decays of events: drawn by the |M|^2 of decays alone, and taken by the |M|^2 of production and decays together.
+//!
+//! A trial counts, for the event that it is of,
+//!
+//!     |M(production and decays)|^2 prod[(m^2 - M^2)^2 + M^2 W^2] / (|M(production)|^2 prod |M(decay)|^2) dPhi(m) / dPhi(M)
+//!
+//! where m are the masses of what decays, drawn from Breit-Wigner distributions together with the decays, and dPhi is the
+//! phase space of production. The last factor is taken first, as it needs no matrix element. Each event gets the first trial
+//! that is taken, so none is lost, and what other trials count does not matter.
+
+use crate::channel::{Drawing, Drawn, Source};
+use crate::class::{Class, INCOMING, key};
+use crate::element::{Element, Found, Theory};
+use crate::name::Name;
+use crate::production::Production;
+use crate::request::Request;
+use crate::shape::propagator;
+use crate::vectors::{Momentum, boost, mass, sum, to_rest};
+use crate::{Maxima, SpinMode};
+use mebridge::process::Leg;
+use mebridge::{Error, Result};
+use mebridge_lhe::{Event, Particle};
+use mebridge_sampler::parallel;
+use mebridge_sampler::random::Philox;
+use std::collections::{BTreeMap, HashMap};
+use std::f64::consts::PI;
+use std::path::Path;
+
+/// Trials at a time where few events are left, and of one event at most.
+const AT_ONCE: usize = 2048;
+const OF_ONE: usize = 64;
+/// Trials by which the largest weight is found.
+const TRAINING: usize = 4096;
+/// What it is multiplied by.
+const MARGIN: f64 = 1.15;
+/// Trials after which no event is without a decay.
+const MOST_TRIALS: u64 = 1 << 22;
+/// Rounds of random numbers: of trials, and of events.
+const TRIALS: u16 = 2;
+const EVENTS: u16 = 3;
+/// A mass of an event and the one of the card are the same to this accuracy.
+const SAME: f64 = 1e-6;
+
+/// How to decay.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions {
+    /// What of spins and masses is kept.
+    pub mode: SpinMode,
+    /// Of the random numbers.
+    pub seed: u64,
+    /// Threads.
+    pub threads: usize,
+    /// How many widths masses may be off.
+    pub widths: f64,
+}
+
+/// Production with decays of channels.
+pub struct Pair {
+    /// What it is called.
+    pub name: String,
+    /// Weights that were above the largest one.
+    pub maxima: Maxima,
+    /// Trials with matrix elements.
+    pub trials: u64,
+    /// Nothing where spins are left out.
+    element: Option<Element>,
+    number: u32,
+    points: u64,
+    bound: f64,
+}
+
+/// A decayed event.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// The number of its class.
+    pub class: usize,
+    /// The decay of each root.
+    pub flavours: Vec<usize>,
+    /// The colour flow of each decay.
+    pub flows: Vec<usize>,
+    /// Momenta of the legs in the place of which roots have those of their products, in the frame of the file.
+    pub momenta: Vec<Momentum>,
+    /// Their helicities, where they are known.
+    pub spins: Vec<Option<i8>>,
+    /// Whether momenta of production are others.
+    pub moved: bool,
+}
+
+/// An event on its way.
+struct Work {
+    /// Its place in the chunk.
+    event: usize,
+    outcome: Outcome,
+    /// Of its legs where all together are at rest.
+    momenta: Vec<Momentum>,
+    /// Of its legs in the file, GeV.
+    masses: Vec<f64>,
+    total: Momentum,
+    g_s: f64,
+    /// |M|^2 of production.
+    squared: f64,
+    /// The largest factor of phase space.
+    largest: f64,
+}
+
+/// A trial that is taken.
+struct Taken {
+    work: usize,
+    momenta: Vec<Momentum>,
+    helicity: usize,
+    /// Rows of the helicity tables of the decays.
+    rows: Vec<usize>,
+}
+
+/// What decays events.
+pub struct Decayer<'a> {
+    /// What all matrix elements have in common.
+    pub theory: &'a Theory,
+    /// What is asked for.
+    pub request: Request,
+    /// What draws the decays of each channel.
+    pub sources: Vec<Source>,
+    /// How.
+    pub conditions: Conditions,
+    /// Classes so far.
+    pub classes: Vec<Class>,
+    /// Production with decays so far.
+    pub pairs: Vec<Pair>,
+    /// Events whose production has no spins, by the reason.
+    pub averaged: BTreeMap<String, u64>,
+    production: Production,
+    by_key: HashMap<Vec<[i32; 4]>, usize>,
+    reasons: Vec<Option<String>>,
+    by_parts: HashMap<(Part, Vec<usize>), usize>,
+    path: &'a Path,
+}
+
+/// The production of a pair, or the class of events without spins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Part {
+    Produced(usize),
+    Averaged(usize),
+}
+
+impl<'a> Decayer<'a> {
+    /// Of events of a file, whose name is for messages.
+    pub fn new(
+        theory: &'a Theory,
+        (request, sources): (Request, Vec<Source>),
+        production: Production,
+        conditions: Conditions,
+        path: &'a Path,
+    ) -> Self {
+        Decayer {
+            theory,
+            request,
+            sources,
+            conditions,
+            classes: Vec::new(),
+            pairs: Vec::new(),
+            averaged: BTreeMap::new(),
+            production,
+            by_key: HashMap::new(),
+            reasons: Vec::new(),
+            by_parts: HashMap::new(),
+            path,
+        }
+    }
+
+    fn error(&self, event: &Event, what: &str) -> Error {
+        Error::EventsFile {
+            path: self.path.to_owned(),
+            what: format!("{} {what}", event.place),
+        }
+    }
+
+    /// Decays events, of which the first has this number in the file, from 0; what does not decay has no outcome.
+    ///
+    /// # Errors
+    /// An event has no room for its masses, or a matrix element cannot be evaluated.
+    pub fn decay(&mut self, events: &[Event], first: u64) -> Result<Vec<Outcome>> {
+        let mut groups: BTreeMap<usize, Vec<Work>> = BTreeMap::new();
+        let mut outcomes: Vec<Outcome> = Vec::with_capacity(events.len());
+        let mut works = Vec::new();
+        for (place, event) in events.iter().enumerate() {
+            let class = self.class(event)?;
+            let outcome = Outcome {
+                class,
+                ..Outcome::default()
+            };
+            outcomes.push(outcome.clone());
+            if !self.classes[class].roots.is_empty() {
+                works.push(self.work(event, place, first + place as u64, outcome)?);
+            }
+        }
+        self.evaluate_production(&mut works)?;
+        for work in works {
+            let pair = self.pair(&work)?;
+            groups.entry(pair).or_default().push(work);
+        }
+        for (pair, works) in groups {
+            self.decay_pair(pair, works, events, &mut outcomes)?;
+        }
+        Ok(outcomes)
+    }
+
+    fn class(&mut self, event: &Event) -> Result<usize> {
+        let key = key(&event.particles);
+        if let Some(known) = self.by_key.get(&key) {
+            return Ok(*known);
+        }
+        let incoming = event
+            .particles
+            .iter()
+            .filter(|particle| particle.status == INCOMING)
+            .count();
+        if !(1..=2).contains(&incoming) {
+            return Err(self.error(
+                event,
+                &format!("has {incoming} particles that come in (ISTUP -1), not one or two"),
+            ));
+        }
+        let production = match self.conditions.mode {
+            SpinMode::None => None,
+            _ => Some(&mut self.production),
+        };
+        let (class, why) = Class::of(&event.particles, &self.request, production, self.theory)?;
+        let number = self.classes.len();
+        self.classes.push(class);
+        self.reasons.push(why);
+        self.by_key.insert(key, number);
+        Ok(number)
+    }
+
+    /// What is known of an event before it decays.
+    fn work(&self, event: &Event, place: usize, number: u64, mut outcome: Outcome) -> Result<Work> {
+        let class = &self.classes[outcome.class];
+        let philox = self.philox(EVENTS, 0);
+        let mut dimension = 0;
+        outcome.flavours = class.decays(|| {
+            dimension += 1;
+            philox.number(number, dimension)
+        });
+        let flow = |(root, &flavour): (usize, &usize)| {
+            let flows = self.request.channels[self.request.flavours[flavour].channel]
+                .flows
+                .len();
+            let random = philox.number(number, dimension + 1 + root as u32);
+            ((random * flows as f64) as usize).min(flows.saturating_sub(1))
+        };
+        outcome.flows = outcome.flavours.iter().enumerate().map(flow).collect();
+        let of = |&at: &usize| -> &Particle { &event.particles[at] };
+        let file = |particle: &Particle| {
+            let [x, y, z, e, _] = particle.momentum;
+            [e, x, y, z]
+        };
+        let lab: Vec<Momentum> = class.legs.iter().map(|at| file(of(at))).collect();
+        let total = sum(&lab[..class.incoming]);
+        let energy = mass(total);
+        if energy <= 0.0 {
+            return Err(self.error(event, "has no energy in the rest frame of what comes in"));
+        }
+        let alpha_s = event.alpha_qcd;
+        let mut work = Work {
+            event: place,
+            outcome,
+            momenta: lab
+                .iter()
+                .map(|&momentum| to_rest(momentum, total, energy))
+                .collect(),
+            masses: class
+                .legs
+                .iter()
+                .map(|at| of(at).momentum[4].abs())
+                .collect(),
+            total,
+            g_s: match alpha_s > 0.0 {
+                true => (4.0 * PI * alpha_s).sqrt(),
+                false => self.theory.g_s(energy),
+            },
+            squared: 0.0,
+            largest: 1.0,
+        };
+        self.set_largest(&mut work, event)?;
+        Ok(work)
+    }
+
+    /// The largest factor of phase space of an event: that of the least masses.
+    fn set_largest(&self, work: &mut Work, event: &Event) -> Result<()> {
+        let class = &self.classes[work.outcome.class];
+        let mut masses = work.masses.clone();
+        for (root, &flavour) in class.roots.iter().zip(&work.outcome.flavours) {
+            let shape = &self.request.channels[self.request.flavours[flavour].channel].shape;
+            let node = &shape.nodes[0];
+            let own = work.masses[root.leg];
+            if (own - node.mass).abs()
+                > f64::max(self.conditions.widths * node.width, 1e-4 * node.mass)
+            {
+                let what = format!(
+                    "has PDG {} with the mass {own}; it is {} in the parameter card",
+                    node.pdg, node.mass
+                );
+                return Err(self.error(
+                    event,
+                    &(what + "; give the card that the events were made with by --param-card"),
+                ));
+            }
+            masses[root.leg] = match self.conditions.mode {
+                SpinMode::Full => node.window[0],
+                _ => node.mass,
+            };
+        }
+        work.outcome.moved = masses
+            .iter()
+            .zip(&work.masses)
+            .any(|(a, b)| (a - b).abs() > SAME * b);
+        if work.outcome.moved {
+            let mut momenta = work.momenta.clone();
+            let Some(ratio) = class.group.reshuffle(&mut momenta, &work.masses, &masses) else {
+                return Err(self.error(event, "has no energy for the masses of what decays"));
+            };
+            work.largest = ratio;
+        }
+        Ok(())
+    }
+
+    fn philox(&self, round: u16, channel: u32) -> Philox {
+        Philox {
+            seed: self.conditions.seed,
+            round,
+            channel,
+        }
+    }
+
+    /// Evaluates |M|^2 of production.
+    fn evaluate_production(&mut self, works: &mut [Work]) -> Result<()> {
+        let mut by_element: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (number, work) in works.iter().enumerate() {
+            if let Some(element) = self.classes[work.outcome.class].production {
+                by_element.entry(element).or_default().push(number);
+            }
+        }
+        let mut found = Found::default();
+        for (element, numbers) in by_element {
+            let own = numbers.iter().map(|&number| &works[number]);
+            let momenta: Vec<f64> = own
+                .clone()
+                .flat_map(|work| work.momenta.as_flattened())
+                .copied()
+                .collect();
+            let g_s: Vec<f64> = own.map(|work| work.g_s).collect();
+            let element = self.production.element(element, self.theory)?;
+            element.evaluate(&momenta, &g_s, &vec![0.5; g_s.len()], &mut found)?;
+            for (&number, &squared) in numbers.iter().zip(&found.squared) {
+                works[number].squared = squared;
+            }
+        }
+        Ok(())
+    }
+
+    /// The pair of an event, which is made where there is none.
+    fn pair(&mut self, work: &Work) -> Result<usize> {
+        let class = &self.classes[work.outcome.class];
+        let channels = work
+            .outcome
+            .flavours
+            .iter()
+            .map(|&flavour| self.request.flavours[flavour].channel);
+        let channels: Vec<usize> = channels.collect();
+        let mut why = self.reasons[work.outcome.class].clone();
+        let mut part = class
+            .production
+            .map_or(Part::Averaged(work.outcome.class), Part::Produced);
+        if class.production.is_some() && (work.squared.is_nan() || work.squared <= 0.0) {
+            part = Part::Averaged(work.outcome.class);
+            why = Some("|M|^2 of production vanishes".to_owned());
+        }
+        let key = (part, channels);
+        let pair = match self.by_parts.get(&key) {
+            Some(known) => *known,
+            None => {
+                let pair = self.new_pair(&key, work.outcome.class)?;
+                self.pairs.push(pair);
+                self.by_parts.insert(key, self.pairs.len() - 1);
+                self.pairs.len() - 1
+            }
+        };
+        if self.pairs[pair].element.is_none() && self.conditions.mode != SpinMode::None {
+            let why =
+                why.unwrap_or_else(|| format!("{} cannot be generated", self.pairs[pair].name));
+            *self.averaged.entry(why).or_default() += 1;
+        }
+        Ok(pair)
+    }
+
+    fn new_pair(&self, (part, channels): &(Part, Vec<usize>), class: usize) -> Result<Pair> {
+        let class = &self.classes[class];
+        let mut pair = Pair {
+            name: String::new(),
+            maxima: Maxima::default(),
+            trials: 0,
+            element: None,
+            number: self.pairs.len() as u32,
+            points: 0,
+            bound: 0.0,
+        };
+        let Part::Produced(number) = *part else {
+            let names = channels
+                .iter()
+                .map(|&channel| self.request.channels[channel].name.to_string());
+            pair.name = names.collect::<Vec<_>>().join("; ");
+            return Ok(pair);
+        };
+        let produced = self.production.of(number);
+        let decays = class.roots.iter().zip(channels);
+        let decays = decays.map(|(root, &channel)| {
+            (
+                root.leg - class.incoming,
+                &self.request.channels[channel].name,
+            )
+        });
+        let decays: Vec<(usize, &Name)> = decays.collect();
+        pair.name = produced
+            .name
+            .decayed(&decays, &self.theory.model)
+            .to_string();
+        // What is not generated together (squared orders, too many legs) is without spins.
+        let Ok(elements) = self.theory.all(&pair.name) else {
+            return Ok(pair);
+        };
+        let process = elements.process(0)?;
+        let mut expected = Vec::new();
+        for (leg, own) in produced.process.legs.iter().enumerate() {
+            match class.roots.iter().position(|root| root.leg == leg) {
+                Some(root) => expected.extend(&self.request.channels[channels[root]].codes[1..]),
+                None => expected.push(own.pdg),
+            }
+        }
+        let found: Vec<i32> = process.legs.iter().map(|leg: &Leg| leg.pdg).collect();
+        if found != expected {
+            let what = format!("its legs are {found:?}, and were to be {expected:?}");
+            return Err(Error::run_at(
+                &pair.name,
+                what,
+                "name the decays in another order",
+            ));
+        }
+        pair.element = Some(Element::new(process, self.theory)?);
+        Ok(pair)
+    }
+
+    /// Decays the events of a pair.
+    fn decay_pair(
+        &mut self,
+        pair: usize,
+        works: Vec<Work>,
+        events: &[Event],
+        outcomes: &mut [Outcome],
+    ) -> Result<()> {
+        let mut pending: Vec<usize> = (0..works.len()).collect();
+        let mut training: Vec<f64> = Vec::new();
+        let mut passes = 0;
+        while !pending.is_empty() {
+            let of_one = (AT_ONCE / pending.len()).clamp(1, OF_ONE);
+            passes += of_one as u64;
+            if passes > MOST_TRIALS {
+                let event = &events[works[pending[0]].event];
+                return Err(
+                    self.error(event, "has no room for its decays; take a smaller --bw-cut")
+                );
+            }
+            let numbers: Vec<usize> = pending
+                .iter()
+                .flat_map(|&work| std::iter::repeat_n(work, of_one))
+                .collect();
+            let taken = self.trials(pair, &works, &numbers, &mut training)?;
+            let mut done = vec![false; works.len()];
+            for taken in taken {
+                if !std::mem::replace(&mut done[taken.work], true) {
+                    let work = &works[taken.work];
+                    outcomes[work.event] = self.outcome(pair, work, taken);
+                }
+            }
+            pending.retain(|&work| !done[work]);
+        }
+        Ok(())
+    }
+
+    /// Makes trials of events, and gives those that are taken.
+    fn trials(
+        &mut self,
+        pair: usize,
+        works: &[Work],
+        numbers: &[usize],
+        training: &mut Vec<f64>,
+    ) -> Result<Vec<Taken>> {
+        let how = Drawing {
+            seed: self.conditions.seed,
+            off_shell: self.conditions.mode == SpinMode::Full,
+            threads: self.conditions.threads,
+        };
+        let example = &works[numbers[0]].outcome;
+        let channels = example
+            .flavours
+            .iter()
+            .map(|&flavour| self.request.flavours[flavour].channel);
+        let channels: Vec<usize> = channels.collect();
+        let mut drawn = Vec::new();
+        for &channel in &channels {
+            drawn.push(self.sources[channel].take(numbers.len(), how)?);
+        }
+        let strides = channels
+            .iter()
+            .map(|&channel| self.request.channels[channel].stride());
+        let strides: Vec<usize> = strides.collect();
+        let of_trial = |trial: usize| -> Vec<Drawn> {
+            let each = drawn.iter().zip(&strides);
+            each.map(|(all, &stride)| Drawn(&all[trial * stride..][..stride]))
+                .collect()
+        };
+        let (classes, request) = (&self.classes, &self.request);
+        let legs = classes[example.class].legs.len()
+            + strides.iter().map(|stride| (stride - 3) / 4).sum::<usize>()
+            - channels.len();
+        // Momenta, and what the trial counts without |M|^2 of production and decays together.
+        let row = 4 * legs + 1;
+        let own = &self.pairs[pair];
+        let (philox, points) = (self.philox(TRIALS, own.number), own.points);
+        let mut rows = vec![0.0; numbers.len() * row];
+        parallel::fill(self.conditions.threads, &mut rows, row, |first, part| {
+            for (place, of) in part.chunks_exact_mut(row).enumerate() {
+                let trial = first + place;
+                let work = &works[numbers[trial]];
+                let random = philox.number(points + trial as u64, 0);
+                let (momenta, counts) = of.split_at_mut(4 * legs);
+                let decays = of_trial(trial);
+                counts[0] = place_decays(
+                    work,
+                    &classes[work.outcome.class],
+                    request,
+                    &decays,
+                    random,
+                    momenta,
+                );
+            }
+        });
+        let trials: Vec<usize> = (0..numbers.len())
+            .filter(|&trial| rows[(trial + 1) * row - 1] > 0.0)
+            .collect();
+        let pair = &mut self.pairs[pair];
+        pair.points += numbers.len() as u64;
+        let momenta_of = |trial: usize| &rows[trial * row..][..4 * legs];
+        let point = |trial: usize| points + trial as u64;
+        let taken = |trial: usize, helicity: usize| Taken {
+            work: numbers[trial],
+            momenta: momenta_of(trial).as_chunks().0.to_vec(),
+            helicity,
+            rows: of_trial(trial).iter().map(Drawn::helicity).collect(),
+        };
+        let Some(element) = &mut pair.element else {
+            return Ok(trials.into_iter().map(|trial| taken(trial, 0)).collect());
+        };
+        let momenta: Vec<f64> = trials
+            .iter()
+            .flat_map(|&trial| momenta_of(trial))
+            .copied()
+            .collect();
+        let g_s: Vec<f64> = trials
+            .iter()
+            .map(|&trial| works[numbers[trial]].g_s)
+            .collect();
+        let random: Vec<f64> = trials
+            .iter()
+            .map(|&trial| philox.number(point(trial), 1))
+            .collect();
+        let mut found = Found::default();
+        element.evaluate(&momenta, &g_s, &random, &mut found)?;
+        pair.trials += trials.len() as u64;
+        let weights = trials.iter().zip(&found.squared);
+        let weights: Vec<f64> = weights
+            .map(|(&trial, squared)| squared * rows[(trial + 1) * row - 1])
+            .collect();
+        if pair.bound == 0.0 {
+            training.extend(&weights);
+            if training.len() >= TRAINING {
+                pair.bound = MARGIN
+                    * training
+                        .iter()
+                        .fold(0.0, |most: f64, weight| most.max(*weight));
+            }
+            return Ok(Vec::new());
+        }
+        let mut found_some = Vec::new();
+        let mut done = vec![false; works.len()];
+        for ((&trial, &weight), &helicity) in trials.iter().zip(&weights).zip(&found.helicities) {
+            if done[numbers[trial]] || philox.number(point(trial), 2) * pair.bound >= weight {
+                continue;
+            }
+            done[numbers[trial]] = true;
+            pair.maxima.count(weight / pair.bound);
+            pair.bound = pair.bound.max(weight);
+            found_some.push(taken(trial, helicity));
+        }
+        Ok(found_some)
+    }
+
+    /// A decayed event of a trial that was taken.
+    fn outcome(&self, pair: usize, work: &Work, taken: Taken) -> Outcome {
+        let class = &self.classes[work.outcome.class];
+        let energy = mass(work.total);
+        let to_file = |momentum: &Momentum| boost(*momentum, work.total, energy);
+        let spins = match &self.pairs[pair].element {
+            Some(element) => element.process.helicities[taken.helicity]
+                .iter()
+                .map(|&h| Some(h))
+                .collect(),
+            None => {
+                let of_leg = |leg: usize| match class.roots.iter().position(|root| root.leg == leg)
+                {
+                    None => vec![None],
+                    Some(root) => {
+                        let flavour = &self.request.flavours[work.outcome.flavours[root]];
+                        let row =
+                            &self.request.channels[flavour.channel].helicities[taken.rows[root]];
+                        row[1..].iter().map(|&h| Some(h)).collect()
+                    }
+                };
+                (0..class.legs.len()).flat_map(of_leg).collect()
+            }
+        };
+        Outcome {
+            momenta: taken.momenta.iter().map(to_file).collect(),
+            spins,
+            ..work.outcome.clone()
+        }
+    }
+}
+
+/// Puts decays into an event, and gives what the trial counts without |M|^2 of production and decays together; 0 where the
+/// factor of phase space does not take it.
+fn place_decays(
+    work: &Work,
+    class: &Class,
+    request: &Request,
+    decays: &[Drawn],
+    random: f64,
+    momenta: &mut [f64],
+) -> f64 {
+    let mut own = work.momenta.clone();
+    if work.outcome.moved {
+        let mut masses = work.masses.clone();
+        for (root, decay) in class.roots.iter().zip(decays) {
+            masses[root.leg] = decay.mass();
+        }
+        match class.group.reshuffle(&mut own, &work.masses, &masses) {
+            Some(ratio) if random * work.largest < ratio => {}
+            _ => return 0.0,
+        }
+    }
+    let (to, _) = momenta.as_chunks_mut();
+    let mut place = 0;
+    let mut counts = 1.0;
+    let mut decay = 0;
+    for (leg, momentum) in own.iter().enumerate() {
+        if class.roots.get(decay).is_none_or(|root| root.leg != leg) {
+            to[place] = *momentum;
+            place += 1;
+            continue;
+        }
+        let drawn = &decays[decay];
+        let channel = &request.channels[request.flavours[work.outcome.flavours[decay]].channel];
+        let node = &channel.shape.nodes[0];
+        let mass = drawn.mass();
+        let coupling = (channel.g_s / work.g_s).powf(channel.power);
+        counts *= coupling * propagator([node.mass, node.width], mass) / drawn.squared();
+        for product in drawn.momenta() {
+            to[place] = boost(*product, *momentum, mass);
+            place += 1;
+        }
+        decay += 1;
+    }
+    match work.squared > 0.0 {
+        true => counts / work.squared,
+        false => 1.0,
+    }
+}
