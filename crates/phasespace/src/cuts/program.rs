@@ -626,7 +626,7 @@ fn sort<V: Simd<Scalar = f64>>(
 fn relative<V: Simd<Scalar = f64>>(
     pairs: &[Separation],
     least: f64,
-    chunk: &Chunk<V>,
+    chunk: &PointChunk<V>,
     r: usize,
 ) -> V {
     let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
