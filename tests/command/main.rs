@@ -5,6 +5,7 @@ mod bench;
 mod cache;
 mod check;
 mod compare;
+mod decay;
 mod eval;
 #[cfg(unix)]
 mod events;

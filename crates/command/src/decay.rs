@@ -8,6 +8,7 @@ use crate::unpacked;
 use mebridge::Result;
 use mebridge_decay::{Maxima, Spec, SpinMode, Summary};
 use std::fmt::Write;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What of spins and masses is kept.
@@ -70,8 +71,32 @@ pub struct Options {
 }
 
 impl Options {
-    /// Decays, and says what was done.
+    /// Decays of events that a run made.
+    pub fn of_run(events: &Path, decays: Vec<String>, seed: Option<u64>, threads: u32) -> Self {
+        Options {
+            events: events.to_owned(),
+            decays,
+            output: None,
+            seed: seed.unwrap_or(1),
+            spinmode: Mode::default(),
+            bw_cut: None,
+            model: None,
+            param_card: None,
+            labels: Vec::new(),
+            engine: EngineOptions::on_cpu(threads),
+        }
+    }
+
+    /// Decays, and prints what was done.
     pub fn run(self) -> Result<()> {
+        output::print(&self.decay()?)
+    }
+
+    /// Decays, and says what was done.
+    ///
+    /// # Errors
+    /// As of [`mebridge_decay::decay`].
+    pub fn decay(self) -> Result<String> {
         let switches = engine_options::switches(&self.engine.pairs([]))?;
         let spec = Spec {
             output: self
@@ -88,19 +113,12 @@ impl Options {
             threads: switches.threads,
             switches,
         };
-        let summary = decay(&spec)?;
-        output::print(&text(&summary, &spec.output))
+        let progress = Progress::new("events", 0);
+        let open = || Ok(Box::new(unpacked::open(&spec.events)?.input) as Box<dyn Read>);
+        let summary = mebridge_decay::decay(&spec, open, |events| progress.add(events))?;
+        drop(progress);
+        Ok(text(&summary, &spec.output))
     }
-}
-
-/// Decays.
-///
-/// # Errors
-/// As of [`mebridge_decay::decay`].
-pub fn decay(spec: &Spec) -> Result<Summary> {
-    let progress = Progress::new("events", 0);
-    let open = || Ok(Box::new(unpacked::open(&spec.events)?.input) as Box<dyn std::io::Read>);
-    mebridge_decay::decay(spec, open, |events| progress.add(events))
 }
 
 /// What was done, in words.

@@ -2,7 +2,7 @@
 
 use crate::model::SchemeOptions;
 use crate::number::whole;
-use crate::{interrupt, output, reweight};
+use crate::{decay, interrupt, output, reweight};
 use mebridge::models;
 use mebridge::{Error, Result};
 use mebridge_run::overweight::{NAMES, Overweight};
@@ -48,6 +48,9 @@ pub struct Options {
     /// Parameter card for a further weight of each event, as of 'mebridge reweight'; several give several weights
     #[arg(long, value_name = "CARD[=NAME]")]
     reweight: Vec<String>,
+    /// Decay of what goes out of the events (`t > w+ b, w+ > l+ vl`), as of 'mebridge decay'; several may be given
+    #[arg(long, value_name = "DECAY")]
+    decay: Vec<String>,
     #[command(flatten)]
     cards: CardOptions,
 }
@@ -132,7 +135,12 @@ impl Options {
         let mut observer = EventsObserver::new(self.cards.quiet, benchmarks(&self.reweight)?);
         let made = by_cards(&spec, self.name.as_deref(), &mut observer)?;
         let output = made.output.unwrap_or_default();
-        output::print(&format!("{}\n{}\n", made.summary, output.display()))
+        output::print(&format!("{}\n{}\n", made.summary, output.display()))?;
+        if self.decay.is_empty() {
+            return Ok(());
+        }
+        let threads = u32::try_from(spec.threads).unwrap_or(1);
+        decay::Options::of_run(&output, self.decay, self.seed, threads).run()
     }
 }
 

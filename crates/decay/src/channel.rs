@@ -1,7 +1,7 @@
 //! Decays without weights, drawn by their own |M|^2 and in the rest frame of what decays.
 
 use crate::Maxima;
-use crate::element::{Element, Found, Theory};
+use crate::element::{Evaluator, Found, Theory};
 use crate::name::Name;
 use crate::shape::Shape;
 use crate::vectors::Momentum;
@@ -53,12 +53,11 @@ pub struct Source {
     pub maxima: Maxima,
     shape: Shape,
     g_s: f64,
-    element: Element,
+    element: Evaluator,
     number: u32,
     points: u64,
-    bound: f64,
-    /// Decays that nobody has taken.
-    ready: Vec<f64>,
+    /// The largest weight, and decays that nobody has taken: on the mass shell of what decays, and off it.
+    drawn: [(f64, Vec<f64>); 2],
 }
 
 /// A decay, as a slice of numbers.
@@ -94,7 +93,7 @@ impl Channel {
     /// A decay is closed, or cannot be evaluated.
     pub fn new(
         name: Name,
-        element: Element,
+        element: Evaluator,
         width: f64,
         cut: f64,
         number: usize,
@@ -118,8 +117,7 @@ impl Channel {
             element,
             number: number as u32,
             points: 0,
-            bound: 0.0,
-            ready: Vec::new(),
+            drawn: Default::default(),
         };
         channel.power = source.power_of_coupling()?;
         Ok((channel, source))
@@ -168,26 +166,30 @@ impl Source {
         }
     }
 
+    fn ready(&mut self, how: Drawing) -> &mut Vec<f64> {
+        &mut self.drawn[usize::from(how.off_shell)].1
+    }
+
     /// Takes as many decays.
     ///
     /// # Errors
     /// |M|^2 cannot be evaluated, or no point becomes a decay.
     pub fn take(&mut self, count: usize, how: Drawing) -> Result<Vec<f64>> {
         let wanted = count * stride(&self.shape);
-        while self.ready.len() < wanted {
-            let before = self.ready.len();
+        while self.ready(how).len() < wanted {
+            let before = self.ready(how).len();
             // Some more, as not all become decays.
             let missing = (wanted - before) / stride(&self.shape);
             let points = (missing * 3 / 2).clamp(AT_ONCE, 8 * AT_ONCE);
             self.draw(points, how)?;
-            if self.ready.len() == before && self.points > MOST_POINTS {
+            if self.ready(how).len() == before && self.points > MOST_POINTS {
                 let what = format!("none of {} points became a decay", self.points);
                 let cure = "name the particles in between, which decay (`h > z z, z > l+ l-`), or take another decay";
                 return Err(Error::run_at(&self.element.process.name, what, cure));
             }
         }
-        let rest = self.ready.split_off(self.ready.len() - wanted);
-        Ok(rest)
+        let ready = self.ready(how);
+        Ok(ready.split_off(ready.len() - wanted))
     }
 
     /// Draws points, of which some become decays.
@@ -234,24 +236,25 @@ impl Source {
             .zip(&found.squared)
             .map(|(of, squared)| of[row - 1] * squared);
         let weights: Vec<f64> = weights.collect();
-        if self.bound == 0.0 {
-            self.bound = MARGIN
+        let (bound, ready) = &mut self.drawn[usize::from(how.off_shell)];
+        if *bound == 0.0 {
+            *bound = MARGIN
                 * weights
                     .iter()
                     .fold(0.0, |most: f64, weight| most.max(*weight));
         }
         for (place, (of, &weight)) in open.iter().zip(&weights).enumerate() {
-            if philox.number(points[place], 1) * self.bound >= weight {
+            if philox.number(points[place], 1) * *bound >= weight {
                 continue;
             }
-            self.maxima.count(weight / self.bound);
-            self.bound = self.bound.max(weight);
-            self.ready.extend([
+            self.maxima.count(weight / *bound);
+            *bound = bound.max(weight);
+            ready.extend([
                 of[row - 2],
                 found.squared[place],
                 found.helicities[place] as f64,
             ]);
-            self.ready.extend(&of[4..4 * legs]);
+            ready.extend(&of[4..4 * legs]);
         }
         Ok(())
     }

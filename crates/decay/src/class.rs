@@ -3,7 +3,7 @@
 use crate::element::Theory;
 use crate::production::Production;
 use crate::request::Request;
-use crate::reshuffle::Group;
+use crate::reshuffle::Siblings;
 use mebridge::{Error, Result};
 use mebridge_lhe::Particle;
 
@@ -45,8 +45,10 @@ pub struct Class {
     pub incoming: usize,
     /// What decays, by legs.
     pub roots: Vec<Root>,
+    /// Whether it is all that goes out, so that it has the mass that it has.
+    pub is_alone: bool,
     /// Which legs go out of which resonance.
-    pub group: Group,
+    pub group: Siblings,
     /// The matrix element of production.
     pub production: Option<usize>,
     /// Into what they decay.
@@ -125,6 +127,7 @@ impl Class {
             .collect();
         let mut class = Class {
             incoming: codes.iter().filter(|(_, incoming)| *incoming).count(),
+            is_alone: codes.iter().filter(|(_, incoming)| !incoming).count() == 1,
             group: group(None, particles, &legs),
             legs,
             roots,
@@ -273,7 +276,7 @@ fn fits(decays: &[usize], lines: &[Vec<usize>], used: &mut [bool]) -> bool {
 }
 
 /// What goes out of a resonance, or of the collision.
-fn group(of: Option<usize>, particles: &[Particle], legs: &[usize]) -> Group {
+fn group(of: Option<usize>, particles: &[Particle], legs: &[usize]) -> Siblings {
     // Only what has one mother, which has decayed, is of a resonance.
     let mother = |at: usize| {
         let [first, last] = particles[at].mothers;
@@ -288,7 +291,7 @@ fn group(of: Option<usize>, particles: &[Particle], legs: &[usize]) -> Group {
     let groups = resonances
         .filter(|&at| of.is_none_or(|of| at > of))
         .map(|at| group(Some(at), particles, legs));
-    Group {
+    Siblings {
         legs: (0..legs.len())
             .filter(|&leg| is_own(legs[leg], OUTGOING))
             .collect(),

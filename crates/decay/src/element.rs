@@ -46,7 +46,7 @@ impl Theory {
 }
 
 /// A matrix element that is evaluated for many events at a time.
-pub struct Element {
+pub struct Evaluator {
     /// What it is of.
     pub process: Process,
     /// Values of the parameters of its model, by the card.
@@ -63,12 +63,12 @@ pub struct Found {
     pub helicities: Vec<usize>,
 }
 
-impl Element {
+impl Evaluator {
     /// Of a process; momenta may be off the mass shells of its legs.
     ///
     /// # Errors
     /// A parameter is not in the card, or the process cannot be evaluated.
-    pub fn new(process: Process, theory: &Theory) -> Result<Element> {
+    pub fn new(process: Process, theory: &Theory) -> Result<Evaluator> {
         let values = process.model.card_values(&theory.card)?;
         let parameters = Binding::new(&process.model, &values)?.parameters;
         // Off mass shells a CPU alone evaluates.
@@ -78,7 +78,7 @@ impl Element {
         };
         let mut bridge = Bridge::new(process.clone(), &values, &switches, CALL)?;
         bridge.allow_off_shell();
-        Ok(Element {
+        Ok(Evaluator {
             process,
             parameters,
             bridge,
@@ -88,9 +88,9 @@ impl Element {
     /// The one matrix element of a text.
     ///
     /// # Errors
-    /// As of [`Element::new`], or the text stands for none.
-    pub fn of(text: &str, theory: &Theory) -> Result<Element> {
-        Element::new(theory.all(text)?.process(0)?, theory)
+    /// As of [`Evaluator::new`], or the text stands for none.
+    pub fn of(text: &str, theory: &Theory) -> Result<Evaluator> {
+        Evaluator::new(theory.all(text)?.process(0)?, theory)
     }
 
     /// A mass or a width by the card, GeV.

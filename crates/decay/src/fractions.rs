@@ -1,7 +1,7 @@
 //! Branching fractions: those of the card's tables of decays, else partial widths over the card's widths.
 
 use crate::channel::Channel;
-use crate::element::{Element, Theory};
+use crate::element::{Evaluator, Theory};
 use mebridge::model::Model;
 use mebridge::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -114,7 +114,7 @@ impl Fractions {
         if self.partial.contains_key(name) {
             return Ok(());
         }
-        let element = Element::of(name, theory)?;
+        let element = Evaluator::of(name, theory)?;
         let width = self.width(element.process.legs[0].pdg, theory)?;
         let others = element.process.other_flavours.clone();
         let codes: Vec<i32> = element.process.legs.iter().map(|leg| leg.pdg).collect();

@@ -1,7 +1,7 @@
 //! Matrix elements of production: those of the processes that the header names, or of what an event has.
 
 use crate::banner::Banner;
-use crate::element::{Element, Theory};
+use crate::element::{Evaluator, Theory};
 use crate::name::Name;
 use mebridge::process::Process;
 use mebridge::{Error, Result};
@@ -17,7 +17,7 @@ pub struct Produced {
     /// For PDG codes of its legs.
     pub process: Process,
     /// What evaluates it, once it was asked for.
-    element: Option<Element>,
+    element: Option<Evaluator>,
 }
 
 /// All that were looked for.
@@ -136,11 +136,11 @@ impl Production {
     ///
     /// # Errors
     /// It cannot be evaluated.
-    pub fn element(&mut self, number: usize, theory: &Theory) -> Result<&mut Element> {
+    pub fn element(&mut self, number: usize, theory: &Theory) -> Result<&mut Evaluator> {
         let own = &mut self.each[number];
         match &mut own.element {
             Some(element) => Ok(element),
-            none => Ok(none.insert(Element::new(own.process.clone(), theory)?)),
+            none => Ok(none.insert(Evaluator::new(own.process.clone(), theory)?)),
         }
     }
 }

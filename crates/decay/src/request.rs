@@ -1,7 +1,7 @@
 //! Which decays are asked for.
 
 use crate::channel::{Channel, Source};
-use crate::element::{Element, Theory};
+use crate::element::{Evaluator, Theory};
 use crate::fractions::{Fractions, conjugate};
 use crate::name::Name;
 use crate::shape::{Product, Shape};
@@ -70,7 +70,7 @@ impl Request {
                         "write it as `t > w+ b, w+ > l+ vl`",
                     ));
                 }
-                let element = Element::new(process, theory)?;
+                let element = Evaluator::new(process, theory)?;
                 let (numbers, source) =
                     request.add(name, element, (cut, threads), theory, &mut parts)?;
                 own.extend(numbers);
@@ -86,10 +86,10 @@ impl Request {
     fn add(
         &mut self,
         name: &str,
-        element: Element,
+        element: Evaluator,
         (cut, threads): (f64, usize),
         theory: &Theory,
-        parts: &mut Vec<Vec<Part>>,
+        parts: &mut Vec<Vec<StepOf>>,
     ) -> Result<(Vec<usize>, Option<Source>)> {
         let own: Vec<i32> = element.process.legs.iter().map(|leg| leg.pdg).collect();
         let all: Vec<Vec<i32>> = std::iter::once(own)
@@ -130,8 +130,8 @@ impl Request {
         Ok((numbers, is_new.then_some(source)))
     }
 
-    fn set_fractions(&mut self, parts: &[Vec<Part>], theory: &Theory) {
-        let mut of = |part: &Part| {
+    fn set_fractions(&mut self, parts: &[Vec<StepOf>], theory: &Theory) {
+        let mut of = |part: &StepOf| {
             let rep = (part.rep.0, part.rep.1.as_slice());
             self.fractions
                 .of(part.mother, &part.products, rep, &theory.model)
@@ -147,7 +147,7 @@ impl Request {
             ));
         }
         for (flavour, parts) in self.flavours.iter_mut().zip(parts) {
-            let factor = |part: &Part| {
+            let factor = |part: &StepOf| {
                 let rep = (part.rep.0, part.rep.1.as_slice());
                 let own = self
                     .fractions
@@ -163,7 +163,7 @@ impl Request {
 }
 
 /// A decay of one particle within another one.
-struct Part {
+struct StepOf {
     mother: i32,
     products: Vec<i32>,
     /// The same of the channel's first flavour.
@@ -181,7 +181,7 @@ fn products(shape: &Shape, node: usize, legs: &[i32], nodes: &[i32]) -> Vec<i32>
     shape.nodes[node].products.iter().map(code).collect()
 }
 
-fn parts_of(shape: &Shape, [legs, rep]: [&[i32]; 2], nodes: &[i32]) -> Vec<Part> {
+fn parts_of(shape: &Shape, [legs, rep]: [&[i32]; 2], nodes: &[i32]) -> Vec<StepOf> {
     let of_rep: Vec<i32> = shape.nodes.iter().map(|node| node.pdg).collect();
     let part = |number: usize| {
         // What each product is, with all that it decays into.
@@ -205,7 +205,7 @@ fn parts_of(shape: &Shape, [legs, rep]: [&[i32]; 2], nodes: &[i32]) -> Vec<Part>
             equal(&|kind| kind.0 == kinds[last].0) as f64
                 / equal(&|kind| *kind == kinds[last]) as f64
         });
-        Part {
+        StepOf {
             mother: nodes[number],
             products: products(shape, number, legs, nodes),
             rep: (of_rep[number], products(shape, number, rep, &of_rep)),

@@ -7,17 +7,17 @@ use crate::vectors::{Momentum, boost, mass, squared, sum, to_rest};
 
 /// What goes out of a collision or a resonance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct Siblings {
     /// Places of momenta.
     pub legs: Vec<usize>,
     /// Resonances.
-    pub groups: Vec<Group>,
+    pub groups: Vec<Siblings>,
 }
 
-impl Group {
+impl Siblings {
     /// All places of momenta.
     pub fn all(&self) -> Vec<usize> {
-        let within = self.groups.iter().flat_map(Group::all);
+        let within = self.groups.iter().flat_map(Siblings::all);
         self.legs.iter().copied().chain(within).collect()
     }
 
@@ -156,7 +156,7 @@ mod tests {
     /// Phase space of two particles is proportional to their momentum.
     #[test]
     fn two_particles_have_the_known_phase_space() {
-        let group = Group {
+        let group = Siblings {
             legs: vec![0, 1],
             groups: vec![],
         };
@@ -192,9 +192,9 @@ mod tests {
             .map(|p| boost(p, outer[0], 400.0));
         let mut momenta: Vec<Momentum> = inner.collect();
         momenta.push(outer[1]);
-        let group = Group {
+        let group = Siblings {
             legs: vec![2],
-            groups: vec![Group {
+            groups: vec![Siblings {
                 legs: vec![0, 1],
                 groups: vec![],
             }],

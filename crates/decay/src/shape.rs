@@ -1,6 +1,6 @@
 //! What decays into what, and its phase space.
 
-use crate::element::Element;
+use crate::element::Evaluator;
 use crate::vectors::{Momentum, boost, isotropic, opposite, sum, two_body};
 use mebridge::{Error, Result};
 use std::f64::consts::PI;
@@ -64,7 +64,7 @@ impl Shape {
     ///
     /// # Errors
     /// A decay is closed, or what decays within it has no width.
-    pub fn new(element: &Element, width: f64, cut: f64) -> Result<Shape> {
+    pub fn new(element: &Evaluator, width: f64, cut: f64) -> Result<Shape> {
         let process = &element.process;
         let masses = element.masses();
         let all: Vec<u32> = (1..process.legs.len() as u32).collect();

@@ -10,7 +10,7 @@
 
 use crate::channel::{Drawing, Drawn, Source};
 use crate::class::{Class, INCOMING, key};
-use crate::element::{Element, Found, Theory};
+use crate::element::{Evaluator, Found, Theory};
 use crate::name::Name;
 use crate::production::Production;
 use crate::request::Request;
@@ -63,7 +63,7 @@ pub struct Pair {
     /// Trials with matrix elements.
     pub trials: u64,
     /// Nothing where spins are left out.
-    element: Option<Element>,
+    element: Option<Evaluator>,
     number: u32,
     points: u64,
     bound: f64,
@@ -131,13 +131,13 @@ pub struct Decayer<'a> {
     production: Production,
     by_key: HashMap<Vec<[i32; 4]>, usize>,
     reasons: Vec<Option<String>>,
-    by_parts: HashMap<(Part, Vec<usize>), usize>,
+    by_parts: HashMap<(Spins, Vec<usize>), usize>,
     path: &'a Path,
 }
 
-/// The production of a pair, or the class of events without spins.
+/// Whose spins a pair has: those of a matrix element of production, or none, for events of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Part {
+enum Spins {
     Produced(usize),
     Averaged(usize),
 }
@@ -293,9 +293,11 @@ impl<'a> Decayer<'a> {
             let shape = &self.request.channels[self.request.flavours[flavour].channel].shape;
             let node = &shape.nodes[0];
             let own = work.masses[root.leg];
-            if (own - node.mass).abs()
-                > f64::max(self.conditions.widths * node.width, 1e-4 * node.mass)
-            {
+            let widths = match class.is_alone {
+                true => 0.0,
+                false => self.conditions.widths,
+            };
+            if (own - node.mass).abs() > f64::max(widths * node.width, 1e-4 * node.mass) {
                 let what = format!(
                     "has PDG {} with the mass {own}; it is {} in the parameter card",
                     node.pdg, node.mass
@@ -305,9 +307,10 @@ impl<'a> Decayer<'a> {
                     &(what + "; give the card that the events were made with by --param-card"),
                 ));
             }
-            masses[root.leg] = match self.conditions.mode {
-                SpinMode::Full => node.window[0],
-                _ => node.mass,
+            masses[root.leg] = match (self.off_shell(class), class.is_alone) {
+                (true, _) => node.window[0],
+                (false, true) => own,
+                (false, false) => node.mass,
             };
         }
         work.outcome.moved = masses
@@ -322,6 +325,11 @@ impl<'a> Decayer<'a> {
             work.largest = ratio;
         }
         Ok(())
+    }
+
+    /// Whether what decays in a class has other masses than the one of the card.
+    fn off_shell(&self, class: &Class) -> bool {
+        self.conditions.mode == SpinMode::Full && !class.is_alone
     }
 
     fn philox(&self, round: u16, channel: u32) -> Philox {
@@ -370,9 +378,9 @@ impl<'a> Decayer<'a> {
         let mut why = self.reasons[work.outcome.class].clone();
         let mut part = class
             .production
-            .map_or(Part::Averaged(work.outcome.class), Part::Produced);
+            .map_or(Spins::Averaged(work.outcome.class), Spins::Produced);
         if class.production.is_some() && (work.squared.is_nan() || work.squared <= 0.0) {
-            part = Part::Averaged(work.outcome.class);
+            part = Spins::Averaged(work.outcome.class);
             why = Some("|M|^2 of production vanishes".to_owned());
         }
         let key = (part, channels);
@@ -393,7 +401,7 @@ impl<'a> Decayer<'a> {
         Ok(pair)
     }
 
-    fn new_pair(&self, (part, channels): &(Part, Vec<usize>), class: usize) -> Result<Pair> {
+    fn new_pair(&self, (part, channels): &(Spins, Vec<usize>), class: usize) -> Result<Pair> {
         let class = &self.classes[class];
         let mut pair = Pair {
             name: String::new(),
@@ -404,7 +412,7 @@ impl<'a> Decayer<'a> {
             points: 0,
             bound: 0.0,
         };
-        let Part::Produced(number) = *part else {
+        let Spins::Produced(number) = *part else {
             let names = channels
                 .iter()
                 .map(|&channel| self.request.channels[channel].name.to_string());
@@ -445,7 +453,7 @@ impl<'a> Decayer<'a> {
                 "name the decays in another order",
             ));
         }
-        pair.element = Some(Element::new(process, self.theory)?);
+        pair.element = Some(Evaluator::new(process, self.theory)?);
         Ok(pair)
     }
 
@@ -494,12 +502,12 @@ impl<'a> Decayer<'a> {
         numbers: &[usize],
         training: &mut Vec<f64>,
     ) -> Result<Vec<Taken>> {
+        let example = &works[numbers[0]].outcome;
         let how = Drawing {
             seed: self.conditions.seed,
-            off_shell: self.conditions.mode == SpinMode::Full,
+            off_shell: self.off_shell(&self.classes[example.class]),
             threads: self.conditions.threads,
         };
-        let example = &works[numbers[0]].outcome;
         let channels = example
             .flavours
             .iter()

@@ -305,23 +305,8 @@ impl CutProgram {
                 radius,
             } => {
                 jets.iter().try_for_each(there)?;
-                let product = least * radius;
-                if jets.len() < 2 || !product.is_finite() || *least < 0.0 || *radius <= 0.0 {
-                    return Err(Error::Rule(
-                        "relative",
-                        "it needs two jets, and numbers that are not negative",
-                    ));
-                }
-                let bodies: Vec<MomentumOf> =
-                    jets.iter().map(|leg| MomentumOf::Leg(*leg)).collect();
-                let mut pairs = Vec::new();
-                for (number, &one) in bodies.iter().enumerate() {
-                    let others = bodies[number + 1..].iter();
-                    pairs.extend(others.map(|&other| {
-                        Separation::new(observables, [one, other], ObservableKind::Cone)
-                    }));
-                }
-                self.push(CutTest::Relative(pairs, product * product));
+                let test = self.relative(jets, *least, *radius)?;
+                self.push(test);
             }
             Rule::Isolated {
                 photons,
@@ -359,6 +344,29 @@ impl CutProgram {
             }
         }
         Ok(())
+    }
+
+    fn relative(&mut self, jets: &[usize], least: f64, radius: f64) -> Result<CutTest, Error> {
+        let product = least * radius;
+        if jets.len() < 2 || !product.is_finite() || least < 0.0 || radius <= 0.0 {
+            return Err(Error::Rule(
+                "relative",
+                "it needs two jets, and numbers that are not negative",
+            ));
+        }
+        let bodies: Vec<MomentumOf> = jets.iter().map(|leg| MomentumOf::Leg(*leg)).collect();
+        let mut pairs = Vec::new();
+        for (number, &one) in bodies.iter().enumerate() {
+            for &other in &bodies[number + 1..] {
+                let pair = [one, other];
+                pairs.push(Separation::new(
+                    &mut self.observables,
+                    pair,
+                    ObservableKind::Cone,
+                ));
+            }
+        }
+        Ok(CutTest::Relative(pairs, product * product))
     }
 
     fn isolated(&mut self, photon: usize, near: &[usize], least: f64, cone: [f64; 3]) -> CutTest {
@@ -565,14 +573,8 @@ impl CutTest {
                 }
             }
             CutTest::Relative(pairs, least) => {
-                for pair in pairs {
-                    let pair = pair.of(chunk);
-                    for r in 0..chunk.registers {
-                        let found = pair.smaller(r) * pair.distance(r);
-                        // Comparisons are false for NaN.
-                        let inside = V::select(zero.same(*least).le(found), one, zero);
-                        after.set(r, before.at(r) * inside);
-                    }
+                for r in 0..chunk.registers {
+                    after.set(r, before.at(r) * relative(pairs, *least, chunk, r));
                 }
             }
             CutTest::Isolated(photon) => {
@@ -617,6 +619,25 @@ fn sort<V: Simd<Scalar = f64>>(
         }
     }
     known
+}
+
+/// 1 where each pair has a relative transverse momentum whose square is no less than this, otherwise 0.
+#[inline(always)]
+fn relative<V: Simd<Scalar = f64>>(
+    pairs: &[Separation],
+    least: f64,
+    chunk: &PointChunk<V>,
+    r: usize,
+) -> V {
+    let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
+    let mut found = one;
+    for pair in pairs {
+        let pair = pair.of(chunk);
+        // Comparisons are false for NaN.
+        let far = zero.same(least).le(pair.smaller(r) * pair.distance(r));
+        found = V::select(far, found, zero);
+    }
+    found
 }
 
 /// 1 where the two hardest go to different sides, otherwise 0.
