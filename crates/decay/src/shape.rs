@@ -279,13 +279,13 @@ mod tests {
         }
     }
 
-    /// Phase space of three massless particles is s / (2 (4 pi)^3), of two 1 / (8 pi).
+    /// Phase space of three massless particles is s / (4 (4 pi)^3), of two 1 / (8 pi).
     #[test]
     fn phase_space_is_the_known_one() {
         let mut random = SplitMix64::new(3);
         for (count, expected) in [
             (2, 1.0 / (8.0 * PI)),
-            (3, 100.0 / (2.0 * (4.0 * PI).powi(3))),
+            (3, 100.0 / (4.0 * (4.0 * PI).powi(3))),
         ] {
             let legs: Vec<Product> = (1..=count).map(Product::Leg).collect();
             let shape = Shape {
