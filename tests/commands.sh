@@ -59,6 +59,8 @@ run 0 events 'e+ e- > mu+ mu-' --run-card card --name s --seed 77
 run 0 merge Events/r/unweighted_events.lhe.gz Events/s/unweighted_events.lhe.gz -o joined.lhe
 gzip -dc Events/r/unweighted_events.lhe.gz | sed -n '/<slha>/,/<.slha>/{/slha>/!p;}' >cards
 run 0 reweight Events/r/unweighted_events.lhe.gz 'e+ e- > mu+ mu-' --card cards -o out.lhe
+run 0 events 'e+ e- > w+ w-' --run-card card --name d
+run 0 decay Events/d/unweighted_events.lhe.gz 'w+ > e+ ve' -o decayed.lhe
 run 0 help
 
 env -i "$command" --help | sed -n '/^Commands:/,/^Options:/s/^  \([a-z][a-z]*\) .*/\1/p' >listed

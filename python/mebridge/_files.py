@@ -32,7 +32,7 @@ def _head(made: Made) -> EventArrays:
     return EventArrays(
         np.zeros(0, _arrays.EVENT),
         np.zeros(0, _records.PARTICLE),
-        _arrays.processes([(i + 1, of, error, of) for i, (_, (of, error)) in enumerate(made["processes"])]),
+        _arrays.processes([(i + 1, *of, made["nominal"]) for i, (_, of) in enumerate(made["processes"])]),
         (tuple(beams["codes"]), tuple(beams["energies"])),
         (first, second),
         weight_names=names,
