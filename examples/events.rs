@@ -59,6 +59,7 @@ fn main() -> Result<(), Failure> {
         alpha_qed: 0.0,
         forced: Vec::new(),
         excluded: Vec::new(),
+        lifetimes: None,
     };
     let clock = Instant::now();
     eprintln!("{} matrix elements", processes.len());

@@ -910,11 +910,15 @@ fn to_rest_of(momenta: &mut [[f64; 4]], frame: &[usize]) {
         return;
     }
     let mass = square.sqrt();
-    for momentum in momenta {
+    for momentum in momenta.iter_mut() {
         let [e, a, b, c] = *momentum;
         let at_rest = (e * energy - (a * x + b * y + c * z)) / mass;
         let along = (e + at_rest) / (energy + mass);
         *momentum = [at_rest, a - along * x, b - along * y, c - along * z];
+    }
+    // Its spin is along the z axis, and not along what rounding leaves.
+    if let [alone] = *frame {
+        momenta[alone] = [mass, 0.0, 0.0, 0.0];
     }
 }
 

@@ -82,15 +82,9 @@ need() {
 # Device code is compiled for real, with or without a GPU.
 find_nvrtc() { if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; fi; }
 
-# To ask for examples gives other people's crates the features that they have in the lints, so that they
-# are not compiled again. Nor are those of the workspace checked again: clippy's compiler has done that for the lints.
+# To ask for examples gives other people's crates the features that they have in the lints, so that they are not compiled
+# again.
 documentation() (
-    linter=$(rustc --print sysroot 2>/dev/null)/bin/clippy-driver
-    if [ -x "$linter" ]; then
-        export RUSTC_WORKSPACE_WRAPPER="$linter"
-        # As cargo clippy passes them on; with others it would check them again.
-        export CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
-    fi
     export RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links"
     "$cargo" doc --locked --release --workspace --exclude mebridge-shared --no-deps --document-private-items --lib \
         --bin mebridge-against --bin mebridge-tools --examples

@@ -6,20 +6,17 @@ import pathlib
 import re
 import stat
 import subprocess
-import sys
 import tarfile
 import tempfile
 import unittest
 
 import numpy as np
 
-import nanoaod
-from common import command
 import mebridge
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
 import densities
+import nanoaod
+from common import command
 
 try:
     import pylhe
@@ -38,7 +35,9 @@ def with_members(folder, first, count):
     """The set of a folder with more members, which have more gluons, and a number of its own."""
     name = folder.name
     about = (folder / f"{name}.info").read_text()
-    (folder / f"{name}.info").write_text(about.replace("SetIndex: 90000", f"SetIndex: {first}\nNumMembers: {count}\nErrorType: replicas"))
+    (folder / f"{name}.info").write_text(
+        about.replace("SetIndex: 90000", f"SetIndex: {first}\nNumMembers: {count}\nErrorType: replicas")
+    )
     lines = (folder / f"{name}_0000.dat").read_text().splitlines()
     values = np.loadtxt(lines[6:-1])
     for number in range(1, count):
@@ -62,7 +61,19 @@ class Production(unittest.TestCase):
             with_members(densities.write(sets, name), first, 3)
         entries = ["pdlabel=lhapdf", "lhaid=toy", "ebeam1=4000", "ebeam2=4000", f"systematics_arguments={ARGUMENTS}"]
         tar = cls.folder / "w.tar"
-        call = [str(mebridge.command()), "pack", PROCESS, "--cms", "-o", str(tar), "--nevents", "2000", "--measured", "2000", "--quiet"]
+        call = [
+            str(mebridge.command()),
+            "pack",
+            PROCESS,
+            "--cms",
+            "-o",
+            str(tar),
+            "--nevents",
+            "2000",
+            "--measured",
+            "2000",
+            "--quiet",
+        ]
         call += [word for entry in entries for word in ("--set", entry)]
         environment = {**os.environ, "LHAPDF_DATA_PATH": str(sets)}
         done = subprocess.run(call, cwd=cls.folder, env=environment, capture_output=True, text=True)

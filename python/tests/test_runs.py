@@ -184,7 +184,7 @@ class Outputs(Folder):
         again = mebridge.Run(place, run_card={"nevents": 600, "iseed": 4}).generate()
         self.assertEqual(again.folder.name, "run_02")
         self.assertEqual(again.cross_section, found.cross_section)
-        with self.assertRaisesRegex(mebridge.Error, "holds the events of a run"):
+        with self.assertRaisesRegex(mebridge.Error, "holds 600 events of a run; ask for more"):
             run.generate(name="run_01")
         # On workers, who weight its events as well.
         with futures.ThreadPoolExecutor(2) as executor:

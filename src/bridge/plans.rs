@@ -5,7 +5,7 @@
 //! as of what was made. A plan that is read is validated as one that is made
 //! ([`Plan::validate`]); a matrix in blocks is used only if [`BlockDiagonal::fits`].
 
-use crate::cache::key::{Builder, Key};
+use crate::cache::key::{Key, KeyBuilder};
 use crate::cache::{Cache, Kind};
 use crate::color::BlockDiagonal;
 use crate::error::Result;
@@ -159,7 +159,7 @@ impl Plans {
     }
 
     fn key(&self, what: &str, helicities: &(impl Serialize + ?Sized)) -> Option<Key> {
-        let mut key: Builder = Key::of(what);
+        let mut key: KeyBuilder = Key::of(what);
         key.bytes(&self.of_process?.0);
         key.value(helicities)?;
         Some(key.finish())

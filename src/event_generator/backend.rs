@@ -10,7 +10,7 @@ use crate::process::Process;
 use crate::runtime::Switches;
 use crate::sampling::{Choice, Elements, Shares};
 use crate::target::{self, Target};
-use mebridge_gpu_sampler::choose::{Chooser, Chosen};
+use mebridge_gpu_sampler::choose::{Chooser, ChosenEvent};
 use mebridge_gpu_sampler::weigher::{self, Gpu};
 use mebridge_sampler::events::Event;
 use mebridge_sampler::parallel;
@@ -27,7 +27,7 @@ pub(super) enum Engine {
     /// One of each thread.
     Threads(Vec<Elements>),
     /// GPUs, and threads that choose on them.
-    Gpus(Box<weigher::Gpus>, Vec<Chooser>),
+    Gpus(Box<weigher::SamplerGpus>, Vec<Chooser>),
 }
 
 impl Engine {
@@ -134,7 +134,7 @@ pub(super) fn by_gpus(
         weighers.push(Gpu::new(library, sessions)?);
     }
     Ok(Engine::Gpus(
-        Box::new(weigher::Gpus::new(weighers, threads)),
+        Box::new(weigher::SamplerGpus::new(weighers, threads)),
         choosers,
     ))
 }
@@ -170,12 +170,12 @@ fn choose_on_gpu(
     }
     let mut found = vec![Choice::default(); events.len()];
     for (element, own) in of_elements.iter().enumerate() {
-        let chosen = own.iter().map(|&number| Chosen {
+        let chosen = own.iter().map(|&number| ChosenEvent {
             momenta: &events[number].momenta,
             alpha_s: events[number].alpha_s,
             random: random[number],
         });
-        let chosen: Vec<Chosen> = chosen.collect();
+        let chosen: Vec<ChosenEvent> = chosen.collect();
         let answers = chooser.choose(element, &chosen)?;
         for (&number, [helicity, color, diagram]) in own.iter().zip(answers) {
             found[number] = Choice {

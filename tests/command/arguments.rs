@@ -18,7 +18,8 @@ Commands:
   eval      Evaluate a process at given momenta: |M|^2 of each event of a file
   events    Make events of a directory that MG5aMC wrote, or of a process by a run card, without
             MadEvent
-  bench     Measure throughput by precision, SIMD level, events in a call and threads, and draw it
+  merge     Join event files into one, with their cross sections and weights
+  bench     Measure throughput by precision, SIMD level, events in a call and threads
   cache     Show where processes and plans are kept for the next start, and how much that is
   compare   Compare with the Fortran of a directory, compiled by gfortran, on random events
   reweight  Reweight LHE events to other parameters: adds weights |M'|^2 / |M|^2 to a file

@@ -519,9 +519,9 @@ fn cards() {
             "the name of a run is '../x'; it must be that of a folder in",
         ),
         (
-            &["--name", "run_01"],
+            &["--name", "run_01", "--nevents", "1"],
             1,
-            "holds the events of a run; take another name, or none",
+            "events of a run; ask for more (nevents), which are added to them; or take another name",
         ),
     ] {
         let partons = match arguments[0] {
@@ -580,6 +580,122 @@ fn what_stands_where_files_are_written() {
     fs::create_dir(runs.join("run_x")).unwrap();
     muons(d.path(), &["--nevents", "9"]).ok();
     assert!(output(d.path(), "run_42").is_file());
+}
+
+/// Rows of a file: number of the process, and weight.
+fn weights(text: &str) -> Vec<f64> {
+    let events = text.split("<event>\n").skip(1);
+    let weight = |event: &str| event.split_whitespace().nth(2).unwrap().parse().unwrap();
+    events.map(weight).collect()
+}
+
+/// The cross section of a file of one process, pb.
+fn cross_section(text: &str) -> f64 {
+    let init = text.split("<init>\n").nth(1).expect("a block");
+    let words = init.lines().nth(1).expect("a line").split_whitespace();
+    words.take(1).collect::<String>().parse().expect("a number")
+}
+
+#[test]
+fn a_run_that_is_done_gets_more_events_and_runs_are_merged() {
+    let d = tempfile::tempdir().unwrap();
+    let run = |name: &str, seed: &str, nevents: &str| {
+        muons(
+            d.path(),
+            &["--name", name, "--seed", seed, "--nevents", nevents],
+        )
+    };
+    run("a", "1", "200").ok();
+    let before = text(d.path(), "a");
+    assert!(
+        run("a", "2", "300")
+            .failed(1)
+            .contains("holds a run with another seed")
+    );
+    assert_eq!(text(d.path(), "a"), before);
+    run("a", "1", "300").ok();
+    let after = text(d.path(), "a");
+    let (found, mean) = (weights(&after), cross_section(&after));
+    assert_eq!(found.len(), 300);
+    assert!((found.iter().sum::<f64>() / 300.0 / mean - 1.0).abs() < 1e-6);
+    assert!(after.contains("300 = nevents") && after.contains("\"events\": 300"));
+    // Events are those that were there, and others.
+    let momenta = |text: &str| -> Vec<String> {
+        let muons = text
+            .lines()
+            .filter(|line| line.trim_start().starts_with("13 "));
+        muons.map(str::to_owned).collect()
+    };
+    let (mut all, old) = (momenta(&after), momenta(&before));
+    assert_eq!(all[..200], old);
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 300);
+    let left = fs::read_dir(d.path().join("Events/a")).unwrap().count();
+    assert_eq!(left, 4);
+    run("b", "2", "100").ok();
+    let joined = d.path().join("joined.lhe");
+    let [a, b] = ["a", "b"].map(|name| output(d.path(), name));
+    let merge = |files: &[&Path]| {
+        let files = files.iter().map(|file| file.to_str().unwrap());
+        let output = ["-o", joined.to_str().unwrap()];
+        let call: Vec<&str> = std::iter::once("merge")
+            .chain(files)
+            .chain(output)
+            .collect();
+        mebridge(d.path(), &call)
+    };
+    let said = merge(&[&a, &b]);
+    assert!(
+        said.ok().contains("400 events of 2 files"),
+        "{}",
+        said.stdout
+    );
+    let joined = fs::read_to_string(&joined).unwrap();
+    let (found, mean) = (weights(&joined), cross_section(&joined));
+    let expected = 0.75 * cross_section(&after) + 0.25 * cross_section(&text(d.path(), "b"));
+    assert!((mean / expected - 1.0).abs() < 1e-8);
+    assert!((found.iter().sum::<f64>() / 400.0 / mean - 1.0).abs() < 1e-6);
+    let twice = merge(&[&a, &a]);
+    assert!(
+        twice.failed(1).contains("it begins with the event"),
+        "{}",
+        twice.stderr
+    );
+}
+
+#[test]
+fn events_have_one_weight_where_that_is_wanted() {
+    let d = tempfile::tempdir().unwrap();
+    for rule in ["truncate", "unweight"] {
+        let options = [
+            "--name",
+            rule,
+            "--seed",
+            "1",
+            "--nevents",
+            "400",
+            "--overweight",
+            rule,
+        ];
+        muons(d.path(), &options).ok();
+        let text = text(d.path(), rule);
+        let (found, mean) = (weights(&text), cross_section(&text));
+        assert_eq!(found.len(), 400);
+        assert!(
+            found
+                .iter()
+                .all(|weight| (weight / mean - 1.0).abs() < 1e-9)
+        );
+        assert!(text.contains(&format!("\"overweight_rule\": \"{rule}\"")));
+        assert_eq!(text.matches("\"overweights\":").count(), 1);
+    }
+    let options = ["--name", "x", "--overweight", "drop"];
+    assert!(
+        muons(d.path(), &options)
+            .failed(2)
+            .contains("[possible values: keep, truncate, unweight]")
+    );
 }
 
 #[test]

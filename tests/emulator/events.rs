@@ -40,7 +40,7 @@ struct Run {
     last: u32,
     integrand: Integrand,
     elements: Vec<Elements>,
-    gpus: weigher::Gpus,
+    gpus: weigher::SamplerGpus,
 }
 
 impl Run {
@@ -97,7 +97,8 @@ impl Run {
             last: processes.len() as u32 - 1,
             integrand,
             elements: vec![Elements::new(&mut bridges, false).expect("samplers")],
-            gpus: weigher::Gpus::new(all.each().map(one).collect(), 2).with_launches_of(launch),
+            gpus: weigher::SamplerGpus::new(all.each().map(one).collect(), 2)
+                .with_launches_of(launch),
         })
     }
 }

@@ -8,9 +8,9 @@ use serde::Serialize;
 pub struct Key(pub [u8; 32]);
 
 impl Key {
-    /// A key for a purpose, to which [`Builder::bytes`] and [`Builder::value`] add.
-    pub fn of(purpose: &str) -> Builder {
-        let mut builder = Builder(blake3::Hasher::new_derive_key("mebridge cache key"));
+    /// A key for a purpose, to which [`KeyBuilder::bytes`] and [`KeyBuilder::value`] add.
+    pub fn of(purpose: &str) -> KeyBuilder {
+        let mut builder = KeyBuilder(blake3::Hasher::new_derive_key("mebridge cache key"));
         builder.bytes(BUILD.as_bytes());
         builder.bytes(purpose.as_bytes());
         builder
@@ -23,9 +23,9 @@ impl Key {
 }
 
 /// A [`Key`] in the making.
-pub struct Builder(blake3::Hasher);
+pub struct KeyBuilder(blake3::Hasher);
 
-impl Builder {
+impl KeyBuilder {
     /// Adds bytes, with their number, so that no two lists give the same key.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.0.update(&(bytes.len() as u64).to_le_bytes());

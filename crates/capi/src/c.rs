@@ -12,8 +12,8 @@ use super::fbridge::{c_name, channel_weights};
 use super::generation::Caller;
 use super::no_panic;
 use super::pointers::{
-    Access, CallerArray, MOST_NUMBERS, Spread, check, check_apart, input, input_or_none, numbers,
-    output, output_or_none, overlap, put, string, wrong,
+    CallerArray, MOST_NUMBERS, PointerAccess, Spread, check, check_apart, input, input_or_none,
+    numbers, output, output_or_none, overlap, put, string, wrong,
 };
 use super::registry::{self, Entry, Indices};
 use super::sized::{self, Grows};
@@ -381,11 +381,14 @@ pub unsafe extern "C" fn mebridge_one_event(
                 g_s,
                 all,
             )?;
-            let written = |to, from: &[f64]| CallerArray::of(to, from.len(), Access::Write);
+            let written = |to, from: &[f64]| CallerArray::of(to, from.len(), PointerAccess::Write);
             check_apart(
                 NAME,
                 [
-                    ("momenta", CallerArray::of(momenta, 4 * legs, Access::Read)),
+                    (
+                        "momenta",
+                        CallerArray::of(momenta, 4 * legs, PointerAccess::Read),
+                    ),
                     (
                         "contributions",
                         written(contributions, &event.contributions),
@@ -481,7 +484,7 @@ pub(super) unsafe fn evaluate_sample(
     // SAFETY: the caller's promise; NULL is refused.
     unsafe {
         with_sample(name, sample, |asked| {
-            let own = CallerArray::of(sample.cast::<u8>(), asked.size, Access::Write);
+            let own = CallerArray::of(sample.cast::<u8>(), asked.size, PointerAccess::Write);
             with(bridge, |entry| evaluate(name, entry, asked, own))
         })
     }
@@ -641,7 +644,7 @@ unsafe fn evaluate(
         check(
             name,
             "momenta",
-            CallerArray::of(asked.momenta, reach, Access::Read),
+            CallerArray::of(asked.momenta, reach, PointerAccess::Read),
         )?;
     }
     if !asked.amp2.is_null() {
@@ -649,7 +652,7 @@ unsafe fn evaluate(
         check(
             name,
             "amp2",
-            CallerArray::of(asked.amp2, reach, Access::Write),
+            CallerArray::of(asked.amp2, reach, PointerAccess::Write),
         )?;
     }
     check_sample_apart(name, asked, legs, diagrams, Some(own))?;
@@ -768,7 +771,7 @@ fn check_extents(
     check(
         name,
         "momenta",
-        CallerArray::of(asked.momenta, 1, Access::Read),
+        CallerArray::of(asked.momenta, 1, PointerAccess::Read),
     )?;
     numbers(name, n, 1)?;
     let last = [n - 1, legs.saturating_sub(1), 3];
@@ -786,7 +789,11 @@ fn check_extents(
     if asked.amp2.is_null() {
         return Ok(reach + 1);
     }
-    check(name, "amp2", CallerArray::of(asked.amp2, 1, Access::Write))?;
+    check(
+        name,
+        "amp2",
+        CallerArray::of(asked.amp2, 1, PointerAccess::Write),
+    )?;
     if asked.amp2_stride < n {
         return Err(wrong(
             name,
@@ -810,7 +817,7 @@ fn check_sample_apart(
     own: Option<CallerArray>,
 ) -> Result<()> {
     let n = asked.events;
-    let doubles = |pointer: *const f64| CallerArray::of(pointer, n, Access::Read);
+    let doubles = |pointer: *const f64| CallerArray::of(pointer, n, PointerAccess::Read);
     let integers = |pointer: *const i32, access| CallerArray::of(pointer, n, access);
     let rows = [
         ("alpha_s", doubles(asked.alpha_s)),
@@ -819,16 +826,19 @@ fn check_sample_apart(
         ("random_diagram", doubles(asked.random_diagram)),
         (
             "fixed_helicity",
-            integers(asked.fixed_helicity, Access::Read),
+            integers(asked.fixed_helicity, PointerAccess::Read),
         ),
-        ("fixed_diagram", integers(asked.fixed_diagram, Access::Read)),
+        (
+            "fixed_diagram",
+            integers(asked.fixed_diagram, PointerAccess::Read),
+        ),
         (
             "matrix_elements",
-            CallerArray::of(asked.matrix_elements, n, Access::Write),
+            CallerArray::of(asked.matrix_elements, n, PointerAccess::Write),
         ),
-        ("helicity", integers(asked.helicity, Access::Write)),
-        ("color", integers(asked.color, Access::Write)),
-        ("diagram", integers(asked.diagram, Access::Write)),
+        ("helicity", integers(asked.helicity, PointerAccess::Write)),
+        ("color", integers(asked.color, PointerAccess::Write)),
+        ("diagram", integers(asked.diagram, PointerAccess::Write)),
     ];
     let there = |&(_, array): &(&str, CallerArray)| array.address != 0;
     if own.is_some() {
@@ -838,11 +848,11 @@ fn check_sample_apart(
     }
     let [event, leg, component] = asked.momenta_strides;
     let momenta = Spread::new(
-        CallerArray::of(asked.momenta, 1, Access::Read),
+        CallerArray::of(asked.momenta, 1, PointerAccess::Read),
         [(n, event), (legs, leg), (4, component)],
     );
     let amp2 = Spread::new(
-        CallerArray::of(asked.amp2, 1, Access::Write),
+        CallerArray::of(asked.amp2, 1, PointerAccess::Write),
         [(n, 1), (diagrams, asked.amp2_stride as isize), (1, 0)],
     );
     let own = own.map(|own| ("sample", Spread::of(own)));
@@ -853,7 +863,7 @@ fn check_sample_apart(
     let arrays: Vec<(&str, Spread)> = arrays.chain(rows).chain(amp2).collect();
     for (i, (written_name, written)) in arrays.iter().enumerate() {
         // All that are read come before, and the sample, which was.
-        if written.first.access == Access::Write && i > 0 {
+        if written.first.access == PointerAccess::Write && i > 0 {
             let mut others = arrays[..i].iter();
             if let Some((other, _)) = others.find(|(_, other)| other.overlaps(written)) {
                 return Err(overlap(name, other, written_name));
@@ -1160,15 +1170,19 @@ pub unsafe extern "C" fn mebridge_lhe_events(
                 [
                     (
                         "records",
-                        CallerArray::of(records.cast::<u8>(), read, Access::Read),
+                        CallerArray::of(records.cast::<u8>(), read, PointerAccess::Read),
                     ),
                     (
                         "text",
-                        CallerArray::of(text.cast::<u8>(), room, Access::Write),
+                        CallerArray::of(text.cast::<u8>(), room, PointerAccess::Write),
                     ),
                     (
                         "written",
-                        CallerArray::of(written.cast::<u8>(), size_of::<usize>(), Access::Write),
+                        CallerArray::of(
+                            written.cast::<u8>(),
+                            size_of::<usize>(),
+                            PointerAccess::Write,
+                        ),
                     ),
                 ],
             )?;

@@ -2,7 +2,7 @@
 
 use super::c::{os_string, status};
 use super::no_panic;
-use super::pointers::{Access, CallerArray, check_apart, input, output, put, string, wrong};
+use super::pointers::{CallerArray, PointerAccess, check_apart, input, output, put, string, wrong};
 use super::registry::Registry;
 use mebridge::error::Result;
 use mebridge_densities::{Coupling, Densities};
@@ -115,14 +115,17 @@ pub unsafe extern "C" fn mebridge_densities_evaluate(
     const NAME: &str = "mebridge_densities_evaluate";
     status(|| {
         let of = opened(densities)?;
-        let read = |array| CallerArray::of::<f64>(array, points, Access::Read);
+        let read = |array| CallerArray::of::<f64>(array, points, PointerAccess::Read);
         check_apart(
             NAME,
             [
-                ("codes", CallerArray::of(codes, points, Access::Read)),
+                ("codes", CallerArray::of(codes, points, PointerAccess::Read)),
                 ("x", read(x)),
                 ("q", read(q)),
-                ("values", CallerArray::of(values, points, Access::Write)),
+                (
+                    "values",
+                    CallerArray::of(values, points, PointerAccess::Write),
+                ),
             ],
         )?;
         // SAFETY: the caller's promise; null and misalignment are refused, and no output overlaps another array.
@@ -180,14 +183,17 @@ pub unsafe extern "C" fn mebridge_alpha_s(
 ) -> i32 {
     const NAME: &str = "mebridge_alpha_s";
     status(|| {
-        let read = |array, count| CallerArray::of::<f64>(array, count, Access::Read);
+        let read = |array, count| CallerArray::of::<f64>(array, count, PointerAccess::Read);
         check_apart(
             NAME,
             [
                 ("scales", read(scales, knots)),
                 ("values", read(values, knots)),
                 ("q", read(q, points)),
-                ("alpha_s", CallerArray::of(alpha_s, points, Access::Write)),
+                (
+                    "alpha_s",
+                    CallerArray::of(alpha_s, points, PointerAccess::Write),
+                ),
             ],
         )?;
         // SAFETY: the caller's promise; null and misalignment are refused, and no output overlaps another array.

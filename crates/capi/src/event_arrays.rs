@@ -1,6 +1,8 @@
 //! The arrays of a call for events, as C and linked executables pass them.
 
-use super::pointers::{Access, CallerArray, check_apart, input, input_or_none, numbers, output};
+use super::pointers::{
+    CallerArray, PointerAccess, check_apart, input, input_or_none, numbers, output,
+};
 use super::registry::Entry;
 use mebridge::error::Result;
 use mebridge::events::{Answers, Events};
@@ -31,15 +33,15 @@ impl EventArrays {
     ) -> Result<()> {
         let legs = entry.bridge.process().legs.len();
         let count = numbers(name, nevt, 4 * legs)?;
-        let read = |array| CallerArray::of::<f64>(array, nevt, Access::Read);
-        let indices = |array| CallerArray::of::<i32>(array, nevt, Access::Read);
-        let chosen = |array: *mut i32| CallerArray::of(array, nevt, Access::Write);
+        let read = |array| CallerArray::of::<f64>(array, nevt, PointerAccess::Read);
+        let indices = |array| CallerArray::of::<i32>(array, nevt, PointerAccess::Read);
+        let chosen = |array: *mut i32| CallerArray::of(array, nevt, PointerAccess::Write);
         check_apart(
             name,
             [
                 (
                     "momenta",
-                    CallerArray::of(self.momenta, count, Access::Read),
+                    CallerArray::of(self.momenta, count, PointerAccess::Read),
                 ),
                 ("g_s", read(self.g_s)),
                 ("random_helicity", read(self.random_helicity)),
@@ -48,7 +50,7 @@ impl EventArrays {
                 ("igraph", indices(self.igraph)),
                 (
                     "matrix_elements",
-                    CallerArray::of(self.matrix_elements, nevt, Access::Write),
+                    CallerArray::of(self.matrix_elements, nevt, PointerAccess::Write),
                 ),
                 ("helicity", chosen(self.helicity)),
                 ("color", chosen(self.color)),

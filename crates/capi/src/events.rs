@@ -6,7 +6,7 @@
 
 use super::c::{MEBRIDGE_ERROR, keep_error, status};
 use super::no_panic;
-use super::pointers::{Access, CallerArray, check_apart, input, output, put, string, wrong};
+use super::pointers::{CallerArray, PointerAccess, check_apart, input, output, put, string, wrong};
 use super::registry::Registry;
 use super::umami::attached::carried;
 use mebridge::error::{Error, Result};
@@ -288,8 +288,11 @@ pub unsafe extern "C" fn mebridge_events_weigh(
         check_apart(
             NAME,
             [
-                ("numbers", CallerArray::of(numbers, of, Access::Read)),
-                ("weights", CallerArray::of(weights, count, Access::Write)),
+                ("numbers", CallerArray::of(numbers, of, PointerAccess::Read)),
+                (
+                    "weights",
+                    CallerArray::of(weights, count, PointerAccess::Write),
+                ),
             ],
         )?;
         // SAFETY: the caller's promise.

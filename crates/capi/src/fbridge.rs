@@ -21,7 +21,7 @@
 //! one in the same thread would wait for ever: it ends the program at once, since a handler may do no more.
 
 use super::generation::{Call, CallSizes, Caller};
-use super::pointers::{self, Access, check_variable};
+use super::pointers::{self, PointerAccess, check_variable};
 use super::registry::{self, Entry};
 use super::survivor::Survivor;
 use super::{no_panic, say_within};
@@ -337,14 +337,14 @@ unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
 /// # Safety
 /// A pointer to memory that can be read points at a value of its type.
 unsafe fn value<T: Copy>(function: &'static str, name: &str, pointer: *const T) -> Result<T> {
-    check_variable(function, name, pointer, Access::Read)?;
+    check_variable(function, name, pointer, PointerAccess::Read)?;
     // SAFETY: it can be read, as far as the system tells; else the caller's promise.
     unsafe { pointers::value(function, name, pointer) }
 }
 
 /// A variable to write to, in the same way.
 fn place<T>(function: &'static str, name: &str, pointer: *mut T) -> Result<*mut T> {
-    check_variable(function, name, pointer, Access::Write)?;
+    check_variable(function, name, pointer, PointerAccess::Write)?;
     Ok(pointer)
 }
 

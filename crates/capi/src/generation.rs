@@ -25,7 +25,7 @@
 //! Where the system has no `/proc/self/maps`, only null, alignment and overlap are tested.
 
 use super::memory::Maps;
-use super::pointers::{Access, CallerArray};
+use super::pointers::{CallerArray, PointerAccess};
 use mebridge::error::{Error, Result};
 use mebridge::process::Contract;
 use mebridge::runtime::Igraph;
@@ -178,7 +178,10 @@ impl Reading {
             ("selcol", Some(self.color), 4, 1),
         ];
         let mut arrays: Vec<(&str, CallerArray)> = Vec::with_capacity(9);
-        for (all, access) in [(&inputs[..], Access::Read), (&outputs, Access::Write)] {
+        for (all, access) in [
+            (&inputs[..], PointerAccess::Read),
+            (&outputs, PointerAccess::Write),
+        ] {
             for &(name, address, size, each) in all {
                 let Some(address) = address else { continue };
                 let array = CallerArray {
@@ -195,7 +198,7 @@ impl Reading {
             }
         }
         for (i, (name, array)) in arrays.iter().enumerate() {
-            if array.access == Access::Write
+            if array.access == PointerAccess::Write
                 && let Some((other, _)) = arrays[..i].iter().find(|(_, a)| a.overlaps(array))
             {
                 return Some(format!("{other} and {name} overlap"));
@@ -203,7 +206,7 @@ impl Reading {
         }
         let flag = self.good_helicities_only;
         let defect =
-            CallerArray::of(flag as *const u8, 1, Access::Read).defect("goodHelOnly", maps);
+            CallerArray::of(flag as *const u8, 1, PointerAccess::Read).defect("goodHelOnly", maps);
         if defect.is_some() {
             return defect;
         }

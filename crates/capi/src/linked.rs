@@ -29,7 +29,7 @@ use super::event_arrays::EventArrays;
 use super::fbridge::{announce, or_stop};
 use super::generation::Caller;
 use super::pointers::{
-    Access, CallerArray, check_apart, input, null, numbers, output, put, value, wrong,
+    CallerArray, PointerAccess, check_apart, input, null, numbers, output, put, value, wrong,
 };
 use super::registry::{self, Entry};
 use mebridge::bridge::Bridge;
@@ -409,12 +409,18 @@ impl Question {
                     [
                         (
                             "momenta",
-                            CallerArray::of(self.momenta, 4 * legs, Access::Read),
+                            CallerArray::of(self.momenta, 4 * legs, PointerAccess::Read),
                         ),
-                        ("nhel", CallerArray::of(self.nhel, rows, Access::Read)),
-                        ("matrix", CallerArray::of(matrix, self.ncomb, Access::Write)),
-                        ("amp2", CallerArray::of(amp2, squares, Access::Write)),
-                        ("jamp2", CallerArray::of(jamp2, flows, Access::Write)),
+                        (
+                            "nhel",
+                            CallerArray::of(self.nhel, rows, PointerAccess::Read),
+                        ),
+                        (
+                            "matrix",
+                            CallerArray::of(matrix, self.ncomb, PointerAccess::Write),
+                        ),
+                        ("amp2", CallerArray::of(amp2, squares, PointerAccess::Write)),
+                        ("jamp2", CallerArray::of(jamp2, flows, PointerAccess::Write)),
                     ],
                 )?;
                 let amp2 = match with_amp2 {

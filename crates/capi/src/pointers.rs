@@ -18,7 +18,7 @@ pub const MOST_NUMBERS: usize = isize::MAX as usize / 8;
 
 /// What is done with memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum PointerAccess {
     /// It is read.
     Read,
     /// It is written.
@@ -35,13 +35,13 @@ pub struct CallerArray {
     /// How many numbers.
     pub count: usize,
     /// What is done with it.
-    pub access: Access,
+    pub access: PointerAccess,
 }
 
 impl CallerArray {
     /// So many values from a pointer on.
     #[inline(always)]
-    pub fn of<T>(pointer: *const T, count: usize, access: Access) -> CallerArray {
+    pub fn of<T>(pointer: *const T, count: usize, access: PointerAccess) -> CallerArray {
         CallerArray {
             address: pointer as usize,
             size: size_of::<T>(),
@@ -79,8 +79,8 @@ impl CallerArray {
         }
         self.is_missing(maps).then(|| {
             let how = match self.access {
-                Access::Read => "read",
-                Access::Write => "written",
+                PointerAccess::Read => "read",
+                PointerAccess::Write => "written",
             };
             let numbers = match self.size {
                 8 => format!("{} doubles", self.count),
@@ -94,8 +94,8 @@ impl CallerArray {
     /// Whether it is not there, as far as the system tells.
     pub fn is_missing(&self, maps: Option<&Maps>) -> bool {
         maps.is_some_and(|maps| match self.access {
-            Access::Read => !maps.readable(self.address, self.bytes()),
-            Access::Write => !maps.writable(self.address, self.bytes()),
+            PointerAccess::Read => !maps.readable(self.address, self.bytes()),
+            PointerAccess::Write => !maps.writable(self.address, self.bytes()),
         })
     }
 }
@@ -198,7 +198,8 @@ pub fn check_apart<const N: usize>(
     for i in 1..N {
         for j in 0..i {
             let ((name, array), (other_name, other)) = (&arrays[i], &arrays[j]);
-            let written = array.access == Access::Write || other.access == Access::Write;
+            let written =
+                array.access == PointerAccess::Write || other.access == PointerAccess::Write;
             if written && array.address < ends[j] && other.address < ends[i] {
                 return Err(overlap(function, other_name, name));
             }
@@ -272,7 +273,11 @@ pub unsafe fn input<'a, T>(
     if n == 0 {
         return Ok(&[]);
     }
-    check(function, name, CallerArray::of(pointer, n, Access::Read))?;
+    check(
+        function,
+        name,
+        CallerArray::of(pointer, n, PointerAccess::Read),
+    )?;
     // SAFETY: the caller's promise.
     Ok(unsafe { from_raw_parts(pointer, n) })
 }
@@ -308,7 +313,11 @@ pub unsafe fn output<'a, T>(
     if n == 0 {
         return Ok(&mut []);
     }
-    check(function, name, CallerArray::of(pointer, n, Access::Write))?;
+    check(
+        function,
+        name,
+        CallerArray::of(pointer, n, PointerAccess::Write),
+    )?;
     // SAFETY: the caller's promise.
     Ok(unsafe { from_raw_parts_mut(pointer, n) })
 }
@@ -361,7 +370,7 @@ pub fn check_variable<T>(
     function: &'static str,
     name: &str,
     pointer: *const T,
-    access: Access,
+    access: PointerAccess,
 ) -> Result<()> {
     let bytes = CallerArray::of(pointer.cast::<u8>(), size_of::<T>(), access);
     let defect = bytes.defect(name, Maps::read().as_ref());

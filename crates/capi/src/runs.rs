@@ -144,6 +144,7 @@ impl PackRequest {
             measured: self.measured.unwrap_or(MEASURED),
             simd: &self.simd,
             cms: false,
+            overweights: None,
         };
         let output = match (&self.run, &self.state) {
             (Some(_), Some(_)) => {

@@ -3,7 +3,7 @@
 //! Its first member is `size`, `sizeof` of the struct in the header that the caller was compiled with. What a smaller one
 //! does not have is as if it were zero; what a larger one has beyond ours must be zero, since nobody would look at it.
 
-use super::pointers::{Access, CallerArray, check, wrong};
+use super::pointers::{CallerArray, PointerAccess, check, wrong};
 use mebridge::error::Result;
 use std::mem::MaybeUninit;
 
@@ -34,7 +34,7 @@ pub unsafe fn read<T: Grows>(
     check(
         function,
         argument,
-        CallerArray::of(pointer.cast::<usize>(), 1, Access::Read),
+        CallerArray::of(pointer.cast::<usize>(), 1, PointerAccess::Read),
     )?;
     // SAFETY: aligned, and every such struct begins with its size.
     let size = unsafe { pointer.cast::<usize>().read() };

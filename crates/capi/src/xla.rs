@@ -17,7 +17,7 @@ mod interface;
 use super::c::{MebridgeBridge, MebridgeSample, evaluate_sample, evaluate_sample_on_device, with};
 use super::no_panic;
 use super::pointers;
-use interface::{EXECUTE, F64, Frame, S32};
+use interface::{EXECUTE, F64, S32, XlaFrame};
 use mebridge::error::{Error, Result};
 use std::ffi::c_void;
 
@@ -40,7 +40,7 @@ struct Evaluator {
 /// # Safety
 /// XLA calls it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mebridge_xla(frame: *mut Frame) -> *mut c_void {
+pub unsafe extern "C" fn mebridge_xla(frame: *mut XlaFrame) -> *mut c_void {
     // SAFETY: the caller's promise.
     unsafe { answer(frame, on_host) }
 }
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn mebridge_xla(frame: *mut Frame) -> *mut c_void {
 /// # Safety
 /// XLA calls it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mebridge_xla_cuda(frame: *mut Frame) -> *mut c_void {
+pub unsafe extern "C" fn mebridge_xla_cuda(frame: *mut XlaFrame) -> *mut c_void {
     // SAFETY: the caller's promise.
     unsafe { answer(frame, on_device) }
 }
@@ -62,8 +62,8 @@ fn wrong(what: impl Into<String>) -> Error {
 /// # Safety
 /// As for [`mebridge_xla`].
 unsafe fn answer(
-    frame: *const Frame,
-    evaluator: unsafe fn(&Frame) -> Result<Evaluator>,
+    frame: *const XlaFrame,
+    evaluator: unsafe fn(&XlaFrame) -> Result<Evaluator>,
 ) -> *mut c_void {
     // SAFETY: XLA's promise: the frame and what it points at stay during the call, and are of the size that they say.
     unsafe {
@@ -88,7 +88,7 @@ unsafe fn answer(
 
 /// # Safety
 /// As for [`mebridge_xla`].
-unsafe fn on_host(frame: &Frame) -> Result<Evaluator> {
+unsafe fn on_host(frame: &XlaFrame) -> Result<Evaluator> {
     // SAFETY: the caller's promise.
     let bridge = unsafe { frame.integer("bridge") }?;
     Ok(Evaluator {
@@ -99,7 +99,7 @@ unsafe fn on_host(frame: &Frame) -> Result<Evaluator> {
 
 /// # Safety
 /// As for [`mebridge_xla`].
-unsafe fn on_device(frame: &Frame) -> Result<Evaluator> {
+unsafe fn on_device(frame: &XlaFrame) -> Result<Evaluator> {
     // SAFETY: the caller's promise.
     unsafe {
         let devices = frame.integers("devices")?;
@@ -139,7 +139,7 @@ fn product(shape: &[i64], each: i64) -> Result<i64> {
 
 /// # Safety
 /// As for [`mebridge_xla`].
-unsafe fn evaluate(evaluator: &Evaluator, frame: &Frame) -> Result<()> {
+unsafe fn evaluate(evaluator: &Evaluator, frame: &XlaFrame) -> Result<()> {
     let bridge = evaluator.bridge;
     let sizes = with(bridge, |entry| {
         let process = entry.bridge.process();

@@ -53,6 +53,7 @@ enum Subcommands {
     Check(check::Options),
     Eval(eval::Options),
     Events(events::Options),
+    Merge(merge::Options),
     Bench(bench::Options),
     Cache(cache::Options),
     Compare(compare::Options),
@@ -60,7 +61,6 @@ enum Subcommands {
     Reweight(reweight::Options),
     Doctor(doctor::Options),
     Link(link::Options),
-    Merge(merge::Options),
     Unlink(link::Undo),
     Pack(pack::Options),
     #[command(hide = true)]

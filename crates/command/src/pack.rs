@@ -54,8 +54,9 @@ pub struct Options {
     #[arg(long)]
     cms: bool,
     /// Events of jobs that weigh more than the others: keep their weights, truncate them, or unweight all by making more
-    #[arg(long, value_name = "RULE", default_value = NAMES[0], value_parser = NAMES)]
-    overweight: String,
+    /// [default: keep, or that of the run]
+    #[arg(long, value_name = "RULE", value_parser = NAMES)]
+    overweight: Option<String>,
     #[command(flatten)]
     cards: CardOptions,
 }
@@ -87,6 +88,7 @@ impl Options {
             measured: self.measured.unwrap_or(MEASURED),
             simd: &self.simd,
             cms: self.cms,
+            overweights: self.overweight.as_deref().and_then(Overweight::of_name),
         };
         let mut observer = PackObserver {
             quiet: self.cards.quiet,
@@ -112,7 +114,6 @@ impl Options {
             events: Some(self.nevents.unwrap_or(EVENTS)),
             seed: self.seed,
             threads: ((threads * workers) as usize).min(MOST_THREADS),
-            overweights: Overweight::of_name(&self.overweight).unwrap_or_default(),
             ..self.cards.spec(self.process.clone())
         }
     }

@@ -5,7 +5,7 @@
 
 use super::number::{Number, TOO_LARGE};
 use super::strings::{Label, StringSum, Strings, TooLong, collected, reduced, second};
-use crate::model::expression::{Binary, Expr};
+use crate::model::expression::{BinaryOperator, Expr};
 
 /// The index of the line at the root of a tree; external legs have labels below it.
 pub const OPEN: Label = 100;
@@ -234,18 +234,18 @@ fn lower(expr: &Expr, legs: &[i8]) -> Result<StringSum, String> {
             }
         },
         Expr::Neg(a) => scaled(lower(a, legs)?, Number::ratio(-1, 1)),
-        Expr::Binary(Binary::Add, a, b) => [lower(a, legs)?, lower(b, legs)?].concat(),
-        Expr::Binary(Binary::Sub, a, b) => {
+        Expr::Binary(BinaryOperator::Add, a, b) => [lower(a, legs)?, lower(b, legs)?].concat(),
+        Expr::Binary(BinaryOperator::Sub, a, b) => {
             let b = scaled(lower(b, legs)?, Number::ratio(-1, 1));
             [lower(a, legs)?, b].concat()
         }
-        Expr::Binary(Binary::Mul, a, b) => {
+        Expr::Binary(BinaryOperator::Mul, a, b) => {
             let (a, b) = (lower(a, legs)?, lower(b, legs)?);
             let pairs = a.iter().flat_map(|x| b.iter().map(move |y| (x, y)));
             let products = pairs.map(|(x, y)| Ok((x.0.times(&y.0)?, x.1.times(y.1))));
             products.collect::<Result<_, TooLong>>().map_err(too_long)?
         }
-        Expr::Binary(Binary::Div, a, b) => match b.integer() {
+        Expr::Binary(BinaryOperator::Div, a, b) => match b.integer() {
             Some(n) if n != 0 => scaled(lower(a, legs)?, Number::ratio(1, n.into())),
             _ => return Err("a colour structure can be divided by whole numbers only".into()),
         },

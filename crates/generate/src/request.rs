@@ -1074,7 +1074,7 @@ mod tests {
             ("u u~ > t{0} t~", "no polarisation of scalars"),
             ("u u~ > z a{0}", "no polarisation of what has no mass"),
             (
-                "u u~ > z{G} h, z > e+ e-",
+                "u u~ > z{G} h",
                 "a part of a vector's propagator that MG5aMC 3.8 knows",
             ),
             ("u u~ > z{+-0} h", "`-0` is 0 alone in MG5aMC"),

@@ -56,10 +56,10 @@ pub struct Cuda {
     /// By their addresses.
     pinned: Mutex<FxHashMap<usize, PinnedMemory>>,
     functions: HandleTable<safe::module::Function>,
-    modules: HandleTable<safe::module::Module>,
-    streams: HandleTable<safe::stream::Stream>,
-    events: HandleTable<safe::event::Event>,
-    graphs: HandleTable<safe::graph::Graph>,
+    modules: HandleTable<safe::module::CudaModule>,
+    streams: HandleTable<safe::stream::CudaStream>,
+    events: HandleTable<safe::event::CudaEvent>,
+    graphs: HandleTable<safe::graph::CudaGraph>,
     context: Arc<Context>,
 }
 
@@ -153,7 +153,7 @@ unsafe impl Driver for Cuda {
     }
 
     fn load(&self, image: &[u8]) -> Result<ModuleId> {
-        let module = safe::module::Module::load(&self.context, image);
+        let module = safe::module::CudaModule::load(&self.context, image);
         let module = module.map_err(|error| match error {
             Error::GpuCall { call, what } => Error::GpuCall {
                 call,
@@ -196,13 +196,13 @@ unsafe impl Driver for Cuda {
     }
 
     fn stream(&self) -> Result<StreamId> {
-        let stream = safe::stream::Stream::new(&self.context)?;
+        let stream = safe::stream::CudaStream::new(&self.context)?;
         Ok(StreamId(self.streams.add(stream)))
     }
 
     unsafe fn stream_of(&self, raw: u64) -> Result<StreamId> {
         // SAFETY: the caller's promise.
-        let stream = unsafe { safe::stream::Stream::of_caller(&self.context, raw) };
+        let stream = unsafe { safe::stream::CudaStream::of_caller(&self.context, raw) };
         Ok(StreamId(self.streams.add(stream)))
     }
 
@@ -250,7 +250,7 @@ unsafe impl Driver for Cuda {
     }
 
     fn event(&self) -> Result<EventId> {
-        let event = safe::event::Event::new(&self.context)?;
+        let event = safe::event::CudaEvent::new(&self.context)?;
         Ok(EventId(self.events.add(event)))
     }
 

@@ -6,7 +6,7 @@
 
 use super::driver::{Driver, Function, Module, ModuleId};
 use super::source::CompilationUnit;
-use mebridge_cache::key::{Builder, Key};
+use mebridge_cache::key::{Key, KeyBuilder};
 use mebridge_cache::{Cache, Kind};
 use mebridge_support::error::Result;
 use mebridge_support::signals;
@@ -206,7 +206,7 @@ impl ModuleCache {
     fn image(&self, unit: &CompilationUnit) -> Result<Vec<u8>> {
         let options = options();
         let key: Option<Key> = (|| {
-            let mut key: Builder = Key::of("device code");
+            let mut key: KeyBuilder = Key::of("device code");
             key.value(&self.compiler)?;
             key.value(&options)?;
             key.value(&unit.text)?;

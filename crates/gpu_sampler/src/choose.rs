@@ -15,7 +15,7 @@ const NUMBERS: usize = 4;
 
 /// An event, as far as these depend on it.
 #[derive(Clone, Copy, Debug)]
-pub struct Chosen<'a> {
+pub struct ChosenEvent<'a> {
     /// (E, px, py, pz) of each leg, in any frame along the beams.
     pub momenta: &'a [[f64; 4]],
     /// The strong coupling.
@@ -61,7 +61,7 @@ impl Chooser {
     ///
     /// # Errors
     /// It cannot be evaluated.
-    pub fn choose(&mut self, element: usize, events: &[Chosen]) -> Result<Vec<[i32; 3]>> {
+    pub fn choose(&mut self, element: usize, events: &[ChosenEvent]) -> Result<Vec<[i32; 3]>> {
         let mut found = Vec::with_capacity(events.len());
         for some in events.chunks(LAUNCH) {
             self.launch(element, some)?;
@@ -73,7 +73,7 @@ impl Chooser {
         Ok(found)
     }
 
-    fn launch(&mut self, element: usize, events: &[Chosen]) -> Result<()> {
+    fn launch(&mut self, element: usize, events: &[ChosenEvent]) -> Result<()> {
         let count = events.len();
         let legs = events[0].momenta.len();
         let (numbers, _) = self.given.as_chunks_mut::<8>();

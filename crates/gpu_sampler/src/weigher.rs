@@ -180,7 +180,7 @@ enum Asked<'a> {
 }
 
 /// GPUs that weigh blocks.
-pub struct Gpus {
+pub struct SamplerGpus {
     gpus: Vec<Gpu>,
     tables: GpuTables,
     launch: usize,
@@ -191,10 +191,10 @@ pub struct Gpus {
     host_seconds: [f64; 2],
 }
 
-impl Gpus {
+impl SamplerGpus {
     /// These, with so many threads of the host for events.
-    pub fn new(gpus: Vec<Gpu>, threads: usize) -> Gpus {
-        Gpus {
+    pub fn new(gpus: Vec<Gpu>, threads: usize) -> SamplerGpus {
+        SamplerGpus {
             gpus,
             threads: threads.max(1),
             seconds: [0.0; LaunchSlot::SECONDS.len()],
@@ -205,7 +205,7 @@ impl Gpus {
     }
 
     /// The same, with so many blocks in a launch.
-    pub fn with_launches_of(mut self, blocks: usize) -> Gpus {
+    pub fn with_launches_of(mut self, blocks: usize) -> SamplerGpus {
         self.launch = blocks;
         self
     }
@@ -743,7 +743,7 @@ fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> Event {
     }
 }
 
-impl Weigh for Gpus {
+impl Weigh for SamplerGpus {
     fn threads(&self) -> usize {
         self.threads
     }

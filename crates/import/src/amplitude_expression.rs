@@ -28,14 +28,14 @@ pub enum AmplitudeExpression {
     /// The conjugate of a linear combination; the factors are those before the conjugation.
     Conjugate(Terms),
     /// A sum of products.
-    Products(Vec<Product>),
+    Products(Vec<JampProduct>),
     /// A real number: a sum of real parts, of moduli and of a value from before.
     Real(Real),
 }
 
 /// `factor / divisor * left * conjg(right)`.
 #[derive(Clone, Debug)]
-pub struct Product {
+pub struct JampProduct {
     pub left: Rc<Terms>,
     pub right: Rc<Terms>,
     pub factor: Complex64,
@@ -47,16 +47,16 @@ pub struct Product {
 #[derive(Clone, Debug, Default)]
 pub struct Real {
     /// Products whose real parts are added.
-    pub products: Vec<Product>,
+    pub products: Vec<JampProduct>,
     /// Sums of products whose real parts are added by their absolute value.
-    pub moduli: Vec<Vec<Product>>,
+    pub moduli: Vec<Vec<JampProduct>>,
     /// What is added to: the value that an element of an argument or a COMMON block had before, by number.
     pub before: Vec<u32>,
     /// Whether Fortran calls it COMPLEX still, and its imaginary part is about to be dropped.
     pub complex: bool,
 }
 
-impl Product {
+impl JampProduct {
     /// Whether it cannot be negative: a modulus squared with a factor from 0 on.
     fn is_square(&self) -> bool {
         self.left == self.right && self.factor.im == 0.0 && self.factor.re / self.divisor >= 0.0
@@ -90,7 +90,7 @@ impl AmplitudeExpression {
             AmplitudeExpression::Products(products) => AmplitudeExpression::Products(
                 products
                     .into_iter()
-                    .map(|p| Product {
+                    .map(|p| JampProduct {
                         left: p.right,
                         right: p.left,
                         factor: p.factor.conj(),
@@ -124,7 +124,7 @@ impl AmplitudeExpression {
         let AmplitudeExpression::Real(mut real) = self else {
             // A modulus squared, which Fortran calls complex, is its own real part.
             return match self {
-                AmplitudeExpression::Products(p) if p.iter().all(Product::is_square) => {
+                AmplitudeExpression::Products(p) if p.iter().all(JampProduct::is_square) => {
                     AmplitudeExpression::Products(p).real_part()
                 }
                 _ => Err("the modulus of an amplitude is no part of a matrix element".into()),
@@ -133,7 +133,7 @@ impl AmplitudeExpression {
         if !real.before.is_empty() || !real.moduli.is_empty() || real.complex {
             return Err("the modulus of a sum of moduli".into());
         }
-        if real.products.iter().all(Product::is_square) {
+        if real.products.iter().all(JampProduct::is_square) {
             return Ok(AmplitudeExpression::Real(real));
         }
         real.moduli = vec![std::mem::take(&mut real.products)];
@@ -182,7 +182,7 @@ impl AmplitudeExpression {
             }
             terms
         };
-        let products = |mut products: Vec<Product>| {
+        let products = |mut products: Vec<JampProduct>| {
             for p in &mut products {
                 p.factor *= factor;
                 p.divisor *= divisor;
@@ -219,7 +219,7 @@ impl AmplitudeExpression {
         match (self, other) {
             (AmplitudeExpression::Linear(left), AmplitudeExpression::Conjugate(right))
             | (AmplitudeExpression::Conjugate(right), AmplitudeExpression::Linear(left)) => {
-                Ok(AmplitudeExpression::Products(vec![Product {
+                Ok(AmplitudeExpression::Products(vec![JampProduct {
                     left: Rc::new(left),
                     right: Rc::new(right),
                     factor: ONE,
@@ -244,8 +244,8 @@ impl Real {
     }
 
     /// Adds a complex sum.
-    fn add_products(&mut self, products: Vec<Product>) -> Parsed<()> {
-        self.complex |= !products.iter().all(Product::is_square);
+    fn add_products(&mut self, products: Vec<JampProduct>) -> Parsed<()> {
+        self.complex |= !products.iter().all(JampProduct::is_square);
         self.products.extend(products);
         bounded(self.products.len(), MAX_PRODUCTS)
     }

@@ -1,6 +1,6 @@
 //! DATA statements, element by element.
 
-use super::expression::{Expr, Parsed};
+use super::expression::{FortranExpr, Parsed};
 use super::statement::{DataGroup, DataTarget, LiteralValue};
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ pub type Loops = HashMap<String, i64>;
 /// Takes what a DATA statement sets.
 pub trait Setter {
     /// The value of a subscript, of a bound or of a repeat count.
-    fn integer(&mut self, expr: &Expr, loops: &Loops) -> Parsed<i64>;
+    fn integer(&mut self, expr: &FortranExpr, loops: &Loops) -> Parsed<i64>;
 
     /// Sets an element of an array, or without subscripts a variable.
     fn set(&mut self, name: &str, subscripts: &[i64], value: &LiteralValue) -> Parsed<()>;
@@ -95,7 +95,7 @@ impl<'a> Values<'a> {
             self.left = Some(match value {
                 LiteralValue::Repeated(inner) => {
                     let (count, value) = inner.as_ref();
-                    let count = setter.integer(&Expr::Name(count.clone()), &Loops::new())?;
+                    let count = setter.integer(&FortranExpr::Name(count.clone()), &Loops::new())?;
                     let count = u64::try_from(count).map_err(|_| "a negative repeat count")?;
                     (count, value)
                 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// The paths of one subprocess directory.
 #[derive(Debug)]
-pub struct Directory {
+pub struct SubprocessPaths {
     /// The directory itself.
     pub path: PathBuf,
     pub dhelas: PathBuf,
@@ -58,9 +58,9 @@ pub fn no_loops(path: &Path) -> Result<()> {
     })
 }
 
-impl Directory {
+impl SubprocessPaths {
     /// Looks at a directory and says what is missing if it is not one of MG5aMC's.
-    pub fn open(path: &Path) -> Result<Directory> {
+    pub fn open(path: &Path) -> Result<SubprocessPaths> {
         let lacks = |missing: String| Error::NotProcessDirectory {
             path: path.to_path_buf(),
             missing,
@@ -70,7 +70,7 @@ impl Directory {
         }
         no_loops(path)?;
         let output = path.join("..").join("..");
-        let directory = Directory {
+        let directory = SubprocessPaths {
             path: path.to_path_buf(),
             dhelas: output.join("Source").join("DHELAS"),
             model: output.join("Source").join("MODEL"),

@@ -14,30 +14,30 @@ pub type Parsed<T> = std::result::Result<T, String>;
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Expr {
+pub enum FortranExpr {
     Int(i64),
     /// A real constant; one without a D exponent is rounded to single precision as in Fortran.
     Real(f64),
     /// `(re, im)`.
-    Complex(Box<(Expr, Expr)>),
+    Complex(Box<(FortranExpr, FortranExpr)>),
     Logical(bool),
     Text(Vec<u8>),
     Name(String),
     /// `NAME(arguments)`: an array element or a function call.
-    Apply(String, Vec<Expr>),
+    Apply(String, Vec<FortranExpr>),
     /// Terms, each with whether it is subtracted.
-    SmatrixSum(Vec<(bool, Expr)>),
+    Sum(Vec<(bool, FortranExpr)>),
     /// Factors, each with whether it divides.
-    Product(Vec<(bool, Expr)>),
-    Power(Box<(Expr, Expr)>),
-    Compare(Comparison, Box<(Expr, Expr)>),
-    Not(Box<Expr>),
-    And(Vec<Expr>),
-    Or(Vec<Expr>),
+    Product(Vec<(bool, FortranExpr)>),
+    Power(Box<(FortranExpr, FortranExpr)>),
+    Compare(Comparison, Box<(FortranExpr, FortranExpr)>),
+    Not(Box<FortranExpr>),
+    And(Vec<FortranExpr>),
+    Or(Vec<FortranExpr>),
     /// `a%b`, a component of a derived type: of MadEvent's samplers, never of a matrix element.
     Component(String),
     /// `a:b` as a subscript.
-    Range(Option<Box<Expr>>, Option<Box<Expr>>),
+    Range(Option<Box<FortranExpr>>, Option<Box<FortranExpr>>),
 }
 
 /// A position in the text of a statement.
@@ -179,7 +179,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// An expression.
-    pub fn expression(&mut self) -> Parsed<Expr> {
+    pub fn expression(&mut self) -> Parsed<FortranExpr> {
         self.nested(Self::disjunction)
     }
 
@@ -193,7 +193,7 @@ impl<'a> Cursor<'a> {
         result
     }
 
-    fn disjunction(&mut self) -> Parsed<Expr> {
+    fn disjunction(&mut self) -> Parsed<FortranExpr> {
         let first = self.conjunction()?;
         if !self.rest().starts_with(b".OR.") {
             return Ok(first);
@@ -202,10 +202,10 @@ impl<'a> Cursor<'a> {
         while self.accept(b".OR.") {
             all.push(self.conjunction()?);
         }
-        Ok(Expr::Or(all))
+        Ok(FortranExpr::Or(all))
     }
 
-    fn conjunction(&mut self) -> Parsed<Expr> {
+    fn conjunction(&mut self) -> Parsed<FortranExpr> {
         let first = self.negation()?;
         if !self.rest().starts_with(b".AND.") {
             return Ok(first);
@@ -214,18 +214,18 @@ impl<'a> Cursor<'a> {
         while self.accept(b".AND.") {
             all.push(self.negation()?);
         }
-        Ok(Expr::And(all))
+        Ok(FortranExpr::And(all))
     }
 
-    fn negation(&mut self) -> Parsed<Expr> {
+    fn negation(&mut self) -> Parsed<FortranExpr> {
         if self.accept(b".NOT.") {
             let inner = self.nested(Self::negation)?;
-            return Ok(Expr::Not(Box::new(inner)));
+            return Ok(FortranExpr::Not(Box::new(inner)));
         }
         self.comparison()
     }
 
-    fn comparison(&mut self) -> Parsed<Expr> {
+    fn comparison(&mut self) -> Parsed<FortranExpr> {
         const OPERATORS: [(&[u8], Comparison); 12] = [
             (b".EQ.", Comparison::Eq),
             (b".NE.", Comparison::Ne),
@@ -247,13 +247,13 @@ impl<'a> Cursor<'a> {
         for (text, operator) in OPERATORS {
             if self.accept(text) {
                 let right = self.sum()?;
-                return Ok(Expr::Compare(operator, Box::new((left, right))));
+                return Ok(FortranExpr::Compare(operator, Box::new((left, right))));
             }
         }
         Ok(left)
     }
 
-    fn sum(&mut self) -> Parsed<Expr> {
+    fn sum(&mut self) -> Parsed<FortranExpr> {
         let negative = match self.peek() {
             Some(b'-') => true,
             Some(b'+') => false,
@@ -267,7 +267,7 @@ impl<'a> Cursor<'a> {
         self.terms(vec![(negative, first)])
     }
 
-    fn terms(&mut self, mut terms: Vec<(bool, Expr)>) -> Parsed<Expr> {
+    fn terms(&mut self, mut terms: Vec<(bool, FortranExpr)>) -> Parsed<FortranExpr> {
         loop {
             let negative = match self.peek() {
                 Some(b'+') => false,
@@ -280,11 +280,11 @@ impl<'a> Cursor<'a> {
         }
         match terms.len() {
             1 if !terms[0].0 => Ok(terms.remove(0).1),
-            _ => Ok(Expr::SmatrixSum(terms)),
+            _ => Ok(FortranExpr::Sum(terms)),
         }
     }
 
-    fn product(&mut self) -> Parsed<Expr> {
+    fn product(&mut self) -> Parsed<FortranExpr> {
         let first = self.factor()?;
         if !matches!(self.peek(), Some(b'*' | b'/')) {
             return Ok(first);
@@ -304,18 +304,18 @@ impl<'a> Cursor<'a> {
         }
         match factors.len() {
             1 => Ok(factors.remove(0).1),
-            _ => Ok(Expr::Product(factors)),
+            _ => Ok(FortranExpr::Product(factors)),
         }
     }
 
     /// An operand with its power. A sign in front of it, as in `a*-b` or `a**-2`, is an
     /// extension that MG5aMC relies on.
-    fn factor(&mut self) -> Parsed<Expr> {
+    fn factor(&mut self) -> Parsed<FortranExpr> {
         match self.peek() {
             Some(b'-') => {
                 self.pos += 1;
                 let inner = self.nested(Self::factor)?;
-                Ok(Expr::SmatrixSum(vec![(true, inner)]))
+                Ok(FortranExpr::Sum(vec![(true, inner)]))
             }
             Some(b'+') => {
                 self.pos += 1;
@@ -325,14 +325,14 @@ impl<'a> Cursor<'a> {
                 let base = self.primary()?;
                 if self.accept(b"**") {
                     let exponent = self.nested(Self::factor)?;
-                    return Ok(Expr::Power(Box::new((base, exponent))));
+                    return Ok(FortranExpr::Power(Box::new((base, exponent))));
                 }
                 Ok(base)
             }
         }
     }
 
-    fn primary(&mut self) -> Parsed<Expr> {
+    fn primary(&mut self) -> Parsed<FortranExpr> {
         match self.peek() {
             Some(b'(') => {
                 self.pos += 1;
@@ -340,7 +340,7 @@ impl<'a> Cursor<'a> {
                 if self.accept(b",") {
                     let second = self.expression()?;
                     self.expect(b")")?;
-                    return Ok(Expr::Complex(Box::new((first, second))));
+                    return Ok(FortranExpr::Complex(Box::new((first, second))));
                 }
                 self.expect(b")")?;
                 Ok(first)
@@ -348,32 +348,32 @@ impl<'a> Cursor<'a> {
             Some(b'0'..=b'9') => self.number(),
             Some(b'.') => {
                 if self.accept(b".TRUE.") {
-                    Ok(Expr::Logical(true))
+                    Ok(FortranExpr::Logical(true))
                 } else if self.accept(b".FALSE.") {
-                    Ok(Expr::Logical(false))
+                    Ok(FortranExpr::Logical(false))
                 } else {
                     self.number()
                 }
             }
-            Some(b'\'' | b'"') => Ok(Expr::Text(self.text()?)),
+            Some(b'\'' | b'"') => Ok(FortranExpr::Text(self.text()?)),
             Some(b) if b.is_ascii_alphabetic() => {
                 let name = self.name()?;
                 if self.accept(b"%") {
                     let component = self.name()?;
-                    return Ok(Expr::Component(format!("{name}%{component}")));
+                    return Ok(FortranExpr::Component(format!("{name}%{component}")));
                 }
                 if self.accept(b"(") {
                     let arguments = self.nested(Self::arguments)?;
-                    return Ok(Expr::Apply(name, arguments));
+                    return Ok(FortranExpr::Apply(name, arguments));
                 }
-                Ok(Expr::Name(name))
+                Ok(FortranExpr::Name(name))
             }
             _ => Err(format!("expected an expression before {}", self.shown())),
         }
     }
 
     /// Arguments or subscripts, behind the opening parenthesis.
-    pub fn arguments(&mut self) -> Parsed<Vec<Expr>> {
+    pub fn arguments(&mut self) -> Parsed<Vec<FortranExpr>> {
         let mut arguments = Vec::new();
         if self.accept(b")") {
             return Ok(arguments);
@@ -387,12 +387,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn argument(&mut self) -> Parsed<Expr> {
+    fn argument(&mut self) -> Parsed<FortranExpr> {
         let from = match self.peek() {
             Some(b':') => None,
             Some(b'*') if matches!(self.text.get(self.pos + 1), Some(b')' | b',')) => {
                 self.pos += 1;
-                return Ok(Expr::Range(None, None));
+                return Ok(FortranExpr::Range(None, None));
             }
             _ => Some(self.expression()?),
         };
@@ -407,11 +407,11 @@ impl<'a> Cursor<'a> {
             }
             _ => Some(Box::new(self.expression()?)),
         };
-        Ok(Expr::Range(from.map(Box::new), to))
+        Ok(FortranExpr::Range(from.map(Box::new), to))
     }
 
     /// An integer or real constant.
-    pub fn number(&mut self) -> Parsed<Expr> {
+    pub fn number(&mut self) -> Parsed<FortranExpr> {
         let rest = self.rest();
         let digits = |from: usize| {
             rest[from.min(rest.len())..]
@@ -442,7 +442,7 @@ impl<'a> Cursor<'a> {
             }
         }
         if !real {
-            return self.integer().map(Expr::Int);
+            return self.integer().map(FortranExpr::Int);
         }
         let mut text = String::from_utf8_lossy(&rest[..mantissa]).into_owned();
         if end > mantissa {
@@ -466,7 +466,7 @@ impl<'a> Cursor<'a> {
         } else {
             f64::from(text.parse::<f32>().map_err(bad)?)
         };
-        Ok(Expr::Real(value))
+        Ok(FortranExpr::Real(value))
     }
 }
 
@@ -484,7 +484,7 @@ fn dot_operator(text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Parsed<Expr> {
+    fn parse(text: &str) -> Parsed<FortranExpr> {
         let mut cursor = Cursor::new(text.as_bytes());
         let expression = cursor.expression()?;
         cursor.finish()?;
@@ -493,30 +493,33 @@ mod tests {
 
     #[test]
     fn numbers_and_dots() {
-        assert_eq!(parse("1.5D-1").unwrap(), Expr::Real(0.15));
-        assert_eq!(parse("0.1").unwrap(), Expr::Real(f64::from(0.1f32)));
-        assert_eq!(parse("12").unwrap(), Expr::Int(12));
+        assert_eq!(parse("1.5D-1").unwrap(), FortranExpr::Real(0.15));
+        assert_eq!(parse("0.1").unwrap(), FortranExpr::Real(f64::from(0.1f32)));
+        assert_eq!(parse("12").unwrap(), FortranExpr::Int(12));
         assert_eq!(
             parse("1.EQ.2.D0").unwrap(),
-            Expr::Compare(Comparison::Eq, Box::new((Expr::Int(1), Expr::Real(2.0))))
+            FortranExpr::Compare(
+                Comparison::Eq,
+                Box::new((FortranExpr::Int(1), FortranExpr::Real(2.0)))
+            )
         );
     }
 
     #[test]
     fn a_sign_binds_weaker_than_a_product_and_stronger_behind_one() {
-        let name = |n: &str| Expr::Name(n.into());
+        let name = |n: &str| FortranExpr::Name(n.into());
         assert_eq!(
             parse("-A*B").unwrap(),
-            Expr::SmatrixSum(vec![(
+            FortranExpr::Sum(vec![(
                 true,
-                Expr::Product(vec![(false, name("A")), (false, name("B"))])
+                FortranExpr::Product(vec![(false, name("A")), (false, name("B"))])
             )])
         );
         assert_eq!(
             parse("A*-B/C").unwrap(),
-            Expr::Product(vec![
+            FortranExpr::Product(vec![
                 (false, name("A")),
-                (false, Expr::SmatrixSum(vec![(true, name("B"))])),
+                (false, FortranExpr::Sum(vec![(true, name("B"))])),
                 (true, name("C"))
             ])
         );
@@ -524,13 +527,13 @@ mod tests {
 
     #[test]
     fn powers_bind_to_the_right() {
-        let power = |a, b| Expr::Power(Box::new((a, b)));
-        let two = Expr::Int(2);
+        let power = |a, b| FortranExpr::Power(Box::new((a, b)));
+        let two = FortranExpr::Int(2);
         assert_eq!(
             parse("A**2**-2").unwrap(),
             power(
-                Expr::Name("A".into()),
-                power(two.clone(), Expr::SmatrixSum(vec![(true, two)]))
+                FortranExpr::Name("A".into()),
+                power(two.clone(), FortranExpr::Sum(vec![(true, two)]))
             )
         );
     }
@@ -539,15 +542,15 @@ mod tests {
     fn complex_constants_and_arguments() {
         assert_eq!(
             parse("(0D0,1D0)").unwrap(),
-            Expr::Complex(Box::new((Expr::Real(0.0), Expr::Real(1.0))))
+            FortranExpr::Complex(Box::new((FortranExpr::Real(0.0), FortranExpr::Real(1.0))))
         );
         assert_eq!(
             parse("W(1,2)").unwrap(),
-            Expr::Apply("W".into(), vec![Expr::Int(1), Expr::Int(2)])
+            FortranExpr::Apply("W".into(), vec![FortranExpr::Int(1), FortranExpr::Int(2)])
         );
         assert_eq!(
             parse("J(:)").unwrap(),
-            Expr::Apply("J".into(), vec![Expr::Range(None, None)])
+            FortranExpr::Apply("J".into(), vec![FortranExpr::Range(None, None)])
         );
     }
 
@@ -557,6 +560,6 @@ mod tests {
         assert!(parse(&deep).unwrap_err().contains("nests"));
         assert!(parse(&"-".repeat(100_000)).unwrap_err().contains("nests"));
         let long = "A+".repeat(100_000) + "A";
-        assert!(matches!(parse(&long).unwrap(), Expr::SmatrixSum(t) if t.len() == 100_001));
+        assert!(matches!(parse(&long).unwrap(), FortranExpr::Sum(t) if t.len() == 100_001));
     }
 }

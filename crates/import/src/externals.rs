@@ -6,7 +6,7 @@
 
 use super::program_unit::{Library, ProgramUnit};
 use super::symbolic::{Interpreter, Location};
-use super::value::Value;
+use super::value::FortranValue;
 use mebridge_process::ExternalKind;
 use mebridge_process::arith::Builder;
 use mebridge_process::external::external;
@@ -92,22 +92,22 @@ fn run(
     let momentum = interpreter.place();
     for (i, &x) in (0..).zip(p) {
         let x = interpreter.builder.real(x);
-        interpreter.set((momentum.0, i), Value::Real(x));
+        interpreter.set((momentum.0, i), FortranValue::Real(x));
     }
     let result = interpreter.place();
-    let mut one = |value: Value| -> Location {
+    let mut one = |value: FortranValue| -> Location {
         let at = interpreter.place();
         interpreter.set(at, value);
         at
     };
-    let sign = one(Value::Int(i64::from(sign)));
+    let sign = one(FortranValue::Int(i64::from(sign)));
     let places = match kind {
         ExternalKind::Scalar => vec![momentum, sign, result],
         _ => {
-            let helicity = one(Value::Int(i64::from(helicity)));
+            let helicity = one(FortranValue::Int(i64::from(helicity)));
             let at = interpreter.place();
             let mass = interpreter.builder.real(mass);
-            interpreter.set(at, Value::Real(mass));
+            interpreter.set(at, FortranValue::Real(mass));
             vec![momentum, at, helicity, sign, result]
         }
     };
@@ -123,7 +123,7 @@ fn run(
     let mut components = Vec::new();
     for i in 0..i64::from(kind.components()) {
         let value = match interpreter.get((result.0, i)) {
-            Some(Value::Complex(value)) => interpreter.builder.constant(*value),
+            Some(FortranValue::Complex(value)) => interpreter.builder.constant(*value),
             _ => None,
         };
         let missing = || unit.error(format!("{} does not set component {}", unit.name, i + 1));

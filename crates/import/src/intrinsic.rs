@@ -4,37 +4,37 @@
 
 use super::amplitude_expression::AmplitudeExpression;
 use super::expression::Parsed;
-use super::value::Value;
+use super::value::FortranValue;
 use mebridge_process::arith::{Builder, Comparison, Function, Op, ValueId};
 use std::rc::Rc;
 
 /// Calls an intrinsic function. `None`: there is none of this name.
-pub fn call(name: &str, args: &[Value], b: &mut Builder) -> Option<Parsed<Value>> {
-    if let [Value::AmplitudeExpression(form)] = args {
+pub fn call(name: &str, args: &[FortranValue], b: &mut Builder) -> Option<Parsed<FortranValue>> {
+    if let [FortranValue::AmplitudeExpression(form)] = args {
         return of_amplitudes(name, form);
     }
     match name {
         "SQRT" | "DSQRT" | "CSQRT" | "CDSQRT" | "ZSQRT" => Some(one(name, args).and_then(|x| {
             let (v, real) = x.number(b)?;
             Ok(if real {
-                Value::Real(b.push(Op::Call(Function::RealSqrt, v)))
+                FortranValue::Real(b.push(Op::Call(Function::RealSqrt, v)))
             } else {
-                Value::Complex(b.push(Op::Call(Function::Sqrt, v)))
+                FortranValue::Complex(b.push(Op::Call(Function::Sqrt, v)))
             })
         })),
         "LOG" | "DLOG" | "CLOG" | "CDLOG" | "ZLOG" => Some(one(name, args).and_then(|x| {
             let (v, real) = x.number(b)?;
             Ok(if real {
-                Value::Real(b.push(Op::Call(Function::RealLog, v)))
+                FortranValue::Real(b.push(Op::Call(Function::RealLog, v)))
             } else {
-                Value::Complex(b.push(Op::Call(Function::Log, v)))
+                FortranValue::Complex(b.push(Op::Call(Function::Log, v)))
             })
         })),
         "LOG10" | "DLOG10" => Some(one(name, args).and_then(|x| {
             let v = x.real(b)?;
             let ten = b.real(std::f64::consts::LN_10);
             let log = b.push(Op::Call(Function::RealLog, v));
-            Ok(Value::Real(b.push(Op::Div(log, ten))))
+            Ok(FortranValue::Real(b.push(Op::Div(log, ten))))
         })),
         "EXP" | "DEXP" | "CEXP" | "CDEXP" => Some(same_type(name, Function::Exp, args, b)),
         "SIN" | "DSIN" | "CSIN" => Some(same_type(name, Function::Sin, args, b)),
@@ -47,21 +47,23 @@ pub fn call(name: &str, args: &[Value], b: &mut Builder) -> Option<Parsed<Value>
         "ASIN" | "DASIN" => Some(bounded(name, Function::Asin, args, b)),
         "ACOS" | "DACOS" => Some(bounded(name, Function::Acos, args, b)),
         "ABS" | "DABS" | "CDABS" | "ZABS" | "IABS" => Some(one(name, args).and_then(|x| {
-            if let Value::Int(i) = x {
-                return Ok(Value::Int(i.saturating_abs()));
+            if let FortranValue::Int(i) = x {
+                return Ok(FortranValue::Int(i.saturating_abs()));
             }
             let (v, _) = x.number(b)?;
-            Ok(Value::Real(b.push(Op::Call(Function::Abs, v))))
+            Ok(FortranValue::Real(b.push(Op::Call(Function::Abs, v))))
         })),
         "DBLE" | "DREAL" | "DFLOAT" => Some(real_function(name, Function::Re, args, b)),
         // It has double precision for a COMPLEX*16 argument, single precision for others.
         "REAL" | "FLOAT" | "SNGL" => Some(match args {
-            [Value::Complex(_)] if name == "REAL" => real_function(name, Function::Re, args, b),
+            [FortranValue::Complex(_)] if name == "REAL" => {
+                real_function(name, Function::Re, args, b)
+            }
             _ => one(name, args).and_then(|x| single(name, x, b)),
         }),
         "DIMAG" | "AIMAG" | "IMAG" => Some(one(name, args).and_then(|x| {
             let (v, real) = x.number(b)?;
-            Ok(Value::Real(if real {
+            Ok(FortranValue::Real(if real {
                 b.real(0.0)
             } else {
                 b.push(Op::Call(Function::Im, v))
@@ -69,7 +71,7 @@ pub fn call(name: &str, args: &[Value], b: &mut Builder) -> Option<Parsed<Value>
         })),
         "CONJG" | "DCONJG" => Some(one(name, args).and_then(|x| {
             let (v, real) = x.number(b)?;
-            Ok(Value::Complex(if real {
+            Ok(FortranValue::Complex(if real {
                 v
             } else {
                 b.push(Op::Call(Function::Conj, v))
@@ -82,16 +84,16 @@ pub fn call(name: &str, args: &[Value], b: &mut Builder) -> Option<Parsed<Value>
         "MIN" | "DMIN1" | "AMIN1" | "MIN0" => Some(extreme(name, false, args, b)),
         "SIGN" | "DSIGN" | "ISIGN" => Some(two(name, args).and_then(|(x, y)| {
             let (x, y) = (x.real(b)?, y.real(b)?);
-            Ok(Value::Real(b.push(Op::Sign(x, y))))
+            Ok(FortranValue::Real(b.push(Op::Sign(x, y))))
         })),
         "ATAN2" | "DATAN2" => Some(two(name, args).and_then(|(x, y)| {
             let (x, y) = (x.real(b)?, y.real(b)?);
-            Ok(Value::Real(b.push(Op::Atan2(x, y))))
+            Ok(FortranValue::Real(b.push(Op::Atan2(x, y))))
         })),
         "MOD" => Some(two(name, args).and_then(|(x, y)| {
             let (x, y) = (x.int()?, y.int()?);
             x.checked_rem(y)
-                .map(Value::Int)
+                .map(FortranValue::Int)
                 .ok_or_else(|| "MOD by zero".into())
         })),
         "INT" | "IDINT" | "IFIX" => Some(
@@ -102,30 +104,30 @@ pub fn call(name: &str, args: &[Value], b: &mut Builder) -> Option<Parsed<Value>
 }
 
 /// Functions of what is made of amplitudes.
-fn of_amplitudes(name: &str, form: &AmplitudeExpression) -> Option<Parsed<Value>> {
+fn of_amplitudes(name: &str, form: &AmplitudeExpression) -> Option<Parsed<FortranValue>> {
     let result = match name {
         "DCONJG" | "CONJG" => Ok(form.clone().conjugate()),
         "DBLE" | "DREAL" | "REAL" => form.clone().real_part(),
         "DABS" | "ABS" | "CDABS" | "ZABS" => form.clone().absolute(),
         _ => Err(format!("{name} of amplitudes")),
     };
-    Some(result.map(|form| Value::AmplitudeExpression(Rc::new(form))))
+    Some(result.map(|form| FortranValue::AmplitudeExpression(Rc::new(form))))
 }
 
 /// A number in single precision: a constant is rounded; what is none would lose half of its digits, which no
 /// formula of MG5aMC does.
-fn single(name: &str, x: &Value, b: &mut Builder) -> Parsed<Value> {
+fn single(name: &str, x: &FortranValue, b: &mut Builder) -> Parsed<FortranValue> {
     let (v, real) = x.number(b)?;
     let known = b.constant(v);
     let known = known.ok_or_else(|| format!("{name} rounds to single precision"))?;
     let rounded = |x: f64| f64::from(x as f32);
     Ok(match real {
-        true => Value::Real(b.real(rounded(known.re))),
-        false => Value::Complex(b.complex(rounded(known.re), rounded(known.im))),
+        true => FortranValue::Real(b.real(rounded(known.re))),
+        false => FortranValue::Complex(b.complex(rounded(known.re), rounded(known.im))),
     })
 }
 
-fn one<'a>(name: &str, args: &'a [Value]) -> Parsed<&'a Value> {
+fn one<'a>(name: &str, args: &'a [FortranValue]) -> Parsed<&'a FortranValue> {
     match args {
         [x] => Ok(x),
         // A second argument names the kind, as in `REAL(X, KIND=8)`.
@@ -133,7 +135,7 @@ fn one<'a>(name: &str, args: &'a [Value]) -> Parsed<&'a Value> {
     }
 }
 
-fn two<'a>(name: &str, args: &'a [Value]) -> Parsed<(&'a Value, &'a Value)> {
+fn two<'a>(name: &str, args: &'a [FortranValue]) -> Parsed<(&'a FortranValue, &'a FortranValue)> {
     match args {
         [x, y] => Ok((x, y)),
         _ => Err(format!("{name} takes two arguments, not {}", args.len())),
@@ -141,27 +143,37 @@ fn two<'a>(name: &str, args: &'a [Value]) -> Parsed<(&'a Value, &'a Value)> {
 }
 
 /// A function whose result has the type of its argument.
-fn same_type(name: &str, f: Function, args: &[Value], b: &mut Builder) -> Parsed<Value> {
+fn same_type(
+    name: &str,
+    f: Function,
+    args: &[FortranValue],
+    b: &mut Builder,
+) -> Parsed<FortranValue> {
     let (v, real) = one(name, args)?.number(b)?;
     let result = b.push(Op::Call(f, v));
     Ok(if real {
-        Value::Real(result)
+        FortranValue::Real(result)
     } else {
-        Value::Complex(result)
+        FortranValue::Complex(result)
     })
 }
 
 /// The same for a function that a REAL argument beyond 1 has no value of.
-fn bounded(name: &str, f: Function, args: &[Value], b: &mut Builder) -> Parsed<Value> {
+fn bounded(
+    name: &str,
+    f: Function,
+    args: &[FortranValue],
+    b: &mut Builder,
+) -> Parsed<FortranValue> {
     let (v, real) = one(name, args)?.number(b)?;
     let result = b.push(Op::Call(f, v));
     if !real {
-        return Ok(Value::Complex(result));
+        return Ok(FortranValue::Complex(result));
     }
     let size = b.push(Op::Call(Function::Abs, v));
     let bound = b.real(1.0);
     let nan = b.real(f64::NAN);
-    Ok(Value::Real(b.push(Op::Select {
+    Ok(FortranValue::Real(b.push(Op::Select {
         test: Comparison::Gt,
         lhs: size,
         rhs: bound,
@@ -170,30 +182,44 @@ fn bounded(name: &str, f: Function, args: &[Value], b: &mut Builder) -> Parsed<V
     })))
 }
 
-fn real_function(name: &str, f: Function, args: &[Value], b: &mut Builder) -> Parsed<Value> {
+fn real_function(
+    name: &str,
+    f: Function,
+    args: &[FortranValue],
+    b: &mut Builder,
+) -> Parsed<FortranValue> {
     let (v, real) = one(name, args)?.number(b)?;
-    Ok(Value::Real(if real { v } else { b.push(Op::Call(f, v)) }))
+    Ok(FortranValue::Real(if real {
+        v
+    } else {
+        b.push(Op::Call(f, v))
+    }))
 }
 
-fn complex(args: &[Value], b: &mut Builder) -> Parsed<Value> {
+fn complex(args: &[FortranValue], b: &mut Builder) -> Parsed<FortranValue> {
     match args {
-        [x] => Ok(Value::Complex(x.number(b)?.0)),
+        [x] => Ok(FortranValue::Complex(x.number(b)?.0)),
         [x, y] => {
             let (x, y) = (x.real(b)?, y.real(b)?);
-            Ok(Value::Complex(b.push(Op::Complex(x, y))))
+            Ok(FortranValue::Complex(b.push(Op::Complex(x, y))))
         }
         _ => Err("DCMPLX takes one or two arguments".into()),
     }
 }
 
-fn extreme(name: &str, largest: bool, args: &[Value], b: &mut Builder) -> Parsed<Value> {
+fn extreme(
+    name: &str,
+    largest: bool,
+    args: &[FortranValue],
+    b: &mut Builder,
+) -> Parsed<FortranValue> {
     if args.len() < 2 {
         return Err(format!("{name} takes at least two arguments"));
     }
     let ints: Option<Vec<i64>> = args
         .iter()
         .map(|a| match a {
-            Value::Int(i) => Some(*i),
+            FortranValue::Int(i) => Some(*i),
             _ => None,
         })
         .collect();
@@ -203,7 +229,7 @@ fn extreme(name: &str, largest: bool, args: &[Value], b: &mut Builder) -> Parsed
         } else {
             ints.iter().min()
         };
-        return Ok(Value::Int(*found.unwrap_or(&0)));
+        return Ok(FortranValue::Int(*found.unwrap_or(&0)));
     }
     let mut result: Option<ValueId> = None;
     for argument in args {
@@ -215,6 +241,6 @@ fn extreme(name: &str, largest: bool, args: &[Value], b: &mut Builder) -> Parsed
         });
     }
     result
-        .map(Value::Real)
+        .map(FortranValue::Real)
         .ok_or_else(|| format!("{name} without arguments"))
 }

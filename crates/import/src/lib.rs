@@ -45,7 +45,7 @@ pub use recycled::recycled_otherwise;
 pub use source::read_bounded;
 pub use tables::each_integer;
 
-use directory::Directory;
+use directory::SubprocessPaths;
 use lorentz::Routines;
 use mebridge_process::card::Card;
 use mebridge_process::channels::Channels;
@@ -56,7 +56,7 @@ use model::{ExtraScale, ModelReader};
 use program_unit::Library;
 use std::path::Path;
 use std::rc::Rc;
-use value::Value;
+use value::FortranValue;
 
 /// Imports every matrix element of a subprocess directory, in the order of their numbers, with
 /// the parameter card that lies in the output's `Cards`.
@@ -101,7 +101,7 @@ pub struct Options<'a> {
 /// Imports a directory as [`import_directory`] does, with options.
 pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
     let card = options.card;
-    let directory = Directory::open(dir)?;
+    let directory = SubprocessPaths::open(dir)?;
     let (inputs, card) = parameters(&directory, card)?;
     let mut library = Library::default();
     library.harmless_calls = options.harmless_calls.to_vec();
@@ -195,10 +195,10 @@ struct Tables {
 /// Reads the tables of MadEvent. A standalone output has none: no channels, no colour flows to choose from,
 /// and PDG codes only where its routines have prefixes.
 fn tables(
-    directory: &Directory,
+    directory: &SubprocessPaths,
     number: &str,
     prefix: &str,
-    matrix: &matrix::Matrix,
+    matrix: &matrix::MatrixFile,
 ) -> Result<Tables> {
     if directory.is_standalone() {
         let mut codes = pdg::of_prefix(&directory.path, prefix, matrix.legs)?.into_iter();
@@ -256,7 +256,10 @@ fn tables(
 }
 
 /// Every helicity of NHEL must be one that its particle can have.
-fn possible_helicities(matrix: &matrix::Matrix, legs: &[Leg]) -> std::result::Result<(), String> {
+fn possible_helicities(
+    matrix: &matrix::MatrixFile,
+    legs: &[Leg],
+) -> std::result::Result<(), String> {
     for wavefunction in &matrix.wavefunctions {
         let Wavefunction::External(e) = wavefunction else {
             continue;
@@ -290,7 +293,7 @@ fn possible_helicities(matrix: &matrix::Matrix, legs: &[Leg]) -> std::result::Re
 /// What the model takes from the card, and the card. Without ident_card.dat the values are
 /// those of `Source/param_card.inc`, which MG5aMC writes from the card when it is launched.
 fn parameters(
-    directory: &Directory,
+    directory: &SubprocessPaths,
     card: Option<&Path>,
 ) -> Result<(Vec<CardParameter>, Option<Card>)> {
     let ident = directory.cards.join("ident_card.dat");
@@ -372,8 +375,8 @@ pub fn folder_name(dir: &Path) -> String {
 /// The external legs. A leg's mass is that of its wavefunction; scalars have none there, so
 /// theirs is looked up in pmass.inc.
 fn legs(
-    directory: &Directory,
-    matrix: &matrix::Matrix,
+    directory: &SubprocessPaths,
+    matrix: &matrix::MatrixFile,
     pdg: &[i32],
     model: &mut ModelReader,
     path: &Path,
@@ -412,7 +415,7 @@ fn legs(
 }
 
 /// NINCOMING of nexternal.inc.
-fn incoming(directory: &Directory, model: &mut ModelReader) -> Result<usize> {
+fn incoming(directory: &SubprocessPaths, model: &mut ModelReader) -> Result<usize> {
     let path = directory.table("nexternal.inc")?;
     let interpreter = &mut model.interpreter;
     let mut frame = interpreter.frame(&path);
@@ -429,13 +432,17 @@ fn incoming(directory: &Directory, model: &mut ModelReader) -> Result<usize> {
 }
 
 /// PMASS of a leg (from 0) in pmass.inc.
-fn listed_mass(directory: &Directory, model: &mut ModelReader, leg: usize) -> Result<Quantity> {
-    use expression::Expr;
+fn listed_mass(
+    directory: &SubprocessPaths,
+    model: &mut ModelReader,
+    leg: usize,
+) -> Result<Quantity> {
+    use expression::FortranExpr;
     use statement::Statement;
     let path = directory.table("pmass.inc")?;
     let interpreter = &mut model.interpreter;
     let mut frame = interpreter.frame(&path);
-    let zero = Value::Real(interpreter.builder.real(0.0));
+    let zero = FortranValue::Real(interpreter.builder.real(0.0));
     interpreter.set_name(&mut frame, "ZERO", zero);
     let Some((_, nodes)) = interpreter.library.include(&path, b"pmass.inc")? else {
         return Ok(Quantity::ZERO);
@@ -445,7 +452,7 @@ fn listed_mass(directory: &Directory, model: &mut ModelReader, leg: usize) -> Re
         else {
             continue;
         };
-        if name != "PMASS" || place.as_slice() != [Expr::Int(leg as i64 + 1)] {
+        if name != "PMASS" || place.as_slice() != [FortranExpr::Int(leg as i64 + 1)] {
             continue;
         }
         let fault = |what| Error::Fortran {
@@ -455,14 +462,16 @@ fn listed_mass(directory: &Directory, model: &mut ModelReader, leg: usize) -> Re
         };
         // The sign of a mass, which MG5aMC takes away here, is no matter of kinematics.
         let value = match value {
-            Expr::Apply(abs, inner) if abs == "ABS" || abs == "DABS" => match inner.as_slice() {
-                [inner] => inner,
-                _ => value,
-            },
+            FortranExpr::Apply(abs, inner) if abs == "ABS" || abs == "DABS" => {
+                match inner.as_slice() {
+                    [inner] => inner,
+                    _ => value,
+                }
+            }
             _ => value,
         };
         let named = match value {
-            Expr::Name(name) => name.clone(),
+            FortranExpr::Name(name) => name.clone(),
             _ => format!("PMASS({})", leg + 1),
         };
         let value = interpreter.eval(&mut frame, value).map_err(fault)?;

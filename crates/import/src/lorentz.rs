@@ -8,7 +8,7 @@ use super::externals;
 use super::program_unit::{BlockNode, Library, ProgramUnit};
 use super::statement::Type;
 use super::symbolic::{Global, Interpreter, UnitFrame};
-use super::value::Value;
+use super::value::FortranValue;
 use mebridge_process::arith::{Builder, Op};
 use mebridge_process::lorentz::Routine;
 use mebridge_process::{External, ExternalKind};
@@ -155,20 +155,20 @@ impl<'l> Routines<'l> {
                 Role::Wavefunction => {
                     for component in 0..sizes[wavefunction] {
                         let input = routine.wavefunction_input(wavefunction, component);
-                        let value = Value::Complex(interpreter.builder.input(input));
+                        let value = FortranValue::Complex(interpreter.builder.input(input));
                         interpreter.set((at.0, i64::from(component)), value);
                     }
                     wavefunction += 1;
                 }
                 Role::Coupling => {
                     let value = interpreter.builder.input(routine.coupling_input(coupling));
-                    interpreter.set(at, Value::Complex(value));
+                    interpreter.set(at, FortranValue::Complex(value));
                     coupling += 1;
                 }
                 Role::Mass | Role::Width => {
                     let offset = u32::from(*role == Role::Width);
                     let value = interpreter.builder.input(routine.mass_input() + offset);
-                    interpreter.set(at, Value::Real(value));
+                    interpreter.set(at, FortranValue::Real(value));
                 }
                 Role::Result => result = Some((dummy, at)),
             }
@@ -178,7 +178,7 @@ impl<'l> Routines<'l> {
         }
         interpreter.declare_in(&mut frame, unit, body)?;
         if interpreter.declared(&frame, "BWCUTOFF").is_some() {
-            let value = Value::Real(interpreter.builder.real(self.bw_cutoff));
+            let value = FortranValue::Real(interpreter.builder.real(self.bw_cutoff));
             interpreter.set_name(&mut frame, "BWCUTOFF", value);
         }
         interpreter.globals = Some(Vec::new());

@@ -17,7 +17,7 @@ use super::lorentz::Routines;
 use super::model::ModelReader;
 use super::program_unit::{Library, ProgramUnit};
 use super::symbolic::{Interpreter, Location, Preset};
-use super::value::{Truth, Value};
+use super::value::{FortranValue, Truth};
 use helas::Helas;
 use mebridge_process::channels::Amp2;
 use mebridge_process::color::{ColorMatrix, FlowWeight};
@@ -35,7 +35,7 @@ const MAX_FLOWS: i64 = 20_000;
 
 /// What a matrix element's file says.
 #[derive(Debug)]
-pub struct Matrix {
+pub struct MatrixFile {
     pub legs: usize,
     pub wavefunctions: Vec<Wavefunction>,
     pub amplitudes: Vec<Vertex>,
@@ -120,7 +120,7 @@ pub fn read<'l>(
     routines: &mut Routines<'l>,
     small_width: f64,
     beams: &BeamCommons,
-) -> Result<Matrix> {
+) -> Result<MatrixFile> {
     let unit = units.matrix;
     let body = unit.body()?;
     let smatrix = units.smatrix.body()?;
@@ -148,7 +148,7 @@ pub fn read<'l>(
         None => return Err(unit.error("there is no PARAMETER NCOLOR")),
     };
     let graphs = model.interpreter.int_constant(&frame, "NGRAPHS");
-    let small = Value::Real(model.interpreter.builder.real(small_width));
+    let small = FortranValue::Real(model.interpreter.builder.real(small_width));
     set_by_madevent(&mut model.interpreter, small);
     let mut run = || call(unit, model, routines, legs);
     let (helas, results) = run()?;
@@ -205,7 +205,7 @@ pub fn read<'l>(
     }
     let last = amp2.last().map_or(0, |a| a.diagram);
     let diagrams = diagrams.and_then(|n| u32::try_from(n).ok());
-    Ok(Matrix {
+    Ok(MatrixFile {
         legs,
         wavefunctions: helas.wavefunctions,
         diagrams: diagrams.unwrap_or(helas.amplitudes.len() as u32).max(last),
@@ -220,7 +220,7 @@ pub fn read<'l>(
     })
 }
 
-impl Matrix {
+impl MatrixFile {
     /// Checks that `SMATRIX<i>` uses AMP2 and JAMP2 as MadEvent does; `configurations` are CONFSUB.
     pub fn check_channels(
         &self,
@@ -240,11 +240,11 @@ impl Matrix {
 /// What a call of `MATRIX<i>` leaves: its results, and AMP2 and JAMP2.
 pub struct Results {
     /// The function's value, or the elements of RES.
-    pub values: Vec<Value>,
+    pub values: Vec<FortranValue>,
     /// Elements of AMP2 (from 1) that it set.
-    pub amp2: Vec<(i64, Value)>,
+    pub amp2: Vec<(i64, FortranValue)>,
     /// Elements of JAMP2 (from 1) that it set.
-    pub jamp2: Vec<(i64, Value)>,
+    pub jamp2: Vec<(i64, FortranValue)>,
 }
 
 impl Results {
@@ -254,12 +254,12 @@ impl Results {
 }
 
 /// What other parts of MadEvent have set when it calls a matrix element.
-fn set_by_madevent(interpreter: &mut Interpreter, small_width: Value) {
-    let known = |b| Preset::Value(Value::Logical(Truth::Known(b)));
+fn set_by_madevent(interpreter: &mut Interpreter, small_width: FortranValue) {
+    let known = |b| Preset::Value(FortranValue::Logical(Truth::Known(b)));
     let presets = [
         ("NARROW_WIDTH", 0, Preset::Value(small_width)),
         ("TO_DETERMINE_ZERO_HEL", 0, known(false)),
-        ("TO_CHANNEL_STRAT", 1, Preset::Value(Value::Int(1))),
+        ("TO_CHANNEL_STRAT", 1, Preset::Value(FortranValue::Int(1))),
         ("TO_MATRIX", 1, known(true)),
         ("TO_AMPS", AMP2, Preset::Before),
         ("TO_AMPS", JAMP2, Preset::Before),
@@ -286,7 +286,7 @@ fn call<'l>(
     let signs = interpreter.place();
     for leg in 0..legs {
         // IC is +1 for every leg.
-        interpreter.set((signs.0, leg as i64), Value::Int(1));
+        interpreter.set((signs.0, leg as i64), FortranValue::Int(1));
     }
     let squares = [AMP2, JAMP2].map(|place| interpreter.common_place("TO_AMPS", place));
     for at in squares {
@@ -305,7 +305,7 @@ fn call<'l>(
             "IHEL" => interpreter.place(),
             "IVEC" => {
                 let at = interpreter.place();
-                interpreter.set(at, Value::Int(1));
+                interpreter.set(at, FortranValue::Int(1));
                 at
             }
             "RES" if unit.result.is_none() => {
@@ -344,7 +344,7 @@ fn call<'l>(
             if size > MAX_RESULTS {
                 return Err(unit.error(format!("RES has {size} elements")));
             }
-            let zero = Value::Real(interpreter.builder.real(0.0));
+            let zero = FortranValue::Real(interpreter.builder.real(0.0));
             let value = |i| interpreter.get((at.0, i)).cloned().unwrap_or(zero.clone());
             (0..size as i64).map(value).collect()
         }
@@ -357,7 +357,7 @@ fn call<'l>(
     let first = |name: &str, usual: i64| interpreter.first_index(&frame, name).unwrap_or(usual);
     let (amp2, jamp2) = (first("AMP2", 1), first("JAMP2", 0));
     let set = |at: Location, first: i64| {
-        let mut elements: Vec<(i64, Value)> = interpreter
+        let mut elements: Vec<(i64, FortranValue)> = interpreter
             .elements(at)
             .map(|(i, value)| (i + first, value.clone()))
             .collect();
@@ -378,9 +378,9 @@ fn call<'l>(
 const MAX_RESULTS: u64 = 4096;
 
 /// The expression of amplitudes that a value is, if it is one.
-fn form_of(value: &Value) -> Option<&AmplitudeExpression> {
+fn form_of(value: &FortranValue) -> Option<&AmplitudeExpression> {
     match value {
-        Value::AmplitudeExpression(form) => Some(form),
+        FortranValue::AmplitudeExpression(form) => Some(form),
         _ => None,
     }
 }

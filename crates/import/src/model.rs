@@ -14,7 +14,7 @@ use super::program_unit::{Library, NodeKind, blocks};
 use super::source::SourceFile;
 use super::statement::Statement;
 use super::symbolic::Interpreter;
-use super::value::{Truth, Value};
+use super::value::{FortranValue, Truth};
 use mebridge_process::arith::{Builder, Op, ValueId};
 use mebridge_process::card::Card;
 use mebridge_process::model::{CardParameter, Model, Named};
@@ -178,11 +178,11 @@ impl<'l> ModelReader<'l> {
                 Some(&(_, value)) => value,
                 None => interpreter.builder.input(i as u32),
             };
-            let value = Value::Real(value);
+            let value = FortranValue::Real(value);
             interpreter.set_name(&mut frame, &input.name, value);
         }
         // Couplings of loops only; MadEvent leaves the switch off.
-        let off = Value::Logical(Truth::Known(false));
+        let off = FortranValue::Logical(Truth::Known(false));
         interpreter.set_name(&mut frame, "UPDATELOOP", off);
         interpreter.run(&mut frame, &body)?;
         interpreter.outer = interpreter.locations(&frame);
@@ -193,10 +193,10 @@ impl<'l> ModelReader<'l> {
         let mut frame = interpreter.frame_of(&update);
         for dummy in &update.arguments {
             let at = interpreter.bind_new(&mut frame, dummy);
-            interpreter.set(at, Value::Int(1));
+            interpreter.set(at, FortranValue::Int(1));
         }
         interpreter.declare_in(&mut frame, &update, &body)?;
-        interpreter.set_name(&mut frame, "G", Value::Real(g));
+        interpreter.set_name(&mut frame, "G", FortranValue::Real(g));
         scale.set(&mut interpreter, &mut frame);
         let calls = Rc::new(RefCell::new(scale.calls(&inputs)));
         interpreter.externals = Some(calls.clone());

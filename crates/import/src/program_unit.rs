@@ -4,7 +4,7 @@
 //! directories hold much that has nothing to do with matrix elements.
 
 use super::dependencies;
-use super::expression::{Cursor, Expr};
+use super::expression::{Cursor, FortranExpr};
 use super::source::SourceFile;
 use super::statement::{self, Statement, Type, type_prefix};
 use mebridge_support::error::{Error, Result};
@@ -49,12 +49,12 @@ pub struct BlockNode {
 pub enum NodeKind {
     Plain(Statement),
     /// Branches with their conditions; ELSE has none.
-    If(Vec<(Option<Expr>, Vec<BlockNode>)>),
+    If(Vec<(Option<FortranExpr>, Vec<BlockNode>)>),
     Do {
         variable: String,
-        from: Expr,
-        to: Expr,
-        step: Option<Expr>,
+        from: FortranExpr,
+        to: FortranExpr,
+        step: Option<FortranExpr>,
         body: Vec<BlockNode>,
     },
     /// A loop of another kind.
@@ -310,8 +310,8 @@ enum Open {
     If {
         line: u32,
         outer: Vec<BlockNode>,
-        done: Vec<(Option<Expr>, Vec<BlockNode>)>,
-        condition: Option<Expr>,
+        done: Vec<(Option<FortranExpr>, Vec<BlockNode>)>,
+        condition: Option<FortranExpr>,
     },
     Do {
         line: u32,

@@ -4,7 +4,7 @@
 //! `RP1N_n`, which leaves wavefunction n away, and multiplies with that (`CombineAmp`): `R_0 = sum RP1N_n(k) W_n(k)`.
 //! Both are files of `Source/DHELAS`, and an edit of one alone makes two matrix elements of one directory.
 
-use super::directory::Directory;
+use super::directory::SubprocessPaths;
 use super::lorentz::{Role, Routines};
 use super::program_unit::Library;
 use mebridge_support::error::Result;
@@ -19,7 +19,7 @@ const SAME: f64 = 1e-9;
 /// Pairs of routines of a P directory's DHELAS that are not the same: `(FFV1_0, FFV1P1N_3)`. What cannot be read, or
 /// whose name does not tell its wavefunctions, is passed over.
 pub fn recycled_otherwise(dir: &Path) -> Result<Vec<(String, String)>> {
-    let directory = Directory::open(dir)?;
+    let directory = SubprocessPaths::open(dir)?;
     let mut library = Library::default();
     library.include_folders = vec![directory.source.clone(), directory.model.clone()];
     library.add_folder(&directory.dhelas)?;

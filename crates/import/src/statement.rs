@@ -4,7 +4,7 @@
 //! perhaps with subscripts, is an assignment, or a DO if a comma follows at the outermost level. Everything else starts
 //! with its keyword.
 
-use super::expression::{Cursor, Expr, MAX_DEPTH, Parsed};
+use super::expression::{Cursor, FortranExpr, MAX_DEPTH, Parsed};
 
 /// The types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +30,8 @@ pub struct Entity {
 /// Bounds of one dimension; no upper bound stands for `*`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dim {
-    pub low: Option<Expr>,
-    pub high: Option<Expr>,
+    pub low: Option<FortranExpr>,
+    pub high: Option<FortranExpr>,
 }
 
 /// One `targets / values /` of a DATA statement.
@@ -46,14 +46,14 @@ pub struct DataGroup {
 #[derive(Clone, Debug, PartialEq)]
 pub enum DataTarget {
     /// A variable, an array or an element.
-    Element(String, Vec<Expr>),
+    Element(String, Vec<FortranExpr>),
     /// `(items, variable = from, to, step)`.
     Implied {
         items: Vec<DataTarget>,
         variable: String,
-        from: Expr,
-        to: Expr,
-        step: Option<Expr>,
+        from: FortranExpr,
+        to: FortranExpr,
+        step: Option<FortranExpr>,
     },
 }
 
@@ -89,28 +89,28 @@ pub struct ImpliedDo {
     /// The variable.
     pub name: String,
     /// The expression that is written, over and over.
-    pub item: Expr,
+    pub item: FortranExpr,
     pub counter: String,
-    pub from: Expr,
-    pub to: Expr,
+    pub from: FortranExpr,
+    pub to: FortranExpr,
 }
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
-    Assign(String, Vec<Expr>, Expr),
-    Call(String, Vec<Expr>),
+    Assign(String, Vec<FortranExpr>, FortranExpr),
+    Call(String, Vec<FortranExpr>),
     /// `IF (condition) statement`.
-    If(Expr, Box<Statement>),
-    IfThen(Expr),
-    ElseIf(Expr),
+    If(FortranExpr, Box<Statement>),
+    IfThen(FortranExpr),
+    ElseIf(FortranExpr),
     Else,
     EndIf,
     Do {
         variable: String,
-        from: Expr,
-        to: Expr,
-        step: Option<Expr>,
+        from: FortranExpr,
+        to: FortranExpr,
+        step: Option<FortranExpr>,
     },
     /// A loop without a counter, or one that ends at a label.
     DoOther,
@@ -124,7 +124,7 @@ pub enum Statement {
     Implicit(Implicit),
     Declare(Type, Vec<Entity>),
     Dimension(Vec<Entity>),
-    Parameter(Vec<(String, Expr)>),
+    Parameter(Vec<(String, FortranExpr)>),
     Data(Vec<DataGroup>),
     Common(Vec<(String, Vec<Entity>)>),
     Include(Vec<u8>),
@@ -560,7 +560,7 @@ fn entity(cursor: &mut Cursor) -> Parsed<Entity> {
     if cursor.accept(b"(") {
         for bound in cursor.arguments()? {
             dims.push(match bound {
-                Expr::Range(low, high) => Dim {
+                FortranExpr::Range(low, high) => Dim {
                     low: low.map(|e| *e),
                     high: high.map(|e| *e),
                 },
@@ -721,8 +721,8 @@ fn signed(cursor: &mut Cursor) -> Parsed<LiteralValue> {
         cursor.accept(b"+");
     }
     match cursor.number()? {
-        Expr::Int(i) => Ok(LiteralValue::Int(if negative { -i } else { i })),
-        Expr::Real(x) => Ok(LiteralValue::Real(if negative { -x } else { x })),
+        FortranExpr::Int(i) => Ok(LiteralValue::Int(if negative { -i } else { i })),
+        FortranExpr::Real(x) => Ok(LiteralValue::Real(if negative { -x } else { x })),
         _ => Err("expected a number".into()),
     }
 }
@@ -769,7 +769,7 @@ mod tests {
         assert_eq!(ty, Type::Real);
         assert_eq!(entities.len(), 3);
         assert_eq!(entities[0].dims.len(), 2);
-        assert_eq!(entities[0].dims[0].low, Some(Expr::Int(0)));
+        assert_eq!(entities[0].dims[0].low, Some(FortranExpr::Int(0)));
         assert_eq!(entities[2].dims[0].high, None);
         let Statement::Common(blocks) = read("COMMON/A/X,Y/B/Z(2)") else {
             panic!()

@@ -19,11 +19,11 @@ mod evaluate;
 mod execute;
 
 use super::amplitude_expression::{AmplitudeExpression, Terms};
-use super::expression::{Expr, Parsed};
+use super::expression::{FortranExpr, Parsed};
 use super::intrinsic;
 use super::program_unit::{BlockNode, Library, NodeKind, ProgramUnit};
 use super::statement::{Implicit, ImpliedDo, Statement, Type};
-use super::value::{Truth, Value, owned};
+use super::value::{FortranValue, Truth, owned};
 use arithmetic::{negated, offset, power, product, sum};
 use mebridge_process::TermSource;
 use mebridge_process::arith::{Builder, Op, ValueId};
@@ -69,7 +69,7 @@ enum VariableStorage {
     #[default]
     Nowhere,
     At(Location),
-    Constant(Value),
+    Constant(FortranValue),
 }
 
 /// The names of a unit that is being run.
@@ -127,7 +127,7 @@ pub enum Preset {
     /// Zero, of whatever type.
     Zero,
     /// This, whatever the index.
-    Value(Value),
+    Value(FortranValue),
     /// An unknown, to see that it is added to ([`AmplitudeExpression::before`] with [`before`]).
     Before,
 }
@@ -145,7 +145,7 @@ pub trait Externals<'l> {
         interpreter: &mut Interpreter<'l>,
         frame: &mut UnitFrame,
         name: &str,
-        arguments: &[Expr],
+        arguments: &[FortranExpr],
     ) -> Option<Parsed<()>>;
 
     /// The same for a function; all are left where nothing else is said.
@@ -154,8 +154,8 @@ pub trait Externals<'l> {
         _interpreter: &mut Interpreter<'l>,
         _frame: &mut UnitFrame,
         _name: &str,
-        _arguments: &[Expr],
-    ) -> Option<Parsed<Value>> {
+        _arguments: &[FortranExpr],
+    ) -> Option<Parsed<FortranValue>> {
         None
     }
 }
@@ -182,7 +182,7 @@ pub struct StoredSum {
 pub struct Interpreter<'l> {
     pub library: &'l Library,
     pub builder: Builder,
-    storages: Vec<FxHashMap<i64, Value>>,
+    storages: Vec<FxHashMap<i64, FortranValue>>,
     origins: Vec<Origin>,
     commons: HashMap<(String, usize), StorageId>,
     /// Sizes in bytes of the entities of a COMMON block, as the first unit declares them, and where.
@@ -202,7 +202,7 @@ pub struct Interpreter<'l> {
     /// Names that a frame does not know are looked up here.
     pub outer: HashMap<String, Location>,
     /// What was overwritten since the innermost undecided condition.
-    journal: Vec<(Location, Option<Value>)>,
+    journal: Vec<(Location, Option<FortranValue>)>,
     journals: usize,
     steps: u64,
     includes: u64,
@@ -313,7 +313,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// The value of this type that an element holds before it is set.
-    fn unset(&mut self, at: Location, ty: Type) -> Option<Value> {
+    fn unset(&mut self, at: Location, ty: Type) -> Option<FortranValue> {
         match &self.origins[at.0] {
             Origin::Fresh => None,
             Origin::Static => self.zero(ty),
@@ -322,15 +322,15 @@ impl<'l> Interpreter<'l> {
                     Preset::Zero => self.zero(ty),
                     Preset::Before => {
                         let form = AmplitudeExpression::before(before(*place, at.1));
-                        (ty == Type::Real).then(|| Value::AmplitudeExpression(Rc::new(form)))
+                        (ty == Type::Real).then(|| FortranValue::AmplitudeExpression(Rc::new(form)))
                     }
                     Preset::Value(value) => {
                         let same = matches!(
                             (&value, ty),
-                            (Value::Int(_), Type::Integer)
-                                | (Value::Real(_), Type::Real)
-                                | (Value::Complex(_), Type::Complex)
-                                | (Value::Logical(_), Type::Logical)
+                            (FortranValue::Int(_), Type::Integer)
+                                | (FortranValue::Real(_), Type::Real)
+                                | (FortranValue::Complex(_), Type::Complex)
+                                | (FortranValue::Logical(_), Type::Logical)
                         );
                         same.then_some(value)
                     }
@@ -339,34 +339,34 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    fn zero(&mut self, ty: Type) -> Option<Value> {
+    fn zero(&mut self, ty: Type) -> Option<FortranValue> {
         match ty {
-            Type::Integer => Some(Value::Int(0)),
-            Type::Real => Some(Value::Real(self.builder.real(0.0))),
-            Type::Complex => Some(Value::Complex(self.builder.real(0.0))),
-            Type::Logical => Some(Value::Logical(Truth::Known(false))),
+            Type::Integer => Some(FortranValue::Int(0)),
+            Type::Real => Some(FortranValue::Real(self.builder.real(0.0))),
+            Type::Complex => Some(FortranValue::Complex(self.builder.real(0.0))),
+            Type::Logical => Some(FortranValue::Logical(Truth::Known(false))),
             Type::Single | Type::Character => None,
         }
     }
 
-    fn write(&mut self, at: Location, value: Value) {
+    fn write(&mut self, at: Location, value: FortranValue) {
         let old = self.storages[at.0].insert(at.1, value);
         if self.journals > 0 {
             self.journal.push((at, old));
         }
     }
 
-    fn read(&self, at: Location) -> Option<&Value> {
+    fn read(&self, at: Location) -> Option<&FortranValue> {
         self.storages[at.0].get(&at.1)
     }
 
     /// Sets what is there whatever branch is run.
-    fn initial(&mut self, at: Location, value: Value) {
+    fn initial(&mut self, at: Location, value: FortranValue) {
         self.storages[at.0].insert(at.1, value);
     }
 
     /// Sets what a unit holds from its start: not taken back with what a branch did.
-    fn initialise(&mut self, name: &str, at: Location, value: Value) -> Parsed<()> {
+    fn initialise(&mut self, name: &str, at: Location, value: FortranValue) -> Parsed<()> {
         match self.storages[at.0].insert(at.1, value) {
             None => Ok(()),
             Some(_) => Err(format!("an element of {name} is set twice by DATA")),
@@ -452,7 +452,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// The value of a PARAMETER.
-    pub fn constant(&self, frame: &UnitFrame, name: &str) -> Option<Value> {
+    pub fn constant(&self, frame: &UnitFrame, name: &str) -> Option<FortranValue> {
         match &frame.symbols.get(name)?.place {
             VariableStorage::Constant(value) => Some(value.clone()),
             _ => None,
@@ -483,12 +483,12 @@ impl<'l> Interpreter<'l> {
     }
 
     /// Sets an element of a storage.
-    pub fn set(&mut self, at: Location, value: Value) {
+    pub fn set(&mut self, at: Location, value: FortranValue) {
         self.write(at, value);
     }
 
     /// The value at a location.
-    pub fn get(&self, at: Location) -> Option<&Value> {
+    pub fn get(&self, at: Location) -> Option<&FortranValue> {
         self.read(at)
     }
 
@@ -511,7 +511,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// What an element holds, set or as it starts.
-    pub fn element(&mut self, at: Location, ty: Type) -> Option<Value> {
+    pub fn element(&mut self, at: Location, ty: Type) -> Option<FortranValue> {
         match self.read(at) {
             Some(value) => Some(value.clone()),
             None => self.unset(at, ty),
@@ -519,7 +519,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// The elements of a storage that were set, by index from 0.
-    pub fn elements(&self, at: Location) -> impl Iterator<Item = (i64, &Value)> {
+    pub fn elements(&self, at: Location) -> impl Iterator<Item = (i64, &FortranValue)> {
         self.storages[at.0].iter().map(|(&i, value)| (i, value))
     }
 
@@ -536,7 +536,7 @@ impl<'l> Interpreter<'l> {
         let mut all: Vec<_> = self
             .elements(at)
             .map(|(i, value)| match value {
-                Value::Real(v) | Value::Complex(v) => (i, Some(*v)),
+                FortranValue::Real(v) | FortranValue::Complex(v) => (i, Some(*v)),
                 _ => (i, None),
             })
             .collect();
@@ -551,7 +551,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// Sets a variable of a frame.
-    pub fn set_name(&mut self, frame: &mut UnitFrame, name: &str, value: Value) {
+    pub fn set_name(&mut self, frame: &mut UnitFrame, name: &str, value: FortranValue) {
         let at = match self.location(frame, name, &[]) {
             Ok(at) => at,
             Err(_) => self.bind_new(frame, name),
@@ -563,7 +563,7 @@ impl<'l> Interpreter<'l> {
         &mut self,
         frame: &mut UnitFrame,
         name: &str,
-        subscripts: &[Expr],
+        subscripts: &[FortranExpr],
     ) -> Parsed<Location> {
         let mut indices = Vec::with_capacity(subscripts.len());
         for subscript in subscripts {

@@ -4,7 +4,7 @@
 //! elements; the subscript that counts those is compared with the number of `matrix<i>.f`.
 
 use super::data::{self, Loops, Setter};
-use super::expression::{Expr, Parsed};
+use super::expression::{FortranExpr, Parsed};
 use super::source::SourceFile;
 use super::statement::{self, LiteralValue, Statement};
 use mebridge_support::error::{Error, Result};
@@ -39,16 +39,16 @@ struct ElementVisitor<F> {
 }
 
 impl<F: FnMut(&str, &[i64], &LiteralValue) -> Parsed<()>> Setter for ElementVisitor<F> {
-    fn integer(&mut self, expr: &Expr, loops: &Loops) -> Parsed<i64> {
+    fn integer(&mut self, expr: &FortranExpr, loops: &Loops) -> Parsed<i64> {
         match expr {
-            Expr::Int(i) => Ok(*i),
-            Expr::Name(name) => loops
+            FortranExpr::Int(i) => Ok(*i),
+            FortranExpr::Name(name) => loops
                 .get(name)
                 .copied()
                 .ok_or_else(|| format!("{name} is no loop variable")),
             // Entries of propagators, which are counted downwards from -1.
-            Expr::SmatrixSum(terms) => match &terms[..] {
-                [(true, Expr::Int(i))] => Ok(-i),
+            FortranExpr::Sum(terms) => match &terms[..] {
+                [(true, FortranExpr::Int(i))] => Ok(-i),
                 _ => Err("a subscript is a sum".into()),
             },
             _ => Err("a subscript that is neither a number nor a loop variable".into()),

@@ -9,7 +9,7 @@ use std::rc::Rc;
 /// A value. Integers are known numbers; reals and complex ones are values of the program that
 /// is being built.
 #[derive(Clone, Debug)]
-pub enum Value {
+pub enum FortranValue {
     Int(i64),
     Real(ValueId),
     Complex(ValueId),
@@ -31,19 +31,21 @@ pub enum Truth {
     Test(Comparison, ValueId, ValueId),
 }
 
-impl Value {
+impl FortranValue {
     /// The value as a real or complex one, and whether it is real.
     pub fn number(&self, builder: &mut Builder) -> Parsed<(ValueId, bool)> {
         match self {
-            Value::Int(i) => Ok((builder.real(*i as f64), true)),
-            Value::Real(v) => Ok((*v, true)),
-            Value::Complex(v) => Ok((*v, false)),
-            Value::Broken(why) => Err(why.to_string()),
-            Value::AmplitudeExpression(_) => Err("amplitudes where only a number can stand".into()),
-            Value::Wavefunction(_) => {
+            FortranValue::Int(i) => Ok((builder.real(*i as f64), true)),
+            FortranValue::Real(v) => Ok((*v, true)),
+            FortranValue::Complex(v) => Ok((*v, false)),
+            FortranValue::Broken(why) => Err(why.to_string()),
+            FortranValue::AmplitudeExpression(_) => {
+                Err("amplitudes where only a number can stand".into())
+            }
+            FortranValue::Wavefunction(_) => {
                 Err("a component of a wavefunction, outside of the routines for them".into())
             }
-            Value::Logical(_) | Value::Text => Err("expected a number".into()),
+            FortranValue::Logical(_) | FortranValue::Text => Err("expected a number".into()),
         }
     }
 
@@ -60,48 +62,50 @@ impl Value {
     /// The type of a variable that holds it.
     pub fn fortran_type(&self) -> Option<Type> {
         match self {
-            Value::Int(_) => Some(Type::Integer),
-            Value::Real(_) => Some(Type::Real),
-            Value::Complex(_) => Some(Type::Complex),
-            Value::Logical(_) => Some(Type::Logical),
-            Value::Text => Some(Type::Character),
-            Value::AmplitudeExpression(_) | Value::Wavefunction(_) | Value::Broken(_) => None,
+            FortranValue::Int(_) => Some(Type::Integer),
+            FortranValue::Real(_) => Some(Type::Real),
+            FortranValue::Complex(_) => Some(Type::Complex),
+            FortranValue::Logical(_) => Some(Type::Logical),
+            FortranValue::Text => Some(Type::Character),
+            FortranValue::AmplitudeExpression(_)
+            | FortranValue::Wavefunction(_)
+            | FortranValue::Broken(_) => None,
         }
     }
 
     pub fn int(&self) -> Parsed<i64> {
         match self {
-            Value::Int(i) => Ok(*i),
-            Value::Broken(why) => Err(why.to_string()),
+            FortranValue::Int(i) => Ok(*i),
+            FortranValue::Broken(why) => Err(why.to_string()),
             _ => Err("expected an integer that is known on import".into()),
         }
     }
 
     pub fn truth(&self) -> Parsed<Truth> {
         match self {
-            Value::Logical(t) => Ok(*t),
-            Value::Broken(why) => Err(why.to_string()),
+            FortranValue::Logical(t) => Ok(*t),
+            FortranValue::Broken(why) => Err(why.to_string()),
             _ => Err("expected a logical value".into()),
         }
     }
 
     /// The value as an assignment to a variable of this type leaves it.
-    pub fn convert(self, ty: Type, builder: &mut Builder) -> Parsed<Value> {
-        if let Value::Broken(_) = self {
+    pub fn convert(self, ty: Type, builder: &mut Builder) -> Parsed<FortranValue> {
+        if let FortranValue::Broken(_) = self {
             return Ok(self);
         }
         match ty {
             Type::Single => Err("a variable in single precision".into()),
-            Type::Real if matches!(self, Value::AmplitudeExpression(_)) => {
-                let Value::AmplitudeExpression(form) = self else {
+            Type::Real if matches!(self, FortranValue::AmplitudeExpression(_)) => {
+                let FortranValue::AmplitudeExpression(form) = self else {
                     return Err("expected amplitudes".into());
                 };
-                Ok(Value::AmplitudeExpression(Rc::new(
+                Ok(FortranValue::AmplitudeExpression(Rc::new(
                     owned(form).real_part()?,
                 )))
             }
-            Type::Complex if matches!(self, Value::AmplitudeExpression(_)) => match &self {
-                Value::AmplitudeExpression(form)
+            Type::Complex if matches!(self, FortranValue::AmplitudeExpression(_)) => match &self {
+                FortranValue::AmplitudeExpression(form)
                     if matches!(**form, AmplitudeExpression::Real(_)) =>
                 {
                     Err("a real sum of squares of amplitudes in a COMPLEX variable".into())
@@ -109,22 +113,22 @@ impl Value {
                 _ => Ok(self),
             },
             Type::Integer => match self {
-                Value::Int(_) => Ok(self),
+                FortranValue::Int(_) => Ok(self),
                 _ => {
                     let v = self.real(builder)?;
                     let known = builder.constant(v);
                     let known = known.ok_or("an integer that depends on a parameter")?.re;
                     if known.abs() < 9e15 {
-                        Ok(Value::Int(known.trunc() as i64))
+                        Ok(FortranValue::Int(known.trunc() as i64))
                     } else {
                         Err("an integer out of range".into())
                     }
                 }
             },
-            Type::Real => Ok(Value::Real(self.real(builder)?)),
-            Type::Complex => Ok(Value::Complex(self.number(builder)?.0)),
-            Type::Logical => Ok(Value::Logical(self.truth()?)),
-            Type::Character => Ok(Value::Text),
+            Type::Real => Ok(FortranValue::Real(self.real(builder)?)),
+            Type::Complex => Ok(FortranValue::Complex(self.number(builder)?.0)),
+            Type::Logical => Ok(FortranValue::Logical(self.truth()?)),
+            Type::Character => Ok(FortranValue::Text),
         }
     }
 }
@@ -136,8 +140,13 @@ pub fn owned(form: Rc<AmplitudeExpression>) -> AmplitudeExpression {
 
 impl Truth {
     /// Compares two numbers.
-    pub fn compare(test: Comparison, a: &Value, b: &Value, builder: &mut Builder) -> Parsed<Truth> {
-        if let (Value::Int(a), Value::Int(b)) = (a, b) {
+    pub fn compare(
+        test: Comparison,
+        a: &FortranValue,
+        b: &FortranValue,
+        builder: &mut Builder,
+    ) -> Parsed<Truth> {
+        if let (FortranValue::Int(a), FortranValue::Int(b)) = (a, b) {
             return Ok(Truth::Known(match test {
                 Comparison::Eq => a == b,
                 Comparison::Ne => a != b,
@@ -235,7 +244,12 @@ impl Truth {
     }
 
     /// `yes` where it holds, `no` elsewhere.
-    pub fn choose(self, yes: &Value, no: &Value, builder: &mut Builder) -> Parsed<Value> {
+    pub fn choose(
+        self,
+        yes: &FortranValue,
+        no: &FortranValue,
+        builder: &mut Builder,
+    ) -> Parsed<FortranValue> {
         let (test, lhs, rhs) = match self {
             Truth::Known(known) => return Ok(if known { yes.clone() } else { no.clone() }),
             Truth::Test(test, lhs, rhs) => (test, lhs, rhs),
@@ -253,24 +267,24 @@ impl Truth {
             })
         };
         match (yes, no) {
-            (Value::Int(a), Value::Int(b)) if a == b => Ok(yes.clone()),
-            (Value::Logical(a), Value::Logical(b)) => {
+            (FortranValue::Int(a), FortranValue::Int(b)) if a == b => Ok(yes.clone()),
+            (FortranValue::Logical(a), FortranValue::Logical(b)) => {
                 if a == b {
                     return Ok(yes.clone());
                 }
                 let (a, b) = (a.number(builder), b.number(builder));
                 let v = select(a, b, builder);
-                Ok(Value::Logical(Truth::of_number(v, builder)))
+                Ok(FortranValue::Logical(Truth::of_number(v, builder)))
             }
-            (Value::Text, Value::Text) => Ok(Value::Text),
+            (FortranValue::Text, FortranValue::Text) => Ok(FortranValue::Text),
             _ => {
                 let (a, a_real) = yes.number(builder)?;
                 let (b, b_real) = no.number(builder)?;
                 let v = select(a, b, builder);
                 Ok(if a_real && b_real {
-                    Value::Real(v)
+                    FortranValue::Real(v)
                 } else {
-                    Value::Complex(v)
+                    FortranValue::Complex(v)
                 })
             }
         }

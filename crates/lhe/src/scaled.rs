@@ -9,6 +9,9 @@ use std::ops::Range;
 /// Digits of a weight after its point: as many as it had, within these.
 const DIGITS: (usize, usize) = (7, 16);
 
+/// A place of an event's text, and what stands there instead.
+type Replacement = (Range<usize>, Vec<u8>);
+
 impl Event {
     /// Appends its text with this IDPRUP, and with its weight and all further ones times a factor. What stays the same stays
     /// as it is written.
@@ -21,7 +24,7 @@ impl Event {
         factor: f64,
         to: &mut Vec<u8>,
     ) -> std::result::Result<(), String> {
-        let mut changed: Vec<(Range<usize>, Vec<u8>)> = Vec::new();
+        let mut changed: Vec<Replacement> = Vec::new();
         let [_, number, weight] = self.first_words();
         if process != self.process {
             changed.push((number, process.to_string().into_bytes()));
@@ -57,10 +60,7 @@ impl Event {
     }
 
     /// All further weights times a factor, with their places.
-    fn scaled_values(
-        &self,
-        factor: f64,
-    ) -> std::result::Result<Vec<(Range<usize>, Vec<u8>)>, String> {
+    fn scaled_values(&self, factor: f64) -> std::result::Result<Vec<Replacement>, String> {
         let with = |at: Range<usize>| {
             let word = String::from_utf8_lossy(&self.text[at.clone()]);
             let value =
@@ -72,12 +72,7 @@ impl Event {
     }
 
     /// Appends its text from a place on, with other text at some places.
-    fn push_changed(
-        &self,
-        mut begin: usize,
-        changed: Vec<(Range<usize>, Vec<u8>)>,
-        to: &mut Vec<u8>,
-    ) {
+    fn push_changed(&self, mut begin: usize, changed: Vec<Replacement>, to: &mut Vec<u8>) {
         for (at, text) in changed {
             to.extend_from_slice(&self.text[begin..at.start]);
             to.extend(text);

@@ -108,7 +108,7 @@ impl ChunkRows {
 }
 
 /// A chunk of points, with values of them.
-pub struct Chunk<'a, V> {
+pub struct PointChunk<'a, V> {
     momenta: &'a Rows,
     /// The first of its points.
     first: usize,
@@ -161,7 +161,7 @@ impl<V: Simd<Scalar = f64>> RowMut<'_, V> {
     }
 }
 
-impl<'a, V: Simd<Scalar = f64>> Chunk<'a, V> {
+impl<'a, V: Simd<Scalar = f64>> PointChunk<'a, V> {
     /// The points from this one on, a whole number of chunks before it.
     #[inline(always)]
     pub fn new(
@@ -175,7 +175,7 @@ impl<'a, V: Simd<Scalar = f64>> Chunk<'a, V> {
         if let Some(boost) = boost {
             values.0[BOOST].0[..points].copy_from_slice(&boost[first..first + points]);
         }
-        Chunk {
+        PointChunk {
             momenta,
             first,
             registers: points.div_ceil(V::LANES),
@@ -380,7 +380,7 @@ impl Observables {
 
     /// Computes the values of some of the steps.
     #[inline(always)]
-    pub fn compute<V: Simd<Scalar = f64>>(&self, steps: Range<usize>, chunk: &Chunk<V>) {
+    pub fn compute<V: Simd<Scalar = f64>>(&self, steps: Range<usize>, chunk: &PointChunk<V>) {
         for step in &self.steps[steps] {
             match *step {
                 Step::Add { first, count, to } => {
@@ -419,7 +419,7 @@ fn compute<V: Simd<Scalar = f64>>(
     body: MomentumOf,
     of: [usize; 2],
     to: usize,
-    chunk: &Chunk<V>,
+    chunk: &PointChunk<V>,
 ) {
     let (zero, one, half) = (chunk.zero, chunk.zero.same(1.0), chunk.zero.same(0.5));
     let to_row = chunk.value_mut(to);
@@ -639,7 +639,7 @@ impl Separation {
 
     /// What it needs, of a chunk.
     #[inline(always)]
-    pub fn of<'a, V: Simd<Scalar = f64>>(&self, chunk: &'a Chunk<V>) -> PairOf<'a, V> {
+    pub fn of<'a, V: Simd<Scalar = f64>>(&self, chunk: &'a PointChunk<V>) -> PairOf<'a, V> {
         let (p, q) = (
             chunk.momentum(self.bodies[0]),
             chunk.momentum(self.bodies[1]),

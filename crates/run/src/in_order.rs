@@ -4,6 +4,8 @@ use mebridge_support::signals;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
@@ -51,7 +53,10 @@ pub fn write<W: Default, E: Send>(
         let _watch = Watch(&line);
         while let Some((place, text)) = line.take() {
             match file.write_all_at(&text, place) {
-                Ok(()) => line.give_back(text),
+                Ok(()) => {
+                    begin_to_store(file, place, text.len());
+                    line.give_back(text);
+                }
                 Err(error) => line.fail(failed(error)),
             }
         }
@@ -73,6 +78,23 @@ pub fn write<W: Default, E: Send>(
         Some(error) => Err(error),
         None => Ok(()),
     }
+}
+
+/// Has the system begin to write a part to the disk, so that whoever waits for all of it at the end waits for little.
+fn begin_to_store(file: &File, place: u64, length: usize) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: the descriptor is open for as long as `file` is borrowed, and no memory is passed. Where it fails, the file is
+    // synchronised in full later.
+    unsafe {
+        libc::sync_file_range(
+            file.as_raw_fd(),
+            place as libc::off64_t,
+            length as libc::off64_t,
+            libc::SYNC_FILE_RANGE_WRITE,
+        );
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, place, length);
 }
 
 /// Parts between those that make and those that write them.

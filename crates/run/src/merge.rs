@@ -63,6 +63,15 @@ pub fn merge(files: &[PathBuf], output: &Path, open: Open) -> Result<Merged> {
     let target = replaced::target(output, files.iter().map(PathBuf::as_path))?;
     let mut groups = JoinedGroups::default();
     for file in files {
+        let is_pipe = |seen: std::fs::Metadata| !seen.is_file() && !seen.is_dir();
+        if file.metadata().is_ok_and(is_pipe) {
+            let what = "it is a pipe or a device, and files are read twice";
+            return Err(Error::run_at(
+                file.display().to_string(),
+                what,
+                "save what it gives in a file",
+            ));
+        }
         groups.add(Looked::read(file, open)?)?;
     }
     let joined = groups.joined()?;
@@ -129,10 +138,10 @@ struct JoinedGroups {
 impl JoinedGroups {
     /// Adds a file that fits the others.
     fn add(&mut self, mut file: Looked) -> Result<()> {
-        self.differs(&file)?;
         if let Some(first) = self.all.first() {
             first[0].fits(&file)?;
         }
+        self.differs(&file)?;
         let mut groups = self.all.iter_mut();
         match groups.find(|group| group[0].is_of_process_of(&file)) {
             Some(group) => {

@@ -369,6 +369,14 @@ fn files_that_do_not_fit_are_named() {
     let alone = merge(&[place.at("0.lhe")], &place.at("all.lhe"), &open_own);
     assert!(alone.unwrap_err().to_string().contains("one file alone"));
     let files = [place.save("0.lhe", &one.text()), place.save("1.lhe", &text)];
+    let device = [files[0].clone(), "/dev/null".into()];
+    let device = merge(&device, &place.at("all.lhe"), &open_own)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        device.contains("/dev/null: it is a pipe or a device"),
+        "{device}"
+    );
     let read = merge(&files, &files[1], &open_own).unwrap_err().to_string();
     assert!(read.contains("is read by this run"), "{read}");
 }

@@ -450,7 +450,11 @@ impl Output {
         let version = |name| {
             let text = text(&self.path.join(name)).ok()?;
             let version = text.split_whitespace().next()?;
-            Some((name, version.to_owned()))
+            let is_one = |byte: u8| byte.is_ascii_alphanumeric() || b".-_+".contains(&byte);
+            version
+                .bytes()
+                .all(is_one)
+                .then(|| (name, version.to_owned()))
         };
         files.into_iter().filter_map(version).collect()
     }
@@ -472,12 +476,11 @@ pub fn version_of_mg5(folder: &Path) -> Option<String> {
 
 /// The value of the last line `name = value` of a text.
 fn setting(text: &str, name: &str) -> Option<String> {
-    let values = text.lines().filter_map(|line| {
+    text.lines().rev().find_map(|line| {
         let (key, value) = line.split_once('=')?;
         let value = value.split('#').next().unwrap_or_default().trim();
         (key.trim() == name && !value.is_empty()).then(|| value.to_owned())
-    });
-    values.last()
+    })
 }
 
 /// `run_NN` with a number above all that there are in a folder `Events`.

@@ -1,6 +1,7 @@
 //! A pack: a survey with all that makes events of it, as one file, which runs by itself where it is unpacked.
 
 use crate::cards::Cards;
+use crate::overweight::Overweight;
 use crate::packed::{
     CARDS, CMS_EVENTS, CMS_SCRIPT, FILES, PLAN, RECIPE, ROOT, ROUNDS, RUN_SCRIPT, Recipe, SUMS,
     SURVEY, digest, files, write_rounds,
@@ -86,6 +87,8 @@ pub struct Packing<'a> {
     pub simd: &'a str,
     /// Whether there is [`CMS_SCRIPT`], too.
     pub cms: bool,
+    /// What becomes of events of jobs that weigh more than others; that of the run where it is left out.
+    pub overweights: Option<Overweight>,
 }
 
 /// Surveys a run and packs it; without a number of events it is adapted to [`EVENTS`].
@@ -200,6 +203,9 @@ fn spec_of_run(
             Some(overweight) => overweight,
             None => RunSpec::default().overweight,
         },
+        overweights: text("overweight_rule")
+            .and_then(Overweight::of_name)
+            .unwrap_or_default(),
         ..RunSpec::default()
     })
 }
@@ -434,7 +440,7 @@ impl Pack<'_> {
             simd: self.how.simd.to_owned(),
             precision: precision.unwrap_or_default(),
             overweight: spec.overweight,
-            overweights: spec.overweights,
+            overweights: self.how.overweights.unwrap_or(spec.overweights),
             arguments,
         }
     }
@@ -645,7 +651,7 @@ struct Script {
 
 const RUN: Script = Script {
     name: RUN_SCRIPT,
-    usage: "NEVENTS SEED",
+    usage: "NEVENTS SEED (or --help)",
     output: "events.lhe.gz",
     argument: "",
     before: "",
@@ -679,7 +685,7 @@ impl Script {
         let machine = std::env::consts::ARCH;
         format!(
             r#"#!/bin/sh
-# ./{name} {usage} writes {output} into the folder that it is called in; --help says more.
+# ./{name} {usage} writes {output} into the folder that it is called in.
 # Nothing is needed but a shell and Linux; this folder may be read-only.
 {before}case $0 in */*) here=${{0%/*}} ;; *) here=. ;; esac
 here=$(CDPATH= cd -- "$here" && pwd -P) || exit 1

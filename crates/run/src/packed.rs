@@ -152,7 +152,7 @@ impl Job<'_> {
         asked.insert("events".to_owned(), json!(self.events));
         asked.insert("seed".to_owned(), json!(self.seed));
         if self.overweight != Overweight::Keep {
-            asked.insert("overweights".to_owned(), json!(self.overweight));
+            asked.insert("overweight_rule".to_owned(), json!(self.overweight));
         }
         let sums = root.join(SUMS);
         asked.insert(

@@ -4,15 +4,18 @@
 use crate::exact::sum;
 use crate::maker::Maker;
 use crate::records::Weights;
-use crate::state::{SURVEY, State};
+use crate::state::{SURVEY, SettledRound, State};
 use crate::summary;
 use mebridge::{Error, Result};
 use mebridge_sampler::sums::Estimate;
 use mebridge_sampler::survey::SurveySettings;
+use mebridge_support::signals;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread::{Builder, ScopedJoinHandle};
 
 /// Into how many rounds a run is divided, and how many events each has at least. At most as many as memory has room for:
 /// larger runs have more rounds. On a GPU a round of few events takes as long as one of many.
@@ -138,19 +141,45 @@ impl Perform for Maker<'_> {
         rounds: &mut Rounds,
         report: &mut dyn FnMut(&Rounds) -> Result<()>,
     ) -> Result<()> {
-        for number in rounds.open() {
-            let (part, settings) = rounds.begin(number)?;
-            let survey = rounds
-                .surveyed()
-                .expect("a survey before rounds")
-                .to_owned();
-            self.load(&survey)?;
-            let found = self.round(&part, &settings)?;
-            rounds.keep(number, &part, found)?;
-            report(rounds)?;
-        }
-        Ok(())
+        let settle = rounds.state.settle();
+        let mut keep = |rounds: &mut Rounds, number, settled| {
+            rounds.state.keep_round(number, settled)?;
+            report(rounds)
+        };
+        std::thread::scope(|scope| {
+            // The round before, whose files go to the disk.
+            let mut before = None;
+            for number in rounds.open() {
+                let (part, settings) = rounds.begin(number)?;
+                let survey = rounds
+                    .surveyed()
+                    .expect("a survey before rounds")
+                    .to_owned();
+                self.load(&survey)?;
+                let made = self.round(&part, &settings);
+                if let Some((number, settled)) = before.take() {
+                    keep(rounds, number, joined(settled)?)?;
+                }
+                let (found, settle) = (made?, &settle);
+                let all = move || settle(number, &part, found);
+                let thread = signals::held_back(|| Builder::new().spawn_scoped(scope, all));
+                let thread = thread.map_err(|error| Error::Threads {
+                    threads: 1,
+                    what: error.to_string(),
+                });
+                before = Some((number, thread?));
+            }
+            match before {
+                Some((number, settled)) => keep(rounds, number, joined(settled)?),
+                None => Ok(()),
+            }
+        })
     }
+}
+
+/// What a thread settled.
+fn joined(thread: ScopedJoinHandle<'_, Result<SettledRound>>) -> Result<SettledRound> {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// A survey, and rounds of events.
@@ -319,7 +348,8 @@ impl Rounds {
     /// # Errors
     /// The state cannot be written.
     pub fn keep(&mut self, number: usize, part: &Path, found: RoundFound) -> Result<()> {
-        self.state.keep_round(number, part, found)
+        let settled = self.state.settle()(number, part, found)?;
+        self.state.keep_round(number, settled)
     }
 
     /// What counts for the cross section besides the survey, in the order of the numbers of rounds, whichever came first.
@@ -345,7 +375,7 @@ impl Rounds {
         Some((pair(all), (0..elements).map(of).collect()))
     }
 
-    /// The same of processes, by the numbers that matrix elements have of them; in the order in which these come.
+    /// The same of processes, in the order of the numbers that matrix elements have of them.
     pub fn by_process(&self, numbers: &[i32]) -> Option<Vec<(i32, summary::Measured)>> {
         let groups = self.groups()?;
         let mut found: Vec<(i32, summary::Measured)> = Vec::new();
@@ -355,6 +385,7 @@ impl Rounds {
                 found.push((number, pair(sum)));
             }
         }
+        found.sort_by_key(|(number, _)| *number);
         Some(found)
     }
 

@@ -145,9 +145,9 @@ fn rounds_count_together() {
     let of = rounds.by_process(&[3, 7, 7, 0, 0]).unwrap();
     assert_eq!(
         of.iter().map(|(number, _)| *number).collect::<Vec<_>>(),
-        [3, 7, 0]
+        [0, 3, 7]
     );
-    let (mean, error) = of[1].1;
+    let (mean, error) = of[2].1;
     let both = f64::from_bits(means[1]) + f64::from_bits(means[2]);
     assert!((mean / both - 1.0).abs() < 1e-15);
     assert!(error < errors[1].hypot(errors[2]));

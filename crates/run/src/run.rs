@@ -272,7 +272,7 @@ pub(crate) fn arguments(
         found.push((name.to_owned(), value));
     }
     if spec.overweights != Overweight::Keep {
-        found.push(("overweights".to_owned(), json!(spec.overweights)));
+        found.push(("overweight_rule".to_owned(), json!(spec.overweights)));
     }
     Ok(found)
 }

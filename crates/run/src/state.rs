@@ -8,6 +8,7 @@ use crate::rounds::{RoundCounts, RoundFound};
 use crate::text::without_number;
 use mebridge::files::regular;
 use mebridge::{Error, Result};
+use mebridge_sampler::parallel;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -205,14 +206,14 @@ impl State {
         let settled = || -> io::Result<BTreeMap<String, String>> {
             let mut hashes = BTreeMap::new();
             for file in entries(part)? {
-                let hash = self.settled(&part.join(&file))?;
+                let hash = settled(self.lasting, &part.join(&file))?;
                 hashes.insert(format!("{name}/{file}"), hash);
             }
-            self.settled(part)?;
+            settled(self.lasting, part)?;
             // One that an interrupted run left before it was written down.
             remove(&folder)?;
             fs::rename(part, &folder)?;
-            self.settled(&self.folder)?;
+            settled(self.lasting, &self.folder)?;
             Ok(hashes)
         };
         let hashes = settled().map_err(unkept(&self.folder))?;
@@ -242,59 +243,90 @@ impl State {
         Ok(())
     }
 
-    /// Keeps a round whose records are in the file `events.npy` of a folder, their further weights and scales beside it. It
-    /// counts once this returns.
+    /// Keeps a round whose files are settled. It counts once this returns.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn keep_round(&mut self, number: usize, part: &Path, found: RoundFound) -> Result<()> {
+    pub fn keep_round(&mut self, number: usize, files: SettledRound) -> Result<()> {
         let keep = || -> io::Result<Vec<(String, String)>> {
-            let (records, name) = (part.join(RECORDS), records_file(number));
-            let numbers = found_file(number);
-            let bytes = postcard::to_stdvec(&found).expect("numbers");
-            fs::write(part.join(&numbers), bytes)?;
-            let mut files = vec![
-                (records.clone(), name.clone()),
-                (part.join(&numbers), numbers),
-            ];
-            let beside = [records::ratios, records::scales, records::matched];
-            let beside = beside.iter().filter_map(|beside| {
-                let (there, name) = (beside(&records), beside(name.as_ref()));
-                there.exists().then(|| (there, name.display().to_string()))
-            });
-            files.extend(beside);
-            let mut hashes = Vec::new();
-            for (before, after) in files {
-                hashes.push((after.clone(), self.settled(&before)?));
-                fs::rename(before, self.folder.join(after))?;
-            }
-            // What is left of it is removed when it is made again.
-            let _ = fs::remove_dir_all(part);
-            Ok(hashes)
+            let rename = |(before, after, hash): (PathBuf, String, String)| {
+                fs::rename(before, self.folder.join(&after)).map(|()| (after, hash))
+            };
+            files.files.into_iter().map(rename).collect()
         };
         let hashes = keep().map_err(unkept(&self.folder))?;
+        // What is left of it is removed when it is made again.
+        let _ = fs::remove_dir_all(files.part);
         self.known.files.extend(hashes);
         self.known.rounds.insert(number);
-        self.rounds.insert(number, found);
+        self.rounds.insert(number, files.found);
         self.write()
     }
 
-    /// Sees that a file, or the names in a folder, are on the disk; the hash of the file.
-    fn settled(&self, path: &Path) -> io::Result<String> {
-        if !self.lasting {
-            return Ok(String::new());
-        }
-        let file = File::open(path)?;
-        file.sync_all()?;
-        match file.metadata()?.is_file() {
-            true => hash(path),
-            false => Ok(String::new()),
+    /// What [`SettledRound::new`] does for this run, in any thread.
+    pub fn settle(
+        &self,
+    ) -> impl Fn(usize, &Path, RoundFound) -> Result<SettledRound> + Send + Sync + use<> {
+        let (lasting, folder) = (self.lasting, self.folder.clone());
+        move |number, part, found| {
+            let settled = SettledRound::new(number, part, found, lasting);
+            settled.map_err(unkept(&folder))
         }
     }
 
     fn write(&self) -> Result<()> {
         let written = self.known.write(&self.folder, self.lasting);
         written.map_err(unkept(&self.folder))
+    }
+}
+
+/// A round in files that are on the disk, where the run is to last, and whose hashes are known. To wait for the disk takes
+/// as long as to make the events: another round is made meanwhile.
+pub struct SettledRound {
+    part: PathBuf,
+    found: RoundFound,
+    /// Where each file is, what its name will be, and its hash.
+    files: Vec<(PathBuf, String, String)>,
+}
+
+impl SettledRound {
+    /// The records are in the file `events.npy` of a folder, their further weights and scales beside it.
+    fn new(number: usize, part: &Path, found: RoundFound, lasting: bool) -> io::Result<Self> {
+        let (records, name) = (part.join(RECORDS), records_file(number));
+        let numbers = found_file(number);
+        let bytes = postcard::to_stdvec(&found).expect("numbers");
+        fs::write(part.join(&numbers), bytes)?;
+        let mut files = vec![
+            (records.clone(), name.clone()),
+            (part.join(&numbers), numbers),
+        ];
+        let beside = [records::ratios, records::scales, records::matched];
+        let beside = beside.iter().filter_map(|beside| {
+            let (there, name) = (beside(&records), beside(name.as_ref()));
+            there.exists().then(|| (there, name.display().to_string()))
+        });
+        files.extend(beside);
+        let hash = |(before, after): (PathBuf, String)| {
+            settled(lasting, &before).map(|hash| (before, after, hash))
+        };
+        Ok(SettledRound {
+            files: files.into_iter().map(hash).collect::<io::Result<_>>()?,
+            part: part.to_owned(),
+            found,
+        })
+    }
+}
+
+/// Sees that a file, or the names in a folder, are on the disk where a run is to last; the hash of the file.
+fn settled(lasting: bool, path: &Path) -> io::Result<String> {
+    if !lasting {
+        return Ok(String::new());
+    }
+    let file = File::open(path)?;
+    file.sync_all()?;
+    match file.metadata()?.is_file() {
+        true => hash(path),
+        false => Ok(String::new()),
     }
 }
 
@@ -424,7 +456,9 @@ pub fn forget_rounds(folder: &Path, events: u64) -> Result<()> {
     };
     let forget = || -> io::Result<()> {
         known.write(folder, true)?;
-        gone.keys().try_for_each(|name| remove(&folder.join(name)))
+        // To give back what a large file has takes the system long.
+        let gone: Vec<PathBuf> = gone.keys().map(|name| folder.join(name)).collect();
+        parallel::collect(gone.len(), gone.len(), |file| remove(&gone[file])).map(drop)
     };
     forget().map_err(unkept(folder))
 }

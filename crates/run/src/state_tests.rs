@@ -52,7 +52,8 @@ fn make(folder: &Path, rounds: &[usize], lasting: bool) -> State {
             )
             .unwrap();
         }
-        state.keep_round(number, &part, found(50)).unwrap();
+        let settled = state.settle()(number, &part, found(50)).unwrap();
+        state.keep_round(number, settled).unwrap();
     }
     state
 }

@@ -3,7 +3,7 @@
 //! A run computes cuts and scales itself. Where a routine of one of these files is none that MG5aMC wrote, it may hold a
 //! cut or a scale of the user's, which nothing here would see.
 
-use crate::output::{ANEW, Output, UNKNOWN, version_of_mg5};
+use crate::output::{ANEW, Output, version_of_mg5};
 use mebridge::import::{Routine, routines_of};
 use mebridge::{Error, Result};
 use mebridge_support::files::regular;
@@ -116,9 +116,9 @@ fn differences(output: &Output, table: &Table, template: Option<&Path>) -> Diffe
         if let Some(name) = name.strip_prefix("SubProcesses/") {
             files.extend(output.directories.iter().map(|folder| folder.join(name)));
         }
-        // Of a version in the table nothing is new.
+        // Of a version that is not later than those of the table nothing is new.
         let template = template
-            .filter(|_| !written.versions.contains_key(version.as_str()))
+            .filter(|_| written.is_before(&version))
             .map(|folder| routines_in(&folder.join(name)))
             .unwrap_or_default();
         for file in files {
@@ -159,7 +159,19 @@ fn routines_in(file: &Path) -> Vec<Routine> {
     routines_of(file, &text)
 }
 
+/// The numbers of a version.
+fn numbers(version: &str) -> Vec<u32> {
+    let parts = version.split('.').map_while(|part| part.parse().ok());
+    parts.collect()
+}
+
 impl Written<'_> {
+    /// Whether a version is later than all that are known.
+    fn is_before(&self, version: &str) -> bool {
+        let known = self.versions.keys().map(|known| numbers(known));
+        known.max() < Some(numbers(version))
+    }
+
     /// Names what is changed in a file, and its routines that are those of a later template.
     fn compare(&self, routines: &[Routine], template: &[Routine]) -> (Vec<String>, Vec<String>) {
         let (mut changed, mut later) = (Vec::new(), Vec::new());
@@ -186,7 +198,8 @@ impl Written<'_> {
                 .values()
                 .max_by_key(|of| of.intersection(&names).count());
             let absent = most.into_iter().flat_map(|of| of.difference(&names));
-            changed.extend(absent.map(|name| format!("{name} is missing")));
+            let absent: Vec<&str> = absent.copied().collect();
+            changed.push(format!("without {}", absent.join(", ")));
         }
         (changed, later)
     }
@@ -228,10 +241,8 @@ pub fn check(output: &Output) -> Result<Option<String>> {
         of.iter().map(one).collect::<Vec<_>>().join(", ")
     };
     if !found.changed.is_empty() {
-        let unknown = !table
-            .values()
-            .any(|of| of.versions.contains_key(version.as_str()));
-        let by_template = match unknown && template.is_none() && version != UNKNOWN {
+        let later = table.values().all(|of| of.is_before(&version));
+        let by_template = match later && template.is_none() {
             true => format!(
                 "give Cards/me5_configuration.txt the folder of MG5aMC {version} as mg5_path, whose files then count as \
                  MG5aMC's, "
@@ -265,6 +276,7 @@ pub fn check(output: &Output) -> Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::UNKNOWN;
     use crate::output::samples::output;
     use std::fs;
 
@@ -313,7 +325,7 @@ mod tests {
         }
     }
 
-    struct Sample {
+    struct TestOutput {
         folder: tempfile::TempDir,
         place: PathBuf,
         rows: String,
@@ -321,16 +333,16 @@ mod tests {
 
     const FILES_OF_SAMPLE: [&str; 2] = ["SubProcesses/cuts.f", "Source/setrun.f"];
 
-    impl Sample {
+    impl TestOutput {
         /// An output with two of the files, written by 3.5.7.
-        fn new() -> Sample {
+        fn new() -> TestOutput {
             let folder = tempfile::tempdir().unwrap();
             let place = output(folder.path(), &[]);
             fs::create_dir(folder.path().join("Source")).unwrap();
             let both = format!("{NOTHING}{OTHER}");
             let rows = lines(FILES_OF_SAMPLE[0], &both, "3.4.2 3.5.7")
                 + &lines(FILES_OF_SAMPLE[1], NOTHING, "3.5.7");
-            let sample = Sample {
+            let sample = TestOutput {
                 folder,
                 place,
                 rows,
@@ -366,7 +378,7 @@ mod tests {
 
     #[test]
     fn changed_fortran_is_found_by_its_routine() {
-        let sample = Sample::new();
+        let sample = TestOutput::new();
         let changed = || sample.differences()[0].clone();
         let [cuts, setrun] = FILES_OF_SAMPLE;
         assert!(changed().is_empty());
@@ -382,7 +394,7 @@ mod tests {
         sample.write(setrun, NOTHING);
         // A routine that is not there may be in another file.
         sample.write(cuts, NOTHING);
-        assert_eq!(changed(), ["SubProcesses/cuts.f: OTHER is missing"]);
+        assert_eq!(changed(), ["SubProcesses/cuts.f: without OTHER"]);
         sample.write(cuts, &format!("{NOTHING}{OTHER}{NOTHING}      X = 1\n"));
         assert_eq!(
             changed(),
@@ -396,7 +408,7 @@ mod tests {
         fs::write(sample.place.join("cuts.f"), OTHER.replace("TRUE", "FALSE")).unwrap();
         assert_eq!(
             changed(),
-            ["SubProcesses/P1_qq_ttx/cuts.f: OTHER, line 1; NOTHING is missing"]
+            ["SubProcesses/P1_qq_ttx/cuts.f: OTHER, line 1; without NOTHING"]
         );
         let error = check(&sample.output()).unwrap_err().to_string();
         assert!(error.contains("cuts.f (OTHER, line "), "{error}");
@@ -409,7 +421,7 @@ mod tests {
     /// Of a version that is not in the table, by the template of the MG5aMC that wrote it.
     #[test]
     fn a_later_version_is_known_by_its_template() {
-        let sample = Sample::new();
+        let sample = TestOutput::new();
         let [cuts, _] = FILES_OF_SAMPLE;
         let later = OTHER.replace("TRUE", "FALSE");
         sample.write("MGMEVersion.txt", "9.9.9\n");
@@ -436,17 +448,18 @@ mod tests {
             // Another MG5aMC than the one that wrote it, and a version whose routines are known.
             ("mg5/VERSION", "version = 9.9.8\n"),
             ("MGMEVersion.txt", "3.4.2\n"),
+            ("MGMEVersion.txt", "3.5.1\n"),
         ] {
             sample.write(file, text);
             assert_eq!(sample.differences(), [changed.to_vec(), vec![]], "{file}");
         }
-        sample.write("mg5/VERSION", "version = 3.4.2\n");
+        sample.write("mg5/VERSION", "version = 3.5.1\n");
         assert_eq!(sample.differences(), [changed.to_vec(), vec![]]);
     }
 
     #[test]
     fn two_versions_are_refused() {
-        let sample = Sample::new();
+        let sample = TestOutput::new();
         sample.write("SubProcesses/MGVersion.txt", "3.6.0");
         let error = check(&sample.output()).unwrap_err().to_string();
         let says = "MGMEVersion.txt says MG5aMC 3.5.7, SubProcesses/MGVersion.txt 3.6.0; write the output anew";
@@ -454,6 +467,8 @@ mod tests {
         for name in ["MGMEVersion.txt", "SubProcesses/MGVersion.txt"] {
             fs::remove_file(sample.folder.path().join(name)).unwrap();
         }
+        assert_eq!(sample.output().version(), UNKNOWN);
+        sample.write("MGMEVersion.txt", "<\u{1}> 3.5.7");
         assert_eq!(sample.output().version(), UNKNOWN);
     }
 }

@@ -15,6 +15,85 @@ const ONE_MEANING: [&str; 26] = [
     "Places", "Run", "Runs", "Sample", "Slot", "Split", "Target",
 ];
 
+/// Public types that two crates have: a word of the field or of Rust that means the same in both, or what one crate makes
+/// of the other's. No other name stands for two things.
+const SHARED: &[&str] = &[
+    "Banner",
+    "Batch",
+    "Beams",
+    "Channel",
+    "Choice",
+    "Class",
+    "Clustered",
+    "Comparison",
+    "Conditions",
+    "Coupling",
+    "Diagram",
+    "DiagramLine",
+    "DiagramLines",
+    "Diagrams",
+    "Drawn",
+    "Element",
+    "Engine",
+    "Error",
+    "Event",
+    "Events",
+    "External",
+    "Folder",
+    "Found",
+    "Function",
+    "Further",
+    "Head",
+    "Inputs",
+    "Kind",
+    "Known",
+    "Layout",
+    "Matched",
+    "MatrixElement",
+    "MatrixElements",
+    "Memory",
+    "Mode",
+    "Model",
+    "Momenta",
+    "Named",
+    "Node",
+    "Numbers",
+    "Options",
+    "Pair",
+    "Particle",
+    "Plan",
+    "Product",
+    "Progress",
+    "Propagator",
+    "Record",
+    "Request",
+    "Real",
+    "Root",
+    "Round",
+    "Routine",
+    "Row",
+    "Rows",
+    "Selection",
+    "Shape",
+    "Signature",
+    "Source",
+    "Spread",
+    "State",
+    "Subprocess",
+    "Summary",
+    "Sums",
+    "Table",
+    "Term",
+    "Text",
+    "Timers",
+    "Tree",
+    "Usage",
+    "Variation",
+    "Vertex",
+    "Weights",
+    "Written",
+];
+
 /// Words of a diary. What holds has no evening.
 const DIARY: [&str; 9] = [
     "earlier commit",
@@ -142,6 +221,45 @@ fn words_of_the_table_name_one_type() {
         .map(|(name, places)| format!("{name}: {}", places.join(", ")))
         .collect();
     assert!(several.is_empty(), "{}", several.join("\n"));
+}
+
+/// Crates that only tests and the work on mebridge itself use.
+const NO_PRODUCT: [&str; 5] = ["emulator", "oracle", "shared", "testing", "tools"];
+
+#[test]
+fn a_public_name_is_of_one_crate() {
+    let mut crates: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (path, text) in &sources() {
+        let of = match path.split('/').collect::<Vec<_>>()[..] {
+            ["crates", of, "src", ..] if !NO_PRODUCT.contains(&of) => of,
+            ["src", ..] => "mebridge",
+            _ => continue,
+        };
+        let kinds = ["struct", "enum", "union", "trait"];
+        for line in text.lines().filter(|line| line.starts_with("pub ")) {
+            if let Some((keyword, name)) = declared(line)
+                && kinds.contains(&keyword)
+            {
+                crates
+                    .entry(name.to_owned())
+                    .or_default()
+                    .insert(of.to_owned());
+            }
+        }
+    }
+    assert!(crates.len() > 400, "{}", crates.len());
+    let several = |name: &str| crates.get(name).is_some_and(|of| of.len() > 1);
+    let new = crates
+        .iter()
+        .filter(|(name, of)| of.len() > 1 && !SHARED.contains(&name.as_str()));
+    let new: Vec<String> = new.map(|(name, of)| format!("{name}: {of:?}")).collect();
+    assert!(
+        new.is_empty(),
+        "give one of each another name: {}",
+        new.join("; ")
+    );
+    let unused: Vec<_> = SHARED.iter().filter(|name| !several(name)).collect();
+    assert!(unused.is_empty(), "take out of SHARED: {unused:?}");
 }
 
 /// Documents that users and developers read.

@@ -10,7 +10,7 @@ use crate::imported::Imported;
 use crate::source::{Parameter, ParameterValue};
 use crate::values::evaluate;
 use mebridge_generate::model::Gauge;
-use mebridge_generate::model::expression::{Binary, Expr, parse};
+use mebridge_generate::model::expression::{BinaryOperator, Expr, parse};
 use mebridge_process::card::Card;
 use mebridge_support::message;
 use std::collections::{BTreeSet, HashMap};
@@ -131,11 +131,11 @@ impl Imported {
                 let imaginary =
                     Expr::Call("complex".into(), vec![Expr::Number(0.0), Expr::Number(1.0)]);
                 let imaginary = binary(
-                    Binary::Mul,
-                    binary(Binary::Mul, imaginary, m.clone()),
+                    BinaryOperator::Mul,
+                    binary(BinaryOperator::Mul, imaginary, m.clone()),
                     width,
                 );
-                let root = call("sqrt", &binary(Binary::Sub, square(&m), imaginary));
+                let root = call("sqrt", &binary(BinaryOperator::Sub, square(&m), imaginary));
                 match majorana {
                     true => by_sign(&m, root.clone(), Expr::Neg(root.into())),
                     false => root,
@@ -165,8 +165,8 @@ impl Imported {
             let root = call("sqrt", &call("re", &squared));
             let part = Expr::Neg(call("im", &squared).into());
             let (real, part) = match self.parameters[at_width].block() {
-                Some(_) => (root, binary(Binary::Div, part, m)),
-                None => (call("re", &value), binary(Binary::Div, part, root)),
+                Some(_) => (root, binary(BinaryOperator::Div, part, m)),
+                None => (call("re", &value), binary(BinaryOperator::Div, part, root)),
             };
             self.parameters[at_mass].value = ParameterValue::Formula(real);
             self.parameters[at_width].value = ParameterValue::Formula(part);
@@ -263,7 +263,7 @@ pub fn mass_of_w(card: &Card) -> Option<f64> {
 /// others; a mass by itself stays real in formulas of masses and widths.
 fn powers_replaced(expr: &Expr, by: &dyn Fn(&str) -> Option<Expr>) -> Expr {
     let named = match expr {
-        Expr::Binary(Binary::Pow, base, exponent) => {
+        Expr::Binary(BinaryOperator::Pow, base, exponent) => {
             matches!((&**base, &**exponent), (Expr::Name(_), Expr::Number(_)))
         }
         Expr::Call(name, arguments) => {
@@ -283,7 +283,7 @@ fn powers_replaced(expr: &Expr, by: &dyn Fn(&str) -> Option<Expr>) -> Expr {
     }
 }
 
-fn binary(operator: Binary, a: Expr, b: Expr) -> Expr {
+fn binary(operator: BinaryOperator, a: Expr, b: Expr) -> Expr {
     Expr::Binary(operator, a.into(), b.into())
 }
 
@@ -292,11 +292,15 @@ fn call(name: &str, argument: &Expr) -> Expr {
 }
 
 fn square(of: &Expr) -> Expr {
-    binary(Binary::Pow, of.clone(), Expr::Number(2.0))
+    binary(BinaryOperator::Pow, of.clone(), Expr::Number(2.0))
 }
 
 /// `negative` where a mass is negative, else `positive`.
 fn by_sign(mass: &Expr, positive: Expr, negative: Expr) -> Expr {
-    let test = binary(Binary::GreaterOrEqual, mass.clone(), Expr::Number(0.0));
+    let test = binary(
+        BinaryOperator::GreaterOrEqual,
+        mass.clone(),
+        Expr::Number(0.0),
+    );
     Expr::If(Box::new([test, positive, negative]))
 }

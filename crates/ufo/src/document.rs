@@ -1,7 +1,7 @@
 //! The file of a model of what was imported.
 
 use crate::imported::{Imported, ParticlePair};
-use crate::source::{Coupling, Parameter, ParameterValue};
+use crate::source::{Parameter, ParameterValue, UfoCoupling};
 use crate::values::{ALPHA_S, STRONG_COUPLING, evaluate, formulas};
 use mebridge_generate::model::CardEntry;
 use mebridge_generate::model::expression::{Expr, parse};
@@ -296,7 +296,7 @@ fn orders(model: &Imported, document: &mut Document) -> Fallible<()> {
             // Of vertices of Goldstone bosons alone, which no process has.
             None if !needed.contains(name) => 1,
             None => {
-                let has = |c: &&Coupling| c.orders.contains_key(name);
+                let has = |c: &&UfoCoupling| c.orders.contains_key(name);
                 let place = model
                     .couplings
                     .iter()

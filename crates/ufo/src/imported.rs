@@ -3,7 +3,9 @@
 
 use crate::restrict::OpenWidths;
 use crate::running;
-use crate::source::{Coupling, CouplingOrder, Decays, Lorentz, Parameter, Propagator, UfoFolder};
+use crate::source::{
+    CouplingOrder, Parameter, UfoCoupling, UfoDecays, UfoFolder, UfoLorentz, UfoPropagator,
+};
 use mebridge_generate::model::Gauge;
 use mebridge_generate::model::lorentz::Structure;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -32,7 +34,7 @@ pub struct ParticlePair {
 /// One colour structure, one Lorentz structure, one coupling.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
-pub struct Term {
+pub struct VertexTerm {
     /// Index into [`ImportedVertex::colors`].
     pub color: usize,
     pub lorentz: String,
@@ -48,7 +50,7 @@ pub struct ImportedVertex {
     /// PDG codes of what goes out.
     pub particles: Vec<i32>,
     pub colors: Vec<String>,
-    pub terms: Vec<Term>,
+    pub terms: Vec<VertexTerm>,
     /// Whether MG5aMC has it in the gauge: those of ghosts where the model is one for loops.
     pub physical: bool,
     pub place: String,
@@ -60,15 +62,15 @@ pub struct ImportedVertex {
 pub struct Imported {
     pub particles: Vec<ParticlePair>,
     pub parameters: Vec<Parameter>,
-    pub couplings: Vec<Coupling>,
+    pub couplings: Vec<UfoCoupling>,
     /// Lorentz structures by name.
     pub lorentz: BTreeMap<String, String>,
-    pub propagators: Vec<Propagator>,
+    pub propagators: Vec<UfoPropagator>,
     pub interactions: Vec<ImportedVertex>,
     pub orders: Vec<CouplingOrder>,
-    pub decays: Vec<Decays>,
+    pub decays: Vec<UfoDecays>,
     /// What `running.py` says.
-    pub running: Vec<running::Term>,
+    pub running: Vec<running::RunningTerm>,
     /// The gauge.
     pub gauge: Gauge,
     /// Widths that a card leaves to be computed.
@@ -247,7 +249,7 @@ impl Imported {
     /// In a vertex, Lorentz structures that have one coupling with one colour structure become one. `signed` says that
     /// of a coupling and its negative one is meant.
     pub fn merge_lorentz(&mut self, at: usize, signed: bool) {
-        let mut groups: Vec<((usize, usize, bool), Vec<Term>)> = Vec::new();
+        let mut groups: Vec<((usize, usize, bool), Vec<VertexTerm>)> = Vec::new();
         for term in &self.interactions[at].terms {
             let key = (term.color, term.coupling, !signed && term.negative);
             match groups.iter_mut().find(|(k, _)| *k == key) {
@@ -507,9 +509,9 @@ fn interactions(source: &UfoFolder, pairs: &[ParticlePair]) -> Fallible<Vec<Impo
             .iter()
             .filter(|&&p| source.particles[p].spin % 2 == 0)
             .count();
-        let mut terms: Vec<Term> = Vec::new();
+        let mut terms: Vec<VertexTerm> = Vec::new();
         for &(color, lorentz, coupling) in &vertex.terms {
-            let Lorentz { name, structure } = &source.lorentz[lorentz];
+            let UfoLorentz { name, structure } = &source.lorentz[lorentz];
             let odd = match fermions > 2 {
                 true => is_odd_flow(structure).map_err(|what| {
                     format!(
@@ -519,7 +521,7 @@ fn interactions(source: &UfoFolder, pairs: &[ParticlePair]) -> Fallible<Vec<Impo
                 })?,
                 false => None,
             };
-            terms.push(Term {
+            terms.push(VertexTerm {
                 color,
                 lorentz: name.clone(),
                 coupling,

@@ -4,8 +4,8 @@
 use crate::complex_masses::mass_of_w;
 use crate::formula::replaced;
 use crate::imported::Imported;
-use crate::source::{Coupling, Parameter, ParameterValue};
-use crate::values::{Values, evaluate};
+use crate::source::{Parameter, ParameterValue, UfoCoupling};
+use crate::values::{ParameterValues, evaluate};
 use mebridge_generate::model::expression::Expr;
 use mebridge_process::card::Card;
 use mebridge_support::message;
@@ -175,7 +175,7 @@ impl Imported {
         Ok(())
     }
 
-    fn of_parameters(&self, values: &Values) -> HashMap<String, Complex64> {
+    fn of_parameters(&self, values: &ParameterValues) -> HashMap<String, Complex64> {
         let names = self.parameters.iter().map(|p| p.name.clone());
         names.zip(values.parameters.iter().copied()).collect()
     }
@@ -275,7 +275,7 @@ impl Imported {
         };
         self.couplings
             .iter()
-            .for_each(|c: &Coupling| note(&c.formula));
+            .for_each(|c: &UfoCoupling| note(&c.formula));
         for parameter in &self.parameters {
             if let (ParameterValue::Formula(formula), false) =
                 (&parameter.value, fixed.contains_key(&parameter.name))

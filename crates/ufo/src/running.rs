@@ -15,7 +15,7 @@ const MOST_TERMS: usize = 20_000;
 
 /// A term of the derivative of a parameter by ln mu: one entry of `run_objects` with the coefficient.
 #[derive(Clone, Debug)]
-pub struct Term {
+pub struct RunningTerm {
     /// Names of parameters: what runs, what its derivative is proportional to.
     pub objects: Vec<String>,
     /// The coefficient, as it is written.
@@ -25,7 +25,7 @@ pub struct Term {
 }
 
 /// The terms that were read.
-pub fn terms(modules: &Modules) -> Fallible<Vec<Term>> {
+pub fn terms(modules: &Modules) -> Fallible<Vec<RunningTerm>> {
     let mut found = Vec::new();
     for object in modules.objects.iter().filter(|o| o.class == "Running") {
         let value = match object.get("value") {
@@ -36,7 +36,7 @@ pub fn terms(modules: &Modules) -> Fallible<Vec<Term>> {
             if found.len() == MOST_TERMS {
                 return Err(object.fail(format!("more than {MOST_TERMS} terms")));
             }
-            found.push(Term {
+            found.push(RunningTerm {
                 objects: names(object, objects, modules)?,
                 value: value.clone(),
                 place: object.place.clone(),
@@ -63,11 +63,11 @@ fn names(object: &Object, objects: &PythonValue, modules: &Modules) -> Fallible<
 struct Mixed<'a> {
     of: &'a str,
     by: &'a str,
-    term: &'a Term,
+    term: &'a RunningTerm,
 }
 
 /// A term without alpha_s, or G G, in it, or why it is another one.
-fn mixed(term: &Term) -> Result<Mixed<'_>, (Vec<&str>, String)> {
+fn mixed(term: &RunningTerm) -> Result<Mixed<'_>, (Vec<&str>, String)> {
     let strong = |name: &&str| [ALPHA_S, STRONG_COUPLING].contains(name);
     let all = term.objects.iter().map(String::as_str);
     let (coupling, rest): (Vec<&str>, Vec<&str>) = all.partition(strong);

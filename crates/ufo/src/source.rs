@@ -12,7 +12,7 @@ use std::path::Path;
 /// A particle or an antiparticle.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub struct Particle {
+pub struct UfoParticle {
     pub pdg: i32,
     pub name: String,
     pub antiname: String,
@@ -57,7 +57,7 @@ pub enum ParameterValue {
 /// A coupling.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub struct Coupling {
+pub struct UfoCoupling {
     pub name: String,
     /// As it is written, by which MG5aMC tells equal ones.
     pub text: String,
@@ -69,7 +69,7 @@ pub struct Coupling {
 /// A Lorentz structure.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub struct Lorentz {
+pub struct UfoLorentz {
     pub name: String,
     pub structure: String,
 }
@@ -77,7 +77,7 @@ pub struct Lorentz {
 /// A propagator.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub struct Propagator {
+pub struct UfoPropagator {
     pub name: String,
     pub numerator: String,
     pub denominator: Option<String>,
@@ -87,12 +87,12 @@ pub struct Propagator {
 /// A vertex.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub struct Vertex {
+pub struct UfoVertex {
     pub name: String,
     /// Indices into [`UfoFolder::particles`].
     pub particles: Vec<usize>,
     pub colors: Vec<String>,
-    /// Index into [`Vertex::colors`], and into [`UfoFolder::lorentz`] and [`UfoFolder::couplings`].
+    /// Index into [`UfoVertex::colors`], and into [`UfoFolder::lorentz`] and [`UfoFolder::couplings`].
     pub terms: Vec<(usize, usize, usize)>,
     pub place: String,
 }
@@ -100,7 +100,7 @@ pub struct Vertex {
 /// What a particle decays into.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub struct Decays {
+pub struct UfoDecays {
     /// PDG code.
     pub mother: i32,
     /// PDG codes of what goes out, and the partial width.
@@ -122,19 +122,19 @@ pub struct CouplingOrder {
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub struct UfoFolder {
-    pub particles: Vec<Particle>,
+    pub particles: Vec<UfoParticle>,
     pub parameters: Vec<Parameter>,
-    pub couplings: Vec<Coupling>,
-    pub lorentz: Vec<Lorentz>,
-    pub propagators: Vec<Propagator>,
-    pub vertices: Vec<Vertex>,
+    pub couplings: Vec<UfoCoupling>,
+    pub lorentz: Vec<UfoLorentz>,
+    pub propagators: Vec<UfoPropagator>,
+    pub vertices: Vec<UfoVertex>,
     pub orders: Vec<CouplingOrder>,
     /// The one that is taken.
     pub gauge: Gauge,
     /// What `decays.py` says; nothing where it is not there, or cannot be read.
-    pub decays: Vec<Decays>,
+    pub decays: Vec<UfoDecays>,
     /// What `running.py` says.
-    pub running: Vec<running::Term>,
+    pub running: Vec<running::RunningTerm>,
 }
 
 type Fallible<T> = Result<T, String>;
@@ -206,8 +206,8 @@ impl UfoFolder {
     }
 
     /// The decays that are read. As in Python the last one of a particle, and of what it decays into, holds.
-    fn decays(&self, modules: &Modules, functions: &Functions) -> Fallible<Vec<Decays>> {
-        let mut all: Vec<Decays> = Vec::new();
+    fn decays(&self, modules: &Modules, functions: &Functions) -> Fallible<Vec<UfoDecays>> {
+        let mut all: Vec<UfoDecays> = Vec::new();
         for object in modules.objects.iter().filter(|o| o.class == "Decay") {
             let particle = |value: Option<&PythonValue>| -> Fallible<i32> {
                 let at = value
@@ -231,7 +231,7 @@ impl UfoFolder {
                 channels.push((particles, width));
             }
             all.retain(|known| known.mother != mother);
-            all.push(Decays { mother, channels });
+            all.push(UfoDecays { mother, channels });
         }
         Ok(all)
     }
@@ -284,7 +284,7 @@ impl UfoFolder {
         for (number, object) in of("Propagator") {
             let denominator = object.get("denominator").is_some();
             let denominator = denominator.then(|| object.text("denominator"));
-            let propagator = Propagator {
+            let propagator = UfoPropagator {
                 name: object.text("name")?.to_string(),
                 numerator: object.text("numerator")?.to_string(),
                 denominator: denominator.transpose()?.map(|text| text.to_string()),
@@ -292,7 +292,7 @@ impl UfoFolder {
             };
             let known = self.propagators.iter();
             let mut known = known.filter(|known| known.name == propagator.name);
-            let says = |p: &Propagator| (p.numerator.clone(), p.denominator.clone());
+            let says = |p: &UfoPropagator| (p.numerator.clone(), p.denominator.clone());
             if known.any(|known| says(known) != says(&propagator)) {
                 return Err(object.fail("two propagators have this name"));
             }
@@ -337,7 +337,7 @@ impl UfoFolder {
             let at = *named.entry(name.clone()).or_insert(self.lorentz.len());
             places.insert(number, at);
             match self.lorentz.get(at) {
-                None => self.lorentz.push(Lorentz { name, structure }),
+                None => self.lorentz.push(UfoLorentz { name, structure }),
                 Some(known) if known.structure == structure => {}
                 Some(_) => return Err(object.fail("two Lorentz structures have this name")),
             }
@@ -351,7 +351,7 @@ impl UfoFolder {
             ) {
                 continue;
             }
-            let coupling = Coupling::of(object, &functions)?;
+            let coupling = UfoCoupling::of(object, &functions)?;
             if !names.insert(coupling.name.clone()) {
                 return Err(object.fail("two couplings have this name"));
             }
@@ -369,7 +369,7 @@ impl UfoFolder {
         object: &Object,
         modules: &Modules,
         places: &HashMap<usize, usize>,
-    ) -> Fallible<Particle> {
+    ) -> Fallible<UfoParticle> {
         let parameter = |name: &str| match object.get(name) {
             Some(PythonValue::Object(at)) if modules.objects[*at].class == "Parameter" => {
                 Ok(modules.objects[*at].text("name")?.to_string())
@@ -412,7 +412,7 @@ impl UfoFolder {
             }
         }
         let goldstone = ["goldstone", "goldstoneboson", "GoldstoneBoson"];
-        Ok(Particle {
+        Ok(UfoParticle {
             pdg: object.integer("pdg_code")?,
             name: word(object, "name")?,
             antiname: word(object, "antiname")?,
@@ -559,8 +559,8 @@ impl Parameter {
     }
 }
 
-impl Coupling {
-    fn of(object: &Object, functions: &Functions) -> Fallible<Coupling> {
+impl UfoCoupling {
+    fn of(object: &Object, functions: &Functions) -> Fallible<UfoCoupling> {
         let text = match object.get("value") {
             Some(PythonValue::Number(x, whole)) if x.is_finite() => match whole {
                 true => format!("{x:.0}"),
@@ -583,7 +583,7 @@ impl Coupling {
                 orders.insert(order.to_string(), power as i32);
             }
         }
-        Ok(Coupling {
+        Ok(UfoCoupling {
             name: word(object, "name")?,
             text,
             formula,
@@ -593,7 +593,11 @@ impl Coupling {
     }
 }
 
-fn vertex(object: &Object, modules: &Modules, places: &HashMap<usize, usize>) -> Fallible<Vertex> {
+fn vertex(
+    object: &Object,
+    modules: &Modules,
+    places: &HashMap<usize, usize>,
+) -> Fallible<UfoVertex> {
     let object_of = |value: &PythonValue, class: &str| {
         let at = value
             .object()
@@ -624,7 +628,7 @@ fn vertex(object: &Object, modules: &Modules, places: &HashMap<usize, usize>) ->
         };
         let Some((color, l)) = place else {
             return Err(object.fail(format!(
-                "`couplings` has the key {key}; one is (colour, Lorentz structure), whole numbers that count `color` and \
+                "`couplings` has the key {key}; one is (colour, UfoLorentz structure), whole numbers that count `color` and \
                  `lorentz` from 0, or from their ends with a minus"
             )));
         };
@@ -639,7 +643,7 @@ fn vertex(object: &Object, modules: &Modules, places: &HashMap<usize, usize>) ->
             terms.push((color, lorentz[l], object_of(coupling, "Coupling")?));
         }
     }
-    Ok(Vertex {
+    Ok(UfoVertex {
         name: object.text("name")?.to_string(),
         particles,
         colors,

@@ -14,7 +14,7 @@ pub const ALPHA_S: &str = "aS";
 pub const STRONG_COUPLING: &str = "G";
 
 /// Values of parameters and of couplings, in the order of the model's.
-pub struct Values {
+pub struct ParameterValues {
     /// Parameters.
     pub parameters: Vec<Complex64>,
     /// Couplings.
@@ -31,7 +31,7 @@ pub fn formulas(model: &Imported) -> HashMap<String, Expr> {
 }
 
 /// The values of everything, with what the parameters of the card are.
-pub fn evaluate(model: &Imported) -> Result<Values, String> {
+pub fn evaluate(model: &Imported) -> Result<ParameterValues, String> {
     let external = model.parameters.iter().filter_map(|p| match p.value {
         ParameterValue::External(_, _, value) => Some((p.name.as_str(), value)),
         ParameterValue::Formula(_) => None,
@@ -80,7 +80,7 @@ pub fn evaluate(model: &Imported) -> Result<Values, String> {
         }
     }
     let (parameters, couplings) = values.split_at(parameters.len());
-    Ok(Values {
+    Ok(ParameterValues {
         parameters: parameters.to_vec(),
         couplings: couplings.to_vec(),
     })

@@ -12,7 +12,7 @@ use super::{
     UMAMI_OUT_COLOR_INDEX, UMAMI_OUT_DIAGRAM_AMP2, UMAMI_OUT_DIAGRAM_INDEX, UMAMI_OUT_GPU_STREAM,
     UMAMI_OUT_HELICITY_INDEX, UMAMI_OUT_MATRIX_ELEMENT, wrong,
 };
-use crate::pointers::{Access, CallerArray, check, input};
+use crate::pointers::{CallerArray, PointerAccess, check, input};
 use mebridge::bridge::Sampler;
 use mebridge::error::Error;
 use mebridge::message::say;
@@ -68,7 +68,12 @@ struct Named {
 impl EventRange {
     /// The numbers of `rows` rows from a pointer on, each of which has an entry for each event; `None` beyond the end of
     /// memory.
-    fn of_rows<T>(&self, pointer: *const T, rows: usize, access: Access) -> Option<CallerArray> {
+    fn of_rows<T>(
+        &self,
+        pointer: *const T,
+        rows: usize,
+        access: PointerAccess,
+    ) -> Option<CallerArray> {
         let last = self.stride.checked_mul(rows.saturating_sub(1))?;
         let count = last.checked_add(self.count)?;
         let end = count.checked_add(self.offset)?;
@@ -148,7 +153,7 @@ impl Call {
                     note(
                         part,
                         name,
-                        (pointer, Access::Read),
+                        (pointer, PointerAccess::Read),
                         4 * legs,
                         has_momenta,
                         &mut read,
@@ -166,7 +171,7 @@ impl Call {
                     note(
                         part,
                         name,
-                        (pointer, Access::Read),
+                        (pointer, PointerAccess::Read),
                         1,
                         to.is_some(),
                         &mut read,
@@ -189,7 +194,7 @@ impl Call {
             note(
                 part,
                 name,
-                (pointer, Access::Read),
+                (pointer, PointerAccess::Read),
                 1,
                 doubles.is_some(),
                 &mut read,
@@ -242,7 +247,7 @@ impl Call {
                     note(
                         part,
                         name,
-                        (pointer.cast_const(), Access::Write),
+                        (pointer.cast_const(), PointerAccess::Write),
                         rows,
                         twice,
                         &mut written,
@@ -255,7 +260,7 @@ impl Call {
                     note(
                         part,
                         name,
-                        (pointer.cast_const(), Access::Write),
+                        (pointer.cast_const(), PointerAccess::Write),
                         1,
                         twice,
                         &mut written,
@@ -283,7 +288,7 @@ impl Call {
 fn note<T>(
     part: EventRange,
     name: String,
-    (pointer, access): (*const T, Access),
+    (pointer, access): (*const T, PointerAccess),
     rows: usize,
     twice: bool,
     arrays: &mut Vec<Named>,

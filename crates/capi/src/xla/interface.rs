@@ -79,7 +79,7 @@ pub struct OldError {
 
 /// XLA_FFI_Stream_Get_Args
 #[repr(C)]
-pub struct Stream {
+pub struct XlaStream {
     size: usize,
     extension: *mut Extension,
     pub context: *mut c_void,
@@ -118,14 +118,14 @@ pub struct Api {
     pub message: Function<Message>,
     pub destroy_error: Function<OldError>,
     register: *const c_void,
-    pub stream: Function<Stream>,
+    pub stream: Function<XlaStream>,
     others: [*const c_void; 12],
     /// Later than 0.1: there if the table is so large.
     pub ordinal: Function<Ordinal>,
 }
 
 #[repr(C)]
-pub struct Buffer {
+pub struct XlaBuffer {
     size: usize,
     extension: *mut Extension,
     kind: c_int,
@@ -136,28 +136,28 @@ pub struct Buffer {
 
 /// XLA_FFI_Args and XLA_FFI_Rets.
 #[repr(C)]
-pub struct Buffers {
+pub struct XlaBuffers {
     size: usize,
     extension: *mut Extension,
     pub count: i64,
     pub kinds: *const c_int,
-    buffers: *const *const Buffer,
+    buffers: *const *const XlaBuffer,
 }
 
 #[repr(C)]
-pub struct Text {
+pub struct XlaText {
     pub start: *const u8,
     pub bytes: usize,
 }
 
 #[repr(C)]
-pub struct Scalar {
+pub struct XlaScalar {
     pub kind: c_int,
     pub value: *const c_void,
 }
 
 #[repr(C)]
-pub struct Array {
+pub struct XlaArray {
     pub kind: c_int,
     pub count: usize,
     pub values: *const c_void,
@@ -169,24 +169,24 @@ pub struct Attributes {
     extension: *mut Extension,
     pub count: i64,
     pub kinds: *const c_int,
-    pub names: *const *const Text,
+    pub names: *const *const XlaText,
     pub values: *const *const c_void,
 }
 
 /// XLA_FFI_CallFrame: what a call comes with.
 #[repr(C)]
-pub struct Frame {
+pub struct XlaFrame {
     size: usize,
     extension: *mut Extension,
     pub api: *const Api,
     pub context: *mut c_void,
     pub stage: c_int,
-    pub arguments: Buffers,
-    pub results: Buffers,
+    pub arguments: XlaBuffers,
+    pub results: XlaBuffers,
     pub attributes: Attributes,
 }
 
-impl Text {
+impl XlaText {
     /// # Safety
     /// As for a handler.
     unsafe fn bytes(&self) -> &[u8] {
@@ -198,7 +198,7 @@ impl Text {
     }
 }
 
-impl Frame {
+impl XlaFrame {
     /// An error of XLA with this message.
     ///
     /// # Safety
@@ -293,8 +293,8 @@ impl Frame {
     /// # Safety
     /// As for a handler.
     pub unsafe fn stream(&self) -> Result<*mut c_void> {
-        let mut stream = Stream {
-            size: size_to!(Stream, stream: *mut c_void),
+        let mut stream = XlaStream {
+            size: size_to!(XlaStream, stream: *mut c_void),
             extension: std::ptr::null_mut(),
             context: self.context,
             stream: std::ptr::null_mut(),
@@ -360,7 +360,7 @@ impl Frame {
     pub unsafe fn integer(&self, name: &str) -> Result<i64> {
         // SAFETY: the type is the attribute's.
         unsafe {
-            let scalar = &*self.attribute(name, SCALAR)?.cast::<Scalar>();
+            let scalar = &*self.attribute(name, SCALAR)?.cast::<XlaScalar>();
             match scalar.kind {
                 S64 => Ok(scalar.value.cast::<i64>().read_unaligned()),
                 _ => Err(wrong(format!("{name} is no integer of 64 bits"))),
@@ -375,7 +375,7 @@ impl Frame {
     pub unsafe fn integers(&self, name: &str) -> Result<Vec<i64>> {
         // SAFETY: the type is the attribute's; there are so many.
         unsafe {
-            let array = &*self.attribute(name, ARRAY)?.cast::<Array>();
+            let array = &*self.attribute(name, ARRAY)?.cast::<XlaArray>();
             if array.count == 0 {
                 return Ok(Vec::new());
             }
@@ -395,22 +395,22 @@ impl Frame {
     /// As for a handler.
     pub unsafe fn text(&self, name: &str) -> Result<String> {
         // SAFETY: the type is the attribute's.
-        let bytes = unsafe { (*self.attribute(name, STRING)?.cast::<Text>()).bytes() };
+        let bytes = unsafe { (*self.attribute(name, STRING)?.cast::<XlaText>()).bytes() };
         Ok(String::from_utf8_lossy(bytes).into_owned())
     }
 }
 
-impl Buffers {
+impl XlaBuffers {
     /// # Safety
     /// As for a handler.
-    pub unsafe fn list(&self) -> Vec<&Buffer> {
+    pub unsafe fn list(&self) -> Vec<&XlaBuffer> {
         let count = usize::try_from(self.count).unwrap_or(0);
         // SAFETY: XLA's promise: there are so many, all of them buffers.
         unsafe { (0..count).map(|i| &**self.buffers.add(i)).collect() }
     }
 }
 
-impl Buffer {
+impl XlaBuffer {
     /// # Safety
     /// As for a handler.
     pub unsafe fn shape(&self) -> &[i64] {
@@ -456,16 +456,16 @@ mod tests {
         assert_eq!(offset_of!(Api, new_error), 48);
         assert_eq!(offset_of!(Api, stream), 80);
         assert_eq!(offset_of!(Api, ordinal), 184);
-        assert_eq!(offset_of!(Buffer, dimensions), 40);
-        assert_eq!(size_of::<Buffers>(), 40);
+        assert_eq!(offset_of!(XlaBuffer, dimensions), 40);
+        assert_eq!(size_of::<XlaBuffers>(), 40);
         // What XLA_FFI_DEFINE_STRUCT_TRAITS gives, which no padding is part of.
         assert_eq!(size_to!(NewError, code: c_int), 28);
         assert_eq!(size_to!(Metadata, traits: u32), 36);
         assert_eq!(size_to!(Ordinal, ordinal: i32), 28);
-        assert_eq!(size_to!(Stream, stream: *mut c_void), 32);
-        assert_eq!(offset_of!(Array, values), 16);
-        assert_eq!(offset_of!(Frame, stage), 32);
-        assert_eq!(offset_of!(Frame, arguments), 40);
-        assert_eq!(offset_of!(Frame, attributes), 120);
+        assert_eq!(size_to!(XlaStream, stream: *mut c_void), 32);
+        assert_eq!(offset_of!(XlaArray, values), 16);
+        assert_eq!(offset_of!(XlaFrame, stage), 32);
+        assert_eq!(offset_of!(XlaFrame, arguments), 40);
+        assert_eq!(offset_of!(XlaFrame, attributes), 120);
     }
 }

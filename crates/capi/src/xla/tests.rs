@@ -1,7 +1,7 @@
 //! What a call on a GPU is refused for, by a stand-in for XLA. (Evaluation itself: python/tests/test_jax.py.)
 
-use super::interface::{ARRAY, Api, Array, Frame, Message, NewError, OldError, Ordinal};
-use super::interface::{S64, SCALAR, STRING, Scalar, Stream, Text};
+use super::interface::{ARRAY, Api, Message, NewError, OldError, Ordinal, XlaArray, XlaFrame};
+use super::interface::{S64, SCALAR, STRING, XlaScalar, XlaStream, XlaText};
 use super::*;
 use std::cell::Cell;
 use std::ffi::{CString, c_int};
@@ -40,7 +40,7 @@ unsafe extern "C" fn destroy(old: *mut OldError) -> *mut c_void {
 ///
 /// # Safety
 /// The arguments are XLA's.
-unsafe extern "C" fn stream(asked: *mut Stream) -> *mut c_void {
+unsafe extern "C" fn stream(asked: *mut XlaStream) -> *mut c_void {
     // SAFETY: the caller's promise.
     unsafe {
         if (*asked).context.is_null() {
@@ -75,16 +75,16 @@ fn answer_of(devices: &[i64], says_which: bool, has_stream: bool) -> String {
         true => api.ordinal = Some(second),
         false => api.size -= size_of::<usize>(),
     }
-    let text = |text: &'static str| Text {
+    let text = |text: &'static str| XlaText {
         start: text.as_ptr(),
         bytes: text.len(),
     };
     let asked = 0_i64;
-    let asked = Scalar {
+    let asked = XlaScalar {
         kind: S64,
         value: (&raw const asked).cast(),
     };
-    let devices = Array {
+    let devices = XlaArray {
         kind: S64,
         count: devices.len(),
         values: devices.as_ptr().cast(),
@@ -99,7 +99,7 @@ fn answer_of(devices: &[i64], says_which: bool, has_stream: bool) -> String {
         (&raw const refused).cast(),
     ];
     // SAFETY: pointers and numbers may be zero.
-    let mut frame: Frame = unsafe { std::mem::zeroed() };
+    let mut frame: XlaFrame = unsafe { std::mem::zeroed() };
     frame.api = &raw const api;
     frame.stage = EXECUTE;
     frame.attributes.count = 3;

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 
 /// Matrix elements by the particles of their legs.
 pub struct ElementIndex {
-    elements: Vec<Element>,
+    elements: Vec<KnownElement>,
     /// Elements and their flavours by the sorted codes of the particles.
     by_codes: HashMap<Vec<i32>, Vec<(usize, usize)>>,
 }
 
-struct Element {
+struct KnownElement {
     process: String,
     place: String,
     /// The legs, and those of other flavours with the same matrix element.
@@ -28,7 +28,7 @@ impl ElementIndex {
                 let codes = sorted(legs.iter().map(|leg| (leg.pdg, leg.incoming)));
                 by_codes.entry(codes).or_default().push((i, j));
             }
-            Element {
+            KnownElement {
                 process: process.name.clone(),
                 place: place.to_owned(),
                 flavours,

@@ -15,7 +15,7 @@ pub enum Expr {
     /// Minus.
     Neg(Box<Expr>),
     /// Two operands and what is done with them.
-    Binary(Binary, Box<Expr>, Box<Expr>),
+    Binary(BinaryOperator, Box<Expr>, Box<Expr>),
     /// `yes if test else no`.
     If(Box<[Expr; 3]>),
 }
@@ -23,7 +23,7 @@ pub enum Expr {
 /// Operators between two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Binary {
+pub enum BinaryOperator {
     Add,
     Sub,
     Mul,
@@ -40,32 +40,32 @@ pub enum Binary {
 }
 
 /// Signs of comparisons, longer ones before their beginnings.
-const COMPARISONS: [(&str, Binary); 6] = [
-    ("==", Binary::Equal),
-    ("!=", Binary::NotEqual),
-    ("<=", Binary::LessOrEqual),
-    (">=", Binary::GreaterOrEqual),
-    ("<", Binary::Less),
-    (">", Binary::Greater),
+const COMPARISONS: [(&str, BinaryOperator); 6] = [
+    ("==", BinaryOperator::Equal),
+    ("!=", BinaryOperator::NotEqual),
+    ("<=", BinaryOperator::LessOrEqual),
+    (">=", BinaryOperator::GreaterOrEqual),
+    ("<", BinaryOperator::Less),
+    (">", BinaryOperator::Greater),
 ];
 
-impl Binary {
+impl BinaryOperator {
     /// How it is written, and how tightly it binds.
     fn sign(self) -> (&'static str, u8) {
         match self {
-            Binary::Or => (" or ", 1),
-            Binary::And => (" and ", 2),
-            Binary::Add => (" + ", 4),
-            Binary::Sub => (" - ", 4),
-            Binary::Mul => ("*", 5),
-            Binary::Div => ("/", 5),
-            Binary::Pow => ("**", 7),
-            Binary::Equal => (" == ", 3),
-            Binary::NotEqual => (" != ", 3),
-            Binary::Less => (" < ", 3),
-            Binary::LessOrEqual => (" <= ", 3),
-            Binary::Greater => (" > ", 3),
-            Binary::GreaterOrEqual => (" >= ", 3),
+            BinaryOperator::Or => (" or ", 1),
+            BinaryOperator::And => (" and ", 2),
+            BinaryOperator::Add => (" + ", 4),
+            BinaryOperator::Sub => (" - ", 4),
+            BinaryOperator::Mul => ("*", 5),
+            BinaryOperator::Div => ("/", 5),
+            BinaryOperator::Pow => ("**", 7),
+            BinaryOperator::Equal => (" == ", 3),
+            BinaryOperator::NotEqual => (" != ", 3),
+            BinaryOperator::Less => (" < ", 3),
+            BinaryOperator::LessOrEqual => (" <= ", 3),
+            BinaryOperator::Greater => (" > ", 3),
+            BinaryOperator::GreaterOrEqual => (" >= ", 3),
         }
     }
 }
@@ -189,7 +189,7 @@ impl Parser<'_> {
         let mut either = self.both()?;
         while self.word("or") {
             let height = self.height;
-            either = Expr::Binary(Binary::Or, either.into(), self.both()?.into());
+            either = Expr::Binary(BinaryOperator::Or, either.into(), self.both()?.into());
             self.higher(height)?;
         }
         Ok(either)
@@ -199,7 +199,7 @@ impl Parser<'_> {
         let mut both = self.comparison()?;
         while self.word("and") {
             let height = self.height;
-            both = Expr::Binary(Binary::And, both.into(), self.comparison()?.into());
+            both = Expr::Binary(BinaryOperator::And, both.into(), self.comparison()?.into());
             self.higher(height)?;
         }
         Ok(both)
@@ -222,8 +222,8 @@ impl Parser<'_> {
         let mut sum = self.product()?;
         loop {
             let operator = match self.peek() {
-                Some('+') => Binary::Add,
-                Some('-') => Binary::Sub,
+                Some('+') => BinaryOperator::Add,
+                Some('-') => BinaryOperator::Sub,
                 _ => break,
             };
             self.at += 1;
@@ -266,8 +266,8 @@ impl Parser<'_> {
         let mut product = self.signed()?;
         loop {
             let operator = match self.peek() {
-                Some('*') => Binary::Mul,
-                Some('/') => Binary::Div,
+                Some('*') => BinaryOperator::Mul,
+                Some('/') => BinaryOperator::Div,
                 _ => return Ok(product),
             };
             self.at += 1;
@@ -330,7 +330,11 @@ impl Parser<'_> {
         let exponent = self.signed()?;
         self.higher(height)?;
         self.depth -= 1;
-        Ok(Expr::Binary(Binary::Pow, base.into(), exponent.into()))
+        Ok(Expr::Binary(
+            BinaryOperator::Pow,
+            base.into(),
+            exponent.into(),
+        ))
     }
 
     fn atom(&mut self) -> Result<Expr, String> {
@@ -417,11 +421,11 @@ impl Expr {
                 let (names, rest) = a.without_names(kept);
                 (names, Expr::Neg(Box::new(rest)))
             }
-            Expr::Binary(sign @ (Binary::Mul | Binary::Div), a, b) => {
+            Expr::Binary(sign @ (BinaryOperator::Mul | BinaryOperator::Div), a, b) => {
                 let ((x, a), (y, b)) = (a.without_names(kept), b.without_names(kept));
                 let names = match (x, y) {
                     (x, None) => x,
-                    (None, Some(y)) if sign == Binary::Mul => Some(y),
+                    (None, Some(y)) if sign == BinaryOperator::Mul => Some(y),
                     (x, Some(y)) => {
                         let x = x.unwrap_or_else(one);
                         Some(Expr::Binary(sign, Box::new(x), Box::new(y)))
@@ -429,8 +433,8 @@ impl Expr {
                 };
                 (names, Expr::Binary(sign, Box::new(a), Box::new(b)))
             }
-            Expr::Binary(Binary::Pow, a, b) if matches!(&*a, Expr::Name(name) if name != kept) => {
-                (Some(Expr::Binary(Binary::Pow, a, b)), one())
+            Expr::Binary(BinaryOperator::Pow, a, b) if matches!(&*a, Expr::Name(name) if name != kept) => {
+                (Some(Expr::Binary(BinaryOperator::Pow, a, b)), one())
             }
             other => (None, other),
         }
@@ -518,7 +522,7 @@ impl Display for Expr {
                 let (sign, tight) = operator.sign();
                 // Powers are taken from the right, comparisons once; all others from the left.
                 let (left, right) = match operator {
-                    Binary::Pow => (8, 6),
+                    BinaryOperator::Pow => (8, 6),
                     _ if tight == 3 => (4, 4),
                     _ => (tight, tight + 1),
                 };
@@ -548,9 +552,9 @@ mod tests {
         assert_eq!(
             parse("-a**2/2.").unwrap(),
             Expr::Binary(
-                Binary::Div,
+                BinaryOperator::Div,
                 Box::new(Expr::Neg(Box::new(Expr::Binary(
-                    Binary::Pow,
+                    BinaryOperator::Pow,
                     name("a"),
                     number(2.0)
                 )))),

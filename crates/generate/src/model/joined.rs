@@ -1,7 +1,7 @@
 //! Lorentz structures of one colour structure whose couplings are one formula up to a sign, as one structure. Some models
 //! write the three-gluon vertex as two halves, with `-G` and `G`; kernels know what a vertex computes with one coupling.
 
-use super::expression::{Binary, Expr};
+use super::expression::{BinaryOperator, Expr};
 use super::lorentz::Structure;
 use super::{ColorTerm, Lorentz};
 
@@ -53,7 +53,7 @@ fn positive(expr: Expr) -> (Expr, bool) {
             let (inner, negative) = positive(*inner);
             (inner, !negative)
         }
-        Expr::Binary(op @ (Binary::Mul | Binary::Div), first, second) => {
+        Expr::Binary(op @ (BinaryOperator::Mul | BinaryOperator::Div), first, second) => {
             let (first, negative) = positive(*first);
             (Expr::Binary(op, Box::new(first), second), negative)
         }

@@ -4,7 +4,7 @@
 //! indices are upper ones, a sum over two of them goes with the metric. `P(mu, k)` is the momentum that goes out along
 //! leg `k`. The first leg of two fermions is the one that flows in.
 
-use super::expression::{Binary, Expr, parse_terms};
+use super::expression::{BinaryOperator, Expr, parse_terms};
 use num_complex::Complex64;
 
 /// A sum of products.
@@ -224,10 +224,10 @@ fn terms(expr: &Expr, own: bool) -> Result<Vec<Term>, String> {
         Expr::Number(x) => number((*x).into()),
         Expr::Name(name) => return Err(format!("`{name}` has no meaning in a Lorentz structure")),
         Expr::Neg(a) => scaled(of(a)?, (-1.0).into()),
-        Expr::Binary(Binary::Add, a, b) => [of(a)?, of(b)?].concat(),
-        Expr::Binary(Binary::Sub, a, b) => [of(a)?, scaled(of(b)?, (-1.0).into())].concat(),
-        Expr::Binary(Binary::Mul, a, b) => product(&of(a)?, &of(b)?)?,
-        Expr::Binary(Binary::Div, a, b) => match of(b)?.as_slice() {
+        Expr::Binary(BinaryOperator::Add, a, b) => [of(a)?, of(b)?].concat(),
+        Expr::Binary(BinaryOperator::Sub, a, b) => [of(a)?, scaled(of(b)?, (-1.0).into())].concat(),
+        Expr::Binary(BinaryOperator::Mul, a, b) => product(&of(a)?, &of(b)?)?,
+        Expr::Binary(BinaryOperator::Div, a, b) => match of(b)?.as_slice() {
             [Term { factor, tensors }] if tensors.is_empty() && factor.norm() > 0.0 => {
                 scaled(of(a)?, factor.inv())
             }
@@ -249,7 +249,7 @@ fn terms(expr: &Expr, own: bool) -> Result<Vec<Term>, String> {
             _ => return Err("a Lorentz structure can be divided by numbers only".into()),
         },
         // An index that is summed over within a power is summed over between its factors: `P(-1,1)**2`.
-        Expr::Binary(Binary::Pow, a, b) => match b.integer() {
+        Expr::Binary(BinaryOperator::Pow, a, b) => match b.integer() {
             Some(n @ 1..=8) => {
                 let a = of(a)?;
                 (1..n).try_fold(a.clone(), |all, _| product(&all, &a))?

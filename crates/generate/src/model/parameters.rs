@@ -1,6 +1,6 @@
 //! Parameters and couplings that a process uses, as arithmetic.
 
-use super::expression::{Binary, Expr};
+use super::expression::{BinaryOperator, Expr};
 use super::running::Running;
 use super::{CardEntry, Model};
 use mebridge_process::arith::{Builder, Comparison, Function, Op, Program, ValueId};
@@ -70,7 +70,9 @@ impl<'a> Parameters<'a> {
             let propagator = propagator.map(|n| &self.model.propagators[n as usize]);
             let formula = match propagator.and_then(|p| p.factor.clone()) {
                 None => formula,
-                Some(factor) => Expr::Binary(Binary::Mul, Box::new(formula), Box::new(factor)),
+                Some(factor) => {
+                    Expr::Binary(BinaryOperator::Mul, Box::new(formula), Box::new(factor))
+                }
             };
             let behind = propagator.map_or(String::new(), |p| format!("_{}", p.name));
             Ok((format!("{name}{behind}"), formula))
@@ -308,7 +310,7 @@ impl<'a> Lowering<'a> {
                 let a = self.lower(a)?;
                 self.builder.push(Op::Neg(a))
             }
-            Expr::Binary(Binary::Pow, base, exponent) => {
+            Expr::Binary(BinaryOperator::Pow, base, exponent) => {
                 let base = self.lower(base)?;
                 match exponent.integer() {
                     Some(n) => self.builder.push(Op::PowI(base, n)),
@@ -321,20 +323,20 @@ impl<'a> Lowering<'a> {
             Expr::Binary(operator, a, b) => {
                 let (a, b) = (self.lower(a)?, self.lower(b)?);
                 let test = match operator {
-                    Binary::Add => return Ok(self.builder.push(Op::Add(a, b))),
-                    Binary::Sub => return Ok(self.builder.push(Op::Sub(a, b))),
-                    Binary::Mul => return Ok(self.builder.push(Op::Mul(a, b))),
-                    Binary::Div => return Ok(self.builder.push(Op::Div(a, b))),
-                    Binary::Pow => return Ok(self.builder.push(Op::Pow(a, b))),
+                    BinaryOperator::Add => return Ok(self.builder.push(Op::Add(a, b))),
+                    BinaryOperator::Sub => return Ok(self.builder.push(Op::Sub(a, b))),
+                    BinaryOperator::Mul => return Ok(self.builder.push(Op::Mul(a, b))),
+                    BinaryOperator::Div => return Ok(self.builder.push(Op::Div(a, b))),
+                    BinaryOperator::Pow => return Ok(self.builder.push(Op::Pow(a, b))),
                     // In Python the value of one of both.
-                    Binary::And => return Ok(self.truth(a, b, a)),
-                    Binary::Or => return Ok(self.truth(a, a, b)),
-                    Binary::Equal => Comparison::Eq,
-                    Binary::NotEqual => Comparison::Ne,
-                    Binary::Less => Comparison::Lt,
-                    Binary::LessOrEqual => Comparison::Le,
-                    Binary::Greater => Comparison::Gt,
-                    Binary::GreaterOrEqual => Comparison::Ge,
+                    BinaryOperator::And => return Ok(self.truth(a, b, a)),
+                    BinaryOperator::Or => return Ok(self.truth(a, a, b)),
+                    BinaryOperator::Equal => Comparison::Eq,
+                    BinaryOperator::NotEqual => Comparison::Ne,
+                    BinaryOperator::Less => Comparison::Lt,
+                    BinaryOperator::LessOrEqual => Comparison::Le,
+                    BinaryOperator::Greater => Comparison::Gt,
+                    BinaryOperator::GreaterOrEqual => Comparison::Ge,
                 };
                 let (yes, no) = (self.builder.real(1.0), self.builder.real(0.0));
                 self.builder.push(Op::Select {

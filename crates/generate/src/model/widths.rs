@@ -1,6 +1,6 @@
 //! Widths as sums of partial widths, for cards that leave them open.
 
-use super::expression::{Binary, Expr};
+use super::expression::{BinaryOperator, Expr};
 use super::parameters::{needed, program};
 use super::{Decay, Model, ParticleId};
 use crate::matrix_elements::{TwoBody, two_body};
@@ -66,9 +66,13 @@ impl Model {
         let mut names = vec![self.of(mother).name.clone()];
         for (n, (particles, width)) in decays.iter().enumerate() {
             let sum = particles.iter().map(|&p| mass(p));
-            let add = |a, b| Expr::Binary(Binary::Add, Box::new(a), Box::new(b));
+            let add = |a, b| Expr::Binary(BinaryOperator::Add, Box::new(a), Box::new(b));
             let sum = sum.reduce(add).unwrap_or(Expr::Number(0.0));
-            let open = Expr::Binary(Binary::Greater, Box::new(mass(mother)), Box::new(sum));
+            let open = Expr::Binary(
+                BinaryOperator::Greater,
+                Box::new(mass(mother)),
+                Box::new(sum),
+            );
             let real = Expr::Call("re".into(), vec![width.clone()]);
             formulas.push(Expr::If([open, real, Expr::Number(0.0)].into()));
             let why = squared

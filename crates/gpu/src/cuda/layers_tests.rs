@@ -1,11 +1,11 @@
 //! The layers on a `libcuda` that tells what it is asked for ([`super::fake`]); no GPU is needed.
 
 use super::fake::{self, ARGUMENT};
-use super::safe::event::Event;
-use super::safe::graph::Graph;
+use super::safe::event::CudaEvent;
+use super::safe::graph::CudaGraph;
 use super::safe::memory::{DeviceMemory, PinnedMemory};
-use super::safe::module::{Function, Module};
-use super::safe::stream::Stream;
+use super::safe::module::{CudaModule, Function};
+use super::safe::stream::CudaStream;
 use super::{Cuda, safe};
 use crate::driver::{Driver, Shape};
 use mebridge_support::error::{Error, Result};
@@ -21,9 +21,9 @@ const SHAPE: Shape = Shape {
 /// One of everything.
 struct All {
     function: Function,
-    stream: Stream,
-    events: [Event; 2],
-    graph: Graph,
+    stream: CudaStream,
+    events: [CudaEvent; 2],
+    graph: CudaGraph,
     memory: DeviceMemory,
     _pinned: PinnedMemory,
 }
@@ -32,10 +32,10 @@ impl All {
     fn new(context: &Arc<safe::context::Context>) -> Result<All> {
         let memory = DeviceMemory::new(context, 100)?;
         let pinned = PinnedMemory::new(context, 100)?;
-        let module = Arc::new(Module::load(context, b"an image")?);
+        let module = Arc::new(CudaModule::load(context, b"an image")?);
         let function = Function::new(&module, "kernel", 64 << 10, 1 << 17)?;
-        let stream = Stream::new(context)?;
-        let events = [Event::new(context)?, Event::new(context)?];
+        let stream = CudaStream::new(context)?;
+        let events = [CudaEvent::new(context)?, CudaEvent::new(context)?];
         stream.begin_graph()?;
         let graph = stream.end_graph()?;
         Ok(All {
@@ -163,7 +163,7 @@ fn nothing_is_asked_that_the_driver_must_refuse() {
     fake::take_refused();
     All::new(&context).and_then(|all| all.use_all()).unwrap();
     assert_eq!(fake::take_refused(), 0);
-    let module = Arc::new(Module::load(&context, b"an image").unwrap());
+    let module = Arc::new(CudaModule::load(&context, b"an image").unwrap());
     assert!(Function::new(&module, "missing", 0, 0).is_err());
     assert_eq!(fake::take_refused(), 1);
 }

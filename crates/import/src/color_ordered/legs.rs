@@ -3,7 +3,7 @@
 use mebridge_process::{ExternalKind, Process, Wavefunction};
 
 /// The legs, by their external wavefunctions.
-pub struct Legs {
+pub struct ExternalLegs {
     /// The end that a quark flows out of and the one that it flows in at, or the first and the last gluon.
     pub ends: [u32; 2],
     /// Whether these are a quark's and not gluons.
@@ -16,13 +16,13 @@ pub struct Legs {
     pub below: Vec<u64>,
 }
 
-impl Legs {
+impl ExternalLegs {
     /// Those of a process of vectors and at most one line of fermions, or two lines, either of which may be the quark's.
-    pub fn all(process: &Process) -> Vec<Legs> {
-        Legs::of(process).unwrap_or_default()
+    pub fn all(process: &Process) -> Vec<ExternalLegs> {
+        ExternalLegs::of(process).unwrap_or_default()
     }
 
-    fn of(process: &Process) -> Option<Vec<Legs>> {
+    fn of(process: &Process) -> Option<Vec<ExternalLegs>> {
         let count = process.legs.len();
         let mut externals = vec![None; count];
         let mut kinds = Vec::new();
@@ -45,7 +45,7 @@ impl Legs {
         let below = below(process, count)?;
         match (lines, &vectors[..]) {
             ([0, 0], [first, insertions @ .., last]) if vectors.len() == count => {
-                Some(vec![Legs {
+                Some(vec![ExternalLegs {
                     ends: [*first, *last],
                     quarks: false,
                     insertions: insertions.to_vec(),
@@ -58,7 +58,7 @@ impl Legs {
                 let (bosons, insertions): (Vec<u32>, Vec<u32>) =
                     vectors.into_iter().partition(alone);
                 (bosons.len() < 2).then(|| {
-                    vec![Legs {
+                    vec![ExternalLegs {
                         ends: [fermions[0][0], fermions[1][0]],
                         quarks: true,
                         insertions,
@@ -69,7 +69,7 @@ impl Legs {
             }
             ([2, 2], _) if vectors.len() + 4 == count => {
                 let ends = [(0, 0), (0, 1), (1, 0), (1, 1)];
-                let of = ends.map(|(out, into)| Legs {
+                let of = ends.map(|(out, into)| ExternalLegs {
                     ends: [fermions[0][out], fermions[1][into]],
                     quarks: true,
                     insertions: vectors.clone(),

@@ -17,7 +17,7 @@ mod sort;
 mod tests;
 mod vertices;
 
-use legs::Legs;
+use legs::ExternalLegs;
 use mebridge_process::color_ordered::{ColorOrdered, traces};
 use mebridge_process::evaluate::Numbers;
 use mebridge_process::{Diagrams, External, HelicitySum, LinearMap, Process, Wavefunction};
@@ -49,7 +49,7 @@ pub fn add(process: &mut Process) {
     if !plain {
         return;
     }
-    for legs in Legs::all(process) {
+    for legs in ExternalLegs::all(process) {
         let form = find(process, legs);
         let found = form.is_some();
         set(process, form);
@@ -68,7 +68,7 @@ fn set(process: &mut Process, form: Option<ColorOrdered>) {
     }
 }
 
-fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
+fn find(process: &mut Process, legs: ExternalLegs) -> Option<ColorOrdered> {
     if !INSERTIONS.contains(&legs.insertions.len()) {
         return None;
     }

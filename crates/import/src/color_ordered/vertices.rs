@@ -1,7 +1,7 @@
 //! The vertices of a form, as calls of the process have them.
 
 use super::amplitude::current_of;
-use super::legs::Legs;
+use super::legs::ExternalLegs;
 use mebridge_process::color_ordered::{Boson, Exchange, OrderedVertex};
 use mebridge_process::lorentz::Routine;
 use mebridge_process::{Process, Quantity, Vertex, Wavefunction};
@@ -22,7 +22,7 @@ pub struct Vertices {
 
 impl Vertices {
     /// Those of a process with these legs. A routine may be added to those of the process.
-    pub fn of(process: &mut Process, legs: &Legs) -> Option<Vertices> {
+    pub fn of(process: &mut Process, legs: &ExternalLegs) -> Option<Vertices> {
         let (ends, line, boson) = match legs.quarks {
             true => of_line(process, legs)?,
             false => (legs.ends, None, None),
@@ -68,7 +68,7 @@ fn ordered(call: &Vertex, inputs: Vec<u8>) -> OrderedVertex {
 type OfLine = ([u32; 2], Option<OrderedVertex>, Option<Boson>);
 
 /// The vertices of a quark line, from the end on from which there are calls for all of them.
-fn of_line(process: &Process, legs: &Legs) -> Option<OfLine> {
+fn of_line(process: &Process, legs: &ExternalLegs) -> Option<OfLine> {
     let [first, second] = legs.ends;
     [[first, second], [second, first]]
         .into_iter()
@@ -123,7 +123,7 @@ fn made_of(process: &Process, fermions: &[u32]) -> impl Iterator<Item = (u32, Or
 
 /// A call that makes the current of so many gluons. Where there is none, that of an amplitude of one more, by a routine
 /// that is added.
-fn of_gluons(process: &mut Process, legs: &Legs, count: usize) -> Option<Vertex> {
+fn of_gluons(process: &mut Process, legs: &ExternalLegs, count: usize) -> Option<Vertex> {
     let meet = |call: &&Vertex, count: usize| {
         call.inputs.len() == count && call.inputs.iter().all(|&w| legs.is_gluon(w))
     };

@@ -5,12 +5,12 @@
 //! column that is written again is a new wavefunction, and equal wavefunctions are kept once.
 
 use crate::amplitude_expression::AmplitudeExpression;
-use crate::expression::{Expr, Parsed};
+use crate::expression::{FortranExpr, Parsed};
 use crate::lorentz::{Role, Routines, missing};
 use crate::model::ParameterNames;
 use crate::statement::Type;
 use crate::symbolic::{Externals, Global, Interpreter, Location, UnitFrame};
-use crate::value::Value;
+use crate::value::FortranValue;
 use mebridge_process::{
     CouplingRef, External, ExternalKind, Quantity, TermSource, Vertex, Wavefunction,
 };
@@ -78,7 +78,7 @@ impl<'l> Helas<'l> {
         interpreter: &mut Interpreter<'l>,
         frame: &mut UnitFrame,
         name: &str,
-        arguments: &[Expr],
+        arguments: &[FortranExpr],
     ) -> Parsed<()> {
         let signature = match self.routines.signature(name) {
             Ok(Some(signature)) => signature,
@@ -138,7 +138,7 @@ impl<'l> Helas<'l> {
             let number = self.calls.amplitudes.len() as u32;
             self.calls.amplitudes.push(vertex);
             let form = AmplitudeExpression::of(TermSource::Amplitude(number));
-            interpreter.set(at, Value::AmplitudeExpression(Rc::new(form)));
+            interpreter.set(at, FortranValue::AmplitudeExpression(Rc::new(form)));
         }
         Ok(())
     }
@@ -160,7 +160,7 @@ impl<'l> Helas<'l> {
             self.calls.wavefunctions.push(wavefunction);
             self.components.push(components);
         }
-        interpreter.set(at, Value::Wavefunction(index));
+        interpreter.set(at, FortranValue::Wavefunction(index));
     }
 
     /// `IXXXXX(P(0,3), MDL_MT, NHEL(3), -1*IC(3), W(1,3))`; a scalar has neither mass nor helicity.
@@ -169,7 +169,7 @@ impl<'l> Helas<'l> {
         interpreter: &mut Interpreter<'l>,
         frame: &mut UnitFrame,
         kind: ExternalKind,
-        arguments: &[Expr],
+        arguments: &[FortranExpr],
     ) -> Parsed<()> {
         let (momentum, mass, helicity, sign, result) = match (kind, arguments) {
             (ExternalKind::Scalar, [p, sign, result]) => (p, None, None, sign, result),
@@ -221,10 +221,10 @@ impl<'l> Helas<'l> {
         &mut self,
         interpreter: &mut Interpreter<'l>,
         frame: &mut UnitFrame,
-        argument: &Expr,
+        argument: &FortranExpr,
     ) -> Parsed<Quantity> {
         let value = interpreter.eval(frame, argument)?;
-        let Value::Real(value) = value else {
+        let FortranValue::Real(value) = value else {
             return Err("a mass or width that is not REAL".into());
         };
         match interpreter.builder.constant(value) {
@@ -243,8 +243,8 @@ impl<'l> Helas<'l> {
     ) -> Parsed<CouplingRef> {
         let at = interpreter.common_place(&global.block, global.place);
         match (interpreter.element(at, global.ty), global.ty) {
-            (Some(Value::Real(value)), Type::Real)
-            | (Some(Value::Complex(value)), Type::Complex) => Ok(CouplingRef {
+            (Some(FortranValue::Real(value)), Type::Real)
+            | (Some(FortranValue::Complex(value)), Type::Complex) => Ok(CouplingRef {
                 coupling: self.names.coupling(&global.name, value),
                 negative: false,
             }),
@@ -260,17 +260,17 @@ impl<'l> Helas<'l> {
         &mut self,
         interpreter: &mut Interpreter<'l>,
         frame: &mut UnitFrame,
-        argument: &Expr,
+        argument: &FortranExpr,
     ) -> Parsed<CouplingRef> {
         let (negative, argument) = match argument {
-            Expr::SmatrixSum(terms) => match terms.as_slice() {
+            FortranExpr::Sum(terms) => match terms.as_slice() {
                 [(true, inner)] => (true, inner),
                 _ => (false, argument),
             },
             _ => (false, argument),
         };
         match interpreter.eval(frame, argument)? {
-            Value::Complex(value) => Ok(CouplingRef {
+            FortranValue::Complex(value) => Ok(CouplingRef {
                 coupling: self.names.coupling(&shown(argument), value),
                 negative,
             }),
@@ -285,7 +285,7 @@ impl<'l> Externals<'l> for Helas<'l> {
         interpreter: &mut Interpreter<'l>,
         frame: &mut UnitFrame,
         name: &str,
-        arguments: &[Expr],
+        arguments: &[FortranExpr],
     ) -> Option<Parsed<()>> {
         let done = match ExternalKind::of_routine(name) {
             Some(kind) => self.external(interpreter, frame, kind, arguments),
@@ -300,11 +300,11 @@ impl<'l> Externals<'l> for Helas<'l> {
 fn wavefunction(
     interpreter: &mut Interpreter,
     frame: &mut UnitFrame,
-    argument: &Expr,
+    argument: &FortranExpr,
 ) -> Parsed<u32> {
     let at = target(interpreter, frame, argument)?;
     match interpreter.get(at) {
-        Some(Value::Wavefunction(index)) => Ok(*index),
+        Some(FortranValue::Wavefunction(index)) => Ok(*index),
         _ => Err("a wavefunction is used before it is set".into()),
     }
 }
@@ -313,10 +313,10 @@ fn wavefunction(
 fn target(
     interpreter: &mut Interpreter,
     frame: &mut UnitFrame,
-    argument: &Expr,
+    argument: &FortranExpr,
 ) -> Parsed<Location> {
     match argument {
-        Expr::Apply(name, _)
+        FortranExpr::Apply(name, _)
             if interpreter.declared(frame, name) == Some((Type::Complex, true)) =>
         {
             interpreter.reference(frame, argument)
@@ -329,11 +329,11 @@ fn target(
 fn column(
     frame: &UnitFrame,
     interpreter: &Interpreter,
-    argument: &Expr,
+    argument: &FortranExpr,
     at: Location,
     components: u32,
 ) -> Parsed<()> {
-    let Expr::Apply(name, _) = argument else {
+    let FortranExpr::Apply(name, _) = argument else {
         return Err("a wavefunction is not given as W(1,n)".into());
     };
     match interpreter.rows_of(frame, name) {
@@ -346,10 +346,10 @@ fn column(
 }
 
 /// An argument as a name: `GC_11` for `GC_11(IVEC)`.
-fn shown(argument: &Expr) -> String {
+fn shown(argument: &FortranExpr) -> String {
     match argument {
-        Expr::Name(name) | Expr::Apply(name, _) => name.clone(),
-        Expr::SmatrixSum(terms) if terms.len() == 1 => format!("-{}", shown(&terms[0].1)),
+        FortranExpr::Name(name) | FortranExpr::Apply(name, _) => name.clone(),
+        FortranExpr::Sum(terms) if terms.len() == 1 => format!("-{}", shown(&terms[0].1)),
         _ => "expression".into(),
     }
 }

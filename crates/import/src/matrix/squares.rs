@@ -6,10 +6,10 @@
 //! is one for each colour flow and order.
 
 use super::{AMP2, JAMP2, Results, form_of};
-use crate::amplitude_expression::{AmplitudeExpression, Product, Real, Terms};
+use crate::amplitude_expression::{AmplitudeExpression, JampProduct, Real, Terms};
 use crate::expression::Parsed;
 use crate::symbolic::{Interpreter, before};
-use crate::value::Value;
+use crate::value::FortranValue;
 use mebridge_process::channels::Amp2;
 use mebridge_process::color::{ColorMatrix, FlowWeight};
 use mebridge_process::{LinearMap, Term, TermSource};
@@ -38,10 +38,10 @@ pub fn read(
     flows: usize,
     amplitudes: usize,
 ) -> Parsed<SquareTables> {
-    let mut products: Vec<(f64, &Product)> = Vec::new();
+    let mut products: Vec<(f64, &JampProduct)> = Vec::new();
     for (value, &weight) in results.values.iter().zip(weights) {
         match value {
-            Value::AmplitudeExpression(form) => {
+            FortranValue::AmplitudeExpression(form) => {
                 let real = plain(form, "the matrix element")?;
                 if !real.moduli.is_empty() || !real.before.is_empty() {
                     return Err("the matrix element is no sum of products of JAMPs".into());
@@ -51,7 +51,7 @@ pub fn read(
                 }
             }
             // No diagram of these coupling orders.
-            Value::Real(v)
+            FortranValue::Real(v)
                 if interpreter
                     .builder
                     .constant(*v)
@@ -156,7 +156,7 @@ struct Jamps {
 impl Jamps {
     fn new<'a>(
         interpreter: &Interpreter,
-        products: impl Iterator<Item = &'a Product>,
+        products: impl Iterator<Item = &'a JampProduct>,
     ) -> Parsed<Self> {
         let mut sources: Vec<TermSource> = Vec::new();
         let mut index: HashMap<TermSource, u32> = HashMap::new();
@@ -193,7 +193,7 @@ impl Jamps {
     }
 
     /// The colour matrix: symmetric part of the coefficients, over a common denominator.
-    fn matrix(&self, products: &[(f64, &Product)]) -> Parsed<ColorMatrix> {
+    fn matrix(&self, products: &[(f64, &JampProduct)]) -> Parsed<ColorMatrix> {
         let n = self.sources.len();
         let mut divisors: Vec<f64> = products.iter().map(|(_, p)| p.divisor.abs()).collect();
         divisors.sort_by(f64::total_cmp);
@@ -251,7 +251,7 @@ impl Jamps {
         Ok(FlowWeight { moduli })
     }
 
-    fn pair(&self, p: &Product) -> Parsed<(u32, u32)> {
+    fn pair(&self, p: &JampProduct) -> Parsed<(u32, u32)> {
         match (p.left.as_slice(), p.right.as_slice()) {
             ([(a, l)], [(b, r)])
                 if *l == ONE && *r == ONE && p.factor == ONE && p.divisor == 1.0 =>

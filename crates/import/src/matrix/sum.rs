@@ -7,11 +7,11 @@
 
 use super::{AMP2, JAMP2, Units};
 use crate::directory::BeamCommons;
-use crate::expression::{Expr, Parsed};
+use crate::expression::{FortranExpr, Parsed};
 use crate::program_unit::{Library, ProgramUnit};
 use crate::statement::Type;
 use crate::symbolic::{Externals, Interpreter, Location, Preset, UnitFrame};
-use crate::value::{Truth, Value};
+use crate::value::{FortranValue, Truth};
 use mebridge_process::HelicitySum;
 use mebridge_process::arith::Builder;
 use mebridge_support::error::{Error, Result};
@@ -274,8 +274,8 @@ pub fn check_channels(
     for (n, &channel) in asked.iter().take(3).enumerate() {
         let mut trial = SmatrixRun::new(units, library, legs, results)?;
         trial.seed = 77 + n as u64;
-        let is = Preset::Value(Value::Logical(Truth::Known(true)));
-        let diagram = || Preset::Value(Value::Int(i64::from(channel)));
+        let is = Preset::Value(FortranValue::Logical(Truth::Known(true)));
+        let diagram = || Preset::Value(FortranValue::Int(i64::from(channel)));
         for (block, place, preset) in [
             ("TO_MATRIX", 1, is),
             // SUBDIAG, and MAPCONFIG.
@@ -408,9 +408,9 @@ impl<'l> SmatrixRun<'l> {
     fn new(units: &Units<'l>, library: &'l Library, legs: usize, results: usize) -> Result<Self> {
         let mut interpreter = Interpreter::new(library, Builder::new(0));
         let one = interpreter.builder.real(1.0);
-        let int = |n| Preset::Value(Value::Int(n));
-        let is = |b| Preset::Value(Value::Logical(Truth::Known(b)));
-        let real = || Preset::Value(Value::Real(one));
+        let int = |n| Preset::Value(FortranValue::Int(n));
+        let is = |b| Preset::Value(FortranValue::Logical(Truth::Known(b)));
+        let real = || Preset::Value(FortranValue::Real(one));
         let presets = [
             // ISUM_HEL, MULTI_CHANNEL.
             ("TO_MATRIX", 0, int(0)),
@@ -469,11 +469,11 @@ impl<'l> SmatrixRun<'l> {
         let (storage, first) = interpreter.common_place("TO_POLARIZATION", 0);
         for (i, &pol) in (0..).zip(&beams.polarisations) {
             let pol = interpreter.builder.real(pol);
-            interpreter.set((storage, first + i), Value::Real(pol));
+            interpreter.set((storage, first + i), FortranValue::Real(pol));
         }
         let (storage, first) = interpreter.common_place("NB_HEL_STATE", 0);
         for (i, &states) in (0..).zip(beams.spin_states.iter().flatten()) {
-            interpreter.set((storage, first + i), Value::Int(states));
+            interpreter.set((storage, first + i), FortranValue::Int(states));
         }
     }
 
@@ -496,16 +496,16 @@ impl<'l> SmatrixRun<'l> {
                 }
                 "RHEL" | "RCOL" => {
                     let value = interpreter.builder.real(random);
-                    interpreter.set(at, Value::Real(value));
+                    interpreter.set(at, FortranValue::Real(value));
                     places.push(at);
                 }
                 "CHANNEL" => {
                     let channel = self.channel.unwrap_or(0);
-                    interpreter.set(at, Value::Int(i64::from(channel)));
+                    interpreter.set(at, FortranValue::Int(i64::from(channel)));
                     places.push(at);
                 }
                 "IVEC" => {
-                    interpreter.set(at, Value::Int(1));
+                    interpreter.set(at, FortranValue::Int(1));
                     places.push(at);
                 }
                 // The latter in ungrouped outputs from 3.6 on.
@@ -515,7 +515,7 @@ impl<'l> SmatrixRun<'l> {
                 }
                 "ICOL" | "SELECTED_COL" => places.push(at),
                 "DUM" => {
-                    interpreter.set(at, Value::Int(0));
+                    interpreter.set(at, FortranValue::Int(0));
                     places.push(at);
                 }
                 // 3.1, and the vectorised 3.3 and 3.4: who calls chooses a colour.
@@ -576,20 +576,20 @@ impl<'l> SmatrixRun<'l> {
         }
         drop(calls);
         self.chosen = chosen.and_then(|at| match self.interpreter.get(at) {
-            Some(Value::Int(row)) => Some(*row),
+            Some(FortranValue::Int(row)) => Some(*row),
             _ => None,
         });
         let buffer = self.interpreter.common_place("TO_HELICITY", 0);
         self.told = self.interpreter.get(buffer).is_some().then(|| {
             let places = (buffer.1..).map(|place| (buffer.0, place));
             let numbers = places.map_while(|at| match self.interpreter.get(at) {
-                Some(Value::Int(number)) => Some(*number),
+                Some(FortranValue::Int(number)) => Some(*number),
                 _ => None,
             });
             numbers.collect()
         });
         let value = match self.interpreter.get(answer) {
-            Some(Value::Real(value)) => self.interpreter.builder.constant(*value),
+            Some(FortranValue::Real(value)) => self.interpreter.builder.constant(*value),
             _ => None,
         };
         match value {
@@ -602,7 +602,7 @@ impl<'l> SmatrixRun<'l> {
 /// The number that an element of a REAL array holds.
 fn number(interpreter: &mut Interpreter, at: Location) -> Option<f64> {
     match interpreter.element(at, Type::Real)? {
-        Value::Real(value) => interpreter.builder.constant(value).map(|c| c.re),
+        FortranValue::Real(value) => interpreter.builder.constant(value).map(|c| c.re),
         _ => None,
     }
 }
@@ -648,7 +648,7 @@ impl SmatrixCalls {
         &mut self,
         m: &mut Interpreter,
         frame: &mut UnitFrame,
-        arguments: &[Expr],
+        arguments: &[FortranExpr],
     ) -> Parsed<()> {
         if self.diagrams.is_empty() {
             self.touch_squares(m);
@@ -663,7 +663,7 @@ impl SmatrixCalls {
         let mut add = |at: Location, x: f64| {
             let before = number(m, at).ok_or("AMP2 or JAMP2 has no value when it is added to")?;
             let sum = m.builder.real(before + x);
-            m.set(at, Value::Real(sum));
+            m.set(at, FortranValue::Real(sum));
             Ok::<(), String>(())
         };
         for diagram in self.diagrams.clone() {
@@ -693,7 +693,7 @@ impl SmatrixCalls {
                 && let Some(before) = number(m, at)
             {
                 let sum = m.builder.real(before + 1.0);
-                m.set(at, Value::Real(sum));
+                m.set(at, FortranValue::Real(sum));
             }
         }
     }
@@ -702,7 +702,7 @@ impl SmatrixCalls {
         &mut self,
         m: &mut Interpreter,
         frame: &mut UnitFrame,
-        arguments: &[Expr],
+        arguments: &[FortranExpr],
     ) -> Parsed<f64> {
         if arguments.len() != self.arguments.len() {
             return Err(format!(
@@ -753,7 +753,7 @@ impl SmatrixCalls {
                 "RES" if !self.is_function => {
                     for (i, &x) in (0..).zip(&parts) {
                         let x = m.builder.real(x);
-                        m.set((at.0, at.1 + i), Value::Real(x));
+                        m.set((at.0, at.1 + i), FortranValue::Real(x));
                     }
                 }
                 _ => {}
@@ -776,7 +776,7 @@ impl<'l> Externals<'l> for SmatrixCalls {
         interpreter: &mut Interpreter<'l>,
         frame: &mut UnitFrame,
         name: &str,
-        arguments: &[Expr],
+        arguments: &[FortranExpr],
     ) -> Option<Parsed<()>> {
         if name == self.matrix && !self.is_function {
             let done = self.call(interpreter, frame, arguments);
@@ -785,7 +785,7 @@ impl<'l> Externals<'l> for SmatrixCalls {
         if name == "RANMAR"
             && let [argument] = arguments
         {
-            let value = Value::Real(interpreter.builder.real(self.random));
+            let value = FortranValue::Real(interpreter.builder.real(self.random));
             return Some(
                 interpreter
                     .reference(frame, argument)
@@ -793,7 +793,7 @@ impl<'l> Externals<'l> for SmatrixCalls {
             );
         }
         if name == "SELECT_COLOR"
-            && let Some(argument @ Expr::Name(jamp2)) = arguments.get(1)
+            && let Some(argument @ FortranExpr::Name(jamp2)) = arguments.get(1)
             && jamp2 == "JAMP2"
         {
             let at = match interpreter.reference(frame, argument) {
@@ -812,17 +812,19 @@ impl<'l> Externals<'l> for SmatrixCalls {
         interpreter: &mut Interpreter<'l>,
         frame: &mut UnitFrame,
         name: &str,
-        arguments: &[Expr],
-    ) -> Option<Parsed<Value>> {
+        arguments: &[FortranExpr],
+    ) -> Option<Parsed<FortranValue>> {
         if name == self.matrix && self.is_function {
             let value = self.call(interpreter, frame, arguments);
-            let value = value.map(|x| Value::Real(interpreter.builder.real(x)));
+            let value = value.map(|x| FortranValue::Real(interpreter.builder.real(x)));
             return Some(value.map_err(|what| format!("{name}: {what}")));
         }
         match name {
-            "DS_GET_DIM_STATUS" => Some(Ok(Value::Int(-1))),
-            "XRAN1" => Some(Ok(Value::Real(interpreter.builder.real(self.random)))),
-            "GET_CHANNEL_CUT" => Some(Ok(Value::Real(interpreter.builder.real(1.0)))),
+            "DS_GET_DIM_STATUS" => Some(Ok(FortranValue::Int(-1))),
+            "XRAN1" => Some(Ok(FortranValue::Real(
+                interpreter.builder.real(self.random),
+            ))),
+            "GET_CHANNEL_CUT" => Some(Ok(FortranValue::Real(interpreter.builder.real(1.0)))),
             _ => None,
         }
     }

@@ -6,11 +6,11 @@
 //! (`mebridge_process::running`), and of `C8MAT_EXPM1`, the exponential of a matrix, the product with the parameters is
 //! made as a series.
 
-use crate::directory::Directory;
-use crate::expression::{Expr, Parsed};
+use crate::directory::SubprocessPaths;
+use crate::expression::{FortranExpr, Parsed};
 use crate::program_unit::Library;
 use crate::symbolic::{Externals, Interpreter, UnitFrame};
-use crate::value::{Truth, Value};
+use crate::value::{FortranValue, Truth};
 use mebridge_process::arith::{Op, ValueId};
 use mebridge_process::card::Card;
 use mebridge_process::model::CardParameter;
@@ -46,7 +46,7 @@ pub struct ExtraScale {
 
 impl ExtraScale {
     /// What the cards of a directory say. Programs that stand alone have no run card.
-    pub fn of(directory: &Directory, card: Option<&Card>) -> Result<ExtraScale> {
+    pub fn of(directory: &SubprocessPaths, card: Option<&Card>) -> Result<ExtraScale> {
         let alone = directory.is_standalone();
         let number = |name: &str, default: f64| match alone {
             true => Ok(default),
@@ -89,16 +89,16 @@ impl ExtraScale {
         if !frame.names().any(|name| name == FIXED) {
             return;
         }
-        let truth = |truth| Value::Logical(Truth::Known(truth));
+        let truth = |truth| FortranValue::Logical(Truth::Known(truth));
         interpreter.set_name(frame, FIXED, truth(false));
         interpreter.set_name(frame, "FIRST", truth(true));
-        let one = Value::Real(interpreter.builder.real(1.0));
+        let one = FortranValue::Real(interpreter.builder.real(1.0));
         interpreter.set_name(frame, "MUE_OVER_REF", one);
     }
 
     /// What takes the calls of these routines. The inputs have these numbers.
-    pub fn calls(&self, inputs: &[CardParameter]) -> Calls {
-        Calls {
+    pub fn calls(&self, inputs: &[CardParameter]) -> RunningCalls {
+        RunningCalls {
             ratio: if self.fixed.is_some() {
                 1.0
             } else {
@@ -119,7 +119,7 @@ fn blocks_of(text: &str) -> Vec<String> {
 }
 
 /// Takes calls of `C_RUNNING_<n>`.
-pub struct Calls {
+pub struct RunningCalls {
     ratio: f64,
     inputs: Vec<CardParameter>,
     /// Whether there were some.
@@ -128,14 +128,20 @@ pub struct Calls {
     over: bool,
 }
 
-impl Calls {
+impl RunningCalls {
     /// From now on calls do nothing; whether there were some.
     pub fn are_over(&mut self) -> bool {
         self.over = true;
         self.made
     }
 
-    fn run(&self, m: &mut Interpreter, frame: &mut UnitFrame, name: &str, to: &Expr) -> Parsed<()> {
+    fn run(
+        &self,
+        m: &mut Interpreter,
+        frame: &mut UnitFrame,
+        name: &str,
+        to: &FortranExpr,
+    ) -> Parsed<()> {
         if self.ratio != 1.0 {
             return Err(format!(
                 "mue_over_ref = {} of Cards/run_card.dat is about the scale of parameters that run, which is that of alpha_s \
@@ -175,12 +181,16 @@ impl Calls {
         let g = coupling_there(&mut m.builder, fixed, g);
         let mut callee = m.frame_of(&unit);
         let at = m.bind_new(&mut callee, dummy);
-        m.set(at, Value::Real(g));
+        m.set(at, FortranValue::Real(g));
         m.declare_in(&mut callee, &unit, &body)
             .map_err(|e| e.to_string())?;
         // It is a whole number in Fortran, and an input here: the logarithm is divided by the beta function of the first,
         // and then taken to that of the second.
-        m.set_name(&mut callee, "MAXJETFLAVOR", Value::Int(STATED_QUARKS));
+        m.set_name(
+            &mut callee,
+            "MAXJETFLAVOR",
+            FortranValue::Int(STATED_QUARKS),
+        );
         let stated = m.builder.real(STATED_QUARKS as f64);
         let betas = [stated, quarks].map(|quarks| running::beta(&mut m.builder, quarks));
         let within = Within {
@@ -195,13 +205,13 @@ impl Calls {
     }
 }
 
-impl<'l> Externals<'l> for Calls {
+impl<'l> Externals<'l> for RunningCalls {
     fn subroutine(
         &mut self,
         interpreter: &mut Interpreter<'l>,
         frame: &mut UnitFrame,
         name: &str,
-        arguments: &[Expr],
+        arguments: &[FortranExpr],
     ) -> Option<Parsed<()>> {
         if !name.starts_with(ROUTINES) {
             return None;
@@ -232,10 +242,17 @@ impl<'l> Externals<'l> for Within {
         interpreter: &mut Interpreter<'l>,
         frame: &mut UnitFrame,
         name: &str,
-        arguments: &[Expr],
+        arguments: &[FortranExpr],
     ) -> Option<Parsed<()>> {
         match (name, arguments) {
-            ("C8MAT_EXPM1", [size, Expr::Name(matrix), Expr::Name(exponential)]) => Some(
+            (
+                "C8MAT_EXPM1",
+                [
+                    size,
+                    FortranExpr::Name(matrix),
+                    FortranExpr::Name(exponential),
+                ],
+            ) => Some(
                 exponential_of(interpreter, frame, size, [matrix, exponential], self.factor)
                     .map_err(|what| format!("{name}: {what}")),
             ),
@@ -248,11 +265,11 @@ impl<'l> Externals<'l> for Within {
         _: &mut Interpreter<'l>,
         _: &mut UnitFrame,
         name: &str,
-        arguments: &[Expr],
-    ) -> Option<Parsed<Value>> {
+        arguments: &[FortranExpr],
+    ) -> Option<Parsed<FortranValue>> {
         match (name, arguments) {
-            ("ALPHAS", [Expr::Name(scale)]) if !blocks_of(scale).is_empty() => {
-                Some(Ok(Value::Real(self.reference)))
+            ("ALPHAS", [FortranExpr::Name(scale)]) if !blocks_of(scale).is_empty() => {
+                Some(Ok(FortranValue::Real(self.reference)))
             }
             _ => None,
         }
@@ -263,7 +280,7 @@ impl<'l> Externals<'l> for Within {
 fn exponential_of(
     m: &mut Interpreter,
     frame: &mut UnitFrame,
-    size: &Expr,
+    size: &FortranExpr,
     [matrix, exponential]: [&str; 2],
     times: ValueId,
 ) -> Parsed<()> {
@@ -272,8 +289,8 @@ fn exponential_of(
         return Err(format!("{size} parameters mix; {MOST} are the most"));
     }
     let element = |name: &str, indices: &[i64]| {
-        let indices = indices.iter().map(|&n| Expr::Int(n)).collect();
-        Expr::Apply(name.to_owned(), indices)
+        let indices = indices.iter().map(|&n| FortranExpr::Int(n)).collect();
+        FortranExpr::Apply(name.to_owned(), indices)
     };
     let mut mixing = Mixing {
         parameters: size as usize,
@@ -308,14 +325,14 @@ fn exponential_of(
     let (zero, one) = (m.builder.real(0.0), m.builder.real(1.0));
     for row in 1..=size {
         let c0 = m.reference(frame, &element("C0", &[row]))?;
-        m.set(c0, Value::Real(if row == 1 { one } else { zero }));
+        m.set(c0, FortranValue::Real(if row == 1 { one } else { zero }));
         for column in 1..=size {
             let at = m.reference(frame, &element(exponential, &[row, column]))?;
             let value = match column {
                 1 => evolved[row as usize - 1],
                 _ => zero,
             };
-            m.set(at, Value::Complex(value));
+            m.set(at, FortranValue::Complex(value));
         }
     }
     Ok(())

@@ -5,10 +5,10 @@
 //! has to go to the variable of that name, and `COUP` has to be called once. A standalone output then changes some of
 //! what it has read: the width of a Majorana fermion gets the sign of its mass.
 
-use crate::expression::{Expr, Parsed};
+use crate::expression::{FortranExpr, Parsed};
 use crate::program_unit::Library;
 use crate::symbolic::{Externals, Interpreter, UnitFrame};
-use crate::value::Value;
+use crate::value::FortranValue;
 use mebridge_process::arith::{Builder, ValueId};
 use mebridge_process::model::CardParameter;
 use mebridge_support::error::Result;
@@ -84,10 +84,18 @@ impl SetparaCalls {
         &mut self,
         m: &mut Interpreter,
         frame: &mut UnitFrame,
-        arguments: &[Expr],
+        arguments: &[FortranExpr],
         silent: bool,
     ) -> Parsed<()> {
-        let [_, _, _, Expr::Text(name), Expr::Name(variable), _] = arguments else {
+        let [
+            _,
+            _,
+            _,
+            FortranExpr::Text(name),
+            FortranExpr::Name(variable),
+            _,
+        ] = arguments
+        else {
             return Err("not called with a name and a variable for it".into());
         };
         let name = String::from_utf8_lossy(name).to_ascii_uppercase();
@@ -105,7 +113,7 @@ impl SetparaCalls {
             None if silent => m.builder.real(1.0),
             None => return Err(format!("ident_card.dat does not know the parameter {name}")),
         };
-        m.set_name(frame, variable, Value::Real(value));
+        m.set_name(frame, variable, FortranValue::Real(value));
         Ok(())
     }
 
@@ -132,7 +140,7 @@ impl<'l> Externals<'l> for SetparaCalls {
         interpreter: &mut Interpreter<'l>,
         frame: &mut UnitFrame,
         name: &str,
-        arguments: &[Expr],
+        arguments: &[FortranExpr],
     ) -> Option<Parsed<()>> {
         match name {
             "COUP" => return Some(self.coup(interpreter, frame)),

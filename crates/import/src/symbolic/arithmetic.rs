@@ -2,7 +2,7 @@
 
 use crate::amplitude_expression::AmplitudeExpression;
 use crate::expression::Parsed;
-use crate::value::{Value, owned};
+use crate::value::{FortranValue, owned};
 use mebridge_process::arith::{Builder, Comparison, Function, Op};
 use num_complex::Complex64;
 use std::rc::Rc;
@@ -37,13 +37,15 @@ pub fn offset(name: &str, dims: &[(i64, Option<i64>)], indices: &[i64]) -> Parse
 }
 
 /// Minus a value.
-pub fn negated(value: &Value, b: &mut Builder) -> Parsed<Value> {
+pub fn negated(value: &FortranValue, b: &mut Builder) -> Parsed<FortranValue> {
     match value {
-        Value::Int(i) => Ok(Value::Int(i.checked_neg().ok_or("integer overflow")?)),
-        Value::AmplitudeExpression(form) => {
+        FortranValue::Int(i) => Ok(FortranValue::Int(
+            i.checked_neg().ok_or("integer overflow")?,
+        )),
+        FortranValue::AmplitudeExpression(form) => {
             let form = (**form).clone();
             let form = form.scaled(Complex64::new(-1.0, 0.0), 1.0)?;
-            Ok(Value::AmplitudeExpression(Rc::new(form)))
+            Ok(FortranValue::AmplitudeExpression(Rc::new(form)))
         }
         _ => {
             let (v, real) = value.number(b)?;
@@ -51,28 +53,33 @@ pub fn negated(value: &Value, b: &mut Builder) -> Parsed<Value> {
                 // Not Neg, which would give the imaginary part of a REAL value, 0, a sign: on a
                 // branch cut that is the other side.
                 let zero = b.real(0.0);
-                return Ok(Value::Real(b.push(Op::Sub(zero, v))));
+                return Ok(FortranValue::Real(b.push(Op::Sub(zero, v))));
             }
-            Ok(Value::Complex(b.push(Op::Neg(v))))
+            Ok(FortranValue::Complex(b.push(Op::Neg(v))))
         }
     }
 }
 
 /// A sum, or a difference where `negative`.
-pub fn sum(x: Value, y: Value, negative: bool, b: &mut Builder) -> Parsed<Value> {
+pub fn sum(
+    x: FortranValue,
+    y: FortranValue,
+    negative: bool,
+    b: &mut Builder,
+) -> Parsed<FortranValue> {
     match (x, y) {
-        (Value::AmplitudeExpression(x), Value::AmplitudeExpression(y)) => {
+        (FortranValue::AmplitudeExpression(x), FortranValue::AmplitudeExpression(y)) => {
             let mut x = owned(x);
             x.add(owned(y), negative)?;
-            Ok(Value::AmplitudeExpression(Rc::new(x)))
+            Ok(FortranValue::AmplitudeExpression(Rc::new(x)))
         }
-        (Value::AmplitudeExpression(x), y) => match is_zero(&y, b)? {
-            true => Ok(Value::AmplitudeExpression(x)),
+        (FortranValue::AmplitudeExpression(x), y) => match is_zero(&y, b)? {
+            true => Ok(FortranValue::AmplitudeExpression(x)),
             false => Err("a number is added to amplitudes".into()),
         },
-        (x, Value::AmplitudeExpression(y)) => match (is_zero(&x, b)?, negative) {
-            (true, false) => Ok(Value::AmplitudeExpression(y)),
-            (true, true) => negated(&Value::AmplitudeExpression(y), b),
+        (x, FortranValue::AmplitudeExpression(y)) => match (is_zero(&x, b)?, negative) {
+            (true, false) => Ok(FortranValue::AmplitudeExpression(y)),
+            (true, true) => negated(&FortranValue::AmplitudeExpression(y), b),
             (false, _) => Err("amplitudes are added to a number".into()),
         },
         (x, y) if negative => arithmetic(&x, &y, b, i64::checked_sub, Op::Sub),
@@ -81,30 +88,42 @@ pub fn sum(x: Value, y: Value, negative: bool, b: &mut Builder) -> Parsed<Value>
 }
 
 /// A product, or a quotient where `divides`.
-pub fn product(x: Value, y: Value, divides: bool, b: &mut Builder) -> Parsed<Value> {
+pub fn product(
+    x: FortranValue,
+    y: FortranValue,
+    divides: bool,
+    b: &mut Builder,
+) -> Parsed<FortranValue> {
     match (x, y) {
-        (Value::AmplitudeExpression(_), Value::AmplitudeExpression(_)) if divides => {
+        (FortranValue::AmplitudeExpression(_), FortranValue::AmplitudeExpression(_)) if divides => {
             Err("a quotient of amplitudes".into())
         }
-        (Value::AmplitudeExpression(x), Value::AmplitudeExpression(y)) => {
+        (FortranValue::AmplitudeExpression(x), FortranValue::AmplitudeExpression(y)) => {
             let product = owned(x).product(owned(y))?;
-            Ok(Value::AmplitudeExpression(Rc::new(product)))
+            Ok(FortranValue::AmplitudeExpression(Rc::new(product)))
         }
-        (Value::AmplitudeExpression(x), y) => scaled(owned(x), &y, divides, b),
-        (x, Value::AmplitudeExpression(y)) if !divides => scaled(owned(y), &x, false, b),
-        (_, Value::AmplitudeExpression(_)) => Err("a number is divided by amplitudes".into()),
+        (FortranValue::AmplitudeExpression(x), y) => scaled(owned(x), &y, divides, b),
+        (x, FortranValue::AmplitudeExpression(y)) if !divides => scaled(owned(y), &x, false, b),
+        (_, FortranValue::AmplitudeExpression(_)) => {
+            Err("a number is divided by amplitudes".into())
+        }
         (x, y) if divides => arithmetic(&x, &y, b, i64::checked_div, Op::Div),
         (x, y) => arithmetic(&x, &y, b, i64::checked_mul, Op::Mul),
     }
 }
 
-fn scaled(form: AmplitudeExpression, by: &Value, divides: bool, b: &mut Builder) -> Parsed<Value> {
+fn scaled(
+    form: AmplitudeExpression,
+    by: &FortranValue,
+    divides: bool,
+    b: &mut Builder,
+) -> Parsed<FortranValue> {
     let by = known(by, b)?;
     if by == Complex64::new(0.0, 0.0) && !divides {
         let zero = b.real(0.0);
         return Ok(match form.is_real() {
-            true => Value::Real(zero),
-            false => Value::Complex(zero),
+            true => FortranValue::Real(zero),
+            false => FortranValue::Complex(zero),
         });
     }
     let form = match (divides, by.im == 0.0) {
@@ -112,75 +131,79 @@ fn scaled(form: AmplitudeExpression, by: &Value, divides: bool, b: &mut Builder)
         (true, true) => form.scaled(Complex64::new(1.0, 0.0), by.re)?,
         (true, false) => form.scaled(by.inv(), 1.0)?,
     };
-    Ok(Value::AmplitudeExpression(Rc::new(form)))
+    Ok(FortranValue::AmplitudeExpression(Rc::new(form)))
 }
 
-fn known(value: &Value, b: &mut Builder) -> Parsed<Complex64> {
+fn known(value: &FortranValue, b: &mut Builder) -> Parsed<Complex64> {
     let (value, _) = value.number(b)?;
     let known = b.constant(value);
     known.ok_or_else(|| "amplitudes are multiplied with what is no constant".into())
 }
 
-fn is_zero(value: &Value, b: &mut Builder) -> Parsed<bool> {
+fn is_zero(value: &FortranValue, b: &mut Builder) -> Parsed<bool> {
     let (value, _) = value.number(b)?;
     Ok(b.constant(value) == Some(Complex64::new(0.0, 0.0)))
 }
 
 /// An operation on numbers; of integers an integer.
 fn arithmetic(
-    x: &Value,
-    y: &Value,
+    x: &FortranValue,
+    y: &FortranValue,
     b: &mut Builder,
     of_ints: impl Fn(i64, i64) -> Option<i64>,
     op: impl Fn(u32, u32) -> Op,
-) -> Parsed<Value> {
-    if let (Value::Int(x), Value::Int(y)) = (x, y) {
+) -> Parsed<FortranValue> {
+    if let (FortranValue::Int(x), FortranValue::Int(y)) = (x, y) {
         let result = of_ints(*x, *y).ok_or("integer overflow or division by zero")?;
-        return Ok(Value::Int(result));
+        return Ok(FortranValue::Int(result));
     }
     let (x, x_real) = x.number(b)?;
     let (y, y_real) = y.number(b)?;
     let v = b.push(op(x, y));
     Ok(if x_real && y_real {
-        Value::Real(v)
+        FortranValue::Real(v)
     } else {
-        Value::Complex(v)
+        FortranValue::Complex(v)
     })
 }
 
 /// A power; with a whole exponent exact in the sense of repeated products.
-pub fn power(base: &Value, exponent: &Value, b: &mut Builder) -> Parsed<Value> {
-    if let Value::Int(n) = exponent {
-        if let Value::Int(base) = base {
+pub fn power(
+    base: &FortranValue,
+    exponent: &FortranValue,
+    b: &mut Builder,
+) -> Parsed<FortranValue> {
+    if let FortranValue::Int(n) = exponent {
+        if let FortranValue::Int(base) = base {
             let n = u32::try_from(*n).map_err(|_| "a negative power of an integer")?;
             let result = base.checked_pow(n).ok_or("integer overflow")?;
-            return Ok(Value::Int(result));
+            return Ok(FortranValue::Int(result));
         }
         let n = i32::try_from(*n).map_err(|_| "a power is out of range")?;
         let (v, real) = base.number(b)?;
         let v = b.push(Op::PowI(v, n));
         return Ok(if real {
-            Value::Real(v)
+            FortranValue::Real(v)
         } else {
-            Value::Complex(v)
+            FortranValue::Complex(v)
         });
     }
     let (x, x_real) = base.number(b)?;
     let (y, y_real) = exponent.number(b)?;
     let v = b.push(Op::Pow(x, y));
     if !(x_real && y_real) {
-        return Ok(Value::Complex(v));
+        return Ok(FortranValue::Complex(v));
     }
     // A power of a negative number that is not whole has no REAL value.
     if b.constant(x).is_some_and(|x| x.re >= 0.0) {
-        return Ok(Value::Real(v));
+        return Ok(FortranValue::Real(v));
     }
     if b.constant(y).is_some_and(|y| y.re.fract() == 0.0) {
-        return Ok(Value::Real(b.push(Op::Call(Function::Re, v))));
+        return Ok(FortranValue::Real(b.push(Op::Call(Function::Re, v))));
     }
     let zero = b.real(0.0);
     let nan = b.real(f64::NAN);
-    Ok(Value::Real(b.push(Op::Select {
+    Ok(FortranValue::Real(b.push(Op::Select {
         test: Comparison::Lt,
         lhs: x,
         rhs: zero,

@@ -119,7 +119,7 @@ impl Interpreter<'_> {
                         .known(frame, name)
                         .and_then(|()| self.eval(frame, expr))
                         .and_then(|v| v.convert(ty, &mut self.builder));
-                    let value = value.unwrap_or_else(|why| Value::Broken(why.into()));
+                    let value = value.unwrap_or_else(|why| FortranValue::Broken(why.into()));
                     let symbol = self.symbol(frame, name);
                     symbol.place = VariableStorage::Constant(value);
                     symbol.ty = Some(ty);
@@ -220,7 +220,7 @@ impl Interpreter<'_> {
         if entity.dims.is_empty() {
             return;
         }
-        let mut bound = |interpreter: &mut Self, expr: &Expr| {
+        let mut bound = |interpreter: &mut Self, expr: &FortranExpr| {
             interpreter.eval(frame, expr).and_then(|v| v.int()).ok()
         };
         let mut dims = Vec::with_capacity(entity.dims.len());
@@ -242,26 +242,35 @@ impl Interpreter<'_> {
     }
 
     /// A constant of a DATA statement.
-    fn constant_value(&mut self, frame: &mut UnitFrame, constant: &LiteralValue) -> Parsed<Value> {
+    fn constant_value(
+        &mut self,
+        frame: &mut UnitFrame,
+        constant: &LiteralValue,
+    ) -> Parsed<FortranValue> {
         Ok(match constant {
-            LiteralValue::Int(i) => Value::Int(*i),
-            LiteralValue::Real(x) => Value::Real(self.builder.real(*x)),
-            LiteralValue::Complex(re, im) => Value::Complex(self.builder.complex(*re, *im)),
-            LiteralValue::Logical(known) => Value::Logical(Truth::Known(*known)),
-            LiteralValue::Text => Value::Text,
+            LiteralValue::Int(i) => FortranValue::Int(*i),
+            LiteralValue::Real(x) => FortranValue::Real(self.builder.real(*x)),
+            LiteralValue::Complex(re, im) => FortranValue::Complex(self.builder.complex(*re, *im)),
+            LiteralValue::Logical(known) => FortranValue::Logical(Truth::Known(*known)),
+            LiteralValue::Text => FortranValue::Text,
             LiteralValue::Name(name) => self.eval_name(frame, name)?,
             LiteralValue::Repeated(_) => return Err("a repeat count where none can be".into()),
         })
     }
 
     /// An integer expression in which loop variables of a DATA statement may occur.
-    pub fn eval_index(&mut self, frame: &mut UnitFrame, expr: &Expr, loops: &Loops) -> Parsed<i64> {
+    pub fn eval_index(
+        &mut self,
+        frame: &mut UnitFrame,
+        expr: &FortranExpr,
+        loops: &Loops,
+    ) -> Parsed<i64> {
         match expr {
-            Expr::Int(i) => Ok(*i),
-            Expr::Name(name) if loops.contains_key(name) => Ok(loops[name]),
+            FortranExpr::Int(i) => Ok(*i),
+            FortranExpr::Name(name) if loops.contains_key(name) => Ok(loops[name]),
             _ => {
                 for (name, value) in loops {
-                    self.set_name(frame, name, Value::Int(*value));
+                    self.set_name(frame, name, FortranValue::Int(*value));
                 }
                 self.eval(frame, expr)?.int()
             }
@@ -276,7 +285,7 @@ struct Variables<'a, 'l> {
 }
 
 impl Setter for Variables<'_, '_> {
-    fn integer(&mut self, expr: &Expr, loops: &Loops) -> Parsed<i64> {
+    fn integer(&mut self, expr: &FortranExpr, loops: &Loops) -> Parsed<i64> {
         self.interpreter.eval_index(self.frame, expr, loops)
     }
 
@@ -289,7 +298,8 @@ impl Setter for Variables<'_, '_> {
     }
 
     fn set(&mut self, name: &str, subscripts: &[i64], value: &LiteralValue) -> Parsed<()> {
-        let subscripts: Vec<Expr> = subscripts.iter().map(|&i| Expr::Int(i)).collect();
+        let subscripts: Vec<FortranExpr> =
+            subscripts.iter().map(|&i| FortranExpr::Int(i)).collect();
         let at = self.interpreter.location(self.frame, name, &subscripts)?;
         self.store(name, at, value)
     }

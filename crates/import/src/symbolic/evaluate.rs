@@ -7,26 +7,28 @@ impl<'l> Interpreter<'l> {
     // ----- expressions ---------------------------------------------------------------------
 
     /// The value of an expression.
-    pub fn eval(&mut self, frame: &mut UnitFrame, expr: &Expr) -> Parsed<Value> {
+    pub fn eval(&mut self, frame: &mut UnitFrame, expr: &FortranExpr) -> Parsed<FortranValue> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
             return Err("the formulas take too many steps".into());
         }
         match expr {
-            Expr::Int(i) => Ok(Value::Int(*i)),
-            Expr::Real(x) => Ok(Value::Real(self.builder.real(*x))),
-            Expr::Complex(parts) => {
+            FortranExpr::Int(i) => Ok(FortranValue::Int(*i)),
+            FortranExpr::Real(x) => Ok(FortranValue::Real(self.builder.real(*x))),
+            FortranExpr::Complex(parts) => {
                 let re = self.eval(frame, &parts.0)?.real(&mut self.builder)?;
                 let im = self.eval(frame, &parts.1)?.real(&mut self.builder)?;
-                Ok(Value::Complex(self.builder.push(Op::Complex(re, im))))
+                Ok(FortranValue::Complex(
+                    self.builder.push(Op::Complex(re, im)),
+                ))
             }
-            Expr::Logical(known) => Ok(Value::Logical(Truth::Known(*known))),
-            Expr::Text(_) => Ok(Value::Text),
-            Expr::Name(name) => self.eval_name(frame, name),
-            Expr::Apply(name, arguments) => self.eval_apply(frame, name, arguments),
-            Expr::SmatrixSum(terms) => self.eval_sum(frame, terms),
-            Expr::Product(factors) => self.eval_product(frame, factors),
-            Expr::Power(parts) => {
+            FortranExpr::Logical(known) => Ok(FortranValue::Logical(Truth::Known(*known))),
+            FortranExpr::Text(_) => Ok(FortranValue::Text),
+            FortranExpr::Name(name) => self.eval_name(frame, name),
+            FortranExpr::Apply(name, arguments) => self.eval_apply(frame, name, arguments),
+            FortranExpr::Sum(terms) => self.eval_sum(frame, terms),
+            FortranExpr::Product(factors) => self.eval_product(frame, factors),
+            FortranExpr::Power(parts) => {
                 let base = self.eval(frame, &parts.0)?;
                 let exponent = self.eval(frame, &parts.1)?;
                 if self.plain_powers && frame.depth == 0 {
@@ -34,16 +36,16 @@ impl<'l> Interpreter<'l> {
                 }
                 power(&base, &exponent, &mut self.builder)
             }
-            Expr::Compare(test, sides) => {
+            FortranExpr::Compare(test, sides) => {
                 let a = self.eval(frame, &sides.0)?;
                 let b = self.eval(frame, &sides.1)?;
-                Truth::compare(*test, &a, &b, &mut self.builder).map(Value::Logical)
+                Truth::compare(*test, &a, &b, &mut self.builder).map(FortranValue::Logical)
             }
-            Expr::Not(inner) => {
+            FortranExpr::Not(inner) => {
                 let truth = self.eval(frame, inner)?.truth()?;
-                Ok(Value::Logical(truth.not(&mut self.builder)))
+                Ok(FortranValue::Logical(truth.not(&mut self.builder)))
             }
-            Expr::And(all) => {
+            FortranExpr::And(all) => {
                 let mut truth = Truth::Known(true);
                 for part in all {
                     if truth == Truth::Known(false) {
@@ -52,9 +54,9 @@ impl<'l> Interpreter<'l> {
                     let next = self.eval(frame, part)?.truth()?;
                     truth = truth.and(next, &mut self.builder);
                 }
-                Ok(Value::Logical(truth))
+                Ok(FortranValue::Logical(truth))
             }
-            Expr::Or(all) => {
+            FortranExpr::Or(all) => {
                 let mut truth = Truth::Known(false);
                 for part in all {
                     if truth == Truth::Known(true) {
@@ -63,24 +65,24 @@ impl<'l> Interpreter<'l> {
                     let next = self.eval(frame, part)?.truth()?;
                     truth = truth.or(next, &mut self.builder);
                 }
-                Ok(Value::Logical(truth))
+                Ok(FortranValue::Logical(truth))
             }
-            Expr::Component(what) => Err(format!("{what} cannot be read")),
-            Expr::Range(..) => Err("an array section cannot be read here".into()),
+            FortranExpr::Component(what) => Err(format!("{what} cannot be read")),
+            FortranExpr::Range(..) => Err("an array section cannot be read here".into()),
         }
     }
 
     /// Whether a power has one value at whatever signs of zeros, and a finite one.
-    fn is_plain(&self, base: &Value, exponent: &Value) -> Parsed<()> {
-        let fixed = |value: &Value| match value {
-            Value::Real(v) | Value::Complex(v) => self.builder.constant(*v),
+    fn is_plain(&self, base: &FortranValue, exponent: &FortranValue) -> Parsed<()> {
+        let fixed = |value: &FortranValue| match value {
+            FortranValue::Real(v) | FortranValue::Complex(v) => self.builder.constant(*v),
             _ => None,
         };
-        if matches!(base, Value::Int(_)) || fixed(base).is_some() {
+        if matches!(base, FortranValue::Int(_)) || fixed(base).is_some() {
             return Ok(());
         }
         let exponent = match (exponent, fixed(exponent)) {
-            (Value::Int(n), _) => *n as f64,
+            (FortranValue::Int(n), _) => *n as f64,
             (_, Some(c)) if c.im == 0.0 => c.re,
             _ => return Err("a power whose exponent is no number".into()),
         };
@@ -88,14 +90,14 @@ impl<'l> Interpreter<'l> {
             return Err("a negative power, which has no value at zero".into());
         }
         match base {
-            Value::Complex(_) if exponent.fract() != 0.0 => {
+            FortranValue::Complex(_) if exponent.fract() != 0.0 => {
                 Err("a power of a complex number that is not whole".into())
             }
             _ => Ok(()),
         }
     }
 
-    pub(super) fn eval_name(&mut self, frame: &mut UnitFrame, name: &str) -> Parsed<Value> {
+    pub(super) fn eval_name(&mut self, frame: &mut UnitFrame, name: &str) -> Parsed<FortranValue> {
         if let Some(Symbol {
             place: VariableStorage::Constant(value),
             ..
@@ -107,10 +109,10 @@ impl<'l> Interpreter<'l> {
         self.value_at(frame, name, at)
     }
 
-    fn value_at(&mut self, frame: &UnitFrame, name: &str, at: Location) -> Parsed<Value> {
+    fn value_at(&mut self, frame: &UnitFrame, name: &str, at: Location) -> Parsed<FortranValue> {
         let ty = self.type_of(frame, name);
         match self.read(at) {
-            Some(Value::Broken(why)) => return Err(why.to_string()),
+            Some(FortranValue::Broken(why)) => return Err(why.to_string()),
             Some(value) => {
                 let value = value.clone();
                 return self.as_declared(frame, name, value, ty);
@@ -142,7 +144,7 @@ impl<'l> Interpreter<'l> {
         name: &str,
         at: Location,
         ty: Type,
-    ) -> Option<Value> {
+    ) -> Option<FortranValue> {
         let dims = frame.symbols.get(name)?.dims.as_ref()?;
         let [(1, Some(flows @ 1..)), _] = dims[..] else {
             return None;
@@ -163,9 +165,9 @@ impl<'l> Interpreter<'l> {
         &mut self,
         frame: &UnitFrame,
         name: &str,
-        value: Value,
+        value: FortranValue,
         ty: Type,
-    ) -> Parsed<Value> {
+    ) -> Parsed<FortranValue> {
         let symbol = frame.symbols.get(name);
         let scalar = symbol.is_none_or(|s| s.dims.is_none());
         if frame.unit.is_empty() && symbol.is_none_or(|s| s.ty.is_none()) {
@@ -173,22 +175,28 @@ impl<'l> Interpreter<'l> {
             return Ok(value);
         }
         match (&value, ty) {
-            (Value::Complex(v), Type::Real) if scalar => {
+            (FortranValue::Complex(v), Type::Real) if scalar => {
                 let re = self.builder.push(Op::Call(Function::Re, *v));
-                Ok(Value::Real(re))
+                Ok(FortranValue::Real(re))
             }
-            (Value::Complex(_), Type::Real)
-            | (Value::Real(_), Type::Complex | Type::Integer)
-            | (Value::Complex(_), Type::Integer)
-            | (Value::Int(_), Type::Real | Type::Complex)
-            | (Value::Logical(_), Type::Integer | Type::Real | Type::Complex)
+            (FortranValue::Complex(_), Type::Real)
+            | (FortranValue::Real(_), Type::Complex | Type::Integer)
+            | (FortranValue::Complex(_), Type::Integer)
+            | (FortranValue::Int(_), Type::Real | Type::Complex)
+            | (FortranValue::Logical(_), Type::Integer | Type::Real | Type::Complex)
             | (_, Type::Single) => Err(format!("{name} is declared as another type than it holds")),
             _ => Ok(value),
         }
     }
 
     /// A variable of a COMMON block that nothing has set, as an input.
-    fn global(&mut self, frame: &UnitFrame, name: &str, at: Location, ty: Type) -> Option<Value> {
+    fn global(
+        &mut self,
+        frame: &UnitFrame,
+        name: &str,
+        at: Location,
+        ty: Type,
+    ) -> Option<FortranValue> {
         let scalar = frame.symbols.get(name).is_some_and(|s| s.dims.is_none());
         let globals = self.globals.as_mut()?;
         let Origin::Common(block, place) = &self.origins[at.0] else {
@@ -205,14 +213,19 @@ impl<'l> Interpreter<'l> {
         });
         let input = self.builder.new_input();
         let value = match ty {
-            Type::Real => Value::Real(input),
-            _ => Value::Complex(input),
+            Type::Real => FortranValue::Real(input),
+            _ => FortranValue::Complex(input),
         };
         self.initial(at, value.clone());
         Some(value)
     }
 
-    fn eval_apply(&mut self, frame: &mut UnitFrame, name: &str, args: &[Expr]) -> Parsed<Value> {
+    fn eval_apply(
+        &mut self,
+        frame: &mut UnitFrame,
+        name: &str,
+        args: &[FortranExpr],
+    ) -> Parsed<FortranValue> {
         let is_array = frame.symbols.get(name).is_some_and(|s| s.dims.is_some());
         let outer = || !frame.symbols.contains_key(name) && self.outer.contains_key(name);
         if is_array || (frame.implicit != Implicit::None && outer()) {
@@ -241,7 +254,11 @@ impl<'l> Interpreter<'l> {
             .unwrap_or_else(|| Err(format!("the function {name} is not known")))
     }
 
-    fn eval_sum(&mut self, frame: &mut UnitFrame, terms: &[(bool, Expr)]) -> Parsed<Value> {
+    fn eval_sum(
+        &mut self,
+        frame: &mut UnitFrame,
+        terms: &[(bool, FortranExpr)],
+    ) -> Parsed<FortranValue> {
         let Some((first, rest)) = terms.split_first() else {
             return Err("an empty sum".into());
         };
@@ -256,9 +273,9 @@ impl<'l> Interpreter<'l> {
     pub(super) fn add_terms(
         &mut self,
         frame: &mut UnitFrame,
-        mut total: Value,
-        terms: &[(bool, Expr)],
-    ) -> Parsed<Value> {
+        mut total: FortranValue,
+        terms: &[(bool, FortranExpr)],
+    ) -> Parsed<FortranValue> {
         for (negative, term) in terms {
             let value = self.eval(frame, term)?;
             total = sum(total, value, *negative, &mut self.builder)?;
@@ -266,8 +283,12 @@ impl<'l> Interpreter<'l> {
         Ok(total)
     }
 
-    fn eval_product(&mut self, frame: &mut UnitFrame, factors: &[(bool, Expr)]) -> Parsed<Value> {
-        let mut total: Option<Value> = None;
+    fn eval_product(
+        &mut self,
+        frame: &mut UnitFrame,
+        factors: &[(bool, FortranExpr)],
+    ) -> Parsed<FortranValue> {
+        let mut total: Option<FortranValue> = None;
         for (divides, factor) in factors {
             let value = self.eval(frame, factor)?;
             total = Some(match total {
@@ -284,8 +305,8 @@ impl<'l> Interpreter<'l> {
         &mut self,
         frame: &mut UnitFrame,
         unit: &ProgramUnit,
-        args: &[Expr],
-    ) -> Parsed<Value> {
+        args: &[FortranExpr],
+    ) -> Parsed<FortranValue> {
         let name = unit.name.clone();
         let (callee, _) = self.call(frame, unit, args)?;
         let Some((result, _)) = &unit.result else {
@@ -308,7 +329,7 @@ impl<'l> Interpreter<'l> {
         &mut self,
         frame: &mut UnitFrame,
         unit: &ProgramUnit,
-        args: &[Expr],
+        args: &[FortranExpr],
     ) -> Parsed<(UnitFrame, Ending)> {
         let name = &unit.name;
         if frame.depth >= MAX_CALLS {
@@ -352,7 +373,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// The value of a result or argument of a unit that was run.
-    pub fn value_of(&mut self, frame: &UnitFrame, name: &str) -> Parsed<Value> {
+    pub fn value_of(&mut self, frame: &UnitFrame, name: &str) -> Parsed<FortranValue> {
         match frame.symbols.get(name).map(|s| &s.place) {
             Some(&VariableStorage::At(at)) => self.value_at(frame, name, at),
             _ => Err(format!("{name} is not set")),
@@ -365,9 +386,9 @@ impl<'l> Interpreter<'l> {
     }
 
     /// Where an argument is stored; what is no variable gets a place of its own.
-    pub fn reference(&mut self, frame: &mut UnitFrame, argument: &Expr) -> Parsed<Location> {
+    pub fn reference(&mut self, frame: &mut UnitFrame, argument: &FortranExpr) -> Parsed<Location> {
         match argument {
-            Expr::Name(name) => {
+            FortranExpr::Name(name) => {
                 let constant = matches!(
                     frame.symbols.get(name).map(|s| &s.place),
                     Some(VariableStorage::Constant(_))
@@ -376,7 +397,7 @@ impl<'l> Interpreter<'l> {
                     return self.location(frame, name, &[]);
                 }
             }
-            Expr::Apply(name, subscripts)
+            FortranExpr::Apply(name, subscripts)
                 if frame.symbols.get(name).is_some_and(|s| s.dims.is_some()) =>
             {
                 return self.location(frame, name, subscripts);

@@ -91,7 +91,7 @@ impl<'l> Interpreter<'l> {
             if frame.symbols.get(&target).is_some_and(|s| s.dims.is_some()) {
                 return Err(error);
             }
-            self.set_name(frame, &target, Value::Broken(why.clone()));
+            self.set_name(frame, &target, FortranValue::Broken(why.clone()));
         }
         Ok(Ending::Next)
     }
@@ -158,7 +158,7 @@ impl<'l> Interpreter<'l> {
                 if self.tell(frame, told).is_err()
                     && let Ok(at) = self.location(frame, &told.name, &[])
                 {
-                    self.write(at, Value::Text);
+                    self.write(at, FortranValue::Text);
                 }
                 Ok(Ending::Next)
             }
@@ -177,18 +177,18 @@ impl<'l> Interpreter<'l> {
         }
         let mut place = at.1;
         for i in from..=to {
-            self.write(counter, Value::Int(i));
+            self.write(counter, FortranValue::Int(i));
             let number = self.eval(frame, &told.item)?.int()?;
-            self.write((at.0, place), Value::Int(number));
+            self.write((at.0, place), FortranValue::Int(number));
             place += 1;
         }
         self.write(
             counter,
-            Value::Int(to.max(from.saturating_sub(1)).saturating_add(1)),
+            FortranValue::Int(to.max(from.saturating_sub(1)).saturating_add(1)),
         );
         // Blanks behind them.
         while self.read((at.0, place)).is_some() {
-            self.write((at.0, place), Value::Text);
+            self.write((at.0, place), FortranValue::Text);
             place += 1;
         }
         Ok(())
@@ -198,8 +198,8 @@ impl<'l> Interpreter<'l> {
         &mut self,
         frame: &mut UnitFrame,
         name: &str,
-        subscripts: &[Expr],
-        expr: &Expr,
+        subscripts: &[FortranExpr],
+        expr: &FortranExpr,
         line: u32,
     ) -> Result<()> {
         let fault = |frame: &UnitFrame, what: String| Error::Fortran {
@@ -209,7 +209,9 @@ impl<'l> Interpreter<'l> {
         };
         let whole = match subscripts {
             [] => frame.symbols.get(name).is_some_and(|s| s.dims.is_some()),
-            all => all.iter().all(|s| matches!(s, Expr::Range(None, None))),
+            all => all
+                .iter()
+                .all(|s| matches!(s, FortranExpr::Range(None, None))),
         };
         if whole {
             return self
@@ -233,7 +235,7 @@ impl<'l> Interpreter<'l> {
                 // A value that was broken before keeps the reason that it broke for.
                 let first = what.contains(".f:") || what.contains(".inc:");
                 let why = if first { what } else { error.to_string() };
-                Value::Broken(why.into())
+                FortranValue::Broken(why.into())
             }
         };
         let value = self.named(frame, name, at, value);
@@ -247,16 +249,16 @@ impl<'l> Interpreter<'l> {
         &mut self,
         frame: &mut UnitFrame,
         name: &str,
-        subscripts: &[Expr],
+        subscripts: &[FortranExpr],
         at: Location,
-        expr: &Expr,
-    ) -> Parsed<Value> {
-        let Expr::SmatrixSum(terms) = expr else {
+        expr: &FortranExpr,
+    ) -> Parsed<FortranValue> {
+        let FortranExpr::Sum(terms) = expr else {
             return self.eval(frame, expr);
         };
-        let itself = |expr: &Expr| match expr {
-            Expr::Name(other) => subscripts.is_empty() && other == name,
-            Expr::Apply(other, same) => other == name && same.as_slice() == subscripts,
+        let itself = |expr: &FortranExpr| match expr {
+            FortranExpr::Name(other) => subscripts.is_empty() && other == name,
+            FortranExpr::Apply(other, same) => other == name && same.as_slice() == subscripts,
             _ => false,
         };
         let Some(((false, first), rest)) = terms.split_first() else {
@@ -264,7 +266,7 @@ impl<'l> Interpreter<'l> {
         };
         if !itself(first)
             || self.journals > 0
-            || !matches!(self.read(at), Some(Value::AmplitudeExpression(_)))
+            || !matches!(self.read(at), Some(FortranValue::AmplitudeExpression(_)))
         {
             return self.eval(frame, expr);
         }
@@ -282,14 +284,20 @@ impl<'l> Interpreter<'l> {
     }
 
     /// A sum of amplitudes that goes to an element of an array becomes one that others can name.
-    fn named(&mut self, frame: &UnitFrame, name: &str, at: Location, value: Value) -> Value {
+    fn named(
+        &mut self,
+        frame: &UnitFrame,
+        name: &str,
+        at: Location,
+        value: FortranValue,
+    ) -> FortranValue {
         let array = frame.symbols.get(name).is_some_and(|s| s.dims.is_some());
         match value {
-            Value::AmplitudeExpression(form)
+            FortranValue::AmplitudeExpression(form)
                 if array && matches!(*form, AmplitudeExpression::Linear(_)) =>
             {
                 let AmplitudeExpression::Linear(mut terms) = owned(form) else {
-                    return Value::Broken("a sum of amplitudes".into());
+                    return FortranValue::Broken("a sum of amplitudes".into());
                 };
                 // `JAMP(1) = JAMP(1) + ...`: the sum so far is nobody else's.
                 if let Some((TermSource::Partial(p), factor)) = terms.first()
@@ -302,7 +310,7 @@ impl<'l> Interpreter<'l> {
                 let source = TermSource::Partial(self.sums.len() as u32);
                 self.sums.push(StoredSum { at, terms });
                 let one = Complex64::new(1.0, 0.0);
-                Value::AmplitudeExpression(Rc::new(AmplitudeExpression::Linear(vec![(
+                FortranValue::AmplitudeExpression(Rc::new(AmplitudeExpression::Linear(vec![(
                     source, one,
                 )])))
             }
@@ -311,7 +319,7 @@ impl<'l> Interpreter<'l> {
     }
 
     /// Sets all of an array.
-    fn fill(&mut self, frame: &mut UnitFrame, name: &str, expr: &Expr) -> Parsed<()> {
+    fn fill(&mut self, frame: &mut UnitFrame, name: &str, expr: &FortranExpr) -> Parsed<()> {
         let size = self
             .size_of(frame, name)
             .filter(|&size| size <= MAX_FILLED)
@@ -319,7 +327,7 @@ impl<'l> Interpreter<'l> {
         let first = self.location(frame, name, &[])?;
         let ty = self.type_of(frame, name);
         let value = self.eval(frame, expr)?.convert(ty, &mut self.builder)?;
-        if matches!(value, Value::AmplitudeExpression(_)) {
+        if matches!(value, FortranValue::AmplitudeExpression(_)) {
             return Err(format!("all of {name} is set to something of amplitudes"));
         }
         for place in 0..size as i64 {
@@ -331,9 +339,9 @@ impl<'l> Interpreter<'l> {
     fn bounds(
         &mut self,
         frame: &mut UnitFrame,
-        from: &Expr,
-        to: &Expr,
-        step: Option<&Expr>,
+        from: &FortranExpr,
+        to: &FortranExpr,
+        step: Option<&FortranExpr>,
     ) -> Parsed<(i64, i64, i64)> {
         let from = self.eval(frame, from)?.int()?;
         let to = self.eval(frame, to)?.int()?;
@@ -371,7 +379,7 @@ impl<'l> Interpreter<'l> {
                     what: "this loop takes too many steps for a formula".into(),
                 });
             }
-            self.write(at, Value::Int(i));
+            self.write(at, FortranValue::Int(i));
             match self.run(frame, body)? {
                 Ending::Next | Ending::Cycle => {}
                 Ending::Exit => return Ok(Ending::Next),
@@ -383,14 +391,14 @@ impl<'l> Interpreter<'l> {
             }
         }
         // Behind the loop the counter is one step beyond its end.
-        self.write(at, Value::Int(i));
+        self.write(at, FortranValue::Int(i));
         Ok(Ending::Next)
     }
 
     fn condition(
         &mut self,
         frame: &mut UnitFrame,
-        branches: &[(Option<Expr>, Vec<BlockNode>)],
+        branches: &[(Option<FortranExpr>, Vec<BlockNode>)],
         line: u32,
     ) -> Result<Ending> {
         let Some(((condition, body), rest)) = branches.split_first() else {
@@ -424,7 +432,7 @@ impl<'l> Interpreter<'l> {
         frame: &mut UnitFrame,
         truth: Truth,
         body: &[BlockNode],
-        rest: &[(Option<Expr>, Vec<BlockNode>)],
+        rest: &[(Option<FortranExpr>, Vec<BlockNode>)],
         line: u32,
     ) -> Result<Ending> {
         let fault = |frame: &UnitFrame, what: String| Error::Fortran {
@@ -445,13 +453,13 @@ impl<'l> Interpreter<'l> {
         changed.dedup();
         for at in changed {
             let before = self.read(at).cloned();
-            let side = |table: &HashMap<Location, Value>| {
+            let side = |table: &HashMap<Location, FortranValue>| {
                 table.get(&at).cloned().or_else(|| before.clone())
             };
             let (yes, no) = (side(&yes), side(&no));
             // Where one side leaves it as it starts, which for what is static is zero.
-            let start = |interpreter: &mut Self, other: &Option<Value>| {
-                let ty = other.as_ref().and_then(Value::fortran_type)?;
+            let start = |interpreter: &mut Self, other: &Option<FortranValue>| {
+                let ty = other.as_ref().and_then(FortranValue::fortran_type)?;
                 interpreter.unset(at, ty)
             };
             let (yes, no) = match (yes, no) {
@@ -465,10 +473,10 @@ impl<'l> Interpreter<'l> {
             let value = match (yes, no) {
                 (Some(yes), Some(no)) => truth
                     .choose(&yes, &no, &mut self.builder)
-                    .unwrap_or_else(|why| Value::Broken(why.into())),
+                    .unwrap_or_else(|why| FortranValue::Broken(why.into())),
                 _ => {
                     let what = "a value is set on one side of a condition only";
-                    Value::Broken(fault(frame, what.into()).to_string().into())
+                    FortranValue::Broken(fault(frame, what.into()).to_string().into())
                 }
             };
             self.write(at, value);
@@ -480,7 +488,7 @@ impl<'l> Interpreter<'l> {
     fn tried(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<Ending>,
-    ) -> Result<(HashMap<Location, Value>, Ending)> {
+    ) -> Result<(HashMap<Location, FortranValue>, Ending)> {
         let mark = self.journal.len();
         self.journals += 1;
         let flow = run(self);

@@ -3,7 +3,7 @@
 use super::{Error, Observable, Rule, Take, Window};
 use crate::Rows;
 use crate::observables::{
-    Chunk, ChunkRows, MomentumOf, ObservableKind, Observables, POINTS, Radius, Separation,
+    ChunkRows, MomentumOf, ObservableKind, Observables, POINTS, PointChunk, Radius, Separation,
 };
 use mebridge_simd::{Simd, Task, functions};
 
@@ -305,23 +305,8 @@ impl CutProgram {
                 radius,
             } => {
                 jets.iter().try_for_each(there)?;
-                let product = least * radius;
-                if jets.len() < 2 || !product.is_finite() || *least < 0.0 || *radius <= 0.0 {
-                    return Err(Error::Rule(
-                        "relative",
-                        "it needs two jets, and numbers that are not negative",
-                    ));
-                }
-                let bodies: Vec<MomentumOf> =
-                    jets.iter().map(|leg| MomentumOf::Leg(*leg)).collect();
-                let mut pairs = Vec::new();
-                for (number, &one) in bodies.iter().enumerate() {
-                    let others = bodies[number + 1..].iter();
-                    pairs.extend(others.map(|&other| {
-                        Separation::new(observables, [one, other], ObservableKind::Cone)
-                    }));
-                }
-                self.push(CutTest::Relative(pairs, product * product));
+                let test = self.relative(jets, *least, *radius)?;
+                self.push(test);
             }
             Rule::Isolated {
                 photons,
@@ -359,6 +344,29 @@ impl CutProgram {
             }
         }
         Ok(())
+    }
+
+    fn relative(&mut self, jets: &[usize], least: f64, radius: f64) -> Result<CutTest, Error> {
+        let product = least * radius;
+        if jets.len() < 2 || !product.is_finite() || least < 0.0 || radius <= 0.0 {
+            return Err(Error::Rule(
+                "relative",
+                "it needs two jets, and numbers that are not negative",
+            ));
+        }
+        let bodies: Vec<MomentumOf> = jets.iter().map(|leg| MomentumOf::Leg(*leg)).collect();
+        let mut pairs = Vec::new();
+        for (number, &one) in bodies.iter().enumerate() {
+            for &other in &bodies[number + 1..] {
+                let pair = [one, other];
+                pairs.push(Separation::new(
+                    &mut self.observables,
+                    pair,
+                    ObservableKind::Cone,
+                ));
+            }
+        }
+        Ok(CutTest::Relative(pairs, product * product))
     }
 
     fn isolated(&mut self, photon: usize, near: &[usize], least: f64, cone: [f64; 3]) -> CutTest {
@@ -424,7 +432,7 @@ impl Task<f64> for CutCall<'_> {
         let zero = unsafe { V::zero() };
         for (chunk, passed) in self.passed.chunks_mut(POINTS).enumerate() {
             let first = chunk * POINTS;
-            let chunk = Chunk::new(self.momenta, self.boost, first, &mut values, zero);
+            let chunk = PointChunk::new(self.momenta, self.boost, first, &mut values, zero);
             program.run(&chunk);
             let left = chunk.value(program.left);
             for (register, passed) in passed.chunks_mut(V::LANES).enumerate() {
@@ -445,7 +453,7 @@ const LONGEST: usize = 8;
 impl CutProgram {
     /// Says which points pass.
     #[inline(always)]
-    fn run<V: Simd<Scalar = f64>>(&self, chunk: &Chunk<V>) {
+    fn run<V: Simd<Scalar = f64>>(&self, chunk: &PointChunk<V>) {
         let mut done = 0;
         for tested in &self.tests {
             self.observables.compute(done..tested.steps, chunk);
@@ -466,7 +474,7 @@ fn is_over<V: Simd<Scalar = f64>>(left: V) -> bool {
 impl CutTest {
     /// Takes away what does not pass.
     #[inline(always)]
-    fn run<V: Simd<Scalar = f64>>(&self, left: usize, chunk: &Chunk<V>) {
+    fn run<V: Simd<Scalar = f64>>(&self, left: usize, chunk: &PointChunk<V>) {
         let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
         let (before, after) = (chunk.value(left), chunk.value_mut(left));
         match self {
@@ -565,14 +573,8 @@ impl CutTest {
                 }
             }
             CutTest::Relative(pairs, least) => {
-                for pair in pairs {
-                    let pair = pair.of(chunk);
-                    for r in 0..chunk.registers {
-                        let found = pair.smaller(r) * pair.distance(r);
-                        // Comparisons are false for NaN.
-                        let inside = V::select(zero.same(*least).le(found), one, zero);
-                        after.set(r, before.at(r) * inside);
-                    }
+                for r in 0..chunk.registers {
+                    after.set(r, before.at(r) * relative(pairs, *least, chunk, r));
                 }
             }
             CutTest::Isolated(photon) => {
@@ -597,7 +599,7 @@ fn sort<V: Simd<Scalar = f64>>(
     of: &[usize],
     room: usize,
     count: usize,
-    chunk: &Chunk<V>,
+    chunk: &PointChunk<V>,
     r: usize,
 ) -> V {
     let zero = chunk.zero;
@@ -619,13 +621,32 @@ fn sort<V: Simd<Scalar = f64>>(
     known
 }
 
+/// 1 where each pair has a relative transverse momentum whose square is no less than this, otherwise 0.
+#[inline(always)]
+fn relative<V: Simd<Scalar = f64>>(
+    pairs: &[Separation],
+    least: f64,
+    chunk: &PointChunk<V>,
+    r: usize,
+) -> V {
+    let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
+    let mut found = one;
+    for pair in pairs {
+        let pair = pair.of(chunk);
+        // Comparisons are false for NaN.
+        let far = zero.same(least).le(pair.smaller(r) * pair.distance(r));
+        found = V::select(far, found, zero);
+    }
+    found
+}
+
 /// 1 where the two hardest go to different sides, otherwise 0.
 #[inline(always)]
 fn opposite<V: Simd<Scalar = f64>>(
     jets: &[[usize; 2]],
     least: f64,
     apart: f64,
-    chunk: &Chunk<V>,
+    chunk: &PointChunk<V>,
     r: usize,
 ) -> V {
     let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
@@ -649,7 +670,7 @@ fn opposite<V: Simd<Scalar = f64>>(
 impl Photon {
     /// Whether sines tell that nothing is in the cone about any photon of the points that are left.
     #[inline(always)]
-    fn is_alone<V: Simd<Scalar = f64>>(&self, left: V, chunk: &Chunk<V>, r: usize) -> bool {
+    fn is_alone<V: Simd<Scalar = f64>>(&self, left: V, chunk: &PointChunk<V>, r: usize) -> bool {
         let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
         let Some(cone) = &self.cone else {
             return self.near.is_empty();
@@ -666,7 +687,7 @@ impl Photon {
     /// 1 where little is near, otherwise 0: within each distance up to the radius R, the transverse momenta are in sum
     /// no more than a share of the photon's, times ((1 - cos d) / (1 - cos R))^power.
     #[inline(always)]
-    fn isolated<V: Simd<Scalar = f64>>(&self, chunk: &Chunk<V>, r: usize) -> V {
+    fn isolated<V: Simd<Scalar = f64>>(&self, chunk: &PointChunk<V>, r: usize) -> V {
         let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
         let pt = chunk.value(self.pt).at(r);
         let square = zero.same(self.radius * self.radius);

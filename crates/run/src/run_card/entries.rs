@@ -61,7 +61,7 @@ pub const HONOURED: &[Row] = rows! {
     event_norm: Text = "'average'", "weights average to the cross section or to 1 (unity), or are its parts";
     use_syst: Flag = "True", "events have <mgrwt>, which systematics of MG5aMC reads";
     systematics_program: Text = "'systematics'", "that or auto: with pdlabel = lhapdf its weights are made; none";
-    systematics_arguments: Arguments = "['--mur=0.5,1,2', '--muf=0.5,1,2', '--pdf=errorset']", "which; dyn is -1, 1, 2, 3, 4 without --dyn";
+    systematics_arguments: Arguments = "['--mur=0.5,1,2', '--muf=0.5,1,2', '--pdf=errorset']", "which weights, see [below](#systematics_arguments)";
     bwcutoff: Real = "15.0", "widths about its mass for decay chains (inside) and $ (outside)";
     cut_decays: Flag = "False", "whether cuts are about what comes from decay chains";
     dsqrt_shat: Real = "0.0", "least energy of the partons, GeV";

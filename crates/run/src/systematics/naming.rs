@@ -65,6 +65,13 @@ impl WeightFormat {
                 quoted(text)
             ))
         };
+        if text.contains(['<', '>', '&', '"', '\'']) {
+            let what = format!(
+                "has --{argument} with {}, which would end an element of a file",
+                quoted(text)
+            );
+            return Err(wrong(&what));
+        }
         let (mut pieces, mut plain) = (Vec::new(), String::new());
         let mut rest = text.chars();
         while let Some(c) = rest.next() {
@@ -263,7 +270,7 @@ impl Systematics {
                 let (name, combined) = (&group.name, &group.combined);
                 let about = match group.about.as_str() {
                     "" => String::new(),
-                    about => format!(" # {about}"),
+                    about => format!(" # {}", about.replace('&', "&amp;")),
                 };
                 text += &format!("<weightgroup name=\"{name}\" combine=\"{combined}\">{about}\n");
             }
@@ -308,7 +315,15 @@ mod tests {
         }
         of.lhapdf = "mine_0000".to_owned();
         assert_eq!(written("%(pdf)i", &of).unwrap(), "mine_0000");
-        for text in ["%s", "%(mur)", "%(other)s", "%(mur)x", "%", "%(mur)999999f"] {
+        for text in [
+            "%s",
+            "%(mur)",
+            "%(other)s",
+            "%(mur)x",
+            "%",
+            "%(mur)99999f",
+            "<%(mur)s>",
+        ] {
             let error = written(text, &of).unwrap_err().to_string();
             assert!(error.contains("weight_info with"), "{error}");
         }

@@ -13,7 +13,7 @@ pub struct Calls(&'static Symbols);
 
 /// What a compiled program may be asked for.
 #[derive(Clone, Copy, Debug)]
-pub enum Output {
+pub enum NvrtcOutput {
     /// The code of a GPU.
     Cubin,
     /// PTX.
@@ -90,11 +90,11 @@ impl Calls {
     ///
     /// # Safety
     /// The program is alive.
-    pub unsafe fn output(self, program: Program, output: Output) -> Result<Vec<u8>> {
+    pub unsafe fn output(self, program: Program, output: NvrtcOutput) -> Result<Vec<u8>> {
         let (size, bytes): (Size, Bytes) = match output {
-            Output::Cubin => self.0.cubin,
-            Output::Ptx => self.0.ptx,
-            Output::Log => self.0.log,
+            NvrtcOutput::Cubin => self.0.cubin,
+            NvrtcOutput::Ptx => self.0.ptx,
+            NvrtcOutput::Log => self.0.log,
         };
         let mut count = 0;
         // SAFETY: the place is there; the rest is the caller's promise.

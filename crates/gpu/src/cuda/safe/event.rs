@@ -6,20 +6,20 @@ use mebridge_support::error::Result;
 use std::sync::Arc;
 
 /// A point in a stream, with a clock.
-pub struct Event {
+pub struct CudaEvent {
     raw: CUevent,
     context: Arc<Context>,
 }
 
 // SAFETY: CUDA's events may be used from any thread.
-unsafe impl Send for Event {}
+unsafe impl Send for CudaEvent {}
 // SAFETY: as above.
-unsafe impl Sync for Event {}
+unsafe impl Sync for CudaEvent {}
 
-impl Event {
+impl CudaEvent {
     /// In no stream yet.
-    pub fn new(context: &Arc<Context>) -> Result<Event> {
-        Ok(Event {
+    pub fn new(context: &Arc<Context>) -> Result<CudaEvent> {
+        Ok(CudaEvent {
             raw: context.enter()?.calls().create_event()?,
             context: context.clone(),
         })
@@ -36,7 +36,7 @@ impl Event {
     }
 
     /// Seconds from here to another, both of which have been passed.
-    pub fn seconds(&self, to: &Event) -> Result<f64> {
+    pub fn seconds(&self, to: &CudaEvent) -> Result<f64> {
         self.context.check_same(&to.context, "cuEventElapsedTime")?;
         let entered = self.context.enter()?;
         // SAFETY: both are alive.
@@ -44,7 +44,7 @@ impl Event {
     }
 }
 
-impl Drop for Event {
+impl Drop for CudaEvent {
     fn drop(&mut self) {
         if let Ok(entered) = self.context.enter() {
             // SAFETY: it was made here, and nobody has it any more.

@@ -19,23 +19,23 @@ impl Drop for Recorded<'_> {
 }
 
 /// Work that is ready to be done, any number of times.
-pub struct Graph {
+pub struct CudaGraph {
     /// One launch at a time.
     raw: Mutex<CUgraphExec>,
     context: Arc<Context>,
 }
 
 // SAFETY: a graph may be used from any thread, by one at a time: it lies in a mutex.
-unsafe impl Send for Graph {}
+unsafe impl Send for CudaGraph {}
 // SAFETY: as above.
-unsafe impl Sync for Graph {}
+unsafe impl Sync for CudaGraph {}
 
-impl Graph {
+impl CudaGraph {
     /// The recorded work of a stream; the recording ends here.
     ///
     /// # Safety
     /// The stream is alive, and of this context.
-    pub unsafe fn end(context: &Arc<Context>, stream: CUstream) -> Result<Graph> {
+    pub unsafe fn end(context: &Arc<Context>, stream: CUstream) -> Result<CudaGraph> {
         let entered = context.enter()?;
         let recorded = Recorded {
             // SAFETY: the caller's promise.
@@ -44,7 +44,7 @@ impl Graph {
         };
         // SAFETY: it was recorded just now.
         let raw = unsafe { entered.calls().instantiate(recorded.raw)? };
-        Ok(Graph {
+        Ok(CudaGraph {
             raw: Mutex::new(raw),
             context: context.clone(),
         })
@@ -67,7 +67,7 @@ impl Graph {
     }
 }
 
-impl Drop for Graph {
+impl Drop for CudaGraph {
     fn drop(&mut self) {
         let raw = *self.raw.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Ok(entered) = self.context.enter() {

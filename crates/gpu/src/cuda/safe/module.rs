@@ -11,33 +11,33 @@ use std::sync::Arc;
 const SHARED_UNASKED: usize = 48 << 10;
 
 /// A loaded program.
-pub struct Module {
+pub struct CudaModule {
     raw: CUmodule,
     context: Arc<Context>,
 }
 
 // SAFETY: CUDA's programs may be used from any thread.
-unsafe impl Send for Module {}
+unsafe impl Send for CudaModule {}
 // SAFETY: as above.
-unsafe impl Sync for Module {}
+unsafe impl Sync for CudaModule {}
 
-impl Module {
+impl CudaModule {
     /// Loads what the compiler made: code of a GPU, or PTX.
-    pub fn load(context: &Arc<Context>, image: &[u8]) -> Result<Module> {
+    pub fn load(context: &Arc<Context>, image: &[u8]) -> Result<CudaModule> {
         let entered = context.enter()?;
         // PTX is a text that has to end; the code of a GPU says itself how long it is.
         let mut image = image.to_vec();
         image.push(0);
         // SAFETY: the image ends in NUL, and CUDA checks what it is given.
         let raw = unsafe { entered.calls().load_module(image.as_ptr().cast())? };
-        Ok(Module {
+        Ok(CudaModule {
             raw,
             context: context.clone(),
         })
     }
 }
 
-impl Drop for Module {
+impl Drop for CudaModule {
     fn drop(&mut self) {
         if let Ok(entered) = self.context.enter() {
             // SAFETY: it was loaded here; its kernels hold it, and who launches recorded work promised that it is there.
@@ -52,7 +52,7 @@ pub struct Function {
     /// Bytes of the structure that it takes, as far as the driver tells.
     argument: Option<usize>,
     name: String,
-    module: Arc<Module>,
+    module: Arc<CudaModule>,
 }
 
 // SAFETY: CUDA's kernels may be used from any thread.
@@ -63,7 +63,12 @@ unsafe impl Sync for Function {}
 impl Function {
     /// The kernel of this name, which takes one structure, as all of `cuda/` do (`ARGUMENTS`). It may ask for so many bytes of shared memory, of which a block
     /// can have `most`.
-    pub fn new(module: &Arc<Module>, name: &str, shared: usize, most: usize) -> Result<Function> {
+    pub fn new(
+        module: &Arc<CudaModule>,
+        name: &str,
+        shared: usize,
+        most: usize,
+    ) -> Result<Function> {
         let platform = module.context.calls().platform();
         let missing = |what: String| Error::GpuCall {
             call: platform.name_of("cuModuleGetFunction"),
@@ -97,7 +102,7 @@ impl Function {
     }
 
     /// Its program.
-    pub fn module(&self) -> &Arc<Module> {
+    pub fn module(&self) -> &Arc<CudaModule> {
         &self.module
     }
 

@@ -1,6 +1,6 @@
 //! NVRTC, or hiprtc: the compiler of device code, as a library. It needs neither a GPU nor a driver.
 
-use crate::cuda::result::nvrtc::{Calls, Output};
+use crate::cuda::result::nvrtc::{Calls, NvrtcOutput};
 use crate::cuda::sys::Platform;
 use crate::cuda::sys::library;
 use crate::cuda::sys::nvrtc::Program as RawProgram;
@@ -86,8 +86,8 @@ impl Nvrtc {
     /// NVRTC's alone are left out for hiprtc.
     pub fn compile(&self, architecture: &str, source: &str, options: &[String]) -> Result<Vec<u8>> {
         let output = match architecture.starts_with("compute_") {
-            true => Output::Ptx,
-            false => Output::Cubin,
+            true => NvrtcOutput::Ptx,
+            false => NvrtcOutput::Cubin,
         };
         self.program(architecture, source, options)?.output(output)
     }
@@ -121,7 +121,7 @@ impl Nvrtc {
             raw: self.calls.create(&source, c"mebridge.cu")?,
         };
         if let Err(error) = program.compile(&words) {
-            let log = program.output(Output::Log).unwrap_or_default();
+            let log = program.output(NvrtcOutput::Log).unwrap_or_default();
             let log: String = String::from_utf8_lossy(&log)
                 .trim_end_matches('\0')
                 .chars()
@@ -150,7 +150,7 @@ impl Program {
         unsafe { self.calls.compile(self.raw, options) }
     }
 
-    fn output(&self, output: Output) -> Result<Vec<u8>> {
+    fn output(&self, output: NvrtcOutput) -> Result<Vec<u8>> {
         // SAFETY: it is alive.
         unsafe { self.calls.output(self.raw, output) }
     }

@@ -2,8 +2,8 @@
 
 use super::blas::Blas;
 use super::context::Context;
-use super::event::Event;
-use super::graph::Graph;
+use super::event::CudaEvent;
+use super::graph::CudaGraph;
 use super::module::Function;
 use crate::cuda::sys::Platform;
 use crate::cuda::sys::driver::CUstream;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const LEGACY: u64 = 1;
 
 /// A stream.
-pub struct Stream {
+pub struct CudaStream {
     /// Products of matrices, once they were asked for; it goes before the stream.
     blas: Mutex<Option<Blas>>,
     raw: CUstream,
@@ -25,14 +25,14 @@ pub struct Stream {
 }
 
 // SAFETY: CUDA's streams may be used from any thread.
-unsafe impl Send for Stream {}
+unsafe impl Send for CudaStream {}
 // SAFETY: as above; what makes products lies in a mutex.
-unsafe impl Sync for Stream {}
+unsafe impl Sync for CudaStream {}
 
-impl Stream {
+impl CudaStream {
     /// A new one.
-    pub fn new(context: &Arc<Context>) -> Result<Stream> {
-        Ok(Stream {
+    pub fn new(context: &Arc<Context>) -> Result<CudaStream> {
+        Ok(CudaStream {
             raw: context.enter()?.calls().create_stream()?,
             owned: true,
             blas: Mutex::new(None),
@@ -44,10 +44,10 @@ impl Stream {
     ///
     /// # Safety
     /// It is a stream of this GPU, and stays for as long as this.
-    pub unsafe fn of_caller(context: &Arc<Context>, raw: u64) -> Stream {
+    pub unsafe fn of_caller(context: &Arc<Context>, raw: u64) -> CudaStream {
         let cuda = context.calls().platform() == Platform::Cuda;
         let raw = if cuda && raw == 0 { LEGACY } else { raw };
-        Stream {
+        CudaStream {
             raw: raw as usize as CUstream,
             owned: false,
             blas: Mutex::new(None),
@@ -68,7 +68,7 @@ impl Stream {
     }
 
     /// Puts an event here.
-    pub fn record(&self, event: &Event) -> Result<()> {
+    pub fn record(&self, event: &CudaEvent) -> Result<()> {
         self.context.check_same(event.context(), "cuEventRecord")?;
         let entered = self.context.enter()?;
         // SAFETY: both are alive.
@@ -76,7 +76,7 @@ impl Stream {
     }
 
     /// What comes next waits for an event.
-    pub fn wait(&self, event: &Event) -> Result<()> {
+    pub fn wait(&self, event: &CudaEvent) -> Result<()> {
         self.context
             .check_same(event.context(), "cuStreamWaitEvent")?;
         let entered = self.context.enter()?;
@@ -92,16 +92,16 @@ impl Stream {
     }
 
     /// What was recorded since.
-    pub fn end_graph(&self) -> Result<Graph> {
+    pub fn end_graph(&self) -> Result<CudaGraph> {
         // SAFETY: it is alive, and of this context.
-        unsafe { Graph::end(&self.context, self.raw) }
+        unsafe { CudaGraph::end(&self.context, self.raw) }
     }
 
     /// Does recorded work.
     ///
     /// # Safety
     /// All memory and programs of the work are there until it is done.
-    pub unsafe fn launch_graph(&self, graph: &Graph) -> Result<()> {
+    pub unsafe fn launch_graph(&self, graph: &CudaGraph) -> Result<()> {
         self.context.check_same(graph.context(), "cuGraphLaunch")?;
         // SAFETY: it is alive, and of the graph's context; the rest is the caller's promise.
         unsafe { graph.launch(self.raw) }
@@ -175,7 +175,7 @@ impl Stream {
     }
 }
 
-impl Drop for Stream {
+impl Drop for CudaStream {
     fn drop(&mut self) {
         *self.blas.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
         if let (true, Ok(entered)) = (self.owned, self.context.enter()) {
