@@ -199,11 +199,9 @@ fn parts_of(shape: &Shape, [legs, rep]: [&[i32]; 2], nodes: &[i32]) -> Vec<StepO
             });
         let kinds: Vec<(i32, Vec<i32>)> = kinds.collect();
         let ways = (0..kinds.len()).map(|last| {
-            let equal = |which: &dyn Fn(&(i32, Vec<i32>)) -> bool| {
-                kinds[..=last].iter().filter(|kind| which(kind)).count()
-            };
-            equal(&|kind| kind.0 == kinds[last].0) as f64
-                / equal(&|kind| *kind == kinds[last]) as f64
+            let before = || kinds[..=last].iter();
+            let particles = before().filter(|kind| kind.0 == kinds[last].0).count();
+            particles as f64 / before().filter(|kind| **kind == kinds[last]).count() as f64
         });
         StepOf {
             mother: nodes[number],
