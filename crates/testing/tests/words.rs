@@ -33,7 +33,6 @@ const SHARED: &[&str] = &[
     "DiagramLines",
     "Diagrams",
     "Drawn",
-    "Element",
     "Engine",
     "Error",
     "Event",
