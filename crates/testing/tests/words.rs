@@ -10,9 +10,9 @@ const UNREADABLE: [&str; 9] = [
 
 /// Types that the whole project has one of at most: the words of the table, and those that once had several meanings.
 const ONE_MEANING: [&str; 26] = [
-    "Block", "Blocks", "Bridge", "Check", "Checks", "Elements", "Form", "Forms", "Group", "Groups",
-    "Line", "Lines", "Order", "Orders", "Part", "Parts", "Pass", "Place", "Places", "Run", "Runs",
-    "Sample", "Slot", "Split", "Target",
+    "Block", "Blocks", "Bridge", "Check", "Checks", "Element", "Elements", "Form", "Forms",
+    "Group", "Groups", "Line", "Lines", "Order", "Orders", "Part", "Parts", "Pass", "Place",
+    "Places", "Run", "Runs", "Sample", "Slot", "Split", "Target",
 ];
 
 /// Public types that two crates have: a word of the field or of Rust that means the same in both, or what one crate makes
