@@ -22,6 +22,7 @@ Commands:
   bench     Measure throughput by precision, SIMD level, events in a call and threads
   cache     Show where processes and plans are kept for the next start, and how much that is
   compare   Compare with the Fortran of a directory, compiled by gfortran, on random events
+  decay     Decay particles of LHE events with their spins and masses, as MadSpin does
   reweight  Reweight LHE events to other parameters: adds weights |M'|^2 / |M|^2 to a file
   doctor    Look at this machine, and at outputs of MG5aMC, for what is missing or wrong
   link      Let MadEvent take its matrix elements from the library

@@ -238,7 +238,8 @@ fn an_output_of_mg5amc() {
     let ran = events(d.path(), &["output"]);
     let said = ran.failed(1);
     assert!(
-        said.contains("SubProcesses/cuts.f, ") && said.contains("--changed-files"),
+        said.contains("SubProcesses/cuts.f (it cannot be read), ")
+            && said.contains("--changed-files"),
         "{said}"
     );
     assert!(!place.join("Events").exists());
