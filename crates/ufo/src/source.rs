@@ -628,7 +628,7 @@ fn vertex(
         };
         let Some((color, l)) = place else {
             return Err(object.fail(format!(
-                "`couplings` has the key {key}; one is (colour, UfoLorentz structure), whole numbers that count `color` and \
+                "`couplings` has the key {key}; one is (colour, Lorentz structure), whole numbers that count `color` and \
                  `lorentz` from 0, or from their ends with a minus"
             )));
         };

@@ -133,9 +133,9 @@ WH = Parameter('WH', 'external', 'real', 1.5, 'WH', 'DECAY', [ 9000025 ])
 G = Parameter(name = 'G',";
     let particles = "q.loop_particles";
     let w = "
-wp = UfoParticle(24, 'w+', 'w-', 3, 1, Param.MW, Param.WW, 'w', 'w', 1)
+wp = Particle(24, 'w+', 'w-', 3, 1, Param.MW, Param.WW, 'w', 'w', 1)
 wm = wp.anti()
-h = UfoParticle(9000025, 'hh', 'hh', 1, 1, Param.MH, Param.WH, 'h', 'h', 0)
+h = Particle(9000025, 'hh', 'hh', 1, 1, Param.MH, Param.WH, 'h', 'h', 0)
 q.loop_particles";
     let coupling = (
         "couplings.py",

@@ -505,9 +505,9 @@ fn what_is_merged_is_the_same_in_all() {
         }
     }
     // Sums of structures, with and without signs, whose parts have names that look alike.
-    let structures = "\nuFFV1 = UfoLorentz(name = 'uFFV1', spins = [ 2, 2, 3 ], structure = 'Gamma(3,2,1)')\
-                      \ndFFV2 = UfoLorentz(name = 'dFFV2', spins = [ 2, 2, 3 ], structure = 'P(3,1)*Identity(2,1)')\
-                      \nVSS1 = UfoLorentz(";
+    let structures = "\nuFFV1 = Lorentz(name = 'uFFV1', spins = [ 2, 2, 3 ], structure = 'Gamma(3,2,1)')\
+                      \ndFFV2 = Lorentz(name = 'dFFV2', spins = [ 2, 2, 3 ], structure = 'P(3,1)*Identity(2,1)')\
+                      \nVSS1 = Lorentz(";
     let named = ["lorentz.py", "\nVSS1 = Lorentz(", structures];
     let gluon = [
         "vertices.py",
