@@ -5,14 +5,8 @@ use crate::production::Production;
 use crate::request::Request;
 use crate::reshuffle::Siblings;
 use mebridge::{Error, Result};
-use mebridge_lhe::Particle;
+use mebridge_lhe::{DECAYED, INCOMING, OUTGOING, Particle};
 
-/// Status of what comes in, of what has decayed, and of what goes out.
-pub const INCOMING: i32 = -1;
-/// See [`INCOMING`].
-pub const DECAYED: i32 = 2;
-/// See [`INCOMING`].
-pub const OUTGOING: i32 = 1;
 /// Choices of the decays of equal particles, at most.
 const MOST_CHOICES: usize = 1_000_000;
 
@@ -81,7 +75,7 @@ impl Class {
         production: Option<&mut Production>,
         theory: &Theory,
     ) -> Result<(Class, Option<String>)> {
-        let is_leg = |at: &usize| matches!(particles[*at].status, INCOMING | OUTGOING);
+        let is_leg = |at: &usize| particles[*at].is_external();
         let external: Vec<usize> = (0..particles.len()).filter(is_leg).collect();
         let decays = |at: usize| {
             let own = particles[at];
@@ -94,7 +88,7 @@ impl Class {
         let any = external.iter().any(|&at| decays(at));
         let codes = external
             .iter()
-            .map(|&at| (particles[at].pdg, particles[at].status == INCOMING));
+            .map(|&at| (particles[at].pdg, particles[at].is_incoming()));
         let codes: Vec<(i32, bool)> = codes.collect();
         let found = match production {
             Some(production) if any => Some(production.find(&codes, theory)),

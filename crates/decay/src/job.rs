@@ -8,14 +8,13 @@ use crate::production::Production;
 use crate::request::Request;
 use crate::trials::{Conditions, Decayer};
 use crate::{Maxima, SpinMode, text};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use mebridge::model::Model;
 use mebridge::models;
 use mebridge::process::card::Card;
 use mebridge::runtime::Switches;
 use mebridge::{Error, Result};
 use mebridge_lhe::{Event, Head, Reader};
+use mebridge_run::event_file::{LEVEL, push_member};
 use mebridge_sampler::parallel;
 use mebridge_support::files::replace::Replacement;
 use mebridge_support::message::say;
@@ -32,8 +31,6 @@ const CHUNK: usize = 1 << 13;
 const LONGEST: usize = 1 << 28;
 /// Events of which one thread makes the text.
 const OF_ONE: usize = 1024;
-/// The level of compression.
-const LEVEL: u32 = 6;
 /// How many widths masses may be off where neither a user nor a run card says so, as MG5aMC has it.
 const WIDTHS: f64 = 15.0;
 /// Decays above this many widths are no narrow ones.
@@ -517,7 +514,6 @@ fn done(spec: &Spec, widths: f64, unused: Option<&str>, made: &Made, decayer: &D
         lines.push(format!("# {what}: {}", number(value)));
     }
     lines.extend(["]]>", "</madspin>", ""].map(str::to_owned));
-    // What a text of others says does not end the block.
     lines.join("\n")
 }
 
@@ -560,7 +556,7 @@ impl Output {
     /// The header as it stands in the file: of a length that does not depend on its numbers.
     fn header(&self, text: &[u8]) -> Vec<u8> {
         match self.packs {
-            true => pack(text, Compression::none()),
+            true => member(text, 0),
             false => text.to_vec(),
         }
     }
@@ -604,14 +600,14 @@ impl Output {
 /// Bytes as they stand in the file.
 fn packed(bytes: Vec<u8>, packs: bool) -> Vec<u8> {
     match packs {
-        true => pack(&bytes, Compression::new(LEVEL)),
+        true => member(&bytes, LEVEL),
         false => bytes,
     }
 }
 
-/// A member of a gzip file, of which readers take one after the other.
-fn pack(text: &[u8], level: Compression) -> Vec<u8> {
-    let mut packed = GzEncoder::new(Vec::with_capacity(text.len() / 2), level);
-    let written = packed.write_all(text).and_then(|()| packed.finish());
-    written.expect("memory takes all")
+/// A member of a gzip file.
+fn member(text: &[u8], level: u32) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(text.len() / 2);
+    push_member(text, level, &mut packed);
+    packed
 }

@@ -1,12 +1,14 @@
 //! The text of events with their decays. What is not about particles or weights stays as it is.
 
 use crate::channel::Channel;
-use crate::class::{Class, DECAYED, OUTGOING};
+use crate::class::Class;
 use crate::request::{Flavour, Request};
 use crate::shape::Product;
 use crate::trials::Outcome;
 use crate::vectors::{Momentum, mass, sum};
-use mebridge_lhe::{Event, Particle, push_integer, push_particle, push_scientific};
+use mebridge_lhe::{
+    DECAYED, Event, OUTGOING, Particle, push_integer, push_particle, push_scientific,
+};
 use std::collections::HashMap;
 
 /// The spin of what has decayed: unknown.

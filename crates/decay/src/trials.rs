@@ -9,7 +9,7 @@
 //! that is taken, so none is lost, and what other trials count does not matter.
 
 use crate::channel::{Drawing, Drawn, Source};
-use crate::class::{Class, INCOMING, key};
+use crate::class::{Class, key};
 use crate::element::{Evaluator, Found, Theory};
 use crate::name::Name;
 use crate::production::Production;
@@ -212,7 +212,7 @@ impl<'a> Decayer<'a> {
         let incoming = event
             .particles
             .iter()
-            .filter(|particle| particle.status == INCOMING)
+            .filter(|particle| particle.is_incoming())
             .count();
         if !(1..=2).contains(&incoming) {
             return Err(self.error(
@@ -250,11 +250,7 @@ impl<'a> Decayer<'a> {
         };
         outcome.flows = outcome.flavours.iter().enumerate().map(flow).collect();
         let of = |&at: &usize| -> &Particle { &event.particles[at] };
-        let file = |particle: &Particle| {
-            let [x, y, z, e, _] = particle.momentum;
-            [e, x, y, z]
-        };
-        let lab: Vec<Momentum> = class.legs.iter().map(|at| file(of(at))).collect();
+        let lab: Vec<Momentum> = (class.legs.iter().map(|at| of(at).four_momentum())).collect();
         let total = sum(&lab[..class.incoming]);
         let energy = mass(total);
         if energy <= 0.0 {

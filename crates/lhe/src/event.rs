@@ -178,16 +178,7 @@ impl Event {
     /// Appends its particles as they are in a record.
     pub fn push_particles(&self, to: &mut Vec<u8>) {
         for particle in &self.particles {
-            let [first, last] = particle.mothers;
-            let [color, anti_color] = particle.colors;
-            for value in [
-                particle.pdg,
-                particle.status,
-                first,
-                last,
-                color,
-                anti_color,
-            ] {
+            for value in particle.integers() {
                 to.extend_from_slice(&value.to_le_bytes());
             }
             for value in particle
@@ -229,15 +220,28 @@ impl Event {
     }
 }
 
+/// ISTUP of what comes in, of what goes out, and of what has decayed.
+pub const INCOMING: i32 = -1;
+/// See [`INCOMING`].
+pub const OUTGOING: i32 = 1;
+/// See [`INCOMING`].
+pub const DECAYED: i32 = 2;
+
 impl Particle {
     /// Whether it comes in.
     pub fn is_incoming(&self) -> bool {
-        self.status == -1
+        self.status == INCOMING
     }
 
     /// Whether it comes in or goes out.
     pub fn is_external(&self) -> bool {
-        matches!(self.status, -1 | 1)
+        matches!(self.status, INCOMING | OUTGOING)
+    }
+
+    /// IDUP, ISTUP, MOTHUP and ICOLUP, in the order of the accord.
+    pub(crate) fn integers(&self) -> [i32; 6] {
+        let ([first, last], [color, anti_color]) = (self.mothers, self.colors);
+        [self.pdg, self.status, first, last, color, anti_color]
     }
 
     /// (E, px, py, pz) in GeV.

@@ -21,7 +21,7 @@ mod text;
 mod weights;
 mod word;
 
-pub use event::{Event, EventLocation, Particle};
+pub use event::{DECAYED, Event, EventLocation, INCOMING, OUTGOING, Particle};
 pub use number::{push_integer, push_scientific};
 pub use reader::{Head, Init, Reader, find};
 pub use record::Record;
@@ -111,16 +111,7 @@ pub fn push_particle(
     text: &mut Vec<u8>,
     particle: &Particle,
 ) -> std::result::Result<(), &'static str> {
-    let ([first, last], [color, anti_color]) = (particle.mothers, particle.colors);
-    let integers = [
-        particle.pdg,
-        particle.status,
-        first,
-        last,
-        color,
-        anti_color,
-    ];
-    for (i, value) in integers.into_iter().enumerate() {
+    for (i, value) in particle.integers().into_iter().enumerate() {
         if i > 0 {
             text.push(b' ');
         }

@@ -5,7 +5,7 @@ use crate::densities::{AlphaS, BeamDensity, open};
 use crate::systematics::{Systematics, Variation};
 use mebridge::backend::SessionMemory;
 use mebridge::bridge::{Bridge, Sampler};
-use mebridge::lhe::{Record, record_bytes};
+use mebridge::lhe::{Particle, Record, record_bytes};
 use mebridge::runtime::{BackendChoice, Switches};
 use mebridge::sample::{Momenta, Sample, SampleAnswers, g_s};
 use mebridge::simd::Level;
@@ -22,8 +22,6 @@ use std::sync::{Arc, Mutex};
 
 /// Events that a thread weighs at once.
 const AT_ONCE: usize = 512;
-/// Status of what comes in, and of what goes out.
-const STATUS: [i32; 2] = [-1, 1];
 
 /// Finds weights of records in units of the weights that they have.
 pub struct Calculator {
@@ -258,9 +256,9 @@ impl Legs {
         self.elements.push(record.process() as usize - 1);
         let mut incoming = 0;
         let legs = record.particles();
-        for leg in legs.filter(|particle| STATUS.contains(&particle.status)) {
+        for leg in legs.filter(Particle::is_external) {
             let [x, y, z, energy, _mass] = leg.momentum;
-            incoming += usize::from(leg.status == STATUS[0]);
+            incoming += usize::from(leg.is_incoming());
             self.codes.push(leg.pdg);
             self.momenta.push([energy, x, y, z]);
         }

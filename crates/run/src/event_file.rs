@@ -6,7 +6,7 @@ use crate::summary::Measured;
 use crate::{exact, in_order, replaced, text};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use mebridge::lhe::{Record, push_events, push_integer, push_scientific, text_bytes};
+use mebridge::lhe::{OUTGOING, Record, push_events, push_integer, push_scientific, text_bytes};
 use mebridge::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -17,11 +17,9 @@ const AT_ONCE: usize = 1000;
 /// Events of a member of a compressed file.
 const MEMBER: usize = 10_000;
 /// The level of compression that `gzip` has by itself.
-const LEVEL: u32 = 6;
+pub const LEVEL: u32 = 6;
 const END: &[u8] = b"</event>\n";
 const PROTON: i32 = 2212;
-/// Status of a particle that goes out.
-const OUTGOING: i32 = 1;
 
 /// Two beams, as the block `<init>` has them.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
@@ -214,7 +212,7 @@ pub fn write(
         }
         plain.clear();
         push(bytes, number, plain)?;
-        pack(plain, to);
+        push_member(plain, LEVEL, to);
         Ok(())
     };
     replaced::replace(output, |file| {
@@ -224,9 +222,9 @@ pub fn write(
 }
 
 /// Appends a member of a gzip file (RFC 1952), of which readers take one after the other. Neither a name nor a time is in
-/// it: the same run gives the same file.
-fn pack(text: &[u8], to: &mut Vec<u8>) {
-    let mut packed = GzEncoder::new(to, Compression::new(LEVEL));
+/// it: the same run gives the same file. Of level 0 a length of text has one length.
+pub fn push_member(text: &[u8], level: u32, to: &mut Vec<u8>) {
+    let mut packed = GzEncoder::new(to, Compression::new(level));
     let written = packed.write_all(text).and_then(|()| packed.try_finish());
     written.expect("memory takes all");
 }

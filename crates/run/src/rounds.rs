@@ -161,13 +161,15 @@ impl Perform for Maker<'_> {
                     keep(rounds, number, joined(settled)?)?;
                 }
                 let (found, settle) = (made?, &settle);
-                let all = move || settle(number, &part, found);
-                let thread = signals::held_back(|| Builder::new().spawn_scoped(scope, all));
-                let thread = thread.map_err(|error| Error::Threads {
-                    threads: 1,
-                    what: error.to_string(),
-                });
-                before = Some((number, thread?));
+                let all = {
+                    let (part, found) = (part.clone(), found.clone());
+                    move || settle(number, &part, found)
+                };
+                match signals::held_back(|| Builder::new().spawn_scoped(scope, all)) {
+                    Ok(thread) => before = Some((number, thread)),
+                    // Without another thread this one waits for the disk.
+                    Err(_) => keep(rounds, number, settle(number, &part, found)?)?,
+                }
             }
             match before {
                 Some((number, settled)) => keep(rounds, number, joined(settled)?),

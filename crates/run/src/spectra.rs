@@ -3,7 +3,7 @@
 use crate::records::{Round, Table};
 use crate::text::significant;
 use mebridge::Result;
-use mebridge::lhe::{Particle, Record};
+use mebridge::lhe::{OUTGOING, Particle, Record};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -17,8 +17,6 @@ const COLUMN: usize = 47;
 const KINDS: usize = 4;
 /// Gluons and quarks but for the top, by PDG code, are one kind.
 const PARTONS: [i32; 6] = [1, 2, 3, 4, 5, 21];
-/// Status of a particle that goes out.
-const OUTGOING: i32 = 1;
 
 /// What is kept of particles of a kind.
 #[derive(Default)]

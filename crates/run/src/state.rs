@@ -23,6 +23,8 @@ const LOCK: &str = "lock";
 pub const SURVEY: &str = "survey";
 /// What the files of a folder hold; another number is another version's.
 const FORMAT: u64 = 9;
+/// Threads that remove files.
+const REMOVERS: usize = 8;
 /// Bytes that `run.json` has at most: a name and a hash of each file.
 const MOST_BYTES: u64 = 1 << 30;
 
@@ -458,7 +460,7 @@ pub fn forget_rounds(folder: &Path, events: u64) -> Result<()> {
         known.write(folder, true)?;
         // To give back what a large file has takes the system long.
         let gone: Vec<PathBuf> = gone.keys().map(|name| folder.join(name)).collect();
-        parallel::collect(gone.len(), gone.len(), |file| remove(&gone[file])).map(drop)
+        parallel::collect(REMOVERS, gone.len(), |file| remove(&gone[file])).map(drop)
     };
     forget().map_err(unkept(folder))
 }
