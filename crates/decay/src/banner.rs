@@ -108,11 +108,11 @@ impl Banner {
             .filter(|cut: &f64| cut.is_finite() && *cut > 0.0)
     }
 
-    /// That beams are not polarised.
+    /// That |M|^2 of production, in the frame of what comes in and of beams without polarisation, is that of the events.
     ///
     /// # Errors
-    /// They are.
-    pub fn check_beams(&self) -> Result<()> {
+    /// Beams are polarised, or particles of the process in another frame.
+    pub fn check_polarisation(&self) -> Result<()> {
         for name in ["polbeam1", "polbeam2"] {
             let value = self.entry(name).unwrap_or("0");
             if value.parse() != Ok(0.0) {
@@ -123,6 +123,40 @@ impl Banner {
                 return Err(Error::run_at(self.path.display().to_string(), what, cure));
             }
         }
+        if let Some(frame) = run_card::other_frame(&self.entries)
+            && self.processes().contains('{')
+        {
+            let what = format!(
+                "the run card has {frame}, and polarised particles of the process are so in that frame, not in that of what \
+                 comes in"
+            );
+            let cure = "decay with --spinmode none";
+            return Err(Error::run_at(self.path.display().to_string(), what, cure));
+        }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mebridge_lhe::Reader;
+    use std::io::Cursor;
+
+    #[test]
+    fn polarised_particles_of_another_frame_are_refused() {
+        let checked = |process: &str, frame: &str| {
+            let text = format!(
+                "<LesHouchesEvents>\n<header>\n<MG5ProcCard>\ngenerate {process}\n</MG5ProcCard>\n<MGRunCard>\n {frame} = \
+                 me_frame\n</MGRunCard>\n</header>\n<init>\n</init>\n"
+            );
+            let path = Path::new("f");
+            let reader = Reader::new(Box::new(Cursor::new(text)), path, true).expect("a header");
+            Banner::read(reader.head(), path).check_polarisation()
+        };
+        assert!(checked("p p > w+{0} j", "1,2").is_ok());
+        assert!(checked("p p > w+ j", "3,4").is_ok());
+        let error = checked("p p > w+{0} j", "3,4").unwrap_err().to_string();
+        assert!(error.contains("me_frame 3,4"), "{error}");
     }
 }

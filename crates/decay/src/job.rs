@@ -15,11 +15,12 @@ use mebridge::runtime::Switches;
 use mebridge::{Error, Result};
 use mebridge_lhe::{Event, Head, Reader};
 use mebridge_run::event_file::{LEVEL, push_member};
+use mebridge_run::param_card;
 use mebridge_sampler::parallel;
 use mebridge_support::files::replace::Replacement;
 use mebridge_support::message::say;
 use mebridge_support::signals;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -268,7 +269,10 @@ fn theory(spec: &Spec, banner: &Banner) -> Result<(Theory, String)> {
                 spec.events.display(),
                 model.name
             ));
-            (default_card(&model), spec.events.clone())
+            (
+                param_card::text(&model.card, &BTreeMap::new()),
+                spec.events.clone(),
+            )
         }
     };
     let mut labels = banner.labels();
@@ -285,19 +289,6 @@ fn theory(spec: &Spec, banner: &Banner) -> Result<(Theory, String)> {
         labels,
     };
     Ok((theory, card))
-}
-
-/// The card of a model, in SLHA.
-fn default_card(model: &Model) -> String {
-    let entry = |entry: &mebridge::model::CardEntry| {
-        let index: Vec<String> = entry.index.iter().map(i32::to_string).collect();
-        let (index, value) = (index.join(" "), entry.value);
-        match entry.block.as_str() {
-            "decay" => format!("DECAY {index} {value:e}\n"),
-            block => format!("BLOCK {block}\n {index} {value:e}\n"),
-        }
-    };
-    model.card.iter().map(entry).collect()
 }
 
 fn model(spec: &Spec, banner: &Banner) -> Result<Model> {

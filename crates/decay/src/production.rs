@@ -38,9 +38,9 @@ impl Production {
     /// Of a header.
     ///
     /// # Errors
-    /// Beams are polarised.
+    /// Those of [`Banner::check_polarisation`].
     pub fn read(banner: &Banner, theory: &Theory) -> Result<Production> {
-        banner.check_beams()?;
+        banner.check_polarisation()?;
         let mut production = Production {
             each: Vec::new(),
             by_legs: HashMap::new(),

@@ -1,18 +1,18 @@
 //! A process by its name in the place of what MG5aMC writes: its matrix elements, their diagrams, and cards.
 
 use crate::output::{Config, DiagramLine, Directory, absolute};
-use crate::text::repr;
+use crate::param_card;
 use mebridge::generate::MatrixElements;
 use mebridge::generate::lines::{ChannelLines, DiagramLines};
 use mebridge::locate::process_text;
-use mebridge::model::{CardEntry, Model};
+use mebridge::model::Model;
 use mebridge::models;
 use mebridge::process::Process;
 use mebridge::runtime::ProcessChoice;
 use mebridge::{Error, Result};
 use mebridge_phasespace::clustering::Forced;
 use mebridge_support::files::temporary::Temporary;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -206,7 +206,7 @@ impl Generated {
             described,
             processes: processes.collect::<Result<_>>()?,
             numbers,
-            card: param_card(&model.card, &scales),
+            card: param_card::text(&model.card, &scales),
         })
     }
 }
@@ -314,50 +314,11 @@ fn run_card(legs: &[&[i32]]) -> String {
     text
 }
 
-/// A parameter card (SLHA); `scales` are those of blocks whose parameters run, GeV.
-fn param_card(entries: &[CardEntry], scales: &BTreeMap<&str, f64>) -> String {
-    let mut blocks: Vec<(&str, String)> = Vec::new();
-    for entry in entries {
-        let index: Vec<String> = entry.index.iter().map(i32::to_string).collect();
-        let line = format!(
-            "{} {} # {}\n",
-            index.join(" "),
-            repr(entry.value),
-            entry.name
-        );
-        let known = blocks
-            .iter()
-            .position(|(name, _)| name.eq_ignore_ascii_case(&entry.block));
-        let at = known.unwrap_or_else(|| {
-            blocks.push((&entry.block, String::new()));
-            blocks.len() - 1
-        });
-        let start = if entry.block.eq_ignore_ascii_case("decay") {
-            "DECAY "
-        } else {
-            "  "
-        };
-        blocks[at].1 += &format!("{start}{line}");
-    }
-    let is_decay = |(name, _): &&(&str, String)| name.eq_ignore_ascii_case("decay");
-    let mut text = String::new();
-    for (name, lines) in blocks.iter().filter(|block| !is_decay(block)) {
-        let scale = scales.get(&*name.to_lowercase());
-        let scale = scale.map_or_else(String::new, |scale| format!(" Q= {}", repr(*scale)));
-        let _ = write!(text, "Block {}{scale}\n{lines}", name.to_uppercase());
-    }
-    text.extend(
-        blocks
-            .iter()
-            .filter(is_decay)
-            .map(|(_, lines)| lines.as_str()),
-    );
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mebridge::model::CardEntry;
+    use std::collections::BTreeMap;
 
     fn named(process: &str) -> Named {
         Named::new(process, None, ".".as_ref(), None).unwrap()
@@ -474,7 +435,7 @@ mod tests {
         ];
         let wanted = "Block MIX\n  1 2 1e-05 # x\n  2 2 1.0 # x\nBlock WILSON Q= 1000.0\n  1 1.0 # x\nDECAY 6 1.5 # x\n";
         assert_eq!(
-            param_card(&entries, &BTreeMap::from([("wilson", 1000.0)])),
+            param_card::text(&entries, &BTreeMap::from([("wilson", 1000.0)])),
             wanted
         );
     }

@@ -1,10 +1,12 @@
 //! Parameter cards (SLHA), as far as a run needs them beside its matrix elements.
 
-use crate::text;
+use crate::text::{self, repr};
 use mebridge::Result;
+use mebridge::model::CardEntry;
 use mebridge::process::card::Card;
 use std::collections::BTreeMap;
 use std::f64::consts::{PI, SQRT_2};
+use std::fmt::Write;
 use std::path::Path;
 
 /// What stands in the place of a width that is left to be computed.
@@ -103,6 +105,47 @@ fn begins_with_auto(word: &str) -> bool {
 
 fn without_comment(line: &str) -> &str {
     line.split('#').next().unwrap_or(line)
+}
+
+/// The text of a parameter card (SLHA) with these values; `scales` are those of blocks whose parameters run, GeV.
+pub fn text(entries: &[CardEntry], scales: &BTreeMap<&str, f64>) -> String {
+    let mut blocks: Vec<(&str, String)> = Vec::new();
+    for entry in entries {
+        let index: Vec<String> = entry.index.iter().map(i32::to_string).collect();
+        let line = format!(
+            "{} {} # {}\n",
+            index.join(" "),
+            repr(entry.value),
+            entry.name
+        );
+        let known = blocks
+            .iter()
+            .position(|(name, _)| name.eq_ignore_ascii_case(&entry.block));
+        let at = known.unwrap_or_else(|| {
+            blocks.push((&entry.block, String::new()));
+            blocks.len() - 1
+        });
+        let start = if entry.block.eq_ignore_ascii_case("decay") {
+            "DECAY "
+        } else {
+            "  "
+        };
+        blocks[at].1 += &format!("{start}{line}");
+    }
+    let is_decay = |(name, _): &&(&str, String)| name.eq_ignore_ascii_case("decay");
+    let mut text = String::new();
+    for (name, lines) in blocks.iter().filter(|block| !is_decay(block)) {
+        let scale = scales.get(&*name.to_lowercase());
+        let scale = scale.map_or_else(String::new, |scale| format!(" Q= {}", repr(*scale)));
+        let _ = write!(text, "Block {}{scale}\n{lines}", name.to_uppercase());
+    }
+    text.extend(
+        blocks
+            .iter()
+            .filter(is_decay)
+            .map(|(_, lines)| lines.as_str()),
+    );
+    text
 }
 
 #[cfg(test)]

@@ -614,6 +614,22 @@ fn entry(line: &str) -> Option<(&str, &str)> {
     without_comment(line).rsplit_once('=')
 }
 
+/// The entry of a card by which helicities are those of another frame than that of what comes in. MG5aMC 2.7 and later have
+/// `me_frame`, a list of the particles that are at rest together.
+pub fn other_frame(entries: &Entries) -> Option<String> {
+    let other = |(name, value): &(String, String)| {
+        let numbers = value.split(|c: char| !c.is_ascii_digit());
+        let numbers: BTreeSet<&str> = numbers.filter(|number| !number.is_empty()).collect();
+        match name.as_str() {
+            "frame_id" => value != "6",
+            "me_frame" => numbers != BTreeSet::from(["1", "2"]),
+            _ => false,
+        }
+    };
+    let (name, value) = entries.iter().find(|entry| other(entry))?;
+    Some(format!("{name} {value}"))
+}
+
 /// Entries of a card in their order; of one that stands there twice the last, as in MG5aMC.
 pub fn parse(text: &str) -> Entries {
     let mut found = Entries::new();

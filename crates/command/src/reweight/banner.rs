@@ -6,7 +6,6 @@ use super::file::end_of_line;
 use mebridge::lhe::{Head, find};
 use mebridge::{Error, Result};
 use mebridge_run::run_card::{self, Entries};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The group of MG5aMC's reweighting.
@@ -96,7 +95,7 @@ impl Banner {
         by_helicity: bool,
         processes: impl IntoIterator<Item = &'a str>,
     ) -> Result<()> {
-        let Some(frame) = self.other_frame() else {
+        let Some(frame) = run_card::other_frame(&self.run_card) else {
             return Ok(());
         };
         if processes.into_iter().any(|name| name.contains('{')) {
@@ -112,22 +111,6 @@ impl Banner {
                  incoming particles; reweight with --helicity sum"
             ))),
         }
-    }
-
-    /// The entry of the run card by which the frame is another one. MG5aMC 2.7 and later have `me_frame`, a list of the
-    /// particles that are at rest together.
-    fn other_frame(&self) -> Option<String> {
-        let other = |(name, value): &(String, String)| {
-            let numbers = value.split(|c: char| !c.is_ascii_digit());
-            let numbers: BTreeSet<&str> = numbers.filter(|number| !number.is_empty()).collect();
-            match name.as_str() {
-                "frame_id" => value != "6",
-                "me_frame" => numbers != BTreeSet::from(["1", "2"]),
-                _ => false,
-            }
-        };
-        let (name, value) = self.run_card.iter().find(|entry| other(entry))?;
-        Some(format!("{name} {value}"))
     }
 
     /// Whether events have what MG5aMC needs for weights at next-to-leading order.

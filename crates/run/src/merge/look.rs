@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Entries of a run card that may differ between files of one process.
-const OWN: [&str; 12] = [
+const OWN: [&str; 11] = [
     "nevents",
     "iseed",
     "python_seed",
@@ -21,7 +21,6 @@ const OWN: [&str; 12] = [
     "nb_core",
     "gridrun",
     "systematics_program",
-    "time_of_flight",
     "survey_splitting",
     "job_strategy",
 ];

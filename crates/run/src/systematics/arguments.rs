@@ -239,15 +239,20 @@ impl NamedSets {
 
     fn member(&self, place: usize) -> Member {
         let (one, number) = (&self.members[place], self.numbers[place]);
-        let set = match one.number {
-            0 => one.set(),
-            of_member => (of_member - number as i32).to_string(),
-        };
         Member {
             file: one.file.clone(),
             alpha_s: one.coupling.clone(),
-            set,
+            set: self.first(place),
             number,
+        }
+    }
+
+    /// LHAPDF's number of the first member of a set, or the set's name where it has none.
+    fn first(&self, place: usize) -> String {
+        let one = &self.members[place];
+        match one.number {
+            0 => one.set(),
+            number => (number - self.numbers[place] as i32).to_string(),
         }
     }
 
@@ -266,14 +271,10 @@ impl NamedSets {
         if set.is_none() {
             return (WeightGroup::default(), false);
         }
-        let first = match one.number {
-            0 => one.set(),
-            number => (number - self.numbers[place] as i32).to_string(),
-        };
         let group = WeightGroup {
             name: one.set(),
             combined: one.error_type(),
-            about: format!("{first}: {}", one.description()),
+            about: format!("{}: {}", self.first(place), one.description()),
             variations: Vec::new(),
         };
         (group, begins)
