@@ -202,6 +202,17 @@ typedef int32_t (*mebridge_events_cut)(void *context,
 typedef void (*mebridge_events_take)(void *context, const char *answer);
 
 /*
+ Writes the bias of `events` events of a matrix element that pass the cuts, positive and finite, in the place of ones: there are
+ as many events as their cross section times it says, and each weighs as much less. As of `mebridge_events_cut`.
+ */
+typedef int32_t (*mebridge_events_bias)(void *context,
+                                        uint32_t element,
+                                        size_t events,
+                                        size_t legs,
+                                        const double *momenta,
+                                        double *biases);
+
+/*
  Takes what a part of a run that was performed elsewhere gave, JSON of `mebridge_events_call`; `number` is that of a round, or 0 for
  the survey. Not 0 where it could not be taken.
  */
@@ -236,6 +247,10 @@ struct mebridge_run_hooks {
    `part` and `folder` of the survey, or `rounds` (`number`, `folder`, `settings`) with the folder of their `survey`.
    */
   int32_t (*perform)(void *context, const char *parts, mebridge_events_done done, void *done_context);
+  /*
+   NULL, or the bias of events; `bias` of the request names it.
+   */
+  mebridge_events_bias bias;
 };
 
 #ifdef __cplusplus
@@ -610,6 +625,16 @@ int32_t mebridge_events_open(const char *request,
                              struct mebridge_events **events);
 
 /*
+ The same with a cut, a bias or both of `hooks`, and their context.
+
+ The caller sees to it:
+ As of `mebridge_events_open`; `hooks` is NULL or as large as it says.
+ */
+int32_t mebridge_events_open_with(const char *request,
+                                  const struct mebridge_run_hooks *hooks,
+                                  struct mebridge_events **events);
+
+/*
  Closes a handle. NULL is allowed and does nothing.
  */
 void mebridge_events_close(struct mebridge_events *events);
@@ -646,7 +671,7 @@ int32_t mebridge_events_call(struct mebridge_events *events,
 
  The caller sees to it:
  `request` ends in NUL; `hooks` is NULL or as large as it says; what it holds may be called with its context until this returns, its
- `cut` by several threads at once; `take` is NULL or may be called with `context`.
+ `cut` and `bias` by several threads at once; `take` is NULL or may be called with `context`.
  */
 int32_t mebridge_make_events(const char *request,
                              const struct mebridge_run_hooks *hooks,

@@ -1,6 +1,7 @@
 //! An event generator: matrix elements and what is asked of their events into a survey and rounds of records.
 
 mod backend;
+mod bias;
 mod vanishing;
 
 use crate::bridge::Bridge;
@@ -16,6 +17,8 @@ use crate::sampling::{
     integrand,
 };
 use backend::Engine;
+use bias::BiasedByJets;
+pub use bias::JetBias;
 use mebridge_densities::{Coupling, Densities, Radiator};
 use mebridge_gpu_sampler::check;
 use mebridge_lhe::record_bytes;
@@ -84,6 +87,9 @@ pub struct Request {
     /// Lifetimes of particles (VTIMUP); none where they are 0.
     #[serde(default)]
     pub lifetimes: Option<Lifetimes>,
+    /// By what events are more frequent than by their cross section; they weigh as much less.
+    #[serde(default)]
+    pub bias: Option<JetBias>,
 }
 
 /// How lifetimes of particles are drawn.
@@ -170,6 +176,8 @@ pub struct ElementRequest {
     pub vanishes: Option<bool>,
     /// Legs, counted as if two came in, in whose rest frame |M|^2 and helicities are; none for that of what comes in.
     pub frame: Vec<usize>,
+    /// Those that are jets to the bias.
+    pub jets: Vec<usize>,
 }
 
 /// Makes events of some matrix elements.
@@ -200,6 +208,7 @@ struct RecordWriter {
 /// Events whose records are written at once.
 const AT_ONCE: usize = 4096;
 /// What GPUs do not know of channels.
+const BIASED: &str = "a bias";
 const FRAMED: &str = "matrix elements in the rest frame of some particles (me_frame)";
 const COUNTED: &str = "what channels count for $ or for widths below small_width_treatment";
 
@@ -211,14 +220,20 @@ pub struct Records {
     pub particles: usize,
     /// By matrix element how many events there are, and the sums of their weights and of the squares.
     pub elements: BTreeMap<u32, [f64; 3]>,
+    /// The weight of a record, pb, for that of its event: of one of the weight 1 without a bias.
+    pub unit: f64,
     choices: Vec<Choice>,
-    /// The weight of a record, pb, for that of its event.
-    unit: f64,
 }
 
 impl Records {
     /// The weights of the records, pb.
     pub fn weights(&self) -> impl Iterator<Item = f64> {
+        let events = self.round.events.iter();
+        events.map(|event| event.weight * self.unit / event.bias)
+    }
+
+    /// The same with their bias: those by which events were drawn, most of them of one size.
+    pub fn biased_weights(&self) -> impl Iterator<Item = f64> {
         let events = self.round.events.iter();
         events.map(|event| event.weight * self.unit)
     }
@@ -387,10 +402,26 @@ impl EventGenerator {
             let plain = Elements::in_channels(&mut bridges, false, shares.clone(), Arc::from([]));
             integrand.count_jets(&mut plain?)?;
         }
-        integrand.selection = selection;
+        let biased = |of: &Arc<dyn Selection>| of.is_biased();
+        integrand.selection = match request.bias {
+            None => selection,
+            Some(_) if selection.as_ref().is_some_and(biased) => {
+                return Err(wrong(
+                    "there are two biases, one of the card and a function; leave out one of them",
+                )
+                .into());
+            }
+            Some(bias) => Some(Arc::new(BiasedByJets {
+                bias,
+                jets: request.elements.iter().map(|of| of.jets.clone()).collect(),
+                cut: selection,
+            })),
+        };
+        let biased = integrand.selection.as_ref().is_some_and(biased);
         // What GPUs do not know is weighed by threads.
         let by_threads = match gpus {
             Some(_) if factors.iter().any(Option::is_some) => Some(COUNTED.to_owned()),
+            Some(_) if biased => Some(BIASED.to_owned()),
             Some(_) if frames.iter().any(|frame| !frame.is_empty()) => Some(FRAMED.to_owned()),
             Some(_) => check(&integrand).err().map(|unknown| unknown.to_string()),
             None => None,
@@ -558,17 +589,19 @@ impl EventGenerator {
         });
         let events = parallel::map(threads, count, |event| &made.events[event]);
         let choices = self.engine.choose(&events, &numbers)?;
-        // Weights average to the cross section; where they have signs, those of them without.
+        // Weights average to the cross section; where they have signs, those of them without. With their bias they average to
+        // the biased one: divided by it, the few that weigh much do not move the others.
         let sums = [(settings.events, &made.sums[..])];
         let size = rounds::cross_section_without_signs(survey, sums).mean;
         let heads = parallel::map(threads, count, |event| {
-            (events[event].element, events[event].weight)
+            let event = events[event];
+            (event.element, event.weight, event.bias)
         });
-        let total: f64 = heads.iter().map(|(_, weight)| weight.abs()).sum();
+        let total: f64 = heads.iter().map(|(_, weight, _)| weight.abs()).sum();
         let unit = size * count as f64 / total;
         let mut elements = vec![[0.0; 3]; self.writer.described.len()];
-        for (element, weight) in heads {
-            let weight = weight * unit;
+        for (element, weight, bias) in heads {
+            let weight = weight * unit / bias;
             let sums = &mut elements[element as usize];
             for (sum, one) in sums.iter_mut().zip([1.0, weight, weight.powi(2)]) {
                 *sum += one;
@@ -763,7 +796,7 @@ impl RecordWriter {
             diagram,
         } = records.choices[number];
         let choice = [helicity, color, diagram].map(|number| number as usize);
-        let weight = event.weight * records.unit;
+        let weight = event.weight * records.unit / event.bias;
         let completer = &self.completers[element];
         let (number, alpha) = (element as i32 + 1, self.alpha_qed);
         let mut record = completer.record(event, weight, number, codes, choice, alpha);

@@ -845,6 +845,7 @@ fn generator(text: &str, energy: f64, values: &[(&str, f64)]) -> Result<EventGen
         forced: Vec::new(),
         excluded: Vec::new(),
         lifetimes: None,
+        bias: None,
     };
     EventGenerator::new(processes, &request, None)
 }

@@ -71,9 +71,9 @@ def write(
     Args:
         state: the folder of the same run, where it is surveyed.
     """
-    if order.cut is not None:
-        name = _cut_function.name(order.cut)
-        raise Error(f"a pack has no cut that is a function ({name}); leave it out, and cut its events")
+    for what, function in order.functions.items():
+        cure = {"cut": "cut its events", "bias": "set bias_module of the run card"}[what]
+        raise Error(f"a pack has no {what} that is a function ({_cut_function.name(function)}); leave it out, and {cure}")
     how = {"measured": _arguments.whole("measured", measured, 0, _arguments.MOST_EVENTS), "state": state}
     return _packed(order, output, simd, progress, how)
 
@@ -89,7 +89,7 @@ def of_run(
     """Packs what a run by cards has surveyed."""
     data = None if pdf_data is None else _arguments.text("pdf_data", pdf_data)
     run = {"folder": _arguments.text("folder", folder), "changed_files": bool(changed_files), "pdf_data": data}
-    order = Order({"process": "", "conditions": {"run_card": {}}}, {}, "cpu", None, "auto", None)
+    order = Order({"process": "", "conditions": {"run_card": {}}}, {}, "cpu", {}, "auto", None)
     return _packed(order, output, simd, progress, {"run": run})
 
 

@@ -2,7 +2,7 @@
 
 use crate::banner::{self, Head, Norm};
 use crate::cards::Cards;
-use crate::cuts::{self, Cut, Legs};
+use crate::cuts::{self, Cut, Kind, Legs};
 use crate::densities::{self, AlphaS, BeamDensities, Chosen, PdfSet};
 use crate::element::{Element, names};
 use crate::event_file::{Blocks, InitBeams};
@@ -10,6 +10,7 @@ use crate::limits::{self, Incoming, Judge};
 use crate::lines::{self, ForcedCodes, ListedLines};
 use crate::param_card::{self, ParamCard};
 use crate::poles;
+use crate::run::Observer;
 use crate::run_card::{self, RunCard};
 use crate::running;
 use crate::source::Source;
@@ -173,11 +174,15 @@ impl Plan {
             forced: codes.on,
             excluded: codes.off,
             lifetimes: lifetimes(cards, &elements)?,
+            bias: card.bias()?,
         };
+        if request.bias.is_some() && request.elements.iter().all(|of| of.jets.is_empty()) {
+            notices.push("nothing is a jet, so bias_module changes nothing".to_owned());
+        }
         Ok(Plan {
             runs,
             arguments: arguments(cards, densities.as_ref(), &systematics)?,
-            conditions: vec![conditions],
+            conditions: vec![conditions + &conditions::bias(card)?],
             elements,
             request,
             head,
@@ -185,6 +190,12 @@ impl Plan {
             alpha_s,
             notices,
         })
+    }
+
+    /// Whether its events have a bias, of a card or of a caller.
+    pub fn is_biased(&self, observer: &dyn Observer) -> bool {
+        let functions = observer.functions();
+        self.request.bias.is_some() || functions.is_some_and(|of| of.bias.is_some())
     }
 
     /// Names of its matrix elements.
@@ -333,6 +344,7 @@ fn elements_of_cards(
                 rules,
                 clustered: listed.clustered(card.whole("sde_strategy") == 2)?,
                 frame: frame.clone(),
+                jets: legs.of(Kind::Jet),
                 ..element.request()
             },
         });

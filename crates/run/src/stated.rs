@@ -155,6 +155,7 @@ impl Plan {
             forced: Vec::new(),
             excluded: Vec::new(),
             lifetimes: None,
+            bias: None,
         };
         Ok(Plan {
             runs: !blocks.is_empty(),

@@ -21,6 +21,8 @@ pub struct Summary<'a> {
     pub points: [f64; 3],
     /// What became of events that weigh more than others, where there are some.
     pub overweights: Option<String>,
+    /// What their bias makes of them, where they have one.
+    pub biased: Option<String>,
     /// The name of a function that cuts, how many events it was called with, and how many it kept.
     pub cut: Option<(&'a str, u64, u64)>,
 }
@@ -44,7 +46,7 @@ impl Summary<'_> {
                 "{drawn:.0} points, {passed:.1}% of them in all cuts, {chosen:.2}% became events"
             );
         }
-        if let Some(line) = &self.overweights {
+        for line in self.overweights.iter().chain(&self.biased) {
             let _ = writeln!(text, "{line}");
         }
         if let Some((name, events, kept)) = self.cut.filter(|(_, events, _)| *events > 0) {
@@ -106,6 +108,7 @@ mod tests {
             cross_section: (505.91234, 0.0996),
             points: [1024.0, 1001.0, 300.0],
             overweights: None,
+            biased: None,
             cut: None,
         };
         let wanted = "run_01: 300 events\n\nsubprocess (PDG codes)  cross section, pb\n\n\

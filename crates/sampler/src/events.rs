@@ -4,7 +4,6 @@ use super::blocks::{Block, Harvest};
 use super::integrand::{Flux, Integrand, Workspace};
 use super::parallel;
 use super::random::ACCEPTANCE;
-use super::sums::WeightSums;
 use super::unweight::{Spectrum, is_event};
 use super::weigh::Drawn;
 use mebridge_phasespace::clustering::Matched;
@@ -24,8 +23,10 @@ pub struct Event {
     /// A random number in (0, 1) that chooses among the processes of these.
     pub process: f64,
     /// 1, or more where the point's weight was above the threshold, negative if it was; the point's weight, pb, until the
-    /// thresholds are known.
+    /// thresholds are known. Its bias is in both.
     pub weight: f64,
+    /// Of the caller's function; 1 where there is none.
+    pub bias: f64,
     /// (E, px, py, pz) of each leg, GeV, in the frame of the detector, the first beam along +z.
     pub momenta: LegMomenta,
     /// Energy fractions of what comes from the first and from the second beam.
@@ -222,7 +223,7 @@ impl Harvest for Draw<'_> {
         }
         Drawn {
             source: block.source,
-            sums: WeightSums::of(&work.weights),
+            sums: work.sums(),
             spectrum,
             events,
         }
@@ -272,6 +273,7 @@ impl Draw<'_> {
             partons,
             process: block.random.number(point, next),
             weight,
+            bias: work.biases.get(place).copied().unwrap_or(1.0),
             momenta: momenta(&work.points, layout, group.legs, place, exchanged).collect(),
             fractions,
             scales,

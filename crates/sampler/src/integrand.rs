@@ -8,6 +8,7 @@
 use super::blocks::{Block, Numbers};
 use super::clustered::{ClusteringWork, Clusterings};
 use super::events;
+use super::sums::WeightSums;
 use mebridge_densities::{Coupling, Densities};
 use mebridge_phasespace::compact::{keep, kept};
 use mebridge_phasespace::cuts::Cuts;
@@ -57,7 +58,7 @@ pub trait Squared {
     }
 }
 
-/// A cut that only the caller knows.
+/// What only the caller knows of points: a cut, and a bias.
 pub trait Selection: std::fmt::Debug + Send + Sync {
     /// Says which events pass.
     ///
@@ -73,6 +74,27 @@ pub trait Selection: std::fmt::Debug + Send + Sync {
         momenta: &[[f64; 4]],
         passes: &mut [bool],
     ) -> Result<(), Failure>;
+
+    /// Whether points have a bias: there are as many events as their weights times it say, and each weighs as much less.
+    fn is_biased(&self) -> bool {
+        false
+    }
+
+    /// The bias of events that pass, positive and finite.
+    ///
+    /// Args: as of [`Self::select`]; `biases` has as many numbers as there are events, all of them 1.
+    ///
+    /// # Errors
+    /// It cannot be said.
+    fn bias(
+        &self,
+        _element: usize,
+        _legs: usize,
+        _momenta: &[[f64; 4]],
+        _biases: &mut [f64],
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 /// Partons that come in, and what they are to a matrix element.
@@ -239,7 +261,7 @@ pub struct Integrand {
     pub beams: [Beam; 2],
     /// The strong coupling.
     pub running: RunningCoupling,
-    /// What points have to pass besides the cuts of their group. It takes its time.
+    /// What points have to pass besides the cuts of their group, and their bias. It takes its time.
     pub selection: Option<Arc<dyn Selection>>,
     /// At which it runs.
     pub level: Level,
@@ -250,8 +272,12 @@ pub struct Integrand {
 pub struct Workspace {
     /// Random numbers, as grids see them.
     pub numbers: Rows,
-    /// The weights of the points of the last block, 0 of those that pass no cut.
+    /// The weights of the points of the last block, 0 of those that pass no cut; with their bias, where they have one.
     pub weights: Vec<f64>,
+    /// The same without it; empty where they have none.
+    pub unbiased: Vec<f64>,
+    /// For points that pass, their bias; empty where they have none.
+    pub biases: Vec<f64>,
     /// Of each of them that passes, its number in the block.
     pub kept: Vec<u32>,
     /// For these, which partons of the group were drawn.
@@ -320,6 +346,8 @@ impl Workspace {
         Workspace {
             numbers: Rows::new(dimension + 1, points),
             weights: Vec::new(),
+            unbiased: Vec::new(),
+            biases: Vec::new(),
             kept: Vec::new(),
             drawn: Vec::new(),
             points: Rows::new(rows, points),
@@ -336,6 +364,16 @@ impl Workspace {
             factors: Vec::new(),
             parts: (0..elements.unwrap_or(0)).map(|_| part()).collect(),
             jacobians: Vec::new(),
+        }
+    }
+}
+
+impl Workspace {
+    /// Sums over the weights of the last block.
+    pub(crate) fn sums(&self) -> WeightSums {
+        match self.unbiased.is_empty() {
+            true => WeightSums::of(&self.weights),
+            false => WeightSums::of_biased(&self.weights, &self.unbiased),
         }
     }
 }
@@ -386,8 +424,12 @@ impl Integrand {
             work.points.row_mut(more + row).copy_from_slice(from);
         }
         self.select(group, count, work);
+        let biased = (self.selection.as_ref()).is_some_and(|selection| selection.is_biased());
         work.weights.clear();
         work.weights.resize(count, 0.0);
+        work.unbiased.clear();
+        work.unbiased.resize(if biased { count } else { 0 }, 0.0);
+        work.biases.clear();
         if work.kept.is_empty() {
             return Ok(());
         }
@@ -440,6 +482,12 @@ impl Integrand {
             let weight = work.factors[place] * work.squared[place];
             work.weights[point as usize] = weight * share * phase_space;
         }
+        if biased {
+            work.unbiased.copy_from_slice(&work.weights);
+            for (bias, &point) in work.biases.iter().zip(&work.kept) {
+                work.weights[point as usize] *= bias;
+            }
+        }
         Ok(())
     }
 
@@ -465,7 +513,7 @@ impl Integrand {
         keep(&mut work.points, &work.kept);
     }
 
-    /// Leaves nothing of the points that do not pass a cut of the caller.
+    /// Leaves nothing of the points that do not pass a cut of the caller, and finds the bias of the others.
     fn filter(
         &self,
         selection: &dyn Selection,
@@ -498,8 +546,27 @@ impl Integrand {
             if !own.is_empty() {
                 selection.select(element, group.legs, &momenta, &mut passes)?;
             }
-            for (place, _) in own.into_iter().zip(passes).filter(|(_, passes)| !passes) {
+            for (&place, _) in own.iter().zip(&passes).filter(|(_, passes)| !**passes) {
                 work.factors[place] = 0.0;
+            }
+            if selection.is_biased() && !own.is_empty() {
+                work.biases.resize(work.drawn.len(), 1.0);
+                let mut biases = vec![1.0; own.len()];
+                selection.bias(element, group.legs, &momenta, &mut biases)?;
+                for ((place, bias), _) in own
+                    .into_iter()
+                    .zip(biases)
+                    .zip(passes)
+                    .filter(|(_, passes)| *passes)
+                {
+                    if !(bias > 0.0 && bias.is_finite()) {
+                        let what = format!(
+                            "the bias of an event is {bias}: it must be positive and finite"
+                        );
+                        return Err(what.into());
+                    }
+                    work.biases[place] = bias;
+                }
             }
         }
         Ok(())

@@ -174,7 +174,7 @@ pub fn shares(survey: &Survey) -> Vec<f64> {
     survey.sources.iter().map(of_source).collect()
 }
 
-/// The cross section, pb, by a survey and rounds with so many events each: the points that were planned.
+/// The cross section without any bias, pb, by a survey and rounds with so many events each: the points that were planned.
 ///
 /// Rounds count by the points that they would have by what was found before the last part of the survey. Those that they
 /// have follow from that part: one that came out low would have other ones beside it.
@@ -182,10 +182,10 @@ pub fn cross_section<'a>(
     survey: &Survey,
     rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,
 ) -> Estimate {
-    together(survey, rounds, WeightSums::mean)
+    together(survey, rounds, WeightSums::unbiased_mean)
 }
 
-/// The same without the signs of weights.
+/// The same without the signs of weights, and with their bias: what events are drawn by.
 pub fn cross_section_without_signs<'a>(
     survey: &Survey,
     rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,

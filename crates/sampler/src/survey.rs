@@ -355,9 +355,10 @@ fn measured(latest: &[Taught], settings: &SurveySettings) -> Vec<usize> {
     let mut points: Vec<usize> = share.collect();
     if let Some(precision) = settings.precision {
         // The error is least for so many points if those of each source are in proportion to the spread of its weights.
-        let spread = |one: &Taught| one.sums.mean().error * (one.sums.points() as f64).sqrt();
+        let spread =
+            |one: &Taught| one.sums.unbiased_mean().error * (one.sums.points() as f64).sqrt();
         let (all, mean) = latest.iter().fold((0.0, 0.0), |(all, mean), one| {
-            (all + spread(one), mean + one.sums.mean().mean)
+            (all + spread(one), mean + one.sums.unbiased_mean().mean)
         });
         for (points, one) in points.iter_mut().zip(latest) {
             let least = spread(one) * all / (precision * mean).powi(2);
@@ -414,7 +415,7 @@ impl Survey {
 
     /// The cross section by the last part, pb.
     pub fn cross_section(&self) -> Estimate {
-        Estimate::sum(self.sources.iter().map(|one| one.sums.mean()))
+        Estimate::sum(self.sources.iter().map(|one| one.sums.unbiased_mean()))
     }
 }
 

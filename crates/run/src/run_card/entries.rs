@@ -125,6 +125,8 @@ pub const HONOURED: &[Row] = rows! {
     dparameter: Real = "0.4", "the radius of that";
     pdgs_for_merging_cut: Words = "[21, 1, 2, 3, 4, 5, 6]", "what it is about";
     xmtcentral: Real = "0.0", "least transverse mass of the central process, where events are clustered";
+    bias_module: Text = "'None'", "ptj_bias: events as frequent as their cross section times (pt of the hardest jet / ptj_bias_target_ptj)^ptj_bias_enhancement_power, which weigh as much less, see [below](#how-they-are-honoured); None, dummy: by their cross section";
+    bias_parameters: Named = "{'__type__': 1.0}", "ptj_bias_target_ptj (1000 GeV) and ptj_bias_enhancement_power (4)";
     time_of_flight: Real = "-1.0", "particles with a width have lifetimes (VTIMUP) where these are longer, mm; below 0 none has one";
     gridpack: Flag = "False", "True: for `mebridge pack` alone";
     clusinfo: Flag = "True", "events have their clustering (<clustering>)";
@@ -136,7 +138,6 @@ pub const REFUSED: &[Row] = rows! {
     nb_proton1 nb_proton2: Whole = "1", "no ions";
     nb_neutron1 nb_neutron2: Whole = "0", "no ions";
     mass_ion1 mass_ion2: Real = "-1.0", "no ions";
-    bias_module: Text = "'None'", "events have one weight: make samples of their own for tails, by ptj1min, htjmin or mmnl";
     boost_event: Text = "'False'", "boost events afterwards";
     highestmult: Whole = "1", "it belongs to ickkw = 2";
     issgridfile: Text = "''", "Sudakov factors belong to ickkw = 2";
@@ -151,7 +152,6 @@ pub const REFUSED: &[Row] = rows! {
 /// Entries that mean nothing to a run, and why.
 pub const IGNORED: &[Row] = rows! {
     python_seed: Whole = "-2", "one seed gives all random numbers";
-    bias_parameters: Named = "{'__type__': 1.0}", "there is no bias";
     ptonium: Real = "1.0", "MadEvent reads it no longer";
     etaonium: Real = "0.6", "MadEvent reads it no longer";
     eva_xcut: Real = "1.0", "of densities of weak bosons";
