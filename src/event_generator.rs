@@ -141,6 +141,9 @@ pub enum BeamRequest {
         /// Whether it is the antiparticle of what these are of.
         #[serde(default)]
         anti: bool,
+        /// Of an ion its numbers of protons and neutrons; energies are those of a nucleon.
+        #[serde(default)]
+        ion: Option<[u32; 2]>,
     },
     /// One that stays whole and radiates photons: `proton`, `electron` or `muon`, or their antiparticles.
     Photons(#[serde(with = "RadiatorName")] Radiator),
@@ -209,6 +212,7 @@ struct RecordWriter {
 const AT_ONCE: usize = 4096;
 /// What GPUs do not know of channels.
 const BIASED: &str = "a bias";
+const IONS: &str = "densities of ions";
 const FRAMED: &str = "matrix elements in the rest frame of some particles (me_frame)";
 const COUNTED: &str = "what channels count for $ or for widths below small_width_treatment";
 
@@ -422,6 +426,7 @@ impl EventGenerator {
         let by_threads = match gpus {
             Some(_) if factors.iter().any(Option::is_some) => Some(COUNTED.to_owned()),
             Some(_) if biased => Some(BIASED.to_owned()),
+            Some(_) if integrand.beams.iter().any(Beam::is_ion) => Some(IONS.to_owned()),
             Some(_) if frames.iter().any(|frame| !frame.is_empty()) => Some(FRAMED.to_owned()),
             Some(_) => check(&integrand).err().map(|unknown| unknown.to_string()),
             None => None,
@@ -726,6 +731,7 @@ impl Request {
             (None, Some(file)) => Ok(both(BeamRequest::Hadron {
                 densities: file.clone(),
                 anti: false,
+                ion: None,
             })),
             (Some(_), Some(_)) => Err(wrong("beams have their own densities; leave out others")),
         }
@@ -742,11 +748,13 @@ impl BeamRequest {
     fn has_densities_of(&self, other: &Self) -> bool {
         match (self, other) {
             (
-                BeamRequest::Hadron { densities, .. },
+                BeamRequest::Hadron { densities, ion, .. },
                 BeamRequest::Hadron {
-                    densities: other, ..
+                    densities: other,
+                    ion: other_ion,
+                    ..
                 },
-            ) => densities == other,
+            ) => (densities, ion) == (other, other_ion),
             _ => self == other,
         }
     }
@@ -754,7 +762,13 @@ impl BeamRequest {
     fn open(&self) -> Result<Option<Arc<Densities>>, Failure> {
         Ok(match self {
             BeamRequest::Parton => None,
-            BeamRequest::Hadron { densities, .. } => Some(Arc::new(Densities::open(densities)?)),
+            BeamRequest::Hadron { densities, ion, .. } => {
+                let found = Densities::open(densities)?;
+                Some(Arc::new(match ion {
+                    Some(nucleons) => found.of_ion(*nucleons),
+                    None => found,
+                }))
+            }
             BeamRequest::Photons(of) => Some(Arc::new(Densities::photons(*of))),
         })
     }

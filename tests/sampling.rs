@@ -485,6 +485,7 @@ fn beams_are_asked_for_by_json() {
     let hadron = BeamRequest::Hadron {
         densities: "a.dat".into(),
         anti: true,
+        ion: None,
     };
     let photons = BeamRequest::Photons(Radiator::Muon);
     assert_eq!(found, [BeamRequest::Parton, hadron, photons]);

@@ -63,6 +63,37 @@ pub struct Densities {
     codes: Vec<i32>,
     rule: Interpolation,
     level: Level,
+    ion: Option<Ion>,
+}
+
+/// What an ion is made of.
+#[derive(Debug)]
+struct Ion {
+    protons: f64,
+    neutrons: f64,
+    /// Where up and down quarks stand, and their antiparticles: a neutron has one where a proton has the other.
+    isospin: Vec<[usize; 2]>,
+}
+
+impl Ion {
+    /// Densities of one proton into those of the ion.
+    fn finish(&self, values: &mut [f64]) {
+        let Ion {
+            protons, neutrons, ..
+        } = *self;
+        let pairs = self
+            .isospin
+            .iter()
+            .map(|&pair| (pair, pair.map(|place| values[place])));
+        let pairs: Vec<_> = pairs.collect();
+        values
+            .iter_mut()
+            .for_each(|value| *value *= protons + neutrons);
+        for ([up, down], [of_up, of_down]) in pairs {
+            values[up] = protons * of_up + neutrons * of_down;
+            values[down] = protons * of_down + neutrons * of_up;
+        }
+    }
 }
 
 impl Densities {
@@ -73,7 +104,30 @@ impl Densities {
             codes,
             rule,
             level,
+            ion: None,
         }
+    }
+
+    /// Those of an ion with so many protons and neutrons, of which x is that of a nucleon: the sum of its nucleons, neutrons
+    /// being protons with up and down exchanged (`get_ion_pdf` of MG5aMC's `PhotonFlux.f`, whose x is that of the ion).
+    pub fn of_ion(self, [protons, neutrons]: [u32; 2]) -> Self {
+        let place = |code: i32| self.codes.iter().position(|&known| known == code);
+        let isospin = [[2, 1], [-2, -1]].into_iter();
+        let isospin = isospin.filter_map(|[up, down]| Some([place(up)?, place(down)?]));
+        let ion = Ion {
+            protons: f64::from(protons),
+            neutrons: f64::from(neutrons),
+            isospin: isospin.collect(),
+        };
+        Densities {
+            ion: Some(ion),
+            ..self
+        }
+    }
+
+    /// Whether they are those of an ion, which GPUs do not know.
+    pub fn is_of_ion(&self) -> bool {
+        self.ion.is_some()
     }
 
     /// The same evaluated at another SIMD level, which the CPU has to have.
@@ -138,6 +192,10 @@ impl Densities {
         };
         // SAFETY: the task asks for nothing but the level.
         unsafe { dispatch(self.level, points) };
+        if let Some(ion) = &self.ion {
+            let points = values.chunks_exact_mut(self.codes.len().max(1));
+            points.for_each(|point| ion.finish(point));
+        }
     }
 }
 

@@ -89,6 +89,7 @@ impl Plan {
             anti: cards.beams.anti(),
             other: cards.beams.other(),
             photons: cards.beams.photons(),
+            ions: cards.beams.ions,
         };
         let energy = cards.beams.energy();
         let mut scale = scale::of_run_card(card, elements.iter().all(is_alone));
@@ -144,6 +145,11 @@ impl Plan {
             &conditions::by_run_card(card, !cards.beams.resting()),
             &conditions::cuts_of_run_card(shown, card),
         );
+        if cards.beams.has_ions() && card.flag("use_syst") {
+            notices.push(
+                "events of ions have no <mgrwt> and no further weights (use_syst)".to_owned(),
+            );
+        }
         let powers = powers(cards, &elements, runs, &mut notices);
         let head = head(
             cards,
@@ -249,6 +255,10 @@ fn systematics(
                 "weights for systematics are for densities of both beams, or of none",
                 "ask for none",
             )),
+            false if cards.beams.has_ions() => Some((
+                "weights for systematics are not made for ions",
+                "ask for none",
+            )),
             false if !on_cpu => Some((
                 "weights for systematics are made on a CPU",
                 "set backend to \"cpu\"",
@@ -262,7 +272,8 @@ fn systematics(
     }
     let program = card.text("systematics_program").to_lowercase();
     let arguments = card.words("systematics_arguments");
-    let set = densities.filter(|_| !other && card.text("pdlabel1") == "lhapdf");
+    let set = densities
+        .filter(|_| !other && !cards.beams.has_ions() && card.text("pdlabel1") == "lhapdf");
     let set = set.and_then(BeamDensities::set);
     let Some(set) = set.filter(|_| card.flag("use_syst") && program != "none") else {
         return Ok(none);
@@ -487,7 +498,7 @@ fn head(
             beams: InitBeams::of_run(
                 cards.beams.codes,
                 incoming,
-                cards.beams.energies,
+                cards.beams.whole_energies(),
                 number,
                 cards.beams.other(),
             ),

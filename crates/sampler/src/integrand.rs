@@ -192,6 +192,11 @@ impl Beam {
         matches!(self, Beam::Parton)
     }
 
+    /// Whether it is an ion.
+    pub fn is_ion(&self) -> bool {
+        matches!(self, Beam::Densities { densities, .. } if densities.is_of_ion())
+    }
+
     /// Whether both beams have the same partons.
     pub fn is_like(&self, other: &Beam) -> bool {
         match (self, other) {

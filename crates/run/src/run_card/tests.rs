@@ -496,8 +496,7 @@ fn what_cannot_be_honoured_is_refused_by_name_and_cure() {
     assert_eq!(frame("2, 1"), [] as [usize; 0]);
     assert_eq!(frame("[4, 3]"), [2, 3]);
     assert!(
-        refused("mass_ion1", "7")
-            .contains("mass_ion1 = 7.0 cannot be honoured (no ions); set it to -1, or")
+        refused("mue_over_ref", "7").contains("mue_over_ref = 7.0 cannot be honoured (parameters"),
     );
     assert!(refused("custom_fcts", "a.f").contains("custom_fcts = ['a.f'] cannot be"));
     assert!(refused("custom_fcts", "a.f").contains("set it to empty, or"));
