@@ -154,7 +154,7 @@ impl Options {
         let sources = self.sources(&switches, card)?;
         // Nor is one that is an input.
         target.refuse_inputs();
-        let mut record = Record::new(self.label.clone(), sweep);
+        let mut record = Record::new(self.label.clone(), sweep.settings());
         for (name, source) in names(&sources).iter().zip(&sources) {
             if !interrupt::came() {
                 sweep.process(name, source, &switches, &mut record)?;

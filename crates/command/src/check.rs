@@ -14,6 +14,7 @@
 mod engine;
 mod profile;
 mod report;
+mod text;
 
 use crate::engine_options::{self, EngineOptions};
 use crate::info::DEFAULT_G;

@@ -4,6 +4,7 @@
 //! with the file.
 
 mod answers;
+mod chunk;
 mod input;
 mod legs;
 mod lhe;
@@ -17,7 +18,8 @@ use crate::output;
 use crate::progress::Progress;
 use crate::source;
 use answers::{Head, Writer};
-use input::{Chunk, Input, Known};
+use chunk::{Chunk, Known};
+use input::Input;
 pub use legs::{ElementIndex, assign};
 pub use lhe::warn_if_cut;
 use matrix_elements::MatrixElements;
@@ -31,6 +33,9 @@ use mebridge::runtime::Switches;
 use mebridge::{Error, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+/// What is wrong with a file in which all is right but that it has no events.
+pub(crate) const NO_EVENTS: &str = "there are no events in it";
 
 /// Events that are read and evaluated at a time.
 const CHUNK: usize = 16384;
@@ -130,7 +135,7 @@ impl Options {
             (Ok(true), None) => {
                 return Err(Error::EventsFile {
                     path: events.into(),
-                    what: crate::reweight::NO_EVENTS.into(),
+                    what: NO_EVENTS.into(),
                 });
             }
             // Whoever reads has seen enough.

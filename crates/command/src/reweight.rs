@@ -28,9 +28,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What is wrong with a file in which all is right but that it has no events.
-pub(crate) const NO_EVENTS: &str = "there are no events in it";
-
 /// Events that are read and evaluated at a time.
 const CHUNK: usize = 32768;
 
@@ -185,7 +182,7 @@ impl Options {
         if sums.events == 0 {
             return Err(Error::EventsFile {
                 path: self.events,
-                what: NO_EVENTS.into(),
+                what: crate::eval::NO_EVENTS.into(),
             });
         }
         target.write(pieces.rest())?;

@@ -2,7 +2,7 @@
 //! through the four knots about a point.
 
 use super::axis::{Axis, cubic};
-use super::evaluate::Interpolation;
+use super::interpolation::Interpolation;
 use super::table::Table;
 use super::text::Text;
 use super::{Densities, Result};

@@ -7,7 +7,7 @@
 use super::axis::Axis;
 use super::coupling::Coupling;
 use super::cteq::FIRST_WITHOUT;
-use super::evaluate::Interpolation;
+use super::interpolation::Interpolation;
 use super::table::Table;
 use super::{Densities, Radiator, photons};
 

@@ -1,20 +1,9 @@
 //! Points in lanes: the variables that grids are interpolated in, then all flavours of each point.
 
-use super::table::Table;
-use super::{Radiator, cteq, nnpdf, outside, photons};
+use super::interpolation::Interpolation;
+use super::table::{Table, part};
+use super::{cteq, nnpdf, outside, photons};
 use mebridge_simd::{Simd, Task, functions};
-
-/// How values between the knots follow from those at them.
-#[derive(Clone, Copy, Debug)]
-pub enum Interpolation {
-    Lhapdf,
-    Nnpdf,
-    Cteq {
-        /// Lambda, GeV.
-        scale: f64,
-    },
-    Photons(Radiator),
-}
 
 /// Points, and where what is found goes.
 pub struct DensityPoints<'a> {
@@ -82,14 +71,4 @@ impl Task<f64> for DensityPoints<'_> {
             begin = end;
         }
     }
-}
-
-/// The part of a grid that a squared scale lies in; one that two parts share belongs to the upper one.
-#[inline(always)]
-pub fn part(tables: &[Table], q2: f64) -> &Table {
-    let mut part = 0;
-    while part + 1 < tables.len() && tables[part + 1].q2[0] <= q2 {
-        part += 1;
-    }
-    &tables[part]
 }

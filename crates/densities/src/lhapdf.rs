@@ -4,7 +4,7 @@
 //! the differences to both neighbours, and that to one of them at the ends of the part.
 
 use super::axis::{Axis, hermite, linear};
-use super::evaluate::Interpolation;
+use super::interpolation::Interpolation;
 use super::table::Table;
 use super::text::Text;
 use super::{Densities, Result};

@@ -16,6 +16,7 @@ mod coupling;
 mod cteq;
 pub mod device;
 mod evaluate;
+mod interpolation;
 mod lhapdf;
 mod nnpdf;
 mod outside;
@@ -26,7 +27,8 @@ mod text;
 use std::path::{Path, PathBuf};
 
 pub use coupling::{Coupling, evolved};
-use evaluate::{DensityPoints, Interpolation};
+use evaluate::DensityPoints;
+use interpolation::Interpolation;
 use mebridge_simd::{Level, dispatch};
 use table::Table;
 

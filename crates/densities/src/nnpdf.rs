@@ -2,7 +2,7 @@
 //! in ln x, in x from 0.1 on, and straight lines in ln Q^2.
 
 use super::axis::{Axis, cubic, linear};
-use super::evaluate::Interpolation;
+use super::interpolation::Interpolation;
 use super::table::Table;
 use super::text::Text;
 use super::{Densities, Result};

@@ -1,7 +1,6 @@
 //! Outside of a grid of LHAPDF, as its `ContinuationExtrapolator` has it, which is MSTW's.
 
-use super::evaluate::part;
-use super::table::Table;
+use super::table::{Table, part};
 use mebridge_simd::Simd;
 
 /// A step above the least Q^2, for the slope there.

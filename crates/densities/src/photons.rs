@@ -1,6 +1,6 @@
 //! Photons of beams that are left whole, with the numbers of MG5aMC's `PhotonFlux.f`.
 
-use super::evaluate::Interpolation;
+use super::interpolation::Interpolation;
 use super::{Densities, Radiator};
 use mebridge_simd::{Simd, functions};
 use std::f64::consts::PI;

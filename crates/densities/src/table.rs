@@ -91,3 +91,13 @@ impl Table {
         }
     }
 }
+
+/// The part of a grid that a squared scale lies in; one that two parts share belongs to the upper one.
+#[inline(always)]
+pub fn part(tables: &[Table], q2: f64) -> &Table {
+    let mut part = 0;
+    while part + 1 < tables.len() && tables[part + 1].q2[0] <= q2 {
+        part += 1;
+    }
+    &tables[part]
+}

@@ -9,7 +9,7 @@
 //! those of the rest of a diagram they say which trees can be part of one.
 
 use super::request::{ProcessRequest, SChannels};
-use crate::model::{Model, ParticleId, PropagatorPart};
+use crate::model::{LARGEST_VERTEX, Model, ParticleId, PropagatorPart};
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
 use std::collections::hash_map::Entry;
@@ -25,9 +25,6 @@ pub type Legs = u32;
 
 /// Trees and diagrams beyond this do not fit into the memory of most machines.
 pub const MOST_DIAGRAMS: usize = 4_000_000;
-
-/// Legs that a vertex may have.
-pub const LARGEST_VERTEX: usize = 8;
 
 /// A vertex with what is at its legs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,7 +193,7 @@ impl<'a> Rules<'a> {
                 .push((number, legs));
         }
         let orders = model.vertices.iter().map(|vertex| {
-            let weighted = crate::weighted::weight(vertex);
+            let weighted = vertex.weight();
             vertex.orders.iter().copied().chain([weighted]).collect()
         });
         let mut marks: Vec<ParticleId> = Vec::new();

@@ -174,14 +174,9 @@ fn sums(
     })
 }
 
-/// The weight of a vertex; one that is negative counts as none.
-pub fn weight(vertex: &crate::model::Vertex) -> u32 {
-    u32::try_from(vertex.weighted).unwrap_or(0)
-}
-
 /// The largest weight of a vertex, for each of the vertices of three legs that would be in its place.
 fn largest(model: &Model) -> u32 {
-    let of = |v: &crate::model::Vertex| weight(v) / (v.particles.len().max(3) as u32 - 2);
+    let of = |v: &crate::model::Vertex| v.weight() / (v.particles.len().max(3) as u32 - 2);
     model.vertices.iter().map(of).max().unwrap_or(0)
 }
 

@@ -6,11 +6,17 @@
 //! the directory that is imported, so that a copy of an output is as good as the output.
 
 use mebridge_support::digest;
+use mebridge_support::error::{Error, Result};
+use mebridge_support::files::regular;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// A file beyond this size is refused. The largest matrix elements that MG5aMC has written are
+/// well below.
+const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// What was seen at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,8 +82,19 @@ pub fn record<T>(directory: &Path, import: impl FnOnce() -> T) -> (T, Vec<Depend
     (result, looks.collect())
 }
 
+/// Reads a whole file, if it is not too large to be what it should be.
+pub fn read_bounded(path: &Path) -> Result<Vec<u8>> {
+    let contents = read(path);
+    at_contents(path, &contents);
+    contents
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    regular::read(path, MAX_FILE_BYTES).map_err(Error::io(path))
+}
+
 /// Notes that a file was read, or could not be.
-pub fn at_contents<E>(path: &Path, contents: &Result<Vec<u8>, E>) {
+fn at_contents<E>(path: &Path, contents: &std::result::Result<Vec<u8>, E>) {
     note(path, || {
         Seen::Contents(contents.as_deref().ok().map(digest))
     });
@@ -125,7 +142,7 @@ impl DependencyRecord {
         let path = directory.join(&self.path);
         match &self.seen {
             Seen::Contents(hash) => {
-                let contents = super::source::read_bounded(&path);
+                let contents = read_bounded(&path);
                 contents.ok().as_deref().map(digest) == *hash
             }
             Seen::IsFile(is) => path.is_file() == *is,

@@ -3,8 +3,8 @@
 //! A subprocess directory is `<output>/SubProcesses/P<n>_<process>`; model, Lorentz structures
 //! and cards lie in `<output>/Source/MODEL`, `<output>/Source/DHELAS` and `<output>/Cards`.
 
-use super::dependencies;
-use super::source::{SourceFile, read_bounded};
+use super::dependencies::{self, read_bounded};
+use super::source::SourceFile;
 use super::statement::{self, Statement};
 use mebridge_process::Contract;
 use mebridge_support::error::{Error, Result};

@@ -39,10 +39,10 @@ mod symbolic;
 mod tables;
 mod value;
 
+pub use dependencies::read_bounded;
 pub use dependencies::{DependencyRecord, Seen, fortran as fortran_of, record};
 pub use directory::no_loops;
 pub use recycled::recycled_otherwise;
-pub use source::read_bounded;
 pub use tables::each_integer;
 
 use directory::SubprocessPaths;
@@ -141,7 +141,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
             }
         }
         possible_helicities(&matrix, &legs).map_err(|what| units.smatrix.error(what))?;
-        let name = source::process_comment(&source::read_bounded(path)?);
+        let name = source::process_comment(&read_bounded(path)?);
         let mut process = Process {
             name: name.unwrap_or_else(|| folder_name(dir)),
             model_name: model_name.clone(),
@@ -303,7 +303,7 @@ fn parameters(
             Some(path) => path.to_path_buf(),
             None => directory.cards.join("param_card.dat"),
         };
-        let bytes = source::read_bounded(&card)?;
+        let bytes = read_bounded(&card)?;
         let card = Card::parse(&String::from_utf8_lossy(&bytes), &card);
         return Ok((inputs, Some(card)));
     }

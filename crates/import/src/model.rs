@@ -27,7 +27,7 @@ use std::rc::Rc;
 
 /// Which parameters the card holds: `Cards/ident_card.dat`, lines of block, indices and name.
 pub fn read_ident_card(path: &Path) -> Result<Vec<CardParameter>> {
-    let bytes = super::source::read_bounded(path)?;
+    let bytes = super::dependencies::read_bounded(path)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut parameters = Vec::new();
     let (mut places, mut names) = (HashSet::new(), HashSet::new());

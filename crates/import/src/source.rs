@@ -8,16 +8,12 @@
 //! column 1, or with ! anywhere outside a character constant. A `&` at the end of a line
 //! continues it as in free form.
 
-use super::dependencies;
-use mebridge_support::error::{Error, Result};
-use mebridge_support::files::regular;
+use super::dependencies::read_bounded;
+use mebridge_support::error::Result;
 use std::path::{Path, PathBuf};
 
 /// Text behind this column is ignored.
 const LAST_COLUMN: usize = 132;
-/// A file beyond this size is refused. The largest matrix elements that MG5aMC has written are
-/// well below.
-const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// One file of Fortran, as statements.
 #[derive(Debug)]
@@ -84,17 +80,6 @@ impl SourceFile {
     pub fn label(&self, statement: usize) -> u32 {
         self.statements[statement].label
     }
-}
-
-/// Reads a whole file, if it is not too large to be what it should be.
-pub fn read_bounded(path: &Path) -> Result<Vec<u8>> {
-    let contents = read(path);
-    dependencies::at_contents(path, &contents);
-    contents
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
-    regular::read(path, MAX_FILE_BYTES).map_err(Error::io(path))
 }
 
 /// The first `Process:` comment in a file, with the lines that MG5aMC wrapped it into.

@@ -1,8 +1,8 @@
 //! An event of a file.
 
 use crate::text::lines;
-use crate::weights::{self, Written};
 use crate::word::{integer, real};
+use crate::written::{Written, name};
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
@@ -214,7 +214,7 @@ impl Event {
     /// The names of the weights that have one.
     pub fn weight_names(&self) -> impl Iterator<Item = String> {
         self.written.iter().filter_map(|written| match written {
-            Written::One { id: Some(id), .. } => Some(weights::name(&self.text[id.clone()])),
+            Written::One { id: Some(id), .. } => Some(name(&self.text[id.clone()])),
             _ => None,
         })
     }

@@ -20,6 +20,7 @@ mod scaled;
 mod text;
 mod weights;
 mod word;
+mod written;
 
 pub use event::{DECAYED, Event, EventLocation, INCOMING, OUTGOING, Particle};
 pub use number::{push_integer, push_scientific};

@@ -7,8 +7,9 @@
 
 use crate::event::{Columns, EVENT, Event, EventLocation, Number, PARTICLE, Particle};
 use crate::text::{Tag, Text};
-use crate::weights::{Names, Written};
+use crate::weights::Names;
 use crate::word::{integer, real, shown};
+use crate::written::{Written, name};
 use mebridge_support::{Error, Result};
 use std::io::Read;
 use std::ops::Range;
@@ -302,7 +303,7 @@ impl Reader {
             } else if let Some(tag) = self.text.tag()?
                 && let Some(id) = self.text.attribute(&tag, "id")
             {
-                listed.push(crate::weights::name(self.text.slice(id)));
+                listed.push(name(self.text.slice(id)));
             }
         }
         self.text.at = end;

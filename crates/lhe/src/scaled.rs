@@ -2,8 +2,8 @@
 
 use crate::event::Event;
 use crate::number::push_scientific;
-use crate::weights::Written;
 use crate::word::{real, shown};
+use crate::written::Written;
 use std::ops::Range;
 
 /// Digits of a weight after its point: as many as it had, within these.

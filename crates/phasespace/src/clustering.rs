@@ -13,6 +13,7 @@
 
 mod matching;
 mod memory;
+mod path;
 mod point;
 mod trace;
 

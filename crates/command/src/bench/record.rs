@@ -1,7 +1,6 @@
 //! A result of `mebridge bench` as it stands in JSON. docs/bench.md describes the format.
 
 use super::machine::{self, Host};
-use super::sweep::Sweep;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 
@@ -148,20 +147,14 @@ impl Display for Skipped {
 
 impl Record {
     /// Nothing measured yet.
-    pub fn new(label: Option<String>, sweep: &Sweep) -> Record {
+    pub fn new(label: Option<String>, settings: Settings) -> Record {
         Record {
             format: FORMAT.into(),
             program: format!("mebridge {}", env!("CARGO_PKG_VERSION")),
             label,
             date: machine::now(),
             machine: Host::this(),
-            settings: Settings {
-                repetitions: sweep.repetitions,
-                seconds: sweep.seconds.as_secs_f64(),
-                limit: sweep.limit.as_secs_f64(),
-                energy: sweep.energy,
-                g_s: sweep.g_s,
-            },
+            settings,
             interrupted: false,
             points: Vec::new(),
             skipped: Vec::new(),

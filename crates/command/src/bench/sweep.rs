@@ -5,7 +5,7 @@
 //! calls as fit into its share of the time. A call that is not measured comes before it and brings the plan's data back
 //! into the caches, unless the repetition is only a few calls long.
 
-use super::record::{Door, Point, Record, Skipped, Spread};
+use super::record::{Door, Point, Record, Settings, Skipped, Spread};
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::random_events::{self, Numbers, RandomEvents};
@@ -85,6 +85,17 @@ struct Running {
 }
 
 impl Sweep {
+    /// What a record says of it.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            repetitions: self.repetitions,
+            seconds: self.seconds.as_secs_f64(),
+            limit: self.limit.as_secs_f64(),
+            energy: self.energy,
+            g_s: self.g_s,
+        }
+    }
+
     /// Measures a process.
     pub fn process(
         &self,

@@ -1,6 +1,6 @@
 //! Where the time of a call goes, and what the kernels of a GPU take: `--profile`.
 
-use super::report::{WIDTH, row};
+use super::text::{WIDTH, row};
 use crate::number::scientific;
 use mebridge::Result;
 use mebridge::backend::{COLOR, Kernel, Timers};

@@ -1,6 +1,7 @@
 //! What `mebridge check` reports, as text and as JSON.
 
 use super::profile::Profile;
+use super::text::{WIDTH, row};
 use crate::number::{scientific, short};
 use crate::output;
 use crate::random_events::RandomEvents;
@@ -10,8 +11,6 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::json;
 use std::fmt::Write;
 use std::time::Duration;
-
-pub const WIDTH: usize = 79;
 
 /// What was asked for.
 #[derive(serde::Serialize)]
@@ -316,11 +315,6 @@ fn abnormal_text(a: &Abnormal) -> String {
         .map(|(name, count)| format!("{count} {name}"))
         .collect();
     texts.join(", ")
-}
-
-/// A line of the report.
-pub fn row(f: &mut String, name: &str, value: impl std::fmt::Display) -> std::fmt::Result {
-    writeln!(f, "{name:<27} = {value}")
 }
 
 fn time(f: &mut String, name: &str, seconds: f64) -> std::fmt::Result {

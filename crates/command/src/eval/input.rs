@@ -1,60 +1,18 @@
 //! A file with events, whatever its format, in chunks.
 
+use super::chunk::{Chunk, Known};
 use super::lhe::Lhe;
 use super::lines::LineReader;
 use super::npy::{self, Npy};
 use super::text::Text;
 use crate::unpacked::{self, Unpacked};
-use mebridge::lhe::{EventLocation, Reader, broken};
-use mebridge::process::Process;
+use mebridge::lhe::{Reader, broken};
 use mebridge::{Error, Result};
 use std::io::Read;
 use std::path::Path;
 
 /// What some editors put before text in UTF-8.
 const BOM: &[u8] = b"\xef\xbb\xbf";
-/// Some events.
-#[derive(Default)]
-pub struct Chunk {
-    /// `[event][leg][4]`, of the events that are to be evaluated.
-    pub momenta: Vec<f64>,
-    /// Their alpha_s, where the file has it.
-    pub alpha_s: Vec<f64>,
-    /// Where they are in the file.
-    pub places: Vec<EventLocation>,
-    /// Which of the matrix elements they are of, from 0.
-    pub elements: Vec<usize>,
-    /// For each event of the file whether it is one of them.
-    pub rows: Vec<bool>,
-}
-
-impl Chunk {
-    fn clear(&mut self) {
-        self.momenta.clear();
-        self.alpha_s.clear();
-        self.places.clear();
-        self.elements.clear();
-        self.rows.clear();
-    }
-
-    /// Notes an event, of the first matrix element, whose momenta are there.
-    pub fn add(&mut self, place: EventLocation) {
-        self.add_of(place, 0);
-    }
-
-    /// Notes an event of this matrix element whose momenta are there.
-    pub fn add_of(&mut self, place: EventLocation, element: usize) {
-        self.places.push(place);
-        self.elements.push(element);
-        self.rows.push(true);
-    }
-}
-
-/// A matrix element, and where it comes from.
-pub struct Known<'a> {
-    pub process: &'a Process,
-    pub place: &'a str,
-}
 
 /// A file with events.
 pub enum Input {

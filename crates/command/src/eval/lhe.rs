@@ -2,7 +2,7 @@
 //!
 //! Of an event its particles and alpha_s are taken; weights are passed over.
 
-use super::input::{Chunk, Known};
+use super::chunk::{Chunk, Known};
 use super::legs::{ElementIndex, assign_from};
 use crate::output;
 use mebridge::lhe::{Event, EventLocation, Particle, Reader};

@@ -1,7 +1,7 @@
 //! The matrix elements that are asked for, each with a bridge once an event is its own.
 
 use super::CHUNK;
-use super::input::Chunk;
+use super::chunk::Chunk;
 use crate::info::DEFAULT_G;
 use crate::random_events::{self, Numbers, RandomEvents};
 use crate::source::CardedProcess;

@@ -1,6 +1,6 @@
 //! Events as a NumPy array, `.npy`.
 
-use super::input::Chunk;
+use super::chunk::Chunk;
 use mebridge::lhe::{EventLocation, broken};
 use mebridge::{Error, Result};
 use npyz::{DType, NpyFile, NpyHeader, NpyReader, Order};

@@ -1,6 +1,6 @@
 //! Events as text: a line for each, or a line for each leg and an empty line between events.
 
-use super::input::Chunk;
+use super::chunk::Chunk;
 use super::lines::{LONGEST, LineReader, number};
 use mebridge::Result;
 use mebridge::lhe::{EventLocation, shown};

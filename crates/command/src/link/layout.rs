@@ -2,6 +2,7 @@
 
 use super::at::FolderEntryKind;
 use super::fortran::Surroundings;
+use super::listing::files;
 use super::matrix_element::{is_ungrouped, latin};
 use super::root::Root;
 use super::{card, wrong};
@@ -334,13 +335,4 @@ pub fn subprocesses(root: &Path) -> Result<Vec<String>> {
         ));
     }
     Ok(names)
-}
-
-/// What lies in a folder.
-pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(folder).map_err(Error::io(folder))?;
-    let paths = entries.map(|entry| entry.map(|e| e.path()));
-    paths
-        .collect::<std::io::Result<_>>()
-        .map_err(Error::io(folder))
 }

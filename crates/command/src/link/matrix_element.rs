@@ -173,7 +173,7 @@ fn routines_cut(directory: &Path) -> Result<bool> {
     if !folder.is_dir() {
         return Ok(false);
     }
-    for file in super::layout::files(&folder)? {
+    for file in super::listing::files(&folder)? {
         if file.extension().is_some_and(|extension| extension == "f") {
             let found = statements::read(&latin(&file)?);
             if found.iter().any(|s| s.text.contains("COMMON/TO_BWCUTOFF/")) {

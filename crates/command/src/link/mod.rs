@@ -24,6 +24,7 @@ mod gain;
 mod journal;
 mod layout;
 mod library;
+mod listing;
 mod makefile;
 pub mod matrix_element;
 mod record;

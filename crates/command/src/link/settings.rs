@@ -1,6 +1,7 @@
 //! Entries of the run card that are part of the process: an executable stops where they are others than at the link.
 
-use super::layout::{Layout, Subprocess, files};
+use super::layout::{Layout, Subprocess};
+use super::listing::files;
 use super::matrix_element::latin;
 use mebridge::Result;
 

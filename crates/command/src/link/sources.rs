@@ -199,7 +199,7 @@ pub fn elsewhere(directory: &Path) -> Vec<(String, String)> {
 
 /// The names `*.f` in a folder.
 fn fortran(folder: &Path) -> Vec<String> {
-    let files = super::layout::files(folder).unwrap_or_default();
+    let files = super::listing::files(folder).unwrap_or_default();
     let names = files
         .iter()
         .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));

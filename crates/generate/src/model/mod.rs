@@ -31,7 +31,6 @@ mod work;
 pub use parameters::{Parameters, program};
 pub use routine::{PropagatorPart, RoutineForm, derive};
 
-use crate::trees::LARGEST_VERTEX;
 use expression::Expr;
 use file::Document;
 use lorentz::Structure;
@@ -224,6 +223,9 @@ pub struct Propagator {
     pub denominator: Option<Expr>,
 }
 
+/// Legs that a vertex may have.
+pub const LARGEST_VERTEX: usize = 8;
+
 /// A vertex.
 #[derive(Clone, Debug)]
 pub struct Vertex {
@@ -239,6 +241,13 @@ pub struct Vertex {
     pub level: Option<u32>,
     /// Why no process with this vertex can be generated, if none can.
     pub refused: Option<String>,
+}
+
+impl Vertex {
+    /// The weight; one that is negative counts as none.
+    pub fn weight(&self) -> u32 {
+        u32::try_from(self.weighted).unwrap_or(0)
+    }
 }
 
 /// What a vertex has for one colour structure.

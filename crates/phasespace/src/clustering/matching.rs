@@ -4,7 +4,7 @@
 //! `setclscales` and `rewgt` of `reweight.f`. They are called one after the other, and the second calls the first once
 //! more, with the scales that it gave; what is written down is what the second call leaves.
 
-use super::point::{MOST_STEPS, Path};
+use super::path::{MOST_STEPS, Path};
 use super::trace::Traced;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! What follows from the order in which points are clustered, found once for each order.
 
-use super::point::Path;
+use super::path::Path;
 use super::trace::{Trace, Traced};
 use super::{Clustering, Error, MOST_LEGS};
 use std::collections::HashMap;

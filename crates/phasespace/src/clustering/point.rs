@@ -1,6 +1,7 @@
 //! A point as it is clustered.
 
 use super::memory::{Memory, Mergeable, Start};
+use super::path::Path;
 use super::{Clustering, ClusteringSettings, MOST_LEGS};
 
 /// Emissions from a beam that go against its direction come after those along it.
@@ -12,9 +13,6 @@ const LEFT: f64 = 1.0;
 const TIMELIKE: f64 = 1e30;
 const NOTHING: f64 = 1e20;
 
-/// Steps at most.
-pub const MOST_STEPS: usize = MOST_LEGS - 2;
-
 type Momentum = [f64; 4];
 
 /// What is left of the legs, the beams first.
@@ -23,23 +21,6 @@ struct Remaining {
     p: Momentum,
     /// Squared, as the measure has it.
     mass: f64,
-}
-
-/// A point that has been clustered, by its steps.
-#[derive(Clone, Debug, Default)]
-pub struct Path {
-    /// The order of the steps in a memory.
-    pub end: usize,
-    /// How many there are.
-    pub steps: usize,
-    /// Squared, of each step.
-    pub distances: [f64; MOST_STEPS],
-    /// Squared transverse masses of what was emitted from a beam; 0 otherwise.
-    pub transverse: [f64; MOST_STEPS],
-    /// What of a beam's momentum is left.
-    pub fractions: [f64; MOST_STEPS],
-    /// The product of the transverse masses of the last pair.
-    pub last: Option<f64>,
 }
 
 /// While it is clustered.
@@ -160,16 +141,6 @@ pub fn walk(of: &Clustering, start: Start, p: &[Momentum], memory: &mut Memory) 
     path.push(parts.beam(parts.left[2].p), 0.0, fraction);
     path.end = end;
     true
-}
-
-impl Path {
-    fn push(&mut self, distance: f64, transverse: f64, fraction: f64) {
-        let step = self.steps;
-        self.distances[step] = distance;
-        self.transverse[step] = transverse;
-        self.fractions[step] = fraction;
-        self.steps += 1;
-    }
 }
 
 impl Parts<'_> {
