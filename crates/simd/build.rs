@@ -1,4 +1,4 @@
-//! How long the registers of SVE are that this build's code needs on 64-bit ARM (`src/sve.rs`).
+//! Length of the SVE registers for which this build generates code on 64-bit ARM (`src/sve.rs`).
 
 const FLAG: &str = "-aarch64-sve-vector-bits-min=";
 
