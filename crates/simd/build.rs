@@ -20,6 +20,6 @@ fn main() {
     match (arm, &lengths[..]) {
         (false, _) | (true, []) => {}
         (true, [bits @ ("256" | "512")]) => println!("cargo::rustc-cfg=sve_bits=\"{bits}\""),
-        (true, _) => panic!("`{FLAG}` must be there once, with 256 or 512, and is {lengths:?}"),
+        (true, _) => panic!("`{FLAG}` must be given once, as 256 or 512, but is {lengths:?}"),
     }
 }

@@ -10,8 +10,9 @@
 //! others are rotated to a random direction and boosted. The contribution of a helicity is an analytic function of the
 //! frame, except for the directions of particles at rest, which are limits of it. So a helicity that contributes in
 //! some frame does so in almost all, and one that vanishes in a general frame vanishes in all. The centre-of-mass frame
-//! is not general: the outgoing particle of 2 -> 1 and the parent of a decay are at rest there, and of the helicities
-//! of u u~ > z only one contributes, where two do with the beams exchanged and three with momenta off the beam axis.
+//! is not general: the outgoing particle of 2 -> 1 and the parent of a decay are at rest there. For given helicities of
+//! the quarks, one helicity of the Z in u u~ > z contributes in this frame, another one if the beams are exchanged, and
+//! all three in a frame with the beams off the z axis.
 
 use crate::inputs::{Inputs, NONE, PerEvent};
 use mebridge_plan::binding::Binding;
@@ -288,7 +289,7 @@ mod tests {
     fn a_process_without_phase_space_has_no_points() {
         let mut process = example::scalars();
         let binding = binding(&process);
-        // Three particles come out of one with the same mass.
+        // A decay to three particles of the same mass as the decaying one.
         process.legs[1].incoming = false;
         assert!(Trial::new(&process, &binding).is_none());
     }

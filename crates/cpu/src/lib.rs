@@ -37,13 +37,13 @@ impl Cores {
         lanes: Option<&HelicityLanes>,
     ) -> Result<Box<dyn Backend>> {
         match precision {
-            Precision::Double => self.of::<f64>(process, color, binding, plan, false, lanes),
-            Precision::Mixed => self.of::<f64>(process, color, binding, plan, true, lanes),
-            Precision::Float => self.of::<f32>(process, color, binding, plan, false, lanes),
+            Precision::Double => self.engine::<f64>(process, color, binding, plan, false, lanes),
+            Precision::Mixed => self.engine::<f64>(process, color, binding, plan, true, lanes),
+            Precision::Float => self.engine::<f32>(process, color, binding, plan, false, lanes),
         }
     }
 
-    fn of<T: Real>(
+    fn engine<T: Real>(
         self,
         process: &Process,
         color: &BlockDiagonal,

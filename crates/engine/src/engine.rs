@@ -271,7 +271,7 @@ impl<T: Real> Engine<T> {
         // Addresses of terms are stored as 32-bit numbers.
         if u64::from(scratch.vectors) * level.lanes::<T>() as u64 > u64::from(u32::MAX) {
             return Err(Error::InvalidProcess {
-                what: "a plan that takes more than 4e9 numbers for a vector of events".into(),
+                what: "a plan that needs more than 4e9 numbers for a vector of events".into(),
             });
         }
         let mut constants = plan.constants.clone();

@@ -75,7 +75,7 @@ impl<T: Real> JampSums<T> {
         lanes: usize,
     ) -> Self {
         let lanes = lanes as u32;
-        let mut made = JampSums {
+        let mut layout = JampSums {
             runs: Default::default(),
             pairs: Vec::new(),
             places: Vec::new(),
@@ -95,25 +95,25 @@ impl<T: Real> JampSums<T> {
                 if square.is_some() == is_jamp && !in_pair {
                     let head = [sum.address, square.unwrap_or(sum.address)];
                     let places = head.into_iter().chain(units.iter().copied());
-                    made.push(is_jamp, (sum.units, sum.terms), places, terms, lanes);
+                    layout.push(is_jamp, (sum.units, sum.terms), places, terms, lanes);
                 }
             }
         }
         for pair in pairs {
             for address in pair.sums.map(|at| sums.sums[at].address) {
                 let head = [address, jamp2(address).unwrap_or(address)];
-                made.places.extend(head.map(|address| address * lanes));
+                layout.places.extend(head.map(|address| address * lanes));
             }
-            made.places.extend(pair.units.iter().map(|at| at * lanes));
-            match made.pairs.last_mut() {
+            layout.places.extend(pair.units.iter().map(|at| at * lanes));
+            match layout.pairs.last_mut() {
                 Some(run) if run.shape == pair.shape => run.pairs += 1,
-                _ => made.pairs.push(ShapedPairs {
+                _ => layout.pairs.push(ShapedPairs {
                     pairs: 1,
                     shape: pair.shape,
                 }),
             }
         }
-        made
+        layout
     }
 
     /// Appends a sum.

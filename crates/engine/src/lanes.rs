@@ -105,11 +105,11 @@ impl HelicityLanes {
         for outer in &self.outer {
             for lane in 0..lanes {
                 let row = self.values.get(lane).and_then(|values| {
-                    let mut wanted = outer.clone();
+                    let mut helicities = outer.clone();
                     for (&leg, &value) in self.legs.iter().zip(values) {
-                        wanted[leg] = value;
+                        helicities[leg] = value;
                     }
-                    process.helicities.iter().position(|row| *row == wanted)
+                    process.helicities.iter().position(|row| *row == helicities)
                 });
                 rows.push(row.map(|row| row as u32));
             }
@@ -138,8 +138,8 @@ pub(super) struct LaneExternal {
     /// The address at which the plan expects it.
     pub result: Address,
     /// The addresses at which the wavefunction of each helicity is computed.
-    pub made: Vec<Address>,
-    /// For each lane, the index of its wavefunction in `made`.
+    pub sources: Vec<Address>,
+    /// For each lane, the index of its wavefunction in `sources`.
     pub of_lane: Vec<u32>,
     /// Vectors per wavefunction.
     pub vectors: u32,
@@ -165,25 +165,25 @@ impl<T: Real> Engine<T> {
             }
             let [result] = e.results[..] else {
                 return Err(Error::Internal {
-                    what: "a plan that was not made for helicities in lanes".into(),
+                    what: "a plan that was not made for helicity lanes".into(),
                 });
             };
             // The first two components, the momentum, are not stored.
             let vectors = 2 * (e.kind.components() - 2);
-            let made = helicities.iter().map(|_| {
+            let sources = helicities.iter().map(|_| {
                 let address = self.scratch.vectors;
                 self.scratch.vectors += vectors;
                 address
             });
-            let made: Vec<Address> = made.collect();
+            let sources: Vec<Address> = sources.collect();
             self.externals.push(External {
-                results: made.clone(),
+                results: sources.clone(),
                 helicities,
                 ..e.clone()
             });
             of_lanes.push(LaneExternal {
                 result,
-                made,
+                sources,
                 of_lane,
                 vectors,
             });

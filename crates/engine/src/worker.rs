@@ -139,7 +139,7 @@ impl<T: Real> Worker<T> {
         };
         for &channel in channel.part(first, count).one_or_each() {
             let amp2 = engine.plan.channels().amp2_of_diagram[channel as usize]
-                .expect("channels are checked before");
+                .expect("channels have been checked");
             let slot = self.amp2.iter().position(|&a| a == amp2);
             self.slots.push(slot.unwrap_or(self.amp2.len()) as u32);
             if slot.is_none() {

@@ -301,7 +301,7 @@ fn first_numbers(op: &Vector, pools: &Pools, count: u32) -> Option<ScratchUse> {
 }
 
 impl ArrayOp {
-    /// What it computes.
+    /// The kind of the operation.
     pub fn kind(&self) -> ArrayKind {
         self.payload.kind()
     }

@@ -240,7 +240,7 @@ fn outside(model: &Model, values: &[Complex64], varies: &[bool]) -> Option<Strin
         let (function, x) = found[named.value as usize]?;
         let function = format!("{function:?}").to_lowercase();
         Some(format!(
-            "{} has {function}({x}) in it with these parameters, which is no real number; check the parameter card",
+            "{} contains {function}({x}) with these parameters, which is not a real number; check the parameter card",
             named.name
         ))
     };
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_root_of_a_negative_number_is_told() {
-        let told = |m: f64, function: Function, hidden: bool| {
+        let warning = |m: f64, function: Function, hidden: bool| {
             let mut b = Builder::new(2);
             let (m_, zero) = (b.input(0), b.real(0.0));
             let _g = b.input(1);
@@ -415,20 +415,20 @@ mod tests {
             let values = model.evaluate(&[m], 1.0);
             outside(&model, &values, &vec![false; values.len()])
         };
-        let sqrt = |m| told(m, Function::Sqrt, false);
+        let sqrt = |m| warning(m, Function::Sqrt, false);
         let line = sqrt(-2.0).unwrap();
         assert!(
-            line.starts_with("GC_1 has sqrt(-2) in it with these parameters"),
+            line.starts_with("GC_1 contains sqrt(-2) with these parameters"),
             "{line}"
         );
-        assert!(told(1.5, Function::Acos, false).is_some_and(|line| line.contains("acos(1.5)")));
-        assert!(told(-1.5, Function::Asin, false).is_some());
+        assert!(warning(1.5, Function::Acos, false).is_some_and(|line| line.contains("acos(1.5)")));
+        assert!(warning(-1.5, Function::Asin, false).is_some());
         // A real value, one that rounding produces, and one that a conditional excludes.
         assert_eq!(
-            [sqrt(2.0), sqrt(-1e-9), told(1.0, Function::Acos, false)],
+            [sqrt(2.0), sqrt(-1e-9), warning(1.0, Function::Acos, false)],
             [None, None, None]
         );
-        assert_eq!(told(-2.0, Function::Sqrt, true), None);
+        assert_eq!(warning(-2.0, Function::Sqrt, true), None);
     }
 
     #[test]

@@ -272,7 +272,7 @@ impl<'a> Compiler<'a> {
     ) -> Result<(ExternalKind, Address)> {
         let Wavefunction::External(e) = self.process.wavefunctions[wavefunction as usize] else {
             return Err(Error::InvalidProcess {
-                what: format!("wavefunction {} is no external one", wavefunction + 1),
+                what: format!("wavefunction {} is not external", wavefunction + 1),
             });
         };
         let mut known = self.values[e.leg as usize].iter();
@@ -332,8 +332,8 @@ impl<'a> Compiler<'a> {
 
     /// Makes a wavefunction, adds it to those of the compiler, and returns its index.
     pub(super) fn add_wavefunction(&mut self, signs: Vec<i8>, components: u32) -> u32 {
-        let made = self.wavefunction(signs, components, true);
-        self.wavefunctions.push(made);
+        let wavefunction = self.wavefunction(signs, components, true);
+        self.wavefunctions.push(wavefunction);
         self.wavefunctions.len() as u32 - 1
     }
 

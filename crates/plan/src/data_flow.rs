@@ -253,15 +253,15 @@ impl Operations {
                 Access::Number => Ok(()),
                 Access::Read(size) => memory.read(at, size).map(drop),
                 Access::Update(size) | Access::Write(size) => {
-                    let there = match access {
+                    let outcome = match access {
                         Access::Update(_) => memory.read(at, size).map(drop),
                         _ => Ok(()),
                     };
-                    there.and_then(|()| memory.write(at, size, NOTHING))
+                    outcome.and_then(|()| memory.write(at, size, NOTHING))
                 }
                 Access::Indexed(size) => {
                     let at = table.and_then(|table| table.get(at as usize).copied());
-                    let at = at.ok_or_else(|| "looks up what is not there".to_owned());
+                    let at = at.ok_or_else(|| "looks up an entry that does not exist".to_owned());
                     at.and_then(|at| memory.read(at, size)).map(drop)
                 }
             };
@@ -277,7 +277,7 @@ impl Loops {
         let none = self.runs.first().map_or(&[][..], Vec::as_slice);
         for (i, op) in self.once.iter().enumerate() {
             let done = self.pools.follow(op, none, &mut memory);
-            done.map_err(|what| format!("operation {i} of those once an event, {what}"))?;
+            done.map_err(|what| format!("once-per-event operation {i}, {what}"))?;
         }
         for weight in self.weights.iter().flatten() {
             for &factor in weight.products.iter().flatten() {
@@ -380,11 +380,12 @@ impl Follow for Pools {
             }
         });
         let mut products = Vec::new();
-        let there = self.products_of(op, &mut |reads| products.push(reads.to_vec()));
+        let products_read = self.products_of(op, &mut |reads| products.push(reads.to_vec()));
         let scratch = self.scratch(op);
         let kind = op.kind();
-        let named = whole.and(once).and(there).and(scratch);
-        let scratch = named.ok_or_else(|| format!("{kind:?}: it names what is not there"))?;
+        let named = whole.and(once).and(products_read).and(scratch);
+        let scratch =
+            named.ok_or_else(|| format!("{kind:?}: it refers to something that does not exist"))?;
         let (result, besides) = (op.result(), op.result_products());
         known.map_err(|what| format!("{kind:?}: {what}"))?;
         let computed = op.computed();
@@ -436,7 +437,7 @@ impl Follow for Pools {
         for read in term.reads() {
             let below = self.element(read, element, shifts, memory)?;
             let met = product.meet(below);
-            product = met.ok_or("a leg is below two arrays that meet")?;
+            product = met.ok_or("two factors have a leg in common")?;
         }
         Ok(product)
     }
@@ -451,7 +452,7 @@ impl Follow for Pools {
         let offset = self.offset(read, element);
         let shift = shifts.get(read.shift as usize);
         let (Some(offset), Some(shift)) = (offset, shift) else {
-            return Err("it names what is not there".into());
+            return Err("it refers to something that does not exist".into());
         };
         memory.read(read.address + shift + offset, read.size)
     }

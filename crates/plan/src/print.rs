@@ -408,16 +408,16 @@ impl Print for Pools {
             write!(f, "; {}", joined(once, " "))?;
         }
         let mut products = Vec::new();
-        let there = self.products_of(op, &mut |reads| {
+        let products_read = self.products_of(op, &mut |reads| {
             let reads = reads.iter().map(|read| operand(read, op.count, offsets));
             products.push(joined(reads, " "));
         });
         if !products.is_empty() {
             write!(f, "; products of pairs {}", joined(products, ", "))?;
         }
-        match whole.and(known).and(there) {
+        match whole.and(known).and(products_read) {
             Some(()) => Ok(()),
-            None => write!(f, "; it names what is not there"),
+            None => write!(f, "; it refers to something that does not exist"),
         }
     }
 

@@ -23,7 +23,7 @@ pub trait Task<S: Real> {
 pub unsafe fn dispatch<S: Real, T: Task<S>>(level: Level, task: T) -> T::Output {
     assert!(
         level.is_supported(),
-        "SIMD level {level} on a CPU without it"
+        "this CPU does not support SIMD level {level}"
     );
     // SAFETY: the CPU supports the level; the rest is guaranteed by the caller.
     unsafe { dispatch_unchecked(level, task) }

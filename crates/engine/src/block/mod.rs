@@ -55,7 +55,7 @@ impl<T: Real> Task<T> for EventBlocks<'_, '_, T> {
     unsafe fn run<V: Simd<Scalar = T>>(mut self) -> Self::Output {
         let nevt = self.inputs.count();
         for first in (0..nevt).step_by(V::LANES) {
-            // SAFETY: guaranteed by the caller: the CPU supports the level, and the worker's memory was sized for this engine.
+            // SAFETY: the caller guarantees that the CPU supports the level and the worker's memory fits this engine.
             unsafe { self.block::<V>(first, (nevt - first).min(V::LANES))? };
         }
         Ok(())
@@ -366,7 +366,8 @@ impl<T: Real> EventBlocks<'_, '_, T> {
     #[inline(always)]
     unsafe fn weigh_flows<V: Simd<Scalar = T>>(&self, m: Memory<V>, local: Memory<V>) {
         let engine = self.engine;
-        // SAFETY: addresses from the plan and the scratch lie within the worker's memory; flow weights name the process's JAMPs.
+        // SAFETY: addresses from the plan and the scratch lie within the worker's memory; flow weights name
+        // the process's JAMPs.
         unsafe {
             let jamps = local.shifted(engine.plan.jamp_base);
             for (of_flow, flow) in engine.flow_weights.iter().zip(0..) {

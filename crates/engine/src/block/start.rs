@@ -304,9 +304,10 @@ unsafe fn externals<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
         let first = lanes.result;
         for (lane, &which) in lanes.of_lane.iter().enumerate() {
             for vector in 0..lanes.vectors {
-                // SAFETY: addresses from the plan and the scratch lie within the worker's memory; lanes are below `LANES`.
+                // SAFETY: addresses from the plan and the scratch lie within the worker's memory; lanes are below
+                // `LANES`.
                 unsafe {
-                    let from = lane_of(m, lanes.made[which as usize] + vector, lane);
+                    let from = lane_of(m, lanes.sources[which as usize] + vector, lane);
                     *lane_of(m, first + vector, lane) = *from;
                 }
             }

@@ -110,7 +110,7 @@ impl Shuffle {
             .map(|order| (place(&order), order))
             .collect();
         all.sort();
-        let mut there: HashMap<u32, u32> = HashMap::default();
+        let mut held: HashMap<u32, u32> = HashMap::default();
         let mut orders_of_results = Vec::new();
         for orders in all.chunk_by(|a, b| a.0 == b.0) {
             let mut results = Vec::new();
@@ -122,7 +122,7 @@ impl Shuffle {
                         None => number + i,
                         Some(i) => scratch + i,
                     };
-                    if source.sum_count() > 0 && there.insert(scratch, number) != Some(number) {
+                    if source.sum_count() > 0 && held.insert(scratch, number) != Some(number) {
                         let sums = source.block.sums.iter();
                         let sums = sums.map(|sum| sum.map(|i| place(i) as u16));
                         shuffle.sums.extend(sums);
@@ -183,12 +183,12 @@ impl Shuffle {
             let Some(all) = size.checked_mul(group.results as usize) else {
                 return false;
             };
-            let Some((mine, behind)) = left.split_at_checked(all) else {
+            let Some((terms, behind)) = left.split_at_checked(all) else {
                 return false;
             };
             left = behind;
             size > 0
-                && mine.chunks_exact(size).all(|numbers| {
+                && terms.chunks_exact(size).all(|numbers| {
                     let kinds = group.counts.iter().zip(limits);
                     let limits = kinds.flat_map(|(&count, limit)| (0..count).map(move |_| limit));
                     numbers
@@ -450,8 +450,8 @@ mod tests {
                         let kinds = [(0, 1), (0, -1), (shuffle.given, 1), (shuffle.given, -1)];
                         let mut sum = 0;
                         for (count, (first, sign)) in group.counts.iter().zip(kinds) {
-                            let pairs = of.by_ref().take(usize::from(*count));
-                            let numbers = mine.map(|&i| numbers[usize::from(i) + first as usize]);
+                            let terms = of.by_ref().take(usize::from(*count));
+                            let numbers = terms.map(|&i| numbers[usize::from(i) + first as usize]);
                             sum += sign * numbers.sum::<i64>();
                         }
                         assert!(found.insert(targets.next().unwrap(), sum).is_none());

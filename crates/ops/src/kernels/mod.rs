@@ -79,7 +79,7 @@ impl<V: Simd> Copy for Memory<V> {}
 
 /// # Safety
 /// For all methods: the address and the required number of addresses after it are valid.
-#[expect(clippy::missing_safety_doc, reason = "said once for all of them")]
+#[expect(clippy::missing_safety_doc, reason = "stated once for all methods")]
 impl<V: Simd> Memory<V> {
     /// The memory that begins at `base`.
     #[inline(always)]
@@ -378,7 +378,7 @@ pub unsafe fn spinors_of_two<V: Simd>(opcode: Opcode, operands: &[u32], base: *m
         match opcode {
             Opcode::SumFfv1 => V::call(Batch::<_, true>(operands, base)),
             Opcode::SumFfv2 => V::call(Batch::<_, false>(operands, base)),
-            _ => unreachable!("{opcode:?} is no sum of spinors"),
+            _ => unreachable!("{opcode:?} is not a sum of spinors"),
         }
     }
 }
@@ -441,7 +441,7 @@ pub unsafe fn products_of_two<V: Simd>(
         match opcode {
             Opcode::DotVector0 => V::call(Batch::<_, true>(operands, tables, pair_stride, base)),
             Opcode::DotSpinor0 => V::call(Batch::<_, false>(operands, tables, pair_stride, base)),
-            _ => unreachable!("{opcode:?} is no product of two wavefunctions"),
+            _ => unreachable!("{opcode:?} is not a product of two wavefunctions"),
         }
     }
 }

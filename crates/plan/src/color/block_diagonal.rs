@@ -302,12 +302,12 @@ impl Submatrix {
             };
         };
         let mut form = Reduction::default();
-        let own = split.passes();
-        if own > 0 {
+        let passes_taken = split.passes();
+        if passes_taken > 0 {
             form.passes.push(split.pass);
         }
         for part in split.parts {
-            form.add(part.reduction(left), own);
+            form.add(part.reduction(left), passes_taken);
         }
         form
     }

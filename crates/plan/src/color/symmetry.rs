@@ -235,27 +235,27 @@ fn involutions(matrix: &Matrix, work: &mut Work) -> Vec<Involution> {
         matrix,
         profile,
         work,
-        found: Vec::new(),
+        results: Vec::new(),
     };
     for root in 0..n {
-        if (root >= ROOTS || n > LARGE) && !search.found.is_empty() {
+        if (root >= ROOTS || n > LARGE) && !search.results.is_empty() {
             break;
         }
         let seen: Vec<[u64; 2]> = matrix.row(root).iter().map(|&x| two_tokens(x)).collect();
         for image in root + 1..n {
             if search.work.spent() {
-                return search.found;
+                return search.results;
             }
             if search.profile[root] == search.profile[image] && search.may_exchange(&seen, image) {
                 let mut guess = Guess::new(n);
                 guess.set(root, image, false);
                 guess.see(matrix, root);
-                let most = search.found.len() + EACH;
+                let most = search.results.len() + EACH;
                 search.complete(guess, root, most);
             }
         }
     }
-    search.found
+    search.results
 }
 
 struct Search<'a, 'w> {
@@ -263,7 +263,7 @@ struct Search<'a, 'w> {
     /// A hash for each flow that is equal for flows which may be images of each other.
     profile: Vec<u64>,
     work: &'w mut Work,
-    found: Vec<Involution>,
+    results: Vec<Involution>,
 }
 
 /// Marks an image that has not been decided.
@@ -276,9 +276,9 @@ struct Guess {
     negative: Vec<bool>,
     open: usize,
     /// For each flow a hash of its entries in the rows of known flows; odd under sign changes.
-    own: Vec<u64>,
+    hashes: Vec<u64>,
     /// The hash that its image must have, up to the sign.
-    wanted: Vec<u64>,
+    image_hashes: Vec<u64>,
     /// Number of rows included in the hashes.
     rows: u64,
 }
@@ -289,8 +289,8 @@ impl Guess {
             image: vec![OPEN; n],
             negative: vec![false; n],
             open: n,
-            own: vec![0; n],
-            wanted: vec![0; n],
+            hashes: vec![0; n],
+            image_hashes: vec![0; n],
             rows: 0,
         }
     }
@@ -310,12 +310,14 @@ impl Guess {
         self.rows += 1;
         let minus = self.negative[a];
         let rows = matrix.row(a).iter().zip(matrix.row(b));
-        for ((own, wanted), (&x, &y)) in self.own.iter_mut().zip(&mut self.wanted).zip(rows) {
+        for ((hash, image_hash), (&x, &y)) in
+            self.hashes.iter_mut().zip(&mut self.image_hashes).zip(rows)
+        {
             let (x, y) = (token(x), token(y));
             let sees = |x: u64, y: u64| r.wrapping_mul(x).wrapping_add(s.wrapping_mul(y));
-            *own = own.wrapping_add(sees(x, y));
+            *hash = hash.wrapping_add(sees(x, y));
             let image = sees(y, x);
-            *wanted = wanted.wrapping_add(if minus { image.wrapping_neg() } else { image });
+            *image_hash = image_hash.wrapping_add(if minus { image.wrapping_neg() } else { image });
         }
     }
 }
@@ -337,26 +339,26 @@ impl Search<'_, '_> {
     fn complete(&mut self, mut guess: Guess, root: usize, most: usize) {
         let n = self.matrix.size();
         let key = |profile: u64, seen: u64| mix(profile ^ mix(seen.min(seen.wrapping_neg())));
-        let mut own: Vec<(u64, u32)> = Vec::new();
+        let mut sorted_keys: Vec<(u64, u32)> = Vec::new();
         while guess.open > 0 {
             self.work.add(4 * n);
             if self.work.spent() {
                 return;
             }
-            let wanted = self.profile.iter().zip(&guess.wanted);
-            let wanted: Vec<u64> = wanted.map(|(&p, &w)| key(p, w)).collect();
-            own.clear();
-            let keys = self.profile.iter().zip(&guess.own).zip(0..);
-            own.extend(keys.map(|((&p, &o), i)| (key(p, o), i)));
+            let image_keys = self.profile.iter().zip(&guess.image_hashes);
+            let image_keys: Vec<u64> = image_keys.map(|(&p, &w)| key(p, w)).collect();
+            sorted_keys.clear();
+            let keys = self.profile.iter().zip(&guess.hashes).zip(0..);
+            sorted_keys.extend(keys.map(|((&p, &o), i)| (key(p, o), i)));
             let sum = |keys: &mut dyn Iterator<Item = u64>| keys.fold(0u64, u64::wrapping_add);
-            if sum(&mut own.iter().map(|k| k.0)) != sum(&mut wanted.iter().copied()) {
+            if sum(&mut sorted_keys.iter().map(|k| k.0)) != sum(&mut image_keys.iter().copied()) {
                 return;
             }
-            own.sort_unstable();
+            sorted_keys.sort_unstable();
             let cell = |k: usize| {
-                let first = own.partition_point(|x| x.0 < wanted[k]);
-                let length = own[first..].partition_point(|x| x.0 == wanted[k]);
-                &own[first..first + length]
+                let first = sorted_keys.partition_point(|x| x.0 < image_keys[k]);
+                let length = sorted_keys[first..].partition_point(|x| x.0 == image_keys[k]);
+                &sorted_keys[first..first + length]
             };
             // Finds the flows whose image is now determined, and among the others the one with the fewest possible
             // images.
@@ -370,12 +372,12 @@ impl Search<'_, '_> {
                 let cell = cell(k);
                 match cell {
                     [] => return,
-                    [(_, m)] if guess.own[*m as usize] != 0 => {
+                    [(_, m)] if guess.hashes[*m as usize] != 0 => {
                         let m = *m as usize;
                         if guess.image[m] != OPEN {
                             return;
                         }
-                        guess.set(k, m, guess.own[m] != guess.wanted[k]);
+                        guess.set(k, m, guess.hashes[m] != guess.image_hashes[k]);
                         new.push(k);
                     }
                     _ => {
@@ -407,9 +409,9 @@ impl Search<'_, '_> {
                     continue;
                 }
                 for negative in [false, true] {
-                    let sees = guess.own[m];
+                    let sees = guess.hashes[m];
                     let sees = if negative { sees.wrapping_neg() } else { sees };
-                    if sees == guess.wanted[k] && self.found.len() < most {
+                    if sees == guess.image_hashes[k] && self.results.len() < most {
                         let mut next = guess.clone();
                         next.set(k, m, negative);
                         next.see(self.matrix, k);
@@ -419,13 +421,13 @@ impl Search<'_, '_> {
             }
             return;
         }
-        let found = Involution {
+        let results = Involution {
             image: guess.image,
             negative: guess.negative,
         };
-        let fixed = (0..root).all(|i| found.image[i] as usize == i);
-        if fixed && found.preserves(self.matrix, n.div_ceil(ROWS_TRIED), self.work) {
-            self.found.push(found);
+        let fixed = (0..root).all(|i| results.image[i] as usize == i);
+        if fixed && results.preserves(self.matrix, n.div_ceil(ROWS_TRIED), self.work) {
+            self.results.push(results);
         }
     }
 }

@@ -42,29 +42,29 @@ pub fn lower(lowering: &mut Lowering, line: &QuarkLine, chirality: Chirality, bo
         chirality,
         boson,
     };
-    let mut made = EndCurrents::default();
+    let mut currents = EndCurrents::default();
     for (end, longest) in [(0, cut), (1, count - cut - 1)] {
         for size in 0..=longest {
             for order in parts(count, size) {
                 let array = match size {
                     0 => lowering.chiral_end(end, chirality.spinors(line.flows_in == (end == 0))),
                     _ => {
-                        let splits = splits(&made.ends[end], end, &order, 0..size);
+                        let splits = splits(&currents.ends[end], end, &order, 0..size);
                         maker.spinor(lowering, end, &order, &splits, None, true)
                     }
                 };
-                made.ends[end].insert(order.clone(), array);
-                let splits = splits(&made.with[end], end, &order, 0..size);
+                currents.ends[end].insert(order.clone(), array);
+                let splits = splits(&currents.with[end], end, &order, 0..size);
                 let with = maker.spinor(lowering, end, &order, &splits, Some(array), true);
-                made.with[end].insert(order, with);
+                currents.with[end].insert(order, with);
             }
         }
         // Currents of this end that contain gluon currents across the cut.
         for size in longest + 1..=count {
             for order in parts(count, size) {
-                let splits = splits(&made.ends[end], end, &order, 0..longest + 1);
+                let splits = splits(&currents.ends[end], end, &order, 0..longest + 1);
                 let array = maker.spinor(lowering, end, &order, &splits, None, false);
-                made.across[end].insert(order, array);
+                currents.across[end].insert(order, array);
             }
         }
     }
@@ -74,8 +74,8 @@ pub fn lower(lowering: &mut Lowering, line: &QuarkLine, chirality: Chirality, bo
         for at in 0..=count {
             let (start, end) = order.split_at(at);
             let products = match at <= cut {
-                true => (made.across[1][end], made.with[0][start]),
-                false => (made.across[0][start], made.with[1][end]),
+                true => (currents.across[1][end], currents.with[0][start]),
+                false => (currents.across[0][start], currents.with[1][end]),
             };
             pairs.push(Pair {
                 a: lowering.helicities.operand(all, false, products.0),
@@ -101,9 +101,9 @@ pub fn weights(lowering: &mut Lowering, chirality: Chirality) -> Vec<[Weight; 2]
     let fermions = std::mem::take(&mut lowering.evaluated.fermions);
     let mut weight = |line: Chirality, fermions: Option<Chirality>| {
         let mut products = Vec::new();
-        for (taken, made) in chiral.factors(line, fermions) {
+        for (taken, of_fermions) in chiral.factors(line, fermions) {
             let mut product = vec![lowering.factor(taken, None)];
-            if let Some((constant, mass, width)) = made {
+            if let Some((constant, mass, width)) = of_fermions {
                 product.push(lowering.factor(constant, Some((legs, mass, width))));
             }
             products.push(product);

@@ -58,7 +58,7 @@ pub struct Chiral {
 /// A vector that couples to the line.
 struct LinkedVector {
     line: Sides,
-    made: Option<FermionPair>,
+    fermions: Option<FermionPair>,
 }
 
 /// The coupling of two fermions to the vector.
@@ -105,7 +105,7 @@ impl Chiral {
             return None;
         }
         let vector = |exchange: &Exchange| {
-            let made = match &exchange.made {
+            let fermions = match &exchange.made {
                 Some(vertex) => Some(FermionPair {
                     sides: of_fermions(process, binding, boson, vertex)?,
                     mass: value(vertex.mass),
@@ -114,7 +114,7 @@ impl Chiral {
                 None => None,
             };
             let line = of_boson(process, binding, &exchange.taken)?;
-            Some(LinkedVector { line, made })
+            Some(LinkedVector { line, fermions })
         };
         Some(Chiral {
             vectors: boson.vectors.iter().map(vector).collect::<Option<_>>()?,
@@ -141,16 +141,16 @@ impl Chiral {
     ) -> impl Iterator<Item = (&Constant, Option<(&Constant, f64, f64)>)> {
         self.vectors.iter().filter_map(move |vector| {
             let taken = vector.line.of(line);
-            let made = match (&vector.made, fermions) {
-                (Some(made), Some(chirality)) => {
-                    let side = made.sides.of(chirality);
-                    let made = (&side.constant, made.mass, made.width);
-                    side.couples.then_some(Some(made))?
+            let of_pair = match (&vector.fermions, fermions) {
+                (Some(pair), Some(chirality)) => {
+                    let side = pair.sides.of(chirality);
+                    let factor = (&side.constant, pair.mass, pair.width);
+                    side.couples.then_some(Some(factor))?
                 }
                 (None, None) => None,
                 _ => return None,
             };
-            taken.couples.then_some((&taken.constant, made))
+            taken.couples.then_some((&taken.constant, of_pair))
         })
     }
 }

@@ -238,10 +238,12 @@ impl<'a> Lowering<'a> {
                 let mirrored = chiral.is_mirrored() && conjugates.is_some();
                 let evaluated = live
                     .evaluated(&positions, mirrored)
-                    .ok_or_else(|| bad("helicities of both chiralities that are not pairs"))?;
+                    .ok_or_else(|| bad("helicities of the two chiralities do not form pairs"))?;
                 (evaluated, Some(live.evaluated))
             }
-            (None, Some(_)) => return Err(bad("no massless quark line takes up its boson")),
+            (None, Some(_)) => {
+                return Err(bad("its boson does not couple to a massless quark line"));
+            }
             _ => {
                 let evaluated = Evaluated::new(&positions, &rows, same.then_some(first));
                 (evaluated, None)
@@ -465,9 +467,9 @@ impl<'a> Lowering<'a> {
     }
 
     /// Adds the operation that computes the JAMP of an order.
-    pub(super) fn push_jamp(&mut self, order: &[u8], made: Contraction) {
+    pub(super) fn push_jamp(&mut self, order: &[u8], contraction: Contraction) {
         let stride = Stride(self.strides[1]);
-        let pairs = self.push_pairs(made.pairs);
+        let pairs = self.push_pairs(contraction.pairs);
         let payload = match self.chirality {
             Some(_) => Payload::ChiralContract(ChiralContract {
                 stride,
@@ -477,7 +479,7 @@ impl<'a> Lowering<'a> {
             }),
             None => {
                 let first = self.pools.splits.len() as u32;
-                self.pools.splits.extend(made.splits);
+                self.pools.splits.extend(contraction.splits);
                 Payload::Contract(Contract {
                     stride,
                     unrolled: match self.pools.fours {
@@ -485,9 +487,9 @@ impl<'a> Lowering<'a> {
                         false => Unrolled::default(),
                     },
                     pairs: Pairs(pairs),
-                    broadcast: Pairs(self.push_pairs(made.broadcast)),
+                    broadcast: Pairs(self.push_pairs(contraction.broadcast)),
                     numbers: Numbers {
-                        pairs: Pairs(self.push_pairs(made.numbers)),
+                        pairs: Pairs(self.push_pairs(contraction.numbers)),
                         splits: [first, self.pools.splits.len() as u32],
                     },
                 })

@@ -120,8 +120,8 @@ impl Loops {
 
     /// Pairs of helicities, of which the first is evaluated and the second follows from it.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
-        let there = |[h, r]: &[u32; 2]| *h != NO_HELICITY && *r != NO_HELICITY;
-        self.all().filter(there).map(|[h, r]| (h, r))
+        let both_exist = |[h, r]: &[u32; 2]| *h != NO_HELICITY && *r != NO_HELICITY;
+        self.all().filter(both_exist).map(|[h, r]| (h, r))
     }
 
     /// Whether all operations of a plan with these loops stay within its memory, and its tables are consistent.
@@ -216,7 +216,7 @@ mod tests {
     };
     use mebridge_process::Process;
 
-    fn made(text: &str) -> (Process, Plan) {
+    fn compiled(text: &str) -> (Process, Plan) {
         let process = generate(text)
             .unwrap()
             .remove(0)
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn loops_that_lead_astray_are_refused() {
         // Massless ends, whose helicities are outer ones. Half of the helicities are evaluated.
-        let (process, plan) = made("u u~ > g g g g");
+        let (process, plan) = compiled("u u~ > g g g g");
         let vectors = plan.vectors;
         assert!(plan.clone().validate(&process).is_ok());
         type Change = Box<dyn Fn(&mut Loops)>;
@@ -458,7 +458,7 @@ mod tests {
     /// The same for operations that occur for gluons alone only.
     #[test]
     fn numbers_that_lead_astray_are_refused() {
-        let (process, plan) = made("g g > g g g");
+        let (process, plan) = compiled("g g > g g g");
         assert!(plan.clone().validate(&process).is_ok());
         fn numbers(loops: &mut Loops) -> impl Iterator<Item = &mut Numbers> {
             let of_all = loops
@@ -520,7 +520,7 @@ mod tests {
     #[test]
     fn one_chirality_is_evaluated() {
         for (text, paired) in [("d d~ > z g g", true), ("u d~ > w+ g g", false)] {
-            let (process, plan) = made(text);
+            let (process, plan) = compiled(text);
             assert!(plan.clone().validate(&process).is_ok());
             let loops = plan.loops().unwrap();
             let half = plan.helicities.len() / 2;
@@ -579,7 +579,7 @@ mod tests {
             ("u u~ > g g g", true),
             ("g g > t t~ g", false),
         ] {
-            let (_, plan) = made(text);
+            let (_, plan) = compiled(text);
             let loops = plan.loops().unwrap();
             let halves = if paired { 2 } else { 1 };
             let evaluated = loops.evaluated().count();
@@ -593,7 +593,7 @@ mod tests {
     /// of its helicities.
     #[test]
     fn operations_do_not_grow_with_helicities() {
-        let (_, plan) = made("g g > t t~ g g g");
+        let (_, plan) = compiled("g g > t t~ g g g");
         let loops = plan.loops().unwrap();
         let operations = loops.once.len() + loops.per_run.len();
         assert!(operations < 2000, "{operations}");

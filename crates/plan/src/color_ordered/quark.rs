@@ -39,20 +39,20 @@ pub fn lower(lowering: &mut Lowering, line: &QuarkLine) {
         true => Cover::new(count, SHORT, &weights(lowering)),
         false => Cover::without_sums(count),
     };
-    let mut made = JampParts::default();
+    let mut arrays = JampParts::default();
     for (end, longest) in [(0, cover.cut), (1, count - cover.cut - 1)] {
         let position = if end == 0 { 0 } else { count + 1 };
-        made.ends[end].insert(InsertionOrder::new(), lowering.external(position));
+        arrays.ends[end].insert(InsertionOrder::new(), lowering.external(position));
         for size in 1..=longest {
             for order in parts(count, size) {
-                let array = current(lowering, line, &made, end, &order);
-                made.ends[end].insert(order, array);
+                let array = current(lowering, line, &arrays, end, &order);
+                arrays.ends[end].insert(order, array);
             }
         }
     }
     match lowering.reuses_memory() {
-        true => by_sets(lowering, line, &cover, made),
-        false => by_jamps(lowering, line, &cover, made),
+        true => by_sets(lowering, line, &cover, arrays),
+        false => by_jamps(lowering, line, &cover, arrays),
     }
 }
 
@@ -73,23 +73,23 @@ fn weights(lowering: &Lowering) -> Vec<f64> {
 }
 
 /// Computes all JAMPs from arrays that are stored for all of them.
-fn by_jamps(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut made: JampParts) {
+fn by_jamps(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut arrays: JampParts) {
     let count = lowering.count;
     for (k, ms) in joined_at(&cover.right) {
-        made.join_all(lowering, line, (1, k), ms);
+        arrays.join_all(lowering, line, (1, k), ms);
     }
     for (m, ks) in joined_at(&cover.left) {
-        made.join_all(lowering, line, (0, m), ks);
+        arrays.join_all(lowering, line, (0, m), ks);
     }
-    made.vectors(lowering, line, cover);
+    arrays.vectors(lowering, line, cover);
     for order in orders(count) {
-        jamp(lowering, cover, &made, &order);
+        jamp(lowering, cover, &arrays, &order);
     }
 }
 
 /// Computes the JAMPs for one set of first insertions after the other, so that the arrays combined for the set stay in
 /// cache; then adds the remaining terms to the JAMPs.
-fn by_sets(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut made: JampParts) {
+fn by_sets(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut arrays: JampParts) {
     let count = lowering.count;
     let mut right = joined_at(&cover.right).peekable();
     let first = right.peek().copied();
@@ -98,12 +98,12 @@ fn by_sets(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut made: J
     // Currents with the most insertions are computed for each set, unless there are few of them.
     let first = first.filter(|of| count - of.0 > ONCE);
     for (k, ms) in right.skip(usize::from(first.is_some())) {
-        made.join_all(lowering, line, (1, k), ms);
+        arrays.join_all(lowering, line, (1, k), ms);
     }
     for (m, ks) in left.extract_if(.., |of| of.0 <= ONCE) {
-        made.join_all(lowering, line, (0, m), ks);
+        arrays.join_all(lowering, line, (0, m), ks);
     }
-    made.vectors(lowering, line, cover);
+    arrays.vectors(lowering, line, cover);
     let mut buffers = Buffers::default();
     for set in sets(count, size) {
         let starts = orders_of(&set);
@@ -113,7 +113,7 @@ fn by_sets(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut made: J
             buffers.next = 0;
             if let Some((k, ms)) = first {
                 let buffer = buffers.next(lowering, lowering.last(), end.len());
-                made.join(lowering, line, (1, k), ms, &end, Some(buffer));
+                arrays.join(lowering, line, (1, k), ms, &end, Some(buffer));
             }
             for &(m, ks) in &left {
                 let more = &end[..m - size];
@@ -121,17 +121,17 @@ fn by_sets(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut made: J
                     let buffer = buffers.next(lowering, 1, m);
                     if last.as_ref().is_none_or(|last| last[..m - size] != *more) {
                         let order = [start, more].concat();
-                        made.join(lowering, line, (0, m), ks, &order, Some(buffer));
+                        arrays.join(lowering, line, (0, m), ks, &order, Some(buffer));
                     }
                 }
             }
             for start in &starts {
-                jamp(lowering, cover, &made, &[start, &end[..]].concat());
+                jamp(lowering, cover, &arrays, &[start, &end[..]].concat());
             }
             last = Some(end);
         }
     }
-    by_numbers(lowering, line, cover, &made);
+    by_numbers(lowering, line, cover, &arrays);
 }
 
 /// The numbers of insertions at which blocks are combined with an end, each with the other sides of the blocks.
@@ -205,7 +205,7 @@ impl JampParts {
 
 /// Adds the products of blocks to the JAMPs if only orders with the smallest insertion first are multiplied and the
 /// others follow by shuffles.
-fn by_numbers(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, made: &JampParts) {
+fn by_numbers(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, arrays: &JampParts) {
     let count = lowering.count;
     // By the number of insertions before the end of a block.
     let before = |m: usize| {
@@ -248,7 +248,7 @@ fn by_numbers(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, made: &J
                         let start: InsertionOrder =
                             start.iter().map(|&i| rest[usize::from(i)]).collect();
                         let block = without(count, &[&start[..], &end].concat());
-                        let vector = vector(lowering, line, made, &start, &end);
+                        let vector = vector(lowering, line, arrays, &start, &end);
                         for order in orders_of(&block[1..]) {
                             let current = lowering.currents[&[&block[..1], &order].concat()];
                             pairs.push(broadcast(lowering, vector, current));
@@ -287,7 +287,7 @@ fn orders_of(set: &[u8]) -> Vec<InsertionOrder> {
 fn current(
     lowering: &mut Lowering,
     line: &QuarkLine,
-    made: &JampParts,
+    arrays: &JampParts,
     end: usize,
     order: &[u8],
 ) -> Array {
@@ -301,7 +301,7 @@ fn current(
     });
     let splits = splits.map(|(at, from, to)| {
         let rest = if end == 0 { &order[..at] } else { &order[at..] };
-        (made.ends[end][rest], from, to)
+        (arrays.ends[end][rest], from, to)
     });
     let splits: Vec<_> = splits.collect();
     spinor(lowering, line, end, order, &splits, true, None)
@@ -312,7 +312,7 @@ fn current(
 fn joined(
     lowering: &mut Lowering,
     line: &QuarkLine,
-    made: &JampParts,
+    arrays: &JampParts,
     (end, at): (usize, usize),
     others: &[usize],
     order: &[u8],
@@ -320,8 +320,8 @@ fn joined(
 ) -> Array {
     let size = order.len();
     let splits = others.iter().map(|&other| match end {
-        0 => (made.ends[0][&order[..other]], other, size),
-        _ => (made.ends[1][&order[other - at..]], 0, other - at),
+        0 => (arrays.ends[0][&order[..other]], other, size),
+        _ => (arrays.ends[1][&order[other - at..]], 0, other - at),
     });
     let splits: Vec<_> = splits.collect();
     spinor(lowering, line, end, order, &splits, false, buffer)
@@ -379,12 +379,12 @@ fn spinor(
 fn vector(
     lowering: &mut Lowering,
     line: &QuarkLine,
-    made: &JampParts,
+    arrays: &JampParts,
     start: &[u8],
     end: &[u8],
 ) -> Array {
     let legs: Legs = insertions(start) | insertions(end) | 1 | lowering.last();
-    let (first, second) = (made.ends[0][start], made.ends[1][end]);
+    let (first, second) = (arrays.ends[0][start], arrays.ends[1][end]);
     let (f1, f2) = match line.flows_in {
         true => (first, second),
         false => (second, first),
@@ -420,7 +420,7 @@ fn broadcast(lowering: &mut Lowering, vector: Array, current: Array) -> Pair {
 }
 
 /// Computes the JAMP of an order.
-fn jamp(lowering: &mut Lowering, cover: &Cover, made: &JampParts, order: &[u8]) {
+fn jamp(lowering: &mut Lowering, cover: &Cover, arrays: &JampParts, order: &[u8]) {
     let all = lowering.all();
     let mut products = Contraction::default();
     for at in 0..=order.len() {
@@ -428,13 +428,13 @@ fn jamp(lowering: &mut Lowering, cover: &Cover, made: &JampParts, order: &[u8]) 
         let at_cut = [
             (
                 &cover.right[at],
-                made.ends[0].get(start),
-                made.joined[1].get(end),
+                arrays.ends[0].get(start),
+                arrays.joined[1].get(end),
             ),
             (
                 &cover.left[at],
-                made.joined[0].get(start),
-                made.ends[1].get(end),
+                arrays.joined[0].get(start),
+                arrays.ends[1].get(end),
             ),
         ];
         for (blocks, first, second) in at_cut {
@@ -450,7 +450,7 @@ fn jamp(lowering: &mut Lowering, cover: &Cover, made: &JampParts, order: &[u8]) 
     let ends = |k: usize, m: usize| (order[..k].to_vec(), order[m..].to_vec());
     for &(k, m) in &cover.all {
         let current = lowering.gluon_current(order, k, m, Components::Plain);
-        let vector = made.vectors[&ends(k, m)];
+        let vector = arrays.vectors[&ends(k, m)];
         products
             .broadcast
             .push(broadcast(lowering, vector, current));

@@ -462,9 +462,9 @@ fn conjugates(
     for &(instance, h) in &line.examples {
         let here = line.instances[instance as usize];
         match compiler.reversed(line, h).map(|i| line.instances[i]) {
-            Some(there) if there < here => {
+            Some(original) if original < here => {
                 let operands = batches.entry((level, place, opcode)).or_default();
-                operands.extend([there, here]);
+                operands.extend([original, here]);
             }
             _ => computed.push((instance, h)),
         }

@@ -108,8 +108,8 @@ impl ScalarVertices {
                     inputs(compiler, h, children, operands);
                 }
                 operands.extend(&factors);
-                let made = &compiler.wavefunctions[node as usize];
-                operands.push(made.instances[instance as usize]);
+                let wavefunction = &compiler.wavefunctions[node as usize];
+                operands.push(wavefunction.instances[instance as usize]);
             }
         }
         self.known.insert(key, node);
@@ -143,18 +143,18 @@ impl ScalarVertices {
         let Lowering {
             compiler, batches, ..
         } = lowering;
-        let made = compiler.wavefunctions[node as usize].clone();
-        let level = made.signs.iter().filter(|sign| **sign != 0).count();
+        let wavefunction = compiler.wavefunctions[node as usize].clone();
+        let level = wavefunction.signs.iter().filter(|sign| **sign != 0).count();
         let mass = compiler.binding.value(mass);
         let width = compiler.binding.value(width);
-        let propagator = compiler.propagator(&made.signs, mass, width);
+        let propagator = compiler.propagator(&wavefunction.signs, mass, width);
         let operands = batches.entry((level, 0, Opcode::SumSss1)).or_default();
-        for &(instance, h) in &made.examples {
+        for &(instance, h) in &wavefunction.examples {
             operands.extend(terms.iter().map(|terms| terms.len() as u32));
             for pair in terms.iter().flatten() {
                 inputs(compiler, h, pair, operands);
             }
-            operands.extend([propagator, made.instances[instance as usize]]);
+            operands.extend([propagator, wavefunction.instances[instance as usize]]);
         }
         Some(())
     }

@@ -9,7 +9,7 @@
 //! to words, and so splits each block in two.
 //!
 //! The sums are carried out as exchanges and three-cycles (see [`Orbit`]). The normal subgroup of A = `S_4`, with its
-//! three double exchanges, comes first: of its four characters `S_3` preserves one and permutes three.
+//! three double exchanges, comes first: of its four characters `S_3` preserves the trivial one and permutes the others.
 
 use crate::color::block_diagonal::{BlockDiagonal, Coordinate, DiagonalBlock, Orbit};
 use crate::color::symmetry::Matrix;
@@ -175,7 +175,7 @@ impl PermutationGroup {
         // The even and odd permutations of three that map j to i.
         let taking = |i: usize, j: usize, exchanged: bool| {
             let takes = |turns: &usize| usize::from(sigma(*turns, exchanged)[j]) == i;
-            (0..3).find(takes).expect("one does")
+            (0..3).find(takes).expect("one of the turns does")
         };
         let mut pairs: Vec<Vec<usize>> = (0..3)
             .map(|turns| vec![place(0, turns, false), place(0, turns, true)])
