@@ -25,8 +25,8 @@ const BLOCK: &str = "running_";
 pub const ENTRIES: [&str; 4] = [
     // alpha_s at the scale of the block.
     "ALPHA_S", // alpha_s at a fixed scale of all events; 0 to use the event's.
-    "FIXED", // Flavours in the running of alpha_s.
-    "QUARKS", // The scale of the block.
+    "FIXED",   // Flavours in the running of alpha_s.
+    "QUARKS",  // The scale of the block.
     "SCALE",
 ];
 
