@@ -91,7 +91,7 @@ fn masses_become_complex() {
     let error = generate_with("q q~ > q q~ QCD=0", &model).unwrap_err();
     let error = error.to_string();
     assert!(
-        error.contains("propagator V: one with a denominator of its own has no complex mass"),
+        error.contains("propagator V: one with its own denominator cannot have a complex mass"),
         "{error}"
     );
     // A width of zero in the card of a restriction makes none.
@@ -205,7 +205,7 @@ fn a_model_has_its_gauges() {
     let error = generate_with("x x > g0 g0", &model)
         .unwrap_err()
         .to_string();
-    assert!(error.contains("neither comes in nor goes out"), "{error}");
+    assert!(error.contains("cannot be an external particle"), "{error}");
     let (model, found) = count(Scheme::default());
     let zp = model.of(model.particle("zp").unwrap());
     assert!(!zp.feynman && found.is_none());
@@ -286,7 +286,7 @@ fn coupling_orders_may_be_negative() {
     for text in ["q q~ > zp zp X=1", "q q~ > zp zp X^2==-2"] {
         let error = generate_with(text, &model).unwrap_err().to_string();
         assert!(
-            error.contains("have negative powers of X, which bound nothing"),
+            error.contains("have negative powers of X, so that it cannot be bounded"),
             "{error}"
         );
     }
