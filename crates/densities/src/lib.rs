@@ -97,7 +97,7 @@ impl Densities {
 
     /// The photons that a beam radiates, with virtualities up to Q^2.
     pub fn photons(of: Radiator) -> Self {
-        photons::of(of)
+        photons::density(of)
     }
 
     /// PDG codes of the partons, in the order of [`Densities::evaluate`].

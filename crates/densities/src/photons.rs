@@ -15,7 +15,7 @@ const B: f64 = -3.96;
 const C: f64 = 0.028;
 
 /// The photon density of a beam.
-pub fn of(beam: Radiator) -> Densities {
+pub fn density(beam: Radiator) -> Densities {
     Densities::new(Vec::new(), vec![PHOTON], Interpolation::Photons(beam))
 }
 

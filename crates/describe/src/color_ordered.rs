@@ -43,7 +43,7 @@ pub fn channels(process: &Process, form: &ColorOrdered) -> Vec<Channel> {
     let (told, others): (Vec<usize>, Vec<usize>) =
         gluons.iter().partition(|&&leg| process.legs[leg].incoming);
     let all = ((1 << told.len()) - 1, others.len());
-    // What the line absorbs once, in all ways: a leg, or two that annihilate into one of several vectors.
+    // The items that the line absorbs once, in all ways: a leg, or two that annihilate into one of several vectors.
     let bosons: Vec<Option<Item>> = match &form.boson {
         None => vec![None],
         Some(boson) => {

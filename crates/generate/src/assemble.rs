@@ -435,7 +435,7 @@ impl<'a> Assembler<'a> {
             .iter()
             .map(|&p| self.model.of(p).color);
         let legs: Vec<i8> = legs.collect();
-        let color = VertexColor::of(&interaction.terms[term].color, &legs).map_err(|what| {
+        let color = VertexColor::new(&interaction.terms[term].color, &legs).map_err(|what| {
             format!(
                 "vertex {}: {what}",
                 self.model.names(&interaction.particles)

@@ -59,7 +59,7 @@ fn too_long(_: TooLong) -> String {
 
 impl VertexColor {
     /// Reads the colour structure of a vertex whose legs have these representations.
-    pub fn of(expr: &Expr, legs: &[i8]) -> Result<VertexColor, String> {
+    pub fn new(expr: &Expr, legs: &[i8]) -> Result<VertexColor, String> {
         let mut sum = lower(expr, legs)?;
         let labels = |sum: &StringSum| -> Vec<Label> {
             let pieces = sum.iter().flat_map(|(s, _)| s.pieces());
@@ -264,7 +264,7 @@ fn tensor(name: &str, arguments: &[Expr], legs: &[i8]) -> Result<StringSum, Stri
     };
     let labels: Vec<Label> = arguments.iter().map(label).collect::<Result<_, String>>()?;
     let color = |l: Label| legs.get(usize::from(l - SLOTS)).copied();
-    let of = |trace, labels: &[Label]| Strings::of(trace, labels).map_err(too_long);
+    let of = |trace, labels: &[Label]| Strings::new(trace, labels).map_err(too_long);
     let expect = |label: Label, wanted: i8| match color(label) {
         Some(has) if has != wanted => Err(format!(
             "{name}: leg {} has colour {has} and not {wanted}",
@@ -348,8 +348,8 @@ fn sextets(
     number: Number,
 ) -> Result<StringSum, String> {
     let first: Vec<Label> = [i].into_iter().chain(generator).chain([j]).collect();
-    let first = Strings::of(false, &first).map_err(too_long)?;
-    let other = Strings::of(false, &[second(i), second(j)]).map_err(too_long)?;
+    let first = Strings::new(false, &first).map_err(too_long)?;
+    let other = Strings::new(false, &[second(i), second(j)]).map_err(too_long)?;
     let strings = first.times(&other).map_err(too_long)?;
     Ok(symmetric(symmetric(vec![(strings, number)], i), j))
 }
@@ -373,7 +373,7 @@ mod tests {
     use crate::model::expression::parse;
 
     fn vertex(text: &str, legs: &[i8]) -> VertexColor {
-        VertexColor::of(&parse(text).unwrap(), legs).unwrap()
+        VertexColor::new(&parse(text).unwrap(), legs).unwrap()
     }
 
     /// `[T^a, T^b] = i f^abc T^c`, for a quark that radiates two gluons, or one that splits.
@@ -466,7 +466,7 @@ mod tests {
                 "64 bits",
             ),
         ] {
-            let error = VertexColor::of(&parse(text).unwrap(), legs).unwrap_err();
+            let error = VertexColor::new(&parse(text).unwrap(), legs).unwrap_err();
             assert!(error.contains(says), "{error}");
         }
     }

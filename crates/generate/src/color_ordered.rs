@@ -54,7 +54,7 @@ struct Colorless {
 
 impl ColorOrderedLegs {
     /// Finds the line of a process, from its legs and the possible propagators.
-    pub fn of(
+    pub fn find(
         subprocess: &Subprocess,
         model: &Model,
         rules: &Rules,
@@ -176,7 +176,7 @@ impl ColorOrderedLegs {
             if self.quarks.is_some() {
                 labels.push(label(last));
             }
-            Strings::of(self.quarks.is_none(), &labels)
+            Strings::new(self.quarks.is_none(), &labels)
         };
         let all = orders(legs.len()).into_iter().map(string);
         all.collect::<Result<_, _>>()
@@ -192,7 +192,7 @@ impl ColorOrderedLegs {
     ) -> Result<Option<Vertices>, String> {
         let model = assembly.model();
         let g = self.gluon;
-        let possible = Possible::of(self, model, allowed);
+        let possible = Possible::new(self, model, allowed);
         let (Some(three_gluon), Some(four_gluon)) =
             (possible.only(model, &[g; 3]), possible.only(model, &[g; 4]))
         else {
@@ -201,7 +201,7 @@ impl ColorOrderedLegs {
         let mut line = match self.quarks {
             None => None,
             Some(quarks) => {
-                match Quarks::of(assembly, g, quarks, self.boson.as_ref(), &possible)? {
+                match Quarks::find(assembly, g, quarks, self.boson.as_ref(), &possible)? {
                     Some(line) => Some(line),
                     None => return Ok(None),
                 }
@@ -301,14 +301,14 @@ impl ColorOrderedLegs {
             let (row, denominator) = first_row(count, |order| {
                 let ends = [100, 101];
                 let labels = [&ends[..1], order, &ends[1..]].concat();
-                Strings::of(false, &labels)
+                Strings::new(false, &labels)
             })?;
             return Ok((row, denominator));
         }
         // Traces that begin with the first gluon, the others in any order.
         let (traces, denominator) = first_row(count + 1, |order| {
             let labels: Vec<Label> = [100].iter().chain(order).copied().collect();
-            Strings::of(true, &labels)
+            Strings::new(true, &labels)
         })?;
         Ok((traces::row(&traces, count), denominator))
     }
@@ -327,7 +327,7 @@ struct Possible(Vec<u32>);
 
 impl Possible {
     /// Finds the vertices of the line's particles, except those that would exceed the allowed orders in any diagram.
-    fn of(line: &ColorOrderedLegs, model: &Model, allowed: &[RangeInclusive<u32>]) -> Possible {
+    fn new(line: &ColorOrderedLegs, model: &Model, allowed: &[RangeInclusive<u32>]) -> Possible {
         let anti = |particles: &[ParticleId]| -> Vec<ParticleId> {
             particles.iter().map(|&p| model.anti(p)).collect()
         };
@@ -459,7 +459,7 @@ struct Quarks {
 
 impl Quarks {
     /// Finds the vertices of a line between these outgoing quarks.
-    fn of(
+    fn find(
         assembly: &mut Assembly,
         gluon: ParticleId,
         [head, tail]: [ParticleId; 2],
@@ -587,7 +587,7 @@ fn coefficient(
     labels: &[Label],
 ) -> Result<Option<Number>, String> {
     let tree = color.grow(children, Some(result))?;
-    let wanted = Strings::of(trace, labels).map_err(|_| "a vertex is too large")?;
+    let wanted = Strings::new(trace, labels).map_err(|_| "a vertex is too large")?;
     let mut terms = tree.flows().iter();
     Ok(terms.find(|(s, _)| *s == wanted).map(|(_, n)| *n))
 }

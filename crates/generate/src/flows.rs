@@ -95,7 +95,7 @@ mod tests {
     /// g g > t t~, T(1,2,3,4) in MG5aMC's notation.
     #[test]
     fn lines_of_a_string() {
-        let flow = Strings::of(false, &[2, 0, 1, 3]).unwrap();
+        let flow = Strings::new(false, &[2, 0, 1, 3]).unwrap();
         assert_eq!(rank(&flow).1, [(Kind::String, vec![0, 1, 2, 3])]);
         assert_eq!(
             lines(&flow, 4, 2),
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn lines_of_a_trace() {
-        let flow = Strings::of(true, &[0, 2, 1]).unwrap();
+        let flow = Strings::new(true, &[0, 2, 1]).unwrap();
         assert_eq!(lines(&flow, 3, 0), [(501, 502), (502, 503), (503, 501)]);
     }
 
@@ -128,7 +128,7 @@ mod tests {
     fn a_string_that_ends_in_an_epsilon() {
         let flow = |bare: [Label; 2], other: Label| {
             let epsilon = Strings::epsilon(true, [bare[0], bare[1], 100]).unwrap();
-            let line = Strings::of(false, &[100, 3, other]).unwrap();
+            let line = Strings::new(false, &[100, 3, other]).unwrap();
             let strings = epsilon.times(&line).unwrap().joined(100).unwrap().unwrap();
             strings.signed_normal().unwrap().0
         };

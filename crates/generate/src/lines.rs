@@ -43,7 +43,7 @@ pub struct DiagramLine {
 }
 
 /// Lists the lines of a matrix element.
-pub fn of(
+pub fn list(
     builder: &Assembler,
     element: &MatrixElement,
     diagrams: &Diagrams,

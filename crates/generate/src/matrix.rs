@@ -153,7 +153,7 @@ mod tests {
     /// g g > t t~: 16/3 and -2/3 for its two flows, as written by MG5aMC.
     #[test]
     fn two_gluons_on_a_quark_line() {
-        let flow = |labels: &[Label]| Strings::of(false, labels).unwrap();
+        let flow = |labels: &[Label]| Strings::new(false, labels).unwrap();
         let c = matrix(&[flow(&[2, 0, 1, 3]), flow(&[2, 1, 0, 3])]).unwrap();
         assert_eq!((c.denominator, c.upper), (3.0, vec![16.0, -2.0, 16.0]));
     }
@@ -170,7 +170,7 @@ mod tests {
             [0, 3, 1, 2],
             [0, 3, 2, 1],
         ];
-        let flows = orders.map(|o| Strings::of(true, &o).unwrap());
+        let flows = orders.map(|o| Strings::new(true, &o).unwrap());
         let c = matrix(&flows).unwrap();
         // The values of MG5aMC for g g > g g: 19/6, -1/3 and 1/6... of this normalisation.
         let row: Vec<f64> = (0..6).map(|j| c.entry(0, j) * 6.0).collect();
@@ -194,9 +194,9 @@ mod tests {
             epsilon([0, 1, 2]).signed_normal().map(|(s, _)| (s, true))
         );
         let two = |a: [Label; 2], b: [Label; 2]| {
-            let product = Strings::of(false, &a)
+            let product = Strings::new(false, &a)
                 .unwrap()
-                .times(&Strings::of(false, &b).unwrap());
+                .times(&Strings::new(false, &b).unwrap());
             product.unwrap().signed_normal().unwrap().0
         };
         let sextet = two([0, 1], [second(0), 2]);
@@ -267,7 +267,7 @@ mod tests {
         // Inserts a generator at a leg.
         let radiates = |strings: Strings, leg: Label| {
             let below = strings.relabelled(|l| if l == leg { 100 } else { l });
-            let line = Strings::of(false, &[leg, 6, 100]).unwrap();
+            let line = Strings::new(false, &[leg, 6, 100]).unwrap();
             line.times(&below).unwrap().joined(100).unwrap().unwrap()
         };
         let bare = [
@@ -334,9 +334,9 @@ mod tests {
     #[test]
     fn two_quark_lines() {
         let two = |a: [Label; 2], b: [Label; 2]| {
-            let product = Strings::of(false, &a)
+            let product = Strings::new(false, &a)
                 .unwrap()
-                .times(&Strings::of(false, &b).unwrap());
+                .times(&Strings::new(false, &b).unwrap());
             product.unwrap().normal().unwrap()
         };
         let c = matrix(&[two([0, 1], [2, 3]), two([0, 3], [2, 1])]).unwrap();

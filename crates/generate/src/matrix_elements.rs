@@ -83,7 +83,7 @@ struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    fn of(request: &ProcessRequest, model: &'a Model) -> Fallible<Candidates<'a>> {
+    fn new(request: &ProcessRequest, model: &'a Model) -> Fallible<Candidates<'a>> {
         let rules = Rules::new(model, request)?;
         let all = Subprocess::all(request, model)?;
         let with_lowest = |s: &Subprocess| (s.clone(), rules.lowest(&s.outgoing));
@@ -204,7 +204,7 @@ impl<'a> MatrixElements<'a> {
             vanishing: Vec::new(),
             widths: RefCell::default(),
         };
-        let kinds = Kinds::of(model);
+        let kinds = Kinds::new(model);
         for (number, request) in requests.iter().enumerate() {
             let before = elements.elements.len();
             let found = match request.decays.is_empty() {
@@ -242,7 +242,7 @@ impl<'a> MatrixElements<'a> {
             found,
             orders,
             tail,
-        } = Candidates::of(request, model)?;
+        } = Candidates::new(request, model)?;
         let orders = Rc::new(orders);
         let mut squared = request.squared.clone();
         for (subprocess, lowest) in found {
@@ -250,7 +250,7 @@ impl<'a> MatrixElements<'a> {
                 !request.s_channels.select() && request.squared.is_empty() && !request.zero_width;
             let unpolarized = subprocess.polarizations.iter().all(Vec::is_empty);
             let line = match plain && unpolarized {
-                true => ColorOrderedLegs::of(&subprocess, model, &rules, &lowest, &orders),
+                true => ColorOrderedLegs::find(&subprocess, model, &rules, &lowest, &orders),
                 false => None,
             };
             let large = line.as_ref().filter(|line| line.is_large());
@@ -358,7 +358,7 @@ impl<'a> MatrixElements<'a> {
             found,
             orders,
             tail,
-        } = Candidates::of(request, model)?;
+        } = Candidates::new(request, model)?;
         let mut cores = Vec::new();
         for (subprocess, lowest) in found {
             let name = self.builder.name(&subprocess, &request.through, &tail);
@@ -478,7 +478,7 @@ impl<'a> MatrixElements<'a> {
         let element = &self.elements[place];
         match &element.content {
             AmplitudeContent::Diagrams(diagrams) => {
-                let found = lines::of(&self.builder, element, diagrams);
+                let found = lines::list(&self.builder, element, diagrams);
                 found.map(Some).map_err(|what| failure(&self.text, what))
             }
             AmplitudeContent::Vertices(_) => Ok(None),
@@ -601,7 +601,7 @@ fn select(
     if squared.is_empty() {
         return None;
     }
-    let mut selection = Selection::of(&diagrams.orders(rules), squared)?;
+    let mut selection = Selection::new(&diagrams.orders(rules), squared)?;
     let mut kept = selection.groups.iter();
     diagrams
         .diagrams
@@ -638,7 +638,7 @@ struct Kinds {
 }
 
 impl Kinds {
-    fn of(model: &Model) -> Kinds {
+    fn new(model: &Model) -> Kinds {
         let particle = model.particles.iter().map(|p| {
             let line = (p.mass.as_ref(), p.width.as_ref(), p.complex_mass.as_ref());
             let line = (line, p.propagator);

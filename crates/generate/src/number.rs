@@ -169,7 +169,7 @@ mod tests {
             Number::ratio(i64::MIN, -1),
         ];
         for number in beyond {
-            // Nor is what is made of it.
+            // Neither are numbers computed from it.
             for number in [
                 number,
                 number.times(Number::ratio(0, 1)),

@@ -23,7 +23,7 @@ impl Selection {
     /// The selection by these bounds from diagrams with these orders; `None` if everything is selected. As in MG5aMC,
     /// diagrams in no product are removed repeatedly, until every remaining one is in a product. A negative bound is
     /// replaced by the value that it stands for, which then, also in MG5aMC, applies to the other processes of a label.
-    pub fn of(orders: &[CouplingOrders], squared: &mut [SquaredOrder]) -> Option<Selection> {
+    pub fn new(orders: &[CouplingOrders], squared: &mut [SquaredOrder]) -> Option<Selection> {
         if squared.is_empty() {
             return None;
         }
@@ -113,7 +113,7 @@ mod tests {
                 value,
             })
             .collect();
-        Selection::of(&orders, &mut squared)
+        Selection::new(&orders, &mut squared)
     }
 
     #[test]
@@ -141,9 +141,9 @@ mod tests {
             bound: Equal,
             value: -2,
         }];
-        assert_eq!(Selection::of(&[], &mut squared), None);
+        assert_eq!(Selection::new(&[], &mut squared), None);
         assert_eq!(squared[0].value, -2);
-        Selection::of(&[vec![2, 1], vec![0, 3]], &mut squared);
+        Selection::new(&[vec![2, 1], vec![0, 3]], &mut squared);
         assert_eq!(squared[0].value, 4);
         let empty = selection(&[(1, Equal, 9)]).unwrap();
         assert_eq!((empty.count, empty.groups[0]), (0, None));

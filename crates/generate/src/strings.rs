@@ -51,7 +51,7 @@ impl Kind {
         }
     }
 
-    fn of(header: u8) -> Kind {
+    fn from_header(header: u8) -> Kind {
         match header & KIND {
             0 => Kind::String,
             0x80 => Kind::Trace,
@@ -60,7 +60,7 @@ impl Kind {
         }
     }
 
-    fn of_trace(trace: bool) -> Kind {
+    fn string_or_trace(trace: bool) -> Kind {
         if trace { Kind::Trace } else { Kind::String }
     }
 }
@@ -131,9 +131,9 @@ impl Strings {
     };
 
     /// One string.
-    pub fn of(trace: bool, labels: &[Label]) -> Fallible<Strings> {
+    pub fn new(trace: bool, labels: &[Label]) -> Fallible<Strings> {
         let mut strings = Strings::ONE;
-        strings.push(Kind::of_trace(trace), &[labels])?;
+        strings.push(Kind::string_or_trace(trace), &[labels])?;
         Ok(strings)
     }
 
@@ -202,7 +202,7 @@ impl Strings {
             let (labels, behind) = after.split_at(usize::from(header & !KIND));
             rest = behind;
             Some(ProductPiece {
-                kind: Kind::of(header),
+                kind: Kind::from_header(header),
                 labels,
             })
         })
@@ -287,7 +287,7 @@ impl Strings {
         let mut at = 0;
         while at < usize::from(self.length) {
             let end = at + 1 + usize::from(self.bytes[at] & !KIND);
-            match Kind::of(self.bytes[at]) {
+            match Kind::from_header(self.bytes[at]) {
                 Kind::String | Kind::Trace => strings.bytes[at + 1..end].reverse(),
                 // One of the two bits distinguishes them.
                 Kind::Epsilon | Kind::EpsilonBar => strings.bytes[at] ^= 0x80,
@@ -675,7 +675,7 @@ mod tests {
     }
 
     fn trace(labels: &[Label]) -> Strings {
-        Strings::of(true, labels).unwrap()
+        Strings::new(true, labels).unwrap()
     }
 
     fn squared(strings: Strings) -> f64 {
@@ -687,7 +687,7 @@ mod tests {
     fn casimirs_of_su3() {
         // Tr(T^a T^a) = (N^2 - 1)/2; T^a T^a between a quark's ends: N C_F.
         assert!((value(vec![(trace(&[1, 1]), Number::ONE)]) - 4.0).abs() < 1e-14);
-        assert!((squared(Strings::of(false, &[1, 7, 2]).unwrap()) - 4.0).abs() < 1e-14);
+        assert!((squared(Strings::new(false, &[1, 7, 2]).unwrap()) - 4.0).abs() < 1e-14);
         // Tr(T^a T^b T^a T^b) = C_F N (C_F - N/2).
         let crossed = value(vec![(trace(&[1, 2, 1, 2]), Number::ONE)]);
         assert!((crossed - 4.0 * (4.0 / 3.0 - 1.5)).abs() < 1e-14);
@@ -730,9 +730,9 @@ mod tests {
         assert_eq!(pair([4, 3, 5], [1, 2, 0]), (strings, !negative));
         assert_ne!(pair([0, 1, 3], [2, 4, 5]).0, strings);
         let one = trace(&[5, 2, 3])
-            .times(&Strings::of(false, &[9, 4, 8]).unwrap())
+            .times(&Strings::new(false, &[9, 4, 8]).unwrap())
             .unwrap();
-        let other = Strings::of(false, &[9, 4, 8])
+        let other = Strings::new(false, &[9, 4, 8])
             .unwrap()
             .times(&trace(&[2, 3, 5]))
             .unwrap();
@@ -740,7 +740,7 @@ mod tests {
         assert_ne!(one.normal(), one.conjugate().normal());
         assert_eq!(trace(&[1]).normal(), None);
         assert_eq!(trace(&[]).normal().unwrap().power(), 1);
-        let long = Strings::of(true, &[1; CAPACITY]);
+        let long = Strings::new(true, &[1; CAPACITY]);
         assert_eq!(long, Err(TooLong));
     }
 }

@@ -191,8 +191,9 @@ const LEAST: f64 = 4.0;
 impl Clustering {
     /// Creates the clustering for a matrix element.
     ///
-    /// Args: processes: PDG codes of all legs of each process; the codes of the diagrams belong to the first one.
-    /// diagrams: the diagrams with channels, in the order of the channels. colors: dimensions of colour by PDG code.
+    /// * `processes`: PDG codes of all legs of each process; the codes of the diagrams belong to the first one.
+    /// * `diagrams`: the diagrams with channels, in the order of the channels.
+    /// * `colors`: dimensions of colour by PDG code.
     ///
     /// # Errors
     /// The number of legs is not supported, or a line has all legs or none.
@@ -307,8 +308,9 @@ impl Clustering {
     /// Clusters a point. `None` if MadEvent drops it: it cannot be clustered, fails the cuts, or has a factorisation
     /// scale below 2 GeV for a beam with densities.
     ///
-    /// Args: process: number of the process in the matrix element. p: momenta in the rest frame of the incoming legs.
-    /// memory: must be used for this clustering only.
+    /// * `process`: number of the process in the matrix element.
+    /// * `p`: momenta in the rest frame of the incoming legs.
+    /// * `memory`: must be used for this clustering only.
     ///
     /// # Errors
     /// There is no rule for the colours of its lines.

@@ -362,8 +362,8 @@ impl Cuts {
 
     /// Determines which points pass.
     ///
-    /// Args: momenta: of all legs, in rows 4 l to 4 l + 3 of leg l, in any frame along the beams. boost: the rapidity
-    /// of that frame in the detector frame, per point; `None` if the frames are the same.
+    /// * `momenta`: those of leg l are in rows 4 l to 4 l + 3, in any frame along the beams.
+    /// * `boost`: the rapidity of that frame in the detector frame, per point; `None` if the frames are the same.
     ///
     /// # Panics
     /// If the array lengths differ, or the CPU does not support the level.

@@ -59,7 +59,7 @@ impl Channel {
     ///
     /// The phase space is `(2 pi)^4 delta^4(sum) prod d^3p / ((2 pi)^3 2 E)`, times `dx1 dx2` for beams with densities.
     ///
-    /// Args: `random` has [`Channel::dimension`] rows of numbers from 0 to 1; `points` has the same number of points,
+    /// `random` has [`Channel::dimension`] rows of numbers from 0 to 1; `points` has the same number of points,
     /// in the rows of [`Layout`]. The permutations take turns, eight points each, beginning with number `first`.
     ///
     /// # Panics

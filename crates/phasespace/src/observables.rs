@@ -309,7 +309,7 @@ impl Observables {
     }
 
     /// The value of an observable of a momentum, the first if it has two.
-    pub fn of(&mut self, kind: ObservableKind, body: MomentumOf) -> usize {
+    pub fn value_of(&mut self, kind: ObservableKind, body: MomentumOf) -> usize {
         let known = self.steps.iter().find_map(|step| match *step {
             Step::Compute {
                 kind: k,
@@ -332,7 +332,7 @@ impl Observables {
     ///
     /// # Panics
     /// If it is not an observable.
-    pub fn of_value(&self, value: usize) -> (ObservableKind, MomentumOf) {
+    pub fn observable_of(&self, value: usize) -> (ObservableKind, MomentumOf) {
         let found = self.steps.iter().find_map(|step| match *step {
             Step::Compute { kind, body, to, .. } => (to == value).then_some((kind, body)),
             Step::Add { .. } => None,
@@ -361,17 +361,17 @@ impl Observables {
         let frame = MomentumOf::Leg(0);
         match kind {
             ObservableKind::LightCone => [
-                self.of(ObservableKind::Cone, body),
-                self.of(ObservableKind::BoostSquared, frame),
+                self.value_of(ObservableKind::Cone, body),
+                self.value_of(ObservableKind::BoostSquared, frame),
             ],
-            ObservableKind::Pt => [self.of(ObservableKind::PtSquared, body), 0],
-            ObservableKind::Mass => [self.of(ObservableKind::MassSquared, body), 0],
-            ObservableKind::RapiditySize => [self.of(ObservableKind::SeenRapidity, body), 0],
-            ObservableKind::PlainEnergy => [self.of(ObservableKind::Energy, body), 0],
-            ObservableKind::SeenRapidity => [self.of(ObservableKind::Cone, body), 0],
+            ObservableKind::Pt => [self.value_of(ObservableKind::PtSquared, body), 0],
+            ObservableKind::Mass => [self.value_of(ObservableKind::MassSquared, body), 0],
+            ObservableKind::RapiditySize => [self.value_of(ObservableKind::SeenRapidity, body), 0],
+            ObservableKind::PlainEnergy => [self.value_of(ObservableKind::Energy, body), 0],
+            ObservableKind::SeenRapidity => [self.value_of(ObservableKind::Cone, body), 0],
             ObservableKind::PseudoCone => [
-                self.of(ObservableKind::PtSquared, body),
-                self.of(ObservableKind::BoostMatrix, frame),
+                self.value_of(ObservableKind::PtSquared, body),
+                self.value_of(ObservableKind::BoostMatrix, frame),
             ],
             _ => [0; 2],
         }
@@ -626,8 +626,8 @@ impl Separation {
     ) -> Self {
         Separation {
             bodies,
-            cones: bodies.map(|body| observables.of(cone, body)),
-            transverse: bodies.map(|body| observables.of(ObservableKind::PtSquared, body)),
+            cones: bodies.map(|body| observables.value_of(cone, body)),
+            transverse: bodies.map(|body| observables.value_of(ObservableKind::PtSquared, body)),
         }
     }
 
@@ -638,7 +638,7 @@ impl Separation {
 
     /// The pair's values in a chunk.
     #[inline(always)]
-    pub fn of<'a, V: Simd<Scalar = f64>>(&self, chunk: &'a PointChunk<V>) -> PairOf<'a, V> {
+    pub fn in_chunk<'a, V: Simd<Scalar = f64>>(&self, chunk: &'a PointChunk<V>) -> PairOf<'a, V> {
         let (p, q) = (
             chunk.momentum(self.bodies[0]),
             chunk.momentum(self.bodies[1]),

@@ -143,7 +143,7 @@ const NAMES: [(i32, &str, &str); 47] = [
 
 impl Imported {
     /// Imports the content of a folder.
-    pub fn of(source: UfoFolder) -> Fallible<Imported> {
+    pub fn from_source(source: UfoFolder) -> Fallible<Imported> {
         let gauge = source.gauge;
         let particles = pairs(&source)?;
         let mut imported = Imported {

@@ -78,7 +78,7 @@ pub fn read_in(folder: &Path, restriction: &Restriction, scheme: Scheme) -> Resu
         gauge: source.gauge,
         ..scheme
     };
-    let mut model = Imported::of(source).map_err(fail)?;
+    let mut model = Imported::from_source(source).map_err(fail)?;
     if scheme.complex_masses {
         // The restriction card decides which widths are zero, but the restriction itself applies to complex values.
         if let Some(card) = &card {

@@ -262,7 +262,7 @@ impl UfoFolder {
         let mut names = HashSet::new();
         let mut entries: HashMap<(String, Vec<i32>), (String, f64)> = HashMap::new();
         for (_, object) in of("Parameter") {
-            let parameter = Parameter::of(object, &functions)?;
+            let parameter = Parameter::from_object(object, &functions)?;
             if let ParameterValue::External(block, index, value) = &parameter.value {
                 let entry = (block.to_lowercase(), index.clone());
                 let own = (parameter.name.clone(), *value);
@@ -351,7 +351,7 @@ impl UfoFolder {
             ) {
                 continue;
             }
-            let coupling = UfoCoupling::of(object, &functions)?;
+            let coupling = UfoCoupling::from_object(object, &functions)?;
             if !names.insert(coupling.name.clone()) {
                 return Err(object.fail("two couplings have this name"));
             }
@@ -520,7 +520,7 @@ fn texts(object: &Object, name: &str) -> Fallible<Vec<String>> {
 }
 
 impl Parameter {
-    fn of(object: &Object, functions: &Functions) -> Fallible<Parameter> {
+    fn from_object(object: &Object, functions: &Functions) -> Fallible<Parameter> {
         let name = word(object, "name")?;
         let value = match &*object.text("nature")? {
             "external" => {
@@ -560,7 +560,7 @@ impl Parameter {
 }
 
 impl UfoCoupling {
-    fn of(object: &Object, functions: &Functions) -> Fallible<UfoCoupling> {
+    fn from_object(object: &Object, functions: &Functions) -> Fallible<UfoCoupling> {
         let text = match object.get("value") {
             Some(PythonValue::Number(x, whole)) if x.is_finite() => match whole {
                 true => format!("{x:.0}"),

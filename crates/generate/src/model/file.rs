@@ -327,7 +327,7 @@ impl Document {
             running: self
                 .running
                 .iter()
-                .map(Running::of)
+                .map(Running::from_row)
                 .collect::<Fallible<_>>()?,
             couplings,
             expansion: expansion.collect(),

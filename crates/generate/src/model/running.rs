@@ -26,7 +26,7 @@ pub struct Running {
 
 impl Running {
     /// Creates the set of a row.
-    pub fn of(row: &RunningRow) -> Result<Running, String> {
+    pub fn from_row(row: &RunningRow) -> Result<Running, String> {
         let within = |what: String| format!("running of {}: {what}", row.parameters.join(", "));
         let place = |name: &String| {
             let place = row.parameters.iter().position(|known| known == name);

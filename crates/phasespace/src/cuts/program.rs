@@ -202,7 +202,7 @@ impl CutProgram {
             true => squares,
             false => plain,
         };
-        let values = bodies.iter().map(|&body| observables.of(kind, body));
+        let values = bodies.iter().map(|&body| observables.value_of(kind, body));
         let values: Vec<usize> = values.collect();
         let limits = match window.observable {
             Pt | Mass if !sum => Limits::new(window, signed_square),
@@ -264,8 +264,9 @@ impl CutProgram {
                 if limits.iter().flatten().any(|limit| limit.is_nan()) {
                     return Err(Error::Rule("some", "a limit is not a number"));
                 }
-                let of =
-                    |leg: &usize| observables.of(ObservableKind::PtSquared, MomentumOf::Leg(*leg));
+                let of = |leg: &usize| {
+                    observables.value_of(ObservableKind::PtSquared, MomentumOf::Leg(*leg))
+                };
                 let values: Vec<usize> = jets.iter().map(of).collect();
                 let limits = limits
                     .iter()
@@ -290,7 +291,7 @@ impl CutProgram {
                 }
                 let of = |leg: &usize| {
                     [ObservableKind::PtSquared, ObservableKind::SeenRapidity]
-                        .map(|kind| observables.of(kind, MomentumOf::Leg(*leg)))
+                        .map(|kind| observables.value_of(kind, MomentumOf::Leg(*leg)))
                 };
                 let jets = jets.iter().map(of).collect();
                 self.push(CutTest::Opposite {
@@ -373,11 +374,11 @@ impl CutProgram {
         let [radius, power, share] = cone;
         let observables = &mut self.observables;
         let photon = MomentumOf::Leg(photon);
-        let pt = observables.of(ObservableKind::Pt, photon);
+        let pt = observables.value_of(ObservableKind::Pt, photon);
         let of = |leg: &usize| {
             let body = MomentumOf::Leg(*leg);
             let pair = Separation::new(observables, [photon, body], ObservableKind::PseudoCone);
-            (pair, observables.of(ObservableKind::Pt, body))
+            (pair, observables.value_of(ObservableKind::Pt, body))
         };
         let near: Vec<_> = near.iter().map(of).collect();
         let buffer = observables.reserve(near.len());
@@ -522,7 +523,7 @@ impl CutTest {
                 }
             }
             CutTest::Distance(pair, radius, limits) => {
-                let pair = pair.of(chunk);
+                let pair = pair.in_chunk(chunk);
                 for r in 0..chunk.registers {
                     let left = before.at(r);
                     let mut found = zero.same(f64::NAN);
@@ -632,7 +633,7 @@ fn relative<V: Simd<Scalar = f64>>(
     let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
     let mut found = one;
     for pair in pairs {
-        let pair = pair.of(chunk);
+        let pair = pair.in_chunk(chunk);
         // Comparisons are false for NaN.
         let far = zero.same(least).le(pair.smaller(r) * pair.distance(r));
         found = V::select(far, found, zero);
@@ -676,7 +677,7 @@ impl Photon {
             return self.near.is_empty();
         };
         for (pair, _) in &self.near {
-            let apart = pair.of(chunk).apart(cone, r);
+            let apart = pair.in_chunk(chunk).apart(cone, r);
             if !V::all(V::select(left.eq(zero), one, apart).eq(one)) {
                 return false;
             }
@@ -693,7 +694,7 @@ impl Photon {
         let square = zero.same(self.radius * self.radius);
         let whole = zero.same(1.0 - self.radius.cos());
         for (i, (pair, _)) in self.near.iter().enumerate() {
-            let distance = pair.of(chunk).distance(r);
+            let distance = pair.in_chunk(chunk).distance(r);
             chunk.value_mut(self.buffer + i).set(r, distance);
         }
         let mut found = one;

@@ -90,7 +90,7 @@ impl Tables {
                 let mut words = vec![self.numbers(&[*least, *apart])];
                 let legs = jets
                     .iter()
-                    .map(|[pt, _]| leg(program.observables.of_value(*pt).1));
+                    .map(|[pt, _]| leg(program.observables.observable_of(*pt).1));
                 words.extend(legs);
                 (OPPOSITE, words)
             }
@@ -132,7 +132,7 @@ impl Tables {
         numbers.extend([1.0 - radius.cos(), f64::from(u8::from(cone.is_some()))]);
         numbers.extend(cone.as_ref().map_or([0.0; 4], Radius::numbers));
         let mut words = vec![self.numbers(&numbers)];
-        words.push(leg(program.observables.of_value(*pt).1));
+        words.push(leg(program.observables.observable_of(*pt).1));
         words.extend(near.iter().map(|(pair, _)| leg(pair.bodies()[1])));
         words
     }
@@ -154,7 +154,7 @@ impl Tables {
 
 /// The observable that all of these values have.
 fn kind_of(program: &CutProgram, values: &[usize], needed: &mut u32) -> u32 {
-    let kind = |&value: &usize| program.observables.of_value(value).0;
+    let kind = |&value: &usize| program.observables.observable_of(value).0;
     let first = values.first().map_or(ObservableKind::PtSquared, kind);
     assert!(
         values.iter().all(|value| kind(value) == first),
@@ -192,7 +192,7 @@ fn body(program: &CutProgram, body: MomentumOf) -> Vec<u32> {
 fn bodies(program: &CutProgram, values: &[usize]) -> Vec<u32> {
     let of = values
         .iter()
-        .map(|&value| program.observables.of_value(value).1);
+        .map(|&value| program.observables.observable_of(value).1);
     of.flat_map(|one| body(program, one)).collect()
 }
 
