@@ -587,7 +587,7 @@ fn cards_are_checked() {
     card("Block mass\n  25 1.25e+02 # MPHI\n").went_well();
     card("Block mass\n  25 heavy # MPHI\n").stopped_with(&["card.dat", "heavy"]);
     card("Block mass\n  6 1.73e+02 # MT\n").stopped_with(&["card.dat", "MDL_MPHI"]);
-    card("").stopped_with(&["card.dat", "there is not one entry in it"]);
+    card("").stopped_with(&["card.dat", "it has no entries"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Radiator;
 
-/// How values between the knots follow from those at them.
+/// The interpolation between knots.
 #[derive(Clone, Copy, Debug)]
 pub enum Interpolation {
     Lhapdf,

@@ -2,23 +2,23 @@
 
 use super::MOST_LEGS;
 
-/// Steps at most.
+/// Most steps.
 pub const MOST_STEPS: usize = MOST_LEGS - 2;
 
-/// A point that has been clustered, by its steps.
+/// The steps of a clustered point.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
-    /// The order of the steps in a memory.
+    /// Index of the order of the steps in the memory.
     pub end: usize,
-    /// How many there are.
+    /// Number of steps.
     pub steps: usize,
-    /// Squared, of each step.
+    /// Squared distance of each step, GeV^2.
     pub distances: [f64; MOST_STEPS],
-    /// Squared transverse masses of what was emitted from a beam; 0 otherwise.
+    /// Squared transverse masses of emissions from a beam, GeV^2; 0 otherwise.
     pub transverse: [f64; MOST_STEPS],
-    /// What of a beam's momentum is left.
+    /// Remaining fraction of a beam's momentum.
     pub fractions: [f64; MOST_STEPS],
-    /// The product of the transverse masses of the last pair.
+    /// The product of the transverse masses of the last pair, GeV^2.
     pub last: Option<f64>,
 }
 
