@@ -1,13 +1,13 @@
-//! Further weights of events: `<wgt>`, with names or without, and `<weights>`.
+//! Additional weights of events: `<wgt>`, with or without names, and `<weights>`.
 
 use crate::event::Event;
 use crate::word::{real, shown};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// A weight, or several, as an event's text has it. Places are those in that text.
+/// One or more weights in an event's text. Ranges refer to that text.
 pub enum Written {
-    /// `<wgt>`, and its name where it has one.
+    /// `<wgt>`, and its name if it has one.
     One {
         id: Option<Range<usize>>,
         value: Range<usize>,
@@ -16,20 +16,20 @@ pub enum Written {
     List(Range<usize>),
 }
 
-/// The names of weights, in the order in which they come.
+/// The names of weights in the order of their appearance.
 #[derive(Default)]
 pub struct Names {
     all: Vec<String>,
     by_name: HashMap<String, usize>,
-    /// The same by what stands in the file, for speed.
+    /// The same by the raw text of the file, for speed.
     by_text: HashMap<Vec<u8>, usize>,
-    /// Of each the last event that has it.
+    /// For each name the last event that has it.
     seen: Vec<u64>,
-    /// How many numbers `<weights>` has.
+    /// Number of entries of `<weights>`.
     listed: Option<usize>,
 }
 
-/// A place in the event's text, and what is wrong there.
+/// An offset in the event's text, and what is wrong there.
 type Wrong = (usize, String);
 
 impl Names {
@@ -37,7 +37,8 @@ impl Names {
         &self.all
     }
 
-    /// The weights of an event, whose file lists some. Weights without a name have numbers, from 1.
+    /// Writes the weights of an event to `row`; `listed` are those listed in the head of its file. Weights without a
+    /// name are named by their number, from 1.
     pub fn read(
         &mut self,
         event: &Event,
@@ -92,7 +93,7 @@ impl Names {
         Ok(())
     }
 
-    /// The names of so many numbers in `<weights>`: those that are listed and have no `<wgt>`, in their order.
+    /// Returns the names of the `count` numbers in `<weights>`: the listed weights without a `<wgt>`, in order.
     fn names_of_list(
         &mut self,
         event: &Event,
@@ -163,7 +164,7 @@ impl Names {
     }
 }
 
-/// A name as it is meant: without space around it, and with the characters that entities of XML stand for.
+/// Decodes a name: without surrounding space, and with XML entities replaced.
 pub fn name(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text.trim_ascii());
     let mut found = String::with_capacity(text.len());
@@ -186,7 +187,7 @@ pub fn name(text: &[u8]) -> String {
     found + rest
 }
 
-/// The character that an entity stands for.
+/// Returns the character of an XML entity.
 fn character(entity: &str) -> Option<char> {
     match entity {
         "lt" => Some('<'),
