@@ -7,10 +7,10 @@
  *         exit(1);
  *     }
  *
- * Functions that return int32_t give MEBRIDGE_OK or MEBRIDGE_ERROR. A bridge serves one call at a
+ * Functions that return int32_t return MEBRIDGE_OK or MEBRIDGE_ERROR. A bridge serves one call at a
  * time; calls from several threads wait for each other. Different bridges run independently.
  *
- * This file is made from crates/capi by cbindgen; do not edit it.
+ * Generated from crates/capi by cbindgen; do not edit.
  */
 
 #ifndef MEBRIDGE_H
@@ -127,7 +127,7 @@ struct mebridge_sample {
    */
   ptrdiff_t momenta_strides[3];
   /*
-   `alpha_s[events]`; NULL: the parameter `aS` of the card, 0.118 where there is none.
+   `alpha_s[events]`; NULL: the parameter `aS` of the card, 0.118 if there is none.
    */
   const double *alpha_s;
   /*

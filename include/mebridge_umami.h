@@ -1,15 +1,15 @@
 /*
- * mebridge: UMAMI, the functions by which MadSpace and MadGraph7 ask for matrix elements.
+ * mebridge: UMAMI, the interface of MadSpace and MadGraph7 to matrix elements.
  *
  * Every library file serves one process: a copy of libmebridge that carries it (mebridge umami PROCESS -o FILE),
  * or libmebridge itself with the process of CUDACPP_RUNTIME_PROCESS. Numbers and signatures are those of MadSpace's
- * umami.h, version 1.0; where both are included, take that one.
+ * umami.h, version 1.0; where both are needed, include that file only.
  *
- * Number i of event e stands at e + stride * i, momenta at e + stride * (legs * mu + leg). A call is about `count`
- * events from `offset` on. Floating-point numbers are doubles, indices 32-bit integers from 0. Threads have a handle
- * each and may call at the same time.
+ * Number i of event e is at e + stride * i, momenta at e + stride * (legs * mu + leg). A call processes the `count`
+ * events from `offset` on. Floating-point numbers are doubles, indices 32-bit integers from 0. Each thread has its own
+ * handle, and threads may call at the same time.
  *
- * This file is made from crates/capi/src/umami/mod.rs by cbindgen; do not edit it.
+ * Generated from crates/capi/src/umami/mod.rs by cbindgen; do not edit.
  */
 
 #ifndef MEBRIDGE_UMAMI_H

@@ -428,7 +428,7 @@ pub struct MebridgeSample {
     pub momenta: *const f64,
     /// Distance, in numbers, between successive events, legs and components of a momentum; may be negative.
     pub momenta_strides: [isize; 3],
-    /// `alpha_s[events]`; NULL: the parameter `aS` of the card, 0.118 where there is none.
+    /// `alpha_s[events]`; NULL: the parameter `aS` of the card, 0.118 if there is none.
     pub alpha_s: *const f64,
     /// `random_helicity[events]`, in [0, 1) like all random numbers (other values count as in `mebridge_run`); NULL:
     /// 0.5.

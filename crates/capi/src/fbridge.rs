@@ -198,7 +198,7 @@ pub unsafe extern "C" fn fbridgegetngoodhel_(handle: *const u64, good: *mut i32,
                 function: NAME,
                 what: "no good helicities have been found yet; call fbridgesequence first".into(),
             })?;
-            // A helicity table has at most as many rows as a file of less than 2 GB can hold.
+            // The number of rows fits: the table comes from a file of less than 2 GB.
             let all = entry.bridge.process().helicities.len();
             // SAFETY: the variables checked above.
             unsafe {

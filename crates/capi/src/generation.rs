@@ -111,7 +111,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Name of the function as Fortran has it.
+    /// Returns the name of the Fortran function.
     pub fn function(&self) -> &'static str {
         if self.multichannel {
             "fbridgesequence"
@@ -266,7 +266,7 @@ impl Caller {
         }
     }
 
-    /// The assumed generation.
+    /// Returns the assumed generation.
     pub fn generation(&self) -> Generation {
         self.generation
     }
@@ -349,7 +349,7 @@ mod tests {
     static TRUE: i32 = 1;
     static FALSE: i32 = 0;
 
-    /// The arrays of a caller, far enough apart and all zero at first.
+    /// The arrays of a caller, separated from each other and initially zero.
     struct Arrays {
         doubles: Vec<f64>,
         integers: Vec<i32>,

@@ -219,7 +219,7 @@ pub unsafe extern "C" fn mebridge_matrices_(
 /// zero.
 ///
 /// # Safety
-/// The arrays have `nevt` events, and the outputs overlap nothing else.
+/// The arrays hold `nevt` events, and the outputs overlap nothing else.
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments)]
 pub unsafe extern "C" fn mebridge_batch_(

@@ -59,12 +59,12 @@ impl Maps {
         (!maps.readable.is_empty()).then_some(maps)
     }
 
-    /// Whether these bytes may be read.
+    /// Returns whether these bytes may be read.
     pub fn readable(&self, address: usize, bytes: usize) -> bool {
         inside(&self.readable, address, bytes)
     }
 
-    /// Whether these bytes may be written.
+    /// Returns whether these bytes may be written.
     pub fn writable(&self, address: usize, bytes: usize) -> bool {
         inside(&self.writable, address, bytes)
     }
@@ -152,7 +152,7 @@ mod tests {
         let maps = Maps::read().expect("maps");
         assert!(maps.readable(region as usize, 4096));
         assert_eq!(maps.file(region as usize), Some(path.as_path()));
-        // SAFETY: the region from above.
+        // SAFETY: the region mapped above.
         unsafe { libc::munmap(region, 4096) };
     }
 

@@ -242,7 +242,7 @@ impl SubprocessPaths {
         let mut name = String::from("sm");
         for line in lines(&text) {
             let words: Vec<&str> = line.split_whitespace().collect();
-            // The last import counts.
+            // The last import wins.
             if let ["import", "model", model, ..] = words.as_slice() {
                 name = (*model).to_owned();
             }

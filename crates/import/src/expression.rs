@@ -25,9 +25,9 @@ pub enum FortranExpr {
     Name(String),
     /// `NAME(arguments)`: an array element or a function call.
     Apply(String, Vec<FortranExpr>),
-    /// Terms, each with whether it is subtracted.
+    /// Terms, each with a flag that it is subtracted.
     Sum(Vec<(bool, FortranExpr)>),
-    /// Factors, each with whether it divides.
+    /// Factors, each with a flag that it divides.
     Product(Vec<(bool, FortranExpr)>),
     Power(Box<(FortranExpr, FortranExpr)>),
     Compare(Comparison, Box<(FortranExpr, FortranExpr)>),

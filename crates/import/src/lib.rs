@@ -328,7 +328,7 @@ pub fn routines_in(path: &Path) -> Result<Vec<String>> {
 pub struct Routine {
     /// Name, in upper case.
     pub name: String,
-    /// Where it begins, from 1.
+    /// First line, from 1.
     pub line: u32,
     /// Its statements with their labels, one per line, without comments; outside character constants also without
     /// blanks and in upper case.

@@ -27,9 +27,9 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 
-/// More legs than any process that MG5aMC can generate.
+/// Maximum number of legs, more than MG5aMC can generate.
 const MAX_LEGS: i64 = 32;
-/// More colour flows than a matrix of them could be stored for.
+/// Maximum number of colour flows: a larger colour matrix could not be stored.
 const MAX_FLOWS: i64 = 20_000;
 
 /// Contents of a matrix element's file.
@@ -47,7 +47,7 @@ pub struct MatrixFile {
     /// JAMP2 in terms of JAMPs; empty for a standalone output.
     pub jamp2: Vec<FlowWeight>,
     pub amp2: Vec<Amp2>,
-    /// How `SMATRIX<i>` sums over helicities.
+    /// The sum over helicities of `SMATRIX<i>`.
     pub sum: sum::HelicityLoop,
     /// Elements of RES.
     results: usize,

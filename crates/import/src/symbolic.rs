@@ -183,7 +183,7 @@ pub struct Interpreter<'l> {
     storages: Vec<FxHashMap<i64, FortranValue>>,
     origins: Vec<Origin>,
     commons: HashMap<(String, usize), StorageId>,
-    /// Sizes in bytes of the entities of a COMMON block, as the first unit declares them, and where.
+    /// Sizes in bytes of the entities of a COMMON block in its first declaration, and the file of that declaration.
     layouts: HashMap<String, (Vec<u64>, PathBuf)>,
     /// Initial values of COMMON blocks, by block and place.
     pub presets: HashMap<(String, usize), Preset>,

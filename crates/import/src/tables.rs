@@ -181,7 +181,7 @@ pub fn configurations(path: &Path, process: i64) -> Result<Vec<u32>> {
             _ => return Ok(()),
         };
         let place = usize::try_from(config - 1).ok();
-        // Configurations come in order; a wild number must not ask for much memory.
+        // Configurations come in order; an absurd number must not allocate much memory.
         let place = place.filter(|&p| p <= diagrams.len());
         let place = place.ok_or_else(|| format!("configuration {config} is out of order"))?;
         let diagram = u32::try_from(int(value)?).map_err(|_| "a negative diagram")?;

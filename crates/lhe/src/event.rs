@@ -44,7 +44,7 @@ pub struct Event {
     pub particles: Vec<Particle>,
     /// The text between the previous event and this one, if it is kept.
     pub before: Vec<u8>,
-    /// From `<event>` to `</event>`.
+    /// The text from `<event>` to `</event>`.
     pub text: Vec<u8>,
     /// Range in `text` of its first line and those of its particles, up to the last number.
     pub numbers: Range<usize>,
@@ -131,7 +131,7 @@ impl Number {
     }
 }
 
-/// The first line of an event. MG5aMC writes NaN where a model has no alpha_s.
+/// Columns of the first line of an event. MG5aMC writes NaN if a model has no alpha_s.
 pub(crate) const EVENT: [(&str, Columns); 6] = [
     ("NUP", Columns::Integer),
     ("IDPRUP", Columns::Integer),
@@ -141,7 +141,7 @@ pub(crate) const EVENT: [(&str, Columns); 6] = [
     ("AQCDUP", Columns::NotInfinite),
 ];
 
-/// The line of a particle.
+/// Columns of the line of a particle.
 pub(crate) const PARTICLE: [(&str, Columns); 13] = [
     ("IDUP", Columns::Integer),
     ("ISTUP", Columns::Integer),

@@ -53,9 +53,9 @@ pub struct Head {
     contents: Option<(Range<usize>, u64)>,
     /// Offset of `</header>`.
     pub header_end: Option<usize>,
-    /// `<initrwgt>` up to its end tag.
+    /// Range of `<initrwgt>` up to its end tag.
     pub weights: Option<Range<usize>>,
-    /// The weights that it lists.
+    /// Names of the weights listed there.
     pub listed: Vec<String>,
 }
 

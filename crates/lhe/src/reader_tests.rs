@@ -89,7 +89,7 @@ struct Found {
     second: Option<u64>,
 }
 
-/// A file that comes a few bytes at a time.
+/// A file that is read a few bytes at a time.
 struct Slow<'a>(Cursor<&'a [u8]>, usize);
 
 impl Read for Slow<'_> {
@@ -261,7 +261,7 @@ fn what_others_write_is_read() {
     let at = FILE.find("first").expect("it is there");
     latin[at] = 0xfc;
     same(latin);
-    // The list of weights may be in <init>, and its groups end wrongly.
+    // The list of weights may be in <init>, and its groups may end wrongly.
     let list = &FILE[FILE.find("<initrwgt>").expect("it is there")
         ..FILE.rfind("</header>").expect("it is there")];
     same(with(list, "", 1).replace("</init>", &format!("{list}</init>")));

@@ -1,4 +1,4 @@
-//! From random numbers to weights: a block of points of one channel.
+//! Computes weights from random numbers for a block of points of one channel.
 //!
 //! The weight of a point is its contribution to the cross section in pb, or to the width in GeV: phase space, the share
 //! of its channel in all channels, flux, densities and |M|^2. Matrix elements that differ by flavours may share their
@@ -22,7 +22,7 @@ pub const PICOBARN: f64 = 0.389_379_372_1e9;
 /// Reason why |M|^2 could not be evaluated.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The matrix elements of a run, as one thread evaluates them.
+/// The matrix elements of a run, evaluated by one thread.
 pub trait Squared {
     /// Evaluates |M|^2 of points, summed and averaged, in GeV^(4-2n) for n outgoing legs.
     ///
@@ -91,7 +91,7 @@ pub struct Partons {
 /// The flux factor of the incoming particles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Flux {
-    /// Two particles with these masses, GeV: weights are in pb.
+    /// Two colliding particles with these masses, GeV: weights are in pb.
     Collision([f64; 2]),
     /// A decaying particle with this mass, GeV: weights are in GeV.
     Decay(f64),

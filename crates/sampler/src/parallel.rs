@@ -17,7 +17,7 @@ const LEAST: usize = 256;
 /// A piece failed; of several failures, the first one is returned.
 ///
 /// # Panics
-/// If there is no worker, or a thread panics. Where a thread cannot be started, the others do its work.
+/// If there is no worker, or a thread panics. If a thread cannot be started, the others do its work.
 pub fn each<W: Send, T: Send, E: Send>(
     workers: &mut [W],
     count: usize,

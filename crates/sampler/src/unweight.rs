@@ -1,4 +1,4 @@
-//! From weighted points to events of weight one.
+//! Turns weighted points into events of weight one.
 //!
 //! A channel draws N points with weights w whose mean is its cross section. With a threshold t, a point becomes an
 //! event with the probability min(1, |w| / t), and the event has the weight max(1, |w| / t) with the sign of w. The
@@ -284,7 +284,7 @@ pub fn thresholds(spectra: &[(&Spectrum, u64)], overweight: f64) -> Vec<Option<f
     let mut falls: Vec<_> = (spectra.iter())
         .map(|&(of, points)| of.falls(points).peekable())
         .collect();
-    // Slopes are not negative, and have the order of their bits.
+    // Slopes are not negative, so they are ordered like their bits.
     let key = |fall: &Fall, channel: usize| Reverse((fall.slope.to_bits(), channel));
     let mut next: BinaryHeap<_> = (falls.iter_mut().enumerate())
         .filter_map(|(channel, falls)| Some(key(falls.peek()?, channel)))

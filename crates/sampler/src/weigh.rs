@@ -160,7 +160,7 @@ impl Harvest for Weights {
     }
 }
 
-/// Threads of the CPU, one for each evaluator.
+/// CPU threads, one per evaluator.
 impl<S: Squared + Send> Weigh for Vec<S> {
     fn threads(&self) -> usize {
         self.len()

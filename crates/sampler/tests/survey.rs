@@ -60,7 +60,7 @@ fn exact(from: f64, to: f64) -> f64 {
     PICOBARN / (2.0 * s) * integral / (128.0 * PI.powi(3))
 }
 
-/// The tree in which two of the legs come from a line with this mass and width.
+/// The tree in which two of the legs come from a propagator with this mass and width.
 fn diagram(pair: [usize; 2], mass: f64, width: f64) -> Diagram {
     let other = 3 - pair[0] - pair[1];
     let vertices = [

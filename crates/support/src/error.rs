@@ -353,7 +353,7 @@ pub enum Error {
         /// How many there are.
         devices: usize,
     },
-    /// A library of the CUDA toolkit that is not there.
+    /// A missing library of the CUDA toolkit.
     #[error(
         "{library} of the CUDA toolkit cannot be loaded: {what}. Install the CUDA toolkit, or \
          `pip install {package}`, and name the folder that holds it in LD_LIBRARY_PATH; or \
@@ -367,7 +367,7 @@ pub enum Error {
         /// Where it was searched, or why it cannot be used.
         what: String,
     },
-    /// A library of ROCm that is not there.
+    /// A missing library of ROCm.
     #[error(
         "{library} of ROCm cannot be loaded: {what}. Install ROCm 6.0 or later, and name its folder in ROCM_PATH; or \
          {ON_THE_CPU}"
@@ -431,10 +431,10 @@ pub enum Error {
     /// Events without alpha_s, where no other source provides it.
     #[error("{why}; give it with --alpha-s")]
     NoAlphaS {
-        /// Where it was looked for.
+        /// Where it was searched.
         why: String,
     },
-    /// A measurement without a single point.
+    /// A performance measurement without any point.
     #[error(
         "no point was measured: all would take longer than --limit; raise it, or ask for fewer events \
          (--nevt)"
@@ -516,7 +516,7 @@ pub enum Error {
         /// Why not, and the cure.
         what: String,
     },
-    /// Fortran that cannot be written.
+    /// Fortran that cannot be exported.
     #[error("{what}")]
     Export {
         /// What was exported, why it failed, and the cure.

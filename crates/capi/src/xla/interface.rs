@@ -445,7 +445,7 @@ impl XlaBuffer {
 mod tests {
     use super::*;
 
-    /// Sizes of `c_api.h` on systems of 64 bits, of version 0.1 on.
+    /// Sizes of `c_api.h` on 64-bit systems, from version 0.1 on.
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn structures_lie_as_in_the_header() {
