@@ -1,4 +1,4 @@
-//! Further weights of events: `<wgt>`, with names or without, and `<weights>`.
+//! Additional weights of events: `<wgt>`, with or without names, and `<weights>`.
 
 use crate::event::Event;
 use crate::word::{real, shown};
@@ -6,20 +6,20 @@ use crate::written::{Written, name};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The names of weights, in the order in which they come.
+/// The names of weights in the order of their appearance.
 #[derive(Default)]
 pub struct Names {
     all: Vec<String>,
     by_name: HashMap<String, usize>,
-    /// The same by what stands in the file, for speed.
+    /// The same by the raw text of the file, for speed.
     by_text: HashMap<Vec<u8>, usize>,
-    /// Of each the last event that has it.
+    /// For each name the last event that has it.
     seen: Vec<u64>,
-    /// How many numbers `<weights>` has.
+    /// Number of entries of `<weights>`.
     listed: Option<usize>,
 }
 
-/// A place in the event's text, and what is wrong there.
+/// An offset in the event's text, and what is wrong there.
 type Wrong = (usize, String);
 
 impl Names {
@@ -27,7 +27,8 @@ impl Names {
         &self.all
     }
 
-    /// The weights of an event, whose file lists some. Weights without a name have numbers, from 1.
+    /// Writes the weights of an event to `row`; `listed` are those listed in the head of its file. Weights without a
+    /// name are named by their number, from 1.
     pub fn read(
         &mut self,
         event: &Event,
@@ -82,7 +83,7 @@ impl Names {
         Ok(())
     }
 
-    /// The names of so many numbers in `<weights>`: those that are listed and have no `<wgt>`, in their order.
+    /// Returns the names of the `count` numbers in `<weights>`: the listed weights without a `<wgt>`, in order.
     fn names_of_list(
         &mut self,
         event: &Event,

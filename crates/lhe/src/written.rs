@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-/// A weight, or several, as an event's text has it. Places are those in that text.
+/// One or more weights in an event's text. Ranges refer to that text.
 pub enum Written {
-    /// `<wgt>`, and its name where it has one.
+    /// `<wgt>`, and its name if it has one.
     One {
         id: Option<Range<usize>>,
         value: Range<usize>,
@@ -13,7 +13,7 @@ pub enum Written {
     List(Range<usize>),
 }
 
-/// A name as it is meant: without space around it, and with the characters that entities of XML stand for.
+/// Decodes a name: without surrounding space, and with XML entities replaced.
 pub fn name(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text.trim_ascii());
     let mut found = String::with_capacity(text.len());
@@ -36,7 +36,7 @@ pub fn name(text: &[u8]) -> String {
     found + rest
 }
 
-/// The character that an entity stands for.
+/// Returns the character of an XML entity.
 fn character(entity: &str) -> Option<char> {
     match entity {
         "lt" => Some('<'),
