@@ -1,4 +1,4 @@
-//! A file with events, whatever its format, in chunks.
+//! Reads a file with events, in any format, in chunks.
 
 use super::lhe::Lhe;
 use super::lines::LineReader;
@@ -11,20 +11,20 @@ use mebridge::{Error, Result};
 use std::io::Read;
 use std::path::Path;
 
-/// What some editors put before text in UTF-8.
+/// Byte order mark that some editors put before UTF-8 text.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 /// Some events.
 #[derive(Default)]
 pub struct Chunk {
-    /// `[event][leg][4]`, of the events that are to be evaluated.
+    /// `[event][leg][4]` of the events that are to be evaluated.
     pub momenta: Vec<f64>,
-    /// Their alpha_s, where the file has it.
+    /// alpha_s of each event, if the file has it.
     pub alpha_s: Vec<f64>,
-    /// Where they are in the file.
+    /// Location of each event in the file.
     pub places: Vec<EventLocation>,
-    /// Which of the matrix elements they are of, from 0.
+    /// Index of each event's matrix element.
     pub elements: Vec<usize>,
-    /// For each event of the file whether it is one of them.
+    /// For each event of the file whether it is in this chunk.
     pub rows: Vec<bool>,
 }
 
@@ -37,12 +37,12 @@ impl Chunk {
         self.rows.clear();
     }
 
-    /// Notes an event, of the first matrix element, whose momenta are there.
+    /// Adds an event of the first matrix element, whose momenta were already added.
     pub fn add(&mut self, place: EventLocation) {
         self.add_of(place, 0);
     }
 
-    /// Notes an event of this matrix element whose momenta are there.
+    /// Adds an event of this matrix element, whose momenta were already added.
     pub fn add_of(&mut self, place: EventLocation, element: usize) {
         self.places.push(place);
         self.elements.push(element);
@@ -50,7 +50,7 @@ impl Chunk {
     }
 }
 
-/// A matrix element, and where it comes from.
+/// A matrix element with its origin.
 pub struct Known<'a> {
     pub process: &'a Process,
     pub place: &'a str,
@@ -67,8 +67,8 @@ pub enum Input {
 }
 
 impl Input {
-    /// Opens a file (`-`: stdin) for the events of these matrix elements; where they are several, particles tell
-    /// whose an event is. With `skip_others` events with other particles are left out.
+    /// Opens a file (`-`: stdin) for the events of these matrix elements; if there are several, the particles decide to
+    /// which one an event belongs. With `skip_others` events with other particles are left out.
     pub fn open(path: &Path, known: &[Known], skip_others: bool) -> Result<Input> {
         let stdin = path == Path::new("-");
         let path = name(path);
@@ -118,7 +118,7 @@ impl Input {
         }
     }
 
-    /// The word for the format.
+    /// Returns the name of the format.
     pub fn format(&self) -> &'static str {
         match self {
             Input::Text(_) => "text",
@@ -132,7 +132,7 @@ impl Input {
         matches!(self, Input::Lhe(_))
     }
 
-    /// Reads the next events, at most so many, and says how many there were.
+    /// Reads at most `most` further events, and returns their number.
     pub fn fill(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize> {
         chunk.clear();
         while chunk.rows.len() < most {
@@ -151,7 +151,7 @@ impl Input {
         Ok(chunk.rows.len())
     }
 
-    /// Says on stderr what is odd about the file, after its last event.
+    /// Reports unusual properties of the file on stderr, after its last event.
     pub fn warn(&self) {
         if let Input::Lhe(lhe) = self {
             lhe.warn();
@@ -159,7 +159,7 @@ impl Input {
     }
 }
 
-/// Why numbers alone will not do.
+/// Explains why numbers without particles are not sufficient.
 fn alone(known: &[Known]) -> String {
     let lines = known
         .iter()
@@ -171,7 +171,7 @@ fn alone(known: &[Known]) -> String {
     )
 }
 
-/// The name of a file for messages.
+/// Returns the name of a file for messages.
 pub fn name(path: &Path) -> &Path {
     match path == Path::new("-") {
         true => Path::new("stdin"),
