@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// Columns of a line.
 pub const WIDTH: usize = 79;
 
-/// A line of the report.
+/// Writes a line of the report.
 pub fn row(f: &mut String, name: &str, value: impl std::fmt::Display) -> std::fmt::Result {
     writeln!(f, "{name:<27} = {value}")
 }

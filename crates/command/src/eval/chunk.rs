@@ -6,15 +6,15 @@ use mebridge::process::Process;
 /// Some events.
 #[derive(Default)]
 pub struct Chunk {
-    /// `[event][leg][4]`, of the events that are to be evaluated.
+    /// `[event][leg][4]` of the events that are to be evaluated.
     pub momenta: Vec<f64>,
-    /// Their alpha_s, where the file has it.
+    /// alpha_s of each event, if the file has it.
     pub alpha_s: Vec<f64>,
-    /// Where they are in the file.
+    /// Location of each event in the file.
     pub places: Vec<EventLocation>,
-    /// Which of the matrix elements they are of, from 0.
+    /// Index of each event's matrix element.
     pub elements: Vec<usize>,
-    /// For each event of the file whether it is one of them.
+    /// For each event of the file whether it is in this chunk.
     pub rows: Vec<bool>,
 }
 
@@ -27,12 +27,12 @@ impl Chunk {
         self.rows.clear();
     }
 
-    /// Notes an event, of the first matrix element, whose momenta are there.
+    /// Adds an event of the first matrix element, whose momenta were already added.
     pub fn add(&mut self, place: EventLocation) {
         self.add_of(place, 0);
     }
 
-    /// Notes an event of this matrix element whose momenta are there.
+    /// Adds an event of this matrix element, whose momenta were already added.
     pub fn add_of(&mut self, place: EventLocation, element: usize) {
         self.places.push(place);
         self.elements.push(element);
@@ -40,7 +40,7 @@ impl Chunk {
     }
 }
 
-/// A matrix element, and where it comes from.
+/// A matrix element with its origin.
 pub struct Known<'a> {
     pub process: &'a Process,
     pub place: &'a str,

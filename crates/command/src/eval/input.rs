@@ -1,4 +1,4 @@
-//! A file with events, whatever its format, in chunks.
+//! Reads a file with events, in any format, in chunks.
 
 use super::chunk::{Chunk, Known};
 use super::lhe::Lhe;
@@ -11,7 +11,7 @@ use mebridge::{Error, Result};
 use std::io::Read;
 use std::path::Path;
 
-/// What some editors put before text in UTF-8.
+/// Byte order mark that some editors put before UTF-8 text.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// A file with events.
@@ -25,8 +25,8 @@ pub enum Input {
 }
 
 impl Input {
-    /// Opens a file (`-`: stdin) for the events of these matrix elements; where they are several, particles tell
-    /// whose an event is. With `skip_others` events with other particles are left out.
+    /// Opens a file (`-`: stdin) for the events of these matrix elements; if there are several, the particles decide to
+    /// which one an event belongs. With `skip_others` events with other particles are left out.
     pub fn open(path: &Path, known: &[Known], skip_others: bool) -> Result<Input> {
         let stdin = path == Path::new("-");
         let path = name(path);
@@ -76,7 +76,7 @@ impl Input {
         }
     }
 
-    /// The word for the format.
+    /// Returns the name of the format.
     pub fn format(&self) -> &'static str {
         match self {
             Input::Text(_) => "text",
@@ -90,7 +90,7 @@ impl Input {
         matches!(self, Input::Lhe(_))
     }
 
-    /// Reads the next events, at most so many, and says how many there were.
+    /// Reads at most `most` further events, and returns their number.
     pub fn fill(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize> {
         chunk.clear();
         while chunk.rows.len() < most {
@@ -109,7 +109,7 @@ impl Input {
         Ok(chunk.rows.len())
     }
 
-    /// Says on stderr what is odd about the file, after its last event.
+    /// Reports unusual properties of the file on stderr, after its last event.
     pub fn warn(&self) {
         if let Input::Lhe(lhe) = self {
             lhe.warn();
@@ -117,7 +117,7 @@ impl Input {
     }
 }
 
-/// Why numbers alone will not do.
+/// Explains why numbers without particles are not sufficient.
 fn alone(known: &[Known]) -> String {
     let lines = known
         .iter()
@@ -129,7 +129,7 @@ fn alone(known: &[Known]) -> String {
     )
 }
 
-/// The name of a file for messages.
+/// Returns the name of a file for messages.
 pub fn name(path: &Path) -> &Path {
     match path == Path::new("-") {
         true => Path::new("stdin"),

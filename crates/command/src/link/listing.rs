@@ -1,4 +1,4 @@
-//! Listings of folders.
+//! Lists the files of a folder.
 
 use mebridge::{Error, Result};
 use std::path::{Path, PathBuf};
