@@ -197,9 +197,10 @@ typedef int32_t (*mebridge_events_cut)(void *context,
                                        bool *passes);
 
 /*
- Receives an answer, JSON that ends in NUL and is valid during the call.
+ Receives the answer of a part of a run that was performed elsewhere, JSON as from `mebridge_events_call`; `number`
+ is the number of a round, or 0 for the survey. Returns 0 on success.
  */
-typedef void (*mebridge_events_take)(void *context, const char *answer);
+typedef int32_t (*mebridge_events_done)(void *context, uint64_t number, const char *answer);
 
 /*
  Writes the bias of `events` events of a matrix element that pass the cuts, a positive finite number for each; all are 1
@@ -212,12 +213,6 @@ typedef int32_t (*mebridge_events_bias)(void *context,
                                         size_t legs,
                                         const double *momenta,
                                         double *biases);
-
-/*
- Receives the answer of a part of a run that was performed elsewhere, JSON as from `mebridge_events_call`; `number`
- is the number of a round, or 0 for the survey. Returns 0 on success.
- */
-typedef int32_t (*mebridge_events_done)(void *context, uint64_t number, const char *answer);
 
 /*
  Functions that a run calls with `context`.
@@ -255,6 +250,11 @@ struct mebridge_run_hooks {
    */
   mebridge_events_bias bias;
 };
+
+/*
+ Receives an answer, JSON that ends in NUL and is valid during the call.
+ */
+typedef void (*mebridge_events_take)(void *context, const char *answer);
 
 #ifdef __cplusplus
 extern "C" {
@@ -520,7 +520,9 @@ int64_t mebridge_nevt(const struct mebridge_bridge *bridge);
  The caller sees to it:
  `helicities` has `legs` entries.
  */
-int32_t mebridge_helicity(const struct mebridge_bridge *bridge, size_t row, int32_t *helicities);
+int32_t mebridge_helicity(const struct mebridge_bridge *bridge,
+                          size_t row,
+                          int32_t *helicities);
 
 /*
  Returns the name of the process as MG5aMC writes it, such as "g g > t t~". Valid until the bridge is deleted. NULL

@@ -138,15 +138,15 @@ pub const HONOURED: &[Row] = rows! {
 /// Entries that have their default in any run, and what to do without another value.
 pub const REFUSED: &[Row] = rows! {
     gridrun: Flag = "False", "it is of a gridpack that MG5aMC made";
-    boost_event: Text = "'False'", "boost events afterwards";
+    boost_event: Text = "'False'", "MG5aMC 3.5.7 to 3.7.1 end with a TypeError at the documented form (lambda p: p.pid==25), so no events are known to compare with; boost events afterwards";
     highestmult: Whole = "1", "it belongs to ickkw = 2";
     issgridfile: Text = "''", "Sudakov factors belong to ickkw = 2";
-    ptlund: Real = "-1.0", "its cut follows Pythia's shower with masses of its own; ktdurham is a cut here";
+    ptlund: Real = "-1.0", "its cut depends on flavours, for which MadEvent takes those of the first process of a directory, and on fixed masses; ktdurham is a cut here";
     custom_fcts: Words = "[]", "functions of one's own are Fortran; a cut can be a function in Python";
     fixed_couplings: Flag = "True", "couplings that depend on momenta are Fortran";
     mue_over_ref: Real = "1.0", "parameters that run have the scale of alpha_s";
-    ievo_eva: Whole = "0", "no densities of weak bosons";
-    evaorder: Whole = "0", "no densities of weak bosons";
+    ievo_eva: Whole = "0", "no densities of weak bosons, which are different for each helicity";
+    evaorder: Whole = "0", "no densities of weak bosons, which are different for each helicity";
 };
 
 /// Entries that mean nothing to a run, and why.
