@@ -246,7 +246,7 @@ struct mebridge_run_hooks {
    */
   int32_t (*perform)(void *context, const char *parts, mebridge_events_done done, void *done_context);
   /*
-   NULL, or the bias of events; `bias` of the request names it.
+   NULL, or the bias of events, named by `bias` in the request.
    */
   mebridge_events_bias bias;
 };
@@ -633,10 +633,10 @@ int32_t mebridge_events_open(const char *request,
                              struct mebridge_events **events);
 
 /*
- The same with a cut, a bias or both of `hooks`, and their context.
+ Opens the events of a run as `mebridge_events_open`, with the cut and the bias of `hooks`, which may be NULL.
 
  The caller sees to it:
- As of `mebridge_events_open`; `hooks` is NULL or as large as it says.
+ As for `mebridge_events_open`; `hooks` is NULL or as large as its `size`.
  */
 int32_t mebridge_events_open_with(const char *request,
                                   const struct mebridge_run_hooks *hooks,

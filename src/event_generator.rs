@@ -87,7 +87,7 @@ pub struct Request {
     /// Lifetimes of particles (VTIMUP); `None` if they are 0.
     #[serde(default)]
     pub lifetimes: Option<Lifetimes>,
-    /// By what events are more frequent than by their cross section; they weigh as much less.
+    /// The bias of events, by which their weights are divided.
     #[serde(default)]
     pub bias: Option<JetBias>,
 }
@@ -141,7 +141,7 @@ pub enum BeamRequest {
         /// Whether the beam is the antiparticle of the hadron in the file.
         #[serde(default)]
         anti: bool,
-        /// Of an ion its numbers of protons and neutrons; energies are those of a nucleon.
+        /// For an ion, its numbers of protons and neutrons; energies are per nucleon.
         #[serde(default)]
         ion: Option<[u32; 2]>,
     },
@@ -180,7 +180,7 @@ pub struct ElementRequest {
     /// Legs, numbered as if there were two incoming ones, in whose rest frame |M|^2 and helicities are evaluated; empty
     /// for the rest frame of the incoming legs.
     pub frame: Vec<usize>,
-    /// Those that are jets to the bias.
+    /// Legs that count as jets for the bias.
     pub jets: Vec<usize>,
 }
 
@@ -225,7 +225,7 @@ pub struct Records {
     pub particles: usize,
     /// For each matrix element the number of events, the sum of their weights and the sum of the squared weights.
     pub elements: BTreeMap<u32, [f64; 3]>,
-    /// The weight of a record, pb, for that of its event: of one of the weight 1 without a bias.
+    /// Weight of a record, pb, per weight of its event at bias 1.
     pub unit: f64,
     choices: Vec<Choice>,
 }
@@ -237,7 +237,7 @@ impl Records {
         events.map(|event| event.weight * self.unit / event.bias)
     }
 
-    /// The same with their bias: those by which events were drawn, most of them of one size.
+    /// Returns the same times the bias: the weights by which events were drawn.
     pub fn biased_weights(&self) -> impl Iterator<Item = f64> {
         let events = self.round.events.iter();
         events.map(|event| event.weight * self.unit)

@@ -1,25 +1,25 @@
-//! Events that are more frequent where a jet has a large transverse momentum, and weigh as much less (`ptj_bias`).
+//! A bias that favours events with a jet of large transverse momentum (`ptj_bias`).
 
 use mebridge_sampler::integrand::{Failure, Selection};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The bias of MG5aMC's module `ptj_bias` (`Source/BIAS/ptj_bias/ptj_bias.f`): a power of the largest transverse momentum of a
-/// jet over another one, and 1 without jets.
+/// The bias of MG5aMC's module `ptj_bias` (`Source/BIAS/ptj_bias/ptj_bias.f`): (pt / target)^power for the largest transverse
+/// momentum of a jet, and 1 without jets.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct JetBias {
-    /// The transverse momentum at which it is 1, GeV.
+    /// Transverse momentum at which the bias is 1, GeV.
     pub target: f64,
     /// The power.
     pub power: f64,
 }
 
-/// The bias of points by their jets, and the cut of a caller.
+/// The bias by jets, with the caller's cut.
 #[derive(Debug)]
 pub(super) struct BiasedByJets {
     pub(super) bias: JetBias,
-    /// Of each matrix element its legs that are jets.
+    /// Legs of each matrix element that are jets.
     pub(super) jets: Vec<Vec<usize>>,
     pub(super) cut: Option<Arc<dyn Selection>>,
 }

@@ -120,10 +120,7 @@ pub unsafe extern "C" fn mebridge_densities_evaluate(
         check_apart(
             NAME,
             [
-                (
-                    "codes",
-                    CallerArray::of(codes, points, PointerAccess::Read),
-                ),
+                ("codes", CallerArray::of(codes, points, PointerAccess::Read)),
                 ("x", read(x)),
                 ("q", read(q)),
                 (

@@ -263,15 +263,15 @@ pub unsafe extern "C" fn mebridge_events_open(
             context: Context(context),
         };
         let handle = OPEN.add(opened.open(callers.selection())?);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         Ok(unsafe { put(NAME, "events", events, as_pointer(handle)) }?)
     })
 }
 
-/// The same with a cut, a bias or both of `hooks`, and their context.
+/// Opens the events of a run as `mebridge_events_open`, with the cut and the bias of `hooks`, which may be NULL.
 ///
 /// # Safety
-/// As of `mebridge_events_open`; `hooks` is NULL or as large as it says.
+/// As for `mebridge_events_open`; `hooks` is NULL or as large as its `size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_events_open_with(
     request: *const c_char,
@@ -280,14 +280,14 @@ pub unsafe extern "C" fn mebridge_events_open_with(
 ) -> i32 {
     const NAME: &str = "mebridge_events_open_with";
     done(|| {
-        // SAFETY: the caller's promise; NULL is refused.
+        // SAFETY: guaranteed by the caller; NULL is rejected.
         unsafe { put(NAME, "events", events, std::ptr::null_mut()) }?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let opened: Opened = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
         let selection = match hooks.is_null() {
             true => None,
             false => {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 let hooks = unsafe { sized::read(NAME, "hooks", hooks) }?;
                 let callers = Callers {
                     cut: hooks.cut,
@@ -678,7 +678,7 @@ impl Selection for Callers {
         assert_eq!(momenta.len(), legs * biases.len(), "all legs of each event");
         let numbers = momenta.as_flattened().as_ptr();
         let Context(context) = self.context;
-        // SAFETY: the arrays have as many numbers as it is told.
+        // SAFETY: the arrays have the lengths that the callback receives.
         let failed = unsafe {
             let events = biases.len();
             bias(

@@ -60,7 +60,7 @@ pub struct MebridgeRunHooks {
             done_context: *mut c_void,
         ) -> i32,
     >,
-    /// NULL, or the bias of events; `bias` of the request names it.
+    /// NULL, or the bias of events, named by `bias` in the request.
     pub bias: Bias,
 }
 

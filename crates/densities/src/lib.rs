@@ -68,17 +68,17 @@ pub struct Densities {
     ion: Option<Ion>,
 }
 
-/// What an ion is made of.
+/// Composition of an ion.
 #[derive(Debug)]
 struct Ion {
     protons: f64,
     neutrons: f64,
-    /// Where up and down quarks stand, and their antiparticles: a neutron has one where a proton has the other.
+    /// Indices of up and down quarks, and of their antiparticles, which neutrons have exchanged.
     isospin: Vec<[usize; 2]>,
 }
 
 impl Ion {
-    /// Densities of one proton into those of the ion.
+    /// Converts the densities of a proton to those of the ion.
     fn finish(&self, values: &mut [f64]) {
         let Ion {
             protons, neutrons, ..

@@ -69,7 +69,7 @@ fn near(found: f64, wanted: f64, relative: f64) {
     );
 }
 
-/// The sum over nucleons: up of a neutron is down of a proton, and all else is the same.
+/// The sum over nucleons: up in a neutron is down in a proton.
 #[test]
 fn densities_of_ions() {
     let codes = [-2, -1, 1, 2, 3, 21];
@@ -87,7 +87,7 @@ fn densities_of_ions() {
             1e-14,
         );
     }
-    // Two points, and without one of the quarks.
+    // Two points, with one of the two quarks only.
     let mut values = [0.0; 4];
     let few = read(&grid(&[21, 2], smooth)).of_ion([1, 1]);
     few.evaluate(&[0.1, 0.2], &[100.0; 2], &mut values);

@@ -123,7 +123,7 @@ pub struct Contents<'a> {
     pub processes: &'a [(i32, Measured)],
     /// Of all together, pb.
     pub cross_section: f64,
-    /// What its events have in the place of these where they have a bias.
+    /// Replaces these for events with a bias.
     pub biased: Option<&'a BiasedEvents>,
     /// Of its random numbers.
     pub seed: u64,
@@ -139,7 +139,7 @@ impl Contents<'_> {
         own + self.before as usize
     }
 
-    /// To what weights average, pb.
+    /// Returns the mean of the weights, pb.
     pub fn mean(&self) -> f64 {
         self.biased.map_or(self.cross_section, |of| of.all.0)
     }
@@ -201,7 +201,7 @@ impl Head {
             asked: &asked.json()?,
             generator: &self.generator,
             strategy: match made.biased {
-                // As MG5aMC has it (`correct_bias`).
+                // As in MG5aMC (`correct_bias`).
                 Some(_) => Norm::Average.strategy(),
                 None => self.norm.strategy(),
             },
@@ -229,12 +229,12 @@ struct Said<'a, T> {
     bias: Option<Bias>,
 }
 
-/// Of events that have a bias.
+/// The bias of events in a header.
 #[derive(Serialize)]
 struct Bias {
     /// The weight of one whose bias is 1, pb, where weights average to the cross section.
     unit: f64,
-    /// How many events of one weight they are worth.
+    /// Number of events with equal weights whose sum would have the same relative error.
     worth: f64,
 }
 

@@ -9,13 +9,13 @@ use std::path::Path;
 /// PDG codes.
 const PROTON: i32 = 2212;
 const NEUTRON: i32 = 2112;
-/// That of a nucleus is this, and 10000 for each proton, 10 for each nucleon.
+/// The code of a nucleus is this plus 10000 per proton and 10 per nucleon.
 const NUCLEUS: i32 = 1_000_000_000;
-/// The most protons or neutrons that its digits have room for.
+/// Largest number of protons or neutrons that fits into its digits.
 const MOST_NUCLEONS: u64 = 499;
-/// GeV: nucleons have at least this energy, as their masses are left out.
+/// Least energy of a nucleon in GeV, as its mass is neglected.
 const LEAST_ENERGY: f64 = 10.0;
-/// The share of the energy that the mass of an ion may be.
+/// Largest mass of an ion as a fraction of its energy.
 const LARGEST_MASS: f64 = 0.1;
 const ELECTRON: i32 = 11;
 const MUON: i32 = 13;
@@ -31,9 +31,9 @@ pub struct Beams {
     pub codes: [i32; 2],
     /// The entries `lpp1` and `lpp2`.
     pub lpp: [i64; 2],
-    /// GeV, in the frame of the detector; of an ion that of a nucleon.
+    /// GeV, in the detector frame; for an ion, per nucleon.
     pub energies: [f64; 2],
-    /// Of an ion its protons and neutrons.
+    /// For an ion, its numbers of protons and neutrons.
     pub ions: [Option<[u32; 2]>; 2],
 }
 
@@ -112,17 +112,17 @@ impl Beams {
         }
     }
 
-    /// Whether one of them is an ion.
+    /// Returns whether one of them is an ion.
     pub fn has_ions(&self) -> bool {
         self.ions.iter().any(Option::is_some)
     }
 
-    /// The energies of both with all of their nucleons, GeV.
+    /// Returns the energies of both, for ions with all nucleons, GeV.
     pub fn whole_energies(&self) -> [f64; 2] {
         [0, 1].map(|beam| self.energies[beam] * nucleons(self.ions[beam]))
     }
 
-    /// That masses of hadrons are small beside their energies: they are left out.
+    /// Checks that masses of hadrons, which are neglected, are small compared to their energies.
     fn check_masses(&self, card: &RunCard) -> Result<()> {
         let energies = self.energies.into_iter().zip(self.whole_energies());
         for (beam, (energy, whole)) in energies.enumerate() {
@@ -253,14 +253,14 @@ impl Beams {
     }
 }
 
-/// How many nucleons there are.
+/// Returns the number of nucleons.
 fn nucleons(ion: Option<[u32; 2]>) -> f64 {
     ion.map_or(1.0, |[protons, neutrons]| {
         f64::from(protons) + f64::from(neutrons)
     })
 }
 
-/// The PDG code of an ion (`setrun.f`).
+/// Returns the PDG code of an ion (`setrun.f`).
 fn nucleus([protons, neutrons]: [u32; 2]) -> i32 {
     match (protons, neutrons) {
         (1, 0) => PROTON,
@@ -269,10 +269,10 @@ fn nucleus([protons, neutrons]: [u32; 2]) -> i32 {
     }
 }
 
-/// The protons and neutrons of a beam that is an ion.
+/// Returns the numbers of protons and neutrons of a beam that is an ion.
 ///
 /// # Errors
-/// It is none that can be.
+/// There is no such ion.
 fn ion(card: &RunCard, beam: usize) -> Result<Option<[u32; 2]>> {
     let count = |name: &str| card.whole_within(&format!("{name}{beam}"), 0, MOST_NUCLEONS);
     let both = [count("nb_proton")? as u32, count("nb_neutron")? as u32];

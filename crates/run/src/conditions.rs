@@ -94,10 +94,10 @@ pub fn cuts_of_run_card<'a>(
     found
 }
 
-/// What a run card says of a bias, for the end of the line.
+/// Returns what a run card says about a bias, for the end of the line.
 ///
 /// # Errors
-/// As of [`RunCard::bias`].
+/// See [`RunCard::bias`].
 pub fn bias(card: &RunCard) -> Result<String> {
     let bias = card.bias()?.map(|JetBias { target, power }| {
         let [target, power] = [target, power].map(general);

@@ -202,7 +202,7 @@ pub struct Incoming<'a> {
     pub other: Option<usize>,
     /// The entry `lpp` of that where it radiates photons, else 0.
     pub photons: i64,
-    /// Protons and neutrons of each that is an ion.
+    /// Numbers of protons and neutrons of each ion.
     pub ions: [Option<[u32; 2]>; 2],
 }
 

@@ -417,13 +417,13 @@ fn first_scales(event: &Event) -> [f64; 3] {
     [event.scales[0], one, other]
 }
 
-/// What counts for the cross section.
+/// Returns the mean without a bias, which counts for the cross section.
 fn measured(sums: &WeightSums) -> Measured {
     let mean = sums.unbiased_mean();
     (sums.points(), mean.mean, mean.error)
 }
 
-/// Sizes of weights with their bias, of each channel; nothing where none has one.
+/// Returns the mean absolute weight including the bias for each channel; nothing without a bias.
 fn biased<'a>(sums: impl IntoIterator<Item = &'a WeightSums>) -> Vec<Measured> {
     let mut found = Vec::new();
     let mut are_biased = false;

@@ -149,7 +149,7 @@ impl JoinedGroups {
         match groups.find(|group| group[0].is_of_process_of(&file)) {
             Some(group) => {
                 group[0].has_cards_of(&file)?;
-                // Means of weights of their own may lie anywhere.
+                // With very different weights, means fluctuate beyond their estimated errors.
                 if !file.is_biased {
                     agree(&group[0], &file)?;
                 }

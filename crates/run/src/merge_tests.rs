@@ -441,17 +441,17 @@ fn events_with_a_bias_keep_their_weights() {
     let mut weights: Vec<f64> = rows.iter().map(|(_, weight, _)| *weight).collect();
     weights.sort_by(f64::total_cmp);
     assert_eq!(weights, [0.5, 1.0, 1.0, 1.2, 8.0, 90.0]);
-    // That is the mean of all, with the error of independent files.
+    // The cross section is the mean of all, with the error of independent files.
     let (mean, error) = merged.cross_section();
     near(mean, weights.iter().sum::<f64>() / 6.0);
     near(error, f64::hypot(1.8 * 4.0 / 6.0, 44.4 * 2.0 / 6.0));
-    // MadEvent says it in the run card alone.
+    // MadEvent's files have it in the run card only.
     for of in [&mut one, &mut other] {
         of.entry = "ptj_bias = bias_module";
     }
     folder.merge(&[one.text(), other.text()]).unwrap();
     assert_eq!(folder.read("all.lhe").1, rows);
-    // Of others such cross sections are those of two processes.
+    // Without a bias, such cross sections are not of one process.
     for of in [&mut one, &mut other] {
         of.entry = "dummy = bias_module";
     }

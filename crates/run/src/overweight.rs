@@ -65,10 +65,10 @@ impl Overweight {
     }
 }
 
-/// Refuses to give events one weight where they have a bias.
+/// Checks that events with a bias keep their weights.
 ///
 /// # Errors
-/// That is wanted.
+/// They are to have one weight.
 pub fn check(rule: Overweight, biased: bool) -> Result<()> {
     if !biased || rule == Overweight::Keep {
         return Ok(());

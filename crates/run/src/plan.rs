@@ -198,7 +198,7 @@ impl Plan {
         })
     }
 
-    /// Whether its events have a bias, of a card or of a caller.
+    /// Returns whether its events have a bias, by a card or a caller.
     pub fn is_biased(&self, observer: &dyn Observer) -> bool {
         let functions = observer.functions();
         self.request.bias.is_some() || functions.is_some_and(|of| of.bias.is_some())

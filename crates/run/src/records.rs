@@ -72,13 +72,13 @@ pub struct Weights {
     pub nominal: f64,
     /// Their sum.
     pub total: f64,
-    /// How many are larger than the nominal one, but for their signs, times their bias.
+    /// How many are larger than the nominal one in absolute value, times their bias.
     pub above: u64,
-    /// The largest one, but for its sign, times its bias.
+    /// The largest absolute value, times the bias.
     pub largest: f64,
     /// The sum without signs.
     pub absolute: f64,
-    /// The same of weights times their bias, where events have one.
+    /// The same for weights times their bias, if events have one.
     #[serde(default)]
     pub biased: Option<f64>,
 }
@@ -105,10 +105,10 @@ impl Weights {
         })
     }
 
-    /// Of events that have a bias, with their weights times it, which are `nominal` or larger.
+    /// Summarises the weights of events with a bias; `biased` are the weights times the bias, which are `nominal` or larger.
     ///
     /// # Errors
-    /// As of [`Self::of`].
+    /// See [`Self::of`].
     pub fn of_biased(
         file: &Path,
         weights: &[f64],
@@ -132,7 +132,7 @@ impl Weights {
         })
     }
 
-    /// The sum without signs of what events were drawn by.
+    /// Returns the sum of absolute weights by which events were drawn.
     pub fn drawn(&self) -> f64 {
         self.biased.unwrap_or(self.absolute)
     }

@@ -42,7 +42,7 @@ pub struct SurveyPoints {
     pub shares: Vec<f64>,
     /// Of each channel what counts for the cross section.
     pub measured: Vec<Measured>,
-    /// Of each channel the same of sizes of weights with their bias; empty where they have none.
+    /// For each channel, the same for absolute weights including their bias; empty without a bias.
     pub biased: Vec<Measured>,
 }
 
@@ -53,7 +53,7 @@ pub struct RoundCounts {
     pub events: u64,
     /// Of each channel the points whose number was known before they were drawn.
     pub measured: Vec<Measured>,
-    /// The same of sizes of weights with their bias; empty where they have none.
+    /// The same for absolute weights including their bias; empty without a bias.
     pub biased: Vec<Measured>,
     /// By the number of the matrix element its events, and the sums of their weights and of the squares.
     pub drawn: BTreeMap<u32, [f64; 3]>,
@@ -396,8 +396,8 @@ impl Rounds {
         Some(found)
     }
 
-    /// What the event file has where events have a bias, of processes by the numbers that matrix elements have of them; none
-    /// without one, or before the first round.
+    /// Returns the contents of the event file for events with a bias, with processes by the numbers of matrix elements;
+    /// none without a bias, or before the first round.
     pub fn biased(&self, numbers: &[i32]) -> Option<BiasedEvents> {
         let (_, points) = self.surveyed.as_ref()?;
         if points.biased.is_empty() {
@@ -409,7 +409,7 @@ impl Rounds {
         let events = rounds().map(|round| round.counted.events).sum::<u64>() as f64;
         let of = |round: &RoundFound| round.weights.drawn() / round.weights.nominal;
         let unit = size.mean * events / sum(rounds().map(of));
-        // Sums of weights and of their squares, by process.
+        // Sums of weights and of squared weights, by process.
         let mut sums: BTreeMap<i32, [f64; 2]> =
             numbers.iter().map(|&one| (one, [0.0; 2])).collect();
         for round in rounds() {
@@ -504,7 +504,7 @@ impl Rounds {
         (share, variance / (total * total))
     }
 
-    /// The cross section of the points of each channel, and its variance; or what else the survey and rounds measured.
+    /// Returns the mean of a measured quantity for each channel, such as the cross section, and its variance.
     fn channels(
         &self,
         points: &SurveyPoints,
@@ -530,21 +530,21 @@ impl Rounds {
     }
 }
 
-/// Events of which each has a weight of its own, the same for all but for the bias that it is divided by.
+/// Events whose weights are divided by their bias.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BiasedEvents {
     /// The weight of an event whose bias is 1, pb.
     pub unit: f64,
-    /// How many events of one weight have sums of as small an error.
+    /// Number of events with equal weights whose sum would have the same relative error.
     pub worth: f64,
-    /// To what their weights average, pb, with the error that their number makes.
+    /// Mean of their weights in pb, with its statistical error.
     pub all: summary::Measured,
-    /// The part of each process, by its number.
+    /// The part of each process, by number.
     pub processes: Vec<(i32, summary::Measured)>,
 }
 
 impl BiasedEvents {
-    /// What a summary says of them.
+    /// Returns the line of a summary.
     pub fn line(&self) -> String {
         let (mean, error) = self.all;
         format!(

@@ -530,7 +530,7 @@ fn lifetimes_follow_widths() {
     assert!((left - (-1.0f64).exp()).abs() < 2.0 / count.sqrt());
 }
 
-/// Runs of g g > t t~ whose tops count as jets, with a bias and without.
+/// Runs of g g > t t~ with tops as jets, with and without a bias.
 #[test]
 fn events_with_a_bias_have_its_inverse_as_weights() {
     let (target, power) = (200.0, 3.0);
@@ -556,7 +556,7 @@ fn events_with_a_bias_have_its_inverse_as_weights() {
         apart < 4.0 * one.error.hypot(other.error),
         "{one:?} {other:?}"
     );
-    // Weights of all events, in units of those whose bias is 1, and their bias.
+    // Weights of all events, in units of the weight at bias 1, and their bias.
     let mut found: Vec<(f64, f64)> = Vec::new();
     for (number, round) in biased.state().rounds() {
         let events = round.counted.events as usize;
@@ -571,7 +571,7 @@ fn events_with_a_bias_have_its_inverse_as_weights() {
             })
             .unwrap();
     }
-    // With their bias they weigh as events do: as much as most, and some of them more.
+    // Weights times bias are equal, but for a few that are larger.
     let drawn = || found.iter().map(|(weight, bias)| weight * bias);
     assert!(drawn().all(|weight| weight > 1.0 - 1e-9));
     assert!(drawn().sum::<f64>() < 1.02 * found.len() as f64);
@@ -586,7 +586,7 @@ fn events_with_a_bias_have_its_inverse_as_weights() {
     near(events.all.0, sum / found.len() as f64);
     near(events.worth, sum * sum / squares);
     assert_eq!(events.processes, [(1, events.all)]);
-    // With their bias they average to what they were drawn by, and without it to the cross section.
+    // Weights average to the cross section within their error.
     let apart = (events.all.0 - other.mean).abs();
     assert!(apart < 4.0 * events.all.1, "{events:?} {other:?}");
     assert!(events.worth < 0.99 * found.len() as f64);

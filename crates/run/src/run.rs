@@ -89,19 +89,19 @@ pub trait Observer {
     }
 }
 
-/// Functions of the caller, which cut points and give them a bias.
+/// The caller's cut and bias.
 #[derive(Clone, Debug)]
 pub struct CallersFunctions {
-    /// Both of them.
+    /// Cut and bias.
     pub selection: Arc<dyn Selection>,
-    /// What messages call the cut, and what makes it another one than others; none where there is no cut.
+    /// The name of the cut in messages, and a value that identifies it; none without a cut.
     pub cut: Option<(String, Value)>,
-    /// The same of the bias.
+    /// The same for the bias.
     pub bias: Option<(String, Value)>,
 }
 
 impl CallersFunctions {
-    /// The functions, by the name of the cut.
+    /// Returns the functions with the name of the cut.
     fn named(self) -> NamedSelection {
         (self.selection, self.cut.map(|(name, _)| name))
     }
@@ -165,7 +165,7 @@ struct Found {
     of_elements: Vec<Measured>,
     /// Of processes, by their LPRUP.
     of_processes: Vec<(i32, Measured)>,
-    /// What its file has where events have a bias.
+    /// Contents of its file for events with a bias.
     biased: Option<BiasedEvents>,
     /// Which of the events its file has.
     weighting: Weighting,
@@ -340,7 +340,7 @@ pub(crate) fn performer(
     Ok(Box::new(maker))
 }
 
-/// Functions of a caller, and the name of the cut among them.
+/// The caller's functions, and the name of the cut.
 pub type NamedSelection = (Arc<dyn Selection>, Option<String>);
 
 /// What surveys a planned run and makes its rounds.

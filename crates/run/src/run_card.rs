@@ -24,9 +24,9 @@ const CHOICES: [(&str, [i64; 2]); 4] = [
 ];
 /// What `event_norm` may be.
 const NORMS: [&str; 3] = ["average", "sum", "unity"];
-/// Bias modules without a bias, in lower case.
+/// Names of bias modules without an effect, in lower case.
 pub const UNBIASED: [&str; 2] = ["none", "dummy"];
-/// The one with one; its parameters and their defaults (`ptj_bias.f`).
+/// The supported bias module, its parameters and their defaults (`ptj_bias.f`).
 const PTJ_BIAS: &str = "ptj_bias";
 const PTJ_BIAS_TARGET: (&str, f64) = ("ptj_bias_target_ptj", 1000.0);
 const PTJ_BIAS_POWER: (&str, f64) = ("ptj_bias_enhancement_power", 4.0);
@@ -445,10 +445,10 @@ impl RunCard {
         Ok(())
     }
 
-    /// By what events are more frequent than by their cross section (`bias_module`).
+    /// Returns the bias of events (`bias_module`), if any.
     ///
     /// # Errors
-    /// It is another module, or one of its parameters has no meaning.
+    /// The module is not supported, or one of its parameters is invalid.
     pub fn bias(&self) -> Result<Option<JetBias>> {
         let module = self.text("bias_module");
         if UNBIASED.contains(&module.to_lowercase().as_str()) {

@@ -21,7 +21,7 @@ pub struct Summary<'a> {
     pub points: [f64; 3],
     /// What became of events that weigh more than others, where there are some.
     pub overweights: Option<String>,
-    /// What their bias makes of them, where they have one.
+    /// The effect of a bias, if there is one.
     pub biased: Option<String>,
     /// The name of a function that cuts, how many events it was called with, and how many it kept.
     pub cut: Option<(&'a str, u64, u64)>,

@@ -30,8 +30,8 @@ pub const FILES: [&str; 11] = [
     "Source/alfas_functions.f",
     "Source/setrun.f",
 ];
-/// The module of a bias that a run computes itself, below the folder of an output, and the digest of its routine, which all of
-/// these versions write.
+/// The supported bias module, relative to the folder of an output, and the digest of its routine, the same in all these
+/// versions.
 const BIAS: (&str, u64) = ("Source/BIAS/ptj_bias/ptj_bias.f", 0xd550_b056_267a_f428);
 /// No such file is larger, in bytes.
 const MOST_BYTES: u64 = 64 << 20;
@@ -276,7 +276,7 @@ pub fn check(output: &Output) -> Result<Option<String>> {
     Ok((!found.later.is_empty()).then(later))
 }
 
-/// Refuses an output whose `ptj_bias` is none that MG5aMC wrote.
+/// Checks that the `ptj_bias` of an output is as MG5aMC writes it.
 ///
 /// # Errors
 /// It is not, or cannot be read.

@@ -75,17 +75,18 @@ pub trait Selection: std::fmt::Debug + Send + Sync {
         passes: &mut [bool],
     ) -> Result<(), Failure>;
 
-    /// Whether points have a bias: there are as many events as their weights times it say, and each weighs as much less.
+    /// Returns whether points have a bias: events are drawn in proportion to their weight times the bias, and their weights
+    /// are divided by it.
     fn is_biased(&self) -> bool {
         false
     }
 
-    /// The bias of events that pass, positive and finite.
+    /// Computes the bias of events, positive and finite for those that pass.
     ///
-    /// Args: as of [`Self::select`]; `biases` has as many numbers as there are events, all of them 1.
+    /// The arguments are those of [`Self::select`]; `biases` has one entry per event, initially 1.
     ///
     /// # Errors
-    /// It cannot be said.
+    /// The bias fails.
     fn bias(
         &self,
         _element: usize,
@@ -375,7 +376,7 @@ impl Workspace {
 }
 
 impl Workspace {
-    /// Sums over the weights of the last block.
+    /// Returns sums over the weights of the last block.
     pub(crate) fn sums(&self) -> WeightSums {
         match self.unbiased.is_empty() {
             true => WeightSums::of(&self.weights),

@@ -103,7 +103,7 @@ pub struct WeightSums {
     absolute: Compensated,
     square: Compensated,
     largest: f64,
-    /// The same of weights without their bias; none where they have none.
+    /// The same for weights without their bias; none if they have none.
     unbiased: Option<Unbiased>,
 }
 
@@ -212,13 +212,13 @@ impl WeightSums {
         self.estimate(self.sum, self.square)
     }
 
-    /// The same without a bias: the cross section.
+    /// Returns the same without the bias: the cross section.
     pub fn unbiased_mean(&self) -> Estimate {
         let Unbiased { sum, square } = self.unbiased_sums();
         self.estimate(sum, square)
     }
 
-    /// Whether weights have a bias.
+    /// Returns whether weights include a bias.
     pub fn is_biased(&self) -> bool {
         self.unbiased.is_some()
     }
@@ -261,8 +261,8 @@ impl WeightSums {
         }
     }
 
-    /// As words that are kept besides [`Self::words`]: of weights and squares without their bias the bits of the sum and of what
-    /// was rounded off; none where they have none.
+    /// Serialises what [`Self::words`] leaves out: the sums of weights and of squared weights without their bias. Empty if
+    /// there is none.
     pub(crate) fn unbiased_words(&self) -> Vec<u64> {
         let bits = |of: Compensated| [of.sum.to_bits(), of.rest.to_bits()];
         let sums = self.unbiased.iter();
@@ -270,7 +270,7 @@ impl WeightSums {
             .collect()
     }
 
-    /// With what [`Self::unbiased_words`] gave.
+    /// Adds the words of [`Self::unbiased_words`].
     pub(crate) fn with_unbiased(self, words: [u64; WORDS_UNBIASED]) -> Self {
         let of = |sum: usize| Compensated {
             sum: f64::from_bits(words[sum]),

@@ -75,7 +75,7 @@ fn with_own(header: &str, files: &[&Looked], events: u64) -> String {
             own.remove("pack");
         }
         if let Some(bias) = own.get_mut("bias") {
-            // What follows from the events of one file.
+            // Its numbers are those of one file.
             *bias = json!({});
         }
         own.insert("events".to_owned(), json!(events));

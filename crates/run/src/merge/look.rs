@@ -49,7 +49,7 @@ pub struct Looked {
     pub merged: Vec<Value>,
     /// The pack that made it, whose jobs share points for their cross sections.
     pub pack: Option<String>,
-    /// Whether its events have a bias, and so weights of their own.
+    /// Whether its events have a bias, and therefore different weights.
     pub is_biased: bool,
     /// The weight of an event whose bias is 1, pb, where this program wrote it.
     pub unit: Option<f64>,
