@@ -408,7 +408,7 @@ impl Reader {
             (false, last) => format!("after event {last}"),
         };
         self.error(format!(
-            "line {line} has `{text}` {whence}, where an event may have been lost; make the file again, or remove it"
+            "line {line} has `{text}` {location}, where an event may have been lost; make the file again, or remove it"
         ))
     }
 
