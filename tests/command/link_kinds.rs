@@ -153,7 +153,7 @@ fn batches_are_not_promised_where_there_are_none() {
     let told = link(&output, &[]);
     assert!(
         told.ok().contains(
-            "P1_gg_ttx: judged by the number of amplitudes the Fortran's matrix element takes some 7 % of the time \
+            "P1_gg_ttx: estimated from the number of amplitudes, the Fortran matrix element takes some 7 % of the time \
              of an event: runs are hardly faster when linked\n"
         ),
         "{}",

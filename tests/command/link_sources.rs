@@ -101,7 +101,7 @@ fn edits_of_what_was_read_are_noticed() {
     // A user's own vertex.
     let name = "Source/DHELAS/my own.f";
     fs::write(output.join(name), "      SUBROUTINE OWN\n      END\n").unwrap();
-    noticed(&output, &format!("{name} has come into being"));
+    noticed(&output, &format!("{name} has appeared"));
     fs::remove_file(output.join(name)).unwrap();
     well(&output);
 }
