@@ -1,5 +1,5 @@
-//! That a cross section is finite: which cut keeps each pole of |M|^2 away, or the one that is missing, by name, found
-//! before anything starts.
+//! Checks that a cross section is finite: before a run starts, looks for poles of |M|^2 that no cut keeps away, and
+//! names the missing cuts.
 
 use crate::Element;
 use crate::cuts::{Cut, least_mass};
@@ -11,11 +11,12 @@ use mebridge::{Error, Result};
 use mebridge_phasespace::cuts::{Observable, Window};
 use std::collections::BTreeSet;
 
-/// A width below this share of the mass is lost where invariant masses are rounded.
+/// Widths below this share of the mass are lost in the rounding of invariant masses.
 pub const NARROWEST: f64 = 1e-14;
-/// What is far below a mass, in units of it: an integral over s / mass^4 has 1e-7 there.
+/// Masses below this share of a propagator's mass are far below it: of an integral over s / mass^4 only 1e-7 lies
+/// there.
 const LIGHT: f64 = 0.02;
-/// Two masses are the same to this accuracy.
+/// Relative accuracy to which two masses count as the same.
 const SAME: f64 = 1e-9;
 
 /// A propagator of a channel.
@@ -23,18 +24,18 @@ const SAME: f64 = 1e-9;
 pub struct ChannelLine {
     /// PDG code.
     pub code: i32,
-    /// GeV.
+    /// Mass, GeV.
     pub mass: f64,
-    /// GeV.
+    /// Width, GeV.
     pub width: f64,
-    /// The legs that go out on one side, as [`legs_of`] has them.
+    /// The outgoing legs on one side, from [`legs_of`].
     pub legs: BTreeSet<usize>,
-    /// Whether it lies between the beams.
+    /// Whether it is a t-channel line.
     pub between: bool,
 }
 
 impl ChannelLine {
-    /// The propagator of a channel with this number.
+    /// The propagator of a channel with this index.
     pub fn of(channel: &Channel, number: usize) -> Self {
         let name = format!("p{number}");
         let (mass, width) = channel.masses[number];
@@ -47,25 +48,25 @@ impl ChannelLine {
         }
     }
 
-    /// Those of a channel.
+    /// All propagators of a channel.
     pub fn all(channel: &Channel) -> impl Iterator<Item = Self> {
         (0..channel.masses.len()).map(|number| ChannelLine::of(channel, number))
     }
 
-    /// Whether it has a mass, and no width, or one below [`NARROWEST`].
+    /// Whether it has a mass but no width, or a width below [`NARROWEST`].
     pub fn is_narrow(&self) -> bool {
         self.width < NARROWEST * self.mass
     }
 
-    /// What is said of a particle that can be on its mass shell and is narrow.
+    /// The message about a narrow particle that can be on its mass shell.
     pub fn without_width(&self) -> String {
         without_width(self.code, self.mass, self.width)
     }
 }
 
-/// What is said of a particle that can be on its mass shell, and has no width, or one below [`NARROWEST`].
+/// The message about a particle that can be on its mass shell but has no width, or a width below [`NARROWEST`].
 ///
-/// Args: a PDG code, the mass and the width, GeV.
+/// Args: the PDG code, and mass and width, GeV.
 pub fn without_width(code: i32, mass: f64, width: f64) -> String {
     let code = code.unsigned_abs();
     let has = match width {
@@ -83,17 +84,17 @@ pub fn without_width(code: i32, mass: f64, width: f64) -> String {
     )
 }
 
-/// Where a propagator has no bound. Legs are counted from 0, with those that come in.
+/// A pole of a propagator. Legs count from 0, including the incoming ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Pole {
-    /// A particle goes along a beam.
+    /// A massless particle is collinear with a beam.
     AlongBeam(usize),
-    /// Two particles meet.
+    /// The invariant mass of two particles reaches the mass of the propagator.
     Meeting {
         legs: [usize; 2],
-        /// Those of them that may have no energy there.
+        /// Those of the legs that are massless vectors and may be soft.
         vectors: Vec<usize>,
-        /// Whether both have no mass, and may go the same way.
+        /// Whether both are massless and may be collinear.
         collinear: bool,
     },
 }
@@ -106,7 +107,7 @@ impl Pole {
         }
     }
 
-    /// What particles do there.
+    /// Describes the kinematics of the pole.
     fn described(&self, pdg: &[i32]) -> String {
         let process = process(pdg);
         match self {
@@ -132,7 +133,7 @@ impl Pole {
     }
 }
 
-/// The poles of a matrix element that its particles reach, those along a beam first.
+/// The poles that a matrix element's particles can reach, those along a beam first.
 fn poles(element: &Element) -> BTreeSet<Pole> {
     let (pdg, masses) = (element.pdg(), &element.masses);
     let every: BTreeSet<usize> = (2..pdg.len()).collect();
@@ -175,7 +176,7 @@ fn is_close(one: f64, other: f64) -> bool {
     (one - other).abs() <= SAME * one.abs().max(other.abs())
 }
 
-/// A process by its PDG codes.
+/// A process as PDG codes.
 fn process(pdg: &[i32]) -> String {
     let codes: Vec<String> = pdg.iter().map(i32::to_string).collect();
     let (incoming, outgoing) = codes.split_at(2.min(codes.len()));
@@ -193,10 +194,10 @@ fn refused(what: String, cure: String) -> Error {
     )
 }
 
-/// That cuts by name keep all poles away.
+/// Checks that named cuts keep all poles away.
 ///
 /// # Errors
-/// Some do not; with names of cuts that would.
+/// Some poles remain; the message names cuts that would keep them away.
 pub fn by_name<'a>(
     elements: impl IntoIterator<Item = &'a Element>,
     cuts: &[NamedCut],
@@ -231,7 +232,7 @@ pub fn by_name<'a>(
     ))
 }
 
-/// Cuts by name, as bounds of what they are about.
+/// Named cuts, as bounds on observables.
 struct Bounds<'a> {
     cuts: &'a [NamedCut],
     known: Vec<CutName>,
@@ -244,7 +245,7 @@ impl Bounds<'_> {
         bounds.any(|named| named.cut.is_of(observable, classes))
     }
 
-    /// The cuts that would keep a pole away; none where some do, or where no cut is about it.
+    /// The cuts that would keep a pole away; empty if the given ones do, or if no named cut applies to its particles.
     fn missing(&self, pole: &Pole, pdg: &[i32]) -> Vec<&str> {
         let class = |&leg: &usize| Class::of(pdg[leg]);
         let Some(classes) = pole.legs().iter().map(class).collect::<Option<Vec<_>>>() else {
@@ -271,14 +272,14 @@ impl Bounds<'_> {
         found
     }
 
-    /// Whether a particle of this class is kept away from the beams, and from having no energy.
+    /// Whether particles of this class are kept away from the beams and from being soft.
     fn off_the_beam(&self, class: Class, pdg: &[i32]) -> bool {
         let classes = pdg[2..].iter().filter_map(|&code| Class::of(code));
         let mut others: BTreeSet<Class> = classes.collect();
         let has_pt = |one: &Class| self.has(Observable::Pt, &[*one]);
         let has_rapidity = |one: &Class| self.has(Observable::Rapidity, &[*one]);
         if pdg.len() == 4 {
-            // They are back to back.
+            // The two particles are back to back.
             others.insert(class);
             return others.iter().any(|one| has_pt(one) || has_rapidity(one));
         }
@@ -288,24 +289,24 @@ impl Bounds<'_> {
     }
 }
 
-/// The shortest name of a cut; there is one for each class, and for each two of them.
+/// The shortest name of a cut; one exists for each class and each pair of classes.
 fn shortest<'a>(known: &'a [CutName], observable: Observable, classes: &[Class]) -> &'a str {
     let names = known.iter().filter(|cut| cut.is_of(observable, classes));
     let names = names.map(|cut| cut.name.as_str());
     names.min_by_key(|name| name.len()).unwrap_or_default()
 }
 
-/// What has to be bounded, in the order in which messages list it.
+/// A missing bound, in the order in which messages list them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Bound {
     Distance([usize; 2]),
     Pt(usize),
 }
 
-/// That cuts of a run card keep all poles of a matrix element away.
+/// Checks that the cuts of a run card keep all poles of a matrix element away.
 ///
 /// # Errors
-/// Some do not; with what else has to be bounded.
+/// Some poles remain; the message names the missing bounds.
 pub fn by_run_card(element: &Element, cuts: &[Cut]) -> Result<()> {
     let pdg = element.pdg();
     for pole in poles(element) {
@@ -328,7 +329,7 @@ pub fn by_run_card(element: &Element, cuts: &[Cut]) -> Result<()> {
     Ok(())
 }
 
-/// What has to be bounded so that a pole is not reached by a process with so many legs.
+/// The missing bounds for a pole of a process with `count` legs.
 fn unbounded(pole: &Pole, count: usize, cuts: &[Cut]) -> BTreeSet<Bound> {
     let is_of = |window: &Window, observable, legs: &[usize]| {
         let mut of: Vec<usize> = window.legs.concat();
@@ -346,7 +347,7 @@ fn unbounded(pole: &Pole, count: usize, cuts: &[Cut]) -> BTreeSet<Bound> {
     };
     match pole {
         &Pole::AlongBeam(leg) => {
-            // Two are back to back.
+            // Two particles are back to back.
             let two = count == 4;
             let several = if two { 2..count } else { leg..leg + 1 };
             let bounded = several.clone().any(|one| least(Observable::Pt, &[one]))
@@ -375,12 +376,14 @@ fn unbounded(pole: &Pole, count: usize, cuts: &[Cut]) -> BTreeSet<Bound> {
     }
 }
 
-/// That particles have a width where they can be on their mass shells: a survey would never end, or be wrong.
+/// Checks that particles that can be on their mass shells have a width; otherwise a survey would never end, or be
+/// wrong.
 ///
-/// Args: `energy` is that of both beams in their centre of mass, GeV; `densities` says whether they have some.
+/// Args: `energy` is that of both beams in their centre of mass, GeV; `densities` says whether the beams have parton
+/// densities.
 ///
 /// # Errors
-/// One has none, or one that is lost in rounding.
+/// A particle has no width, or one that is lost in rounding.
 pub fn resonances(
     element: &Element,
     windows: &[Window],
@@ -405,7 +408,7 @@ pub fn resonances(
         let most = energy - mass_of(&(&every - &line.legs));
         let most = of_line.fold(most, |most, window| most.min(window.largest));
         let reached = least * (1.0 - SAME)..=most * (1.0 + SAME);
-        // Where it becomes itself and a massless particle, cuts keep it away.
+        // If it splits into itself and a massless particle, cuts keep it away from its mass shell.
         if !reached.contains(&line.mass) || is_close(mass_of(&line.legs), line.mass) {
             continue;
         }
@@ -418,7 +421,8 @@ pub fn resonances(
     Ok(())
 }
 
-/// Whether events of smaller masses are of no account: all lines are far heavier, so that |M|^2 falls there.
+/// Whether events with masses below `floor`, GeV, can be neglected: all propagators are far heavier, so that |M|^2
+/// falls off there.
 pub fn vanishes_below(element: &Element, floor: f64) -> bool {
     let masses = element
         .channels()
@@ -429,7 +433,8 @@ pub fn vanishes_below(element: &Element, floor: f64) -> bool {
         .all(|mass| floor < LIGHT * mass.abs())
 }
 
-/// Which cut leaves no events below a mass, GeV: of a run card, or one of these by name.
+/// Advice on a cut that removes events below a mass, GeV: an entry of a run card if `cuts` is `None`, otherwise a named
+/// cut.
 pub fn larger_masses(pdg: &[i32], mass: f64, cuts: Option<&[NamedCut]>) -> String {
     let digits = 10_f64.powf(mass.log10().floor() - 1.0);
     let above = |mass: f64| general((mass / digits).ceil() * digits);
