@@ -11,7 +11,7 @@ use mebridge_sampler::random::Philox;
 
 /// Smallest number of points drawn per call.
 const AT_ONCE: usize = 1 << 13;
-/// Number of points after which a channel that has given no decay is an error.
+/// Total number of points after which drawing no decay at a time is an error.
 const MOST_POINTS: u64 = 1 << 24;
 /// Safety factor on the largest weight of the first points.
 const MARGIN: f64 = 1.1;

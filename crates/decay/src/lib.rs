@@ -1,6 +1,6 @@
 //! Decays of the particles in event files, with their spins and masses.
 //!
-//! Production and decays are generated one after the other with full spin correlations: S. Frixione, E. Laenen,
+//! Production and decays are generated one after the other with their spin correlations: S. Frixione, E. Laenen,
 //! P. Motylinski and B. R. Webber, hep-ph/0702198; P. Artoisenet, R. Frederix, O. Mattelaer and R. Rietkerk,
 //! arXiv:1212.3460 (MadSpin). The method is described in docs/decay.md.
 //!

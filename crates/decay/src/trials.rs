@@ -80,8 +80,7 @@ pub struct Outcome {
     pub flavours: Vec<usize>,
     /// The colour flow of each decay.
     pub flows: Vec<usize>,
-    /// Momenta of the outgoing products, in the frame of the file: those of the legs, each root replaced by the
-    /// products of its decay.
+    /// Momenta in the frame of the file: those of the legs, with each root replaced by the outgoing legs of its channel.
     pub momenta: Vec<Momentum>,
     /// Their helicities, where known.
     pub spins: Vec<Option<i8>>,
