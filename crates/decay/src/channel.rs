@@ -184,7 +184,7 @@ impl Source {
             self.draw(points, how)?;
             if self.ready(how).len() == before && self.points > MOST_POINTS {
                 let what = format!("none of {} points became a decay", self.points);
-                let cure = "name the particles in between, which decay (`h > z z, z > l+ l-`), or take another decay";
+                let cure = "name the intermediate resonances (`h > z z, z > l+ l-`), or choose another decay";
                 return Err(Error::run_at(&self.element.process.name, what, cure));
             }
         }

@@ -192,12 +192,11 @@ impl Class {
             with_sums.push((own, sum));
         }
         if sum.is_nan() || sum <= 0.0 {
-            let what = format!(
-                "the branching fraction of all decays of PDG {pdg} that are asked for is {sum}"
-            );
+            let what =
+                format!("the requested decays of PDG {pdg} have the branching fraction {sum}");
             return Err(Error::run(
                 what,
-                "look at the tables of decays of the parameter card",
+                "check the decay tables of the parameter card",
             ));
         }
         self.fraction *= sum;
@@ -233,11 +232,11 @@ fn tuples(all: &[usize], lines: &[Vec<usize>], pdg: i32) -> Result<Vec<Vec<usize
         .filter(|choices| *choices <= MOST_CHOICES);
     let Some(choices) = choices else {
         let what = format!(
-            "{} decays of each of {} particles (PDG {pdg}) are too many",
+            "{} decays for each of {} particles (PDG {pdg}) have too many combinations",
             all.len(),
             lines.len()
         );
-        return Err(Error::run(what, "write them in one line, by a label"));
+        return Err(Error::run(what, "write them as one line, with a label"));
     };
     let mut found = Vec::new();
     for mut number in 0..choices {

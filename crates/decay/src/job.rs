@@ -173,7 +173,7 @@ fn read(
 
 fn receive(from: &Receiver<Result<Message>>, spec: &Spec) -> Result<Message> {
     from.recv().unwrap_or_else(|_| {
-        let what = "the thread that reads has ended".to_owned();
+        let what = "the reading thread has ended".to_owned();
         Err(Error::EventsFile {
             path: spec.events.clone(),
             what,
@@ -190,7 +190,7 @@ fn job(spec: &Spec, from: Receiver<Result<Message>>, tell: &mut dyn FnMut(u64)) 
     let (theory, card) = theory(spec, &banner)?;
     let widths = spec.widths.or(banner.widths()).unwrap_or(WIDTHS);
     if !(widths > 0.0 && widths <= MOST_WIDTHS) {
-        let what = format!("masses up to {widths} widths off are none of narrow particles");
+        let what = format!("{widths} widths are too many for the narrow-width approximation");
         return Err(Error::run(
             what,
             "give --bw-cut a number up to 100, such as 15",
@@ -205,7 +205,8 @@ fn job(spec: &Spec, from: Receiver<Result<Message>>, tell: &mut dyn FnMut(u64)) 
     let unused = production.unused.clone();
     if let Some(why) = &unused {
         say(format!(
-            "decay: {why}; production is that of each event's particles at tree level, in the lowest order"
+            "decay: {why}; matrix elements of production are generated from the particles of each event, at tree level and \
+             lowest order"
         ));
     }
     let conditions = Conditions {
@@ -266,7 +267,7 @@ fn theory(spec: &Spec, banner: &Banner) -> Result<(Theory, String)> {
         (None, Some(card)) => (card.clone(), spec.events.clone()),
         (None, None) => {
             say(format!(
-                "decay: {} has no parameter card (<slha>); that of the model {} is taken (--param-card takes another one)",
+                "decay: {} has no parameter card (<slha>); the default card of the model {} is used (--param-card sets another one)",
                 spec.events.display(),
                 model.name
             ));
@@ -308,7 +309,7 @@ fn model(spec: &Spec, banner: &Banner) -> Result<Model> {
     let named = models::named(Some(Path::new(name)), scheme);
     models::model(named.as_deref()).map_err(|error| {
         let what = format!("the header names the model {name}: {error}");
-        let cure = "name it by --model: a UFO folder, with -X behind it for its restriction, or a file of `mebridge model`";
+        let cure = "give it with --model: a UFO folder, followed by -X for its restriction, or a file of `mebridge model`";
         Error::run_at(spec.events.display().to_string(), what, cure)
     })
 }
@@ -382,13 +383,13 @@ impl Made {
             if mothers.is_disjoint(&decayed) {
                 let mothers: Vec<String> = mothers.iter().map(i32::to_string).collect();
                 let what = format!(
-                    "`{line}` is a decay of PDG {}, which goes out of no event (ISTUP 1)",
+                    "`{line}` is a decay of PDG {}, which no event has as an outgoing particle (ISTUP 1)",
                     mothers.join(" or ")
                 );
                 return Err(Error::run_at(
                     place,
                     what,
-                    "leave it out, or write it below what decays into that",
+                    "leave it out, or append it to the decay that produces the particle",
                 ));
             }
         }
@@ -576,7 +577,7 @@ impl Output {
             }
             None => {
                 if text.len() != before {
-                    let what = "the header has another length than before its events";
+                    let what = "the length of the header has changed since the events were written";
                     return Err(Error::run_at(
                         path.display().to_string(),
                         what,

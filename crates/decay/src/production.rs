@@ -124,7 +124,7 @@ impl Production {
         let found = known.iter().find_map(|(element, codes)| {
             Some((*element, assign(codes, &self.each[*element].process, legs)?))
         });
-        found.ok_or_else(|| "its particles are in no order of a process".to_owned())
+        found.ok_or_else(|| "its particles are in the order of no process".to_owned())
     }
 
     /// A matrix element by its index.

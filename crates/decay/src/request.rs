@@ -63,7 +63,7 @@ impl Request {
             for (place, name) in names.iter().enumerate() {
                 let process = elements.process(place)?;
                 if process.legs.iter().filter(|leg| leg.incoming).count() != 1 {
-                    let what = "this is no decay of a particle";
+                    let what = "this is not the decay of a particle";
                     return Err(Error::run_at(
                         line,
                         what,
@@ -142,8 +142,8 @@ impl Request {
         let above = self.fractions.above_one();
         for (mother, sum) in &above {
             say(format!(
-                "decay: branching fractions of PDG {mother} are {sum:.6} together, as partial widths are more than the width \
-                 in the card; they are divided by that"
+                "decay: branching fractions of PDG {mother} add up to {sum:.6}, as the partial widths exceed the width in the \
+                 card; they are divided by this sum"
             ));
         }
         for (flavour, parts) in self.flavours.iter_mut().zip(parts) {
@@ -260,8 +260,8 @@ fn nodes(shape: &Shape, [legs, rep]: [&[i32]; 2], name: &str, theory: &Theory) -
             (false, true) => Ok(conjugate(node.pdg, model)),
             (false, false) => Err(Error::run_at(
                 name,
-                "it is not known which particle decays within it",
-                "ask for each decay by itself, without labels of what decays",
+                "the particle that decays within it is ambiguous",
+                "request each decay by itself, without labels for the decaying particles",
             )),
         }
     };

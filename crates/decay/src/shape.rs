@@ -123,7 +123,7 @@ impl Shape {
                     "the decay of PDG {} is closed: it has {} GeV, its products have {} GeV together",
                     node.pdg, node.mass, products
                 );
-                let cure = "name what these decay into instead of them (`h > w+ e- ve~`), or take other masses";
+                let cure = "replace a product by its own decay products (`h > w+ e- ve~`), or change the masses";
                 return Err(Error::run_at(name, what, cure));
             }
             if number > 0 && node.width <= 0.0 {

@@ -80,7 +80,7 @@ pub struct Outcome {
     pub flavours: Vec<usize>,
     /// The colour flow of each decay.
     pub flows: Vec<usize>,
-    /// Momenta in the frame of the file: those of the legs, with each root replaced by the outgoing legs of its channel.
+    /// Momenta in the frame of the file: those of the legs, with each root replaced by its decay products.
     pub momenta: Vec<Momentum>,
     /// Their helicities, where known.
     pub spins: Vec<Option<i8>>,
@@ -220,7 +220,7 @@ impl<'a> Decayer<'a> {
         if !(1..=2).contains(&incoming) {
             return Err(self.error(
                 event,
-                &format!("has {incoming} particles that come in (ISTUP -1), not one or two"),
+                &format!("has {incoming} incoming particles (ISTUP -1), not one or two"),
             ));
         }
         let production = match self.conditions.mode {
@@ -258,7 +258,10 @@ impl<'a> Decayer<'a> {
         let total = sum(&lab[..class.incoming]);
         let energy = mass(total);
         if energy <= 0.0 {
-            return Err(self.error(event, "has no energy in the rest frame of what comes in"));
+            return Err(self.error(
+                event,
+                "has no energy in the rest frame of its incoming particles",
+            ));
         }
         let alpha_s = event.alpha_qcd;
         let mut work = Work {
@@ -320,7 +323,10 @@ impl<'a> Decayer<'a> {
         if work.outcome.moved {
             let mut momenta = work.momenta.clone();
             let Some(ratio) = class.group.reshuffle(&mut momenta, &work.masses, &masses) else {
-                return Err(self.error(event, "has no energy for the masses of what decays"));
+                return Err(self.error(
+                    event,
+                    "has too little energy for the masses of the decaying particles",
+                ));
             };
             work.largest = ratio;
         }
@@ -446,7 +452,7 @@ impl<'a> Decayer<'a> {
         }
         let found: Vec<i32> = process.legs.iter().map(|leg: &Leg| leg.pdg).collect();
         if found != expected {
-            let what = format!("its legs are {found:?}, and were to be {expected:?}");
+            let what = format!("its legs are {found:?} instead of {expected:?}");
             return Err(Error::run_at(
                 &pair.name,
                 what,
@@ -473,9 +479,10 @@ impl<'a> Decayer<'a> {
             passes += per_event as u64;
             if passes > MOST_TRIALS {
                 let event = &events[works[pending[0]].event];
-                return Err(
-                    self.error(event, "has no room for its decays; take a smaller --bw-cut")
-                );
+                return Err(self.error(
+                    event,
+                    "has too little phase space for its decays; use a smaller --bw-cut",
+                ));
             }
             let numbers: Vec<usize> = pending
                 .iter()
