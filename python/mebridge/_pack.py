@@ -73,7 +73,9 @@ def write(
     """
     for what, function in order.functions.items():
         cure = {"cut": "cut its events", "bias": "set bias_module of the run card"}[what]
-        raise Error(f"a pack has no {what} that is a function ({_cut_function.name(function)}); leave it out, and {cure}")
+        raise Error(
+            f"a pack has no {what} that is a function ({_cut_function.name(function)}); leave it out, and {cure}"
+        )
     how = {"measured": _arguments.whole("measured", measured, 0, _arguments.MOST_EVENTS), "state": state}
     return _packed(order, output, simd, progress, how)
 
