@@ -504,7 +504,9 @@ int64_t mebridge_nevt(const struct mebridge_bridge *bridge);
  The caller sees to it:
  `helicities` has `legs` entries.
  */
-int32_t mebridge_helicity(const struct mebridge_bridge *bridge, size_t row, int32_t *helicities);
+int32_t mebridge_helicity(const struct mebridge_bridge *bridge,
+                          size_t row,
+                          int32_t *helicities);
 
 /*
  Returns the name of the process as MG5aMC writes it, such as "g g > t t~". Valid until the bridge is deleted. NULL

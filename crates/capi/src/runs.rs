@@ -65,7 +65,7 @@ pub struct MebridgeRunHooks {
 
 // SAFETY: `repr(C)`, its size first; all members are pointers and functions that may be NULL.
 unsafe impl Grows for MebridgeRunHooks {
-    const NAME: &'static str = "MebridgeRunHooks";
+    const NAME: &'static str = "mebridge_run_hooks";
 }
 
 /// Request of `mebridge_make_events`.
