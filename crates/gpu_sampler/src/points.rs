@@ -175,6 +175,6 @@ impl PointDrawer {
             shared: shared(tables.rows(), threads),
         };
         // SAFETY: the arguments are those of the kernel; the rest is the caller's promise.
-        unsafe { stream.launch(self.function, shape, &arguments.bytes()) }
+        unsafe { stream.launch(&self.function, shape, &arguments.bytes()) }
     }
 }

@@ -78,10 +78,14 @@ impl Slot {
 
     /// What is launched for the kernel of this number, and what its clocks add to: the same with clocks and
     /// an address, if there is one.
-    pub(super) fn with_clocks(&self, number: usize, function: Function) -> (Function, Pointer) {
+    pub(super) fn with_clocks<'a>(
+        &'a self,
+        number: usize,
+        function: &'a Function,
+    ) -> (&'a Function, Pointer) {
         let clocked = self.clocked.as_ref().and_then(|all| all.get(number));
         match (clocked, &self.cycles) {
-            (Some(&clocked), Some(cycles)) => (clocked, cycles.pointer()),
+            (Some(clocked), Some(cycles)) => (clocked, cycles.pointer()),
             _ => (function, 0),
         }
     }

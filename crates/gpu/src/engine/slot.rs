@@ -185,10 +185,10 @@ impl Slot {
     /// Starts a kernel.
     ///
     /// # Safety
-    /// As for [`Driver::launch`](crate::driver::Driver::launch).
+    /// As for [`Stream::launch`].
     pub(super) unsafe fn launch(
         &self,
-        function: Function,
+        function: &Function,
         shape: Shape,
         arguments: &impl DeviceStructure,
     ) -> Result<()> {
