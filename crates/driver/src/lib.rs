@@ -142,8 +142,8 @@ pub struct Shape {
 /// The handles of this crate are its callers; what they do not check is for whoever launches and copies to promise. Raw
 /// handles are plain numbers and not associated types, so that an engine holds an `Arc<dyn Driver>` and is compiled once.
 ///
-/// A raw handle that is passed in must be *valid*: this driver made it, and it has not been given back. That a kernel is
-/// valid takes that its program is.
+/// A raw handle that is passed in must be *valid*: this driver made it, and it has not been given back. A kernel is valid
+/// for as long as its program, a stream of a caller for as long as that lets it live. Any thread may use it.
 ///
 /// # Safety
 /// What a method makes is valid until it is given back, and nobody else has it. Memory of [`Driver::pin`] has the length

@@ -71,7 +71,7 @@ struct State {
     others: usize,
 }
 
-/// How long a launch of a kernel takes with so many threads in a block.
+/// How long a launch of a kernel takes with this many threads in a block.
 pub type Cost = fn(&str, u32) -> Duration;
 
 /// What was done.
@@ -158,12 +158,12 @@ impl Emulator {
         self.state().cost = Some(cost);
     }
 
-    /// From now on so many of the bytes that are said to be free are refused: others took them in between.
+    /// From now on `bytes` of the bytes that are reported free are refused: others took them in between.
     pub fn taken_by_others(&self, bytes: usize) {
         self.state().others = bytes;
     }
 
-    /// The launch after so many others panics.
+    /// The launch after `launches` others panics.
     pub fn panic_after(&self, launches: usize) {
         self.state().panics = Some(launches);
     }
@@ -554,7 +554,7 @@ unsafe impl Driver for Emulator {
                 shape.shared, kernel.shared
             ));
         }
-        // In words, so that the structure lies where its alignment asks for.
+        // In words, so that the structure is aligned.
         let words = argument.chunks(8).map(|some| {
             let mut word = [0; 8];
             word[..some.len()].copy_from_slice(some);

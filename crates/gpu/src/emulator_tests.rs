@@ -151,7 +151,7 @@ fn kernels_run_over_all_blocks_with_all_arguments() {
     assert_eq!(s.download(at, 4).unwrap(), [0.5, 6.0, 2.0, 5.0]);
 }
 
-/// Threads of a block run up to each barrier, in one order or the other: who reads what another writes finds it only behind
+/// Threads of a block run up to each barrier, in one order or the other: who reads what another writes finds it only after
 /// a barrier.
 #[test]
 fn threads_of_a_block_meet_at_barriers() {

@@ -129,7 +129,7 @@ impl Kernels {
         }
     }
 
-    /// What `runs` of blocks teach. With `shares` matrix elements of a group are told apart.
+    /// What `runs` of blocks teach. With `shares` the matrix elements of a group are distinguished.
     ///
     /// # Safety
     /// As for [`Self::weigh`], after it.

@@ -1,4 +1,4 @@
-//! Clocks that tell colour sums from amplitudes, where a profile asks for them.
+//! Clocks that tell colour sums from amplitudes, where a profile requests them.
 //!
 //! One kernel does both. For a profile it is compiled once more with clocks in it (`cuda/clocks.cuh`). Each warp adds
 //! up the cycles that it spends in amplitudes and in colour sums; their ratio divides the time of the kernel. Colour
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Numbers that the kernels add to: cycles in amplitudes and in colour sums.
 type Cycles = [u64; 2];
 
-/// Kernels with clocks in them, as far as they have been asked for.
+/// Kernels with clocks in them, as far as they have been requested.
 #[derive(Default)]
 pub(super) struct Clocked {
     /// The kernel of helicities.

@@ -27,7 +27,7 @@ use tail::Tail;
 
 /// Events of a launch that needs no memory.
 const LARGEST_LAUNCH: usize = 1 << 24;
-/// A slot has room for so many at least.
+/// Events that a slot has room for at least.
 const SMALLEST_SLOT: usize = 1 << 10;
 
 /// What an engine has for samples.
@@ -135,7 +135,7 @@ impl Engine {
         done
     }
 
-    /// A slot that has room for so many events, or as many as there may be.
+    /// A slot that has room for `events` events, or as many as there may be.
     fn take_slot(&mut self, events: usize) -> Result<Slot> {
         let largest = match self.samples.largest {
             Some(largest) => largest,
@@ -211,7 +211,7 @@ impl Engine {
                     blocks: [by_event.blocks[0], rows.min(65535) as u32, 1],
                     ..by_event
                 };
-                // SAFETY: so many parts were written.
+                // SAFETY: `parts` parts were written.
                 unsafe { slot.launch(&ends.sum_parts, shape, &arguments)? };
             }
         }

@@ -18,7 +18,7 @@ use std::cell::RefCell;
 /// Threads of a block of a kernel with a thread for each event.
 pub(super) const BY_EVENT: u32 = 128;
 
-/// A launch is tried that has so many times the threads that are at work at the same time.
+/// A launch is tried that has this many times the threads that are at work at the same time.
 const FULL: usize = 2;
 
 /// Calls that launch the same kernels in the same way.
@@ -273,9 +273,9 @@ impl Engine {
                     }
                 }
                 let threads = trial.sizes.threads(&kernel.function, 0);
-                let told = seconds
+                let chosen = seconds
                     .and_then(|s: f64| kernel.chooser.tell(threads, s / trial.events as f64));
-                if let Some(chosen) = told {
+                if let Some(chosen) = chosen {
                     self.library
                         .remember_threads(&kernel.function, &kernel.work, chosen);
                     changed |= chosen != kernel.chooser.default();

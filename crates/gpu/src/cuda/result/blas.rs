@@ -42,7 +42,7 @@ impl Calls {
     /// Where the products of a handle are computed.
     ///
     /// # Safety
-    /// Both are alive for as long as products are asked for.
+    /// Both are alive for as long as products are started.
     pub unsafe fn set_stream(self, handle: Handle, stream: RawStream) -> Result<()> {
         // SAFETY: the caller's promise.
         let status = unsafe { (self.symbols.set_stream)(handle, pointer(stream.0)) };
@@ -57,7 +57,7 @@ impl Calls {
     /// The scratch memory of a handle, where it takes some. To set a stream takes it away.
     ///
     /// # Safety
-    /// The handle is alive; the memory is as large, for as long as products are asked for, and nothing else uses it.
+    /// The handle is alive; the memory is as large, for as long as products are started, and nothing else uses it.
     pub unsafe fn set_workspace(self, handle: Handle, memory: Pointer, bytes: usize) -> Result<()> {
         let Some(further) = &self.symbols.further else {
             return Ok(());

@@ -147,7 +147,7 @@ impl Calls {
         let mut name = [0u8; 256];
         // The last byte stays 0.
         let room = name.len() as i32 - 1;
-        // SAFETY: as many bytes as it is told; the GPU is checked.
+        // SAFETY: the name has this many bytes; the GPU is checked.
         let status = unsafe { (self.0.cuDeviceGetName)(name.as_mut_ptr().cast(), room, device) };
         self.check("cuDeviceGetName", status)?;
         let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
@@ -214,7 +214,7 @@ impl Calls {
         // SAFETY: the places are there.
         match unsafe { (self.0.cuMemGetInfo_v2)(&mut free, &mut total) } {
             sys::SUCCESS => Ok((free, total)),
-            // Not by `check`, which asks this.
+            // Not by `check`, which calls this.
             status => Err(Error::GpuCall {
                 call: self.platform().name_of(CALL),
                 what: self.text(status),
@@ -326,8 +326,8 @@ impl Calls {
         }
     }
 
-    /// Bytes of the first parameter of a kernel, 0 where it has none; nothing where the driver cannot tell. Others are not
-    /// asked for: no call of CUDA 12 counts parameters, and to ask beyond the last one is an error of the driver, which
+    /// Bytes of the first parameter of a kernel, 0 where it has none; `None` where the driver cannot tell. Others are not
+    /// looked up: no call of CUDA 12 counts parameters, and a look-up beyond the last one is an error of the driver, which
     /// tools report.
     ///
     /// # Safety
