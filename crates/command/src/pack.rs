@@ -255,6 +255,7 @@ impl JobOptions {
                 return Err(Error::run(what, ""));
             }
         };
+        report_interruptions();
         let job = Job {
             root: &self.root,
             events: number("NEVENTS", events, MOST_EVENTS)?,
@@ -297,6 +298,7 @@ impl Call {
             let cure = "take it away, or name another file with --output";
             return Err(Error::run(what, cure));
         }
+        report_interruptions();
         let output = replaced::target(&self.output, [])?;
         let job = Job {
             root,
@@ -313,18 +315,24 @@ impl Call {
     }
 }
 
-/// Makes the events of a job.
-fn make(job: &Job, quiet: bool) -> Result<()> {
-    // The end of a batch system is an end like SIGINT: what is temporary is gone by now.
+/// From now on a signal ends a job with the status of SIGINT, whichever it is, as batch systems send others, and with
+/// a line on stderr. Temporary files are gone by then.
+fn report_interruptions() {
     interrupt::before_the_end(|| {
         output::warn("interrupted; no file was written");
         std::process::exit(INTERRUPTED)
     });
+}
+
+/// Makes the events of a job.
+fn make(job: &Job, quiet: bool) -> Result<()> {
     let made = job.run(&mut |line| {
         if !quiet {
             output::warn(line);
         }
     })?;
+    // The file is there.
+    interrupt::before_the_end(|| None);
     output::print(&format!("{}: {made}\n", job.output.display()))
 }
 
