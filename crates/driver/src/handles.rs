@@ -1,7 +1,7 @@
 //! Handles that own what a GPU has made, and give it back when they are dropped.
 //!
-//! Each holds its [`Driver`], so that nothing outlives its GPU, and what it depends on: a kernel its program, a graph the
-//! stream in which it was recorded. They alone call the functions of [`Driver`] that take raw handles, by one argument: a
+//! Each holds its [`Driver`], so that nothing outlives its GPU, and what it depends on: a kernel its program, a graph its
+//! kernels. They alone call the functions of [`Driver`] that take raw handles, by one argument: a
 //! raw handle lies in the handle that owns it, is given back by nobody but that, and goes to no other driver. `unsafe` is
 //! left where safety depends on what a kernel does, or on how long memory stays.
 //!
@@ -14,7 +14,10 @@ use super::{
 use mebridge_support::error::{Error, Result};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What errors call [`Stream::launch`].
+const LAUNCH: &str = "the launch of a kernel";
 
 /// An error for a handle of another GPU.
 fn check_same(one: &Arc<dyn Driver>, other: &Arc<dyn Driver>, call: &'static str) -> Result<()> {
@@ -25,6 +28,11 @@ fn check_same(one: &Arc<dyn Driver>, other: &Arc<dyn Driver>, call: &'static str
             what: "what is passed in belongs to another GPU".into(),
         }),
     }
+}
+
+/// What is locked here is whole between any two statements.
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Memory of a GPU.
@@ -162,8 +170,8 @@ impl Eq for Module {}
 
 impl Drop for OwnedModule {
     fn drop(&mut self) {
-        // SAFETY: it was loaded by this driver. No kernel of it is left; whoever launches one, or a graph that has one,
-        // promises that it stays until it is done.
+        // SAFETY: it was loaded by this driver. No kernel of it is left, nor a graph of one; whoever launches one promises
+        // that it stays until it is done.
         unsafe { self.driver.unload(self.raw) }
     }
 }
@@ -229,8 +237,6 @@ impl Function {
     }
 }
 
-const LAUNCH: &str = "the launch of a kernel";
-
 impl fmt::Debug for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Function").field(&self.0.name).finish()
@@ -249,6 +255,8 @@ impl Eq for Function {}
 pub struct Event {
     driver: Arc<dyn Driver>,
     raw: RawEvent,
+    /// The recording of the stream in which it was put last.
+    recording: Mutex<Option<Arc<Recorded>>>,
 }
 
 impl Event {
@@ -257,6 +265,7 @@ impl Event {
         Ok(Event {
             driver: driver.clone(),
             raw: driver.create_event()?,
+            recording: Mutex::default(),
         })
     }
 
@@ -275,21 +284,32 @@ impl Drop for Event {
     }
 }
 
-/// Work that was recorded to be done again.
+/// What the streams of a recording collect for its graph; `None` once it has ended.
+type Recorded = Mutex<Option<Dependencies>>;
+
+/// What recorded work depends on, apart from memory.
+#[derive(Default)]
+struct Dependencies {
+    kernels: Vec<Function>,
+    /// For their cuBLAS.
+    streams: Vec<Stream>,
+}
+
+/// Work that was recorded to be done again. It keeps its kernels.
 pub struct Graph {
-    /// Where it was recorded: the work may have products of its cuBLAS.
-    stream: Stream,
+    driver: Arc<dyn Driver>,
     raw: RawGraph,
+    _dependencies: Dependencies,
 }
 
 impl Drop for Graph {
     fn drop(&mut self) {
         // SAFETY: it was recorded by this driver, and nobody else has it.
-        unsafe { self.stream.driver().destroy_graph(self.raw) }
+        unsafe { self.driver.destroy_graph(self.raw) }
     }
 }
 
-/// A queue of work; it is given back with the last of its clones and graphs.
+/// A queue of work; it is given back with the last of its clones.
 #[derive(Clone)]
 pub struct Stream(Arc<OwnedStream>);
 
@@ -300,13 +320,15 @@ struct OwnedStream {
     created: bool,
     /// For products of matrices, from the first one on.
     blas: Mutex<Option<RawBlas>>,
+    /// The last recording that the stream took part in.
+    recording: Mutex<Option<Arc<Recorded>>>,
 }
 
 impl Drop for OwnedStream {
     fn drop(&mut self) {
         let blas = self.blas.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: both were created by this driver, and nobody else has them: graphs of this stream hold it, and whoever
-        // launches others promises that streams with products are there. cuBLAS goes before the stream it is bound to.
+        // SAFETY: both were created by this driver, and nobody else has them: graphs with products of this cuBLAS hold this
+        // stream. cuBLAS goes before the stream that it is bound to.
         unsafe {
             if let Some(blas) = blas.take() {
                 self.driver.destroy_blas(blas);
@@ -342,6 +364,7 @@ impl Stream {
             raw,
             created,
             blas: Mutex::default(),
+            recording: Mutex::default(),
         }))
     }
 
@@ -365,7 +388,9 @@ impl Stream {
     pub fn record(&self, event: &Event) -> Result<()> {
         check_same(self.driver(), &event.driver, "an event of a stream")?;
         // SAFETY: both are alive, and of this driver.
-        unsafe { self.driver().record(self.0.raw, event.raw) }
+        unsafe { self.driver().record(self.0.raw, event.raw)? };
+        *lock(&event.recording) = lock(&self.0.recording).clone();
+        Ok(())
     }
 
     /// A new event here.
@@ -379,7 +404,21 @@ impl Stream {
     pub fn wait(&self, event: &Event) -> Result<()> {
         check_same(self.driver(), &event.driver, "a stream that waits")?;
         // SAFETY: both are alive, and of this driver.
-        unsafe { self.driver().wait(self.0.raw, event.raw) }
+        unsafe { self.driver().wait(self.0.raw, event.raw)? };
+        let recording = lock(&event.recording).clone();
+        if let Some(open) = recording.filter(|recorded| lock(recorded).is_some()) {
+            *lock(&self.0.recording) = Some(open);
+        }
+        Ok(())
+    }
+
+    /// Notes what the graph depends on, where this takes part in a recording.
+    fn note(&self, add: impl FnOnce(&mut Dependencies)) {
+        if let Some(recorded) = &*lock(&self.0.recording)
+            && let Some(dependencies) = &mut *lock(recorded)
+        {
+            add(dependencies);
+        }
     }
 
     /// Copies into the memory of the GPU and waits for all work.
@@ -442,11 +481,16 @@ impl Stream {
     /// Starts a kernel. The argument is the bytes of the structure that it takes.
     ///
     /// # Safety
-    /// The argument is such a structure. What it says about memory is true, and the kernel or a clone of it stays, until
-    /// the stream is done.
+    /// The argument is such a structure. What it says about memory is true until the stream is done, and the kernel stays
+    /// until then: a clone of it, or a graph that has it.
     pub unsafe fn launch(&self, function: &Function, shape: Shape, argument: &[u8]) -> Result<()> {
         check_same(self.driver(), function.driver(), LAUNCH)?;
         function.check_launch(shape, argument)?;
+        self.note(|dependencies| {
+            if !dependencies.kernels.contains(function) {
+                dependencies.kernels.push(function.clone());
+            }
+        });
         // SAFETY: stream and kernel are alive, and of this driver; the rest is checked or the caller's promise.
         unsafe { (self.driver()).launch(self.0.raw, function.0.raw, shape, argument) }
     }
@@ -456,7 +500,13 @@ impl Stream {
     /// # Safety
     /// The matrices are there until the stream is done.
     pub unsafe fn multiply(&self, product: Product) -> Result<()> {
-        let mut own = self.0.blas.lock().unwrap_or_else(PoisonError::into_inner);
+        self.note(|dependencies| {
+            let streams = &mut dependencies.streams;
+            if !streams.iter().any(|known| Arc::ptr_eq(&known.0, &self.0)) {
+                streams.push(self.clone());
+            }
+        });
+        let mut own = lock(&self.0.blas);
         let blas = match *own {
             Some(blas) => blas,
             // SAFETY: the stream is alive.
@@ -470,8 +520,11 @@ impl Stream {
     pub fn begin_recording(&self) -> Result<Recording<'_>> {
         // SAFETY: the stream is alive.
         unsafe { self.driver().begin_graph(self.0.raw)? };
+        let recorded = Arc::new(Mutex::new(Some(Dependencies::default())));
+        *lock(&self.0.recording) = Some(recorded.clone());
         Ok(Recording {
             stream: self,
+            recorded,
             ended: false,
         })
     }
@@ -479,14 +532,9 @@ impl Stream {
     /// Does recorded work.
     ///
     /// # Safety
-    /// What was promised when the work was recorded holds again: its memory and kernels are there until the stream is
-    /// done, and so are other streams than the recorded one, if matrices were multiplied in them.
+    /// What was promised of memory when the work was recorded holds again. The graph stays until the stream is done.
     pub unsafe fn launch_graph(&self, graph: &mut Graph) -> Result<()> {
-        check_same(
-            self.driver(),
-            graph.stream.driver(),
-            "the launch of a graph",
-        )?;
+        check_same(self.driver(), &graph.driver, "the launch of a graph")?;
         // SAFETY: both are alive and of this driver, and nobody else has the graph; the rest is the caller's promise.
         unsafe { self.driver().launch_graph(self.0.raw, graph.raw) }
     }
@@ -495,6 +543,7 @@ impl Stream {
 /// A stream that is being recorded. If this goes without [`Recording::end`], what was recorded is forgotten.
 pub struct Recording<'a> {
     stream: &'a Stream,
+    recorded: Arc<Recorded>,
     ended: bool,
 }
 
@@ -506,10 +555,14 @@ impl Recording<'_> {
     }
 
     fn graph(&self) -> Result<Graph> {
-        let stream = self.stream.clone();
-        // SAFETY: the stream is alive.
-        let raw = unsafe { stream.driver().end_graph(stream.0.raw)? };
-        Ok(Graph { stream, raw })
+        let driver = self.stream.driver();
+        let dependencies = lock(&self.recorded).take();
+        Ok(Graph {
+            // SAFETY: the stream is alive.
+            raw: unsafe { driver.end_graph(self.stream.0.raw)? },
+            driver: driver.clone(),
+            _dependencies: dependencies.unwrap_or_default(),
+        })
     }
 }
 

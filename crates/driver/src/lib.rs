@@ -309,8 +309,8 @@ pub unsafe trait Driver: Send + Sync {
     /// Does recorded work.
     ///
     /// # Safety
-    /// Both are valid, and nobody else launches the graph at the same time. What was promised when the work was recorded
-    /// holds again: all of its memory and programs are there until the stream is done.
+    /// Both are valid, the latter until the stream is done, and nobody else launches the graph at the same time. What was
+    /// promised when the work was recorded holds again: memory and kernels are there, and cuBLAS of its products.
     unsafe fn launch_graph(&self, stream: RawStream, graph: RawGraph) -> Result<()>;
 
     /// Gives recorded work back.

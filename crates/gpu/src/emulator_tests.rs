@@ -417,7 +417,7 @@ fn what_is_left_is_found() {
     emulator.create_event().unwrap();
 }
 
-/// A kernel keeps its program and a graph its stream, whichever handle is dropped first.
+/// A kernel keeps its program and a graph its kernels, also those of other streams that took part.
 #[test]
 fn handles_keep_what_they_depend_on() {
     let Some(s) = setup() else { return };
@@ -425,25 +425,30 @@ fn handles_keep_what_they_depend_on() {
     s.upload(memory.pointer(), &[0.0]);
     let function = s.module.function("add", 0).unwrap();
     drop(s.module);
-    let launch = || {
+    let launch = |stream: &Stream| {
         let arguments = two(memory.pointer(), 1, 1).bytes();
         // SAFETY: the kernel takes this, and the memory is there.
-        unsafe { s.stream.launch(&function, ONE, &arguments) }.unwrap();
+        unsafe { stream.launch(&function, ONE, &arguments) }.unwrap();
     };
-    launch();
+    launch(&s.stream);
+    s.stream.synchronize().unwrap();
     let recording = s.stream.begin_recording().unwrap();
-    launch();
+    let side = Stream::new(&s.driver).unwrap();
+    side.wait(&s.stream.put_event().unwrap()).unwrap();
+    launch(&side);
+    s.stream.wait(&side.put_event().unwrap()).unwrap();
     let mut graph = recording.end().unwrap();
-    // SAFETY: the graph keeps the stream.
-    let caller = unsafe { Stream::from_caller(&s.driver, s.stream.raw()) };
+    // Only the graph has the kernel, and only the kernel the program.
+    drop((function, side));
+    let other = Stream::new(&s.driver).unwrap();
     drop(s.stream);
-    // SAFETY: the memory and the kernel are there.
-    unsafe { caller.launch_graph(&mut graph) }.unwrap();
     let mut bytes = [0; 8];
-    caller.read(&mut bytes, &memory).unwrap();
-    assert_eq!(f64::from_ne_bytes(bytes), 2.0);
-    drop(function);
-    drop(graph);
+    for sum in [2.0, 3.0] {
+        // SAFETY: the memory is there, and the graph stays.
+        unsafe { other.launch_graph(&mut graph) }.unwrap();
+        other.read(&mut bytes, &memory).unwrap();
+        assert_eq!(f64::from_ne_bytes(bytes), sum);
+    }
 }
 
 #[test]
@@ -465,7 +470,7 @@ fn a_stream_of_a_caller_stays() {
     assert_eq!(emulator.take_log().calls["destroy_stream"], 1);
 }
 
-/// It is created for the first product, and given back with the last clone of the stream.
+/// It is created for the first product, and given back with the last clone of the stream, and the graphs of its products.
 #[test]
 fn a_stream_has_one_handle_of_cublas() {
     let Some(emulator) = Emulator::new(check_where_named) else {
@@ -494,11 +499,15 @@ fn a_stream_has_one_handle_of_cublas() {
         clone.multiply(product).unwrap();
     }
     stream.synchronize().unwrap();
-    drop((stream, without));
+    let recording = clone.begin_recording().unwrap();
+    // SAFETY: as above.
+    unsafe { clone.multiply(product).unwrap() };
+    let graph = recording.end().unwrap();
+    drop((stream, without, clone));
     let calls = emulator.take_log().calls;
-    assert_eq!((calls["create_blas"], calls["multiply"]), (1, 2));
+    assert_eq!((calls["create_blas"], calls["multiply"]), (1, 3));
     assert!(!calls.contains_key("destroy_blas"));
-    drop(clone);
+    drop(graph);
     assert_eq!(emulator.take_log().calls["destroy_blas"], 1);
 }
 

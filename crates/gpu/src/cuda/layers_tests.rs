@@ -116,13 +116,16 @@ fn handles_are_dropped_in_any_order() {
         let module = Module::load(&gpu, b"an image").unwrap();
         let function = module.function("kernel", 0).unwrap();
         let stream = Stream::new(&gpu).unwrap();
-        let graph = stream.begin_recording().unwrap().end().unwrap();
+        let recording = stream.begin_recording().unwrap();
+        // SAFETY: the driver of these tests does nothing.
+        unsafe { stream.launch(&function, SHAPE, &[0; ARGUMENT]) }.unwrap();
+        let graph = recording.end().unwrap();
         vec![
             (&["module"], Box::new(module)),
             (&["module"], Box::new(function)),
             (&["event"], Box::new(stream.put_event().unwrap())),
             (&["stream"], Box::new(stream)),
-            (&["graph", "stream"], Box::new(graph)),
+            (&["graph", "module"], Box::new(graph)),
             (&["memory"], Box::new(Buffer::new(&gpu, 10).unwrap())),
             (&["pinned memory"], Box::new(Pinned::new(&gpu, 10).unwrap())),
         ]

@@ -239,7 +239,7 @@ impl Engine {
                 self.slots[number].graphs.insert(recorded, graph);
             }
             if let (false, Some(graph)) = (done, self.slots[number].graphs.get_mut(&recorded)) {
-                // SAFETY: a slot has its memory for as long as its graphs, and the library its programs.
+                // SAFETY: a slot has its memory for as long as its graphs, which go after the stream was waited for.
                 unsafe { stream.launch_graph(graph)? };
             }
             // A graph tells the time of the whole only.
