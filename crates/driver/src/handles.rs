@@ -349,7 +349,7 @@ impl Stream {
     /// That of a caller, by its CUstream; 0 is the legacy default stream. It stays when this is dropped.
     ///
     /// # Safety
-    /// It is a stream of this GPU, and is alive whenever something is called on this, on a clone or on a graph.
+    /// It is a stream of this GPU, and is alive whenever something is called on this or on a clone.
     pub unsafe fn from_caller(driver: &Arc<dyn Driver>, raw: u64) -> Stream {
         let raw = match raw {
             0 => driver.default_stream(),
@@ -387,9 +387,10 @@ impl Stream {
     /// Puts an event here.
     pub fn record(&self, event: &Event) -> Result<()> {
         check_same(self.driver(), &event.driver, "an event of a stream")?;
+        let recording = lock(&self.0.recording);
         // SAFETY: both are alive, and of this driver.
         unsafe { self.driver().record(self.0.raw, event.raw)? };
-        *lock(&event.recording) = lock(&self.0.recording).clone();
+        *lock(&event.recording) = recording.clone();
         Ok(())
     }
 
@@ -403,22 +404,25 @@ impl Stream {
     /// Later work waits for an event.
     pub fn wait(&self, event: &Event) -> Result<()> {
         check_same(self.driver(), &event.driver, "a stream that waits")?;
+        let joined = lock(&event.recording).clone();
+        let mut recording = lock(&self.0.recording);
         // SAFETY: both are alive, and of this driver.
         unsafe { self.driver().wait(self.0.raw, event.raw)? };
-        let recording = lock(&event.recording).clone();
-        if let Some(open) = recording.filter(|recorded| lock(recorded).is_some()) {
-            *lock(&self.0.recording) = Some(open);
+        if let Some(open) = joined.filter(|recorded| lock(recorded).is_some()) {
+            *recording = Some(open);
         }
         Ok(())
     }
 
-    /// Notes what the graph depends on, where this takes part in a recording.
-    fn note(&self, add: impl FnOnce(&mut Dependencies)) {
-        if let Some(recorded) = &*lock(&self.0.recording)
+    /// Notes what the graph depends on, where this takes part in a recording. That stays as it is while the result lives.
+    fn note(&self, add: impl FnOnce(&mut Dependencies)) -> MutexGuard<'_, Option<Arc<Recorded>>> {
+        let recording = lock(&self.0.recording);
+        if let Some(recorded) = &*recording
             && let Some(dependencies) = &mut *lock(recorded)
         {
             add(dependencies);
         }
+        recording
     }
 
     /// Copies into the memory of the GPU and waits for all work.
@@ -486,7 +490,7 @@ impl Stream {
     pub unsafe fn launch(&self, function: &Function, shape: Shape, argument: &[u8]) -> Result<()> {
         check_same(self.driver(), function.driver(), LAUNCH)?;
         function.check_launch(shape, argument)?;
-        self.note(|dependencies| {
+        let _recording = self.note(|dependencies| {
             if !dependencies.kernels.contains(function) {
                 dependencies.kernels.push(function.clone());
             }
@@ -500,7 +504,7 @@ impl Stream {
     /// # Safety
     /// The matrices are there until the stream is done.
     pub unsafe fn multiply(&self, product: Product) -> Result<()> {
-        self.note(|dependencies| {
+        let _recording = self.note(|dependencies| {
             let streams = &mut dependencies.streams;
             if !streams.iter().any(|known| Arc::ptr_eq(&known.0, &self.0)) {
                 streams.push(self.clone());
@@ -518,10 +522,11 @@ impl Stream {
 
     /// From here on its work (and that of streams that wait for it) is recorded, not done.
     pub fn begin_recording(&self) -> Result<Recording<'_>> {
+        let recorded = Arc::new(Mutex::new(Some(Dependencies::default())));
+        let mut recording = lock(&self.0.recording);
         // SAFETY: the stream is alive.
         unsafe { self.driver().begin_graph(self.0.raw)? };
-        let recorded = Arc::new(Mutex::new(Some(Dependencies::default())));
-        *lock(&self.0.recording) = Some(recorded.clone());
+        *recording = Some(recorded.clone());
         Ok(Recording {
             stream: self,
             recorded,
@@ -556,10 +561,11 @@ impl Recording<'_> {
 
     fn graph(&self) -> Result<Graph> {
         let driver = self.stream.driver();
+        // SAFETY: the stream is alive.
+        let raw = unsafe { driver.end_graph(self.stream.0.raw) };
         let dependencies = lock(&self.recorded).take();
         Ok(Graph {
-            // SAFETY: the stream is alive.
-            raw: unsafe { driver.end_graph(self.stream.0.raw)? },
+            raw: raw?,
             driver: driver.clone(),
             _dependencies: dependencies.unwrap_or_default(),
         })
