@@ -331,7 +331,7 @@ impl Bridge {
 }
 
 /// Returns the inputs for the servers: without channels if propagators weight these.
-fn of_servers<'a>(inputs: &Inputs<'a>, propagators: Option<&Propagators>) -> Inputs<'a> {
+fn server_inputs<'a>(inputs: &Inputs<'a>, propagators: Option<&Propagators>) -> Inputs<'a> {
     Inputs {
         channel: inputs.channel.filter(|_| propagators.is_none()),
         ..*inputs

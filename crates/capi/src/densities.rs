@@ -116,19 +116,19 @@ pub unsafe extern "C" fn mebridge_densities_evaluate(
     const NAME: &str = "mebridge_densities_evaluate";
     status(|| {
         let set = opened(densities)?;
-        let read = |array| CallerArray::set::<f64>(array, points, PointerAccess::Read);
+        let read = |array| CallerArray::new::<f64>(array, points, PointerAccess::Read);
         check_apart(
             NAME,
             [
                 (
                     "codes",
-                    CallerArray::set(codes, points, PointerAccess::Read),
+                    CallerArray::new(codes, points, PointerAccess::Read),
                 ),
                 ("x", read(x)),
                 ("q", read(q)),
                 (
                     "values",
-                    CallerArray::set(values, points, PointerAccess::Write),
+                    CallerArray::new(values, points, PointerAccess::Write),
                 ),
             ],
         )?;
@@ -159,12 +159,12 @@ pub unsafe extern "C" fn mebridge_densities_evaluate(
             q2.extend(q.iter().map(|q| q * q));
             let every = &mut every[..x.len() * known.len()];
             set.evaluate(x, &q2, every);
-            for ((value, set), &place) in values
+            for ((value, row), &place) in values
                 .iter_mut()
                 .zip(every.chunks_exact(known.len()))
                 .zip(&places)
             {
-                *value = set[place];
+                *value = row[place];
             }
         }
         Ok(())
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn mebridge_alpha_s(
 ) -> i32 {
     const NAME: &str = "mebridge_alpha_s";
     status(|| {
-        let read = |array, count| CallerArray::set::<f64>(array, count, PointerAccess::Read);
+        let read = |array, count| CallerArray::new::<f64>(array, count, PointerAccess::Read);
         check_apart(
             NAME,
             [
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn mebridge_alpha_s(
                 ("q", read(q, points)),
                 (
                     "alpha_s",
-                    CallerArray::set(alpha_s, points, PointerAccess::Write),
+                    CallerArray::new(alpha_s, points, PointerAccess::Write),
                 ),
             ],
         )?;
