@@ -1,0 +1,191 @@
+//! Spectra as figures of a page, with their numbers.
+
+use crate::chart::{Chart, Curve, ratios};
+use crate::markup::{Cell, curve_classes, escaped, table};
+use crate::spectra::{BINS, OBSERVABLES, Spectra, Spectrum, kind_name};
+use crate::summary::shown;
+use crate::text::significant;
+
+/// Spectra of one sample of events, whose weights are multiplied by `factor`.
+#[derive(Clone, Debug)]
+pub struct ScaledSpectra<'a> {
+    /// What a reader knows the sample by.
+    pub name: String,
+    /// Those of all samples have the same bins.
+    pub spectra: &'a Spectra,
+    /// Weights times this add up to what the sample has, such as its cross section.
+    pub factor: f64,
+    /// Of which events they are: weights of the same ones are not independent.
+    pub origin: usize,
+}
+
+impl ScaledSpectra<'_> {
+    /// Of each bin of a spectrum the value and its error, by the width of the bin.
+    pub fn densities(&self, place: usize) -> [(f64, f64); BINS] {
+        let histogram = &self.spectra.all[place].histogram;
+        std::array::from_fn(|bin| {
+            let width = histogram.edge(bin + 1) - histogram.edge(bin);
+            let of = histogram.bins[bin];
+            (
+                self.factor * of.sum / width,
+                (self.factor * of.error() / width).abs(),
+            )
+        })
+    }
+}
+
+/// The lines that stand for several samples.
+pub fn legend(samples: &[ScaledSpectra]) -> String {
+    let item = |(number, sample): (usize, &ScaledSpectra)| {
+        format!(
+            "<li><svg xmlns=\"http://www.w3.org/2000/svg\" width=\"40\" height=\"12\"><path class=\"curve {}\" d=\"M0 6H40\"/></svg>{}</li>\n",
+            curve_classes(number),
+            escaped(&sample.name)
+        )
+    };
+    let items: String = samples.iter().enumerate().map(item).collect();
+    format!("<ul class=\"legend\">\n{items}</ul>\n")
+}
+
+/// Figures of the spectra of all kinds. `symbol` and `unit` are those of what they add up to.
+///
+/// # Panics
+/// Samples have other spectra than the first one.
+pub fn figures(samples: &[ScaledSpectra], [symbol, unit]: [&str; 2]) -> String {
+    let Some(first) = samples.first() else {
+        return String::new();
+    };
+    let mut text = String::new();
+    for (number, of_kind) in first
+        .spectra
+        .all
+        .chunks_exact(OBSERVABLES.len())
+        .enumerate()
+    {
+        let places = number * OBSERVABLES.len()..;
+        let (mut pictures, mut tables) = (String::new(), String::new());
+        for (spectrum, place) in of_kind.iter().zip(places) {
+            let curves: Vec<Curve> = samples
+                .iter()
+                .map(|sample| Curve {
+                    bins: sample.densities(place),
+                })
+                .collect();
+            pictures += &figure(spectrum, samples, &curves, [symbol, unit]);
+            tables += &numbers(spectrum, samples, &curves, place, [symbol, unit]);
+        }
+        text += &format!(
+            "<h3>{} (PDG codes)</h3>\n<div class=\"pair\">\n{pictures}</div>\n<details>\n<summary>numbers</summary>\n\
+             <div class=\"pair\">\n{tables}</div>\n</details>\n",
+            kind_name(of_kind[0].kind)
+        );
+    }
+    text
+}
+
+/// What the values of a spectrum are, with their unit.
+fn value_title(spectrum: &Spectrum, [symbol, unit]: [&str; 2]) -> String {
+    let name = format!("d{symbol}/d{}", spectrum.observable.symbol());
+    match (unit, spectrum.observable.unit()) {
+        ("", None) => name,
+        ("", Some(per)) => format!("{name}, 1/{per}"),
+        (unit, Some(per)) if unit == per => name,
+        (unit, Some(per)) => format!("{name}, {unit}/{per}"),
+        (unit, None) => format!("{name}, {unit}"),
+    }
+}
+
+fn figure(
+    spectrum: &Spectrum,
+    samples: &[ScaledSpectra],
+    curves: &[Curve],
+    of: [&str; 2],
+) -> String {
+    let observable = spectrum.observable;
+    let across = match observable.unit() {
+        Some(unit) => format!("{}, {unit}", observable.name()),
+        None => observable.name().to_owned(),
+    };
+    let chart = Chart {
+        axes: [&across, &value_title(spectrum, of)],
+        edges: spectrum.histogram.edges(),
+        curves,
+        falls: observable.unit().is_some(),
+    };
+    let mut compared: Vec<String> = Vec::new();
+    for (sample, curve) in samples.iter().zip(curves).skip(1) {
+        if sample.origin != samples[0].origin {
+            let (sum, bins) = chi_squared(&curve.bins, &curves[0].bins);
+            compared.push(format!(
+                "{}: χ² = {} of {bins} bins",
+                sample.name,
+                significant(sum, 3)
+            ));
+        }
+    }
+    let compared = match compared.is_empty() {
+        true => String::new(),
+        false => format!("<p class=\"note\">{}</p>\n", escaped(compared.join("; "))),
+    };
+    format!(
+        "<figure><figcaption>{}</figcaption>\n{}{compared}</figure>\n",
+        escaped(spectrum.title()),
+        chart.svg()
+    )
+}
+
+/// χ² of two histograms that are independent, and how many bins it is of.
+fn chi_squared(one: &[(f64, f64)], other: &[(f64, f64)]) -> (f64, usize) {
+    let terms = one.iter().zip(other).filter_map(|((a, error), (b, its))| {
+        let variance = error * error + its * its;
+        (variance > 0.0).then(|| (a - b) * (a - b) / variance)
+    });
+    terms.fold((0.0, 0), |(sum, count), term| (sum + term, count + 1))
+}
+
+/// The numbers of a spectrum as a table.
+fn numbers(
+    spectrum: &Spectrum,
+    samples: &[ScaledSpectra],
+    curves: &[Curve],
+    place: usize,
+    of: [&str; 2],
+) -> String {
+    let edges = spectrum.histogram.edges();
+    let (title, value) = (spectrum.title(), value_title(spectrum, of));
+    let mut titles = vec![title.as_str()];
+    for _ in samples {
+        titles.extend(["%", &value, "+-"]);
+    }
+    titles.extend(samples.iter().skip(1).map(|_| "ratio"));
+    let shares: Vec<[f64; BINS]> = samples
+        .iter()
+        .map(|sample| sample.spectra.all[place].histogram.shares())
+        .collect();
+    let ratios: Vec<_> = curves
+        .iter()
+        .map(|curve| ratios(&curve.bins, &curves[0].bins))
+        .collect();
+    let row = |bin: usize| {
+        let [from, to] = [0, 1].map(|side| significant(edges[bin + side], 4));
+        let mut cells = vec![Cell::Text(format!("{from} to {to}"))];
+        for (curve, shares) in curves.iter().zip(&shares) {
+            let [value, error] = shown(curve.bins[bin]);
+            cells.push(Cell::Number(format!("{:.2}", shares[bin])));
+            cells.extend([value, error].map(Cell::Number));
+        }
+        for ratio in ratios.iter().skip(1) {
+            cells.push(Cell::Number(match ratio[bin].0 {
+                ratio if ratio.is_nan() => String::new(),
+                ratio => significant(ratio, 4),
+            }));
+        }
+        cells
+    };
+    let rows: Vec<Vec<Cell>> = (0..BINS).map(row).collect();
+    let order = match samples.len() {
+        1 => "",
+        _ => "<p class=\"note\">columns in the order of the samples above</p>\n",
+    };
+    format!("<div>\n{order}{}</div>\n", table(&titles, &rows))
+}
