@@ -278,3 +278,7 @@ pub fn ratios(bins: &[(f64, f64)], of: &[(f64, f64)]) -> Vec<(f64, f64)> {
     };
     bins.iter().zip(of).map(ratio).collect()
 }
+
+#[cfg(test)]
+#[path = "chart_tests.rs"]
+mod tests;

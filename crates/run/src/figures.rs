@@ -34,14 +34,19 @@ impl ScaledSpectra<'_> {
     }
 }
 
+/// The line of a curve, for legends.
+fn key(number: usize) -> String {
+    let classes = curve_classes(number);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"40\" height=\"12\">\
+         <path class=\"curve {classes}\" d=\"M0 6H40\"/></svg>"
+    )
+}
+
 /// The lines that stand for several samples.
 pub fn legend(samples: &[ScaledSpectra]) -> String {
     let item = |(number, sample): (usize, &ScaledSpectra)| {
-        format!(
-            "<li><svg xmlns=\"http://www.w3.org/2000/svg\" width=\"40\" height=\"12\"><path class=\"curve {}\" d=\"M0 6H40\"/></svg>{}</li>\n",
-            curve_classes(number),
-            escaped(&sample.name)
-        )
+        format!("<li>{}{}</li>\n", key(number), escaped(&sample.name))
     };
     let items: String = samples.iter().enumerate().map(item).collect();
     format!("<ul class=\"legend\">\n{items}</ul>\n")
@@ -112,26 +117,18 @@ fn figure(
         curves,
         falls: observable.unit().is_some(),
     };
-    let mut compared: Vec<String> = Vec::new();
-    for (sample, curve) in samples.iter().zip(curves).skip(1) {
+    let mut compared = String::new();
+    for (number, (sample, curve)) in samples.iter().zip(curves).enumerate().skip(1) {
         if sample.origin != samples[0].origin {
             let (sum, bins) = chi_squared(&curve.bins, &curves[0].bins);
-            compared.push(format!(
-                "{}: χ² = {} of {bins} bins",
-                sample.name,
-                significant(sum, 3)
-            ));
+            let sum = significant(sum, 3);
+            compared += &format!("<li>{}χ² = {sum} of {bins} bins</li>\n", key(number));
         }
     }
-    let compared = match compared.is_empty() {
-        true => String::new(),
-        false => format!("<p class=\"note\">{}</p>\n", escaped(compared.join("; "))),
-    };
-    format!(
-        "<figure><figcaption>{}</figcaption>\n{}{compared}</figure>\n",
-        escaped(spectrum.title()),
-        chart.svg()
-    )
+    if !compared.is_empty() {
+        compared = format!("<figcaption><ul class=\"legend\">\n{compared}</ul></figcaption>\n");
+    }
+    format!("<figure>\n{}{compared}</figure>\n", chart.svg())
 }
 
 /// χ² of two histograms that are independent, and how many bins it is of.
@@ -155,7 +152,7 @@ fn numbers(
     let (title, value) = (spectrum.title(), value_title(spectrum, of));
     let mut titles = vec![title.as_str()];
     for _ in samples {
-        titles.extend(["%", &value, "+-"]);
+        titles.extend(["%", &value, "±"]);
     }
     titles.extend(samples.iter().skip(1).map(|_| "ratio"));
     let shares: Vec<[f64; BINS]> = samples

@@ -22,10 +22,10 @@ const STYLE: &str = "\
 body { color: var(--ink); background: var(--paper); font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 0 auto; padding: 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; border-bottom: 1px solid var(--line); } h3 { font-size: 1rem; }
 code, td.text { font-family: ui-monospace, monospace; font-size: 0.92em; overflow-wrap: anywhere; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; } th, td { padding: 0.15rem 0.7rem; text-align: right; }
-th { text-align: left; font-weight: 600; } td.text { text-align: left; } tr:nth-child(even) { background: var(--stripe); }
+table { border-collapse: collapse; margin: 0.8rem 0; font-variant-numeric: tabular-nums; } th, td { padding: 0.15rem 0.7rem; text-align: right; }
+th { font-weight: 600; } th.text, td.text { text-align: left; } tr:nth-child(even) { background: var(--stripe); }
 .wide { overflow-x: auto; } .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 0.5rem 1.5rem; }
-figure { margin: 0; } figcaption { font-weight: 600; } svg.chart { width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
+figure { margin: 0; } svg.chart { width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 pre { overflow-x: auto; } summary { cursor: pointer; color: var(--soft); } .note { color: var(--soft); }
 .legend { list-style: none; padding: 0; } .legend svg { vertical-align: middle; margin-right: 0.5rem; }
 .frame { fill: none; stroke: var(--soft); } .grid { stroke: var(--line); } .curve, .error { fill: none; stroke-width: 1.5; } .error { stroke-width: 1; } .band { stroke: none; opacity: 0.25; }
@@ -91,23 +91,29 @@ pub enum Cell {
     Number(String),
 }
 
-/// A table. Texts are escaped here.
-pub fn table(head: &[&str], rows: &[Vec<Cell>]) -> String {
-    let head: String = head
-        .iter()
-        .map(|title| format!("<th>{}</th>", escaped(title)))
-        .collect();
-    let row = |cells: &Vec<Cell>| {
+/// A table, or nothing where it has no rows. Texts are escaped here.
+pub fn table(titles: &[&str], rows: &[Vec<Cell>]) -> String {
+    let Some(first) = rows.first() else {
+        return String::new();
+    };
+    let row = |cells: &[Cell], tag: &str| {
         let cell = |cell: &Cell| match cell {
-            Cell::Text(text) => format!("<td class=\"text\">{}</td>", escaped(text)),
-            Cell::Number(text) => format!("<td>{}</td>", escaped(text)),
+            Cell::Text(text) => format!("<{tag} class=\"text\">{}</{tag}>", escaped(text)),
+            Cell::Number(text) => format!("<{tag}>{}</{tag}>", escaped(text)),
         };
         let cells: String = cells.iter().map(cell).collect();
         format!("<tr>{cells}</tr>\n")
     };
-    let rows: String = rows.iter().map(row).collect();
+    // Titles stand as what is below them.
+    let title = |(title, cell): (&&str, &Cell)| match cell {
+        Cell::Text(_) => Cell::Text((*title).to_owned()),
+        Cell::Number(_) => Cell::Number((*title).to_owned()),
+    };
+    let titles: Vec<Cell> = titles.iter().zip(first).map(title).collect();
+    let rows: String = rows.iter().map(|cells| row(cells, "td")).collect();
     format!(
-        "<div class=\"wide\"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
+        "<div class=\"wide\"><table>\n<thead>\n{}</thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
+        row(&titles, "th")
     )
 }
 
@@ -123,7 +129,7 @@ mod tests {
             &["<"],
             &[vec![Cell::Text("<".into()), Cell::Number("&".into())]],
         );
-        assert!(table.contains("<th>&lt;</th>"), "{table}");
+        assert!(table.contains("<th class=\"text\">&lt;</th>"), "{table}");
         assert!(
             table.contains("<td class=\"text\">&lt;</td><td>&amp;</td>"),
             "{table}"

@@ -103,7 +103,7 @@ fn measured(summary: &Summary) -> String {
         .collect();
     format!(
         "<h2>Result</h2>\n{}{}",
-        table(&[title, numbers, "+-", "%"], &rows),
+        table(&[title, numbers, "±", "%"], &rows),
         lines.concat()
     )
 }
@@ -153,7 +153,7 @@ fn made_with(settings: &Settings) -> String {
     let [start, survey, events] = settings.seconds;
     let mut body = format!(
         "<h2>Cuts and scales</h2>\n<ul>\n{lines}</ul>\n<h2>Settings</h2>\n{}{}\
-         <p>Seed {}; {}, {} threads; mebridge {}.</p>\n",
+         <p>Seed {}; {}, threads: {}; mebridge {}.</p>\n",
         table(
             &["beam (PDG code)", "energy, GeV", "densities (LHAPDF)"],
             &beams
@@ -176,3 +176,7 @@ fn made_with(settings: &Settings) -> String {
         "<h2>Time</h2>\n<p>Start {start:.1} s, survey {survey:.1} s, events {events:.1} s.</p>\n"
     )
 }
+
+#[cfg(test)]
+#[path = "page_tests.rs"]
+mod tests;
