@@ -564,7 +564,7 @@ class Runs(FolderHere):
             self.assertEqual(event.weights, [head["weight"], *expected.weights[number]])
             found = event.cross_section.xsec(), event.cross_section.xsec_err()
             np.testing.assert_allclose(found, sums, rtol=1e-7)
-            self.assertEqual(event.attributes["event_scale"].astype(float), head["scale"])
+            self.assertAlmostEqual(event.attributes["event_scale"].astype(float) / head["scale"], 1, places=13)
             self.assertEqual(event.attributes["signal_process_id"].astype(int), head["process_id"])
             particles = expected.particles[head["first"] : head["first"] + head["count"]]
             self.assertEqual(len(event.particles), len(particles))
