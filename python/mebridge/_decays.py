@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 from . import _arguments, _command, _target
 from ._process import Path
@@ -80,11 +80,18 @@ def beside(file: pathlib.Path) -> pathlib.Path:
 
 
 def of_run(
-    file: pathlib.Path, decays: Sequence[str], seed: int | None, threads: int, environment: Mapping[str, str]
+    file: pathlib.Path, decays: Sequence[str], spec: Mapping[str, Any], environment: Mapping[str, str]
 ) -> pathlib.Path:
-    """Decays the events that a run made, into a file beside them."""
+    """Decays the events that a run made, into a file beside them.
+
+    Args:
+        spec: of the run; its model and its card are taken where the file has none in its header.
+    """
     target = beside(file)
-    _decay(file, decays, target, 1 if seed is None else seed, threads, [], environment)
+    given = (("model", spec["model"]), ("param-card", spec["param_card"]))
+    options = [f"--{name}={value}" for name, value in given if value is not None]
+    seed = 1 if spec["seed"] is None else spec["seed"]
+    _decay(file, decays, target, seed, spec["threads"], options, environment)
     return target
 
 

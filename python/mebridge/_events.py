@@ -182,8 +182,8 @@ def generate_events(
         reweight: parameter cards, or a dict of them by the names of their weights, for a process by its name and an LHE
             file: events have these weights as :func:`mebridge.reweight_events` makes them, with densities summed over
             helicities, which are drawn in the frame of the beams here.
-        decays: of what goes out of the events of an LHE file, as :func:`mebridge.decay_events` takes them: the events with
-            decays are in a file beside, ``decayed`` of what is returned.
+        decays: of what goes out of the events of an LHE file of a process by its name, as :func:`mebridge.decay_events` takes
+            them: the events with decays are in a file beside, ``decayed`` of what is returned.
         progress: whether to print lines on stderr: which alpha_s, scales and cuts hold, and how far the run is after each part
             of it; or what to call then.
 
@@ -204,6 +204,10 @@ def generate_events(
         raise Error(f"{target} lies in the folder of the run's state; name another file for the events")
     lhe = target is not None and _files.kind(target) is None
     lines = _decays.lines(decays)
+    if lines and order.spec["parameters"]:
+        raise ValueError(
+            "decays are for a process by its name, with the parameters of its card; use decay_events(param_card=)"
+        )
     if lines and not lhe:
         raise ValueError("decays are for LHE files; name one with output=")
     if isinstance(overweight, str) and overweight != "keep" and not lhe:
@@ -231,7 +235,7 @@ def generate_events(
             _files.write(target, made.found, order.spec["threads"])
         decayed = None
         if lines and target is not None:
-            decayed = _decays.of_run(target, lines, order.spec["seed"], order.spec["threads"], order.environment)
+            decayed = _decays.of_run(target, lines, order.spec, order.environment)
         return Events(**made.fields(), output=target, decayed=decayed, _arrays=arrays)
 
 

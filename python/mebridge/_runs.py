@@ -164,7 +164,7 @@ class Run:
         output, place = (pathlib.Path(made.found[name]) for name in ("output", "folder"))
         decayed = None
         if lines:
-            decayed = _decays.of_run(output, lines, spec["seed"], spec["threads"], self._environment)
+            decayed = _decays.of_run(output, lines, {**spec, "model": None, "param_card": None}, self._environment)
         return RunEvents(**made.fields(), output=output, decayed=decayed, _arrays=None, folder=place)
 
     def pack(
