@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 import platform
 from collections.abc import Callable, Mapping
@@ -81,13 +82,15 @@ def write(
     if order.cut is not None:
         name = _cut_function.name(order.cut)
         raise Error(f"a pack has no cut that is a function ({name}); leave it out, and cut its events")
+    # It is the jobs', and no survey is another one by it.
+    spec = {key: value for key, value in order.spec.items() if key != "overweights"}
     how = {
         "measured": _arguments.whole("measured", measured, 0, _arguments.MOST_EVENTS),
         "state": state,
         "cms": bool(cms),
         "overweights": order.spec.get("overweights"),
     }
-    return _packed(order, output, simd, progress, how)
+    return _packed(dataclasses.replace(order, spec=spec), output, simd, progress, how)
 
 
 def of_run(

@@ -7,7 +7,7 @@ import mebridge
 
 from common import Folder, command
 
-PROCESS = "u d~ > w+ @0; add process u d~ > w+ g @1"
+PROCESS = "u d~ > w+ g"
 CARD = {"lpp1": 0, "lpp2": 0, "ebeam1": 200, "ebeam2": 200, "ptj": 20}
 ENTRIES = [word for entry in CARD.items() for word in ("--set", "{}={}".format(*entry))]
 DECAYS = ["w+ > e+ ve", "w+ > mu+ vm"]

@@ -60,6 +60,11 @@ pub fn figures(samples: &[ScaledSpectra], [symbol, unit]: [&str; 2]) -> String {
     let Some(first) = samples.first() else {
         return String::new();
     };
+    // Tables of several samples are as large as the page.
+    let beside = match samples.len() {
+        1 => " class=\"pair\"",
+        _ => "",
+    };
     let mut text = String::new();
     for (number, of_kind) in first
         .spectra
@@ -81,11 +86,20 @@ pub fn figures(samples: &[ScaledSpectra], [symbol, unit]: [&str; 2]) -> String {
         }
         text += &format!(
             "<h3>{} (PDG codes)</h3>\n<div class=\"pair\">\n{pictures}</div>\n<details>\n<summary>numbers</summary>\n\
-             <div class=\"pair\">\n{tables}</div>\n</details>\n",
+             <div{beside}>\n{tables}</div>\n</details>\n",
             kind_name(of_kind[0].kind)
         );
     }
     text
+}
+
+/// What a spectrum is by, with its unit.
+fn observable_title(spectrum: &Spectrum) -> String {
+    let observable = spectrum.observable;
+    match observable.unit() {
+        Some(unit) => format!("{}, {unit}", observable.name()),
+        None => observable.name().to_owned(),
+    }
 }
 
 /// What the values of a spectrum are, with their unit.
@@ -106,16 +120,11 @@ fn figure(
     curves: &[Curve],
     of: [&str; 2],
 ) -> String {
-    let observable = spectrum.observable;
-    let across = match observable.unit() {
-        Some(unit) => format!("{}, {unit}", observable.name()),
-        None => observable.name().to_owned(),
-    };
     let chart = Chart {
-        axes: [&across, &value_title(spectrum, of)],
+        axes: [&observable_title(spectrum), &value_title(spectrum, of)],
         edges: spectrum.histogram.edges(),
         curves,
-        falls: observable.unit().is_some(),
+        falls: spectrum.observable.unit().is_some(),
     };
     let mut compared = String::new();
     for (number, (sample, curve)) in samples.iter().zip(curves).enumerate().skip(1) {
@@ -149,7 +158,7 @@ fn numbers(
     of: [&str; 2],
 ) -> String {
     let edges = spectrum.histogram.edges();
-    let (title, value) = (spectrum.title(), value_title(spectrum, of));
+    let (title, value) = (observable_title(spectrum), value_title(spectrum, of));
     let mut titles = vec![title.as_str()];
     for _ in samples {
         titles.extend(["%", &value, "±"]);

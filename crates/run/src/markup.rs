@@ -21,7 +21,7 @@ const STYLE: &str = "\
 @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --soft: #8b949e; --line: #30363d; --stripe: #161b22; } }
 body { color: var(--ink); background: var(--paper); font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 0 auto; padding: 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; border-bottom: 1px solid var(--line); } h3 { font-size: 1rem; }
-code, td.text { font-family: ui-monospace, monospace; font-size: 0.92em; overflow-wrap: anywhere; }
+code, td.text { font-family: ui-monospace, monospace; font-size: 0.92em; } code { overflow-wrap: anywhere; } td.text { white-space: nowrap; }
 table { border-collapse: collapse; margin: 0.8rem 0; font-variant-numeric: tabular-nums; } th, td { padding: 0.15rem 0.7rem; text-align: right; }
 th { font-weight: 600; } th.text, td.text { text-align: left; } tr:nth-child(even) { background: var(--stripe); }
 .wide { overflow-x: auto; } .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 0.5rem 1.5rem; }
