@@ -31,7 +31,7 @@ class FromPython(Folder):
         few = {"nevents": 2000, "measured": 100}
         self.run_.pack(mine, **few, cms=True, overweight="unweight")
         options = ["--nevents", 2000, "--measured", 100, "--quiet", "--cms", "--overweight", "unweight"]
-        self.command("pack", PROCESS, "-o", other, *options, *ENTRIES)
+        self.command("pack", PROCESS, "--folder", self.folder, "-o", other, *options, *ENTRIES)
         found, wanted = self.contents(mine), self.contents(other)
         self.assertEqual(set(found), set(wanted))
         self.assertIn("runcmsgrid.sh", {name.rpartition("/")[2] for name in found})
