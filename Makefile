@@ -1,8 +1,8 @@
-# mebridge: `make help` says what there is.
+# mebridge: `make help` lists the targets.
 
 FC := $(if $(filter default undefined,$(origin FC)),gfortran,$(FC))
-# On ARM gfortran makes multiply-adds of HELAS's differences, which loses digits: 1e-11 of |M|^2. (On x86-64 it does where
-# it is told of FMA, and comparisons fail as well.)
+# On ARM gfortran contracts HELAS's differences to multiply-adds, which changes |M|^2 by 1e-11. (On x86-64 it does so with
+# -mfma, and comparisons fail as well.)
 FFLAGS ?= -O3$(if $(filter aarch64 arm64,$(shell uname -m)), -ffp-contract=off)
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -11,7 +11,7 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(abspath $(TARGET))/release
 BUILD ?= build/fortran
-# Tests are not optimised as what they test is.
+# Tests are optimised less than the code that they test.
 export RUSTC_WORKSPACE_WRAPPER ?= $(CURDIR)/tests/rustc.sh
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 
@@ -20,22 +20,22 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 help:
 	@echo "make run        build, then make event-loop and make events"
 	@echo "make event-loop integrate g g -> t tbar with the Fortran and the Rust matrix element (ARGS=--help)"
-	@echo "make events     events of e+ e- > t t~ by a run card, with their cross section beside MadEvent's; no Fortran compiler"
-	@echo "make test       all that can be checked on this machine; make test-fortran, make test-arm: parts of it"
+	@echo "make events     events of e+ e- > t t~ from a run card, with the cross section compared with MadEvent's; no Fortran compiler"
+	@echo "make test       all tests that this machine can run; make test-fortran, make test-arm: parts of it"
 	@echo "make build      library, command and Fortran event loop"
 	@echo "make wheel      the Python package for glibc 2.28 and later (GLIBC=...; ARCH=aarch64 from any machine)"
 	@echo "make install    library, headers, command, Fortran module below PREFIX=/usr/local (LIBDIR=...); make uninstall"
-	@echo "make bench      how long each stage takes (ARGS=color: some of them); docs/bench.md"
-	@echo "make bench-against COMMIT=...   this library beside that commit's, in turn; docs/testing.md"
-	@echo "make bench-events               unweighted events a second (ARGS=--help); docs/events.md"
-	@echo "make amd-table  registers and scratch of kernels on AMD's GPUs, by clang; docs/gpu.md"
+	@echo "make bench      time each stage (ARGS=color: some of them); docs/bench.md"
+	@echo "make bench-against COMMIT=...   compare this library with that commit's; docs/testing.md"
+	@echo "make bench-events               unweighted events per second (ARGS=--help); docs/events.md"
+	@echo "make amd-table  registers and scratch of kernels on AMD GPUs, from clang; docs/gpu.md"
 	@echo "make clean      remove what was built"
 	@echo "Fortran compiler: FC=gfortran FFLAGS=-O3"
 
-# Without a Fortran compiler the events are made all the same.
+# Without a Fortran compiler the events are still made.
 run: rust
 	@if fortran/require_gfortran.sh $(FC); then $(MAKE) --no-print-directory event-loop; \
-	else echo "mebridge: the event loop in Fortran is left out"; fi
+	else echo "mebridge: the Fortran event loop is skipped"; fi
 	@examples/ee_tt/run.sh $(RELEASE)/mebridge build/ee_tt
 
 event-loop: $(BUILD)/event_loop
@@ -46,7 +46,7 @@ events: rust
 
 build: rust $(BUILD)/event_loop
 
-# The library is linked twice, the second time with the name by which programs look for the installed one.
+# The library is linked twice, the second time with the SONAME of the installed library.
 rust: rust-there
 	@$(CARGO) build --release --locked --workspace
 	@$(CARGO) build --quiet --release --locked --workspace --features mebridge-shared/installed --example mebridge_installed
@@ -82,11 +82,11 @@ clean:
 	rm -rf build
 	$(CARGO) clean
 
-# Installation. `sudo make install` after `make build` needs no cargo, which root seldom has.
+# Installation. `sudo make install` after `make build` does not need cargo, which root rarely has.
 
 DARWIN := $(filter Darwin,$(shell uname -s))
 BUILT := examples/libmebridge_installed.$(if $(DARWIN),dylib,so)
-# The name that programs look for, the file, and the name for -lmebridge.
+# The SONAME, the file, and the name for -lmebridge.
 SONAME := $(if $(DARWIN),libmebridge.0.dylib,libmebridge.so.0)
 SOFILE := $(if $(DARWIN),libmebridge.$(VERSION).dylib,libmebridge.so.$(VERSION))
 SOLINK := $(if $(DARWIN),libmebridge.dylib,libmebridge.so)
@@ -119,7 +119,7 @@ uninstall:
 	rm -f $(addprefix $(AT)/share/,$(COMPLETIONS))
 	rm -rf $(AT)/share/mebridge
 
-# The Fortran side. Objects and modules go to $(BUILD), one directory for all of them.
+# The Fortran side. All objects and modules go to $(BUILD).
 
 GG_TTX := fortran/gg_ttx
 GG_TTX_SOURCES := $(wildcard $(GG_TTX)/Source/DHELAS/*.f $(GG_TTX)/Source/MODEL/*.f $(GG_TTX)/SubProcesses/P1_gg_ttx/*.f)
@@ -149,7 +149,7 @@ $(BUILD)/event_loop: fortran/event_loop.f90 $(SUPPORT) | rust
 	@echo '  $(FC) $(@F)'
 	@$(COMPILE) $^ $(LINK) -o $@
 
-# Comparisons of tests/fortran: each .f90 besides the two modules is a program.
+# Comparisons in tests/fortran: each .f90 except the two modules is a program.
 
 COMPARISONS := $(filter-out harness engine,$(basename $(notdir $(wildcard tests/fortran/*.f90))))
 COMPARISON_PROGRAMS := $(addprefix $(BUILD)/tests/,$(COMPARISONS))

@@ -1,16 +1,17 @@
-//! A hash of what makes what the cache stores, for its keys. The crate `cache` is built with this script.
+//! Hashes everything that the contents of the cache depend on, for its keys. The crate `cache` is built with this
+//! script.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Crates that make processes, plans and blocks of colour matrices. Those on which they rest count as well: the planner
+/// Crates that make processes, plans and blocks of colour matrices. Their dependencies count as well: the planner
 /// recognises a structure by running kernels.
 const MAKERS: [&str; 3] = ["cache", "import", "plan"];
-/// What says which versions of other people's crates these are built with.
+/// The versions of third-party crates.
 const LOCK: &str = "Cargo.lock";
-/// What the compiler was told; numbers that were found by running kernels may depend on it.
+/// Compiler settings; numbers obtained by running kernels may depend on them.
 const SETTINGS: [&str; 5] = [
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_CFG_TARGET_FEATURE",
@@ -44,7 +45,7 @@ fn main() {
     println!("cargo::rustc-env=MEBRIDGE_BUILD={:016x}", hasher.finish());
 }
 
-/// Adds a crate of this workspace, and all of them that it depends on.
+/// Adds a crate of this workspace, and all crates of the workspace that it depends on.
 fn with_needs(name: &str, root: &Path, crates: &mut BTreeSet<String>) {
     if !crates.insert(name.to_owned()) {
         return;
@@ -68,7 +69,7 @@ fn with_needs(name: &str, root: &Path, crates: &mut BTreeSet<String>) {
     }
 }
 
-/// Adds names and contents of a file, or of all files of a folder.
+/// Hashes the name and contents of a file, or of all files below a folder.
 fn add(path: &Path, root: &Path, hasher: &mut DefaultHasher) {
     println!("cargo::rerun-if-changed={}", path.display());
     if path.is_dir() {
@@ -79,7 +80,7 @@ fn add(path: &Path, root: &Path, hasher: &mut DefaultHasher) {
             add(&path, root, hasher);
         }
     } else {
-        // The place of the work tree does not matter.
+        // The location of the work tree does not matter.
         path.strip_prefix(root)
             .expect("it lies in the work tree")
             .hash(hasher);
@@ -88,7 +89,7 @@ fn add(path: &Path, root: &Path, hasher: &mut DefaultHasher) {
     }
 }
 
-/// What the compiler calls itself.
+/// Returns the compiler's version.
 fn compiler() -> Vec<u8> {
     let rustc = std::env::var_os("RUSTC").expect("cargo sets it");
     let said = Command::new(rustc).arg("-vV").output();

@@ -7,10 +7,10 @@
  *         exit(1);
  *     }
  *
- * Functions that return int32_t give MEBRIDGE_OK or MEBRIDGE_ERROR. A bridge serves one call at a
+ * Functions that return int32_t return MEBRIDGE_OK or MEBRIDGE_ERROR. A bridge serves one call at a
  * time; calls from several threads wait for each other. Different bridges run independently.
  *
- * This file is made from crates/capi by cbindgen; do not edit it.
+ * Generated from crates/capi by cbindgen; do not edit.
  */
 
 #ifndef MEBRIDGE_H
@@ -21,22 +21,22 @@
 #include <stdint.h>
 
 /*
- Everything went well.
+ Success.
  */
 #define MEBRIDGE_OK 0
 
 /*
- Something is wrong; `mebridge_last_error` says what.
+ Failure; `mebridge_last_error` describes it.
  */
 #define MEBRIDGE_ERROR 1
 
 /*
- Bytes of the text of an event, at most, without its particles: see `mebridge_lhe_events`.
+ Maximum number of bytes in the text of an event without its particles, see `mebridge_lhe_events`.
  */
 #define MEBRIDGE_LHE_EVENT_BYTES 160
 
 /*
- And of each particle.
+ Maximum number of bytes in the text of each particle.
  */
 #define MEBRIDGE_LHE_PARTICLE_BYTES 240
 
@@ -56,24 +56,23 @@ struct mebridge_densities;
 struct mebridge_events;
 
 /*
- What a bridge is made with. A field that is NULL or 0 is as if its switch
- `CUDACPP_RUNTIME_<NAME>` were not set; set all of it but its size to zero first
- (`struct mebridge_options options = {.size = sizeof options};`, before C++20
- `= {}` and then `options.size = sizeof options;`). The environment is not looked at.
+ Options of a new bridge. A field that is NULL or 0 has the same effect as leaving its switch
+ `CUDACPP_RUNTIME_<NAME>` unset. Set all fields except `size` to zero first (`struct mebridge_options options =
+ {.size = sizeof options};`, before C++20 `= {}` and then `options.size = sizeof options;`). The environment is
+ ignored.
  */
 struct mebridge_options {
   /*
-   `sizeof(struct mebridge_options)`: later versions have more fields behind these.
+   `sizeof(struct mebridge_options)`: later versions append fields.
    */
   size_t size;
   /*
-   PROCESS: a .mebridge file or a P directory that MG5aMC wrote, `#n` behind it for its n-th
-   matrix element. NULL: the process linked into the executable, else the P directory around
-   the working directory or the executable.
+   PROCESS: a .mebridge file or a P directory written by MG5aMC; append `#n` for its n-th matrix element. NULL: the
+   process linked into the executable, else the P directory that contains the working directory or the executable.
    */
   const char *process;
   /*
-   PARAMCARD: a parameter card. NULL: the card of the P directory, else the process's values.
+   PARAMCARD: a parameter card. NULL: the card of the P directory, else the default values of the process.
    */
   const char *param_card;
   /*
@@ -89,11 +88,11 @@ struct mebridge_options {
    */
   const char *fptype;
   /*
-   THREADS: how many; 0 means 1.
+   THREADS: number of threads; 0 means 1.
    */
   uint32_t threads;
   /*
-   GOODHELICITIES: whether to keep helicities whose contribution vanishes.
+   GOODHELICITIES: whether to evaluate helicities whose contribution vanishes, too.
    */
   bool all_helicities;
   /*
@@ -101,38 +100,39 @@ struct mebridge_options {
    */
   const char *cache;
   /*
-   MODEL: the model of a process that is generated, a file or a UFO folder. NULL: the Standard Model.
+   MODEL: the model for a process that is generated here, a file or a UFO folder. NULL: the Standard Model.
    */
   const char *model;
 };
 
 /*
- A sample of events, which may lie in memory in any order, and where its answers go. What is NULL is not given or not
- asked for; set all of it but its size to zero first (`struct mebridge_sample sample = {.size = sizeof sample};`).
+ A sample of events, in any memory layout, and the arrays for its results. Optional inputs and unwanted results are
+ NULL; set all fields except `size` to zero first (`struct mebridge_sample sample = {.size = sizeof sample};`).
  */
 struct mebridge_sample {
   /*
-   `sizeof(struct mebridge_sample)`: later versions have more fields behind these.
+   `sizeof(struct mebridge_sample)`: later versions append fields.
    */
   size_t size;
   /*
-   How many events; any number.
+   Number of events, not limited.
    */
   size_t events;
   /*
-   (E, px, py, pz) of all legs in GeV, incoming ones with positive energy.
+   (E, px, py, pz) of all legs in GeV, with positive energy for incoming particles.
    */
   const double *momenta;
   /*
-   How many numbers lie from an event, a leg and a component of its momentum to the next; may be negative.
+   Distance, in numbers, between successive events, legs and components of a momentum; may be negative.
    */
   ptrdiff_t momenta_strides[3];
   /*
-   `alpha_s[events]`; NULL: the parameter `aS` of the card, 0.118 where there is none.
+   `alpha_s[events]`; NULL: the parameter `aS` of the card, 0.118 if there is none.
    */
   const double *alpha_s;
   /*
-   `random_helicity[events]`, in [0, 1) as all random numbers (others count as in `mebridge_run`); NULL: 0.5.
+   `random_helicity[events]`, in [0, 1) like all random numbers (other values count as in `mebridge_run`); NULL:
+   0.5.
    */
   const double *random_helicity;
   /*
@@ -144,50 +144,50 @@ struct mebridge_sample {
    */
   const double *random_diagram;
   /*
-   `fixed_helicity[events]`: rows of the helicity table, from 0. The matrix element is what this helicity
-   contributes; NULL: all of them do.
+   `fixed_helicity[events]`: rows of the helicity table, from 0. The matrix element is the contribution of this
+   helicity alone; NULL: the sum over all helicities.
    */
   const int32_t *fixed_helicity;
   /*
-   `fixed_diagram[events]`: diagrams, from 0, by which colour flows are drawn; NULL: drawn themselves.
+   `fixed_diagram[events]`: diagrams, from 0, that determine the allowed colour flows; NULL: a diagram is drawn.
    */
   const int32_t *fixed_diagram;
   /*
    `matrix_elements[events]`: |M|^2 in GeV^(4-2n) for n outgoing particles, summed over helicities and colours and
-   averaged over those of the initial state, without a weight of any channel. Never NULL. NaN for an event whose
-   momenta are not finite, not on their mass shells or not conserved, and where it is not finite itself (at a pole).
+   averaged over those of the initial state, without any channel weight. Never NULL. NaN for an event whose momenta
+   are not finite, not on their mass shells or not conserved, and where |M|^2 itself is not finite (at a pole).
    */
   double *matrix_elements;
   /*
-   `helicity[events]`: the row of the helicity table, drawn by its share, from 0.
+   `helicity[events]`: the row of the helicity table, from 0, drawn in proportion to its contribution.
    */
   int32_t *helicity;
   /*
-   `color[events]`: the colour flow, drawn among those that the diagram allows, from 0.
+   `color[events]`: the colour flow, from 0, drawn among those that the diagram allows.
    */
   int32_t *color;
   /*
-   `diagram[events]`: drawn by the squared diagrams, from 0.
+   `diagram[events]`: the diagram, from 0, drawn in proportion to the squared diagrams.
    */
   int32_t *diagram;
   /*
-   `amp2[diagrams][events]`: squared diagrams as shares of the sum of those that have a channel.
+   `amp2[diagrams][events]`: squared diagrams, divided by the sum over diagrams that have a channel.
    */
   double *amp2;
   /*
-   How many numbers lie from a diagram to the next; at least `events`.
+   Distance, in numbers, between successive diagrams in `amp2`; at least `events`.
    */
   size_t amp2_stride;
   /*
-   Out: how many events have NaN as their matrix element.
+   Out: number of events whose matrix element is NaN.
    */
   size_t bad_events;
 };
 
 /*
- Says which of `events` events of a matrix element, counted from 0, pass a cut of the caller: writes false where one does
- not. `momenta[events][legs][4]` are (E, px, py, pz) in GeV in the frame of the detector, the leg along +z first. It is
- called by several threads at once where the run has several, and gives 0 where all is well.
+ Decides which of `events` events of matrix element number `element`, from 0, pass the caller's cut: writes false for
+ those that do not. `momenta[events][legs][4]` are (E, px, py, pz) in GeV in the detector frame, the leg along +z
+ first. If the run has several threads, they call this at the same time. Returns 0 on success.
  */
 typedef int32_t (*mebridge_events_cut)(void *context,
                                        uint32_t element,
@@ -197,18 +197,18 @@ typedef int32_t (*mebridge_events_cut)(void *context,
                                        bool *passes);
 
 /*
- Takes an answer, JSON that ends in NUL and is there as long as the call.
+ Receives an answer, JSON that ends in NUL and is valid during the call.
  */
 typedef void (*mebridge_events_take)(void *context, const char *answer);
 
 /*
- Takes what a part of a run that was performed elsewhere gave, JSON of `mebridge_events_call`; `number` is that of a round, or 0 for
- the survey. Not 0 where it could not be taken.
+ Receives the answer of a part of a run that was performed elsewhere, JSON as from `mebridge_events_call`; `number`
+ is the number of a round, or 0 for the survey. Returns 0 on success.
  */
 typedef int32_t (*mebridge_events_done)(void *context, uint64_t number, const char *answer);
 
 /*
- What a run calls, with `context`.
+ Functions that a run calls with `context`.
  */
 struct mebridge_run_hooks {
   /*
@@ -216,24 +216,26 @@ struct mebridge_run_hooks {
    */
   size_t size;
   /*
-   Passed to all of them.
+   Passed to all of these functions.
    */
   void *context;
   /*
-   NULL, or given JSON: `{"notice": text}`, `{"conditions": text}`, `{"begins": {"folder", "name"}}` or `{"progress": {"stage",
-   "events", "target", "cross_section", "error", "seconds", "unit"}}`; where the request has `reweights` also
-   `{"check_weights": {"card", "processes"}}` and `{"weigh": {"events", "output", "table", "processes", "threads"}}`, upon which
-   it writes two files, the events with further weights and a table of these. Not 0 ends the run; what is done is kept.
+   NULL, or receives JSON: `{"notice": text}`, `{"conditions": text}`, `{"begins": {"folder", "name"}}` or
+   `{"progress": {"stage", "events", "target", "cross_section", "error", "seconds", "unit"}}`; if the request has
+   `reweights`, also `{"check_weights": {"card", "processes"}}` and `{"weigh": {"events", "output", "table",
+   "processes", "threads"}}`. For the latter it writes two files: `output`, the events with additional weights, and
+   `table`, a table of these weights. A result other than 0 ends the run; what is done is kept.
    */
   int32_t (*tell)(void *context, const char *message);
   /*
-   NULL, or a further cut, as of `mebridge_events_open`; `cut` of the request names it.
+   NULL, or an additional cut as for `mebridge_events_open`; `cut` of the request names it.
    */
   mebridge_events_cut cut;
   /*
-   NULL, or performs parts of the run in the place of this program, and calls `done` with `done_context` for each as it ends, in
-   this thread. `parts` is JSON: `plan`, the file that `mebridge_events_open` takes, beside which are all files that it reads, and
-   `part` and `folder` of the survey, or `rounds` (`number`, `folder`, `settings`) with the folder of their `survey`.
+   NULL, or performs parts of the run for this program and calls `done` with `done_context` when each ends, in the
+   same thread. `parts` is JSON: `plan`, a file for `mebridge_events_open`, whose folder holds all files that it
+   refers to; then `part` and `folder` of the survey, or `rounds` (`number`, `folder`, `settings`) and the folder
+   of their `survey`.
    */
   int32_t (*perform)(void *context, const char *parts, mebridge_events_done done, void *done_context);
 };
@@ -243,29 +245,29 @@ extern "C" {
 #endif // __cplusplus
 
 /*
- The message of the last call of this thread that failed; empty if there was none. Valid until
- the next call that fails in this thread, or its end. Never NULL.
+ Returns the message of this thread's last failed call; empty if no call failed. Valid until this thread's next
+ failed call, or until the thread ends. Never NULL.
  */
 const char *mebridge_last_error(void);
 
 /*
- What kind of error that was, for programs: a name such as "no_gpu", "io" or "run" that later versions keep
- (`mebridge::Error::code` in Rust); empty if no call of this thread failed. Valid as the message is. Never NULL.
+ Returns the kind of that error for programs: a name such as "no_gpu", "io" or "run" that later versions keep
+ (`mebridge::Error::code` in Rust); empty if no call of this thread failed. Valid as long as the message. Never NULL.
  */
 const char *mebridge_last_error_code(void);
 
 /*
- Version of the library, such as "0.2.0". Valid for ever.
+ Returns the version of the library, such as "0.2.0". Always valid.
  */
 const char *mebridge_version(void);
 
 /*
  Creates a bridge for calls of `nevt` events and puts it into `bridge`.
 
- `options` is NULL for the switches of the environment, CUDACPP_RUNTIME_*.
+ If `options` is NULL, the environment variables CUDACPP_RUNTIME_* apply.
 
  The caller sees to it:
- `options` is NULL or points at options whose strings end in NUL; `bridge` points at a pointer.
+ `options` is NULL or points to options whose strings end in NUL; `bridge` points to a pointer.
  */
 int32_t mebridge_create(const struct mebridge_options *options,
                         size_t nevt,
@@ -277,16 +279,16 @@ int32_t mebridge_create(const struct mebridge_options *options,
 int32_t mebridge_delete(struct mebridge_bridge *bridge);
 
 /*
- Evaluates the matrix elements of `nevt` events, the number that the bridge was created with.
+ Evaluates the matrix elements of `nevt` events; the bridge was created for the same number.
 
  In:
- - `momenta[nevt][legs][4]`: (E, px, py, pz) in GeV, incoming ones with positive energy;
+ - `momenta[nevt][legs][4]`: (E, px, py, pz) in GeV, with positive energy for incoming particles;
  - `g_s[nevt]`: the strong coupling of each event;
- - `random_helicity[nevt]`, `random_color[nevt]`: random numbers from [0, 1) for the choices. Below 0 they count as 0,
-   and what is not below 1, NaN too, as the largest number that is;
+ - `random_helicity[nevt]`, `random_color[nevt]`: random numbers from [0, 1) that select helicity and colour flow.
+   Values below 0 count as 0; values of 1 or more and NaN count as the largest number below 1;
  - `channels[nevt]`: the diagram (from 1) of each event's channel, or NULL for no channel weights;
- - `igraph[nevt]`: the configuration (from 1) whose colour flows are allowed, 0 where it follows
-   from the channel, or NULL where it always does.
+ - `igraph[nevt]`: the configuration (from 1) whose colour flows are allowed, 0 to derive it from the channel, or
+   NULL to derive all of them from the channels.
 
  Out:
  - `matrix_elements[nevt]`: |M|^2 summed over helicities and colours, averaged over those of the
@@ -310,19 +312,20 @@ int32_t mebridge_run(struct mebridge_bridge *bridge,
                      int32_t *color);
 
 /*
- What weights the channels from the next `mebridge_run` on: `strategy` is MadEvent's `sde_strategy`, 1 (squared
- diagrams, as a new bridge has it) or 2 (products of propagators). `s` is the square of the energy of the beams in
- GeV^2, for 2 alone.
+ Sets the channel weights used from the next `mebridge_run` on: `strategy` is MadEvent's `sde_strategy`, 1 (squared
+ diagrams, the default of a new bridge) or 2 (products of propagators). `s` is the squared centre-of-mass energy of
+ the beams in GeV^2, used by strategy 2 only.
  */
 int32_t mebridge_set_sde_strategy(struct mebridge_bridge *bridge,
                                   int32_t strategy,
                                   double s);
 
 /*
- Takes a list of channels from the next `mebridge_run` on: a channel is the number of a topology in it, from 1, and so
- is a configuration (`igraph`). Weights are products of propagators as in `sde_strategy` 2, with `s` the square of the
- energy of the beams in GeV^2. `topologies` is JSON, a list as `mebridge_topologies` gives it or a part of that; of each
- entry `vertices` and `parameters` are read. `mebridge_set_sde_strategy` brings the process's own channels back.
+ Sets the list of channels used from the next `mebridge_run` on: a channel, and likewise a configuration (`igraph`),
+ is the number of a topology in this list, from 1. Weights are products of propagators as in `sde_strategy` 2, with
+ `s` the squared centre-of-mass energy of the beams in GeV^2. `topologies` is a JSON list as returned by
+ `mebridge_topologies`, or a part of it; only `vertices` and `parameters` of each entry are read.
+ `mebridge_set_sde_strategy` restores the channels of the process.
 
  The caller sees to it:
  `topologies` is NULL or a string that ends in NUL.
@@ -332,12 +335,12 @@ int32_t mebridge_set_channels(struct mebridge_bridge *bridge,
                               double s);
 
 /*
- The weights that channels would have after `mebridge_set_channels`, which this takes the place of where no |M|^2 is
- wanted: nothing is evaluated, and the bridge stays as it is.
+ Computes the weights that channels would have after `mebridge_set_channels`, without |M|^2: no matrix element is
+ evaluated, and the bridge does not change.
 
- In: `topologies` and `s` as there; `momenta[nevt][legs][4]`, of any number of events.
+ In: `topologies` and `s` as for `mebridge_set_channels`; `momenta[nevt][legs][4]`, for any number of events.
 
- Out: `weights[nevt][topologies]`; those of an event add up to 1.
+ Out: `weights[nevt][topologies]`; the weights of an event add up to 1.
 
  The caller sees to it:
  `topologies` is NULL or a string that ends in NUL. The arrays have these lengths and do not overlap.
@@ -350,22 +353,22 @@ int32_t mebridge_channel_weights(struct mebridge_bridge *bridge,
                                  double *weights);
 
 /*
- The topologies that a sampler needs, as JSON: a list in the words of the `channels` of `mebridge_description`. They are
- these channels; of a process whose diagrams are not listed they are all topologies whose vertices join three lines,
- one of those that differ by permutations of equal gluons in the final state, with no `diagrams`. Valid until the
- bridge is deleted. NULL if there is no such bridge.
+ Returns the topologies that a sampler needs as a JSON list, in the format of `channels` in `mebridge_description`.
+ These are the channels of the process. If its diagrams are not listed, they are all topologies whose vertices join
+ three lines, without `diagrams`; of topologies that differ only by permutations of equal gluons in the final state,
+ one is listed. Valid until the bridge is deleted. NULL if there is no such bridge.
  */
 const char *mebridge_topologies(const struct mebridge_bridge *bridge);
 
 /*
- Evaluates one event, each helicity by itself, whatever number of events the bridge was created for.
+ Evaluates each helicity of one event separately, whatever number of events the bridge was created for.
 
- In: `momenta[legs][4]` and `g_s` as for `mebridge_run`. `all`: whether to evaluate also helicities whose
- contribution vanishes, and whose AMP2 and JAMP2 may not; otherwise all of these are zero.
+ In: `momenta[legs][4]` and `g_s` as for `mebridge_run`. `all`: whether to evaluate helicities whose |M|^2 vanishes,
+ too, since their AMP2 and JAMP2 may not vanish; otherwise all of their results are zero.
 
- Out, each of which may be NULL:
- - `contributions[helicities]`: for each row of the helicity table |M|^2 summed over colours, without the average;
- - `amp2[helicities][diagrams]`: the square of each diagram, 0 for those without a channel;
+ Out; each may be NULL:
+ - `contributions[helicities]`: |M|^2 of each row of the helicity table, summed over colours, without the average;
+ - `amp2[helicities][diagrams]`: the square of each diagram, 0 for diagrams without a channel;
  - `jamp2[helicities][colors]`: the weight of each colour flow.
 
  The caller sees to it:
@@ -380,7 +383,7 @@ int32_t mebridge_one_event(struct mebridge_bridge *bridge,
                            double *jamp2);
 
 /*
- Evaluates a sample, on the CPU. Events that are bad are no error; `mebridge_last_error` describes the first of them.
+ Evaluates a sample on the CPU. Bad events are not an error; `mebridge_last_error` describes the first of them.
 
  The caller sees to it:
  The arrays have these lengths, and no output overlaps another array.
@@ -389,17 +392,17 @@ int32_t mebridge_evaluate(struct mebridge_bridge *bridge,
                           struct mebridge_sample *sample);
 
 /*
- Evaluates a sample in the memory of a GPU, by a bridge that was created for one (BACKEND "cuda" or "hip"): all pointers of the
- sample are addresses there, and matrix_elements may be NULL. `stream` is the CUstream into which all work is put; NULL
- is the legacy default stream. The function returns when that is done, and does not wait for the work. `bad_events` is
- 0: that an event is bad is told by its NaN alone, and so is an index that names nothing. In a lower precision than
- double an event of which it makes no sum of squares (soft gluons, beside the beam) is NaN too, and the shares of its
- diagrams may be 0: nobody waits for the answers here, so that it is not evaluated again, as `mebridge_evaluate` does.
- The first call compiles.
+ Evaluates a sample in the memory of a GPU, with a bridge created for one (BACKEND "cuda" or "hip"): all pointers of
+ the sample are device addresses, and `matrix_elements` may be NULL. All work goes into the CUstream `stream`; NULL
+ is the legacy default stream. The function returns once the work is queued, without waiting for it. `bad_events` is
+ 0: only a matrix element of NaN marks a bad event, and likewise an index out of range. At a precision below double,
+ an event whose sum of squares cannot be formed (soft gluons, near the beam) is NaN too, and the shares of its
+ diagrams may be 0: unlike `mebridge_evaluate`, this function does not wait for the results, so such events are not
+ evaluated again in double precision. The first call compiles.
 
  The caller sees to it:
- The arrays have these lengths, no output overlaps another array, and they and the stream stay until it has come past
- the work.
+ The arrays have these lengths, no output overlaps another array, and arrays and stream stay valid until the stream
+ has completed the work.
  */
 int32_t mebridge_evaluate_on_device(struct mebridge_bridge *bridge,
                                     struct mebridge_sample *sample,
@@ -411,26 +414,27 @@ int32_t mebridge_evaluate_on_device(struct mebridge_bridge *bridge,
 int32_t mebridge_wait_for_device(struct mebridge_bridge *bridge);
 
 /*
- Everything that a sampler has to know of the process (legs, channels as topologies with propagators, colour flows,
- helicities, flavours), as JSON in the words of MadGraph7's subprocesses.json: one object. Masses and widths are those of
- the bridge's parameters at this call. Valid until the bridge is deleted. NULL if there is no such bridge.
+ Returns everything that a sampler needs to know about the process (legs, channels as topologies with propagators,
+ colour flows, helicities, flavours), as one JSON object in the format of MadGraph7's subprocesses.json. Masses and
+ widths follow from the parameters of the bridge at this call. Valid until the bridge is deleted. NULL if there is no
+ such bridge.
  */
 const char *mebridge_description(const struct mebridge_bridge *bridge);
 
 /*
- Number of parameters of the card, or -1 if there is no such bridge.
+ Returns the number of parameters of the card, or -1 if there is no such bridge.
  */
 int64_t mebridge_parameters(const struct mebridge_bridge *bridge);
 
 /*
- Name of a parameter of the card, `number` counting from 0, such as "MDL_MT". Valid until the bridge is deleted. NULL
- if there is none.
+ Returns the name of parameter `number` of the card, from 0, such as "MDL_MT". Valid until the bridge is deleted.
+ NULL if there is no such parameter.
  */
 const char *mebridge_parameter_name(const struct mebridge_bridge *bridge,
                                     size_t number);
 
 /*
- Gives the value of a parameter of the card. Capitals and the prefix MDL_ of its name may be left out.
+ Puts the value of a parameter of the card into `value`. The case of `name` and its prefix MDL_ do not matter.
 
  The caller sees to it:
  The name ends in NUL.
@@ -440,8 +444,8 @@ int32_t mebridge_parameter(const struct mebridge_bridge *bridge,
                            double *value);
 
 /*
- Sets a parameter of the card from the next call on. All that follows from it is computed anew, plans too; widths are
- parameters of their own and stay as they are.
+ Sets a parameter of the card from the next call on. Everything that depends on it is recomputed, plans included;
+ widths are independent parameters and do not change.
 
  The caller sees to it:
  The name ends in NUL.
@@ -451,9 +455,8 @@ int32_t mebridge_set_parameter(struct mebridge_bridge *bridge,
                                double value);
 
 /*
- Finds the good helicities, those that contribute somewhere in phase space, and puts their number
- into `good` (which may be NULL). They do not depend on these events. `mebridge_run` does the same
- on its first call.
+ Finds the good helicities, those that contribute somewhere in phase space, and puts their number into `good` (which
+ may be NULL). The result does not depend on these events. `mebridge_run` does the same on its first call.
 
  The caller sees to it:
  `momenta[nevt][legs][4]` and `g_s[nevt]` as for `mebridge_run`.
@@ -465,38 +468,38 @@ int32_t mebridge_find_good_helicities(struct mebridge_bridge *bridge,
                                       size_t *good);
 
 /*
- Number of good helicities, or -1 if they have not been found yet or there is no such bridge.
+ Returns the number of good helicities, or -1 if they have not been found yet or there is no such bridge.
  */
 int64_t mebridge_good_helicities(const struct mebridge_bridge *bridge);
 
 /*
- Number of helicity configurations, good or not, or -1 if there is no such bridge.
+ Returns the number of helicity configurations, good or not, or -1 if there is no such bridge.
  */
 int64_t mebridge_helicities(const struct mebridge_bridge *bridge);
 
 /*
- Number of external legs, incoming ones included, or -1 if there is no such bridge.
+ Returns the number of external legs, incoming ones included, or -1 if there is no such bridge.
  */
 int64_t mebridge_legs(const struct mebridge_bridge *bridge);
 
 /*
- Number of colour flows, or -1 if there is no such bridge.
+ Returns the number of colour flows, or -1 if there is no such bridge.
  */
 int64_t mebridge_colors(const struct mebridge_bridge *bridge);
 
 /*
- Number of diagrams, which channels count, or -1 if there is no such bridge.
+ Returns the number of diagrams, the range of channel numbers, or -1 if there is no such bridge.
  */
 int64_t mebridge_diagrams(const struct mebridge_bridge *bridge);
 
 /*
- Number of events of a call, or -1 if there is no such bridge.
+ Returns the number of events of a call, or -1 if there is no such bridge.
  */
 int64_t mebridge_nevt(const struct mebridge_bridge *bridge);
 
 /*
- Helicities of the legs in a row of the helicity table, `row` counting from 1 as in the
- answers of `mebridge_run`.
+ Writes the helicities of the legs in a row of the helicity table; `row` counts from 1 as in the results of
+ `mebridge_run`.
 
  The caller sees to it:
  `helicities` has `legs` entries.
@@ -504,25 +507,24 @@ int64_t mebridge_nevt(const struct mebridge_bridge *bridge);
 int32_t mebridge_helicity(const struct mebridge_bridge *bridge, size_t row, int32_t *helicities);
 
 /*
- Name of the process as MG5aMC writes it, such as "g g > t t~". Valid until the bridge is
- deleted. NULL if there is no such bridge.
+ Returns the name of the process as MG5aMC writes it, such as "g g > t t~". Valid until the bridge is deleted. NULL
+ if there is no such bridge.
  */
 const char *mebridge_process_name(const struct mebridge_bridge *bridge);
 
 /*
- Writes events as `<event>` blocks of the Les Houches Accord (hep-ph/0109068); needs no bridge.
+ Writes events as `<event>` blocks of the Les Houches Accord (hep-ph/0109068). Needs no bridge.
 
- `records` has `events` records with room for `particles` particles each, without gaps: the process (an integer of 4
- bytes), weight, scale, alpha and alpha_s (doubles); and for each particle PDG code, status, two mothers, colour,
- anticolour (integers of 4 bytes), px, py, pz, E, mass (GeV), lifetime and spin (doubles). Those that an event does not
- have are zeros at its end. Weights are multiplied by `weight_factor`.
+ `records` holds `events` packed records of `particles` particles each: the process (4-byte integer), weight, scale,
+ alpha and alpha_s (doubles); then for each particle PDG code, status, two mothers, colour, anticolour (4-byte
+ integers), px, py, pz, E, mass (GeV), lifetime and spin (doubles). Records of events with fewer particles end in
+ zeros. Weights are multiplied by `weight_factor`.
 
- `text` has room for `capacity` bytes, at least
- `events * (MEBRIDGE_LHE_EVENT_BYTES + MEBRIDGE_LHE_PARTICLE_BYTES * particles)`. `written` is set to how many it has
- then; no NUL follows.
+ `text` holds `capacity` bytes, at least `events * (MEBRIDGE_LHE_EVENT_BYTES + MEBRIDGE_LHE_PARTICLE_BYTES *
+ particles)`. `written` receives the length of the text; no NUL is appended.
 
  The caller sees to it:
- All three point at so much memory, and `text` is no part of the records.
+ The pointers are valid for these sizes, and `text` does not overlap the records.
  */
 int32_t mebridge_lhe_events(const void *records,
                             size_t events,
@@ -533,11 +535,11 @@ int32_t mebridge_lhe_events(const void *records,
                             size_t *written);
 
 /*
- Opens parton densities and puts a handle into `densities`: a member of a set of LHAPDF (`NAME_0000.dat`), or a file of
- `lib/Pdfdata` of an output of MG5aMC (`.grid`, `.tbl`).
+ Opens parton densities and puts a handle into `densities`: a member of an LHAPDF set (`NAME_0000.dat`), or a file
+ from `lib/Pdfdata` of an MG5aMC output (`.grid`, `.tbl`).
 
  The caller sees to it:
- `file` ends in NUL; `densities` points at a pointer.
+ `file` ends in NUL; `densities` points to a pointer.
  */
 int32_t mebridge_densities_open(const char *file,
                                 struct mebridge_densities **densities);
@@ -548,28 +550,29 @@ int32_t mebridge_densities_open(const char *file,
 void mebridge_densities_close(struct mebridge_densities *densities);
 
 /*
- How many partons the densities have; their PDG codes are written into `codes`, unless it is NULL. -1 where it fails.
+ Returns the number of partons that the densities have, and writes their PDG codes into `codes` unless it is NULL. -1
+ on failure.
 
  The caller sees to it:
- `codes` is NULL or has room for all of them.
+ `codes` is NULL or holds all of them.
  */
 int64_t mebridge_densities_codes(const struct mebridge_densities *densities,
                                  int32_t *codes);
 
 /*
- Where the densities have a grid: writes the least and the largest x, and the least and the largest Q in GeV.
+ Writes the range of the grid: the smallest and the largest x, then the smallest and the largest Q in GeV.
 
  The caller sees to it:
- `range` has room for four numbers.
+ `range` holds four numbers.
  */
 int32_t mebridge_densities_range(const struct mebridge_densities *densities,
                                  double *range);
 
 /*
- x f(x, Q) of a parton by its PDG code, one for each of `points`; `q` is in GeV.
+ Evaluates x f(x, Q) for each of `points`; `codes` are PDG codes, `q` is in GeV.
 
- Outside of a grid densities go on as LHAPDF, or what MG5aMC has for its grids, does it; above x = 1 they are 0. A parton
- that they do not have is an error.
+ Outside the grid the densities are extrapolated as LHAPDF does, or MG5aMC for its own grids; above x = 1 they are 0.
+ A parton that the densities lack is an error.
 
  The caller sees to it:
  All arrays have `points` numbers.
@@ -582,8 +585,9 @@ int32_t mebridge_densities_evaluate(const struct mebridge_densities *densities,
                                     double *values);
 
 /*
- alpha_s at so many scales `q`, GeV, by a table of `knots` scales that rise, of which some may stand there twice, and
- values: interpolated as LHAPDF does it. Below the table it goes on with the power of its first interval, above it stays.
+ Interpolates alpha_s at `points` scales `q` in GeV from a table of `knots` scales in ascending order (a scale may
+ appear twice) and values, as LHAPDF does. Below the table it is extrapolated with the power of the first interval;
+ above it is constant.
 
  The caller sees to it:
  `scales` and `values` have `knots` numbers, `q` and `alpha_s` have `points`.
@@ -598,11 +602,12 @@ int32_t mebridge_alpha_s(size_t knots,
 /*
  Opens the events of a run and puts a handle into `events`.
 
- `request` is JSON (docs/engine.md has its fields). `cut` is NULL, or a further cut, which is called with `context`.
+ `request` is JSON (fields: docs/engine.md). `cut` is NULL or an additional cut, which is called with `context`.
 
  The caller sees to it:
- `request` ends in NUL; `events` points at a pointer; `cut` is NULL, or may be called with `context`, by several threads
- at once, until the handle is closed and no call of it is under way. It calls nothing with this handle.
+ `request` ends in NUL; `events` points to a pointer; `cut` is NULL, or may be called with `context`, by several
+ threads at the same time, until the handle is closed and no call with it is in progress. `cut` makes no call with
+ this handle.
  */
 int32_t mebridge_events_open(const char *request,
                              mebridge_events_cut cut,
@@ -615,12 +620,13 @@ int32_t mebridge_events_open(const char *request,
 void mebridge_events_close(struct mebridge_events *events);
 
 /*
- Weighs points of channel `source`, counted from 0, by the grid that it has since the survey: puts the cross section, in pb,
- that each of them stands for into `weights[count]`. They are those of the points `first`, a multiple of 8, and so on, with
- `numbers[count][dimensions + 1]` in (0, 1) for random numbers; the survey says how many dimensions a channel has.
+ Weighs points of channel `source`, from 0, with its grid from the survey: puts the cross section in pb that each
+ point represents into `weights[count]`. The points are numbers `first`, a multiple of 8, and following, with
+ `numbers[count][dimensions + 1]` in (0, 1) as random numbers; the answer of the survey gives the dimensions of a
+ channel.
 
  The caller sees to it:
- The arrays have as many numbers as that, and share none.
+ The arrays have these lengths and do not overlap.
  */
 int32_t mebridge_events_weigh(struct mebridge_events *events,
                               uint32_t source,
@@ -631,7 +637,8 @@ int32_t mebridge_events_weigh(struct mebridge_events *events,
                               double *weights);
 
 /*
- Does what `call`, JSON, asks for (docs/engine.md), and gives `take` the answer; a handle serves one call at a time.
+ Performs the JSON request `call` (docs/engine.md) and passes the answer to `take`. A handle serves one call at a
+ time.
 
  The caller sees to it:
  `call` ends in NUL; `take` is NULL or may be called with `context`.
@@ -642,11 +649,11 @@ int32_t mebridge_events_call(struct mebridge_events *events,
                              void *context);
 
 /*
- Makes events, and gives `take` what was made, as JSON; `request` is JSON (docs/engine.md).
+ Generates events and passes the results to `take` as JSON; `request` is JSON (docs/engine.md).
 
  The caller sees to it:
- `request` ends in NUL; `hooks` is NULL or as large as it says; what it holds may be called with its context until this returns, its
- `cut` by several threads at once; `take` is NULL or may be called with `context`.
+ `request` ends in NUL; `hooks` is NULL or as large as its `size`; its functions may be called with its context until
+ this returns, `cut` by several threads at the same time; `take` is NULL or may be called with `context`.
  */
 int32_t mebridge_make_events(const char *request,
                              const struct mebridge_run_hooks *hooks,
@@ -654,8 +661,9 @@ int32_t mebridge_make_events(const char *request,
                              void *context);
 
 /*
- Reads the cards of a run, and gives `take` JSON of what they say: `path`, its folder; whether it `decays`; `param_card`, its text;
- `run_card`, all values; `notices`. `spec` is that of the request of `mebridge_make_events`.
+ Reads the cards of a run and passes JSON to `take`: `path`, its folder; `decays`, whether it has decays;
+ `param_card`, the text of this card; `run_card`, all its values; `notices`. `spec` is as in the request of
+ `mebridge_make_events`.
 
  The caller sees to it:
  `spec` ends in NUL; `take` is NULL or may be called with `context`.

@@ -1,15 +1,15 @@
 /*
- * mebridge: UMAMI, the functions by which MadSpace and MadGraph7 ask for matrix elements.
+ * mebridge: UMAMI, the interface of MadSpace and MadGraph7 to matrix elements.
  *
  * Every library file serves one process: a copy of libmebridge that carries it (mebridge umami PROCESS -o FILE),
  * or libmebridge itself with the process of CUDACPP_RUNTIME_PROCESS. Numbers and signatures are those of MadSpace's
- * umami.h, version 1.0; where both are included, take that one.
+ * umami.h, version 1.0; where both are needed, include that file only.
  *
- * Number i of event e stands at e + stride * i, momenta at e + stride * (legs * mu + leg). A call is about `count`
- * events from `offset` on. Floating-point numbers are doubles, indices 32-bit integers from 0. Threads have a handle
- * each and may call at the same time.
+ * Number i of event e is at e + stride * i, momenta at e + stride * (legs * mu + leg). A call processes the `count`
+ * events from `offset` on. Floating-point numbers are doubles, indices 32-bit integers from 0. Each thread has its own
+ * handle, and threads may call at the same time.
  *
- * This file is made from crates/capi/src/umami/mod.rs by cbindgen; do not edit it.
+ * Generated from crates/capi/src/umami/mod.rs by cbindgen; do not edit.
  */
 
 #ifndef MEBRIDGE_UMAMI_H
@@ -20,37 +20,37 @@
 #include <stdint.h>
 
 /*
- It is done.
+ Success.
  */
 #define UMAMI_SUCCESS 0
 
 /*
- Something is wrong; `mebridge_last_error` and stderr say what.
+ Failure; `mebridge_last_error` and stderr describe it.
  */
 #define UMAMI_ERROR 1
 
 /*
- There is no such thing here (a GPU that can be used, parameters that are no part of the process).
+ Not available here (no usable GPU, or no such parameter in the process).
  */
 #define UMAMI_ERROR_NOT_IMPLEMENTED 2
 
 /*
- An input that is not known.
+ Unknown input.
  */
 #define UMAMI_ERROR_UNSUPPORTED_INPUT 3
 
 /*
- An output that is not known, or that this process does not have.
+ Unknown output, or one that this process lacks.
  */
 #define UMAMI_ERROR_UNSUPPORTED_OUTPUT 4
 
 /*
- Masses, before a parameter card was read.
+ Masses were requested before a parameter card was read.
  */
 #define UMAMI_ERROR_UNINITIALIZED_META 5
 
 /*
- A piece of data that is not known.
+ Unknown piece of data.
  */
 #define UMAMI_ERROR_UNSUPPORTED_META 6
 
@@ -65,99 +65,98 @@
 #define UMAMI_META_DEVICE 0
 
 /*
- `int`: external legs.
+ `int`: number of external legs.
  */
 #define UMAMI_META_PARTICLE_COUNT 1
 
 /*
- `int`: diagrams.
+ `int`: number of diagrams.
  */
 #define UMAMI_META_DIAGRAM_COUNT 2
 
 /*
- `int`: rows of the helicity table.
+ `int`: number of rows of the helicity table.
  */
 #define UMAMI_META_HELICITY_COUNT 3
 
 /*
- `int`: colour flows.
+ `int`: number of colour flows.
  */
 #define UMAMI_META_COLOR_COUNT 4
 
 /*
- `double[legs]`: masses of the legs in GeV, of the card that was read last.
+ `double[legs]`: masses of the legs in GeV, from the card that was read last.
  */
 #define UMAMI_META_MASSES 5
 
 /*
- `double[legs, 4]`: (E, px, py, pz) in GeV, incoming ones with positive energy. Needed.
+ `double[legs, 4]`: (E, px, py, pz) in GeV, with positive energy for incoming particles. Required.
  */
 #define UMAMI_IN_MOMENTA 0
 
 /*
- `double`: alpha_s. Otherwise the parameter `aS` of the card, 0.118 where there is none.
+ `double`: alpha_s. Default: the parameter `aS` of the card, 0.118 if there is none.
  */
 #define UMAMI_IN_ALPHA_S 1
 
 /*
- `int`: which of the library's matrix elements. Otherwise the first.
+ `int`: which of the library's matrix elements. Default: the first.
  */
 #define UMAMI_IN_FLAVOR_INDEX 2
 
 /*
- `double` in [0, 1), for the colour flow. Otherwise 0.5.
+ `double` in [0, 1), selects the colour flow. Default: 0.5.
  */
 #define UMAMI_IN_RANDOM_COLOR 3
 
 /*
- `double` in [0, 1), for the helicity. Otherwise 0.5.
+ `double` in [0, 1), selects the helicity. Default: 0.5.
  */
 #define UMAMI_IN_RANDOM_HELICITY 4
 
 /*
- `double` in [0, 1), for the diagram. Otherwise 0.5.
+ `double` in [0, 1), selects the diagram. Default: 0.5.
  */
 #define UMAMI_IN_RANDOM_DIAGRAM 5
 
 /*
- `int`: a row of the helicity table; the matrix element is what it contributes to the sum.
+ `int`: a row of the helicity table; the matrix element is its contribution to the sum.
  */
 #define UMAMI_IN_HELICITY_INDEX 6
 
 /*
- `int`: a diagram, by which the colour flow is drawn.
+ `int`: a diagram, which determines the allowed colour flows.
  */
 #define UMAMI_IN_DIAGRAM_INDEX 7
 
 /*
  `double`: |M|^2 in GeV^(4-2n) for n outgoing particles, summed over helicities and colours, averaged over those of
- the initial state; without a weight of any channel.
+ the initial state; without any channel weight.
  */
 #define UMAMI_OUT_MATRIX_ELEMENT 0
 
 /*
- `double[diagrams]`: squared diagrams, as shares of the sum of those that have a channel; 0 for the others.
+ `double[diagrams]`: squared diagrams, divided by the sum over diagrams that have a channel; 0 for the others.
  */
 #define UMAMI_OUT_DIAGRAM_AMP2 1
 
 /*
- `int`: the colour flow, drawn by |JAMP|^2 among those that the diagram allows.
+ `int`: the colour flow, drawn in proportion to |JAMP|^2 among those that the diagram allows.
  */
 #define UMAMI_OUT_COLOR_INDEX 2
 
 /*
- `int`: the row of the helicity table, drawn by its share in the matrix element.
+ `int`: the row of the helicity table, drawn in proportion to its contribution to the matrix element.
  */
 #define UMAMI_OUT_HELICITY_INDEX 3
 
 /*
- `int`: the diagram, drawn by the squared diagrams.
+ `int`: the diagram, drawn in proportion to the squared diagrams.
  */
 #define UMAMI_OUT_DIAGRAM_INDEX 4
 
 /*
- Of a library for GPUs: the pointer is the CUstream into which all work is put. Otherwise, and for NULL, that is the
- legacy default stream.
+ In a library for GPUs, the pointer is the CUstream for all work. Default, also for NULL: the legacy default stream.
  */
 #define UMAMI_OUT_GPU_STREAM 5
 
@@ -169,21 +168,21 @@ extern "C" {
  Puts a piece of data about the process into `result`.
 
  The caller sees to it:
- `result` is NULL or points at an `int`, or for the masses at as many doubles as there are legs.
+ `result` is NULL or points to an `int`, or for the masses to one double per leg.
  */
 int32_t umami_get_meta(int key, void *result);
 
 /*
- Which inputs there are: points `supported` at an array of the library's, with `count` entries by key.
+ Points `supported` to a static array that tells, for each of `count` keys, whether the input is supported.
 
  The caller sees to it:
- Each argument is NULL or points at a variable of its type.
+ Each argument is NULL or points to a variable of its type.
  */
 int32_t umami_supported_inputs(const bool **supported,
                                int *count);
 
 /*
- Which inputs are needed.
+ Reports which inputs are required, as `umami_supported_inputs`.
 
  The caller sees to it:
  As for `umami_supported_inputs`.
@@ -191,7 +190,7 @@ int32_t umami_supported_inputs(const bool **supported,
 int32_t umami_required_inputs(const bool **required, int *count);
 
 /*
- Which outputs there are.
+ Reports which outputs are supported.
 
  The caller sees to it:
  As for `umami_supported_inputs`.
@@ -199,11 +198,11 @@ int32_t umami_required_inputs(const bool **required, int *count);
 int32_t umami_supported_outputs(const bool **supported, int *count);
 
 /*
- Creates an instance for one thread at a time and puts it into `handle`. The card is a parameter card; NULL or ""
- means the values that came with the process.
+ Creates an instance, used by one thread at a time, and puts it into `handle`. The path is that of a parameter card;
+ NULL or "" selects the values that came with the process.
 
  The caller sees to it:
- `handle` is NULL or points at a pointer; the path is NULL or ends in NUL.
+ `handle` is NULL or points to a pointer; the path is NULL or ends in NUL.
  */
 int32_t umami_initialize(void **handle,
                          const char *param_card_path);
@@ -214,18 +213,18 @@ int32_t umami_initialize(void **handle,
 int32_t umami_free(void *handle);
 
 /*
- Evaluates events: reads the inputs and fills in the outputs that are asked for.
+ Evaluates events: reads the inputs and fills in the requested outputs.
 
- An event whose momenta are no event's (not finite, not conserved, not on their mass shells), or whose |M|^2 is not
- finite, has NaN as its matrix element and 0 as its squared diagrams; what is wrong is said once on stderr.
+ An event with invalid momenta (not finite, not conserved, not on their mass shells), or whose |M|^2 is not finite,
+ has NaN as its matrix element and 0 as its squared diagrams; the first such event is described on stderr.
 
- Of a library for GPUs all arrays lie in the memory of the GPU. The call puts its work into the stream (output 5) and
- returns; indices that name nothing make an event bad, and nothing is said of bad events.
+ In a library for GPUs, all arrays lie in GPU memory. The call puts its work into the stream (output 5) and returns;
+ an index out of range makes an event bad, and bad events are not described.
 
  The caller sees to it:
- Keys and pointers are as many as their counts say; each pointer that is not NULL points at an array of its key's
- type that reaches to the last event of the call, and nobody writes the events of this call in the meantime. On a GPU
- that lasts until the stream has come past the work.
+ The lists have as many keys and pointers as their counts say; each pointer that is not NULL points to an array of
+ its key's type that reaches to the last event of the call, and nothing else writes the events of this call in the
+ meantime. On a GPU, all of this holds until the stream has completed the work.
  */
 int32_t umami_matrix_element(void *handle,
                              size_t count,
@@ -239,9 +238,9 @@ int32_t umami_matrix_element(void *handle,
                              void *const *outputs);
 
 /*
- Sets a parameter of the card for this instance, such as "MDL_MT" (capitals and the prefix do not matter). All that
- follows from it is computed anew, except that a width stays as it is. Imaginary parts are ignored: these parameters
- are real.
+ Sets a parameter of the card for this instance, such as "MDL_MT" (case and prefix do not matter). Everything that
+ depends on it is recomputed, except that a width stays as it is. The imaginary part is ignored: these parameters are
+ real.
 
  The caller sees to it:
  The name is NULL or ends in NUL.
@@ -252,10 +251,10 @@ int32_t umami_set_parameter(void *handle,
                             double parameter_imag);
 
 /*
- Gives a parameter of the card as this instance has it.
+ Writes the value of a parameter of the card in this instance.
 
  The caller sees to it:
- The name is NULL or ends in NUL; the others are NULL or point at doubles.
+ The name is NULL or ends in NUL; the others are NULL or point to doubles.
  */
 int32_t umami_get_parameter(void *handle,
                             const char *name,

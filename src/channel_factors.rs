@@ -1,11 +1,11 @@
-//! What MadEvent's channels count besides their weights: none of their points where a line is on its mass shell that must
-//! not be (`$`), and a multiple where a width is below `small_width_treatment`.
+//! Factors of MadEvent's channels besides their weights: 0 for points where a line is on its mass shell that must not
+//! be (`$`), and a correction where a width is below `small_width_treatment`.
 //!
-//! |M|^2 has `small_width_treatment` times the mass in the place of a smaller width, and too small an area under the
-//! resonance; `transpole.f` multiplies by the ratio of both. The sum over channels of weight and factor is part of the
-//! integrand, whatever draws the points. Weights are squared diagrams, or with `sde_strategy = 2` products of
-//! propagators; those of narrow resonances are squared diagrams always, as a product of propagators has large shares far
-//! from its peak, too.
+//! |M|^2 uses `small_width_treatment` times the mass in place of a smaller width, and then has too small an area under
+//! the resonance; `transpole.f` multiplies by the ratio of both. The sum over channels of weight times factor is part
+//! of the integrand, however points are drawn. Weights are squared diagrams, or with `sde_strategy = 2` products of
+//! propagators; those of narrow resonances are always squared diagrams, because a product of propagators has large
+//! shares even far from its peak.
 
 use crate::describe::Channel;
 use crate::process::Process;
@@ -14,19 +14,19 @@ use mebridge_phasespace::{Diagram, Edge, Legs, Limits, Propagator, Rows, Weights
 use mebridge_sampler::integrand::Failure;
 use mebridge_simd::Level;
 
-/// Before the name of a width that is not below `small_width_treatment`.
+/// Prefix of the name of a width that is not below `small_width_treatment`.
 const RAISED: &str = "FK_";
-/// The width in units of the mass from which on a line is on no mass shell, as MadEvent has it.
+/// Width in units of the mass above which a line is never on its mass shell, as in MadEvent.
 pub(crate) const BROAD: f64 = 0.1;
 
-/// What is asked of the channels of a matrix element.
+/// Settings for the channels of a matrix element.
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelRequest<'a> {
-    /// Lines are on their mass shells up to so many widths; none where `$` is followed elsewhere, by clustering.
+    /// Lines are on their mass shells within this many widths; `None` if clustering handles `$`.
     pub widths: Option<f64>,
     /// Whether weights of channels are products of propagators (`sde_strategy = 2`).
     pub propagators: bool,
-    /// Of each channel, lines that must not be on their mass shells, where they do not follow from the process.
+    /// For each channel, lines that must not be on their mass shells, if they do not follow from the process.
     pub off_shell: &'a [Vec<usize>],
     /// Cuts.
     pub windows: &'a [Window],
@@ -35,7 +35,7 @@ pub struct ChannelRequest<'a> {
 /// The factors of the channels of a matrix element.
 #[derive(Clone, Debug)]
 pub struct ChannelFactors {
-    /// Products of propagators, in the order of the channels; none for squared diagrams.
+    /// Products of propagators, in the order of the channels; `None` for squared diagrams.
     weights: Option<Weights>,
     channels: Vec<OwnFactor>,
     cuts: Vec<Cuts>,
@@ -45,16 +45,16 @@ pub struct ChannelFactors {
 struct OwnFactor {
     diagram: usize,
     factor: f64,
-    /// The number of the cuts that its points pass.
+    /// Index of the cuts that the channel's points pass.
     cuts: Option<usize>,
 }
 
 impl ChannelFactors {
-    /// Those of a matrix element with channels as phase space has them and masses of its legs, two of which come in;
-    /// none where nothing is asked.
+    /// Makes the factors of a matrix element from its phase-space channels and the masses of its legs, two of which are
+    /// incoming. `None` if no factor is needed.
     ///
     /// # Errors
-    /// A channel is no tree.
+    /// A channel is not a tree.
     pub fn new(
         process: &Process,
         channels: &[Channel],
@@ -115,9 +115,9 @@ impl ChannelFactors {
         Ok(Some(found))
     }
 
-    /// Of each point what each channel counts: its weight times its factor, a row for each point.
+    /// Returns weight times factor of each channel, `[point][channel]`.
     ///
-    /// Args: `amp2` has the shares of squared diagrams, as many numbers for each diagram as there are points.
+    /// Args: `amp2` has the shares of squared diagrams, `[diagram][point]`.
     pub fn of_channels(&self, points: &Rows, amp2: &[f64]) -> Vec<f64> {
         let (level, count) = (Level::best(), points.points());
         let passed: Vec<Vec<bool>> = (self.cuts.iter())
@@ -149,22 +149,22 @@ impl ChannelFactors {
         found
     }
 
-    /// How many channels there are.
+    /// Returns the number of channels.
     pub fn count(&self) -> usize {
         self.channels.len()
     }
 
-    /// The diagram of the channel that a number in (0, 1) draws, by what each counts.
+    /// Returns the diagram of the channel that a number in (0, 1) draws, with probabilities proportional to `counts`.
     ///
     /// # Panics
-    /// If there are not as many.
+    /// If `counts` does not have one number per channel.
     pub fn drawn_diagram(&self, counts: &[f64], random: f64) -> usize {
         let number = random * counts.iter().sum::<f64>();
         self.channels[drawn(counts, number) as usize].diagram
     }
 }
 
-/// The place of a share, by a number from 0 to the sum of all.
+/// Returns the index of the share that a number from 0 to the sum of all shares selects.
 pub(crate) fn drawn(shares: &[f64], random: f64) -> i32 {
     let mut rest = random;
     for (place, share) in (0..).zip(shares) {
@@ -176,7 +176,7 @@ pub(crate) fn drawn(shares: &[f64], random: f64) -> i32 {
     shares.len() as i32 - 1
 }
 
-/// By how much a width is larger than in the card.
+/// Returns the ratio of a width to the card's value.
 fn ratio(process: &Process, name: &str, width: f64) -> f64 {
     let own = name.strip_prefix(RAISED);
     let own = own.and_then(|own| process.model.card_parameter(own));
@@ -187,7 +187,7 @@ fn ratio(process: &Process, name: &str, width: f64) -> f64 {
     }
 }
 
-/// That the mass of some legs that go out is not within a width of another one.
+/// Makes a window: the mass of some outgoing legs is not within `width` of `mass`.
 fn outside(legs: Legs, mass: f64, width: f64) -> Window {
     let set = (0..Legs::BITS as usize).filter(|leg| legs & (1 << leg) != 0);
     let set = vec![set.map(|leg| leg + 2).collect()];
@@ -198,7 +198,7 @@ fn outside(legs: Legs, mass: f64, width: f64) -> Window {
     }
 }
 
-/// The tree of a channel, of legs that go out with these masses.
+/// Makes the tree of a channel, with the masses of its outgoing legs.
 pub(crate) fn diagram(channel: &Channel, masses: &[f64]) -> Result<Diagram, Failure> {
     let mut vertices = Vec::new();
     for names in &channel.vertices {

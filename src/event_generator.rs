@@ -1,4 +1,4 @@
-//! An event generator: matrix elements and what is asked of their events into a survey and rounds of records.
+//! The event generator: turns matrix elements and a [`Request`] into a survey and rounds of records.
 
 mod backend;
 mod vanishing;
@@ -37,60 +37,60 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What is asked of events.
+/// Settings of the events to generate.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Of both beams in their centre of mass, GeV. What decays has that of its mass.
+    /// Energy of both beams in their centre-of-mass frame, GeV. For a decay the mass of the decaying particle.
     pub energy: f64,
-    /// The rapidity of their centre of mass in the frame of the detector, in which cuts are and events come.
+    /// Rapidity of the beams' centre of mass in the detector frame, which is the frame of cuts and events.
     #[serde(default)]
     pub rapidity: f64,
-    /// Densities of both beams where those are protons and `beams` says nothing.
+    /// Densities of both beams, if both are protons and `beams` is `None`.
     #[serde(default)]
     pub densities: Option<PathBuf>,
-    /// What they are, where they are not both protons with these densities, or both partons.
+    /// The beams, unless both are protons with these densities, or both are partons.
     #[serde(default)]
     pub beams: Option<[BeamRequest; 2]>,
     /// Scales, GeV, and values of alpha_s between which it is interpolated.
     pub alpha_s: (Vec<f64>, Vec<f64>),
-    /// Scales of events; with `clustering` those that are fixed, and the ones by which partons are drawn.
+    /// Scales of events; with `clustering` the fixed scales, and those at which partons are drawn.
     pub scale: Scale,
-    /// How points are clustered; none where they are not.
+    /// How points are clustered; `None` if they are not.
     #[serde(default)]
     pub clustering: Option<Clustered>,
-    /// Of each matrix element.
+    /// Settings for each matrix element.
     pub elements: Vec<ElementRequest>,
     /// Threads.
     pub threads: usize,
-    /// What weighs points: `cpu`, `cuda` or `hip`; as `CUDACPP_RUNTIME_BACKEND` says where it is left out, the CPU where that
-    /// is `auto`.
+    /// What weighs points: `cpu`, `cuda` or `hip`; by default the value of `CUDACPP_RUNTIME_BACKEND`, and the CPU if
+    /// that is `auto`.
     #[serde(default)]
     pub backend: Option<String>,
-    /// Lines are on their mass shells up to so many widths.
+    /// Lines are on their mass shells within this many widths.
     pub widths: f64,
-    /// Whether what MadEvent's channels count besides (`$`) goes by products of propagators (`sde_strategy = 2`).
+    /// Whether the factors of MadEvent's channels (`$`) use products of propagators (`sde_strategy = 2`).
     #[serde(default)]
     pub by_propagators: bool,
-    /// The electromagnetic coupling of the records.
+    /// Electromagnetic coupling written to the records.
     #[serde(default)]
     pub alpha_qed: f64,
     /// PDG codes, without signs, of particles of decay chains.
     #[serde(default)]
     pub forced: Vec<i32>,
-    /// PDG codes of particles that are nowhere on their mass shells.
+    /// PDG codes of particles that are never on their mass shells.
     #[serde(default)]
     pub excluded: Vec<i32>,
-    /// Lifetimes of particles (VTIMUP); none where they are 0.
+    /// Lifetimes of particles (VTIMUP); `None` if they are 0.
     #[serde(default)]
     pub lifetimes: Option<Lifetimes>,
 }
 
-/// How lifetimes of particles are drawn.
+/// Parameters for drawing the lifetimes of particles.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lifetimes {
-    /// Those below it are 0, mm.
+    /// Lifetimes below this value are set to 0, mm.
     pub least: f64,
     /// Widths by PDG codes without signs, GeV.
     pub widths: BTreeMap<i32, f64>,
@@ -100,8 +100,8 @@ pub struct Lifetimes {
 const HBAR_C: f64 = 1.973_269_804e-13;
 
 impl Lifetimes {
-    /// Gives the particles of an event, but for those that come in, the invariant lifetimes c tau that a number in (0, 1)
-    /// stands for, mm.
+    /// Sets the invariant lifetimes c tau, mm, of the particles of an event that are not incoming, from a number in (0,
+    /// 1).
     fn draw(&self, number: f64, particles: &mut [mebridge_lhe::Particle]) {
         let random = Philox {
             seed: number.to_bits(),
@@ -122,25 +122,25 @@ impl Lifetimes {
     }
 }
 
-/// What a beam is.
+/// A beam.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum BeamRequest {
-    /// The parton, with all of its energy.
+    /// A parton with all of the beam energy.
     Parton,
     /// A hadron.
     Hadron {
-        /// The file of its densities, as [`Densities::open`] takes it.
+        /// File of the densities, as accepted by [`Densities::open`].
         densities: PathBuf,
-        /// Whether it is the antiparticle of what these are of.
+        /// Whether the beam is the antiparticle of the hadron in the file.
         #[serde(default)]
         anti: bool,
     },
-    /// One that stays whole and radiates photons: `proton`, `electron` or `muon`, or their antiparticles.
+    /// A beam that stays intact and radiates photons: `proton`, `electron` or `muon`, or their antiparticles.
     Photons(#[serde(with = "RadiatorName")] Radiator),
 }
 
-/// [`Radiator`] by its name.
+/// Serialises [`Radiator`] by name.
 #[derive(Deserialize, Serialize)]
 #[serde(remote = "Radiator", rename_all = "lowercase")]
 enum RadiatorName {
@@ -149,47 +149,48 @@ enum RadiatorName {
     Muon,
 }
 
-/// What is asked of the events of one matrix element.
+/// Settings for the events of one matrix element.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ElementRequest {
-    /// Whether it stands for the process with exchanged beams, too.
+    /// Whether the matrix element also represents the process with exchanged beams.
     pub mirrored: bool,
-    /// Its cuts, with legs counted as if two came in.
+    /// Cuts, with legs numbered as if there were two incoming ones.
     pub windows: Vec<Window>,
-    /// Those that are no windows.
+    /// Cuts that are not windows.
     pub rules: Vec<Rule>,
-    /// Of each channel, PDG codes of its lines, where they are others than those that follow from the process.
+    /// PDG codes of each channel's lines, if they differ from those that follow from the process.
     pub propagators: Vec<Vec<i32>>,
-    /// Of each channel, its lines that must not be on their mass shells (`$`), where they do not follow from the process
-    /// and points are not clustered.
+    /// Lines of each channel that must not be on their mass shells (`$`), if they do not follow from the process and
+    /// points are not clustered.
     pub off_shell: Vec<Vec<usize>>,
-    /// What its points are clustered by.
+    /// The lines by which points are clustered.
     pub clustered: ClusteredLines,
-    /// Whether its |M|^2 is nothing but rounding, so that it has no events; where it is left out, some points are tried.
+    /// Whether |M|^2 is only rounding, so that there are no events; `None` to find out from some points.
     pub vanishes: Option<bool>,
-    /// Legs, counted as if two came in, in whose rest frame |M|^2 and helicities are; none for that of what comes in.
+    /// Legs, numbered as if there were two incoming ones, in whose rest frame |M|^2 and helicities are evaluated; empty
+    /// for the rest frame of the incoming legs.
     pub frame: Vec<usize>,
 }
 
-/// Makes events of some matrix elements.
+/// Generates events of several matrix elements.
 pub struct EventGenerator {
-    /// Of all channels.
+    /// All channels.
     every: Integrand,
-    /// Of those that stay after a survey.
+    /// The channels that remain after a survey.
     integrand: Integrand,
     engine: Engine,
-    /// Why threads weigh what GPUs were asked for.
+    /// Reason why threads weigh points although GPUs were requested.
     by_threads: Option<String>,
     /// Numbers of the matrix elements that vanish identically.
     vanishing: Vec<usize>,
     writer: RecordWriter,
     surveyed: Option<Survey>,
-    /// Of rounds, see [`Self::seconds`].
+    /// Times of rounds, see [`Self::seconds`].
     seconds: [f64; 2],
 }
 
-/// What makes records of events.
+/// Makes the records of events.
 struct RecordWriter {
     completers: Vec<Completer>,
     described: Vec<Subprocess>,
@@ -197,27 +198,27 @@ struct RecordWriter {
     lifetimes: Option<Lifetimes>,
 }
 
-/// Events whose records are written at once.
+/// Number of events whose records are written at once.
 const AT_ONCE: usize = 4096;
-/// What GPUs do not know of channels.
+/// Properties of channels that GPUs do not support.
 const FRAMED: &str = "matrix elements in the rest frame of some particles (me_frame)";
 const COUNTED: &str = "what channels count for $ or for widths below small_width_treatment";
 
-/// Events, and what records of them have besides.
+/// Events with everything needed for their records.
 pub struct Records {
-    /// The events, and what points say.
+    /// The events, with the results of their points.
     pub round: Round,
-    /// For how many particles a record has room.
+    /// Number of particles that a record can hold.
     pub particles: usize,
-    /// By matrix element how many events there are, and the sums of their weights and of the squares.
+    /// For each matrix element the number of events, the sum of their weights and the sum of the squared weights.
     pub elements: BTreeMap<u32, [f64; 3]>,
     choices: Vec<Choice>,
-    /// The weight of a record, pb, for that of its event.
+    /// Weight of a record, pb, per weight of its event.
     unit: f64,
 }
 
 impl Records {
-    /// The weights of the records, pb.
+    /// Returns the weights of the records, pb.
     pub fn weights(&self) -> impl Iterator<Item = f64> {
         let events = self.round.events.iter();
         events.map(|event| event.weight * self.unit)
@@ -232,10 +233,11 @@ fn wrong(what: impl Into<String>) -> Error {
 }
 
 impl EventGenerator {
-    /// Of matrix elements with the values of their cards. A point has to pass `selection` besides the cuts.
+    /// Makes a generator for matrix elements with the values of their cards. A point has to pass `selection` in
+    /// addition to the cuts.
     ///
     /// # Errors
-    /// They cannot be evaluated, or what is asked cannot be.
+    /// A matrix element cannot be evaluated, or the request cannot be fulfilled.
     pub fn new(
         processes: Vec<Process>,
         request: &Request,
@@ -244,7 +246,7 @@ impl EventGenerator {
         EventGenerator::with(processes, request, selection, Switches::from_env()?)
     }
 
-    /// The same with other switches than those of the environment.
+    /// The same with switches that replace those of the environment.
     ///
     /// # Errors
     /// As for [`Self::new`].
@@ -267,7 +269,7 @@ impl EventGenerator {
         EventGenerator::on(gpus.as_ref(), processes, request, selection, &switches)
     }
 
-    /// The same on GPUs that are given, or by threads.
+    /// The same on given GPUs, or on threads if `None`.
     ///
     /// # Errors
     /// As for [`Self::new`].
@@ -388,7 +390,7 @@ impl EventGenerator {
             integrand.count_jets(&mut plain?)?;
         }
         integrand.selection = selection;
-        // What GPUs do not know is weighed by threads.
+        // Threads weigh whatever GPUs do not support.
         let by_threads = match gpus {
             Some(_) if factors.iter().any(Option::is_some) => Some(COUNTED.to_owned()),
             Some(_) if frames.iter().any(|frame| !frame.is_empty()) => Some(FRAMED.to_owned()),
@@ -422,24 +424,24 @@ impl EventGenerator {
         })
     }
 
-    /// Why threads weigh points although GPUs were asked for: what these do not know.
+    /// Returns the reason why threads weigh points although GPUs were requested: what GPUs do not support.
     pub fn by_threads(&self) -> Option<&str> {
         self.by_threads.as_deref()
     }
 
-    /// Numbers of the matrix elements that vanish identically, and count as 0.
+    /// Returns the numbers of the matrix elements that vanish identically, and count as 0.
     pub fn vanishing(&self) -> &[usize] {
         &self.vanishing
     }
 
-    /// Of each source the numbers of its matrix elements.
+    /// Returns the numbers of each source's matrix elements.
     pub fn sources(&self) -> impl Iterator<Item = &[usize]> {
         let groups = &self.integrand.groups;
         let of = self.integrand.sources.iter();
         of.map(|source| &groups[source.group].elements[..])
     }
 
-    /// Surveys, and leaves out sources that others can stand for.
+    /// Performs the survey, and leaves out sources that others can represent.
     ///
     /// # Errors
     /// A matrix element cannot be evaluated, or no point counts.
@@ -449,10 +451,10 @@ impl EventGenerator {
         Ok(self.surveyed.insert(found))
     }
 
-    /// Takes what a survey of the same run found, as [`Survey::to_bytes`] wrote it.
+    /// Loads the survey of the same run from the bytes of [`Survey::to_bytes`].
     ///
     /// # Errors
-    /// The bytes are damaged, or those of another run.
+    /// The bytes are damaged, or belong to another run.
     pub fn load(&mut self, bytes: &[u8], belongs: &[u8; 32]) -> Result<&Survey, Failure> {
         let found = Survey::from_bytes(bytes, belongs)?;
         let mut integrand = self.every.clone();
@@ -461,7 +463,7 @@ impl EventGenerator {
         Ok(self.surveyed.insert(found))
     }
 
-    /// The last survey.
+    /// Returns the last survey.
     ///
     /// # Errors
     /// There was none.
@@ -469,13 +471,13 @@ impl EventGenerator {
         needed(&self.surveyed)
     }
 
-    /// Weighs points of a source by the grid that it has since the survey, pb.
+    /// Weighs points of a source with its grid from the survey, pb.
     ///
-    /// Args: `first` is the number of the first point, a multiple of 8; `numbers` has those of each point, in (0, 1): one for
-    /// each dimension of the grid, and one for the partons.
+    /// Args: `first` is the number of the first point, a multiple of 8; `numbers` has the random numbers of each point,
+    /// in (0, 1): one for each dimension of the grid, and one for the partons.
     ///
     /// # Errors
-    /// There was no survey, there are no such numbers, or a matrix element cannot be evaluated.
+    /// There was no survey, `numbers` is invalid, or a matrix element cannot be evaluated.
     pub fn weigh(
         &mut self,
         source: usize,
@@ -497,7 +499,7 @@ impl EventGenerator {
             return Err(wrong(what).into());
         }
         let count = numbers.len() / each;
-        // Others, which nobody asked for.
+        // Padding up to a multiple of 8 points, whose results are dropped.
         let mut whole = numbers.to_vec();
         whole.resize(count.next_multiple_of(8) * each, 0.5);
         let weigher = self.engine.weigher();
@@ -506,7 +508,7 @@ impl EventGenerator {
         Ok(found)
     }
 
-    /// Takes those of the flows, one for each source or none, that are better than grids alone.
+    /// Uses those flows, one or none for each source, that are better than grids alone.
     ///
     /// # Errors
     /// There was no survey, a flow is that of another source, or a matrix element cannot be evaluated.
@@ -529,7 +531,7 @@ impl EventGenerator {
         Ok(self.surveyed.insert(found))
     }
 
-    /// The events of a round; those of the same seed and number are the same.
+    /// Makes the events of a round; the same seed and number give the same events.
     ///
     /// # Errors
     /// There was no survey, or a matrix element cannot be evaluated.
@@ -546,7 +548,7 @@ impl EventGenerator {
         )?;
         self.seconds[0] += clock.elapsed().as_secs_f64();
         let clock = Instant::now();
-        // No point and no source has these numbers.
+        // No point and no source uses this channel number.
         let philox = Philox {
             seed: settings.seed,
             round: number,
@@ -558,7 +560,7 @@ impl EventGenerator {
         });
         let events = parallel::map(threads, count, |event| &made.events[event]);
         let choices = self.engine.choose(&events, &numbers)?;
-        // Weights average to the cross section; where they have signs, those of them without.
+        // Weights average to the cross section; if they have signs, their absolute values do.
         let sums = [(settings.events, &made.sums[..])];
         let size = rounds::cross_section_without_signs(survey, sums).mean;
         let heads = parallel::map(threads, count, |event| {
@@ -585,7 +587,7 @@ impl EventGenerator {
         })
     }
 
-    /// The records of these events, as [`mebridge_lhe::push_events`] takes them.
+    /// Returns the records of the events in the format of [`mebridge_lhe::push_events`].
     pub fn bytes(&self, records: &Records) -> Vec<u8> {
         let size = record_bytes(records.particles).expect("the records are in memory");
         let mut bytes = vec![0; size * records.choices.len()];
@@ -602,7 +604,7 @@ impl EventGenerator {
         bytes
     }
 
-    /// Appends the same to a file.
+    /// Appends these records to a file.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -630,8 +632,8 @@ impl EventGenerator {
             .map_err(Error::io(file))
     }
 
-    /// Where events are weighted by matching, what it found of each, as
-    /// [`push_record`](mebridge_phasespace::clustering::Matched::push_record) has it for the most legs of all.
+    /// Returns the matching results of each event, if events are weighted by matching, as written by
+    /// [`push_record`](mebridge_phasespace::clustering::Matched::push_record) for the largest number of legs.
     pub fn matched(&self, records: &Records) -> Vec<u8> {
         let legs = self.integrand.groups.iter().map(|group| group.legs).max();
         let mut found = Vec::new();
@@ -646,14 +648,14 @@ impl EventGenerator {
         found
     }
 
-    /// Seconds that parts of rounds and, of GPUs, of their work have taken so far, by name.
+    /// Returns the seconds that the parts of rounds, and of the work on GPUs, have taken so far, by name.
     pub fn seconds(&self) -> Vec<(&'static str, f64)> {
         let rounds = ["points and events", "choices"];
         let rounds = rounds.into_iter().zip(self.seconds);
         rounds.chain(self.engine.seconds()).collect()
     }
 
-    /// For how many particles records have room.
+    /// Returns the number of particles that records can hold.
     pub fn particles(&self) -> usize {
         let most = self
             .writer
@@ -665,7 +667,7 @@ impl EventGenerator {
     }
 }
 
-/// Matrix elements by PDG codes of their first processes.
+/// Names matrix elements by the PDG codes of their first processes.
 fn names(of: &[Subprocess]) -> String {
     let name = |one: &Subprocess| {
         let codes = one.incoming.iter().chain(&one.outgoing);
@@ -681,10 +683,10 @@ fn needed(surveyed: &Option<Survey>) -> Result<&Survey> {
 }
 
 impl Request {
-    /// Both beams.
+    /// Returns both beams.
     ///
     /// # Errors
-    /// They are given twice.
+    /// The beams are given twice.
     pub fn beams(&self) -> Result<[BeamRequest; 2]> {
         let both = |beam: BeamRequest| [beam.clone(), beam];
         match (&self.beams, &self.densities) {
@@ -700,12 +702,12 @@ impl Request {
 }
 
 impl BeamRequest {
-    /// Whether it is the antiparticle of what its densities are of.
+    /// Whether the beam is the antiparticle of the hadron in its file.
     fn is_anti(&self) -> bool {
         matches!(self, BeamRequest::Hadron { anti: true, .. })
     }
 
-    /// Whether both have densities of one file, or the same formula.
+    /// Whether both beams use densities of one file, or the same formula.
     fn has_densities_of(&self, other: &Self) -> bool {
         match (self, other) {
             (
@@ -727,7 +729,7 @@ impl BeamRequest {
     }
 }
 
-/// Both beams with what they read.
+/// Opens both beams with their densities.
 fn beams([first, second]: &[BeamRequest; 2]) -> Result<[Beam; 2], Failure> {
     let one = first.open()?;
     let other = match first.has_densities_of(second) {
@@ -777,7 +779,7 @@ impl RecordWriter {
     }
 }
 
-/// Gives the lines of channels other PDG codes, where there are some.
+/// Replaces the PDG codes of the channels' lines, if `codes` has any.
 fn name_lines(of: &mut Subprocess, codes: &[Vec<i32>]) -> Result<()> {
     if codes.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The import of a directory, from the cache where nothing has changed that the import looks at.
+//! Imports a directory, from the cache if nothing has changed that the import reads.
 
 use crate::cache::key::Key;
 use crate::cache::{Cache, Kind};
@@ -10,9 +10,9 @@ use crate::process::file::FORMAT_VERSION;
 use mebridge_support::digest;
 use std::path::Path;
 
-/// The processes of a directory, as [`import`] gives them.
+/// Returns the processes of a directory, as [`import`] does.
 pub fn import_cached(dir: &Path, options: &Options, cache: &Cache) -> Result<Vec<Process>> {
-    // Another card may lie anywhere: that is not kept.
+    // A different card may be anywhere: such imports are not cached.
     let keeps = cache.is_on() && options.card.is_none();
     let Some(key) = keeps.then(|| key(dir, options)).flatten() else {
         return import(dir, options);
@@ -26,7 +26,7 @@ pub fn import_cached(dir: &Path, options: &Options, cache: &Cache) -> Result<Vec
     }
     let (processes, looks) = record(dir, || import(dir, options));
     let stored: Stored = (looks, processes?);
-    // What was read of the model for widths that the card leaves open is not among the looks.
+    // The model files that were read to compute widths which the card leaves open are not among the recorded looks.
     let computed = |process: &Process| !process.model.auto_widths.is_empty();
     if !stored.1.iter().any(computed) {
         cache.store(Kind::Process, &key, &stored);
@@ -34,10 +34,10 @@ pub fn import_cached(dir: &Path, options: &Options, cache: &Cache) -> Result<Vec
     Ok(stored.1)
 }
 
-/// What most imports differ in: the matrix elements and the cards. What else the import looks at is
-/// stored with the processes.
+/// Key of the inputs in which most imports differ: the matrix elements and the cards. Everything else that the import
+/// reads is stored with the processes.
 fn key(dir: &Path, options: &Options) -> Option<Key> {
-    // All of them, so that none that comes is forgotten; with another card nothing is kept.
+    // A full pattern, so that no new option is forgotten; with a different card nothing is cached.
     let Options {
         card: _,
         harmless_calls,
@@ -48,7 +48,7 @@ fn key(dir: &Path, options: &Options) -> Option<Key> {
     key.value(&FORMAT_VERSION)?;
     key.value(harmless_calls)?;
     key.value(&(element, open_widths))?;
-    // The name of a process that has none in its file.
+    // The name of a process whose file has none.
     key.value(&folder_name(dir))?;
     for file in fortran_of(dir).ok()? {
         let name = file.file_name()?.to_str()?;

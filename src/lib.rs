@@ -1,9 +1,8 @@
 //! `mebridge`: matrix elements for MadEvent.
 //!
-//! The data go one way: a [`process`] (read from an MG5aMC directory or from a file) is turned
-//! into a plan, a backend runs the plan, and the bridge gives the answer to whoever asked.
-//! No process is special and no source is generated. Programs in Fortran and C ask through the
-//! crate `mebridge-capi`; nothing is exported from here.
+//! Data flows one way: a [`process`] (read from an MG5aMC directory or from a file) is compiled into a plan, a backend
+//! runs the plan, and the bridge returns the answer to the caller. No process is special and no source code is
+//! generated. Fortran and C programs use the crate `mebridge-capi`; this crate exports no C symbols.
 //!
 //! # For Rust programs
 //!
@@ -11,7 +10,7 @@
 //! use mebridge::{Answers, Bridge, Events, Switches, import_directory};
 //! # fn main() -> mebridge::Result<()> {
 //! # let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/fortran/gg_ttx/SubProcesses/P1_gg_ttx");
-//! // What MG5aMC wrote for g g > t t~; a directory holds one or several matrix elements.
+//! // An MG5aMC directory for g g > t t~; a directory contains one or several matrix elements.
 //! let process = import_directory(directory.as_ref())?.remove(0);
 //! let card = process.model.default_card();
 //! let mut bridge = Bridge::new(process, &card, &Switches::default(), 1)?;
@@ -43,22 +42,21 @@
 //! # }
 //! ```
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`bridge`] | events in, answers out |
 //! | [`events`] | the arrays of one call |
 //! | [`process`] | the physics as data, its file format, the parameter card |
 //! | [`import`] | MG5aMC's directories |
 //! | [`generate`](mod@generate) | processes from their names, without MG5aMC |
-//! | [`describe`] | what a sampler has to know of a process |
+//! | [`describe`] | the description of a process for samplers |
 //! | [`sample`] | the arrays of a sampler's call |
 //! | [`runtime`] | the `CUDACPP_RUNTIME_*` switches |
-//! | [`error`](mod@error) | what can go wrong |
+//! | [`error`](mod@error) | errors |
 //!
-//! All other modules serve the command, the tests and each other; they are no part of the interface and may
-//! change at any time. docs/architecture.md says what they are.
-
-// Tests share code that sees this crate from outside.
+//! All other modules serve the command, the tests and each other; they are not part of the interface and may
+//! change at any time. docs/architecture.md describes them.
+// Tests share code that uses this crate from outside.
 #[cfg(test)]
 extern crate self as mebridge;
 
@@ -86,7 +84,7 @@ pub mod sampling;
 #[doc(hidden)]
 pub mod target;
 
-// What the crates below hold, under the names that this crate's users know.
+// Contents of lower crates, under the names that users of this crate know.
 
 pub use mebridge_backend::{events, sample};
 pub use mebridge_describe as describe;

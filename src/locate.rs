@@ -1,21 +1,21 @@
-//! Which process to evaluate, and with which parameter card.
+//! Finds the process to evaluate, and its parameter card.
 //!
 //! The process is, in this order:
-//! 1. what `CUDACPP_RUNTIME_PROCESS` names: a process file, a `P*` directory that MG5aMC wrote, or a process such as
+//! 1. that of `CUDACPP_RUNTIME_PROCESS`: a process file, a `P*` directory written by MG5aMC, or a process such as
 //!    `g g > t t~ g`, with spaces around `>`, which is generated;
 //! 2. a process file linked into the executable: its bytes under the symbol
 //!    `mebridge_process_data`, their number as a 64-bit integer under `mebridge_process_size`
 //!    (link with `-rdynamic`, so that they can be found);
 //! 3. the `P*` directory around the working directory, or else around the executable: the nearest
-//!    one upwards that holds a `matrix<i>.f`. MadEvent runs in `P*/` and in `P*/G*/`, and builds
+//!    one upwards that contains a `matrix<i>.f`. MadEvent runs in `P*/` and in `P*/G*/`, and builds
 //!    its executables in `P*/` or in a folder of it.
 //!
-//! A directory may hold several matrix elements, `matrix1.f` and on. The Fortran contract has no
-//! argument that says which is meant, so one has to be chosen by `#n` behind the directory's name.
+//! A directory may contain several matrix elements, `matrix1.f` and so on. The Fortran interface has no argument to
+//! select one, so it has to be chosen by `#n` after the directory's name.
 //!
-//! The parameter card is what `CUDACPP_RUNTIME_PARAMCARD` names; else `Cards/param_card.dat` two levels
-//! above the process's `P*` directory, or above the one of rule 3 for a process that comes from a
-//! file. Where there is none, the values stored in the process hold.
+//! The parameter card is that of `CUDACPP_RUNTIME_PARAMCARD`; else `Cards/param_card.dat` two levels above the
+//! process's `P*` directory, or above the one of rule 3 for a process from a file. If there is none, the values stored
+//! in the process are used.
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
@@ -42,12 +42,13 @@ pub struct Located {
     pub origin: String,
     /// The values of the card's parameters, as [`crate::process::model::Model::card`] lists them.
     pub card: Vec<f64>,
-    /// The card; `None` where the values are those stored in the process.
+    /// The card; `None` if the values are those stored in the process.
     pub card_path: Option<PathBuf>,
 }
 
 impl Located {
-    /// A block whose parameters run from an alpha_s that the card does not say, and a program's own running of alpha_s does.
+    /// Returns a block whose parameters run from an alpha_s that the card lacks, so that the program's own running of
+    /// alpha_s must supply it.
     pub fn block_of_own_alpha_s(&self) -> Result<Option<&str>> {
         let card = self.card_path.as_deref().map(Card::read).transpose()?;
         Ok(running::unknown(
@@ -90,8 +91,8 @@ pub fn locate(switches: &Switches) -> Result<Located> {
     with_card(process, origin, directory, imported, switches)
 }
 
-/// Finds all processes, with their cards, where the switches name a text that stands for several; they are generated
-/// once. Else the one that [`locate`] finds.
+/// Finds all processes, with their cards, if the switches name a text that stands for several; they are generated once.
+/// Otherwise the one that [`locate`] finds.
 pub fn locate_all(switches: &Switches) -> Result<Vec<Located>> {
     let text =
         |choice: &&ProcessChoice| choice.element.is_none() && process_text(&choice.path).is_some();
@@ -116,7 +117,7 @@ pub fn locate_all(switches: &Switches) -> Result<Vec<Located>> {
     located.collect()
 }
 
-/// Finds all matrix elements of what a choice without a number stands for, a directory too; else the one that
+/// Finds all matrix elements of a choice without a number, including those of a directory; otherwise the one that
 /// [`locate`] finds.
 pub fn locate_every(switches: &Switches) -> Result<Vec<Located>> {
     let several = |choice: &&ProcessChoice| choice.element.is_none() && choice.path.is_dir();
@@ -145,8 +146,8 @@ pub fn locate_every(switches: &Switches) -> Result<Vec<Located>> {
     located.collect()
 }
 
-/// A process with the card that the switches name, or that of the directory; `imported` says that the process is that
-/// of the directory.
+/// Adds the card that the switches name, or that of the directory, to a process; `imported` means that the process is
+/// that of the directory.
 fn with_card(
     mut process: Process,
     origin: String,
@@ -177,8 +178,8 @@ fn with_card(
     })
 }
 
-/// Refuses a card with another alpha_s than that of the output, where parameters run to a scale that the output's run card
-/// says: the process has alpha_s there by the output's.
+/// Refuses a card with an alpha_s other than the output's if parameters run to a scale of the output's run card:
+/// alpha_s at that scale is the output's.
 fn same_alpha_s(directory: &Path, process: &Process, card: &Card) -> Result<()> {
     let fixed = |p: &CardParameter| {
         matches!(running::entry(p), Some((_, "FIXED"))) && p.default > 0.0 && !card.has(p)
@@ -200,7 +201,7 @@ fn same_alpha_s(directory: &Path, process: &Process, card: &Card) -> Result<()> 
     }
 }
 
-/// What messages call a process that is part of the executable.
+/// Name in messages for a process that is part of the executable.
 const LINKED: &str = "the process linked into the executable";
 
 fn describe(choice: &ProcessChoice) -> String {
@@ -216,11 +217,11 @@ fn is_directory(choice: &ProcessChoice, switches: &Switches, cache: &Cache) -> R
         .map_err(|error| not_there(&choice.path, error, switches, cache))
 }
 
-/// What is wrong with a path that is not there.
+/// Returns the error for a missing path.
 fn not_there(path: &Path, error: std::io::Error, switches: &Switches, cache: &Cache) -> Error {
     use std::io::{Error as Io, ErrorKind::NotFound};
     let text = path.to_string_lossy();
-    // `DIR#0`, `FILE#x`: the matrix elements that there are.
+    // `DIR#0`, `FILE#x`: name the existing matrix elements.
     let chosen = text.rsplit_once('#');
     if let Some((before, number)) = chosen.filter(|(before, _)| Path::new(before).exists()) {
         let before = ProcessChoice {
@@ -266,23 +267,23 @@ fn from_directory(choice: &ProcessChoice, switches: &Switches, cache: &Cache) ->
     choose(choice, import_cached(&choice.path, &options, cache)?)
 }
 
-/// The text of a process that is to be generated, if the choice is no file.
+/// Returns the text of a process to generate, if the choice is not a file.
 pub fn process_text(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| is_process(text))
 }
 
-/// All processes that a text stands for.
+/// Generates all processes that a text stands for.
 pub fn all_from_text(choice: &ProcessChoice, switches: &Switches) -> Result<Vec<Process>> {
     let text = process_text(&choice.path).unwrap_or_default();
     generate_with(text, &model_of(text, switches)?)
 }
 
-/// The model of a text.
+/// Returns the model of a text.
 fn model_of(text: &str, switches: &Switches) -> Result<Model> {
     models::model(models::of_text(text, switches.model.as_deref()).as_deref())
 }
 
-/// The one of them that is meant. The others are not assembled.
+/// Generates the chosen process only; the others are not assembled.
 fn from_text(choice: &ProcessChoice, switches: &Switches) -> Result<Process> {
     let text = process_text(&choice.path).unwrap_or_default();
     let model = model_of(text, switches)?;
@@ -290,13 +291,13 @@ fn from_text(choice: &ProcessChoice, switches: &Switches) -> Result<Process> {
     elements.process(place(choice, &elements.names())?)
 }
 
-/// The one of several processes that is meant.
+/// Returns the chosen one of several processes.
 fn choose(choice: &ProcessChoice, mut processes: Vec<Process>) -> Result<Process> {
     let names: Vec<String> = processes.iter().map(|p| p.name.clone()).collect();
     Ok(processes.swap_remove(place(choice, &names)?))
 }
 
-/// The place of the process that is meant, among those with these names.
+/// Returns the index of the chosen process among those with these names.
 fn place(choice: &ProcessChoice, names: &[String]) -> Result<usize> {
     match choice.element {
         None if names.len() == 1 => Ok(0),
@@ -325,7 +326,7 @@ fn no_process() -> Error {
     }
 }
 
-/// The `P*` directory around the working directory, or else around the executable.
+/// Returns the `P*` directory around the working directory, or else around the executable.
 fn process_directory() -> Option<PathBuf> {
     let around_executable = || {
         let executable = std::env::current_exe().ok()?;
@@ -337,7 +338,7 @@ fn process_directory() -> Option<PathBuf> {
         .or_else(around_executable)
 }
 
-/// The nearest directory upwards that holds a `matrix<i>.f`.
+/// Returns the nearest directory upwards that contains a `matrix<i>.f`.
 fn around(start: &Path) -> Option<PathBuf> {
     start
         .ancestors()
@@ -358,18 +359,18 @@ fn has_matrix(directory: &Path) -> bool {
     })
 }
 
-/// `../../Cards/param_card.dat` of a `P*` directory, if it is there.
+/// Returns `../../Cards/param_card.dat` of a `P*` directory, if it exists.
 fn card_of(directory: &Path) -> Option<PathBuf> {
-    // Without links and dots, so that `..` means what it says.
+    // Without links and dots, so that `..` is the parent folder.
     let directory = directory.canonicalize().ok()?;
     let card = directory.parent()?.parent()?.join("Cards/param_card.dat");
     card.exists().then_some(card)
 }
 
-/// The process linked into the executable, if there is one.
+/// Returns the process linked into the executable, if there is one.
 #[cfg(unix)]
 fn linked() -> Result<Option<Process>> {
-    // SAFETY: dlsym with a C string; it gives null where there is no such symbol.
+    // SAFETY: dlsym is called with a C string; it returns null if there is no such symbol.
     let (data, size) = unsafe {
         (
             libc::dlsym(libc::RTLD_DEFAULT, c"mebridge_process_data".as_ptr()),
@@ -382,8 +383,8 @@ fn linked() -> Result<Option<Process>> {
     if size.is_null() {
         return Err(Error::LinkedProcess);
     }
-    // SAFETY: whoever defines these symbols promises that the first is the beginning of as many
-    // bytes as the second says.
+    // SAFETY: the program that defines these symbols guarantees that the first is the beginning of as many bytes as the
+    // second states.
     let bytes = unsafe {
         let size = size.cast::<u64>().read_unaligned();
         std::slice::from_raw_parts(data.cast::<u8>(), size as usize)

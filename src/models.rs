@@ -1,4 +1,4 @@
-//! Which model processes are generated from: a file, a UFO folder, or the Standard Model that the library brings.
+//! Finds the model from which processes are generated: a file, a UFO folder, or the library's Standard Model.
 
 use crate::error::{Error, Result};
 use crate::generate::imported_model;
@@ -6,14 +6,14 @@ use crate::model::{Model, Scheme};
 use crate::ufo::{Restriction, is_ufo, read_in};
 use std::path::{Path, PathBuf};
 
-/// The folder of MG5aMC's that has its models.
+/// The folder of MG5aMC that contains its models.
 const MODELS: &str = "models";
 /// The Standard Model of the library.
 const STANDARD: &str = "sm";
 
-/// The model that a user names; the library's Standard Model where none is named. A UFO folder may have `-X` behind its
-/// name for its `restrict_X.dat` and `-full` for no restriction, as in MG5aMC's `import model`; behind that folder and
-/// the Standard Model may stand `+complex_masses` and `+feynman`.
+/// Loads the named model; the library's Standard Model if none is named. A UFO folder may be followed by `-X` for its
+/// `restrict_X.dat` and `-full` for no restriction, as in MG5aMC's `import model`; after the folder and the Standard
+/// Model `+complex_masses` and `+feynman` may follow.
 pub fn model(name: Option<&Path>) -> Result<Model> {
     let Some(name) = name else {
         return Model::standard();
@@ -44,7 +44,7 @@ pub fn model(name: Option<&Path>) -> Result<Model> {
     Model::from_document(document).map_err(|what| fail(&folder, &what))
 }
 
-/// That there is no such model, with those that there are.
+/// Returns the message that a model does not exist, with the existing ones.
 fn not_found(name: &Path) -> String {
     let within = models_in(name);
     if !within.is_empty() {
@@ -66,7 +66,7 @@ fn not_found(name: &Path) -> String {
     }
 }
 
-/// The names of UFO folders in a folder, or in its `models/`.
+/// Returns the names of UFO folders in a folder, or in its `models/`.
 fn models_in(folder: &Path) -> Vec<String> {
     let inner = folder.join(MODELS);
     let folder = if inner.is_dir() { &inner } else { folder };
@@ -79,8 +79,8 @@ fn models_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The name of the model for a text of processes, which may import one itself: of the folder that is named, or of
-/// MG5aMC's, or where it is.
+/// Returns the name of the model for a text of processes, which may import one itself. The imported model is searched
+/// in the named folder, or in MG5aMC's if that is named; without a name it is a path.
 pub fn of_text(text: &str, name: Option<&Path>) -> Option<PathBuf> {
     let Some(own) = imported_model(text) else {
         return name.map(Path::to_owned);
@@ -101,7 +101,7 @@ pub fn of_text(text: &str, name: Option<&Path>) -> Option<PathBuf> {
     ))
 }
 
-/// A name with what says a gauge and complex masses, beside what it says already.
+/// Adds a gauge and complex masses to a model's name, in addition to those that it has.
 pub fn named(name: Option<&Path>, asked: Scheme) -> Option<PathBuf> {
     if asked == Scheme::default() {
         return name.map(Path::to_owned);
@@ -120,7 +120,7 @@ pub fn named(name: Option<&Path>, asked: Scheme) -> Option<PathBuf> {
     Some(full.into())
 }
 
-/// A model's name without what says a gauge and complex masses, and what that says.
+/// Splits a model's name into the plain name, and the gauge and complex masses.
 pub fn scheme(name: &Path) -> (PathBuf, Scheme) {
     match name.to_str() {
         Some(text) if !name.exists() => {
@@ -131,7 +131,7 @@ pub fn scheme(name: &Path) -> (PathBuf, Scheme) {
     }
 }
 
-/// The UFO folder that a name means, and how it is restricted.
+/// Returns the UFO folder of a name, and its restriction.
 pub fn ufo(name: &Path) -> Option<(PathBuf, Restriction)> {
     if is_ufo(name) {
         return Some((name.to_owned(), Restriction::Default));
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A folder of MG5aMC's with these models, of which nothing is looked at but their names.
+    /// Makes a folder like MG5aMC's with these models, of which only the names are used.
     fn mg5amc(models: &[&str]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for model in models {
@@ -181,7 +181,8 @@ mod tests {
         }
     }
 
-    /// What a card imports is what is named; in MG5aMC's folder where that is named, with its scheme.
+    /// The model that a card imports is the named one; it is searched in MG5aMC's folder if that is named, and keeps
+    /// the scheme.
     #[test]
     fn a_text_names_its_model() {
         let folder = mg5amc(&["heft"]);
@@ -195,7 +196,7 @@ mod tests {
         let complex = format!("{}+complex_masses", models.display());
         let found = models.join("heft-full+complex_masses");
         assert_eq!(of(Some(Path::new(&complex))), found);
-        // Another model stays, and is refused where the text is read.
+        // A different model stays, and is refused when the text is read.
         assert_eq!(of(Some(Path::new("my.toml"))), Path::new("my.toml"));
         assert_eq!(of_text("g g > h g", None), None);
     }

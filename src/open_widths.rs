@@ -1,7 +1,8 @@
-//! Widths that the card of an output leaves to be computed (`DECAY 6 Auto`): by the UFO model that MG5aMC put beside it.
+//! Computes widths that the card of an output leaves open (`DECAY 6 Auto`), from the UFO model that MG5aMC stored in
+//! the output.
 //!
-//! MG5aMC computes them when a run is launched, and writes the numbers into the card. Who reads the output without
-//! launching it needs them before.
+//! MG5aMC computes them when a run is launched, and writes the numbers into the card. Programs that read the output
+//! without launching it need them earlier.
 
 use crate::error::Result;
 use crate::import::{Options, import_with};
@@ -11,10 +12,10 @@ use crate::process::card::Card;
 use crate::ufo::{Restriction, is_ufo, read};
 use std::path::{Path, PathBuf};
 
-/// Where the model lies in an output. Its `restrict_default.dat` is the restriction that the output was made with.
+/// Path of the model in an output. Its `restrict_default.dat` is the restriction that the output was made with.
 const MODEL: &str = "bin/internal/ufomodel";
 
-/// The processes of a directory, as [`import_with`] gives them; widths that the card leaves open are computed.
+/// Imports the processes of a directory as [`import_with`] does, and computes widths that the card leaves open.
 pub fn import(dir: &Path, options: &Options) -> Result<Vec<Process>> {
     let options = Options {
         open_widths: true,
@@ -39,7 +40,7 @@ pub fn import(dir: &Path, options: &Options) -> Result<Vec<Process>> {
     Ok(processes)
 }
 
-/// Adds what processes of a directory need to compute widths that a card leaves open.
+/// Adds the formulas that processes of a directory need to compute widths that a card leaves open.
 pub fn add_formulas<'a>(
     processes: impl Iterator<Item = &'a mut Process>,
     dir: &Path,
@@ -73,7 +74,7 @@ pub fn add_formulas<'a>(
     Ok(())
 }
 
-/// The output that a P directory is in.
+/// Returns the output that contains a P directory.
 fn output(dir: &Path) -> Result<PathBuf> {
     let dir = dir.canonicalize().map_err(crate::Error::io(dir))?;
     let output = dir.ancestors().nth(2).unwrap_or(&dir);

@@ -1,13 +1,13 @@
-//! Which plan serves which call on a core or a GPU. A plan has to agree with the list of diagrams at the points of the
-//! trial before it serves; this is about which one is the faster.
+//! Decides which plan serves which call on a core or a GPU. Only plans that agree with the list of diagrams at the
+//! trial points are considered; this module decides which one is faster.
 //!
-//! | a call | on a core | on a GPU |
+//! | call | on a core | on a GPU |
 //! |---|---|---|
-//! | without channels | the colour-ordered form from [`FEWEST_JAMPS`] and [`FEWEST_WITH_BOSON`] on, else the recursion where it is less work than the diagrams ([`recursion_cost`]), else these | the same, with other numbers; no form with a boson |
-//! | with channels | the recursion where it has AMP2 and is less work with them, else the diagrams | the same, squares counted twice |
-//! | one event, helicities in lanes | the recursion that tells helicities apart where it is less work, else the diagrams | a core does it |
+//! | without channels | the colour-ordered form from [`FEWEST_JAMPS`] and [`FEWEST_WITH_BOSON`] on, else the recursion if it is less work than the diagrams ([`recursion_cost`]), else the diagrams | the same, with other numbers; no form with a boson |
+//! | with channels | the recursion if it has AMP2 and is less work with them, else the diagrams | the same, squares counted twice |
+//! | one event, helicities in lanes | the recursion that keeps helicities separate if it is less work, else the diagrams | a core evaluates it |
 //!
-//! Whether a core or a GPU evaluates is chosen before (`target.rs`).
+//! The choice between a core and a GPU is made before (`target.rs`).
 
 use crate::ops::Batch;
 use crate::ops::opcode::Opcode;
@@ -16,16 +16,16 @@ use crate::plan::{Count, Plan, color_ordered};
 use crate::process::color_ordered::ColorOrdered;
 use crate::process::{Process, Quantity};
 
-/// JAMPs from which on the colour-ordered form is the faster one, with a massive and a massless quark line and of
-/// gluons alone, on a core, on a GPU and in single precision there: measured. (H200, g g > t t~ g g g: 1.12 times the
+/// Measured number of JAMPs from which on the colour-ordered form is faster, `[core, GPU, GPU in single
+/// precision][massive quark line, massless quark line, gluons only]`. (H200, g g > t t~ g g g: 1.12 times the
 /// recursion's speed in double precision, 0.90 in single precision.)
 const FEWEST_JAMPS: [[usize; 3]; 3] = [[720, 6, 2], [120, 120, 6], [720, 120, 6]];
 
-/// The same of a quark line that takes up a boson, on a core, and of one that takes up the only vector that two
-/// fermions become, which are few diagrams: diagrams serve GPUs.
+/// The same on a core for a quark line with a boson, and for one with a pair of fermions that becomes a single kind of
+/// vector, which has few diagrams. GPUs use diagrams.
 const FEWEST_WITH_BOSON: [usize; 2] = [1, 2];
 
-/// What evaluates, as far as plans differ by it.
+/// Hardware properties on which plans depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processor {
     /// A core of a CPU.
@@ -37,17 +37,17 @@ pub enum Processor {
     },
 }
 
-/// Which calls a plan serves.
+/// The calls that a plan serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Serves {
-    /// Those without channels.
+    /// Calls without channels.
     pub without_channels: bool,
-    /// Those with channels.
+    /// Calls with channels.
     pub with_channels: bool,
 }
 
 impl Serves {
-    /// Calls with or without channels.
+    /// Whether the plan serves calls with or without channels.
     pub fn calls(self, channels: bool) -> bool {
         match channels {
             false => self.without_channels,
@@ -56,13 +56,13 @@ impl Serves {
     }
 }
 
-/// Whether the colour-ordered form serves calls without channels: there is one, it can be had with the masses of the
-/// card, and it is faster than the diagrams.
+/// Whether the colour-ordered form serves calls without channels: it exists, it is valid for the masses of the card,
+/// and it is faster than the diagrams.
 pub fn color_ordered_serves(process: &Process, binding: &Binding, processor: Processor) -> bool {
     color_ordered_is_faster(process, processor) && color_ordered::can(process, binding)
 }
 
-/// Whether the colour-ordered form is faster than the diagrams, where there are both.
+/// Whether the colour-ordered form is faster than the diagrams, if both exist.
 pub fn color_ordered_is_faster(process: &Process, processor: Processor) -> bool {
     let fewest = FEWEST_JAMPS[match processor {
         Processor::Core => 0,
@@ -87,10 +87,10 @@ pub fn color_ordered_is_faster(process: &Process, processor: Processor) -> bool 
     form.is_some_and(enough)
 }
 
-/// Which calls a recursion serves better than the list of diagrams, by the work of both. On a GPU squares by half of
-/// the helicities take twice as long as they are work: threads of different helicities have no part in them. (H200, by
-/// the count of multiply-adds 0.90 and 0.89 of the diagrams': a third of the speed of g g > t t~ g, 1.1 to 1.4 times
-/// that of g g > t t~ t t~ in SMEFT.)
+/// Returns the calls that a recursion serves better than the list of diagrams, by the work of both. On a GPU squares
+/// computed from half of the helicities take twice the time of their count, because threads cannot divide them by
+/// helicity. (H200, with 0.90 and 0.89 of the diagrams' multiply-adds: a third of the speed of g g > t t~ g, 1.1 to 1.4
+/// times that of g g > t t~ t t~ in SMEFT.)
 pub fn recursion_serves(recursion: &Plan, diagrams: &Count, processor: Processor) -> Serves {
     let has_amp2 = !recursion.channels().is_empty();
     let (counted, weighted) = (&recursion.count, recursion_cost(recursion, processor));
@@ -105,15 +105,15 @@ pub fn recursion_serves(recursion: &Plan, diagrams: &Count, processor: Processor
     }
 }
 
-/// Whether the recursion that tells helicities apart serves one event.
+/// Whether the recursion that keeps helicities separate serves single events.
 pub fn recursion_serves_one_event(recursion: &Plan, diagrams: &Count) -> bool {
     let weighted = recursion_cost(recursion, Processor::Core);
     weighted(recursion.count.cost_with_channels()) < diagrams.cost_with_channels()
 }
 
-/// What the cost of a recursion is to be compared with that of diagrams as. Where scalars are part of it, it takes 1.2
-/// to 1.6 times as long for its count (twelve processes of squarks, both SIMD widths; H100, u u~ > t1 t1~ g g, 1.4
-/// times): its numbers are many and small, and its memory is twice that of the diagrams.
+/// Returns a function that scales the cost of a recursion to be comparable with that of diagrams. With scalars a
+/// recursion takes 1.2 to 1.6 times as long as its count suggests (twelve processes of squarks, both SIMD widths; H100,
+/// u u~ > t1 t1~ g g, 1.4 times): its numbers are many and small, and its memory is twice that of the diagrams.
 fn recursion_cost(recursion: &Plan, processor: Processor) -> impl Fn(usize) -> usize + use<> {
     let operations = recursion.operations();
     let tiles = operations.tiles.iter().flat_map(|tile| &tile.currents);

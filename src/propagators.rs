@@ -5,19 +5,19 @@
 //! the product of
 //!
 //! * `1 / ((p^2 - M^2)^2 + (M W)^2)` for a line that holds both incoming particles on one side (s-channel),
-//! * `1 / (p^2 - M^2 + 1e-10 s)^2` for one that parts them (t-channel), where `s` is the square of the energy of
+//! * `1 / (p^2 - M^2 + 1e-10 s)^2` for one that separates them (t-channel), where `s` is the square of the energy of
 //!   the beams (`STOT`).
 //!
-//! Until 3.6.0 MadEvent has `(t - M) (t + M)` with `t = p^2` in the place of `a = p^2 - M^2`, and in the s-channel
-//! `(a^2 - b^2) / (a^2 + b^2)^2` with `b = M W`, which is below zero on a resonance; until 3.4.0 the t-channel has no
-//! shift. Weights below zero are no shares and masses are no squares of masses, so those are not followed: any weights
-//! that add up to 1 give the same sum over all channels.
+//! Up to 3.6.0 MadEvent has `(t - M) (t + M)` with `t = p^2` instead of `a = p^2 - M^2`, and in the s-channel `(a^2 -
+//! b^2) / (a^2 + b^2)^2` with `b = M W`, which is negative on a resonance; up to 3.4.0 the t-channel has no shift.
+//! These are not implemented, because negative weights are not shares and `M` is not a squared mass: any weights that
+//! add up to 1 give the same sum over all channels.
 //!
-//! A configuration's lines are those of its diagram. MadEvent's are those of configs.inc, which are the same as long
-//! as all vertices join three lines: for others it invents lines, and strategy 2 is refused here.
+//! A configuration's lines are those of its diagram. MadEvent's are those of configs.inc, which are the same if all
+//! vertices join three lines: for others MadEvent invents lines, and strategy 2 is refused here.
 //!
-//! Instead of configurations a caller can state a list of channels by their topologies ([`Topology`]), of a process
-//! that has no diagrams, too.
+//! Instead of configurations a caller can state a list of channels by their topologies ([`Topology`]), even for a
+//! process without diagrams.
 
 use crate::error::{Error, Result};
 use crate::inputs::{Inputs, PerEvent};
@@ -25,10 +25,10 @@ use crate::plan::binding::Binding;
 use crate::process::{Process, Quantity, Wavefunction};
 use serde::{Deserialize, Serialize};
 
-/// What MadEvent adds to t, in parts of s.
+/// Shift of t in MadEvent, relative to s.
 const SHIFT: f64 = 1e-10;
 
-/// What weights the channels.
+/// How channels are weighted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum ChannelWeights {
     /// `sde_strategy` 1: squared diagrams, AMP2.
@@ -41,11 +41,11 @@ pub enum ChannelWeights {
     },
 }
 
-/// A channel that a caller states, in the words of [`crate::describe::Channel`], whose other fields are not needed.
+/// A channel stated by a caller, in the notation of [`crate::describe::Channel`], whose other fields are not needed.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Topology {
     /// Names of the three lines that meet: `i0`, `i1` for incoming legs, `o0` and on for outgoing ones, `p0` and on for
-    /// propagators. Each vertex but the last makes one, its last name.
+    /// propagators. Each vertex except the last makes one propagator, its last name.
     pub vertices: Vec<Vec<String>>,
     /// Names of mass and width of each propagator, parameters of the process; empty for zero.
     pub parameters: Vec<(String, String)>,
@@ -54,11 +54,11 @@ pub struct Topology {
 /// A line of a diagram.
 #[derive(Clone, Debug, PartialEq)]
 struct InternalLine {
-    /// For each leg +1 (coming in), -1 (going out) or 0 (not on this side).
+    /// For each leg +1 (incoming), -1 (outgoing) or 0 (not on this side).
     signs: Vec<f64>,
     mass: f64,
     width: f64,
-    /// Whether it parts the incoming particles.
+    /// Whether it separates the incoming particles.
     t_channel: bool,
 }
 
@@ -71,7 +71,7 @@ pub struct Propagators {
 }
 
 impl Propagators {
-    /// The lines of a process with the masses of a card.
+    /// Makes the lines of a process with the masses of a card.
     pub fn new(process: &Process, binding: &Binding, s: f64) -> Result<Propagators> {
         let propagators = Propagators::checked(s)?;
         let diagrams = process.channels.config_diagram.iter().filter(|d| **d != 0);
@@ -84,8 +84,8 @@ impl Propagators {
         })
     }
 
-    /// The lines of stated channels, and for each the colour flows that it allows: those in which no propagator carries
-    /// more than one colour and one anticolour, or all where there is none.
+    /// Makes the lines of stated channels, and for each the colour flows that it allows: those in which no propagator
+    /// carries more than one colour and one anticolour, or all if there is none.
     pub fn stated(
         process: &Process,
         binding: &Binding,
@@ -130,12 +130,12 @@ impl Propagators {
         }
     }
 
-    /// How many configurations, or stated channels, there are.
+    /// Returns the number of configurations, or of stated channels.
     pub fn count(&self) -> usize {
         self.configurations.len()
     }
 
-    /// The weights of all configurations at the momenta of an event: they add up to 1.
+    /// Computes the weights of all configurations at the momenta of an event: they add up to 1.
     pub fn weights(&self, momenta: &[f64], weights: &mut [f64]) {
         for (weight, (_, lines)) in weights.iter_mut().zip(&self.configurations) {
             let each = lines.iter().map(|line| line.weight(momenta, self.s));
@@ -143,7 +143,7 @@ impl Propagators {
         }
         let total: f64 = weights.iter().sum();
         if total == 0.0 || total == f64::INFINITY {
-            // A line without a width is on its mass shell, or products are beyond doubles: the largest share the event.
+            // A line without a width is on its mass shell, or products overflow: the largest ones share the event.
             let most = weights.iter().fold(0.0, |most: f64, &x| most.max(x));
             let count = weights.iter().filter(|&&x| x == most).count();
             for weight in weights {
@@ -164,7 +164,7 @@ impl Propagators {
         for ((event, momenta), value) in each.zip(matrix_elements) {
             let mine = channel.of(event);
             self.weights(momenta, &mut weights);
-            // Where two configurations have the same diagram, MadEvent takes the last.
+            // If two configurations have the same diagram, MadEvent uses the last.
             let mut all = self.configurations.iter().zip(&weights).rev();
             let found = all.find(|((configuration, _), _)| *configuration == mine);
             *value *= found.map_or(0.0, |(_, weight)| *weight);
@@ -173,7 +173,7 @@ impl Propagators {
 }
 
 impl InternalLine {
-    /// The line that leads to these legs.
+    /// Makes the line that leads to these legs.
     fn of(process: &Process, below: &[bool], mass: f64, width: f64) -> InternalLine {
         let legs = process.signs();
         let incoming = (0..legs.len()).filter(|&i| legs[i] > 0.0);
@@ -215,7 +215,7 @@ fn refused(what: String) -> Error {
     }
 }
 
-/// The lines of a diagram.
+/// Returns the lines of a diagram.
 fn lines(process: &Process, binding: &Binding, diagram: u32) -> Result<Vec<InternalLine>> {
     let mut entries = process.channels.amp2.iter();
     let vertex = entries
@@ -248,14 +248,14 @@ fn lines(process: &Process, binding: &Binding, diagram: u32) -> Result<Vec<Inter
     Ok(found)
 }
 
-/// The lines of a topology, each with the legs that it leads to.
+/// Returns the lines of a topology, each with the legs that it leads to.
 fn of_topology(
     process: &Process,
     binding: &Binding,
     topology: &Topology,
 ) -> std::result::Result<Vec<(Vec<bool>, InternalLine)>, String> {
     let legs = process.legs.len();
-    // What each name leads to, until a vertex takes it up.
+    // The legs that each name leads to, until a vertex uses the name.
     let mut open: Vec<(String, Vec<bool>)> = Vec::new();
     let (mut incoming, mut outgoing) = (0.., 0..);
     for (at, leg) in process.legs.iter().enumerate() {
@@ -319,7 +319,7 @@ fn of_topology(
     Ok(found)
 }
 
-/// The value of a parameter by its name.
+/// Returns the value of a parameter by its name.
 fn value(process: &Process, binding: &Binding, name: &str) -> std::result::Result<f64, String> {
     if name.is_empty() {
         return Ok(0.0);
@@ -382,7 +382,7 @@ mod tests {
     use crate::runtime::{BackendChoice, CachePlace, Switches};
     use std::path::Path;
 
-    /// g g > t t~ by the formulas of its three diagrams.
+    /// g g > t t~ compared with the formulas of its three diagrams.
     #[test]
     fn the_weights_of_two_gluons() {
         let p = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
@@ -410,7 +410,7 @@ mod tests {
             assert!((found * total / weight - 1.0).abs() < 1e-12, "{found}");
         }
         assert!(Propagators::new(&process, &binding, 0.0).is_err());
-        // The propagator of the s-channel is infinite, and beyond doubles.
+        // The propagator of the s-channel is infinite, and overflows.
         for (e, shares) in [(0.0, [1.0, 0.0, 0.0]), (1e80, [1.0 / 3.0; 3])] {
             let momenta = [
                 e, 0.0, 0.0, e, e, 0.0, 0.0, -e, e, e, 0.0, 0.0, e, -e, 0.0, 0.0,
@@ -420,7 +420,7 @@ mod tests {
         }
     }
 
-    /// Through a bridge: |M|^2 without channels times the weight, and the colour flows of the configuration.
+    /// In a bridge: |M|^2 without channels times the weight, and the colour flows of the configuration.
     #[test]
     fn a_bridge_answers_by_strategy_2() {
         let p = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
@@ -473,7 +473,7 @@ mod tests {
             assert!((second[i] / first[i] - 1.0).abs() > 1e-3);
         }
         assert_eq!((helicities, colors), (same, also));
-        // Its own weight, the colours of another configuration.
+        // The channel's own weight, with the colours of another configuration.
         let (third, _, of_graph) = run(Some(&channels), Some(&igraph), two).unwrap();
         assert_eq!(second, third);
         assert_eq!(of_graph, [also[0], also[2], also[2]]);

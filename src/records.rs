@@ -1,17 +1,17 @@
-//! Events as records of the Les Houches Accord (hep-ph/0109068): partons, resonances and what goes out, with mothers,
-//! colours and helicities.
+//! Events as records of the Les Houches Accord (hep-ph/0109068): partons, resonances and outgoing particles, with
+//! mothers, colours and helicities.
 //!
-//! A line of the event's diagram that is on its mass shell within some widths, where no parton of a beam comes in behind
-//! it, stands between what comes in and what goes out. Its colours are those that its products have together.
+//! A line of the event's diagram that is on its mass shell within some widths, and that no incoming parton belongs to,
+//! is written between the incoming and the outgoing particles. Its colours are the combined colours of its products.
 
 use crate::channel_factors::BROAD;
 use crate::describe::{self, Channel, Subprocess};
 use mebridge_lhe::Particle;
 use mebridge_sampler::events::Event;
 
-/// Status of what comes in, what is on its mass shell within, and what goes out.
+/// Status codes of incoming particles, of intermediate resonances, and of outgoing particles.
 const STATUS: [i32; 3] = [-1, 2, 1];
-/// The spin of a resonance: unknown.
+/// SPINUP of a resonance: unknown.
 const UNKNOWN: f64 = 9.0;
 
 /// A line that may be on its mass shell.
@@ -20,38 +20,38 @@ struct Resonance {
     code: i32,
     mass: f64,
     width: f64,
-    /// Legs behind it, from 0 with those that come in.
+    /// Legs that it decays to, from 0 including the incoming ones.
     legs: Vec<usize>,
 }
 
-/// Which lines of diagrams stand in records.
+/// Which lines of diagrams are written to records.
 #[derive(Clone, Copy, Debug)]
 pub struct Resonances<'a> {
-    /// Lines are on their mass shells up to so many widths.
+    /// Lines are on their mass shells within this many widths.
     pub widths: f64,
     /// PDG codes, without signs, of particles of decay chains.
     pub forced: &'a [i32],
-    /// PDG codes of particles that are nowhere on their mass shells.
+    /// PDG codes of particles that are never on their mass shells.
     pub excluded: &'a [i32],
 }
 
-/// What completes the events of a matrix element.
+/// Completes the events of a matrix element.
 #[derive(Clone, Debug)]
 pub struct Completer {
-    /// By diagram, those that contain others first.
+    /// Resonances of each diagram, those that contain others first.
     resonances: Vec<Vec<Resonance>>,
     flows: Vec<Vec<(i32, i32)>>,
     helicities: Vec<Vec<i8>>,
     /// Masses of the legs, GeV.
     masses: Vec<f64>,
-    /// How many of them come in: one decays.
+    /// Number of incoming legs; 1 for a decay.
     incoming: usize,
     widths: f64,
     forced: Vec<i32>,
 }
 
 impl Completer {
-    /// Of a matrix element, described by itself.
+    /// Prepares a matrix element from its description.
     ///
     /// Args: `masses` are those of its legs.
     pub fn new(of: &Subprocess, masses: &[f64], which: &Resonances) -> Self {
@@ -73,18 +73,18 @@ impl Completer {
         }
     }
 
-    /// How many particles an event has at most.
+    /// Returns the largest number of particles in an event.
     pub fn particles(&self) -> usize {
         let most = self.resonances.iter().map(Vec::len).max();
         self.masses.len() + most.unwrap_or(0)
     }
 
-    /// The momenta of its legs: beside what decays comes in what is nothing.
+    /// Returns the momenta of the legs, without the empty leg that accompanies a decaying particle.
     fn momenta<'a>(&self, event: &'a Event) -> &'a [[f64; 4]] {
         &event.momenta[2 - self.incoming..]
     }
 
-    /// The particles of an event whose legs have these codes.
+    /// Returns the particles of an event whose legs have these codes.
     fn complete(&self, event: &Event, codes: &[i32], choice: [usize; 3]) -> Vec<Particle> {
         let [helicity, color, diagram] = choice;
         let (legs, incoming) = (self.masses.len(), self.incoming);
@@ -108,7 +108,7 @@ impl Completer {
         let lines = self.on_shell(event, codes, diagram);
         let mut particles = Vec::with_capacity(legs + lines.len());
         particles.extend((0..incoming).map(leg));
-        // The one along +z comes first.
+        // The parton along +z comes first.
         if incoming == 2 && momenta[0][3] < 0.0 {
             particles.swap(0, 1);
         }
@@ -138,10 +138,10 @@ impl Completer {
         particles
     }
 
-    /// The lines of a diagram that are on their mass shells, with momentum (x, y, z, E) and mass.
+    /// Returns the lines of a diagram that are on their mass shells, with momentum (x, y, z, E) and mass.
     ///
-    /// Where one became the same particle and another one, one of both is left, as MadEvent has it: the one that is nearer
-    /// to its mass, or the later one where it belongs to a decay chain or goes out.
+    /// If a line became the same particle and another one, only one of the two is kept, as in MadEvent: the one closer
+    /// to its mass, or the later one if it belongs to a decay chain or is outgoing.
     fn on_shell(
         &self,
         event: &Event,
@@ -169,7 +169,7 @@ impl Completer {
         found
     }
 
-    /// Which of these lines is to go.
+    /// Returns the line to remove.
     fn extra(&self, found: &[(&Resonance, [f64; 5])], codes: &[i32]) -> Option<usize> {
         let away = |(line, [.., mass]): &(&Resonance, [f64; 5])| (mass - line.mass).abs();
         for (place, inner) in found.iter().enumerate() {
@@ -188,7 +188,7 @@ impl Completer {
         })
     }
 
-    /// The colour and the anticolour that some legs have together.
+    /// Returns the combined colour and anticolour of some legs.
     fn together(&self, color: usize, legs: &[usize]) -> [i32; 2] {
         let Some(flow) = self.flows.get(color) else {
             return [0; 2];
@@ -202,10 +202,10 @@ impl Completer {
         [left(&colors, &anticolors), left(&anticolors, &colors)]
     }
 
-    /// The record of an event.
+    /// Returns the record of an event.
     ///
-    /// Args: `weight` is in pb; `number` is the event's process, from 1; `codes` are those of its legs, `choice` its helicity, colour flow and
-    /// diagram, counted from 0.
+    /// Args: `weight` is in pb; `number` is the event's process, from 1; `codes` are those of its legs, `choice` its
+    /// helicity, colour flow and diagram, counted from 0.
     pub fn record(
         &self,
         event: &Event,
@@ -226,8 +226,8 @@ impl Completer {
     }
 }
 
-/// The lines of a diagram behind which no beam comes in and that have a width, those that contain others first; of so many
-/// legs that come in, and of so many in all.
+/// Returns the lines of a diagram that have a width and no incoming leg behind them, those that contain others first.
+/// `legs` is the number of incoming legs and of all legs.
 fn lines(channel: &Channel, legs: [usize; 2], which: &Resonances) -> Vec<Resonance> {
     let [incoming, legs] = legs;
     let mut found = Vec::new();
@@ -235,9 +235,9 @@ fn lines(channel: &Channel, legs: [usize; 2], which: &Resonances) -> Vec<Resonan
         channel.propagators.iter().zip(&channel.masses).enumerate()
     {
         let name = format!("p{number}");
-        // Lines are made by the vertices whose last one they are.
+        // A line is made by the vertex that lists it last.
         let behind = behind(channel, &name, incoming);
-        // Where all that comes in is behind it, the line is seen from what goes out.
+        // If all incoming legs are behind the line, use its outgoing side.
         let (own, code) = match behind.iter().filter(|&&leg| leg < incoming).count() {
             0 => (behind, code),
             all if all == incoming => {
@@ -248,7 +248,7 @@ fn lines(channel: &Channel, legs: [usize; 2], which: &Resonances) -> Vec<Resonan
         };
         let decayed =
             which.forced.contains(&code.abs()) || channel.on_shell_propagators.contains(&number);
-        // But in decay chains.
+        // Except in decay chains.
         let broad = width.abs() >= BROAD * mass.abs() && !decayed;
         if width != 0.0 && mass != 0.0 && !broad && !which.excluded.contains(&code) {
             found.push(Resonance {
@@ -263,7 +263,7 @@ fn lines(channel: &Channel, legs: [usize; 2], which: &Resonances) -> Vec<Resonan
     found
 }
 
-/// The legs that a line leads to, on the side of the vertex that makes it.
+/// Returns the legs that a line leads to, on the side of the vertex that makes it.
 fn behind(channel: &Channel, name: &str, incoming: usize) -> Vec<usize> {
     let vertex = channel
         .vertices

@@ -1,5 +1,5 @@
-//! Matrix elements as what a sampler integrates: their channels, grouped where one can stand for several, and |M|^2 of
-//! its points.
+//! Matrix elements as the integrands of a sampler: their channels, grouped where one can represent several, and |M|^2
+//! of the points.
 
 use crate::backend::SessionMemory;
 use crate::bridge::Bridge;
@@ -28,45 +28,45 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A matrix element, and what is asked of its events.
+/// A matrix element with the settings for its events.
 #[derive(Debug)]
 pub struct MatrixElement {
-    /// With the values of its card. One particle that comes in decays at rest.
+    /// The process, with the values of its card. A single incoming particle decays at rest.
     pub process: Process,
-    /// Masses of its legs, GeV.
+    /// Masses of the legs, GeV.
     pub masses: Vec<f64>,
-    /// Whether it stands for the process with exchanged beams, too.
+    /// Whether the matrix element also represents the process with exchanged beams.
     pub mirrored: bool,
-    /// Its cuts, with legs counted as if two came in.
+    /// Cuts, with legs numbered as if there were two incoming ones.
     pub windows: Vec<Window>,
-    /// Those that are no windows.
+    /// Cuts that are not windows.
     pub rules: Vec<Rule>,
-    /// What points are clustered by.
+    /// The lines by which points are clustered.
     pub clustered: ClusteredLines,
-    /// Of each channel, its lines that must not be on their mass shells (`$`), where they do not follow from the process.
+    /// Lines of each channel that must not be on their mass shells (`$`), if they do not follow from the process.
     pub off_shell: Vec<Vec<usize>>,
-    /// Its |M|^2 is nothing but rounding: it has no events.
+    /// Whether |M|^2 is only rounding: then there are no events.
     pub vanishes: bool,
 }
 
-/// A diagram of a matrix element, by its lines.
+/// A diagram of a matrix element, with its lines.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct DiagramLines {
-    /// Its number, from 1.
+    /// Number of the diagram, from 1.
     pub diagram: u32,
-    /// As the directory of MG5aMC lists them, or `mebridge generate --lines`.
+    /// The lines as listed in the MG5aMC directory, or by `mebridge generate --lines`.
     pub lines: ListedDiagram,
 }
 
-/// What points of a matrix element are clustered by.
+/// The lines by which points of a matrix element are clustered.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusteredLines {
-    /// Its diagrams that have channels.
+    /// The diagrams that have channels.
     pub diagrams: Vec<DiagramLines>,
     /// Dimensions of colour by PDG code.
     pub colors: BTreeMap<i32, i32>,
-    /// The same diagrams as topologies, where channels have their shares by propagators.
+    /// The same diagrams as topologies, if channels have their shares by propagators.
     #[serde(default)]
     pub topologies: Vec<Topology>,
 }
@@ -75,23 +75,24 @@ pub struct ClusteredLines {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clustered {
-    /// What of the run card matters.
+    /// The relevant entries of the run card.
     pub settings: clustering::ClusteringSettings,
-    /// What points are cut and weighted by besides; none where nothing does.
+    /// Cuts and weights of matching; `None` if there are none.
     #[serde(default)]
     pub matching: Option<Matching>,
-    /// Whether scales that are not fixed are those of clustering; otherwise points of excluded resonances are dropped.
+    /// Whether scales that are not fixed come from clustering; otherwise clustering only drops points of excluded
+    /// resonances.
     pub scaled: bool,
 }
 
-/// What all matrix elements have in common.
+/// Settings common to all matrix elements.
 #[derive(Clone, Debug)]
 pub struct Common {
-    /// Of both beams in their centre of mass, GeV. What decays has that of its mass.
+    /// Energy of both beams in their centre-of-mass frame, GeV. For a decay the mass of the decaying particle.
     pub energy: f64,
-    /// The rapidity of that in the frame of the detector.
+    /// Rapidity of the beams' centre of mass in the detector frame.
     pub rapidity: f64,
-    /// What partons come from.
+    /// The beams that partons come from.
     pub beams: [Beam; 2],
     /// The strong coupling.
     pub running: RunningCoupling,
@@ -114,7 +115,7 @@ impl Common {
     }
 }
 
-/// A matrix element as phase space has it: two legs come in.
+/// A matrix element in the form of phase space, with two incoming legs.
 struct Prepared<'a> {
     element: &'a MatrixElement,
     /// Its channels.
@@ -122,9 +123,9 @@ struct Prepared<'a> {
     /// PDG codes of all processes that it serves.
     options: Vec<Vec<i32>>,
     masses: Vec<f64>,
-    /// Of alpha_s in |M|^2; negative where diagrams have different ones.
+    /// Power of alpha_s in |M|^2; negative if diagrams have different ones.
     qcd_power: i32,
-    /// Whether one particle decays: the second leg, beside a first one that is nothing.
+    /// Whether one particle decays: it is the second leg, after an empty first one.
     decays: bool,
 }
 
@@ -166,10 +167,10 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// The integrand of a run, made by `threads` threads.
+/// Makes the integrand of a run, with `threads` threads.
 ///
 /// # Errors
-/// A matrix element has no channels, its cuts cannot be, or its partons do not come from these beams.
+/// A matrix element has no channels, its cuts are invalid, or its partons do not come from these beams.
 pub fn integrand(
     threads: usize,
     elements: &[MatrixElement],
@@ -203,7 +204,7 @@ pub fn integrand(
         let orders: &[Orders] = match (both, common.has_like_beams()) {
             (false, _) => &[Orders::Own],
             (true, true) => &[Orders::Both],
-            // Each has its own densities, cuts and scales.
+            // Each order has its own densities, cuts and scales.
             (true, false) => &[Orders::Own, Orders::Exchanged],
         };
         of_groups.extend(orders.iter().map(|&order| (members.clone(), order)));
@@ -222,18 +223,18 @@ pub fn integrand(
     Ok(found)
 }
 
-/// From which beam the first leg comes.
+/// The beam that the first leg comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Orders {
-    /// From the first one.
+    /// The first one.
     Own,
-    /// From the second one.
+    /// The second one.
     Exchanged,
-    /// From either, which makes no difference.
+    /// Either, which makes no difference.
     Both,
 }
 
-/// That beams have what comes in.
+/// Checks that the beams contain the incoming partons.
 fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure> {
     for (number, beam) in beams.iter().enumerate() {
         let mut codes = BTreeSet::new();
@@ -274,10 +275,10 @@ fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure
     Ok(())
 }
 
-/// What the channels of a matrix element count besides their weights; none where nothing is asked.
+/// Returns the factors of a matrix element's channels besides their weights; `None` if there are none.
 ///
 /// # Errors
-/// A channel is no tree.
+/// A channel is not a tree.
 pub fn channel_factors(
     element: &MatrixElement,
     asked: &ChannelRequest,
@@ -286,7 +287,7 @@ pub fn channel_factors(
     ChannelFactors::new(&element.process, &of.channels, &of.masses, asked)
 }
 
-/// That no line of a diagram without a width can be on its mass shell.
+/// Checks that no line of a diagram without a width can be on its mass shell.
 fn check_widths(
     channel: &describe::Channel,
     diagram: &Diagram,
@@ -304,7 +305,7 @@ fn check_widths(
             (diagram.masses.iter().enumerate()).partition(|(leg, _)| legs & (1 << leg) != 0);
         let [own_masses, rest] =
             [&own, &others].map(|of| of.iter().map(|(_, mass)| *mass).sum::<f64>());
-        // What becomes itself and a particle without mass is kept from its mass shell by cuts.
+        // A line that becomes itself and a massless particle is kept off its mass shell by cuts.
         let radiates = own.iter().any(|(_, leg)| **leg == 0.0);
         if legs != every && radiates && (own_masses / mass - 1.0).abs() < EQUAL {
             continue;
@@ -333,19 +334,20 @@ fn check_widths(
     Ok(())
 }
 
-/// A width below this share of the mass is lost where invariant masses are rounded.
+/// Smallest width relative to the mass; a smaller one is lost in the rounding of invariant masses.
 const NARROWEST: f64 = 1e-14;
-/// Two masses that differ by less are the same.
+/// Relative difference below which two masses are equal.
 const EQUAL: f64 = 1e-9;
 
-/// Numbers of the matrix elements that have the same channels.
+/// Groups the numbers of the matrix elements that have the same channels.
 fn together(prepared: &[Prepared], threads: usize) -> Result<Vec<Vec<usize>>, Failure> {
     let mut found: Vec<Vec<usize>> = Vec::new();
     let mut places: BTreeMap<_, usize> = BTreeMap::new();
     let names = parallel::collect(threads, prepared.len(), |number| prepared[number].name())?;
     let names = names.into_iter().zip(prepared).enumerate();
     for (number, (name, of)) in names.filter(|(_, (_, of))| !of.element.vanishes) {
-        // Of decays each partial width is asked for, which is known better by points of its own than by its share in events.
+        // Decays are not grouped: each partial width is requested, and is known better from its own points than from
+        // its share of events.
         let key = (name, of.decays.then_some(number));
         let place = *places.entry(key).or_insert(found.len());
         if place == found.len() {
@@ -357,14 +359,14 @@ fn together(prepared: &[Prepared], threads: usize) -> Result<Vec<Vec<usize>>, Fa
 }
 
 impl Prepared<'_> {
-    /// The lines of a channel that must not be on their mass shells.
+    /// Returns the lines of a channel that must not be on their mass shells.
     fn off_shell(&self, channel: usize) -> BTreeSet<usize> {
         let listed = self.element.off_shell.get(channel).into_iter().flatten();
         let own = &self.channels[channel].off_shell_propagators;
         listed.chain(own).copied().collect()
     }
 
-    /// Matrix elements with the same name have the same channels.
+    /// Returns a name such that matrix elements with the same name have the same channels.
     fn name(&self) -> Result<String, Failure> {
         let (element, options) = (self.element, &self.options);
         let label = |leg: usize| {
@@ -390,7 +392,7 @@ impl Prepared<'_> {
     }
 }
 
-/// Of the first generation: particles that differ by theirs have the same trees.
+/// Returns the first-generation code of a particle: particles that differ only by generation have the same trees.
 fn kind(code: i32) -> i32 {
     match code.abs() {
         1..=5 => 1,
@@ -400,7 +402,7 @@ fn kind(code: i32) -> i32 {
     }
 }
 
-/// Some matrix elements with their channels, which say nothing of the number of the group.
+/// Makes a group of matrix elements with its channels, independent of the group's number.
 fn group_of(
     prepared: &[Prepared],
     common: &Common,
@@ -427,7 +429,7 @@ fn group_of(
         of.map(|codes| codes[leg].abs()).collect::<Vec<_>>()
     };
     let labels: Vec<Vec<i32>> = (2..legs).map(label).collect();
-    // Densities are those of partons.
+    // Densities are defined for partons only.
     let same = |codes: &Vec<i32>| codes[0] == codes[1];
     let same = members
         .iter()
@@ -509,7 +511,7 @@ fn group_of(
             fermions: fermions.clone(),
             limits: limits.permuted(&permutations),
         };
-        // What must not be on its mass shell has no peak there.
+        // A line that must not be on its mass shell has no peak there.
         let mut drawn = diagrams[same[0]].clone();
         for line in of.off_shell(same[0]) {
             drawn.propagators[line].width = 0.0;
@@ -550,7 +552,7 @@ fn group_of(
     Ok((group, sources))
 }
 
-/// How points of a group are clustered.
+/// Returns how points of a group are clustered.
 fn clusterings(
     how: &Clustered,
     energy: f64,
@@ -599,27 +601,27 @@ fn clusterings(
     })
 }
 
-/// How the channel of a point is drawn that it is clustered in.
+/// How the channel in which a point is clustered is drawn.
 #[derive(Clone, Debug)]
 pub enum Shares {
     /// There is no channel.
     None,
-    /// There is one.
+    /// There is one channel.
     One,
-    /// By squared diagrams: of each diagram the place of its channel.
+    /// By squared diagrams: the index of each diagram's channel.
     Squared(Vec<i32>),
     /// By propagators.
     Propagators(Propagators),
 }
 
 impl Shares {
-    /// Of a matrix element.
+    /// Makes the shares of a matrix element.
     ///
     /// # Errors
-    /// A topology is none.
+    /// A topology is invalid.
     ///
     /// # Panics
-    /// There is no such diagram, which [`integrand`] refuses.
+    /// If a diagram does not exist, which [`integrand`] refuses.
     pub fn new(
         of: &ClusteredLines,
         denominators: bool,
@@ -651,21 +653,21 @@ impl Shares {
 pub struct Elements {
     samplers: Vec<Sampler>,
     shares: Arc<[Shares]>,
-    /// Of each matrix element what its channels count; none of any where nothing is asked.
+    /// Factors of each matrix element's channels; empty if no matrix element has factors.
     factors: Arc<[Option<ChannelFactors>]>,
-    /// Of each matrix element the legs in whose rest frame it is evaluated; none of any for that of what comes in.
+    /// Legs in whose rest frame each matrix element is evaluated; empty if all use the rest frame of the incoming legs.
     frames: Arc<[Vec<usize>]>,
-    /// Of each matrix element how many legs of points come before its own: that beside what decays.
+    /// Number of legs of points before those of each matrix element: the empty leg of decays.
     before: Vec<usize>,
     g_s: Vec<f64>,
     random: Vec<f64>,
     choices: [Vec<i32>; 3],
     amp2: Vec<f64>,
-    /// What channels of the last points count, where they count a multiple of their weights.
+    /// Weights times factors of the channels for the last points, if there are factors.
     counts: Vec<f64>,
 }
 
-/// What an event has besides its momenta, counted from 0.
+/// The choices for an event, counted from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     /// The row of the helicity table.
@@ -677,18 +679,18 @@ pub struct Choice {
 }
 
 impl Elements {
-    /// Of matrix elements in the order of their numbers; `diagrams` for [`Elements::choose`].
+    /// Prepares matrix elements in the order of their numbers; `diagrams` for [`Elements::choose`].
     ///
     /// # Errors
-    /// One has no helicity, or no plan.
+    /// A matrix element has no helicity, or no plan.
     pub fn new(bridges: &mut [Bridge], diagrams: bool) -> Result<Self> {
         Elements::counting(bridges, diagrams, Arc::from([]))
     }
 
-    /// The same where channels count a multiple of their weights.
+    /// The same with factors of channels.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Elements::new`].
     pub fn counting(
         bridges: &mut [Bridge],
         diagrams: bool,
@@ -717,10 +719,10 @@ impl Elements {
         })
     }
 
-    /// The same for points that are clustered in channels, of which each matrix element has some.
+    /// The same for points that are clustered in channels, with `shares` for each matrix element.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Elements::new`].
     pub fn in_channels(
         bridges: &mut [Bridge],
         diagrams: bool,
@@ -733,19 +735,21 @@ impl Elements {
         Ok(Elements { shares, ..made })
     }
 
-    /// The same in the rest frames of some legs, counted as if two came in, for each matrix element (`me_frame`).
+    /// Sets the legs, numbered as if there were two incoming ones, in whose rest frames the matrix elements are
+    /// evaluated (`me_frame`).
     pub fn in_frames(self, frames: Arc<[Vec<usize>]>) -> Self {
         Elements { frames, ..self }
     }
 
-    /// The legs in whose rest frame a matrix element is evaluated, where that is not the one of what comes in.
+    /// Returns the legs in whose rest frame a matrix element is evaluated, if that is not the rest frame of the
+    /// incoming legs.
     fn frame(&self, element: usize) -> Option<&[usize]> {
         let frame = self.frames.get(element)?;
         (!frame.is_empty()).then_some(frame)
     }
 
-    /// Helicities, colour flows and diagrams of events in the frames in which they are evaluated, by three random numbers in
-    /// (0, 1) for each.
+    /// Chooses helicities, colour flows and diagrams of events, in the frames in which they are evaluated, from three
+    /// random numbers in (0, 1) for each.
     ///
     /// # Errors
     /// A matrix element cannot be evaluated.
@@ -774,7 +778,7 @@ impl Elements {
             let mut squared = vec![0.0; own.len()];
             let random = [&numbers[0][..], &numbers[1], &numbers[2]];
             let momenta = Momenta::rows(&momenta, legs);
-            // Those that were clustered have the diagram of their channel, and the colours that it allows.
+            // Clustered events have the diagram of their channel, and the colour flows that it allows.
             let mut given = (diagrams.len() == own.len()).then_some(diagrams);
             self.run(
                 element,
@@ -809,8 +813,8 @@ impl Elements {
         Ok(found)
     }
 
-    /// Evaluates a sample with the couplings that lie here; choices come here, and shares of squared diagrams where
-    /// channels count a multiple of them.
+    /// Evaluates a sample with the couplings in `g_s`. The choices go to `choices`, and shares of squared diagrams to
+    /// `amp2` if channels have factors.
     fn run(
         &mut self,
         element: usize,
@@ -843,7 +847,8 @@ impl Elements {
             helicity: &mut helicity[..count],
             color: &mut color[..count],
             diagram: &mut diagram[..count],
-            // SAFETY: there are as many numbers, which nobody else has before the answer is there.
+            // SAFETY: `amp2` has `rows * count` numbers (it was resized above), and is not accessed otherwise until the
+            // answer is complete.
             amp2: shares
                 .then(|| unsafe { sample::Rows::new(self.amp2.as_mut_ptr(), count, rows, count) }),
         };
@@ -853,7 +858,7 @@ impl Elements {
 }
 
 impl Elements {
-    /// |M|^2 of points by random numbers for diagrams, which are drawn where they are asked for.
+    /// Evaluates |M|^2 of points. If `random` is given, diagrams are drawn with these numbers.
     fn of_points(
         &mut self,
         element: usize,
@@ -879,8 +884,8 @@ impl Elements {
             .map(|frame| in_rest_of(points, all, frame));
         let seen = boosted.as_ref().unwrap_or(points);
         let begin = seen.numbers()[first * points.stride()..].as_ptr();
-        // SAFETY: these are all rows from the first of the legs on; they lie `stride` numbers apart and have `count`
-        // numbers each.
+        // SAFETY: the pointer is to the first row of the matrix element's legs, and the assertion above checks that
+        // there are `4 * legs` rows from there on; rows are `stride` numbers apart and have `count` numbers each.
         let momenta = unsafe { Momenta::new(begin, count, legs, strides) };
         let mut none = std::mem::take(&mut self.random);
         none.resize(none.len().max(count), 0.5);
@@ -900,12 +905,13 @@ impl Elements {
     }
 }
 
-/// Takes momenta, (E, px, py, pz), to the rest frame of the sum of some of them, as `boost_to_frame` of MadEvent's `genps.f`.
+/// Boosts momenta, (E, px, py, pz), to the rest frame of the sum of some of them, as `boost_to_frame` of MadEvent's
+/// `genps.f` does.
 fn to_rest_of(momenta: &mut [[f64; 4]], frame: &[usize]) {
     let [energy, x, y, z] =
         std::array::from_fn(|i| frame.iter().map(|&leg| momenta[leg][i]).sum::<f64>());
     let square = energy * energy - (x * x + y * y + z * z);
-    // There is none of what has no mass.
+    // A massless sum has no rest frame.
     if square.is_nan() || square <= 0.0 {
         return;
     }
@@ -916,13 +922,14 @@ fn to_rest_of(momenta: &mut [[f64; 4]], frame: &[usize]) {
         let along = (e + at_rest) / (energy + mass);
         *momentum = [at_rest, a - along * x, b - along * y, c - along * z];
     }
-    // Its spin is along the z axis, and not along what rounding leaves.
+    // The spin is then along the z axis, and not along the direction of rounding errors.
     if let [alone] = *frame {
         momenta[alone] = [mass, 0.0, 0.0, 0.0];
     }
 }
 
-/// Momenta of points with so many legs in the rest frame of some of these, in rows as far apart as those of the points.
+/// Returns the momenta of points with `legs` legs in the rest frame of some of them, in rows with the same stride as
+/// those of the points.
 fn in_rest_of(points: &Rows, legs: usize, frame: &[usize]) -> Rows {
     let mut found = Rows::new(4 * legs, points.stride());
     found.set_points(points.points());
@@ -939,7 +946,7 @@ fn in_rest_of(points: &Rows, legs: usize, frame: &[usize]) -> Rows {
     found
 }
 
-/// The momenta of some events as points.
+/// Returns the momenta of some events as points.
 fn points_of(own: &[usize], events: &[&Event]) -> Rows {
     let legs = own.first().map_or(0, |&event| events[event].momenta.len());
     let mut points = Rows::new(4 * legs, own.len());
@@ -987,7 +994,7 @@ impl Squared for Elements {
                             *channel = places[diagram as usize];
                         }
                     }
-                    // Channels are drawn by what they count.
+                    // Channels are drawn by weight times factor.
                     Some(factors) => {
                         let of_points = self.counts.chunks_exact(factors.count()).zip(random);
                         for (channel, (counts, &number)) in channels.iter_mut().zip(of_points) {

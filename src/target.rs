@@ -1,9 +1,8 @@
-//! What evaluates: the CPU, or one or several GPUs.
+//! The hardware that evaluates: the CPU, or one or several GPUs.
 //!
-//! `CUDACPP_RUNTIME_BACKEND=cuda` asks for a GPU of NVIDIA's and `hip` for one of AMD's; where none can be used it is
-//! refused with the reason. `cpu` never looks for one. `auto`, the default, takes a GPU where one can be used, unless
-//! calls are so small that the CPU answers before a GPU has begun; it says so of an AMD GPU, on which nobody has run
-//! this yet.
+//! `CUDACPP_RUNTIME_BACKEND=cuda` requests a GPU of NVIDIA and `hip` one of AMD; if none can be used it is an error
+//! with the reason. `cpu` never looks for one. `auto`, the default, uses a GPU if possible, unless calls are so small
+//! that the CPU answers before a GPU has begun; it prints a notice for an AMD GPU, on which this has never been run.
 
 use crate::backend::Backend as Runs;
 use crate::cache::Cache;
@@ -24,28 +23,28 @@ use crate::runtime::{BackendChoice, Devices, Precision, Switches};
 use crate::simd::{Level, l2_bytes};
 use std::sync::Once;
 
-/// Multiply-adds of a call that a core of a CPU does while a GPU begins and ends: some 70 microseconds, as
-/// measured with copies of a few events.
+/// Multiply-adds that a CPU core does during the overhead of a GPU call: some 70 microseconds, as measured with copies
+/// of a few events.
 const WORTH_A_GPU: usize = 2_500_000;
-/// Multiply-adds for each diagram and helicity of an event, roughly: plans of e+ e- > mu+ mu- to
-/// g g > t t~ g g g have 16 to 55.
+/// Approximate multiply-adds per diagram and helicity of an event: plans of e+ e- > mu+ mu- to g g > t t~ g g g have 16
+/// to 55.
 const OF_DIAGRAM: usize = 30;
-/// So many diagrams are the work of a JAMP of the colour-ordered form.
+/// Number of diagrams with the work of one JAMP of the colour-ordered form.
 const OF_JAMP: usize = 6;
 
-/// Calls of a bridge.
+/// Size of a bridge's calls.
 #[derive(Clone, Copy, Debug)]
 pub struct CallSize {
-    /// Events of a call.
+    /// Events per call.
     pub nevt: usize,
-    /// Diagrams, or what is as much work, times helicities.
+    /// Number of diagrams, or the equivalent amount of work, times helicities.
     pub amplitudes: usize,
-    /// The part of the process that no GPU can do, if there is one.
+    /// The part of the process that no GPU supports, if any.
     pub cpu_only: Option<&'static str>,
 }
 
 impl CallSize {
-    /// Calls of so many events of a process.
+    /// Returns the size of calls with `nevt` events of a process.
     pub fn of(process: &Process, nevt: usize) -> CallSize {
         let diagrams = match &process.amplitudes {
             Amplitudes::ColorOrdered(form) => OF_JAMP * form.jamps(),
@@ -58,7 +57,7 @@ impl CallSize {
         }
     }
 
-    /// Whether a GPU is worth it where the CPU has so many threads.
+    /// Whether a GPU is worthwhile compared with this number of CPU threads.
     fn fill_a_gpu(self, threads: usize) -> bool {
         let work = self.nevt.saturating_mul(self.amplitudes);
         work.saturating_mul(OF_DIAGRAM) >= WORTH_A_GPU.saturating_mul(threads.max(1))
@@ -68,7 +67,7 @@ impl CallSize {
 const UNPROVEN: &str = "an AMD GPU evaluates, on which this library has only been run by a stand-in: compare its answers \
     with those of CUDACPP_RUNTIME_BACKEND=cpu; CUDACPP_RUNTIME_BACKEND=hip takes it without this line";
 
-/// The platform of GPUs that a choice names.
+/// Returns the GPU platform of a choice, if it names one.
 pub fn platform(choice: BackendChoice) -> Option<Platform> {
     match choice {
         BackendChoice::Auto | BackendChoice::Cpu => None,
@@ -77,29 +76,29 @@ pub fn platform(choice: BackendChoice) -> Option<Platform> {
     }
 }
 
-/// The GPU of a platform that the calling thread works with, if it works with one.
+/// Returns the GPU of a platform that the calling thread uses, if any.
 pub fn current_gpu(platform: Platform) -> Option<usize> {
     gpu::cuda::current(platform)
 }
 
-/// A core of this machine, as far as plans depend on it.
+/// Returns the properties of this machine's cores on which plans depend.
 pub(crate) fn this_core() -> Machine {
     Machine::Core { l2: l2_bytes() }
 }
 
-/// What evaluates.
+/// The hardware that evaluates.
 #[derive(Clone)]
 pub enum Target {
-    /// Threads at a SIMD level.
+    /// CPU threads at a SIMD level.
     Cpu(Cores),
     /// GPUs.
     Gpu(Gpus),
 }
 
 impl Target {
-    /// The one that the switches ask for; where they leave it open, the better one for these calls.
+    /// Chooses the target by the switches, or if they leave it open the better one for these calls.
     pub fn choose(switches: &Switches, calls: CallSize) -> Result<Target> {
-        // A level that does not exist is an error whatever evaluates.
+        // An invalid level is an error on any target.
         let level = match &switches.simd {
             Some(name) => Level::choose(name)?,
             None => Level::best(),
@@ -121,13 +120,13 @@ impl Target {
         };
         match there() {
             None => Ok(cpu),
-            // Who names a GPU wants it.
+            // If the user names a GPU, it is used.
             Some(_) if switches.device == Devices::Auto && !calls.fill_a_gpu(switches.threads) => {
                 Ok(cpu)
             }
             Some(platform) => match Gpus::open(platform, switches, cache()) {
                 Ok(gpus) => {
-                    // Nobody asked for it: who uses it should know.
+                    // The GPU was not requested explicitly: tell the user.
                     static SAID: Once = Once::new();
                     if platform == Platform::Hip {
                         SAID.call_once(|| say(UNPROVEN));
@@ -136,7 +135,7 @@ impl Target {
                 }
                 Err(error) if switches.device != Devices::Auto => Err(error),
                 Err(error) => {
-                    // Not once for each bridge.
+                    // Only once, not for each bridge.
                     static SAID: Once = Once::new();
                     SAID.call_once(|| {
                         say(format_args!("there is a GPU, but the CPU is used: {error}"));
@@ -147,7 +146,7 @@ impl Target {
         }
     }
 
-    /// The SIMD level, of a CPU.
+    /// Returns the SIMD level of a CPU.
     pub fn level(&self) -> Option<Level> {
         match self {
             Target::Cpu(cores) => Some(cores.level),
@@ -155,7 +154,7 @@ impl Target {
         }
     }
 
-    /// What BACKEND calls it.
+    /// Returns the value of BACKEND for this target.
     pub fn platform_name(&self) -> &'static str {
         match self {
             Target::Cpu(_) => "cpu",
@@ -166,7 +165,7 @@ impl Target {
         }
     }
 
-    /// What it is called: the SIMD level, or the name of the GPU.
+    /// Returns the SIMD level, or the name of the GPU.
     pub fn name(&self) -> String {
         match self {
             Target::Cpu(cores) => cores.level.name().to_owned(),
@@ -174,7 +173,7 @@ impl Target {
         }
     }
 
-    /// The same in more words.
+    /// Returns a longer description.
     pub fn describe(&self) -> String {
         match self {
             Target::Cpu(Cores { level, threads }) => format!("SIMD {level}, {threads} thread(s)"),
@@ -182,7 +181,7 @@ impl Target {
         }
     }
 
-    /// What plans have to know of it.
+    /// Returns the hardware properties on which plans depend.
     pub fn processor(&self, precision: Precision) -> Processor {
         match self {
             Target::Cpu(_) => Processor::Core,
@@ -192,7 +191,7 @@ impl Target {
         }
     }
 
-    /// The last pass of the plans that it takes.
+    /// Returns the last pass of the plans for this target.
     pub fn last_pass(&self) -> Pass {
         match self {
             Target::Cpu(_) => Pass::Tiling,
@@ -200,7 +199,7 @@ impl Target {
         }
     }
 
-    /// The plan that it takes, of those that `make` gives for a machine.
+    /// Makes the plan for this target with `make`, which makes plans for a machine.
     pub(crate) fn fitted(
         &self,
         precision: Precision,
@@ -212,7 +211,7 @@ impl Target {
         }
     }
 
-    /// Makes a plan ready to run. Channels of events must be checked before it does.
+    /// Makes a plan ready to run. The caller must check the channels of events before each run.
     pub(crate) fn backend(
         &self,
         process: &Process,
@@ -234,8 +233,8 @@ impl Target {
 mod tests {
     use super::CallSize;
 
-    /// Where the two were measured to be equally fast: some 2500 events of e+ e- > mu+ mu-, 150 of
-    /// g g > t t~ g, fewer than 32 of g g > t t~ g g g.
+    /// Both were measured to be equally fast for some 2500 events of e+ e- > mu+ mu-, 150 of g g > t t~ g, fewer than
+    /// 32 of g g > t t~ g g g.
     #[test]
     fn a_gpu_is_for_calls_that_are_worth_it() {
         let calls = |amplitudes, nevt| CallSize {

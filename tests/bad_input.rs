@@ -1,7 +1,7 @@
-//! Bad input through the Fortran door: each kind with its message and the exit status.
+//! Bad input through the Fortran interface: the message and the exit status of each kind.
 //!
-//! The door ends the program, so every case runs in a child: this very test binary, started again
-//! with the name of a case in `MEBRIDGE_TEST_CASE`.
+//! The interface ends the program, so every case runs in a child: this test binary, started again with the name of a
+//! case in `MEBRIDGE_TEST_CASE`.
 
 use mebridge::gpu::cuda::Platform;
 use mebridge::process::{Contract, Process, example};
@@ -18,7 +18,7 @@ const NEVT: usize = 8;
 const CASE: &str = "MEBRIDGE_TEST_CASE";
 const PREFIX: &str = "CUDACPP_RUNTIME_";
 
-/// What a Fortran caller has: arrays of NEVT events of phi phi > phi phi.
+/// The arrays of a Fortran caller: NEVT events of phi phi > phi phi.
 struct Caller {
     handle: u64,
     nevt: i32,
@@ -34,7 +34,7 @@ struct Caller {
     color: Vec<i32>,
 }
 
-/// Constants as Fortran passes them: in memory that cannot be written.
+/// Constants as Fortran passes them: in read-only memory.
 static TRUE: i32 = 1;
 static FALSE: i32 = 0;
 
@@ -125,11 +125,11 @@ impl Caller {
         }
     }
 
-    /// The call of the generation without igraph: with an argument less.
+    /// The call of the generation without igraph, with one argument less.
     fn sequence_without_igraph(&mut self) {
         type P = *const c_void;
-        // SAFETY: what an older Fortran caller does. The missing argument is read as whatever lies
-        // in its place; the library is made for that.
+        // SAFETY: an older Fortran caller does the same. The missing argument is read as whatever is in its place; the
+        // library is made for that.
         let older = unsafe {
             std::mem::transmute::<
                 unsafe extern "C" fn(*const u64, P, P, P, P, P, P, P, P, P, P),
@@ -199,7 +199,7 @@ fn void_mut<T>(array: &mut [T]) -> *const c_void {
     array.as_mut_ptr().cast_const().cast()
 }
 
-/// The child's part: one of the cases. Does nothing in an ordinary test run.
+/// Runs one of the cases in the child. Does nothing in an ordinary test run.
 #[test]
 fn child() {
     let Ok(case) = std::env::var(CASE) else {
@@ -321,7 +321,7 @@ fn child() {
         "null" => {
             caller.create();
             let none: *const c_void = std::ptr::null();
-            // SAFETY: null pointers are what is tried.
+            // SAFETY: the case tests null pointers.
             unsafe {
                 fbridgesequence_(
                     &caller.handle,
@@ -352,23 +352,23 @@ fn child() {
     println!("the case came to its end");
 }
 
-/// A call whose momenta may not be read any more, and a handler that calls once more when it comes to them.
+/// Makes a call whose momenta are no longer readable when they are used, with a signal handler that calls again.
 fn call_from_a_handler(mut caller: Caller) {
     static CALLER: std::sync::atomic::AtomicPtr<Caller> =
         std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());
     extern "C" fn handler(_: i32) {
-        // SAFETY: the caller below, which is not used until this returns.
+        // SAFETY: the pointer is to the caller below, which is not used until this returns.
         unsafe { (*CALLER.load(std::sync::atomic::Ordering::SeqCst)).sequence() };
     }
     let bytes = size_of_val(&caller.momenta[..]);
-    // SAFETY: a region of its own with the momenta, and a handler that ends the program, or an alarm does.
+    // SAFETY: the momenta are in a separate memory region, and the handler or an alarm ends the program.
     unsafe {
         let (access, private) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE);
         let nowhere = std::ptr::null_mut();
         let page = libc::mmap(nowhere, bytes, access, private | libc::MAP_ANONYMOUS, -1, 0);
         assert_ne!(page, libc::MAP_FAILED);
         page.copy_from(caller.momenta.as_ptr().cast(), bytes);
-        // Looked at, and found readable.
+        // The library has checked that they are readable.
         caller.sequence_of(page);
         CALLER.store(&raw mut caller, std::sync::atomic::Ordering::SeqCst);
         libc::signal(libc::SIGSEGV, handler as *const () as usize);
@@ -378,7 +378,7 @@ fn call_from_a_handler(mut caller: Caller) {
     }
 }
 
-/// From here on this process gets no more address space than this beyond what it has.
+/// Limits the address space of this process to this much more than it has.
 fn limit_address_space(more: u64) {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: u64 = pages.split_whitespace().next().unwrap().parse().unwrap();
@@ -387,11 +387,11 @@ fn limit_address_space(more: u64) {
         rlim_cur: limit,
         rlim_max: limit,
     };
-    // SAFETY: a limit that stands on the stack.
+    // SAFETY: the limit is on the stack.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
 }
 
-/// How a child ended.
+/// The end of a child.
 struct Ended {
     code: Option<i32>,
     out: String,
@@ -410,7 +410,7 @@ fn run_in(folder: &Path, case: &str, switches: &[(&str, &str)]) -> Ended {
             command.env_remove(name);
         }
     }
-    // Nothing goes into the cache of whoever runs this, and what is tested is the same on every machine.
+    // Neither uses nor fills the user's cache, so that the test is the same on every machine.
     command.env(format!("{PREFIX}CACHE"), "off");
     command.env(format!("{PREFIX}BACKEND"), "cpu");
     for (name, value) in switches {
@@ -424,7 +424,7 @@ fn run_in(folder: &Path, case: &str, switches: &[(&str, &str)]) -> Ended {
     }
 }
 
-/// A folder with `scalars.mebridge`.
+/// Makes a folder with `scalars.mebridge`.
 fn folder(contract: Contract) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let process = Process {
@@ -437,7 +437,7 @@ fn folder(contract: Contract) -> tempfile::TempDir {
     folder
 }
 
-/// Runs a case on the scalars, with these switches besides.
+/// Runs a case on the scalars, with additional switches.
 fn run(case: &str, switches: &[(&str, &str)]) -> Ended {
     let folder = folder(Contract::WithIgraph);
     let mut all = vec![("PROCESS", "scalars.mebridge")];
@@ -446,7 +446,7 @@ fn run(case: &str, switches: &[(&str, &str)]) -> Ended {
 }
 
 impl Ended {
-    /// As a Fortran STOP with a code would: the message on stderr, no signal, no panic.
+    /// Checks for the behaviour of a Fortran STOP with a code: the message on stderr, no signal, no panic.
     #[track_caller]
     fn stopped_with(&self, pieces: &[&str]) {
         let Ended { code, out, err } = self;
@@ -520,7 +520,7 @@ fn handles_are_checked() {
     run("count too early", &[]).stopped_with(&["fbridgegetngoodhel", "no good helicities"]);
 }
 
-/// It would wait for ever for the call that it interrupted.
+/// The handler's call would wait forever for the interrupted call.
 #[test]
 fn a_call_from_a_signal_handler_within_a_call_is_told() {
     run("call within a call", &[]).stopped_with(&[
@@ -567,7 +567,7 @@ fn there_is_no_gpu() {
         (Platform::Hip, "hip", "no AMD GPU"),
     ] {
         if let Ok(devices) = mebridge::gpu::cuda::devices(platform) {
-            // Nothing that could be required is missing.
+            // Everything that could be required exists.
             eprintln!("not tested: there is a GPU ({devices})");
             continue;
         }
@@ -587,7 +587,7 @@ fn cards_are_checked() {
     card("Block mass\n  25 1.25e+02 # MPHI\n").went_well();
     card("Block mass\n  25 heavy # MPHI\n").stopped_with(&["card.dat", "heavy"]);
     card("Block mass\n  6 1.73e+02 # MT\n").stopped_with(&["card.dat", "MDL_MPHI"]);
-    card("").stopped_with(&["card.dat", "there is not one entry in it"]);
+    card("").stopped_with(&["card.dat", "it has no entries"]);
 }
 
 #[test]
@@ -622,8 +622,7 @@ fn a_process_must_be_found() {
     ]);
 }
 
-/// A copy of the matrix element for g g > t t~ that comes with mebridge, in the layout of an
-/// MG5aMC directory.
+/// A copy of mebridge's own matrix element for g g > t t~, in the layout of an MG5aMC directory.
 struct Output(tempfile::TempDir);
 
 impl Output {
@@ -680,7 +679,7 @@ fn a_directory_is_found_as_madevent_runs() {
     let named = [("PROCESS", p.to_str().unwrap()), ("VERBOSE", "on")];
     let ended = run_in(elsewhere.path(), "create", &named);
     ended.went_well();
-    // One line says what is used.
+    // One line reports what is used.
     let said: Vec<_> = ended
         .err
         .lines()
@@ -700,7 +699,7 @@ fn a_directory_is_found_as_madevent_runs() {
 fn the_card_of_a_directory_is_checked() {
     let output = Output::new();
     let card = std::fs::read_to_string(output.card()).unwrap();
-    // The value of the top mass, whatever it is.
+    // The value of the top mass.
     let at = card.to_lowercase().find("block mass").unwrap();
     let line = card[at..]
         .lines()
@@ -747,7 +746,7 @@ fn one_of_several_matrix_elements_is_chosen() {
         .replace("MATRIX1", "MATRIX2")
         .replace("matrix1", "matrix2");
     std::fs::write(two, text).unwrap();
-    // The tables have an index for the matrix element; here both are the same.
+    // The tables have an index for the matrix element; here both matrix elements are the same.
     let change = |file: &str, change: &dyn Fn(&str) -> String| {
         let path = output.p().join(file);
         let text = std::fs::read_to_string(&path).unwrap();
@@ -785,11 +784,11 @@ fn one_of_several_matrix_elements_is_chosen() {
 #[test]
 #[cfg(target_os = "linux")]
 fn too_little_memory_is_told() {
-    // Not enough address space for the stacks, or the memory, of so many threads.
+    // There is not enough address space for the stacks, or the memory, of so many threads.
     run("little memory", &[("THREADS", "1000")]).stopped_with(&["CUDACPP_RUNTIME_THREADS"]);
 }
 
-/// MG5aMC's logs stay as they are, but for who asks; and then the line comes once.
+/// MG5aMC's logs stay unchanged unless VERBOSE is set; then the line is printed once.
 #[test]
 fn what_is_used_is_said_once_where_it_is_asked_for() {
     let lines = |switches: &[(&str, &str)]| {

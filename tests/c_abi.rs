@@ -1,4 +1,4 @@
-//! The C interface: its header, what the library exports, and a C program that uses it.
+//! The C interface: its headers, the exported symbols, and C programs that use them.
 
 use mebridge::process::example;
 use mebridge_testing::compiler::{Tool, c_compiler, started};
@@ -9,7 +9,7 @@ use std::process::Command;
 #[path = "c/umami.rs"]
 mod umami;
 
-/// The headers, each with what cbindgen makes it of and its configuration.
+/// The headers, each with the sources and the configuration from which cbindgen makes it.
 const HEADERS: [(&str, &[&str], &str); 2] = [
     (
         "include/mebridge.h",
@@ -28,7 +28,7 @@ const HEADERS: [(&str, &[&str], &str); 2] = [
     ),
 ];
 
-/// What cbindgen makes of sources.
+/// Returns cbindgen's output for some sources.
 fn header(sources: &[&str], config: &str) -> String {
     let config = cbindgen::Config::from_file(root().join(config)).expect("its configuration");
     let mut header = Vec::new();
@@ -41,11 +41,11 @@ fn header(sources: &[&str], config: &str) -> String {
         .expect("cbindgen reads the source")
         .write(&mut header);
     let header = String::from_utf8(header).expect("UTF-8");
-    // The heading that Rust's lints ask for says little in C.
+    // The `# Safety` heading that Rust's lints require is of little use in C.
     header.replace(" # Safety\n", " The caller sees to it:\n")
 }
 
-/// The shared library that was built together with this test.
+/// Returns the shared library that was built together with this test.
 fn library() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let deps = own.parent().unwrap();
@@ -100,12 +100,12 @@ fn nothing_but_the_interface_is_exported() {
         "fbridgegetngoodhel_",
         "fbridgesequence_",
         "fbridgesequence_nomultichannel_",
-        // What the Python package calls.
+        // Called by the Python package.
         "mebridge_read_lhe",
-        // What JAX calls.
+        // Called by JAX.
         "mebridge_xla",
         "mebridge_xla_cuda",
-        // What executables call that `mebridge link` made.
+        // Called by executables of `mebridge link`.
         "mebridge_batch_",
         "mebridge_check_",
         "mebridge_checks_",
@@ -116,7 +116,7 @@ fn nothing_but_the_interface_is_exported() {
         "mebridge_row_",
         "mebridge_set_sde_strategy_",
     ];
-    // Every function of the headers is exported, and nothing else.
+    // The exported symbols are exactly the functions of the headers.
     let headers = HEADERS
         .map(|(_, sources, config)| header(sources, config))
         .concat();
@@ -149,9 +149,9 @@ fn compile(compiler: &Tool, source: &Path, program: &Path) {
         .arg(format!("-Wl,-rpath,{}", deps.display())));
 }
 
-/// Runs a command that has to end well, and gives what it printed.
+/// Runs a command that has to succeed, and returns its output.
 fn run(command: &mut Command) -> String {
-    // Cargo's own path may have a library that was built before.
+    // Cargo's own path may contain an older library.
     let command = command
         .env("CUDACPP_RUNTIME_BACKEND", "cpu")
         .env("LD_LIBRARY_PATH", library().parent().unwrap());

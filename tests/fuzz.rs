@@ -1,11 +1,11 @@
-//! Damaged process files for a while: read, and where they are still valid, evaluated. One of eight is damaged by what is
-//! much in it, up to and beyond the limits that a process has.
+//! Reads damaged process files for some time, and evaluates them if they are still valid. One in eight is damaged by
+//! large counts, up to and beyond the limits of a process.
 //!
 //!     MEBRIDGE_FUZZ_SECONDS=600 cargo test --release --test fuzz -- --ignored --nocapture
 //!
-//! `MEBRIDGE_FUZZ_SEED` begins elsewhere (1 if not set), `MEBRIDGE_FUZZ_FILE` takes another file
-//! (of a process 2 > 2) than those of g g > t t~, of the scalars and of colour-ordered forms. The last file tried stands
-//! in the temporary folder that is printed, for the case that a file ends the program.
+//! `MEBRIDGE_FUZZ_SEED` sets the seed (1 by default), `MEBRIDGE_FUZZ_FILE` another file (of a process 2 > 2) instead of
+//! those of g g > t t~, of the scalars and of colour-ordered forms. The last file tried is in the temporary folder that
+//! is printed, in case a file ends the program.
 
 #[path = "common/damaged.rs"]
 mod damaged;
@@ -43,10 +43,10 @@ fn mutate(bytes: &mut Vec<u8>, rng: &mut ChaCha8Rng) {
     }
 }
 
-/// Makes much of something that is there.
+/// Enlarges a count.
 fn grow(process: &mut Process, rng: &mut ChaCha8Rng) {
     let many = 1 << rng.random_range(2..13);
-    // The colour-ordered form has nothing that could be repeated.
+    // The colour-ordered form has nothing that can be repeated.
     let Some(diagrams) = process.amplitudes.diagrams_mut() else {
         return;
     };
@@ -89,7 +89,7 @@ fn grow(process: &mut Process, rng: &mut ChaCha8Rng) {
             }
         }
         _ => {
-            // Entries of few values, which have symmetries to be looked for.
+            // Entries with few different values, which have symmetries to be found.
             let flows = rng.random_range(2..800);
             let values = rng.random_range(1..4);
             diagrams.color.flows = flows as u32;
@@ -105,13 +105,13 @@ fn grow(process: &mut Process, rng: &mut ChaCha8Rng) {
     }
 }
 
-/// CPU time of this program: what a file costs, however busy the machine is.
+/// Returns the CPU time of this program, so that the cost of a file does not depend on the load of the machine.
 fn cpu_time() -> Duration {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: a time that stands on the stack.
+    // SAFETY: the struct is on the stack.
     let status = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     assert_eq!(status, 0);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
@@ -194,7 +194,7 @@ fn damaged_files() {
         start.elapsed()
     );
     assert_eq!(panics, 0);
-    // At the limits, which `Process::validate` has, planning takes seconds.
+    // At the limits of `Process::validate` planning takes seconds.
     assert!(slowest < Duration::from_secs(20), "a file took {slowest:?}");
     assert!(valid > 0 && evaluated > 0);
 }

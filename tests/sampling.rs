@@ -1,4 +1,5 @@
-//! Points and events of the sampler: cross sections beside closed formulas, events beside what they are drawn from.
+//! Points and events of the sampler: cross sections compared with closed formulas, events with the distributions that
+//! they are drawn from.
 
 use mebridge::channel_factors::{ChannelFactors, ChannelRequest};
 use mebridge::event_generator::{BeamRequest, ElementRequest, EventGenerator, Records, Request};
@@ -21,7 +22,7 @@ use std::sync::Arc;
 #[path = "sampling/clustered.rs"]
 mod clustered;
 
-/// A process with what evaluates it.
+/// A process with its bridge.
 struct Run {
     integrand: Integrand,
     bridges: Vec<Bridge>,
@@ -32,7 +33,7 @@ impl Run {
         Run::with(text, common, windows, &[])
     }
 
-    /// With other values of the parameter card.
+    /// The same with other values of the parameter card.
     fn with(
         text: &str,
         common: &Common,
@@ -144,15 +145,15 @@ fn density(code: i32, x: f64) -> f64 {
     size * x.powf(-0.2) * (1.0 - x).powi(7) + valence * x.sqrt() * (1.0 - x).powi(3)
 }
 
-/// How x f(x) changes with the scale: by that of ln (Q / 100 GeV), for each parton.
+/// Scale dependence of x f(x): a power of ln (Q / 100 GeV) for each parton.
 type Slope = fn(i32) -> f64;
 
-/// A proton with densities that do not depend on the scale.
+/// A proton whose densities do not depend on the scale.
 fn proton() -> Beam {
     hadron(|_| 0.0)
 }
 
-/// One that does.
+/// A proton whose densities depend on the scale.
 fn hadron(slope: Slope) -> Beam {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("toy_0000.dat");
@@ -211,7 +212,7 @@ fn no_cuts(_: &[i32]) -> Vec<Window> {
     Vec::new()
 }
 
-/// pt, rapidities and distances of gluons and quarks.
+/// Cuts on pt, rapidities and distances of gluons and quarks.
 fn jets(codes: &[i32]) -> Vec<Window> {
     let jets = (2..codes.len()).filter(|&leg| codes[leg] == 21 || codes[leg].abs() < 6);
     let jets: Vec<usize> = jets.collect();
@@ -238,8 +239,8 @@ fn jets(codes: &[i32]) -> Vec<Window> {
     found
 }
 
-/// The cross section of g g > t t~ at a squared energy, pb, and that of u u~ > t t~ (B. Combridge, Nucl. Phys. B151 (1979)
-/// 429), with alpha_s = 0.118.
+/// Returns the cross section of g g > t t~ at a squared energy, pb, and that of u u~ > t t~ (B. Combridge, Nucl. Phys.
+/// B151 (1979) 429), with alpha_s = 0.118.
 fn top_pairs(s: f64) -> [f64; 2] {
     let (mass, alpha_s) = (173.0f64, 0.118f64);
     let rho = 4.0 * mass * mass / s;
@@ -257,8 +258,9 @@ fn top_pairs(s: f64) -> [f64; 2] {
     ]
 }
 
-/// The integral over the energies of both partons from the threshold of top pairs on, by midpoints in ln tau and the
-/// rapidity. `of` takes the squared energy of the partons, the rapidity and both fractions, and has densities x f(x).
+/// Integrates over the energies of both partons from the threshold of top pairs on, by midpoints in ln tau and the
+/// rapidity. `of` gets the squared energy of the partons, the rapidity and both fractions, and includes the densities x
+/// f(x).
 fn folded(square: f64, of: impl Fn(f64, f64, f64, f64) -> f64) -> f64 {
     let (least, steps) = ((4.0 * 173.0 * 173.0 / square).ln(), 400);
     let mut found = 0.0;
@@ -285,7 +287,7 @@ fn agrees(found: Estimate, wanted: f64) {
     );
 }
 
-/// The cross section of a process by a survey and a round of so many events.
+/// Returns the cross section of a process from a survey and a round with `events` events.
 fn cross_section(run: &mut Run, events: u64, threads: usize) -> Estimate {
     let survey = run.survey(settings(events), threads);
     let made = run.events(&survey, settings(events), threads);
@@ -317,7 +319,8 @@ fn top_pairs_of_protons() {
     agrees(found, wanted);
 }
 
-/// Top pairs of u and u~ of both beams; with other beams both orders have their own densities, cuts and scales.
+/// Top pairs from u and u~ of both beams; with different beams the two orders have their own densities, cuts and
+/// scales.
 fn top_pairs_of_quarks(common: &Common, largest: f64, wanted: impl Fn(f64, f64, f64) -> f64) {
     let pair = |_: &[i32]| {
         let rapidity = Observable::Rapidity;
@@ -352,7 +355,7 @@ fn cuts_are_in_the_frame_of_beams_with_different_energies() {
         };
         top_pairs_of_quarks(&common, 0.4, |_, x1, x2| of_protons(x1, x2));
     }
-    // Of antiprotons on one side the orders differ by themselves.
+    // With antiprotons on one side the orders differ already.
     let [proton, _] = protons().beams;
     let common = Common {
         energy: 6000.0,
@@ -405,7 +408,7 @@ fn each_beam_has_its_scale() {
     });
 }
 
-/// Gluons as a beam, on either side of a proton.
+/// A gluon beam, on either side of a proton.
 #[test]
 fn one_beam_is_the_parton() {
     let [proton, _] = protons().beams;
@@ -490,7 +493,7 @@ fn beams_are_asked_for_by_json() {
     assert_eq!(found, [BeamRequest::Parton, hadron, photons]);
 }
 
-/// Photons of a proton and of an electron: a different density for each beam.
+/// Photons from a proton and from an electron: a different density for each beam.
 #[test]
 fn photons_are_radiated_by_beams() {
     let of = [Radiator::Proton, Radiator::Electron];
@@ -506,7 +509,7 @@ fn photons_are_radiated_by_beams() {
     };
     let mut run = Run::new("a a > t t~", &common, no_cuts);
     let found = cross_section(&mut run, 40_000, 2);
-    // The value of the card of the Standard Model.
+    // The value in the card of the Standard Model.
     let alpha = 1.0 / 132.507;
     let wanted = folded(common.energy * common.energy, |s, _, x1, x2| {
         let rho = 4.0 * 173.0 * 173.0 / s;
@@ -538,13 +541,13 @@ fn events_do_not_depend_on_threads() {
     assert_eq!(some, others);
 }
 
-/// Events conserve momentum, lie within the cuts, have the partons of their process, and choices of their matrix element.
+/// Events conserve momentum, pass the cuts, have the partons of their process, and choices of their matrix element.
 #[test]
 fn events_are_those_of_their_process() {
     events_are(&protons());
 }
 
-/// So they are where both orders differ, in the frame of the detector.
+/// The same if the two orders differ, in the detector frame.
 #[test]
 fn events_of_other_beams_are_those_of_their_process() {
     let [proton, _] = protons().beams;
@@ -596,7 +599,7 @@ fn events_are(common: &Common) {
         assert!((choice.diagram as usize) < process.diagrams as usize);
     }
     assert!(different > 200 && exchanged > 50, "{exchanged}");
-    // Both orders of different partons are as likely where beams are like.
+    // Both orders of different partons are equally likely if the beams are alike.
     if common.rapidity == 0.0 {
         let off = exchanged as f64 / different as f64 - 0.5;
         assert!(off.abs() < 2.0 / f64::sqrt(different as f64), "{off}");
@@ -611,7 +614,8 @@ fn check(found: Estimate, wanted: f64, precision: f64) {
     );
 }
 
-/// Quarks of different masses by a gluon, in both channels (B. Combridge, as above, with the masses of what comes in).
+/// Quarks of different masses from a gluon, in both channels (B. Combridge, as above, with the masses of the incoming
+/// particles).
 #[test]
 fn beams_with_masses() {
     let (top, bottom) = (173.0f64.powi(2), 4.7f64.powi(2));
@@ -632,7 +636,7 @@ fn beams_with_masses() {
     let found = cross_section(&mut run, 10_000, 1);
     let lambda = (s - top - bottom).powi(2) - 4.0 * top * bottom;
     let steps = 100_000;
-    // From the least angle that the cut leaves to the largest, by midpoints of ln -t.
+    // From the smallest angle that the cut allows to the largest, by midpoints of ln -t.
     let half = lambda / (2.0 * s);
     let cosine = (1.0 - 400.0 * 4.0 * s / lambda).sqrt();
     let (from, to) = ((half * (1.0 - cosine)).ln(), (half * (1.0 + cosine)).ln());
@@ -653,7 +657,7 @@ fn beams_with_masses() {
     );
 }
 
-/// Matrix elements that have their channels in common, without densities that say how often each is drawn.
+/// Matrix elements that share channels, without densities to set their relative frequencies.
 #[test]
 fn flavors_of_partons() {
     let charges = [2.0 / 3.0, -1.0 / 3.0];
@@ -678,7 +682,7 @@ fn flavors_of_partons() {
     let mut run = Run::new("z > j j", &resting, no_cuts);
     let found = cross_section(&mut run, 10_000, 1);
     let each = fermi * z.powf(1.5) / (6.0 * PI * 2.0f64.sqrt());
-    // All weights of a flavour are the same.
+    // All weights of a flavour are equal.
     let wanted = each * pairs(couplings);
     assert!((found.mean / wanted - 1.0).abs() < 1e-4, "{found:?}");
 }
@@ -690,7 +694,7 @@ fn weak() -> [f64; 3] {
     [fermi, z, z / 2.0 + root]
 }
 
-/// The width of t > b w+ at a squared mass of the W boson.
+/// Returns the width of t > b w+ at a squared mass of the W boson.
 fn top_width(w: f64) -> f64 {
     let [fermi, _, on_shell] = weak();
     let (top, bottom) = (173.0f64.powi(2), 4.7f64.powi(2));
@@ -700,13 +704,13 @@ fn top_width(w: f64) -> f64 {
     fermi * on_shell / w * top.powf(1.5) / (8.0 * PI * 2.0f64.sqrt()) * root * spins
 }
 
-/// The width of w+ > e+ ve at a squared mass of the W boson.
+/// Returns the width of w+ > e+ ve at a squared mass of the W boson.
 fn w_width(w: f64) -> f64 {
     let [fermi, _, on_shell] = weak();
     fermi * on_shell * w.sqrt() / (6.0 * PI * 2.0f64.sqrt())
 }
 
-/// One particle decays, into two and by a chain.
+/// One particle decays, into two and through a chain.
 #[test]
 fn widths_of_decays() {
     let [_, _, w] = weak();
@@ -716,7 +720,7 @@ fn widths_of_decays() {
     };
     let mut run = Run::new("t > b w+", &common, no_cuts);
     let found = cross_section(&mut run, 1000, 1);
-    // All weights are the same, and grids leave them so.
+    // All weights are equal, and grids keep them so.
     assert!((found.mean / top_width(w) - 1.0).abs() < 1e-4, "{found:?}");
     assert!(found.error < 1e-7 * found.mean, "{found:?}");
 
@@ -753,8 +757,8 @@ fn widths_of_decays() {
     }
 }
 
-/// Both quarks of a pair decay by chains, eight lines that are on their mass shells or go out: production times
-/// branching fractions, and what is within so many widths.
+/// Both quarks of a pair decay through chains, with eight lines that are on their mass shells or outgoing: production
+/// times branching fractions, and the fraction within some widths.
 #[test]
 fn chains_of_decays() {
     let [_, _, w] = weak();
@@ -790,8 +794,8 @@ fn chains_of_decays() {
     assert!(points < 20_000, "{points}");
 }
 
-/// What a `$` leaves on the mass shell is what the other diagrams have of the weights: with products of propagators a
-/// closed form.
+/// On the mass shell `$` leaves the share of the other diagrams' weights: a closed formula with products of
+/// propagators.
 #[test]
 fn lines_off_their_mass_shells() {
     let (mass, width) = (91.188, 2.441404);
@@ -805,7 +809,7 @@ fn lines_off_their_mass_shells() {
             let survey = made.survey(&settings(2000)).expect("a survey").clone();
             let events = made.round(&settings(2000), 0).expect("events");
             let sums = &events.round.sums[..];
-            // A line that is on its mass shell stands in the record.
+            // A line that is on its mass shell is in the record.
             let shown = lines(&made, &events)
                 .iter()
                 .any(|words| words[..2] == ["23", "2"]);
@@ -849,7 +853,7 @@ fn generator(text: &str, energy: f64, values: &[(&str, f64)]) -> Result<EventGen
     EventGenerator::new(processes, &request, None)
 }
 
-/// The particles of all records, as words.
+/// Returns the particles of all records, as text.
 fn lines(made: &EventGenerator, events: &Records) -> Vec<Vec<String>> {
     let mut text = Vec::new();
     let bytes = made.bytes(events);
@@ -863,7 +867,7 @@ fn lines(made: &EventGenerator, events: &Records) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A particle without a width that radiates is no resonance: cuts, which the generator takes as they are, keep photons from
+/// A radiating particle without a width is not a resonance: cuts, which the generator uses unchanged, keep photons from
 /// being soft.
 #[test]
 fn what_radiates_needs_no_width() {
@@ -873,7 +877,7 @@ fn what_radiates_needs_no_width() {
     }
 }
 
-/// What cannot be is refused by name.
+/// Impossible requests are refused by name.
 #[test]
 fn what_has_no_events() {
     for (text, energy, values, said) in [
@@ -907,7 +911,7 @@ fn what_has_no_events() {
     }
 }
 
-/// A decay as records: the particle, the W boson that it has, and what goes out.
+/// The records of a decay: the particle, the W boson in it, and the outgoing particles.
 #[test]
 fn records_of_decays() {
     let mut made = generator("t > b w+, w+ > e+ ve", 173.0, &[]).expect("a generator");
@@ -925,7 +929,7 @@ fn records_of_decays() {
     assert_eq!(known, wanted);
 }
 
-/// All threads write into a file after what is there.
+/// All threads append to a file.
 #[test]
 fn records_are_appended() {
     let mut made = generator("e+ e- > mu+ mu-", 200.0, &[]).expect("a generator");
@@ -943,7 +947,8 @@ fn records_are_appended() {
     assert!(error.to_string().contains("nowhere/events"), "{error}");
 }
 
-/// A width that |M|^2 has larger counts as often as it is larger, where it can be on its mass shell and nowhere else.
+/// If |M|^2 has a larger width than the card, the ratio is a factor where the line can be on its mass shell, and
+/// nowhere else.
 #[test]
 fn narrow_widths() {
     let mut process = mebridge::generate("e+ e- > mu+ mu-")

@@ -1,26 +1,26 @@
-//! The shape of code that is compiled once for each SIMD level.
+//! Checks the form of code that is compiled once for each SIMD level.
 //!
-//! Such code is generic over a register type, `V: Simd` or an implementor of `Task`. It has a level's instructions
-//! only where it is inlined into the function that enables them (`crates/simd`): a function must say
-//! `#[inline(always)]`, and a closure cannot say so. When the compiler does not inline one of them, each intrinsic in
-//! it becomes a call. So neither may stand in such code. `tests/intrinsics.sh` looks at what the compiler made of it.
+//! Such code is generic over a register type, `V: Simd` or an implementor of `Task`. It uses a level's instructions
+//! only if it is inlined into the function that enables them (`crates/simd`): functions must be `#[inline(always)]`,
+//! and closures are not allowed because they cannot be. If the compiler does not inline one of them, each intrinsic in
+//! it becomes a call. `tests/intrinsics.sh` checks the compiled code.
 
 use proc_macro2::{TokenStream, TokenTree};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 
-/// What is wrong in a file.
+/// Errors in a file.
 #[derive(Default)]
 struct Findings {
-    /// Whether the item around the cursor is generic over a register type.
+    /// Whether the current item is generic over a register type.
     inside: bool,
-    /// The same of the `impl` or trait around it.
+    /// Whether the enclosing `impl` or trait is.
     outer: bool,
-    /// The function around the cursor.
+    /// The current function.
     function: String,
     found: Vec<String>,
-    /// Functions that were looked at.
+    /// Number of functions checked.
     functions: usize,
 }
 
@@ -61,7 +61,7 @@ fn is_generic_over_registers(generics: &syn::Generics) -> bool {
     of_parameters.chain(of_clauses).flatten().any(names)
 }
 
-/// Whether something is compiled in tests alone.
+/// Whether an item is compiled only in tests.
 fn is_of_tests(attributes: &[syn::Attribute]) -> bool {
     let mut attributes = attributes.iter();
     attributes.any(|attribute| {
@@ -131,7 +131,7 @@ impl<'a> Visit<'a> for Findings {
     }
 }
 
-/// Whether what is handed to a macro holds `|` where a closure can begin.
+/// Whether a macro's arguments contain `|` where a closure can begin.
 fn has_closure(tokens: TokenStream) -> bool {
     let mut begins = true;
     for token in tokens {
@@ -148,14 +148,14 @@ fn has_closure(tokens: TokenStream) -> bool {
     false
 }
 
-/// What is wrong in a source text, and how many functions were looked at.
+/// Returns the errors in a source text, and the number of functions checked.
 fn findings(source: &str) -> (Vec<String>, usize) {
     let mut findings = Findings::default();
     findings.visit_file(&syn::parse_file(source).expect("Rust that the compiler takes"));
     (findings.found, findings.functions)
 }
 
-/// All files of Rust below a folder but those of tests.
+/// Returns all Rust files below a folder except tests.
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder of the sources") {
         let path = entry.expect("an entry").path();

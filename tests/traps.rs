@@ -1,8 +1,8 @@
-//! A caller with floating-point traps on (gfortran's `-ffpe-trap=invalid,zero,overflow`): none fires in a
-//! call whose answers are finite, the answers are those of a caller without traps, and no flag is left.
+//! A caller with floating-point traps enabled (gfortran's `-ffpe-trap=invalid,zero,overflow`): no trap fires in a call
+//! whose answers are finite, the answers are those without traps, and no flag is left set.
 //!
-//! A trap ends the program, so every case runs in a child: this very test binary, started again with the
-//! numbers of the process and the SIMD level in `MEBRIDGE_TEST_CASE`.
+//! A trap ends the program, so every case runs in a child: this test binary, started again with the numbers of the
+//! process and the SIMD level in `MEBRIDGE_TEST_CASE`.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
 
 use mebridge_testing as common;
@@ -23,7 +23,7 @@ const CASE: &str = "MEBRIDGE_TEST_CASE";
 const DIVIDE: &str = "divide";
 const TEST: &str = "no_trap_fires_where_the_answer_is_finite";
 
-// The numbers that x86-64 has for them.
+// Their values on x86-64.
 const INVALID: i32 = 0x01;
 const DIVISION: i32 = 0x04;
 const OVERFLOW: i32 = 0x08;
@@ -37,7 +37,7 @@ unsafe extern "C" {
     fn feclearexcept(which: i32) -> i32;
 }
 
-/// A process with particles of these masses that come out.
+/// Makes a process with outgoing particles of these masses.
 struct Case {
     directory: String,
     masses: Vec<f64>,
@@ -72,7 +72,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Two beams along z into these legs: the energies that the legs' momenta need.
+/// Returns two beams along z with the energies that the legs' momenta need.
 fn event(outgoing: &[(f64, [f64; 3])]) -> Vec<f64> {
     let legs: Vec<[f64; 4]> = outgoing
         .iter()
@@ -85,8 +85,8 @@ fn event(outgoing: &[(f64, [f64; 3])]) -> Vec<f64> {
     all.concat()
 }
 
-/// Momenta of the legs that come out, in kind after kind: ordinary ones, in a plane, the first two along
-/// the axis both ways, and at rest.
+/// Returns momenta of the outgoing legs, kind after kind: ordinary ones, in a plane, the first two along the axis in
+/// both directions, and at rest.
 fn kinds(masses: &[f64]) -> Vec<Vec<f64>> {
     let third = [[150.0, 70.0, -40.0], [90.0, 0.0, 55.0], [0.0, -210.0, 0.0]];
     let pairs = [
@@ -107,7 +107,7 @@ fn kinds(masses: &[f64]) -> Vec<Vec<f64>> {
             }
             [a, b, c] => {
                 for r in third {
-                    // The first at rest where p is zero; momentum is conserved.
+                    // The first is at rest if p is zero; momentum is conserved.
                     let second = [0, 1, 2].map(|i| -p[i] - r[i]);
                     events.push(event(&[(a, p), (b, second), (c, r)]));
                 }
@@ -118,7 +118,7 @@ fn kinds(masses: &[f64]) -> Vec<Vec<f64>> {
     events
 }
 
-/// What a bridge answers in all calls of one kind.
+/// Answers of a bridge in all calls of one kind.
 #[derive(Debug, PartialEq)]
 struct Answers(Vec<u64>, Vec<i32>);
 
@@ -133,7 +133,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// A bridge of its own; `enabled` says which traps are on around the library's functions.
+    /// Makes a separate bridge; `enabled` selects the traps around the library's functions.
     fn make(&self, kinds: &[Vec<f64>], start: usize, enabled: i32) -> Answers {
         let options = MebridgeOptions {
             size: size_of::<MebridgeOptions>(),
@@ -157,7 +157,7 @@ impl Call<'_> {
         let (mut helicity, mut color) = (vec![0; nevt], vec![0; nevt]);
         let mut good = 0;
         let mut diagram = 0;
-        // SAFETY: all arrays are as long as the functions say.
+        // SAFETY: all arrays have the lengths that the functions require.
         unsafe {
             let check = |status: i32| {
                 let message = CStr::from_ptr(mebridge_last_error());
@@ -218,7 +218,7 @@ impl Call<'_> {
 
 fn child(case: &str) {
     if case == DIVIDE {
-        // SAFETY: the function takes any number.
+        // SAFETY: the function accepts any number.
         unsafe { feenableexcept(ALL) };
         std::hint::black_box(std::hint::black_box(1.0) / std::hint::black_box(0.0));
         return;
@@ -229,13 +229,13 @@ fn child(case: &str) {
     let case = cases().remove(number);
     let directory = CString::new(case.directory.clone()).expect("path");
     let kinds = kinds(&case.masses);
-    // The import has traps on as well, once; reading its result is quicker.
+    // The import also has traps enabled, once; reading its result is faster.
     let folder = tempfile::tempdir().expect("folder");
     let file = folder.path().join("process.mebridge");
     let processes = mebridge::import::import_directory(Path::new(&case.directory));
     processes.expect("import")[0].write(&file).expect("file");
     let file = CString::new(file.to_str().expect("path")).expect("path");
-    // With the largest number threads are woken.
+    // The largest number wakes threads.
     let counts: Vec<usize> = match number {
         0 => (1..=17).chain([700]).collect(),
         _ => vec![1, 2, 3, 7, 8, 17, 700],
@@ -254,7 +254,7 @@ fn child(case: &str) {
                         channels,
                         find_first: nevt % 3 == 0,
                     };
-                    // Each kind is the first of a call at times, and the last one, which fills up the last vector.
+                    // Each kind is sometimes the first of a call, and sometimes the last, which fills the last vector.
                     let trapped = call.make(&kinds, nevt, ALL);
                     assert!(trapped == call.make(&kinds, nevt, 0), "{level:?} {nevt}");
                 }

@@ -1,4 +1,4 @@
-//! How long the registers of SVE are that this build's code needs on 64-bit ARM (`src/sve.rs`).
+//! Length of the SVE registers for which this build generates code on 64-bit ARM (`src/sve.rs`).
 
 const FLAG: &str = "-aarch64-sve-vector-bits-min=";
 
@@ -20,6 +20,6 @@ fn main() {
     match (arm, &lengths[..]) {
         (false, _) | (true, []) => {}
         (true, [bits @ ("256" | "512")]) => println!("cargo::rustc-cfg=sve_bits=\"{bits}\""),
-        (true, _) => panic!("`{FLAG}` must be there once, with 256 or 512, and is {lengths:?}"),
+        (true, _) => panic!("`{FLAG}` must be given once, as 256 or 512, but is {lengths:?}"),
     }
 }

@@ -449,7 +449,7 @@ class Names(Folder):
         self.assertIn(True, entries[0])
 
     def test_why_there_are_no_diagrams(self):
-        for text, said in (("u s~ > w+ g", "CKM"), ("g g > h", "loops"), ("p p > t j", "hold no b")):
+        for text, said in (("u s~ > w+ g", "CKM"), ("g g > h", "loops"), ("p p > t j", "contain no b")):
             with self.subTest(text), self.assertRaisesRegex(mebridge.Error, said):
                 mebridge.Process(text)
 

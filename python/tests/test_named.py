@@ -215,7 +215,7 @@ class Refusals(Folder):
         for process, entries in ((nothing, low), ("z > u u~ c c~ QCD^2==2 QED^2==4", {"mmjj": 5})):
             with (
                 self.subTest(process),
-                self.assertRaisesRegex(mebridge.Error, "the cross section is zero: of .* cancel at all points"),
+                self.assertRaisesRegex(mebridge.Error, "the cross section is zero: for .* cancel at all points"),
             ):
                 mebridge.Run(process, run_card=entries, folder=self.folder).generate(20, 1)
         self.assertFalse((self.folder / "Events").exists())

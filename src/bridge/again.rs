@@ -1,8 +1,8 @@
-//! Events that single precision cannot hold, in double precision again.
+//! Evaluates events again in double precision if single precision cannot handle them.
 //!
-//! Beside the beam and just above a threshold numbers in single precision overflow, or cancel until a denominator has no
-//! digit or a sum of squares is negative. The momenta of a call have double precision: such events
-//! are evaluated again by servers that compute with it, on one thread of the CPU.
+//! Near the beam and just above a threshold numbers in single precision overflow, or cancel until a denominator has no
+//! significant digit or a sum of squares is negative. The momenta of a call have double precision, so such events are
+//! evaluated again by double-precision servers, on one thread of the CPU.
 
 use super::recipe::Recipe;
 use super::servers::Servers;
@@ -13,17 +13,17 @@ use crate::inputs::{Inputs, Outputs};
 use crate::process::HelicitySum;
 use crate::sample::{Sample, SampleAnswers};
 
-/// What evaluates samples in double precision, once an event asked for it.
+/// Evaluates samples in double precision, made when an event first needs it.
 pub(super) struct Again {
     recipe: Recipe,
     sessions: Option<Sessions>,
 }
 
-/// Events whose shares are added up at a time.
+/// Number of events whose shares are added up at a time.
 const SOME: usize = 256;
 
-/// Whether this is beyond single precision, where contributions of helicities are added in this way: it is not finite,
-/// or a sum of squares that is negative.
+/// Whether a result is beyond single precision, given how contributions of helicities are added: it is not finite, or
+/// it is a sum of squares and negative.
 fn is_lost(x: f64, sum: HelicitySum) -> bool {
     match sum {
         HelicitySum::Positive => !(0.0..=f64::MAX).contains(&x),
@@ -31,7 +31,7 @@ fn is_lost(x: f64, sum: HelicitySum) -> bool {
     }
 }
 
-/// Whether some of these are. All are looked at, without a branch: calls of a GPU are answered by tens of thousands.
+/// Whether some numbers are lost. All are checked, without a branch: GPU calls have tens of thousands of answers.
 fn some_are_lost(numbers: &[f64], sum: HelicitySum) -> bool {
     let mut lost = false;
     for &x in numbers {
@@ -40,8 +40,8 @@ fn some_are_lost(numbers: &[f64], sum: HelicitySum) -> bool {
     lost
 }
 
-/// Evaluates those events again of which single precision made no sum of squares; `in_double` is what does it, once it
-/// was needed.
+/// Evaluates those events again for which single precision gave no valid sum of squares. `in_double` holds the servers
+/// for this, once they were needed.
 pub(super) fn run_again(
     recipe: &Recipe,
     in_double: &mut Option<Servers>,
@@ -61,7 +61,7 @@ pub(super) fn run_again(
     Ok(())
 }
 
-/// What evaluates in double precision, which is made here where it is not there.
+/// Returns the double-precision servers, which are made if necessary.
 pub(super) fn servers_in_double<'a>(
     recipe: &Recipe,
     in_double: &'a mut Option<Servers>,
@@ -73,7 +73,7 @@ pub(super) fn servers_in_double<'a>(
 }
 
 impl Again {
-    /// For samples of a process; `None` where nothing is lost.
+    /// Prepares for samples of a process; `None` if the precision is sufficient.
     pub(super) fn new(recipe: &Recipe) -> Option<Again> {
         recipe.may_lose().then(|| Again {
             recipe: recipe.in_double(),
@@ -81,11 +81,11 @@ impl Again {
         })
     }
 
-    /// Evaluates those events again of which single precision made no sum of squares, or no shares of diagrams.
+    /// Evaluates those events again for which single precision gave no valid sum of squares, or no shares of diagrams.
     pub(super) fn run(&mut self, sample: &Sample, answers: &mut SampleAnswers) -> Result<()> {
         let mut lost: Vec<usize> = Vec::new();
         let helicity_sum = self.recipe.process.helicity_sum;
-        // A few events at a time, whose sums of shares stay in the first cache.
+        // A few events at a time, so that their sums of shares stay in L1.
         let events = answers.matrix_elements.len();
         for first in (0..events).step_by(SOME) {
             let count = SOME.min(events - first);
@@ -150,7 +150,8 @@ mod tests {
         Bridge::new(process.clone(), &card, &switches, 4).expect("bridge")
     }
 
-    /// g g > t t~ g with a gluon at this sine of its angle to the beam: lost in single precision where it is small.
+    /// Momenta of g g > t t~ g with a gluon at this sine of its angle to the beam; lost in single precision if the sine
+    /// is small.
     fn event(sin: f64) -> Vec<f64> {
         let (energy, cos) = (100.0, (1.0 - sin * sin).sqrt());
         let k = [energy, energy * sin, 0.0, energy * cos];
@@ -234,7 +235,7 @@ mod tests {
                 helicity: &mut out.1,
                 color: &mut out.2,
                 diagram: &mut out.3,
-                // SAFETY: three events in as many rows as there are diagrams.
+                // SAFETY: room for three events in each of `diagrams` rows.
                 amp2: Some(unsafe { Rows::new(shares.as_mut_ptr(), 3, diagrams, 3) }),
             };
             let mut bridge = bridge(&process, precision);

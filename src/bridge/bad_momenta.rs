@@ -1,4 +1,4 @@
-//! What is wrong with events that have no matrix element.
+//! Error messages for events that have no matrix element.
 
 use super::form::Form;
 use crate::backend::{NOT_CONSERVED, OFF_SHELL};
@@ -6,14 +6,14 @@ use crate::error::Error;
 use crate::inputs::Inputs;
 
 impl Form {
-    /// What is wrong with one of these events.
+    /// Returns the error for one of these events.
     pub fn bad_momentum(&self, inputs: &Inputs, event: usize) -> Error {
         let numbers = 4 * self.process().legs.len();
         self.what_is_wrong(&inputs.momenta[event * numbers..][..numbers], event)
     }
 
-    /// What is wrong with an event of these momenta, `[leg][component]`, that has no matrix element.
-    /// `event` is its number for the message.
+    /// Returns the error for an event with these momenta, `[leg][component]`, that has no matrix element. `event` is
+    /// its number for the message.
     pub fn what_is_wrong(&self, momenta: &[f64], event: usize) -> Error {
         let process = self.process();
         let legs = process.legs.len();
@@ -43,7 +43,7 @@ impl Form {
                 why: self.why_not_finite(momenta),
             };
         }
-        // In single precision either may be at its limit; then the leg is named.
+        // In single precision both may be at their limits; then the leg is reported.
         if badness(leg) < OFF_SHELL && off > 0.5 * NOT_CONSERVED * energy {
             return Error::NotConserved {
                 event,
@@ -60,7 +60,7 @@ impl Form {
         }
     }
 
-    /// Why the matrix element is not finite at good momenta.
+    /// Explains why the matrix element is not finite for valid momenta.
     fn why_not_finite(&self, momenta: &[f64]) -> String {
         let legs = momenta.as_chunks::<4>().0;
         let collinear = |&(a, b): &(usize, usize)| {
@@ -87,7 +87,7 @@ impl Form {
         }
     }
 
-    /// The mass of a leg in GeV.
+    /// Returns the mass of a leg in GeV.
     pub fn mass(&self, leg: usize) -> f64 {
         self.binding().value(self.process().legs[leg].mass)
     }

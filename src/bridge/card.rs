@@ -1,21 +1,21 @@
-//! Other values of the card.
+//! Changes the values of the parameter card.
 
 use super::Bridge;
 use super::servers::Servers;
 use crate::error::Result;
 
 impl Bridge {
-    /// The values of the card.
+    /// Returns the values of the card.
     pub fn card(&self) -> &[f64] {
         &self.servers.recipe().card
     }
 
-    /// Takes other values of the card from the next call on. All that the making of the bridge decided by the card is
-    /// decided anew, and good helicities and plans are found anew. Where it fails, all stays as it was.
+    /// Sets the values of the card from the next call on. Every decision that depended on the card when the bridge was
+    /// made is made again, and good helicities and plans are determined again. On failure nothing changes.
     pub fn set_card(&mut self, card: &[f64]) -> Result<()> {
         let servers = Servers::new(self.servers.recipe().with_card(card))?;
         let weighting = self.weighting.again(&servers)?;
-        *self = Bridge::made(servers, weighting, self.nevt);
+        *self = Bridge::from_servers(servers, weighting, self.nevt);
         Ok(())
     }
 }
@@ -52,8 +52,8 @@ mod tests {
         out.0
     }
 
-    /// An imported b b~ > z g g is served by its colour-ordered form where the b quark is massless, and not where it has
-    /// a mass.
+    /// An imported b b~ > z g g is served by its colour-ordered form if the b quark is massless, and not if it has a
+    /// mass.
     #[test]
     fn the_form_that_serves_is_chosen_anew() {
         let generated = crate::generate("b b~ > z g g").expect("process");
@@ -78,7 +78,7 @@ mod tests {
         }
     }
 
-    /// A card that cannot be leaves a bridge with stated channels as it was.
+    /// An invalid card leaves a bridge with stated channels unchanged.
     #[test]
     fn a_card_that_fails_changes_nothing() {
         let process = crate::generate("u u~ > e+ e- g g")

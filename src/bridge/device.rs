@@ -1,4 +1,4 @@
-//! Samples in the memory of a GPU.
+//! Samples in GPU memory.
 
 use super::Bridge;
 use crate::backend::DeviceSession;
@@ -10,16 +10,16 @@ use std::sync::Arc;
 pub use crate::gpu::cuda::Platform;
 pub use crate::target::{current_gpu, platform};
 
-/// Evaluates samples in the memory of a GPU, for any number of threads. It goes on when the bridge is gone.
+/// Evaluates samples in GPU memory, for any number of threads. It remains usable after the bridge is dropped.
 #[derive(Clone)]
 pub struct DeviceSampler {
     with_diagrams: Arc<dyn DeviceSession>,
-    /// Where a better plan serves samples that ask for neither diagrams nor colours.
+    /// A better plan for samples that request neither diagrams nor colours, if there is one.
     without: Option<Arc<dyn DeviceSession>>,
 }
 
 impl DeviceSampler {
-    /// Puts all work on a sample into its stream, and returns.
+    /// Queues all work on a sample in its stream, and returns.
     ///
     /// # Safety
     /// As for [`DeviceSession::run`].
@@ -53,7 +53,7 @@ impl DeviceSession for DeviceSampler {
 }
 
 impl Bridge {
-    /// What evaluates samples in the memory of a GPU. Good helicities are found, plans made and code compiled here.
+    /// Returns the evaluator of samples in GPU memory. This finds good helicities, makes plans and compiles code.
     pub fn device_sampler(&mut self) -> Result<DeviceSampler> {
         let (with_diagrams, without) = self.servers.sessions(true, |backend| {
             in_default_environment(|| backend.device_session())
@@ -67,14 +67,14 @@ impl Bridge {
         }
     }
 
-    /// Waits until all work on samples in the memory of a GPU is done.
+    /// Waits until all work on samples in GPU memory is done.
     pub fn wait_for_device(&self) -> Result<()> {
         self.device_sampler
             .as_ref()
             .map_or(Ok(()), DeviceSampler::wait)
     }
 
-    /// Evaluates a sample in the memory of a GPU.
+    /// Evaluates a sample in GPU memory.
     ///
     /// # Safety
     /// As for [`DeviceSession::run`].

@@ -1,9 +1,9 @@
 //! A form of a process, with the plans for its good helicities.
 //!
-//! A process has its diagrams; some processes have a colour-ordered form, too, and a few have that alone. Each form
+//! A process has its diagrams; some processes also have a colour-ordered form, and a few have only that. Each form
 //! finds its good helicities once, and makes the plans that serve calls: the list of diagrams (or the loops of the
-//! colour-ordered form), which is always there, and the recursion where it is less work. A plan that nobody asks for is
-//! never made.
+//! colour-ordered form), which always exists, and the recursion if it is less work. A plan that is not needed is never
+//! made.
 
 use super::plans::Plans;
 use super::recipe::Recipe;
@@ -28,34 +28,34 @@ pub(super) struct Form {
     binding: Binding,
     plans: OnceCell<Plans>,
     color: OnceCell<BlockDiagonal>,
-    /// Where questions about the process are asked; `None` if its masses leave it no phase space.
+    /// The points on which properties of the process are determined; `None` if its masses leave it no phase space.
     trial: OnceCell<Option<Trial>>,
     pub(super) engines: Option<Engines>,
 }
 
-/// The engines for the good helicities.
+/// The backends for the good helicities.
 pub(super) struct Engines {
-    /// The list of diagrams, which serves wherever the recursion doesn't.
+    /// The list of diagrams, which serves wherever the recursion does not.
     pub diagrams: Box<dyn Backend>,
     pub recursion: Recursion,
 }
 
-/// A recursion is made when it could first serve.
+/// State of the recursion, which is made when it could first serve.
 pub(super) enum Recursion {
     /// No event was evaluated so far.
     NotAskedFor,
     /// The process has none, or it is more work than the diagrams.
     None,
-    /// It is there, and agrees with the diagrams.
+    /// It exists, and agrees with the diagrams.
     Ready {
         backend: Box<dyn Backend>,
-        /// Which calls it is the better one for.
+        /// The calls for which it is better.
         serves: Serves,
     },
 }
 
 impl Form {
-    /// The form that the process of a recipe is in.
+    /// Makes the form of a recipe's process.
     pub fn new(recipe: Recipe) -> Result<Form> {
         let (process, card) = (&recipe.process, &recipe.card);
         let binding = in_default_environment(|| Binding::new(&process.model, card))?;
@@ -69,8 +69,8 @@ impl Form {
         })
     }
 
-    /// The colour-ordered form beside the diagrams, where that serves calls without channels. Whether it can depends on
-    /// the card: a quark line has a chirality where it is massless.
+    /// Makes the colour-ordered form, if it serves calls without channels in addition to the diagrams. Whether it can
+    /// depends on the card: a quark line has a chirality only if it is massless.
     pub fn color_ordered(&self) -> Result<Option<Form>> {
         let processor = self.recipe.settings.processor();
         if !policy::color_ordered_serves(self.process(), &self.binding, processor) {
@@ -85,7 +85,7 @@ impl Form {
         &self.recipe.process
     }
 
-    /// Takes the colour sum away, before anything is made of it: |M|^2 is 0, and what else a call gives stays.
+    /// Removes the colour sum, before any plan is made from it: |M|^2 becomes 0, and the other results of a call stay.
     pub fn make_zero(&mut self) {
         let mut process = self.process().clone();
         if let Some(diagrams) = process.amplitudes.diagrams_mut() {
@@ -122,20 +122,20 @@ impl Form {
         self.trial.get_or_init(trial).as_ref()
     }
 
-    /// The list of diagrams for these helicities, on what evaluates calls.
+    /// Makes the list of diagrams for these helicities, for the hardware that evaluates calls.
     pub fn diagrams(&self, helicities: &[u32]) -> Result<ValidPlan> {
         let settings = &self.recipe.settings;
         let make = |machine| self.diagrams_on(machine, helicities);
         settings.target.fitted(settings.precision, make)
     }
 
-    /// The list of diagrams for these helicities on a machine.
+    /// Makes the list of diagrams for these helicities, for a machine.
     pub fn diagrams_on(&self, machine: Machine, helicities: &[u32]) -> Result<ValidPlan> {
         self.plans()
             .diagrams(self.process(), &self.binding, helicities, machine)
     }
 
-    /// Whether what evaluates calls takes plans that are made for a core: those of loops differ.
+    /// Whether the hardware that evaluates calls accepts plans made for a CPU core: those of loops differ.
     pub fn takes_plans_of_a_core(&self) -> bool {
         matches!(self.recipe.settings.target, Target::Cpu(_)) || !self.process().is_color_ordered()
     }
@@ -158,7 +158,8 @@ impl Form {
         Ok(backend)
     }
 
-    /// What serves calls with or without channels, and whether it is a recursion; once good helicities are known.
+    /// Returns the backend that serves calls with or without channels, and whether it is a recursion; `None` before
+    /// good helicities are known.
     pub fn server(&self, channels: bool) -> Option<(&dyn Backend, bool)> {
         let engines = self.engines.as_ref()?;
         Some(match &engines.recursion {
@@ -177,17 +178,17 @@ impl Form {
         })
     }
 
-    /// All that was made ready to run.
+    /// Iterates over all backends that were made.
     pub fn backends(&self) -> impl Iterator<Item = &dyn Backend> {
         self.engines.iter().flat_map(Engines::each)
     }
 
-    /// The same, to be changed.
+    /// The same, mutably.
     pub fn backends_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Backend>> {
         self.engines.iter_mut().flat_map(Engines::each_mut)
     }
 
-    /// What to measure of where the time goes.
+    /// Sets what is measured for profiles.
     pub fn set_profile(&mut self, clocks: Clocks) {
         self.recipe.settings.clocks = clocks;
         for backend in self.backends_mut() {
@@ -195,7 +196,7 @@ impl Form {
         }
     }
 
-    /// Evaluates events, and says whether a |M|^2 may be beyond the precision.
+    /// Evaluates events, and returns whether a |M|^2 may be beyond the precision.
     pub fn run(&mut self, inputs: &Inputs, outputs: Outputs) -> Result<bool> {
         self.prepare(inputs)?;
         let backend = self.server_mut(inputs.channel.is_some());
@@ -206,7 +207,7 @@ impl Form {
         Ok(may_be_lost)
     }
 
-    /// What is wrong where a backend fails.
+    /// Returns the error for a failure of a backend.
     pub fn failure(&self, inputs: &Inputs, failure: Failure) -> Error {
         match failure {
             Failure::Event(bad) => self.bad_momentum(inputs, bad.event),
@@ -214,12 +215,12 @@ impl Form {
         }
     }
 
-    /// From now on momenta may be off their mass shells, of what is not yet made.
+    /// Allows momenta off their mass shells, for everything that is not yet made.
     pub fn allow_off_shell(&mut self) {
         self.recipe.settings.off_shell = true;
     }
 
-    /// Whether that can still be allowed.
+    /// Whether off-shell momenta can still be allowed.
     pub fn can_go_off_shell(&self) -> bool {
         self.engines.is_none() && matches!(self.recipe.settings.target, Target::Cpu(_))
     }

@@ -1,7 +1,7 @@
-//! Which helicities of a form contribute.
+//! Finds the helicities of a form that contribute.
 //!
-//! The search uses points of the library's own ([`crate::trial`]), in double precision and one point at a time,
-//! whatever evaluates the events. So the answer is the same everywhere.
+//! The search uses the library's own points ([`crate::trial`]), in double precision and one point at a time, on any
+//! hardware. So the result is always the same.
 
 use super::form::{Engines, Form, Recursion};
 use crate::cpu::Scalar;
@@ -13,25 +13,25 @@ use crate::process::HelicitySum;
 use crate::target::this_core;
 use crate::trial::Trial;
 
-/// Number of points at which good helicities are looked for: each energy along z and in a moved frame. What
-/// contributes does so at all of the latter, unless by chance.
+/// Number of points at which good helicities are searched: each energy along z and in a boosted frame. A helicity that
+/// contributes does so at all of the latter, except by chance.
 const SEARCHED: usize = 8;
-/// Contributions of a helicity in parts of those of all at a point that are rounding: amplitudes of 1e-16 of the others,
-/// some 10^4 of these where terms cancel, squared. Masses and velocities bring no factor that is so small where
-/// all else is forbidden.
+/// Share of a helicity in the sum over helicities at a point below which it is rounding: amplitudes of 1e-16 of the
+/// others, times some 10^4 where terms cancel, squared. Masses and velocities give no factor this small where
+/// everything else is forbidden.
 const ROUNDING: f64 = 1e-24;
-/// What is left of products of amplitudes that cancel, in parts of these.
+/// Remainder of cancelling products of amplitudes, relative to the terms.
 const ROUNDING_OF_TERMS: f64 = 1e-11;
 
 impl Form {
-    /// The good helicities, once they are known.
+    /// Returns the good helicities, once they are known.
     pub fn good_helicities(&self) -> Option<&[u32]> {
         let engines = self.engines.as_ref()?;
         Some(&engines.diagrams.plan().helicities)
     }
 
-    /// Finds the good helicities, unless they are known, and makes the plan that is always there. They do not depend on
-    /// these events, which are those of the call that asks.
+    /// Finds the good helicities, unless they are known, and makes the plan that always exists. They do not depend on
+    /// the given events.
     pub fn find_good_helicities(&mut self, inputs: &Inputs) -> Result<usize> {
         if let Some(good) = self.good_helicities() {
             return Ok(good.len());
@@ -63,7 +63,7 @@ impl Form {
         Ok(count)
     }
 
-    /// Whether what calls give vanishes at all points, though its terms do not.
+    /// Whether the result of calls vanishes at all points, although its terms do not.
     fn vanishes(&self) -> bool {
         match self.process().helicity_sum {
             HelicitySum::Positive => false,
@@ -72,8 +72,9 @@ impl Form {
         }
     }
 
-    /// Whether what is added of each helicity's contribution cancels at all points: where products of amplitudes can be
-    /// negative, the plain meaning of the process says what the terms are that a sum is the rounding of.
+    /// Whether the sum over helicities of `of` vanishes at all points although its terms do not. If products of
+    /// amplitudes can be negative, [`Process::evaluate`](crate::process::Process::evaluate) gives the size of the
+    /// terms, from which the rounding of the sum is judged.
     pub fn cancels(&self, of: impl Fn(&f64) -> f64) -> bool {
         let (process, recipe) = (self.process(), self.recipe());
         let (Some(trial), Some(_)) = (self.trial(), process.amplitudes.diagrams()) else {
@@ -86,7 +87,7 @@ impl Form {
             let momenta: &[[f64; 4]] = one.momenta.as_chunks().0;
             let answer = process.evaluate(momenta, one.g_s[0], &recipe.card);
             let total: f64 = answer.contributions.iter().map(&of).sum();
-            // NaN is no zero.
+            // NaN is not zero.
             let vanishes = total.abs() <= ROUNDING_OF_TERMS * answer.terms;
             if !vanishes {
                 return false;
@@ -96,12 +97,12 @@ impl Form {
         some
     }
 
-    /// The list of diagrams for those helicities that contribute at some point, be it little.
+    /// Makes the list of diagrams for those helicities that contribute at some point, however little.
     ///
-    /// Along z whatever is not exactly zero counts, as in MadEvent's Fortran and CUDACPP: components that vanish there do so
-    /// exactly, and what is left by rounding costs time, no digit. In a moved frame no component of a massive particle
-    /// vanishes, so that a sum which is zero is left with the rounding of its terms; there a contribution counts if it
-    /// is more than that.
+    /// Along z everything that is not exactly zero counts, as in MadEvent's Fortran and CUDACPP: components that vanish
+    /// there do so exactly, and keeping rounding errors costs time but no accuracy. In a boosted frame no component of
+    /// a massive particle vanishes, so that a sum which is zero has the rounding of its terms; there a contribution
+    /// counts if it is larger than that.
     fn plan_of_good(&self, trial: &Trial, all: Vec<u32>) -> Result<ValidPlan> {
         let plan = self.diagrams_on(this_core(), &all)?;
         let mut backend = Scalar::new(self.process(), self.color(), self.binding(), plan)?;
@@ -127,8 +128,8 @@ impl Form {
                 break;
             }
         }
-        // Where none contributes the card makes the matrix element vanish, or it does so at these points: as in MadEvent
-        // the answer is what all of them give.
+        // If none contributes, the card makes the matrix element vanish, or it vanishes at these points: as in MadEvent
+        // the answer is then computed from all helicities.
         let none = !contributes.contains(&true);
         let mut good = all.clone();
         good.retain(|&h| none || contributes[h as usize]);
@@ -153,7 +154,7 @@ mod tests {
         let whole = crate::generate("u u~ > u u~ QCD^2==2 QED^2==2")
             .expect("process")
             .remove(0);
-        // Gluons and electroweak bosons in the s-channel alone, whose colours are orthogonal.
+        // Only gluons and electroweak bosons in the s-channel, whose colours are orthogonal.
         let mut process = whole.clone();
         let diagrams = process.amplitudes.diagrams_mut().expect("diagrams");
         let annihilates = |n: u32| {

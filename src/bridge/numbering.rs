@@ -1,8 +1,8 @@
-//! What the numbers of a call mean.
+//! Converts the numbers of a call.
 //!
-//! MadEvent counts channels, configurations, helicities and colour flows from 1. Here, and nowhere else, the numbers of a
-//! call are looked at and become indices that count from 0, it is said by which configuration the colour of an event is
-//! chosen, and what was chosen is counted from 1 again.
+//! MadEvent counts channels, configurations, helicities and colour flows from 1. Only this module checks the numbers of
+//! a call and converts them to indices that count from 0, determines the configuration by which the colour of an event
+//! is chosen, and converts the choices to count from 1 again.
 
 use crate::error::{Error, Result};
 use crate::events::Events;
@@ -11,14 +11,14 @@ use crate::process::Process;
 
 /// The channels and configurations that a call may name.
 pub(super) struct Numbering {
-    /// For each channel its configuration; [`NONE`] where a diagram is no channel.
+    /// Configuration of each channel; [`NONE`] if a diagram is not a channel.
     config_of_channel: Vec<i32>,
     configs: usize,
 }
 
-/// Room for the indices of a call whose events have different ones.
+/// Buffers for the indices of a call whose events have different ones.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct IndexBuffers {
     channel: Vec<i32>,
     igraph: Vec<i32>,
     config: Vec<i32>,
@@ -42,7 +42,7 @@ impl Numbering {
         }
     }
 
-    /// Channels are so many that a caller states, each a configuration of its own.
+    /// Channels are `count` channels stated by a caller, each with its own configuration.
     pub fn of_list(count: usize) -> Numbering {
         Numbering {
             config_of_channel: (0..count as i32).collect(),
@@ -50,19 +50,23 @@ impl Numbering {
         }
     }
 
-    /// The events of a call, whose arrays fit together, as a backend takes them.
-    pub fn inputs<'a>(&self, events: &Events<'a>, room: &'a mut Room) -> Result<Inputs<'a>> {
+    /// Converts the events of a call, whose array sizes have been checked, to the inputs of a backend.
+    pub fn inputs<'a>(
+        &self,
+        events: &Events<'a>,
+        buffers: &'a mut IndexBuffers,
+    ) -> Result<Inputs<'a>> {
         let (channel, igraph) = (events.channels, events.igraph);
-        let channel = channel.map(|numbers| self.channel(numbers, &mut room.channel));
+        let channel = channel.map(|numbers| self.channel(numbers, &mut buffers.channel));
         let channel = channel.transpose()?;
-        let igraph = igraph.map(|numbers| self.igraph(numbers, &mut room.igraph));
+        let igraph = igraph.map(|numbers| self.igraph(numbers, &mut buffers.igraph));
         let igraph = igraph.transpose()?;
         let config = match (igraph, channel) {
             (None, None) => None,
             (igraph, channel) => {
                 let none = PerEvent::Same(NONE);
                 let (igraph, channel) = (igraph.unwrap_or(none), channel.unwrap_or(none));
-                Some(self.configs(igraph, channel, &mut room.config)?)
+                Some(self.configs(igraph, channel, &mut buffers.config)?)
             }
         };
         Ok(Inputs {
@@ -75,7 +79,7 @@ impl Numbering {
         })
     }
 
-    /// The configuration by which the colour of an event is chosen: the one that `igraph` names, else its channel's.
+    /// Returns the configuration by which the colour of an event is chosen: that of `igraph`, else the channel's.
     #[inline]
     fn config(&self, igraph: i32, channel: i32) -> i32 {
         match (igraph, channel) {
@@ -85,12 +89,12 @@ impl Numbering {
         }
     }
 
-    /// The same of all events.
+    /// The same for all events.
     fn configs<'a>(
         &self,
         igraph: PerEvent<'a>,
         channel: PerEvent<'a>,
-        room: &'a mut Vec<i32>,
+        buffer: &'a mut Vec<i32>,
     ) -> Result<PerEvent<'a>> {
         let config = |igraph, channel| self.config(igraph, channel);
         match (igraph, channel) {
@@ -99,28 +103,28 @@ impl Numbering {
             }
             (PerEvent::Same(igraph), PerEvent::Each(channels)) => {
                 let of_channel = channels.iter().map(|&channel| config(igraph, channel));
-                fill(room, channels.len(), of_channel)?;
+                fill(buffer, channels.len(), of_channel)?;
             }
             (PerEvent::Each(all), PerEvent::Same(channel)) => {
                 let of_igraph = all.iter().map(|&igraph| config(igraph, channel));
-                fill(room, all.len(), of_igraph)?;
+                fill(buffer, all.len(), of_igraph)?;
             }
             (PerEvent::Each(all), PerEvent::Each(channels)) => {
                 let both = all.iter().zip(channels);
                 let of_both = both.map(|(&igraph, &channel)| config(igraph, channel));
-                fill(room, all.len(), of_both)?;
+                fill(buffer, all.len(), of_both)?;
             }
         }
-        Ok(PerEvent::Each(room))
+        Ok(PerEvent::Each(buffer))
     }
 
-    /// Channels as indices. Each must be there.
-    fn channel<'a>(&self, numbers: &[i32], room: &'a mut Vec<i32>) -> Result<PerEvent<'a>> {
+    /// Converts channels to indices. Each channel must exist.
+    fn channel<'a>(&self, numbers: &[i32], buffer: &'a mut Vec<i32>) -> Result<PerEvent<'a>> {
         let is_channel = |index: i32| {
             let config = self.config_of_channel.get(index as u32 as usize);
             config.is_some_and(|&config| config != NONE)
         };
-        let found = indices(numbers, room, is_channel)?;
+        let found = indices(numbers, buffer, is_channel)?;
         found.map_err(|event| Error::NoSuchChannel {
             event,
             channel: numbers[event],
@@ -128,10 +132,10 @@ impl Numbering {
         })
     }
 
-    /// Configurations as indices; [`NONE`] where the number is 0.
-    fn igraph<'a>(&self, numbers: &[i32], room: &'a mut Vec<i32>) -> Result<PerEvent<'a>> {
+    /// Converts configurations to indices; [`NONE`] for the number 0.
+    fn igraph<'a>(&self, numbers: &[i32], buffer: &'a mut Vec<i32>) -> Result<PerEvent<'a>> {
         let is_config = |index: i32| index == NONE || (index as u32 as usize) < self.configs;
-        let found = indices(numbers, room, is_config)?;
+        let found = indices(numbers, buffer, is_config)?;
         found.map_err(|event| Error::NoSuchConfiguration {
             event,
             config: numbers[event],
@@ -139,7 +143,7 @@ impl Numbering {
         })
     }
 
-    /// The channels that there are, as a text such as `1-3, 5`.
+    /// Returns the existing channels as a text such as `1-3, 5`.
     fn known(&self) -> String {
         let mut ranges: Vec<(usize, usize)> = Vec::new();
         for (number, config) in (1..).zip(&self.config_of_channel) {
@@ -157,14 +161,14 @@ impl Numbering {
     }
 }
 
-/// Numbers that count from 1 as indices: one where all are the same, as nearly always. Otherwise the first event whose
-/// index is not right.
+/// Converts numbers that count from 1 to indices: a single one if all are the same, as is nearly always the case.
+/// Otherwise returns the first event whose index is invalid.
 fn indices<'a>(
     numbers: &[i32],
-    room: &'a mut Vec<i32>,
+    buffer: &'a mut Vec<i32>,
     is_right: impl Fn(i32) -> bool,
 ) -> Result<std::result::Result<PerEvent<'a>, usize>> {
-    // Of the smallest number it is one that is never right.
+    // The smallest number wraps to an index that is never valid.
     let index = |number: i32| number.wrapping_sub(1);
     if let Some(number) = one_for_all(numbers) {
         let index = index(number);
@@ -174,26 +178,27 @@ fn indices<'a>(
         });
     }
     fill(
-        room,
+        buffer,
         numbers.len(),
         numbers.iter().map(|&number| index(number)),
     )?;
-    Ok(match room.iter().position(|&index| !is_right(index)) {
-        None => Ok(PerEvent::Each(room)),
+    Ok(match buffer.iter().position(|&index| !is_right(index)) {
+        None => Ok(PerEvent::Each(buffer)),
         Some(event) => Err(event),
     })
 }
 
-/// Fills a list anew with so many numbers.
-fn fill(room: &mut Vec<i32>, nevt: usize, numbers: impl Iterator<Item = i32>) -> Result<()> {
-    room.clear();
-    room.try_reserve(nevt)
+/// Refills a list with `nevt` numbers.
+fn fill(buffer: &mut Vec<i32>, nevt: usize, numbers: impl Iterator<Item = i32>) -> Result<()> {
+    buffer.clear();
+    buffer
+        .try_reserve(nevt)
         .map_err(|_| Error::NoMemoryForEvents { nevt })?;
-    room.extend(numbers);
+    buffer.extend(numbers);
     Ok(())
 }
 
-/// Counts what was chosen from 1, with 0 where nothing was.
+/// Converts choices to count from 1, with 0 for none.
 pub(super) fn count_from_one(chosen: &mut [i32]) {
     const { assert!(NONE + 1 == 0) };
     for index in chosen {
@@ -207,7 +212,7 @@ pub(super) mod tests {
     use crate::process::channels::{Amp2, Channels};
     use crate::process::example;
 
-    /// A call without channels for these inputs.
+    /// Makes a call without channels for these inputs.
     pub(in crate::bridge) fn call<'a>(inputs: &Inputs<'a>) -> Events<'a> {
         Events {
             momenta: inputs.momenta,
@@ -219,8 +224,8 @@ pub(super) mod tests {
         }
     }
 
-    /// Of five diagrams the second and the fifth are channels, in two of four configurations: the first has no AMP2, the
-    /// third no configuration, the fourth neither.
+    /// Five diagrams, of which the second and the fifth are channels, in two of four configurations: the first has no
+    /// AMP2, the third no configuration, the fourth neither.
     fn numbering() -> Numbering {
         let amp2 = |diagram| Amp2 {
             diagram,
@@ -252,8 +257,8 @@ pub(super) mod tests {
             channels,
             igraph,
         };
-        let mut room = Room::default();
-        let inputs = numbering.inputs(&events, &mut room)?;
+        let mut buffers = IndexBuffers::default();
+        let inputs = numbering.inputs(&events, &mut buffers)?;
         let each = |of: PerEvent| match of {
             PerEvent::Same(index) => vec![index; nevt],
             PerEvent::Each(all) => all.to_vec(),
@@ -299,7 +304,7 @@ pub(super) mod tests {
         assert!(indices_of(&list, Some(&[4, 1]), None).is_err());
     }
 
-    /// The first event with a number that means nothing is named, with the number as it was given.
+    /// The error names the first event with an invalid number, with the number as given.
     #[test]
     fn numbers_that_mean_nothing_are_refused() {
         let hostile = [0, 1, 3, 4, 6, -1, -2, i32::MIN, i32::MIN + 1, i32::MAX];

@@ -1,9 +1,9 @@
-//! The plans of a bridge, from the cache or made.
+//! The plans of a bridge, read from the cache or made.
 //!
-//! A plan follows from the process, the card and the helicities; all of them are in its key, and so is the
-//! machine for which plans of loops are made. Whether a plan is used is no part of it: `policy` is asked of what was kept
-//! as of what was made. A plan that is read is validated as one that is made
-//! ([`Plan::validate`]); a matrix in blocks is used only if [`BlockDiagonal::fits`].
+//! A plan follows from the process, the card and the helicities; all of them are in its key, and so is the machine for
+//! which plans of loops are made. The decision to use a plan is not part of it: `policy` decides for cached plans as
+//! for new ones. A plan that is read is validated like a new one ([`Plan::validate`]); a matrix in blocks is used only
+//! if [`BlockDiagonal::fits`].
 
 use crate::cache::key::{Key, KeyBuilder};
 use crate::cache::{Cache, Kind};
@@ -20,7 +20,7 @@ use crate::target::this_core;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What a plan is called in its key: plans of loops differ by the machine.
+/// Returns the name of a plan in its key: plans of loops differ by the machine.
 fn on(what: &str, process: &Process, machine: Machine) -> String {
     match process.is_color_ordered() {
         true => format!("{what} on {machine:?}"),
@@ -28,15 +28,15 @@ fn on(what: &str, process: &Process, machine: Machine) -> String {
     }
 }
 
-/// Gives the plans of one process with one card.
+/// Provides the plans of one process with one card.
 pub struct Plans {
     cache: Cache,
-    /// The key of process and card, for what else goes into a plan's.
+    /// The key of process and card, to which a plan's key adds the rest.
     of_process: Option<Key>,
 }
 
 impl Plans {
-    /// For a process and the values of its card.
+    /// Prepares the plans of a process with the values of its card.
     pub fn new(cache: Cache, process: &Process, card: &[f64]) -> Plans {
         let of_process = cache.is_on().then(|| {
             let mut key = Key::of("process and card");
@@ -50,7 +50,7 @@ impl Plans {
         }
     }
 
-    /// The list of diagrams for these helicities on a machine.
+    /// Returns the list of diagrams for these helicities on a machine.
     pub fn diagrams(
         &self,
         process: &Process,
@@ -71,7 +71,7 @@ impl Plans {
         plan.validate(process)
     }
 
-    /// The recursion for these helicities, with passes up to that one, if there is one.
+    /// Returns the recursion for these helicities, with passes up to `last`, if there is one.
     pub fn recursion(
         &self,
         process: &Process,
@@ -93,8 +93,9 @@ impl Plans {
         plan?.validate(process).ok()
     }
 
-    /// Plans for helicities in lanes (`process` has those of one lane, which are chosen for `rows` and so many lanes): the list
-    /// of diagrams, and the recursion that tells helicities apart where there is one that is less work.
+    /// Returns plans for helicities in lanes (`process` has those of one lane, which are chosen for `rows` and the
+    /// number of lanes): the list of diagrams, and the recursion that keeps helicities separate, if one exists and is
+    /// less work.
     pub fn of_lanes(
         &self,
         process: &Process,
@@ -108,7 +109,7 @@ impl Plans {
         };
         let core = this_core();
         let name = format!("diagrams, {lanes} lanes");
-        // Other helicities may be chosen for the same rows by the next build.
+        // The next build may choose other helicities for the same rows.
         let of_lane = (rows, &process.helicities);
         let key = self.key(&on(&name, process, core), &of_lane);
         let diagrams = match self.load(Kind::Plan, key, accept) {
@@ -134,10 +135,10 @@ impl Plans {
         Ok((diagrams, recursion))
     }
 
-    /// The colour matrix in blocks, for a core or a GPU.
+    /// Returns the colour matrix in blocks, for a core or a GPU.
     pub fn color(&self, process: &Process, on_gpu: bool) -> BlockDiagonal {
         match &process.amplitudes {
-            // Made about as fast as read.
+            // About as fast to make as to read.
             Amplitudes::ColorOrdered(_) => BlockDiagonal::of_process(process, on_gpu),
             Amplitudes::Diagrams(diagrams) => self.color_of_matrix(&diagrams.color),
         }
@@ -236,13 +237,13 @@ mod tests {
         marked.count.currents = 1234;
         setting.replace(&marked);
         assert_eq!(setting.diagrams().count.currents, 1234);
-        // Read again it is the same to the last bit.
+        // Read from the cache it is the same to the last bit.
         let bytes = |plan: &Plan| postcard::to_stdvec(plan).unwrap();
         assert_eq!(bytes(&setting.diagrams()), bytes(&marked));
         marked.couplings[0] = made.vectors;
         setting.replace(&marked);
         assert_eq!(bytes(&setting.diagrams()), bytes(&made));
-        // And was stored anew.
+        // And it was stored again.
         let plans = setting.plans();
         let key = plans.key("diagrams", &[0u32][..]).unwrap();
         let stored: Plan = plans.cache.load(Kind::Plan, &key).unwrap();
@@ -256,7 +257,7 @@ mod tests {
             let plans = setting.plans();
             let made = plans.of_lanes(&setting.process, &setting.binding, (&[0], 8));
             let (diagrams, recursion) = made.unwrap();
-            // Scalars alone have none.
+            // Processes of scalars only have none.
             assert!(recursion.is_none());
             diagrams.into_inner()
         };
@@ -273,7 +274,7 @@ mod tests {
         assert_eq!(of_lanes().count, made.count);
     }
 
-    /// Which plan serves may be decided otherwise by the next build, which the key does not tell.
+    /// The next build may decide differently which plan serves, and the key does not contain this.
     #[test]
     fn what_serves_is_decided_anew_for_what_is_kept() {
         let mut process = crate::generate("g g > t t~ g").expect("process").remove(0);
@@ -303,7 +304,7 @@ mod tests {
         assert_eq!(serves(), first);
     }
 
-    /// As the next build may choose other helicities for the lanes.
+    /// The next build may choose other helicities for the lanes.
     #[test]
     fn other_helicities_of_a_lane_have_plans_of_their_own() {
         let whole = crate::generate("g g > t t~").expect("process").remove(0);
@@ -345,11 +346,11 @@ mod tests {
         different.sort();
         different.dedup();
         assert_eq!(different.len(), names.len());
-        // And the same again is the same.
+        // The same inputs give the same name.
         assert_eq!(names[0], name(&setting.plans(), "diagrams", &[0]));
     }
 
-    /// As different flavours of one P directory are.
+    /// Different flavours of one P directory share plans.
     #[test]
     fn processes_that_differ_by_names_share_plans() {
         let made = |text: &str| {
@@ -371,7 +372,7 @@ mod tests {
         let up = made("u u~ > t t~ g");
         assert_eq!(up, made("c c~ > t t~ g"));
         assert_eq!(up, made("d d~ > t t~ g"));
-        // The other way round other legs are alike.
+        // With exchanged beams other legs are alike.
         assert_ne!(up.0, made("u~ u > t t~ g").0);
     }
 

@@ -1,4 +1,4 @@
-//! What servers are made of.
+//! The inputs from which servers are made.
 
 use crate::backend::Clocks;
 use crate::cpu::Cores;
@@ -9,21 +9,21 @@ use crate::simd::Level;
 use crate::target::Target;
 use std::sync::Arc;
 
-/// How a bridge evaluates.
+/// Settings of a bridge's evaluation.
 #[derive(Clone)]
 pub(super) struct Settings {
     pub target: Target,
     pub precision: Precision,
-    /// Whether helicities are kept whose contribution vanishes.
+    /// Whether to keep helicities whose contribution vanishes.
     pub all_helicities: bool,
     /// Whether momenta may be off their mass shells.
     pub off_shell: bool,
-    /// What the switches say of the cache.
+    /// The cache, as set by the switches.
     pub cache: CachePlace,
     pub clocks: Clocks,
 }
 
-/// A process, the values of its card, and how it is evaluated.
+/// A process, the values of its card, and the settings of its evaluation.
 #[derive(Clone)]
 pub(super) struct Recipe {
     pub process: Arc<Process>,
@@ -32,14 +32,14 @@ pub(super) struct Recipe {
 }
 
 impl Settings {
-    /// What plans have to know of the machine.
+    /// Returns the properties of the hardware that plans depend on.
     pub fn processor(&self) -> Processor {
         self.target.processor(self.precision)
     }
 }
 
 impl Recipe {
-    /// The same of another process that takes the same card.
+    /// The same for another process with the same card.
     pub fn of(&self, process: Process) -> Recipe {
         Recipe {
             process: Arc::new(process),
@@ -55,7 +55,7 @@ impl Recipe {
         }
     }
 
-    /// Whether numbers have a lower precision than double, which may not suffice.
+    /// Whether the precision is lower than double, which may not suffice.
     pub fn may_lose(&self) -> bool {
         self.settings.precision != Precision::Double
     }

@@ -1,4 +1,4 @@
-//! The recursion of a form, which has to agree with the list of diagrams before it serves.
+//! The recursion of a form, which has to agree with the list of diagrams before it is used.
 
 use super::form::{Form, Recursion};
 use crate::backend::Failure;
@@ -8,11 +8,11 @@ use crate::inputs::Inputs;
 use crate::policy;
 use crate::runtime::Precision;
 
-/// Number of a caller's events on which a recursion is compared, where there are no points for that.
+/// Number of a caller's events on which a recursion is compared, if there are no trial points.
 pub(super) const COMPARED_EVENTS: usize = 16;
 
-/// Whether two lists of numbers agree within this part of the sum of their sizes, and also the small
-/// ones roughly, each by itself.
+/// Whether two lists of numbers agree within `tolerance` times the sum of their sizes, and small numbers also roughly
+/// one by one.
 pub(super) fn agree(a: &[f64], b: &[f64], tolerance: f64) -> bool {
     let total: f64 = b.iter().map(|y| y.abs()).sum();
     let mut pairs = a.iter().zip(b);
@@ -23,7 +23,7 @@ pub(super) fn agree(a: &[f64], b: &[f64], tolerance: f64) -> bool {
         })
 }
 
-/// By how much two ways to evaluate may differ.
+/// Returns the largest allowed difference between two ways of evaluating.
 pub(super) fn tolerance(precision: Precision) -> f64 {
     match precision {
         Precision::Double => 1e-9,
@@ -33,8 +33,8 @@ pub(super) fn tolerance(precision: Precision) -> f64 {
 }
 
 impl Form {
-    /// Does all that the first call with these events would do before it evaluates them, and
-    /// says how many helicities are good.
+    /// Does everything that the first call with these events would do before it evaluates them, and returns the number
+    /// of good helicities.
     pub fn prepare(&mut self, inputs: &Inputs) -> Result<usize> {
         in_default_environment(|| {
             let good = self.find_good_helicities(inputs)?;
@@ -43,9 +43,8 @@ impl Form {
         })
     }
 
-    /// Makes the recursion, unless that was tried before. It is kept where it is less work than
-    /// the diagrams and agrees with them at the points of the trial, helicity by helicity and AMP2 by
-    /// AMP2.
+    /// Makes the recursion, unless that was tried before. It is kept if it is less work than the diagrams and agrees
+    /// with them at the trial points, for each helicity and AMP2.
     fn make_recursion(&mut self, inputs: &Inputs) -> Result<()> {
         let Some(engines) = &mut self.engines else {
             return Ok(());
@@ -88,7 +87,7 @@ impl Form {
                 return Err(error);
             }
             _ => {
-                // Bad momenta: the call itself says so.
+                // Bad momenta: the call itself reports them.
                 engines.recursion = Recursion::NotAskedFor;
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! Samples of a sampler: the part of a bridge that each thread of a caller holds.
+//! Samplers: the part of a bridge that each thread of a caller holds.
 
 use super::Bridge;
 use super::again::Again;
@@ -9,23 +9,23 @@ use crate::sample::{Bad, Sample, SampleAnswers};
 use crate::target::Target;
 use mebridge_sampler::parallel;
 
-/// A thread of a bridge's is started for this many events.
+/// Number of events for which an additional thread is started.
 const WORTH_A_THREAD: usize = 512;
 
-/// Evaluates samples, one thread at a time. Samplers of a bridge share its plans, run at the same time, and go on when
-/// the bridge is gone.
+/// Evaluates samples on one thread at a time. The samplers of a bridge share its plans, run concurrently, and remain
+/// usable after the bridge is dropped.
 pub struct Sampler {
     sessions: Sessions,
     legs: usize,
     diagrams: usize,
     helicities: usize,
-    /// For events that single precision cannot hold.
+    /// For events that single precision cannot handle.
     again: Option<Again>,
 }
 
 impl Bridge {
-    /// A sampler; with `diagrams` for samples that ask for diagrams and colours, too. The first one finds the good
-    /// helicities and makes the plans. Samplers of one thread have their `memory` together.
+    /// Makes a sampler; with `diagrams` also for samples that request diagrams and colours. The first one finds the
+    /// good helicities and makes the plans. Samplers of one thread share `memory`.
     pub fn sampler(&mut self, diagrams: bool, memory: &SessionMemory) -> Result<Sampler> {
         let process = self.servers.process();
         Ok(Sampler {
@@ -39,13 +39,13 @@ impl Bridge {
 }
 
 impl Bridge {
-    /// Evaluates a sample with as many threads as the bridge has, and says which events are bad.
+    /// Evaluates a sample with all threads of the bridge, and reports bad events.
     pub fn evaluate(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<Bad> {
         let threads = match &self.servers.recipe().settings.target {
             Target::Cpu(cores) => cores.threads,
             Target::Gpu(_) => 1,
         };
-        // A thread is worth it where it has some events.
+        // A thread is worthwhile only for enough events.
         let threads = threads.min(sample.momenta.events() / WORTH_A_THREAD).max(1);
         let lacks = |sampler: &Sampler| sample.diagrams && sampler.sessions.lacks_diagrams();
         if self.samplers.iter().any(lacks) {
@@ -95,17 +95,17 @@ impl Bridge {
 }
 
 impl Sampler {
-    /// How many legs there are.
+    /// Returns the number of legs.
     pub fn legs(&self) -> usize {
         self.legs
     }
 
-    /// How many diagrams there are.
+    /// Returns the number of diagrams.
     pub fn diagrams(&self) -> usize {
         self.diagrams
     }
 
-    /// Evaluates a sample, and says which events are bad.
+    /// Evaluates a sample, and reports bad events.
     pub fn run(&mut self, sample: &Sample, mut answers: SampleAnswers) -> Result<Bad> {
         self.check(sample, &answers)?;
         if sample.momenta.events() == 0 {
@@ -208,7 +208,7 @@ mod tests {
         (out.0, out.1.iter().map(|h| h + 1).collect())
     }
 
-    /// Samples are served by either form as calls are, and other values of the card reach both.
+    /// Samples use the same forms as calls, and a changed card reaches both.
     #[test]
     fn both_forms_of_a_process_serve() {
         let process = crate::generate("u u~ > e+ e- g g");
@@ -228,7 +228,7 @@ mod tests {
             assert_eq!(called(&mut both, &events), expected);
             for diagrams in [false, true, false] {
                 let (x, helicity) = sampled(&mut both, &events, diagrams);
-                // By the diagrams the last digits are others.
+                // With the diagrams the last digits differ.
                 for (x, y) in x.iter().zip(&expected.0) {
                     assert!((x / y - 1.0).abs() < 1e-10, "{x:e} {y:e}");
                 }
@@ -239,7 +239,7 @@ mod tests {
         assert!(squared[0] == squared[2] && squared[0] != squared[1]);
     }
 
-    /// What samplers leave in the memory that they have together changes nothing.
+    /// The contents that samplers leave in their shared memory do not matter.
     #[test]
     fn samplers_of_a_thread_share_memory() {
         let memory = SessionMemory::default();
@@ -262,13 +262,13 @@ mod tests {
                     assert_eq!(found, own, "turn {turn}, {diagrams}");
                 }
             }
-            // From the largest to the least.
+            // From the largest to the smallest.
             made.reverse();
         }
         assert!(memory.lock().is_some());
     }
 
-    /// A list of channels is for calls: samples have the diagrams of the process.
+    /// A list of channels applies only to calls: samples have the diagrams of the process.
     #[test]
     fn samples_do_not_see_a_list_of_channels() {
         for text in ["g g > t t~ g", "u u~ > e+ e- g g"] {

@@ -1,12 +1,12 @@
-//! The table of what serves calls of a process with one card on one machine.
+//! The servers of a process with one card on one machine.
 //!
-//! | what is asked | form | plan |
+//! | request | form | plan |
 //! |---|---|---|
-//! | events without channels, samples without diagrams | colour-ordered where that is faster, else diagrams | recursion or list |
+//! | events without channels, samples without diagrams | colour-ordered if that is faster, else diagrams | recursion or list |
 //! | events with channels, samples with diagrams | diagrams | recursion with AMP2 or list |
 //! | one event | diagrams | in lanes ([`super::single`]), recursion or list |
 //!
-//! [`crate::policy`] says which is faster. Each row is made when it is first asked for.
+//! [`crate::policy`] decides which is faster. Each row is made when it is first needed.
 
 use super::form::Form;
 use super::numbering::Numbering;
@@ -19,19 +19,19 @@ use crate::inputs::{Inputs, Outputs};
 use crate::plan::Plan;
 use crate::process::Process;
 
-/// What serves calls of a process.
+/// The servers of a process.
 pub(super) struct Servers {
-    /// The process as it came: its diagrams, or the colour-ordered form where it has no other.
+    /// The process as given: its diagrams, or the colour-ordered form if it has no other.
     pub own: Form,
-    /// The colour-ordered form beside the diagrams, where that serves calls without channels.
+    /// The colour-ordered form, if it serves calls without channels in addition to the diagrams.
     pub color_ordered: Option<Form>,
-    /// What channels and configurations of calls mean.
+    /// Meaning of the channels and configurations of calls.
     pub numbering: Numbering,
-    /// For one event, its good helicities or all.
+    /// For single events, with the good helicities or all.
     pub singles: [Option<Single>; 2],
 }
 
-/// What serves a call.
+/// The server of a call.
 pub(super) struct Server<'a> {
     pub backend: &'a dyn Backend,
     /// Whether its plan is a recursion.
@@ -40,7 +40,7 @@ pub(super) struct Server<'a> {
 }
 
 impl Servers {
-    /// Nothing is made yet but what says which form serves.
+    /// Decides which form serves, and makes nothing else yet.
     pub fn new(recipe: Recipe) -> Result<Servers> {
         let own = Form::new(recipe)?;
         Ok(Servers {
@@ -64,12 +64,12 @@ impl Servers {
         std::iter::once(&self.own).chain(&self.color_ordered)
     }
 
-    /// The same, to be changed.
+    /// The same, mutably.
     pub fn forms_mut(&mut self) -> impl Iterator<Item = &mut Form> {
         std::iter::once(&mut self.own).chain(&mut self.color_ordered)
     }
 
-    /// The form that serves calls with or without channels.
+    /// Returns the form that serves calls with or without channels.
     fn form_mut(&mut self, channels: bool) -> &mut Form {
         match &mut self.color_ordered {
             Some(form) if !channels => form,
@@ -77,7 +77,7 @@ impl Servers {
         }
     }
 
-    /// What serves calls with or without channels, once such a call came.
+    /// Returns the server of calls with or without channels, after the first such call.
     pub fn server(&self, channels: bool) -> Option<Server<'_>> {
         let form = match &self.color_ordered {
             Some(form) if !channels => form,
@@ -91,7 +91,7 @@ impl Servers {
         })
     }
 
-    /// What serves them, which is made where it is not there.
+    /// Returns the same server, which is made if necessary.
     pub fn prepared(&mut self, channels: bool, inputs: &Inputs) -> Result<Server<'_>> {
         self.form_mut(channels).prepare(inputs)?;
         self.server(channels).ok_or(Error::NoEvents)
@@ -103,18 +103,18 @@ impl Servers {
             .find_good_helicities(inputs)
     }
 
-    /// Does all that the first call with these events would do before it evaluates them.
+    /// Does everything that the first call with these events would do before it evaluates them.
     pub fn prepare(&mut self, inputs: &Inputs) -> Result<usize> {
         self.form_mut(inputs.channel.is_some()).prepare(inputs)
     }
 
-    /// Evaluates events, and says whether a |M|^2 may be beyond the precision.
+    /// Evaluates events, and returns whether a |M|^2 may be beyond the precision.
     pub fn run(&mut self, inputs: &Inputs, outputs: Outputs) -> Result<bool> {
         self.form_mut(inputs.channel.is_some()).run(inputs, outputs)
     }
 
-    /// The plan that is always there, once the good helicities are known; that of the colour-ordered form while nothing
-    /// else was asked for.
+    /// Returns the plan that always exists, once the good helicities are known; that of the colour-ordered form as long
+    /// as nothing else was needed.
     pub fn plan(&self) -> Option<&Plan> {
         let mut engines = self.forms().filter_map(|form| form.engines.as_ref());
         engines.next().map(|engines| engines.diagrams.plan())
@@ -122,7 +122,7 @@ impl Servers {
 }
 
 impl Server<'_> {
-    /// Multiply-adds of an event in calls with or without channels, with those of the colour sums.
+    /// Returns the multiply-adds per event in calls with or without channels, including those of the colour sums.
     pub fn multiply_adds(&self, channels: bool) -> usize {
         let plan = self.backend.plan();
         let squares = if channels { plan.count.squares } else { 0 };

@@ -1,4 +1,4 @@
-//! What runs the plans that serve samples.
+//! Sessions that run the plans for samples.
 
 use super::servers::Servers;
 use crate::backend::{Backend, Session, SessionMemory};
@@ -7,23 +7,24 @@ use crate::float_environment::in_default_environment;
 use crate::inputs::Inputs;
 use crate::sample::{Sample, SampleAnswers};
 
-/// The plans that serve samples, for one thread.
+/// The sessions for samples, for one thread.
 pub(super) struct Sessions {
-    /// For calls that ask for diagrams and colours; none where no such call was to come.
+    /// For samples that request diagrams and colours; `None` if no such sample is expected.
     with_diagrams: Option<Box<dyn Session>>,
-    /// For the others, where a better plan serves them.
+    /// For the other samples, if a better plan serves them.
     without: Option<Box<dyn Session>>,
 }
 
 impl Servers {
-    /// What evaluates samples with diagrams and colours, if such may come, and others, where a better plan serves them.
+    /// Makes sessions for samples with diagrams and colours, if those are expected, and for the others if a better plan
+    /// serves them.
     pub fn sessions<S>(
         &mut self,
         diagrams: bool,
         session: impl Fn(&dyn Backend) -> Result<S>,
     ) -> Result<(Option<S>, Option<S>)> {
         let legs = self.process().legs.len();
-        // Questions about the process are asked on points of its own; where there are none, it is not asked.
+        // Properties of the process are determined on its own trial points; this event is not used if there are none.
         let event = Inputs {
             momenta: &vec![0.0; 4 * legs],
             g_s: &[0.0],
@@ -40,7 +41,7 @@ impl Servers {
             let server = self.prepared(true, &event)?;
             let recursion = server.recursion;
             with_diagrams = Some(session(server.backend)?);
-            // Without squared diagrams there may be nothing to serve better.
+            // Without squared diagrams there may be no better plan.
             if without.is_none() {
                 let server = self.prepared(false, &event)?;
                 if server.recursion != recursion {
@@ -53,7 +54,7 @@ impl Servers {
 }
 
 impl Sessions {
-    /// For one thread.
+    /// Makes the sessions of one thread.
     pub fn new(servers: &mut Servers, diagrams: bool, memory: &SessionMemory) -> Result<Sessions> {
         let session = |backend: &dyn Backend| backend.session(memory);
         let (with_diagrams, without) = servers.sessions(diagrams, session)?;
@@ -63,7 +64,7 @@ impl Sessions {
         })
     }
 
-    /// Whether no sample with diagrams was to come.
+    /// Whether no sample with diagrams is expected.
     pub fn lacks_diagrams(&self) -> bool {
         self.with_diagrams.is_none()
     }

@@ -1,8 +1,8 @@
-//! One event at a time, each helicity by itself.
+//! One event at a time, with each helicity separately.
 //!
-//! The lanes of the CPU's registers hold helicities ([`HelicityLanes`]); at a level without lanes one helicity comes
-//! after the other. Where it is less work, colour flows come from the recursion and AMP2 from the amplitudes of single
-//! diagrams beside it.
+//! The lanes of the CPU's registers hold helicities ([`HelicityLanes`]); at a level without lanes the helicities are
+//! evaluated one after the other. If it is less work, colour flows come from the recursion and AMP2 from separately
+//! computed amplitudes of single diagrams.
 
 use super::again::servers_in_double;
 use super::recursion::{COMPARED_EVENTS, agree, tolerance};
@@ -22,40 +22,40 @@ use crate::target::this_core;
 use crate::trial::Trial;
 use std::borrow::Cow;
 
-/// What evaluates one event at a time, and its last answer.
+/// Evaluates one event at a time, and caches its last answer.
 pub(super) struct Single {
     backend: Box<dyn Backend>,
-    /// For each helicity of the plan and lane the row of the helicity table.
+    /// Row of the helicity table for each helicity and lane of the plan.
     rows: Vec<Option<u32>>,
-    /// AMP2: which diagrams (from 0) have which of the plan's.
+    /// Maps the AMP2 of the plan to diagrams (from 0).
     amp2: Vec<IndexRange>,
     /// Number of colour flows.
     flows: usize,
-    /// For each row of the helicity table where it is evaluated; empty before the first event.
+    /// Where each row of the helicity table is evaluated; empty before the first event.
     places: Vec<Option<HelicityRow>>,
     each: EachHelicity,
     momenta: Vec<f64>,
     g_s: f64,
-    /// Whether the next is of the last event.
-    is_put: bool,
+    /// Whether `answer` is that of the last event.
+    answer_is_current: bool,
     answer: OneEvent,
 }
 
 impl Bridge {
-    /// Evaluates one event, each helicity by itself: the good ones, or with `all` also those whose contribution
-    /// vanishes, and whose AMP2 and JAMP2 may not. As `MATRIX<i>` gives them: beams are not polarised here. What was
-    /// asked last is remembered, so that asking again for the same event costs nothing. Always on the CPU: one event
-    /// is nothing for a GPU.
+    /// Evaluates one event, each helicity separately: the good ones, or with `all` also those whose contribution
+    /// vanishes, but whose AMP2 and JAMP2 may not. The results are those of `MATRIX<i>`, without beam polarisation. The
+    /// last event is cached, so evaluating it again costs nothing. Always runs on the CPU: one event is too little work
+    /// for a GPU.
     pub fn one_event(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&OneEvent> {
         let process = self.servers.process();
         let (diagrams, flows) = (process.diagrams as usize, process.color_flows());
         let single = self.single(momenta, g_s, all)?;
-        single.put(diagrams, flows);
+        single.fill_answer(diagrams, flows);
         Ok(&single.answer)
     }
 
-    /// The contribution of one row of the helicity table to that event; its AMP2 and JAMP2 are added. AMP2 of no
-    /// diagrams are not.
+    /// Returns the contribution of one row of the helicity table to that event, and adds its AMP2 and JAMP2. AMP2 is
+    /// skipped if `amp2` is empty.
     pub fn add_row(
         &mut self,
         (momenta, g_s, all): (&[f64], f64, bool),
@@ -69,7 +69,7 @@ impl Bridge {
 }
 
 impl Bridge {
-    /// What has evaluated this event, in double precision where another one did not suffice.
+    /// Returns the evaluator after it has evaluated this event, in double precision if a lower one did not suffice.
     fn single(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&mut Single> {
         if self.servers.recipe().may_lose() {
             let found = self.servers.single(momenta, g_s, all);
@@ -84,7 +84,7 @@ impl Bridge {
 }
 
 impl Servers {
-    /// What has evaluated this event.
+    /// Returns the evaluator after it has evaluated this event.
     fn single(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&mut Single> {
         let which = usize::from(all);
         let known = self.singles[which].as_ref();
@@ -124,7 +124,7 @@ impl Servers {
                 .map(|plan| plan.helicities.clone())
                 .unwrap_or_default(),
         };
-        // Whoever sums over helicities weights them, as SMATRIX<i> does.
+        // The sum over helicities applies the weights, as SMATRIX<i> does.
         let mut process = Cow::Borrowed(self.process());
         if !process.beam_weights.is_empty() {
             process.to_mut().beam_weights.clear();
@@ -140,7 +140,7 @@ impl Servers {
             self.single_of_plan(process, plan, level, places, chosen.as_ref())
         };
         let Some(chosen) = &chosen else {
-            // In lanes of one and the same event all would do the same, and touch more memory.
+            // With lanes of the same event all lanes would do the same work, and touch more memory.
             let plan = self.own.diagrams_on(this_core(), &rows)?;
             let places = plan.helicities.iter().map(|&row| Some(row)).collect();
             return make(&process, plan, Level::None, places);
@@ -161,7 +161,7 @@ impl Servers {
         }
     }
 
-    /// The first if it agrees with the second at points of the trial, helicity by helicity; else the second.
+    /// Returns the first if it agrees with the second at the trial points, helicity by helicity; else the second.
     fn one_of(&self, mut first: Single, mut second: Single, event: &Inputs) -> Result<Single> {
         let known = self.own.trial().map(Trial::inputs);
         let known = known.as_ref().unwrap_or(event);
@@ -174,12 +174,12 @@ impl Servers {
                 match one {
                     Ok(()) => {}
                     Err(Failure::Other(error)) => return Err(error),
-                    // The call itself says so.
+                    // The call itself reports this.
                     Err(Failure::Event(_)) => return Ok(second),
                 }
             }
-            first.put(diagrams, flows);
-            second.put(diagrams, flows);
+            first.fill_answer(diagrams, flows);
+            second.fill_answer(diagrams, flows);
             let (a, b) = (&first.answer, &second.answer);
             let same = agree(&a.contributions, &b.contributions, tolerance)
                 && agree(&a.amp2, &b.amp2, tolerance)
@@ -218,7 +218,7 @@ impl Servers {
             rows,
             momenta: Vec::new(),
             g_s: 0.0,
-            is_put: false,
+            answer_is_current: false,
             answer: OneEvent {
                 contributions: vec![0.0; table],
                 amp2: vec![0.0; table * diagrams],
@@ -244,9 +244,9 @@ impl Servers {
 
 impl Single {
     fn evaluate(&mut self, event: Inputs) -> std::result::Result<(), Failure> {
-        // Should it fail, the answer is nobody's.
+        // If the evaluation fails, no event has this answer.
         self.momenta.clear();
-        self.is_put = false;
+        self.answer_is_current = false;
         if !self.backend.each(event, &mut self.each)? {
             let what = "a plan that cannot tell helicities apart".into();
             return Err(Failure::Other(Error::Internal { what }));
@@ -259,7 +259,7 @@ impl Single {
         Ok(())
     }
 
-    /// The order in which helicities are evaluated is always the same.
+    /// Finds where each row is evaluated. The order of helicities is always the same.
     fn find_places(&mut self) {
         self.places = vec![None; self.answer.contributions.len()];
         let lanes = self.each.lanes;
@@ -276,7 +276,7 @@ impl Single {
         }
     }
 
-    /// AMP2 of the plan and JAMP2 at a place.
+    /// Returns the plan's AMP2 and JAMP2 of a row.
     fn numbers(&self, place: HelicityRow) -> (&[f64], &[f64]) {
         let (amp2, jamp2) = (self.backend.plan().channels().len(), self.flows);
         (
@@ -285,7 +285,7 @@ impl Single {
         )
     }
 
-    /// The contribution of a row; its AMP2, where there is room for any, and JAMP2 are added.
+    /// Returns the contribution of a row, and adds its AMP2, unless `amp2` is empty, and JAMP2.
     fn add(&self, row: usize, amp2: &mut [f64], jamp2: &mut [f64]) -> f64 {
         let Some(place) = self.places[row] else {
             return 0.0;
@@ -305,9 +305,10 @@ impl Single {
         self.each.contributions[place.contribution]
     }
 
-    /// Puts the answer into the order of the helicity table, unless it is. Rows that are not evaluated stay zero.
-    fn put(&mut self, diagrams: usize, flows: usize) {
-        if self.is_put {
+    /// Writes the answer in the order of the helicity table, unless that was done. Rows that are not evaluated stay
+    /// zero.
+    fn fill_answer(&mut self, diagrams: usize, flows: usize) {
+        if self.answer_is_current {
             return;
         }
         let mut answer = std::mem::take(&mut self.answer);
@@ -323,27 +324,27 @@ impl Single {
             answer.jamp2[row * flows..][..flows].copy_from_slice(of_flows);
         }
         self.answer = answer;
-        self.is_put = true;
+        self.answer_is_current = true;
     }
 }
 
 /// Where a row of the helicity table is evaluated.
 #[derive(Clone, Copy)]
 struct HelicityRow {
-    /// Its contribution.
+    /// Index of its contribution.
     contribution: usize,
-    /// Its AMP2 and JAMP2.
+    /// Index of its AMP2 and JAMP2.
     at: usize,
 }
 
-/// Diagrams one behind the other whose AMP2 are so, too.
+/// Consecutive diagrams whose AMP2 in the plan are consecutive, too.
 struct IndexRange {
     to: usize,
     from: usize,
     count: usize,
 }
 
-/// Pairs of places as runs.
+/// Combines pairs of indices into ranges.
 fn index_ranges(pairs: impl Iterator<Item = (usize, usize)>) -> Vec<IndexRange> {
     let mut index_ranges: Vec<IndexRange> = Vec::new();
     for (to, from) in pairs {

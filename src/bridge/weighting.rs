@@ -1,9 +1,9 @@
-//! The weights of channels, as a step around what evaluates.
+//! Weights of channels, as a step around the evaluation.
 //!
-//! A plan with squared diagrams computes the weights itself ([`ChannelWeights::Amp2`]). For weights by propagators, a
+//! A plan with squared diagrams computes the weights itself ([`ChannelWeights::Amp2`]). For weights from propagators, a
 //! plan without channels computes |M|^2, with the colour flows of the channel's configuration, and this step multiplies
 //! it by the weight. The same step serves a list of channels that a caller states by their topologies. Such a list
-//! takes the place of the process's configurations, so that `igraph` counts in it, too.
+//! replaces the process's configurations, so that `igraph` refers to it, too.
 
 use super::Bridge;
 use super::numbering::Numbering;
@@ -14,13 +14,13 @@ use crate::process::Process;
 use crate::process::channels::Channels;
 use crate::propagators::{ChannelWeights, Propagators, Topology};
 
-/// What weights the channels.
+/// How channels are weighted.
 pub(super) enum Weighting {
-    /// Squared diagrams: what evaluates has them.
+    /// By squared diagrams, computed with |M|^2.
     Amp2,
-    /// Products of the propagators of the process's configurations, as `sde_strategy` 2.
+    /// By products of the propagators of the process's configurations, as in `sde_strategy` 2.
     Configurations { s: f64, propagators: Propagators },
-    /// The same of the channels of a list.
+    /// By products of propagators of the channels of a list.
     List(Box<List>),
 }
 
@@ -29,36 +29,36 @@ pub(super) struct List {
     topologies: Vec<Topology>,
     s: f64,
     pub propagators: Propagators,
-    /// Servers of the process with the list's colour flows in the place of its configurations'.
+    /// Servers of the process with the list's colour flows instead of its configurations'.
     pub servers: Servers,
 }
 
 impl Bridge {
-    /// What weights the channels from the next call on.
+    /// Sets how channels are weighted from the next call on.
     pub fn set_channel_weights(&mut self, weights: ChannelWeights) -> Result<()> {
         self.weighting = Weighting::new(weights, &self.servers)?;
         self.in_double = None;
         Ok(())
     }
 
-    /// Takes these topologies as channels from the next call on, numbered from 1 in the place of diagrams and of
-    /// configurations. Weights are products of propagators as in `sde_strategy` 2, with `s` the square of the energy of
-    /// the beams in GeV^2. [`Bridge::set_channel_weights`] brings the process's own channels back.
+    /// Uses these topologies as channels from the next call on, numbered from 1 in place of diagrams and
+    /// configurations. Weights are products of propagators as in `sde_strategy` 2, with `s` the square of the beam
+    /// energy in GeV^2. [`Bridge::set_channel_weights`] restores the process's own channels.
     pub fn set_channels(&mut self, topologies: &[Topology], s: f64) -> Result<()> {
         self.weighting = Weighting::of_list(topologies, s, &self.servers)?;
         self.in_double = None;
         Ok(())
     }
 
-    /// What gives these channels weights.
+    /// Returns the propagators that weight these channels.
     pub fn stated_channels(&self, topologies: &[Topology], s: f64) -> Result<Propagators> {
         let (process, binding) = (self.servers.process(), self.servers.own.binding());
         let stated = || Propagators::stated(process, binding, topologies, s);
         Ok(in_default_environment(stated)?.0)
     }
 
-    /// The weights that these channels would have, event by event at momenta (events, legs, 4): those of an event add
-    /// up to 1. Nothing is evaluated, and what weights channels stays.
+    /// Returns the weights that these channels would have at momenta `[event][leg][4]`, for each event; the weights of
+    /// an event add up to 1. Nothing is evaluated, and the weights of the bridge do not change.
     pub fn channel_weights(
         &self,
         topologies: &[Topology],
@@ -78,7 +78,7 @@ impl Bridge {
 }
 
 impl Weighting {
-    /// Weights of a process's own channels; `servers` are its.
+    /// Makes the weights of a process's own channels; `servers` are those of the process.
     pub fn new(weights: ChannelWeights, servers: &Servers) -> Result<Weighting> {
         match weights {
             ChannelWeights::Amp2 => Ok(Weighting::Amp2),
@@ -89,7 +89,7 @@ impl Weighting {
         }
     }
 
-    /// Weights of a list of channels.
+    /// Makes the weights of a list of channels.
     fn of_list(topologies: &[Topology], s: f64, servers: &Servers) -> Result<Weighting> {
         let (process, binding) = (servers.process(), servers.own.binding());
         let (propagators, color_allowed) =
@@ -126,7 +126,7 @@ impl Weighting {
         }
     }
 
-    /// The list of channels, where one was stated.
+    /// Returns the list of channels, if one was stated.
     pub fn list(&self) -> Option<&List> {
         match self {
             Weighting::List(list) => Some(list),
@@ -134,7 +134,7 @@ impl Weighting {
         }
     }
 
-    /// The same, to be changed.
+    /// The same, mutably.
     pub fn list_mut(&mut self) -> Option<&mut List> {
         match self {
             Weighting::List(list) => Some(list),
@@ -147,7 +147,8 @@ impl Weighting {
         matches!(self, Weighting::Amp2)
     }
 
-    /// The servers of calls, `own` being those of the process's own channels, and the propagators that weight them.
+    /// Returns the servers of calls, with `own` those of the process's own channels, and the propagators that weight
+    /// the channels.
     pub fn servers<'a>(
         &'a mut self,
         own: &'a mut Servers,
@@ -184,7 +185,7 @@ mod tests {
         Bridge::new(process.clone(), &card, &switches, 2).unwrap()
     }
 
-    /// |M|^2 and colour flows of an event, or two.
+    /// |M|^2 and colour flows of one or two events.
     fn run(
         bridge: &mut Bridge,
         trial: &Events,
@@ -259,7 +260,7 @@ mod tests {
         }
     }
 
-    /// Eight gluons have no diagrams. The weights of a list add up to 1, whatever is on it; colour flows are the list's.
+    /// Eight gluons have no diagrams. The weights of a list add up to 1 for any list; colour flows are the list's.
     #[test]
     fn a_process_without_diagrams_has_channels() {
         let process = crate::generate("g g > g g g g g g").unwrap().remove(0);

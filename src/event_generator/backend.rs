@@ -1,4 +1,4 @@
-//! What weighs points and chooses of events: threads of the CPU, or GPUs.
+//! Weighs points and makes the choices of events: on CPU threads, or on GPUs.
 
 use crate::backend::{DeviceSession, SessionMemory};
 use crate::bridge::Bridge;
@@ -17,14 +17,14 @@ use mebridge_sampler::parallel;
 use mebridge_sampler::weigh::Weigh;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Events of a thread that chooses, at least.
+/// Minimum number of events for each choosing thread.
 const LEAST: usize = 512;
-/// Threads that choose on a GPU.
+/// Number of threads that choose on a GPU.
 const CHOOSERS: usize = 16;
 
-/// What weighs points, and chooses helicities, colour flows and diagrams of events.
+/// Weighs points, and chooses helicities, colour flows and diagrams of events.
 pub(super) enum Engine {
-    /// One of each thread.
+    /// The matrix elements of each thread.
     Threads(Vec<Elements>),
     /// GPUs, and threads that choose on them.
     Gpus(Box<weigher::SamplerGpus>, Vec<Chooser>),
@@ -52,7 +52,7 @@ impl Engine {
         }
     }
 
-    /// Those of events, by three random numbers in (0, 1) for each.
+    /// Chooses helicity, colour flow and diagram of events from three random numbers in (0, 1) for each.
     pub(super) fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
         match self {
             Engine::Threads(evaluators) => by_all(evaluators, events, random, Elements::choose),
@@ -61,7 +61,7 @@ impl Engine {
     }
 }
 
-/// The GPUs that are asked for, if some are.
+/// Opens the requested GPUs, if any.
 pub(super) fn gpus(switches: &Switches) -> Result<Option<Gpus>> {
     let cache = Cache::new(&switches.cache);
     let platform = target::platform(switches.backend);
@@ -69,7 +69,8 @@ pub(super) fn gpus(switches: &Switches) -> Result<Option<Gpus>> {
     platform.map(open).transpose()
 }
 
-/// By `threads` threads; points are clustered in channels that are drawn by these shares, and evaluated in these frames.
+/// Makes an engine of `threads` threads. Points are clustered in channels drawn by these shares, and evaluated in these
+/// frames.
 pub(super) fn by_threads(
     bridges: &mut [Bridge],
     shares: &Arc<[Shares]>,
@@ -98,7 +99,7 @@ pub(super) fn make_plans(bridges: &mut [Bridge], threads: usize) -> Result<()> {
     Ok(())
 }
 
-/// By GPUs.
+/// Makes an engine on GPUs.
 pub(super) fn by_gpus(
     gpus: &Gpus,
     processes: &[Process],
@@ -116,7 +117,7 @@ pub(super) fn by_gpus(
             let bridge = Bridge::on(target.clone(), process.clone(), &card, switches, 1);
             Ok(Arc::new(bridge?.device_sampler()?))
         };
-        // All kernels at the same time.
+        // All kernels are compiled at the same time.
         let (compiled, sessions) = std::thread::scope(|scope| {
             let kernels = scope.spawn(|| Gpu::compile(library));
             let one = |number: usize| session(&processes[number]);
@@ -127,7 +128,7 @@ pub(super) fn by_gpus(
             what: "a thread that compiles".into(),
         })??;
         let sessions = sessions?;
-        // While one thread puts events together, the GPU has those of others.
+        // While one thread collects its events, the GPU works on those of others.
         for _ in 0..threads.clamp(1, CHOOSERS) {
             choosers.push(Chooser::new(library, sessions.clone(), legs.unwrap_or(0))?);
         }
@@ -139,7 +140,7 @@ pub(super) fn by_gpus(
     ))
 }
 
-/// Chooses by all of these, each for some of the events.
+/// Chooses with all choosers, each for a part of the events.
 fn by_all<C: Send>(
     choosers: &mut [C],
     events: &[&Event],

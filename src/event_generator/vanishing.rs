@@ -1,5 +1,5 @@
-//! Matrix elements that vanish identically, as where a coupling is zero or amplitudes cancel: what is left of |M|^2 is
-//! rounding, of which there are no events.
+//! Finds matrix elements that vanish identically, for example because a coupling is zero or amplitudes cancel: their
+//! |M|^2 is only rounding, and they have no events.
 
 use crate::backend::SessionMemory;
 use crate::bridge::Bridge;
@@ -9,13 +9,13 @@ use crate::process::Process;
 use crate::sample::{Momenta, Sample, SampleAnswers};
 use crate::trial::Trial;
 
-/// A turn about the z axis changes this share of a number that is rounding, at least.
+/// Smallest relative change of a rounding error under the rotation about the z axis.
 const CHANGE: f64 = 0.01;
-/// The cosine and sine of its angle.
+/// Cosine and sine of the rotation angle.
 const TURN: [f64; 2] = [0.6, 0.8];
 
-/// Whether |M|^2 is nothing but rounding: a turn about the z axis, which changes no number, changes most of these. Where
-/// helicities contribute with both signs and the sum of absolute values is what calls give, the plain sum decides.
+/// Whether |M|^2 is only rounding: a rotation about the z axis, which does not change a true |M|^2, changes most of its
+/// values. If helicities contribute with both signs and calls return the sum of absolute values, the plain sum decides.
 pub(super) fn vanishes(bridge: &mut Bridge, process: &Process, card: &[f64]) -> Result<bool> {
     if bridge.cancels() {
         return Ok(true);

@@ -419,7 +419,7 @@ fn what_is_kept_is_what_is_made() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(
         ran.stderr
-            .contains("the cache holds another plan than is made now: "),
+            .contains("the cached plan differs from the one made now: "),
         "{}",
         ran.stderr
     );

@@ -751,7 +751,7 @@ fn other_names_of_the_cards_entries_are_refused() {
     }
     let card = "../../Cards/param_card.dat";
     changed("old/P1_ll_ll", card, "    2 4.5", "    2 1 4.5")
-        .is_refused("line 12: `2 1 4.500000e-01` is no entry 2 of block gauge (MDL_GZ)");
+        .is_refused("line 12: `2 1 4.500000e-01` is not the entry 2 of block gauge (MDL_GZ)");
 }
 
 /// What HEL_BUFF tells, which MadEvent writes into event files.

@@ -241,10 +241,10 @@ fn what_is_violated_is_told() {
         ("e+ e- > g a", "colour is not conserved"),
         (
             "g g>z h",
-            "no tree diagrams in the model sm: nothing that is conserved forbids it",
+            "no tree diagrams in the model sm: no conservation law forbids it",
         ),
         ("u s~ > w+ g", "keep their generation"),
-        ("p p > t j", "the labels p and j hold no b"),
+        ("p p > t j", "the labels p and j contain no b"),
         ("p p > e+ e+", "conserves all of colour, electric charge"),
         ("e+ e- > mu+ mu- QED=1", "QED>=2"),
         ("e+ e- > mu+ mu- / a z", "excluded"),

@@ -1,16 +1,16 @@
-//! What a bridge is asked and what it answers: the arrays of one call.
+//! Input and output arrays of one call to a bridge.
 //!
-//! The arrays are those of MadEvent's Fortran: the momenta of one event are `P(0:3, NEXTERNAL)`, energy first, leg after
-//! leg, event after event; channels, configurations, helicities and colour flows count from 1. Backends never see them:
-//! a bridge gives them [`Inputs`](crate::inputs::Inputs).
+//! The layout is that of MadEvent's Fortran: the momenta of one event are `P(0:3, NEXTERNAL)`, energy first, one leg
+//! after the other; channels, configurations, helicities and colour flows count from 1. Backends never see these
+//! arrays: a bridge converts them to [`Inputs`](crate::inputs::Inputs).
 
 use crate::check_length;
 use mebridge_support::error::Result;
 
-/// The events of one call.
+/// Inputs of one call.
 #[derive(Clone, Copy, Debug)]
 pub struct Events<'a> {
-    /// `[nevt][npar][4]`: `(E, px, py, pz)` in GeV, incoming ones with positive energy.
+    /// `[nevt][npar][4]`: `(E, px, py, pz)` in GeV; incoming particles have positive energy.
     pub momenta: &'a [f64],
     /// `[nevt]`: the strong coupling g_s of each event.
     pub g_s: &'a [f64],
@@ -20,24 +20,24 @@ pub struct Events<'a> {
     pub random_color: &'a [f64],
     /// `[nevt]`: channels (diagram numbers from 1), or `None` without multichannel weights.
     pub channels: Option<&'a [i32]>,
-    /// `[nevt]`: configuration (from 1) whose colour flows are allowed, 0 where it follows from
-    /// the channel; `None` where it always does.
+    /// `[nevt]`: the configuration (from 1) whose colour flows are allowed, or 0 if it follows from the channel; `None`
+    /// if it follows from the channel for every event.
     pub igraph: Option<&'a [i32]>,
 }
 
-/// The answers of one call.
+/// Results of one call.
 #[derive(Debug)]
 pub struct Answers<'a> {
     /// `[nevt]`: |M|^2 averaged and summed, times the channel's weight.
     pub matrix_elements: &'a mut [f64],
-    /// `[nevt]`: the chosen helicity, from 1 in the order of the helicity table; 0 for none.
+    /// `[nevt]`: the chosen helicity, from 1 in the order of the helicity table; 0 if none was chosen.
     pub helicity: &'a mut [i32],
-    /// `[nevt]`: the chosen colour flow, from 1; 0 where there is neither channel nor igraph.
+    /// `[nevt]`: the chosen colour flow, from 1; 0 if the event has neither channel nor igraph.
     pub color: &'a mut [i32],
 }
 
 impl<'a> Events<'a> {
-    /// Number of legs, by the length of the arrays; 0 without events.
+    /// Number of legs, derived from the array lengths; 0 without events.
     pub fn legs(&self) -> usize {
         self.momenta
             .len()
@@ -45,12 +45,12 @@ impl<'a> Events<'a> {
             .unwrap_or(0)
     }
 
-    /// The first `count` of the events.
+    /// The first `count` events.
     pub fn first(&self, count: usize) -> Events<'a> {
         self.part(0, count)
     }
 
-    /// So many of the events from this one on.
+    /// The `count` events starting at `first`.
     pub fn part(&self, first: usize, count: usize) -> Events<'a> {
         let (end, legs) = (first + count, self.legs());
         Events {
@@ -63,7 +63,7 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// Number of events, and a check that all arrays have that many, of a process with so many legs.
+    /// Returns the number of events after checking that every array has this length for a process with `legs` legs.
     pub fn count(&self, legs: usize) -> Result<usize> {
         let nevt = self.g_s.len();
         check_length("momenta", self.momenta.len(), nevt * legs * 4)?;

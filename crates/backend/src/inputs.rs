@@ -1,18 +1,18 @@
-//! What a backend is given and what it gives back: the arrays of one call, in which every index counts from 0.
+//! Input and output arrays of one call to a backend. All indices count from 0.
 //!
-//! A bridge makes them of the [`Events`](crate::events::Events) of a call, and of the outputs its
-//! [`Answers`](crate::events::Answers), which count from 1.
+//! A bridge makes [`Inputs`] from the [`Events`](crate::events::Events) of a call, and its
+//! [`Answers`](crate::events::Answers), which count from 1, from the [`Outputs`].
 
 use crate::check_length;
 use mebridge_support::error::Result;
 
-/// In the place of an index: there is none. (Also in `cuda/number.cuh`.)
+/// Marks a missing index. (Also in `cuda/number.cuh`.)
 pub const NONE: i32 = -1;
 
-/// What is given of each event.
+/// Inputs of a call, per event.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
-    /// `[nevt][npar][4]`: `(E, px, py, pz)` in GeV, incoming ones with positive energy.
+    /// `[nevt][npar][4]`: `(E, px, py, pz)` in GeV; incoming particles have positive energy.
     pub momenta: &'a [f64],
     /// `[nevt]`: the strong coupling g_s.
     pub g_s: &'a [f64],
@@ -20,14 +20,14 @@ pub struct Inputs<'a> {
     pub random_helicity: &'a [f64],
     /// `[nevt]`: random numbers in [0, 1) for the colour flow.
     pub random_color: &'a [f64],
-    /// The channel by whose share of AMP2 |M|^2 is weighted, a diagram; `None` where nothing is weighted.
+    /// The channel (a diagram) whose share of AMP2 multiplies |M|^2; `None` without channel weights.
     pub channel: Option<PerEvent<'a>>,
-    /// The configuration among whose colour flows one is chosen, [`NONE`] where none is to be; `None` where colours are
-    /// not asked for.
+    /// The configuration that restricts the choice of colour flow, or [`NONE`] to choose no flow for this event; `None`
+    /// if no colours are requested.
     pub config: Option<PerEvent<'a>>,
 }
 
-/// What is given back of each event.
+/// Outputs of a call, per event.
 #[derive(Debug)]
 pub struct Outputs<'a> {
     /// `[nevt]`: |M|^2 averaged and summed, times the channel's weight.
@@ -41,14 +41,14 @@ pub struct Outputs<'a> {
 /// An index for each event, or [`NONE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PerEvent<'a> {
-    /// All have this one, as nearly always.
+    /// The same index for all events, which is the usual case.
     Same(i32),
-    /// `[nevt]`
+    /// `[nevt]`: one index per event.
     Each(&'a [i32]),
 }
 
 impl<'a> PerEvent<'a> {
-    /// That of so many events from this one on.
+    /// The indices of the `count` events starting at `first`.
     #[inline]
     pub fn part(self, first: usize, count: usize) -> PerEvent<'a> {
         match self {
@@ -57,7 +57,7 @@ impl<'a> PerEvent<'a> {
         }
     }
 
-    /// The index that all have, if they have the same, else that of each.
+    /// A single index if all events share it, otherwise one per event.
     #[inline]
     pub fn one_or_each(&self) -> &[i32] {
         match self {
@@ -69,7 +69,7 @@ impl<'a> PerEvent<'a> {
         }
     }
 
-    /// That of an event.
+    /// The index of `event`.
     #[inline]
     pub fn of(self, event: usize) -> i32 {
         match self {
@@ -78,7 +78,7 @@ impl<'a> PerEvent<'a> {
         }
     }
 
-    /// Whether some event has an index.
+    /// Whether any event has an index.
     #[inline]
     pub fn has_some(self) -> bool {
         match self {
@@ -94,7 +94,7 @@ impl<'a> Inputs<'a> {
         self.g_s.len()
     }
 
-    /// Number of legs, by the length of the arrays; 0 without events.
+    /// Number of legs, derived from the array lengths; 0 without events.
     pub fn legs(&self) -> usize {
         self.momenta
             .len()
@@ -102,7 +102,7 @@ impl<'a> Inputs<'a> {
             .unwrap_or(0)
     }
 
-    /// Number of events, and a check that all arrays have that many, of a process with so many legs.
+    /// Returns the number of events after checking that every array has this length for a process with `legs` legs.
     pub fn check(&self, legs: usize) -> Result<usize> {
         let nevt = self.count();
         check_length("momenta", self.momenta.len(), nevt * legs * 4)?;
@@ -116,12 +116,12 @@ impl<'a> Inputs<'a> {
         Ok(nevt)
     }
 
-    /// The first `count` of the events.
+    /// The first `count` events.
     pub fn first(&self, count: usize) -> Inputs<'a> {
         self.part(0, count)
     }
 
-    /// So many of the events from this one on.
+    /// The `count` events starting at `first`.
     pub fn part(&self, first: usize, count: usize) -> Inputs<'a> {
         let (end, legs) = (first + count, self.legs());
         Inputs {
@@ -145,14 +145,14 @@ impl<'a> Inputs<'a> {
 }
 
 impl<'a> Outputs<'a> {
-    /// Checks that all arrays have so many events.
+    /// Checks that all arrays have `nevt` entries.
     pub fn check(&self, nevt: usize) -> Result<()> {
         check_length("matrix_elements", self.matrix_elements.len(), nevt)?;
         check_length("helicity", self.helicity.len(), nevt)?;
         check_length("color", self.color.len(), nevt)
     }
 
-    /// Those of so many events from this one on.
+    /// The outputs of the `count` events starting at `first`.
     pub fn part(&mut self, first: usize, count: usize) -> Outputs<'_> {
         let events = first..first + count;
         Outputs {
@@ -162,7 +162,7 @@ impl<'a> Outputs<'a> {
         }
     }
 
-    /// Those of the first so many events, and the others.
+    /// Splits the outputs into those of the first `count` events and the rest.
     pub fn split(self, count: usize) -> (Outputs<'a>, Outputs<'a>) {
         let matrix_elements = self.matrix_elements.split_at_mut(count);
         let helicity = self.helicity.split_at_mut(count);
@@ -182,8 +182,8 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// The number that all of these are, if they are the same, as channels of a call nearly always are. All are looked at,
-/// without a branch: calls have tens of thousands.
+/// The common value if all numbers are equal, as the channels of a call nearly always are. Compares all of them without
+/// a branch: a call has tens of thousands.
 #[inline]
 pub fn one_for_all(numbers: &[i32]) -> Option<i32> {
     let &one = numbers.first()?;

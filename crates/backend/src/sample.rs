@@ -1,32 +1,32 @@
-//! What a sampler asks and is answered: a sample of events in memory of the caller's.
+//! Inputs and outputs of a sampler's call: a sample of events in the caller's memory.
 //!
-//! Beside what [`Events`](crate::events::Events) ask, a sample has all squared diagrams of an event, a diagram drawn
-//! from them, and the colour flow by that diagram. Its arrays may lie in any order: momenta are read where they are.
-//! Everything counts from 0 here.
+//! In addition to the outputs for [`Events`](crate::events::Events), a sample has all squared diagrams of an event, a
+//! diagram drawn from them, and the colour flow for that diagram. Momenta are read in place, with any strides. All
+//! indices count from 0.
 
 use crate::check_length;
 use mebridge_support::error::Result;
 use std::marker::PhantomData;
 
-/// alpha_s where none is given.
+/// alpha_s if the caller gives none.
 pub const DEFAULT_ALPHA_S: f64 = 0.118;
 
-/// The strong coupling g_s of an alpha_s.
+/// The strong coupling g_s for a value of alpha_s.
 pub fn g_s(alpha_s: f64) -> f64 {
     (4.0 * std::f64::consts::PI * alpha_s).sqrt()
 }
 
-/// Momenta of events, `(E, px, py, pz)` in GeV, incoming ones with positive energy, wherever they lie.
+/// Momenta of events with arbitrary strides: `(E, px, py, pz)` in GeV; incoming particles have positive energy.
 #[derive(Clone, Copy, Debug)]
 pub struct Momenta<'a> {
     first: *const f64,
     events: usize,
     legs: usize,
     strides: Strides,
-    of: PhantomData<&'a [f64]>,
+    _marker: PhantomData<&'a [f64]>,
 }
 
-/// How many numbers lie from one event, leg or component to the next; may be negative.
+/// Distances between momentum components, counted in numbers; may be negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strides {
     /// From an event to the next.
@@ -37,13 +37,13 @@ pub struct Strides {
     pub component: isize,
 }
 
-// SAFETY: they are only read, as through the slice in whose place they stand.
+// SAFETY: the numbers are only read, like those of the `&[f64]` that this stands for.
 unsafe impl Send for Momenta<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Momenta<'_> {}
 
 impl<'a> Momenta<'a> {
-    /// Momenta `[event][leg][component]` one behind the other; no events where not even one has so many legs.
+    /// Momenta `[event][leg][component]` in one contiguous array; no events if the array is too short for one.
     pub fn rows(momenta: &'a [f64], legs: usize) -> Momenta<'a> {
         let each = legs.saturating_mul(4);
         Momenta {
@@ -55,15 +55,15 @@ impl<'a> Momenta<'a> {
                 leg: 4,
                 component: 1,
             },
-            of: PhantomData,
+            _marker: PhantomData,
         }
     }
 
-    /// Momenta in any order.
+    /// Momenta with arbitrary strides.
     ///
     /// # Safety
-    /// `first` is aligned, and for each event, leg and component the number at the sum of their strides behind it can
-    /// be read for as long as `'a` lasts, in which nobody writes it. Without events it may be anything.
+    /// `first` is aligned. For each event, leg and component, the number at the sum of their strides from `first` can
+    /// be read during `'a`, and nothing writes to it in that time. Without events `first` may be anything.
     pub unsafe fn new(
         first: *const f64,
         events: usize,
@@ -75,7 +75,7 @@ impl<'a> Momenta<'a> {
             events,
             legs,
             strides,
-            of: PhantomData,
+            _marker: PhantomData,
         }
     }
 
@@ -94,10 +94,10 @@ impl<'a> Momenta<'a> {
         self.strides
     }
 
-    /// Where a number stands.
+    /// Pointer to a component of a momentum.
     ///
     /// # Panics
-    /// If there is no such number.
+    /// If `event`, `leg` or `component` is out of range.
     pub fn at(&self, event: usize, leg: usize, component: usize) -> *const f64 {
         assert!(event < self.events && leg < self.legs && component < 4);
         let Strides {
@@ -105,23 +105,23 @@ impl<'a> Momenta<'a> {
             leg: by_leg,
             component: by_component,
         } = self.strides;
-        // Cannot overflow for numbers that are there.
+        // Cannot overflow for numbers that exist.
         let offset = (event as isize).wrapping_mul(by_event)
             + (leg as isize).wrapping_mul(by_leg)
             + (component as isize).wrapping_mul(by_component);
         self.first.wrapping_offset(offset)
     }
 
-    /// A number.
+    /// Component of a momentum.
     ///
     /// # Panics
-    /// If there is no such number.
+    /// If `event`, `leg` or `component` is out of range.
     pub fn get(&self, event: usize, leg: usize, component: usize) -> f64 {
-        // SAFETY: it is there, which whoever made this promised.
+        // SAFETY: `at` checks the indices; the constructor's caller promised that these numbers can be read.
         unsafe { *self.at(event, leg, component) }
     }
 
-    /// So many events from this one on.
+    /// The `count` events starting at `first`.
     ///
     /// # Panics
     /// If there are fewer.
@@ -137,32 +137,32 @@ impl<'a> Momenta<'a> {
     }
 }
 
-/// Rows of numbers for each event: `[row][event]`, a stride from a row to the next.
+/// One number per row and event, `[row][event]`, with a stride from one row to the next.
 #[derive(Debug)]
 pub struct Rows<'a> {
     first: *mut f64,
     events: usize,
     rows: usize,
     stride: usize,
-    of: PhantomData<&'a mut [f64]>,
+    _marker: PhantomData<&'a mut [f64]>,
 }
 
-// SAFETY: nobody else has the numbers, as through the slices in whose place they stand.
+// SAFETY: this has exclusive access to the numbers, like the `&mut [f64]` that it stands for.
 unsafe impl Send for Rows<'_> {}
 
 impl<'a> Rows<'a> {
-    /// So many rows.
+    /// Rows in memory of the caller.
     ///
     /// # Safety
-    /// `first` is aligned; `stride` is at least `events` where there is more than one row; `events` numbers from each
-    /// row's first can be written for as long as `'a` lasts, in which nobody else reads or writes them.
+    /// `first` is aligned; `stride` is at least `events` if there is more than one row; the first `events` numbers of
+    /// each row can be written during `'a`, and nothing else reads or writes them in that time.
     pub unsafe fn new(first: *mut f64, events: usize, rows: usize, stride: usize) -> Rows<'a> {
         Rows {
             first,
             events,
             rows,
             stride,
-            of: PhantomData,
+            _marker: PhantomData,
         }
     }
 
@@ -176,20 +176,20 @@ impl<'a> Rows<'a> {
         self.rows
     }
 
-    /// A row.
+    /// The numbers of a row.
     ///
     /// # Panics
     /// If there is no such row.
     #[inline]
     pub fn row(&mut self, row: usize) -> &mut [f64] {
         assert!(row < self.rows);
-        // SAFETY: whoever made this promised it, and rows do not overlap.
+        // SAFETY: the caller of `new` promised that the row can be written; rows do not overlap.
         unsafe {
             std::slice::from_raw_parts_mut(self.first.wrapping_add(row * self.stride), self.events)
         }
     }
 
-    /// The first so many events, and the others.
+    /// Splits all rows into the first `count` events and the rest.
     ///
     /// # Panics
     /// If there are fewer.
@@ -207,7 +207,7 @@ impl<'a> Rows<'a> {
         (first, others)
     }
 
-    /// All rows, of so many events from this one on.
+    /// All rows, restricted to the `count` events starting at `first`.
     ///
     /// # Panics
     /// If there are fewer.
@@ -220,7 +220,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// So many rows from this one on.
+    /// The `count` rows starting at `first`.
     ///
     /// # Panics
     /// If there are fewer.
@@ -234,10 +234,10 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What is asked about the events of a sample. Arrays have as many entries as there are momenta.
+/// Inputs for a sample of events. Every array has one entry per event.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
-    /// Their momenta.
+    /// Momenta of the events.
     pub momenta: Momenta<'a>,
     /// The strong coupling g_s of each event.
     pub g_s: &'a [f64],
@@ -247,37 +247,38 @@ pub struct Sample<'a> {
     pub random_color: &'a [f64],
     /// Random numbers in [0, 1) for the diagram.
     pub random_diagram: &'a [f64],
-    /// Rows of the helicity table: the matrix element is what this helicity contributes. `None`: all of them do.
+    /// For each event the row of the helicity table whose contribution is the matrix element; `None` to sum over all
+    /// rows.
     pub helicity: Option<&'a [i32]>,
-    /// Diagrams by which colour flows are drawn; `None` where the diagram is drawn.
+    /// For each event the diagram that restricts the choice of colour flow; `None` to draw the diagram.
     pub diagram: Option<&'a [i32]>,
-    /// Whether diagrams and colours are asked for; otherwise they are not computed.
+    /// Whether diagrams and colours are requested; otherwise they are not computed.
     pub diagrams: bool,
 }
 
-/// The answers. Arrays have as many entries as there are momenta.
+/// Outputs for a sample of events. Every array has one entry per event.
 ///
-/// An event with a momentum that is not finite, has no positive energy or is off its mass shell, or whose momenta are
-/// not conserved, has NaN as its matrix element, 0 as its shares, and choices that mean nothing. Where nothing can be
-/// chosen because all shares are 0, it is the first of all. Colours, diagrams and shares are left as they are where
-/// the sample does not ask for diagrams.
+/// An event with a momentum that is not finite, has no positive energy or is off its mass shell, or with momenta that
+/// are not conserved, gets NaN as matrix element, 0 for all shares, and meaningless choices. If nothing can be chosen
+/// because all shares are 0, index 0 is chosen. Colours, diagrams and shares are not written if the sample does not
+/// request diagrams.
 #[derive(Debug)]
 pub struct SampleAnswers<'a> {
-    /// |M|^2, summed and averaged, in GeV^(4-2n) for n outgoing particles, without a weight of any channel.
+    /// |M|^2, summed and averaged, in GeV^(4-2n) for n outgoing particles, without a channel weight.
     pub matrix_elements: &'a mut [f64],
     /// The chosen row of the helicity table.
     pub helicity: &'a mut [i32],
     /// The chosen colour flow, among those that the diagram allows.
     pub color: &'a mut [i32],
-    /// The diagram, drawn by the squared diagrams.
+    /// The diagram, drawn with probabilities proportional to the squared diagrams.
     pub diagram: &'a mut [i32],
-    /// `[diagram][event]`: squared diagrams as shares of the sum over those that have a channel, 0 for the others,
-    /// and for all where the sum is 0.
+    /// `[diagram][event]`: each squared diagram as a share of the sum over the diagrams with a channel; 0 for the other
+    /// diagrams, and for all if the sum is 0.
     pub amp2: Option<Rows<'a>>,
 }
 
 impl<'a> Sample<'a> {
-    /// Checks that all arrays, those of the answers too, have as many events, of a process with so many legs and diagrams.
+    /// Checks the lengths of all arrays, including the answers, for a process with these numbers of legs and diagrams.
     pub fn check_lengths(
         &self,
         answers: &SampleAnswers,
@@ -308,7 +309,7 @@ impl<'a> Sample<'a> {
         Ok(())
     }
 
-    /// So many events from this one on.
+    /// The `count` events starting at `first`.
     ///
     /// # Panics
     /// If there are fewer.
@@ -328,7 +329,7 @@ impl<'a> Sample<'a> {
 }
 
 impl<'a> SampleAnswers<'a> {
-    /// So many events from this one on.
+    /// The answers of the `count` events starting at `first`.
     ///
     /// # Panics
     /// If there are fewer.
@@ -343,7 +344,7 @@ impl<'a> SampleAnswers<'a> {
         }
     }
 
-    /// The first so many events, and the others.
+    /// Splits the answers into those of the first `count` events and the rest.
     ///
     /// # Panics
     /// If there are fewer.
@@ -372,32 +373,32 @@ impl<'a> SampleAnswers<'a> {
     }
 }
 
-/// A sample in the memory of a GPU. Arrays are addresses there, `[events]` where nothing else is said, 0 where they are
-/// not given or not asked for. What it says of events is what [`Sample`] and [`SampleAnswers`] say; an index that names
-/// nothing makes an event bad.
+/// A sample in GPU memory. Arrays are device addresses, with shape `[events]` unless stated otherwise, and 0 if not
+/// given or not requested. Fields have the same meaning as in [`Sample`] and [`SampleAnswers`]; an index out of range
+/// makes an event bad.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceSample {
-    /// How many.
+    /// Number of events.
     pub events: usize,
-    /// Doubles at the sum of their strides.
+    /// Doubles, with these [`strides`](DeviceSample::strides).
     pub momenta: u64,
-    /// Theirs.
+    /// Strides of the momenta.
     pub strides: Strides,
     /// Doubles.
     pub alpha_s: u64,
-    /// g_s without them.
+    /// g_s if `alpha_s` is 0.
     pub default_g_s: f64,
-    /// Doubles in [0, 1); 0.5 without them, as for the others.
+    /// Doubles in [0, 1); 0.5 is used if not given, as for the other random numbers.
     pub random_helicity: u64,
     /// Doubles in [0, 1).
     pub random_color: u64,
     /// Doubles in [0, 1).
     pub random_diagram: u64,
-    /// 32-bit integers as all indices: rows of the helicity table.
+    /// 32-bit integers, like all indices: rows of the helicity table.
     pub fixed_helicity: u64,
-    /// Diagrams by which colour flows are drawn.
+    /// Diagrams that restrict the choice of colour flows.
     pub fixed_diagram: u64,
-    /// Which matrix element each event is about; others leave it alone.
+    /// Index of the matrix element for each event; this matrix element skips the events of others.
     pub flavor: u64,
     /// Doubles.
     pub matrix_elements: u64,
@@ -409,33 +410,33 @@ pub struct DeviceSample {
     pub diagram: u64,
     /// Doubles, `[diagram][event]`.
     pub amp2: u64,
-    /// From a diagram to the next.
+    /// Distance from one diagram to the next in `amp2`.
     pub amp2_stride: usize,
-    /// The CUstream of all work; 0 is the legacy default stream.
+    /// The CUstream for all work; 0 is the legacy default stream.
     pub stream: u64,
-    /// Which matrix element this is.
+    /// The matrix element to evaluate.
     pub element: MatrixElementOffsets,
 }
 
-/// One of several matrix elements that share arrays, and where it begins to count.
+/// One of several matrix elements that share arrays, with its offsets into the common index ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatrixElementOffsets {
-    /// Which.
+    /// Index of this matrix element.
     pub index: usize,
-    /// How many there are.
+    /// Number of matrix elements.
     pub count: usize,
-    /// Its first helicity.
+    /// Offset of its helicities.
     pub helicity: usize,
-    /// Its first colour flow.
+    /// Offset of its colour flows.
     pub color: usize,
-    /// Its first diagram.
+    /// Offset of its diagrams.
     pub diagram: usize,
-    /// Diagrams of all.
+    /// Number of diagrams of all matrix elements.
     pub diagrams: usize,
 }
 
 impl MatrixElementOffsets {
-    /// The only one.
+    /// Offsets for a single matrix element.
     pub fn only(diagrams: usize) -> MatrixElementOffsets {
         MatrixElementOffsets {
             index: 0,
@@ -449,7 +450,7 @@ impl MatrixElementOffsets {
 }
 
 impl DeviceSample {
-    /// No events of which nothing is given and asked for, by the only matrix element.
+    /// An empty sample: no events, no arrays, and a single matrix element.
     pub fn nothing() -> DeviceSample {
         DeviceSample {
             events: 0,
@@ -478,7 +479,7 @@ impl DeviceSample {
         }
     }
 
-    /// Whether diagrams and colours are asked for.
+    /// Whether diagrams and colours are requested.
     pub fn diagrams(&self) -> bool {
         [self.amp2, self.color, self.diagram]
             .iter()
@@ -505,17 +506,17 @@ impl DeviceSample {
     }
 }
 
-/// Events that have no matrix element: momenta are wrong, or it is not finite.
+/// Events without a matrix element: their momenta are bad, or the result is not finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bad {
-    /// How many.
+    /// Number of bad events.
     pub count: usize,
-    /// The first one.
+    /// Index of the first bad event.
     pub first: Option<usize>,
 }
 
 impl Bad {
-    /// Those of a sample, from their answers. What is infinite becomes NaN, and no diagram has a share in it.
+    /// Finds the bad events of a sample. Infinite matrix elements become NaN, and the shares of their diagrams 0.
     pub fn of(answers: &mut SampleAnswers) -> Bad {
         let mut bad = Bad::default();
         if first_not_finite(answers.matrix_elements).is_none() {
@@ -536,9 +537,9 @@ impl Bad {
     }
 }
 
-/// The first of some numbers that is not finite.
+/// Index of the first number that is not finite.
 pub fn first_not_finite(numbers: &[f64]) -> Option<usize> {
-    // All are looked at first, without a branch: calls of a GPU are answered by tens of thousands.
+    // Checks all numbers without a branch first: calls to a GPU have tens of thousands.
     let mut all = true;
     for x in numbers {
         all &= x.is_finite();
@@ -568,7 +569,7 @@ mod tests {
         assert_eq!(momenta.part(1, 2).get(0, 0, 1), 12.0);
         let rows = Momenta::rows(&numbers, 2);
         assert_eq!((rows.events(), rows.get(4, 1, 2)), (5, 38.0));
-        // As many numbers as four legs have, if they are counted modulo 2^64.
+        // With `legs * 4` computed modulo 2^64, four legs would have this many numbers.
         assert_eq!(Momenta::rows(&numbers, (1 << 62) + 1).events(), 0);
         assert!(std::panic::catch_unwind(|| rows.part(3, 3)).is_err());
     }

@@ -1,17 +1,18 @@
-//! Points of phase space that the library chooses itself, to find out what holds for a process.
+//! Phase-space points that the library generates itself to determine properties of a process.
 //!
-//! Which helicities contribute, and whether two ways of evaluating agree, is a matter of the process and
-//! its card. A caller's first events may be special: a helicity vanishes for particles at rest or along
-//! the beam, terms cancel where a gluon is collinear, numbers of single precision underflow at high energy. So
-//! these questions are asked on points made here: at a few energies not far above what the masses need, and as
-//! far from all singularities as some tries make them. They depend on the masses alone.
+//! Which helicities contribute, and whether two methods of evaluation agree, depends on the process and its card alone.
+//! The first events of a caller may be special: a helicity vanishes for particles at rest or along the beam, terms
+//! cancel near a collinear gluon, numbers of single precision underflow at high energy. So these properties are
+//! determined at points generated here, at a few energies not far above threshold and as far from all singularities as
+//! a number of tries allows. The points depend on the masses alone.
 //!
-//! Half of the points are in the centre-of-mass frame with the beams along z, as a generator's events are. The
-//! others are moved: turned to any direction and boosted. The contribution of a helicity is an analytic
-//! function of the frame but for the directions of particles at rest, which are limits of it; so what contributes in
-//! some frame does so in almost all, and what vanishes in a general one vanishes in all. The centre-of-mass frame is
-//! not general: there the particle of 2 -> 1 and the parent of a decay are at rest, one helicity of u u~ > z
-//! contributes where it is one of two with the beams exchanged and one of three beside the beams.
+//! Half of the points are in the centre-of-mass frame with the beams along z, like the events of a generator. The
+//! others are rotated to a random direction and boosted. The contribution of a helicity is an analytic function of the
+//! frame, except for the directions of particles at rest, which are limits of it. So a helicity that contributes in
+//! some frame does so in almost all, and one that vanishes in a general frame vanishes in all. The centre-of-mass frame
+//! is not general: the outgoing particle of 2 -> 1 and the parent of a decay are at rest there. For given helicities of
+//! the quarks, one helicity of the Z in u u~ > z contributes in this frame, another one if the beams are exchanged, and
+//! all three in a frame with the beams off the z axis.
 
 use crate::inputs::{Inputs, NONE, PerEvent};
 use mebridge_plan::binding::Binding;
@@ -19,46 +20,46 @@ use mebridge_process::Process;
 use mebridge_process::phase_space::PhaseSpace;
 use mebridge_support::random::SplitMix64;
 
-/// Energies in units of what the masses need, or of [`LEAST`].
+/// Energies in units of the threshold, or of [`LEAST`] if that is larger.
 const ENERGIES: [f64; 4] = [1.9, 1.4, 3.1, 5.3];
-/// The unit where masses need less, in GeV.
+/// Smallest unit of energy, in GeV.
 const LEAST: f64 = 100.0;
 /// Points at each energy.
 const POINTS: u64 = 4;
-/// Tries for a point; the one farthest from singularities is taken.
+/// Number of random candidates for each point; the one farthest from singularities is used.
 const TRIES: usize = 24;
 const SEED: u64 = 20_200_805;
-/// The strong coupling at all points, near that of any card.
+/// The strong coupling at all points, close to the value in any card.
 const G: f64 = 1.2;
 
-/// Velocities of moved frames: nothing is nearly at rest there, and few digits are lost where terms that grow with
-/// the energy cancel.
+/// Range of velocities of boosted frames: no particle is nearly at rest there, and few digits are lost where terms that
+/// grow with the energy cancel.
 const VELOCITIES: std::ops::Range<f64> = 0.3..0.6;
 
-/// Some points.
+/// Phase-space points for trial evaluations.
 #[derive(Clone, Debug)]
 pub struct Trial {
     momenta: Vec<f64>,
-    /// Whether a point is moved.
+    /// Whether each point is in a moved (rotated and boosted) frame.
     moved: Vec<bool>,
     g_s: Vec<f64>,
     random: Vec<f64>,
-    /// All channels in turn, and all configurations.
+    /// Channels of the points, which take turns; likewise `config`.
     channel: Vec<i32>,
     config: Vec<i32>,
 }
 
 impl Trial {
-    /// Points of a process with the masses of a card; `None` if these leave it no phase space.
+    /// Generates points for the masses of a card; `None` if these leave no phase space.
     pub fn new(process: &Process, binding: &Binding) -> Option<Trial> {
         let masses = |incoming| -> Vec<f64> {
             let masses = binding.masses(&process.legs, incoming).into_iter();
-            // Majorana fermions may have negative ones.
+            // Majorana fermions may have negative masses.
             masses.map(f64::abs).collect()
         };
         let (incoming, outgoing) = (masses(true), masses(false));
         let needed = incoming.iter().sum::<f64>().max(outgoing.iter().sum());
-        // The energy of a decay, or of a single particle that comes out, is its mass.
+        // The energy of a decay, or of a single outgoing particle, is its mass.
         let fixed = incoming.len() == 1 || outgoing.len() == 1;
         let (unit, factors) = match fixed {
             true => (needed, &[1.0][..]),
@@ -109,7 +110,7 @@ impl Trial {
         self.moved[point]
     }
 
-    /// The points with channels and configurations where other events have them.
+    /// The points, with channels and configurations if `inputs` has them.
     pub fn like(&self, inputs: &Inputs) -> Inputs<'_> {
         Inputs {
             channel: inputs.channel.map(|_| PerEvent::Each(&self.channel)),
@@ -119,7 +120,7 @@ impl Trial {
     }
 }
 
-/// The channels that events may have, as indices of diagrams.
+/// The channels that events may have, as diagram indices.
 fn channels(process: &Process) -> impl Iterator<Item = i32> + Clone {
     let channels = &process.channels;
     let numbers = channels.amp2.iter().map(|amp2| amp2.diagram);
@@ -127,13 +128,13 @@ fn channels(process: &Process) -> impl Iterator<Item = i32> + Clone {
     known.map(|diagram| diagram as i32 - 1)
 }
 
-/// So many of them, over and over; [`NONE`] where there are none.
+/// Repeats the numbers cyclically up to `count` of them; [`NONE`] if there are none.
 fn in_turn(numbers: impl Iterator<Item = i32> + Clone, count: usize) -> Vec<i32> {
     let nothing = std::iter::repeat(NONE);
     numbers.cycle().chain(nothing).take(count).collect()
 }
 
-/// The point whose smallest product of two momenta is largest, among some random ones.
+/// The point, among some random ones, whose smallest product of two momenta is largest.
 fn farthest(space: &PhaseSpace, random: &mut SplitMix64) -> Vec<f64> {
     let mut best = (f64::NEG_INFINITY, Vec::new());
     for _ in 0..TRIES {
@@ -161,11 +162,11 @@ fn distance(momenta: &[f64]) -> f64 {
     least
 }
 
-/// A frame that is turned and moves.
+/// A rotated and boosted frame.
 struct Moved {
-    /// The turn, as a unit quaternion.
+    /// The rotation, as a unit quaternion.
     turn: [f64; 4],
-    /// The velocity of the boost, times gamma.
+    /// The boost velocity times gamma.
     velocity: [f64; 3],
     gamma: f64,
 }
@@ -192,7 +193,7 @@ impl Moved {
         }
     }
 
-    /// Puts a momentum into the frame, exactly on its mass shell.
+    /// Transforms a momentum into this frame, exactly on its mass shell.
     fn apply(&self, p: &mut [f64], mass: f64) {
         let [w, axis @ ..] = self.turn;
         let cross = |a: [f64; 3], b: [f64; 3]| {
@@ -201,7 +202,7 @@ impl Moved {
                 a[j] * b[k] - a[k] * b[j]
             })
         };
-        // By a unit quaternion (w, u): p + 2 u x (u x p + w p).
+        // Rotation by a unit quaternion (w, u): p + 2 u x (u x p + w p).
         let before = [p[1], p[2], p[3]];
         let once = cross(axis, before);
         let twice = cross(axis, [0, 1, 2].map(|i| once[i] + w * before[i]));
@@ -255,7 +256,8 @@ mod tests {
         }
     }
 
-    /// Half of the points have their beams along z, the others in any direction; all are events.
+    /// Half of the points have their beams along z, the others in a random direction; all satisfy the kinematic
+    /// constraints.
     #[test]
     fn half_of_the_points_are_moved() {
         let process = example::scalars();
@@ -287,7 +289,7 @@ mod tests {
     fn a_process_without_phase_space_has_no_points() {
         let mut process = example::scalars();
         let binding = binding(&process);
-        // Three come out of one of the same mass.
+        // A decay to three particles of the same mass as the decaying one.
         process.legs[1].incoming = false;
         assert!(Trial::new(&process, &binding).is_none());
     }

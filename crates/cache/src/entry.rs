@@ -1,4 +1,4 @@
-//! The format of a file.
+//! The format of a cache file.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -8,20 +8,20 @@
 //! | 20 to 51 | BLAKE3 of the body, keyed with the entry's key |
 //! | 52 to the end | the body: the value in postcard's encoding |
 //!
-//! Numbers are little-endian. The hash stands for a checksum, and for the key: a file under another
-//! name than its own is of no use.
+//! Numbers are little-endian. The hash verifies both the body and the key: a file with the name of another entry is
+//! rejected.
 
 use super::key::Key;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Version of this format. What is in the body is covered by the key.
+/// Version of this format. Changes of the body are covered by the key.
 pub const FORMAT_VERSION: u32 = 1;
 
 const MAGIC: &[u8; 8] = b"mebcache";
 const HEADER: usize = 52;
 
-/// The bytes of a file. `None` where the value cannot be encoded.
+/// Encodes a value as the bytes of a file. `None` if it cannot be encoded.
 pub fn encode<T: Serialize>(value: &T, key: &Key) -> Option<Vec<u8>> {
     let mut bytes = postcard::to_extend(value, vec![0; HEADER]).ok()?;
     let length = (bytes.len() - HEADER) as u64;
@@ -33,7 +33,7 @@ pub fn encode<T: Serialize>(value: &T, key: &Key) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The value in a file. `None` where the file is not exactly what [`encode`] makes for the key.
+/// Decodes the value in a file. `None` if the file is not exactly what [`encode`] makes for the key.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8], key: &Key) -> Option<T> {
     let (header, body) = bytes.split_at_checked(HEADER)?;
     let sound = &header[..8] == MAGIC
@@ -69,7 +69,7 @@ mod tests {
         );
         let other = Key::of("another").finish();
         assert!(decode::<(Vec<u32>, f64, String)>(&bytes, &other).is_none());
-        // The bytes of one type under the key of another.
+        // The bytes of one type with the key of another.
         assert!(decode::<u8>(&bytes, &key()).is_none());
     }
 

@@ -1,8 +1,8 @@
-//! The files of a cache: their names, their size, which have to go.
+//! The files of a cache: names, sizes, and eviction.
 //!
-//! A file is called by half of its key and its kind, `3f...09.plan`. It is written under another
-//! name and renamed, so that whoever reads sees all of it; where several programs write the same
-//! file, the last one wins, and all wrote the same. Files of other names are left alone.
+//! A file is named by half of its key and its kind, `3f...09.plan`. It is written under a temporary name and renamed,
+//! so that readers see complete files only; if several programs write the same file, the last one wins, and all wrote
+//! the same content. Files with other names are not touched.
 
 use super::Kind;
 use super::key::Key;
@@ -14,21 +14,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-/// Beyond this size the files go that were not used for longest.
+/// If the files exceed this size, the least recently used ones are removed.
 const LIMIT: u64 = 512 << 20;
-/// A larger file is not written: it would push out all others.
+/// Larger files are not written, as they would evict all others.
 const LARGEST: u64 = LIMIT / 4;
-/// A file that is used says so in its time, unless that is as young as this.
+/// The modification time of a file is updated when it is used, unless it is younger than this.
 const YOUNG: Duration = Duration::from_secs(600);
-/// The files are looked at after each such part of the limit that was written: there may be thousands.
+/// The files are listed each time this fraction of the limit has been written, as there may be thousands.
 const PART: u64 = 64;
-/// A temporary file of this age was left by a program that ended before it was done.
+/// A temporary file of this age was left by a program that ended prematurely.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// Of each folder, how many bytes this program may write before it looks at the files again.
-static ROOM: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());
+/// For each folder, the number of bytes that this program may write before it lists the files again.
+static ALLOWANCE: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());
 
-/// The folder of a cache, whether it exists or not.
+/// The folder of a cache, which need not exist.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -44,26 +44,26 @@ struct Stored {
     temporary: bool,
 }
 
-/// Why a folder is not used.
+/// Reason why a folder is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distrust {
-    /// It is another user's.
+    /// It belongs to another user.
     Owner,
-    /// Others can write to it, as to a folder that was made with a umask of 002.
+    /// Others can write to it, for instance because it was created with a umask of 002.
     Writable,
 }
 
-/// How much there is.
+/// Size of the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Files.
+    /// Number of files.
     pub files: usize,
-    /// Their bytes.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
 impl Folder {
-    /// A folder of this name.
+    /// The folder at this path.
     pub fn new(path: PathBuf) -> Folder {
         Folder { path, limit: LIMIT }
     }
@@ -72,14 +72,14 @@ impl Folder {
         self.path.join(format!("{}.{}", key.name(), kind.name()))
     }
 
-    /// The bytes of a file, if it is there and can be read.
+    /// Reads a file. `None` if it does not exist or cannot be used.
     pub fn read(&self, kind: Kind, key: &Key) -> Option<Vec<u8>> {
-        if !ours(&self.path) {
+        if !is_trusted(&self.path) {
             return None;
         }
         let file = regular::open(&self.file(kind, key), LARGEST).ok()?;
         let metadata = file.metadata().ok()?;
-        // A folder that is ours now may have been everybody's when this was put into it.
+        // The folder may have been writable for others when this file was put into it.
         if distrust(&metadata).is_some() {
             return None;
         }
@@ -87,16 +87,16 @@ impl Folder {
         let now = SystemTime::now();
         let young = |time| now.duration_since(time).is_ok_and(|age| age < YOUNG);
         if !metadata.modified().is_ok_and(young) {
-            // It only serves to find out which file was not used for longest.
+            // The time only serves to find the least recently used files, so errors are ignored.
             let _ = file.set_modified(now);
         }
         Some(bytes)
     }
 
-    /// Writes a file, if that can be done.
+    /// Writes a file if possible.
     pub fn write(&self, kind: Kind, key: &Key, bytes: &[u8]) {
         let small = bytes.len() as u64 <= LARGEST.min(self.limit);
-        if !small || create(&self.path).is_err() || !ours(&self.path) {
+        if !small || create(&self.path).is_err() || !is_trusted(&self.path) {
             return;
         }
         let path = self.file(kind, key);
@@ -110,15 +110,15 @@ impl Folder {
         match written {
             Ok(()) if self.has_room(bytes.len() as u64) => {}
             Ok(()) => self.make_room(&path),
-            // It may not even exist.
+            // It may not exist.
             Err(_) => _ = fs::remove_file(&temporary),
         }
     }
 
-    /// Whether this many more bytes fit for sure, by what this program has written since it looked.
+    /// Whether another `bytes` bytes certainly fit, given what this program has written since it last listed the files.
     fn has_room(&self, bytes: u64) -> bool {
-        // A child of a process has the lock as it was.
-        let Ok(mut rooms) = ROOM.try_lock() else {
+        // After a fork, the lock may be held by a thread that does not exist in this process.
+        let Ok(mut rooms) = ALLOWANCE.try_lock() else {
             return false;
         };
         let room = rooms.get_mut(&self.path).filter(|room| **room >= bytes);
@@ -128,8 +128,8 @@ impl Folder {
         })
     }
 
-    /// Removes the files that were not used for longest, but for `spared`, as long as there are too
-    /// many; and what other programs left unfinished.
+    /// Removes the least recently used files, except `spared`, until the size limit is met; also removes abandoned
+    /// temporary files.
     fn make_room(&self, spared: &Path) {
         let now = SystemTime::now();
         let (left, mut files): (Vec<_>, Vec<_>) =
@@ -139,7 +139,7 @@ impl Folder {
                 .duration_since(file.used)
                 .is_ok_and(|age| age > ABANDONED)
             {
-                // Another program may have removed it.
+                // Another program may have removed it already.
                 let _ = fs::remove_file(&file.path);
             }
         }
@@ -148,7 +148,7 @@ impl Folder {
             files.retain(|file| file.path != spared);
             files.sort_by_key(|file| file.used);
             for file in files {
-                // Another program may have removed it: then it is gone as well.
+                // If another program has removed it already, its size counts as freed as well.
                 let _ = fs::remove_file(&file.path);
                 bytes = bytes.saturating_sub(file.size);
                 if bytes <= self.limit - self.limit / PART {
@@ -156,19 +156,19 @@ impl Folder {
                 }
             }
         }
-        if let Ok(mut rooms) = ROOM.try_lock() {
+        if let Ok(mut rooms) = ALLOWANCE.try_lock() {
             let room = self.limit.saturating_sub(bytes).min(self.limit / PART);
             rooms.insert(self.path.clone(), room);
         }
     }
 
-    /// The cache's files.
+    /// Lists the files of the cache.
     fn list(&self) -> Vec<Stored> {
         let Ok(entries) = fs::read_dir(&self.path) else {
             return Vec::new();
         };
         let stored = |entry: fs::DirEntry| {
-            let temporary = match belongs(entry.file_name().to_str()?)? {
+            let temporary = match parse_name(entry.file_name().to_str()?)? {
                 Name::Entry => false,
                 Name::Temporary => true,
             };
@@ -183,22 +183,22 @@ impl Folder {
         entries.flatten().filter_map(stored).collect()
     }
 
-    /// Why it is not used although it exists, if so.
+    /// Why the existing folder is not used; `None` if it is, or does not exist.
     pub fn distrust(&self) -> Option<Distrust> {
         distrust(&fs::metadata(&self.path).ok()?)
     }
 
-    /// Whether something can be kept in it, or why not.
+    /// Tests whether files can be written to the folder.
     pub fn try_out(&self) -> io::Result<()> {
         create(&self.path)?;
         let probe = temporary_beside(&self.path.join("probe"));
         let tried = create_file(&probe).and_then(|mut file| file.write_all(b"x"));
-        // It may not even exist.
+        // It may not exist.
         let _ = fs::remove_file(&probe);
         tried
     }
 
-    /// How much is in it.
+    /// The size of the cache.
     pub fn usage(&self) -> Usage {
         let files = self.list();
         Usage {
@@ -207,7 +207,7 @@ impl Folder {
         }
     }
 
-    /// Removes all files of the cache, and says how many there were.
+    /// Removes all files of the cache, and returns their number and size.
     pub fn clear(&self) -> io::Result<Usage> {
         let mut removed = Usage::default();
         for file in self.list() {
@@ -223,18 +223,18 @@ impl Folder {
     }
 }
 
-/// What a name says.
+/// The kind of a file, according to its name.
 enum Name {
     Entry,
     Temporary,
 }
 
-/// Whether a file of this name is the cache's.
-fn belongs(name: &str) -> Option<Name> {
+/// Parses a file name; `None` if the file does not belong to the cache.
+fn parse_name(name: &str) -> Option<Name> {
     let (name, temporary) = match name.strip_prefix('.') {
         Some(rest) => {
             let rest = rest.strip_suffix(".tmp")?;
-            // Process and number.
+            // Process ID and counter.
             let (rest, _) = rest.rsplit_once('.')?;
             (rest.rsplit_once('.')?.0, true)
         }
@@ -250,8 +250,8 @@ fn belongs(name: &str) -> Option<Name> {
     })
 }
 
-/// A name that nobody else uses, in the same folder so that it can be renamed. The number of a
-/// process is unique on its machine, not in a folder that machines share; the time helps.
+/// A unique name in the same folder, from which the file can be renamed. Process IDs are unique on one machine but not
+/// in a folder shared by several, so the time is added.
 fn temporary_beside(path: &Path) -> PathBuf {
     use std::sync::atomic::{AtomicU32, Ordering};
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -262,12 +262,12 @@ fn temporary_beside(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}.{time}-{count}.tmp", std::process::id()))
 }
 
-/// Runs `f` without the signal that a file is larger than the program may write (`ulimit -f`), which ends a
-/// program that does not expect it. The write fails all the same.
+/// Runs `f` without the signal for files larger than the program may write (`ulimit -f`), which by default ends the
+/// program. The write still fails.
 #[cfg(unix)]
 fn without_size_signal<T>(f: impl FnOnce() -> T) -> T {
-    // SAFETY: sets of signals on the stack, filled before they are read. The signal is held back in this
-    // thread alone, to which the system sends it.
+    // SAFETY: the signal sets are on the stack and filled before they are read. The signal is blocked in this thread
+    // only, and the system sends it to this thread.
     unsafe {
         let mut signal = std::mem::zeroed();
         libc::sigemptyset(&raw mut signal);
@@ -277,7 +277,7 @@ fn without_size_signal<T>(f: impl FnOnce() -> T) -> T {
             libc::sigpending(&raw mut pending) == 0
                 && libc::sigismember(&raw const pending, libc::SIGXFSZ) == 1
         };
-        // One of somebody else's is left to them.
+        // A signal that was already pending is left alone.
         let before = pending();
         let mut old = std::mem::zeroed();
         let held = libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signal, &raw mut old) == 0;
@@ -298,17 +298,17 @@ fn without_size_signal<T>(f: impl FnOnce() -> T) -> T {
     f()
 }
 
-/// Whether a folder is the user's, and nobody else can write to it. What is in it is run: a plan's addresses are
-/// followed, device code is loaded. So each file has to be the user's as well.
-fn ours(path: &Path) -> bool {
+/// Whether a folder belongs to the user and no one else can write to it. This matters because its content is executed:
+/// device code is loaded, and the addresses of plans are followed. So each file has to belong to the user as well.
+fn is_trusted(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|folder| distrust(&folder).is_none())
 }
 
-/// Why a folder, or a file in it, is not trusted, if it is not.
+/// Why a folder, or a file in it, is not trusted; `None` if it is.
 #[cfg(unix)]
 fn distrust(seen: &fs::Metadata) -> Option<Distrust> {
     use std::os::unix::fs::MetadataExt;
-    // SAFETY: it takes nothing and cannot fail.
+    // SAFETY: `geteuid` takes no arguments and cannot fail.
     if seen.uid() != unsafe { libc::geteuid() } {
         return Some(Distrust::Owner);
     }
@@ -320,7 +320,7 @@ fn distrust(_: &fs::Metadata) -> Option<Distrust> {
     None
 }
 
-/// Makes the folder, for its owner alone.
+/// Creates the folder, accessible to its owner only.
 fn create(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -329,7 +329,7 @@ fn create(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Makes a file that was not there, for its owner alone whatever the umask is.
+/// Creates a new file, accessible to its owner only whatever the umask is.
 fn create_file(path: &Path) -> io::Result<File> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -377,13 +377,13 @@ mod tests {
             set_age(&folder, key, age);
         }
         assert_eq!(folder.usage().bytes, 30);
-        // The oldest is used, so that the second is the oldest.
+        // Using the oldest file makes the second one the oldest.
         folder.read(Kind::Plan, &keys[0]).unwrap();
         folder.write(Kind::Plan, &key("d"), &[0; 10]);
         assert!(folder.read(Kind::Plan, &keys[0]).is_some());
         assert!(folder.read(Kind::Plan, &keys[1]).is_none());
         assert!(folder.read(Kind::Plan, &keys[2]).is_some());
-        // One that is larger than all may be is not written.
+        // A file larger than the limit is not written.
         folder.write(Kind::Plan, &key("e"), &[0; 31]);
         assert_eq!(
             folder.usage(),
@@ -420,7 +420,7 @@ mod tests {
         assert!(path.exists(), "another program may be at work on it");
         let old = SystemTime::now() - 2 * ABANDONED;
         File::open(&path).unwrap().set_modified(old).unwrap();
-        // The files are looked at once in a while.
+        // The files are listed only once in a while.
         for _ in 0..3 {
             folder.write(Kind::Plan, &key("y"), b"one");
             assert!(path.exists());
@@ -429,7 +429,7 @@ mod tests {
         assert!(!path.exists());
     }
 
-    /// In a program of its own, for the limit is the program's.
+    /// Runs in a separate process, as the limit applies to the whole process.
     #[cfg(unix)]
     #[test]
     fn a_limit_on_files_is_no_error_and_leaves_nothing() {
@@ -439,7 +439,7 @@ mod tests {
                 rlim_cur: 1000,
                 rlim_max: 1000,
             };
-            // SAFETY: a number and a limit.
+            // SAFETY: the arguments are a constant and a valid limit.
             let set = unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) };
             assert_eq!(set, 0);
             let folder = Folder::new(path.into());
@@ -478,7 +478,7 @@ mod tests {
             mode(0o755).unwrap();
             assert!(there("x") && !there("y"), "{others:o}");
         }
-        // A file that others can write to, or that another user put there: the folder was not always ours.
+        // A file that others can write to, or that another user put there while the folder was accessible to them.
         let file = folder.file(Kind::Plan, &key("x"));
         let file_mode = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode));
         assert_eq!(
@@ -495,7 +495,7 @@ mod tests {
             folder.write(Kind::Plan, &key("x"), b"two");
             assert_eq!(folder.read(Kind::Plan, &key("x")).unwrap(), b"two");
         }
-        // Root alone can give a folder away.
+        // Only root can give a folder to another user.
         if chown(&folder.path, Some(65534), None).is_ok() {
             assert!(!there("x"));
             folder.write(Kind::Plan, &key("y"), b"one");
@@ -515,7 +515,7 @@ mod tests {
             assert_eq!(folder.usage(), Usage::default());
             assert_eq!(folder.clear().unwrap(), Usage::default());
         }
-        // A folder where the file should be.
+        // A folder in the place of the file.
         let folder = Folder::new(temporary.path().to_owned());
         fs::create_dir(folder.file(Kind::Plan, &key("x"))).unwrap();
         folder.write(Kind::Plan, &key("x"), b"one");

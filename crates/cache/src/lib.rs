@@ -1,19 +1,19 @@
-//! A cache on disk of what is costly to make: imported processes, plans, blocks of colour matrices,
-//! device code and the sizes of its blocks.
+//! A disk cache for results that take long to compute: imported processes, plans, blocks of colour matrices, device
+//! code and its block sizes.
 //!
-//! It is never needed. Much may be wrong with it: no place, a full disk, files that are damaged, foreign or of another
-//! version, programs that write at the same time. Then the work is done again, and nobody is told; the answers are the
-//! same to the last bit. A file is used only where it holds what was asked for, to the last bit ([`entry`]), and where
-//! the reader of that kind finds that it can be used. Engines follow the addresses of a plan without further tests.
+//! The cache is optional. If it cannot be used (no folder, a full disk, files that are damaged, foreign or of another
+//! version, concurrent writers), the work is silently done again, and the results are the same to the last bit. A file
+//! is used only if its content is bit for bit what was stored for the key ([`entry`]), and if the reader of its kind
+//! accepts it. Engines follow the addresses of a plan without further checks.
 //!
-//! | module | what it knows |
+//! | module | content |
 //! |---|---|
-//! | [`key`] | what a thing was made from, as a hash |
-//! | [`entry`] | the format of a file |
-//! | [`folder`] | the files of a folder: their names, their size, which have to go |
+//! | [`key`] | keys: hashes of everything from which a value is made |
+//! | [`entry`] | format of a file |
+//! | [`folder`] | files of a folder: names, sizes, eviction |
 //!
-//! The key of everything contains [`BUILD`], a hash of the sources that make what is stored: another
-//! version of mebridge, or the same with an edited planner, finds nothing.
+//! Every key contains [`BUILD`], a hash of the sources that make the stored values, so that another version of
+//! mebridge, or the same with an edited planner, does not use them.
 
 pub mod entry;
 pub mod folder;
@@ -27,27 +27,27 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
-/// What this build is called in keys: version, machine, and a hash of the sources of everything that
-/// makes or describes what is stored (see `build.rs`).
+/// Identifies this build in keys: version, machine, and a hash of all sources that make or describe stored values (see
+/// `build.rs`).
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("MEBRIDGE_BUILD"));
 
-/// What is stored, which is the extension of its file.
+/// The kind of a stored value, which is the extension of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The processes of a directory.
+    /// The processes in a directory.
     Process,
-    /// A plan, or that there is none.
+    /// A plan, or the fact that none exists.
     Plan,
     /// A colour matrix in blocks.
     Color,
-    /// Device code, compiled.
+    /// Compiled device code.
     Device,
-    /// How many threads the blocks of a kernel should have.
+    /// Number of threads per block for a kernel.
     Blocks,
 }
 
 impl Kind {
-    /// All.
+    /// All kinds.
     pub const ALL: [Kind; 5] = [
         Kind::Process,
         Kind::Plan,
@@ -56,7 +56,7 @@ impl Kind {
         Kind::Blocks,
     ];
 
-    /// The extension.
+    /// The file extension.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Process => "process",
@@ -67,22 +67,22 @@ impl Kind {
         }
     }
 
-    /// Whether it is the same whenever it is made. Block sizes are measured.
+    /// Whether the value is fully determined by the key. Block sizes are not: they are measured.
     fn follows_from_its_key(self) -> bool {
         self != Kind::Blocks
     }
 }
 
-/// The cache, or none.
+/// The cache; it may be switched off.
 #[derive(Clone, Debug, Default)]
 pub struct Cache {
     folder: Option<Folder>,
-    /// Nothing is loaded; what is stored is compared with what is there.
+    /// Checks the cache: nothing is loaded, and values to be stored are compared with those in the cache.
     check: bool,
 }
 
 impl Cache {
-    /// The cache at a place. That it can be used is not certain.
+    /// The cache at a place, which may turn out to be unusable.
     pub fn new(place: &CachePlace) -> Cache {
         Cache {
             folder: path(place).map(Folder::new),
@@ -90,12 +90,12 @@ impl Cache {
         }
     }
 
-    /// Whether there is a place for it.
+    /// Whether the cache has a folder.
     pub fn is_on(&self) -> bool {
         self.folder.is_some()
     }
 
-    /// What is stored under a key.
+    /// Loads the value stored under a key.
     pub fn load<T: DeserializeOwned>(&self, kind: Kind, key: &Key) -> Option<T> {
         if self.check && kind.follows_from_its_key() {
             return None;
@@ -104,7 +104,7 @@ impl Cache {
         entry::decode(&bytes, key)
     }
 
-    /// Stores something under a key.
+    /// Stores a value under a key.
     pub fn store<T: Serialize>(&self, kind: Kind, key: &Key, value: &T) {
         let Some(folder) = &self.folder else {
             return;
@@ -113,11 +113,11 @@ impl Cache {
             return;
         };
         match folder.read(kind, key) {
-            // Both stay as they are: whoever looks into it needs what was there.
+            // The file stays as it is, so that the difference can be examined.
             Some(stored) if self.check && kind.follows_from_its_key() => {
                 if stored != bytes {
                     message::say(format_args!(
-                        "the cache holds another {} than is made now: {}; please report this, and remove the file",
+                        "the cached {} differs from the one made now: {}; please report this and remove the file",
                         kind.name(),
                         folder.file(kind, key).display()
                     ));
@@ -128,7 +128,7 @@ impl Cache {
     }
 }
 
-/// The folder of a place: none where it is switched off, or where there is no home.
+/// The folder for a place: `None` if the cache is switched off or the user has no home directory.
 pub fn path(place: &CachePlace) -> Option<PathBuf> {
     match place {
         CachePlace::Off => None,
@@ -139,9 +139,9 @@ pub fn path(place: &CachePlace) -> Option<PathBuf> {
     }
 }
 
-/// `$XDG_CACHE_HOME/mebridge`, else the system's folder for such things in the home.
+/// `$XDG_CACHE_HOME/mebridge`, or the system's folder for caches in the home directory.
 fn user(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-    // The standard asks for absolute paths and lets others pass for unset.
+    // The standard requires absolute paths and treats others as unset.
     let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
     let caches = absolute("XDG_CACHE_HOME").or_else(|| {
         let home = absolute("HOME")?;

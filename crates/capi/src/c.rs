@@ -1,11 +1,11 @@
-//! The C interface: what `include/mebridge.h` declares.
+//! The C interface that `include/mebridge.h` declares.
 //!
-//! The header is made from this file, `densities.rs` and `events.rs` by cbindgen, its comments from the ones there; the test
-//! `the_headers_are_those_of_this_version` fails where the committed one is another.
+//! cbindgen generates the header, comments included, from this file, `densities.rs`, `events.rs` and `runs.rs`; the
+//! test `the_headers_are_those_of_this_version` fails where the committed header differs.
 //!
-//! A bridge is an opaque pointer for the compiler's sake; its value is the registry's number and
-//! is never followed. Every function that can fail gives 0 or a code, and keeps the message of the
-//! last failure for its thread.
+//! A bridge is declared as an opaque pointer so that the compiler checks its type. Its value is a number in the
+//! registry and is never dereferenced. Every function that can fail returns null or a status code and keeps the message
+//! of the calling thread's last failure.
 
 use super::event_arrays::EventArrays;
 use super::fbridge::{c_name, channel_weights};
@@ -33,9 +33,9 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Everything went well.
+/// Success.
 pub const MEBRIDGE_OK: i32 = 0;
-/// Something is wrong; `mebridge_last_error` says what.
+/// Failure; `mebridge_last_error` describes it.
 pub const MEBRIDGE_ERROR: i32 = 1;
 
 /// An open bridge. Opaque: only pass it on.
@@ -43,20 +43,19 @@ pub struct MebridgeBridge {
     _private: [u8; 0],
 }
 
-/// What a bridge is made with. A field that is NULL or 0 is as if its switch
-/// `CUDACPP_RUNTIME_<NAME>` were not set; set all of it but its size to zero first
-/// (`struct mebridge_options options = {.size = sizeof options};`, before C++20
-/// `= {}` and then `options.size = sizeof options;`). The environment is not looked at.
+/// Options of a new bridge. A field that is NULL or 0 has the same effect as leaving its switch
+/// `CUDACPP_RUNTIME_<NAME>` unset. Set all fields except `size` to zero first (`struct mebridge_options options =
+/// {.size = sizeof options};`, before C++20 `= {}` and then `options.size = sizeof options;`). The environment is
+/// ignored.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct MebridgeOptions {
-    /// `sizeof(struct mebridge_options)`: later versions have more fields behind these.
+    /// `sizeof(struct mebridge_options)`: later versions append fields.
     pub size: usize,
-    /// PROCESS: a .mebridge file or a P directory that MG5aMC wrote, `#n` behind it for its n-th
-    /// matrix element. NULL: the process linked into the executable, else the P directory around
-    /// the working directory or the executable.
+    /// PROCESS: a .mebridge file or a P directory written by MG5aMC; append `#n` for its n-th matrix element. NULL: the
+    /// process linked into the executable, else the P directory that contains the working directory or the executable.
     pub process: *const c_char,
-    /// PARAMCARD: a parameter card. NULL: the card of the P directory, else the process's values.
+    /// PARAMCARD: a parameter card. NULL: the card of the P directory, else the default values of the process.
     pub param_card: *const c_char,
     /// BACKEND: "auto", "cpu", "cuda" or "hip"; "cuda:1" or "hip:1" for the second GPU (DEVICE), and so on.
     pub backend: *const c_char,
@@ -64,40 +63,40 @@ pub struct MebridgeOptions {
     pub simd: *const c_char,
     /// FPTYPE: "d" (double), "m" (mixed) or "f" (single precision).
     pub fptype: *const c_char,
-    /// THREADS: how many; 0 means 1.
+    /// THREADS: number of threads; 0 means 1.
     pub threads: u32,
-    /// GOODHELICITIES: whether to keep helicities whose contribution vanishes.
+    /// GOODHELICITIES: whether to evaluate helicities whose contribution vanishes, too.
     pub all_helicities: bool,
     /// CACHE: a directory, or "off". NULL: the user's cache.
     pub cache: *const c_char,
-    /// MODEL: the model of a process that is generated, a file or a UFO folder. NULL: the Standard Model.
+    /// MODEL: the model for a process that is generated here, a file or a UFO folder. NULL: the Standard Model.
     pub model: *const c_char,
 }
 
-/// Events of a sample that are evaluated at a time: enough for all threads, and what is made for them fits into memory.
+/// Events of a sample evaluated at a time: enough for all threads, and few enough that their buffers fit into memory.
 const PIECE: usize = 1 << 18;
 
 thread_local! {
-    /// Code and message.
+    /// Code and message of the last error.
     static LAST_ERROR: RefCell<[CString; 2]> = RefCell::default();
-    /// Whether the last error of this thread is that of a call within a call.
+    /// Whether the last error of this thread is a call within a call.
     static LAST_WITHIN: AtomicBool = const { AtomicBool::new(false) };
 }
 
-/// The message of the last call of this thread that failed; empty if there was none. Valid until
-/// the next call that fails in this thread, or its end. Never NULL.
+/// Returns the message of this thread's last failed call; empty if no call failed. Valid until this thread's next
+/// failed call, or until the thread ends. Never NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_last_error() -> *const c_char {
     if LAST_WITHIN.with(|within| within.load(Ordering::SeqCst)) {
         return CALL_WITHIN_CALL.as_ptr();
     }
-    // A thread that ends calls destructors of its data, this message among them.
+    // When a thread ends, its thread-local data, including this message, are destroyed.
     let message = LAST_ERROR.try_with(|last| last.borrow()[1].as_ptr());
     message.unwrap_or(c"the thread ends, and its messages are gone".as_ptr())
 }
 
-/// What kind of error that was, for programs: a name such as "no_gpu", "io" or "run" that later versions keep
-/// (`mebridge::Error::code` in Rust); empty if no call of this thread failed. Valid as the message is. Never NULL.
+/// Returns the kind of that error for programs: a name such as "no_gpu", "io" or "run" that later versions keep
+/// (`mebridge::Error::code` in Rust); empty if no call of this thread failed. Valid as long as the message. Never NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_last_error_code() -> *const c_char {
     if LAST_WITHIN.with(|within| within.load(Ordering::SeqCst)) {
@@ -107,7 +106,7 @@ pub extern "C" fn mebridge_last_error_code() -> *const c_char {
     code.unwrap_or(c"".as_ptr())
 }
 
-/// Version of the library, such as "0.2.0". Valid for ever.
+/// Returns the version of the library, such as "0.2.0". Always valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_version() -> *const c_char {
     // The literal ends in NUL.
@@ -116,10 +115,10 @@ pub extern "C" fn mebridge_version() -> *const c_char {
 
 /// Creates a bridge for calls of `nevt` events and puts it into `bridge`.
 ///
-/// `options` is NULL for the switches of the environment, CUDACPP_RUNTIME_*.
+/// If `options` is NULL, the environment variables CUDACPP_RUNTIME_* apply.
 ///
 /// # Safety
-/// `options` is NULL or points at options whose strings end in NUL; `bridge` points at a pointer.
+/// `options` is NULL or points to options whose strings end in NUL; `bridge` points to a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_create(
     options: *const MebridgeOptions,
@@ -128,11 +127,11 @@ pub unsafe extern "C" fn mebridge_create(
 ) -> i32 {
     const NAME: &str = "mebridge_create";
     status(|| {
-        // SAFETY: the caller's promise; NULL is refused.
+        // SAFETY: guaranteed by the caller; NULL is rejected.
         unsafe { put(NAME, "bridge", bridge, std::ptr::null_mut()) }?;
         let switches = match options.is_null() {
             true => Switches::from_env()?,
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             false => unsafe { switches(&sized::read(NAME, "options", options)?) }?,
         };
         if nevt == 0 {
@@ -167,16 +166,16 @@ pub extern "C" fn mebridge_delete(bridge: *mut MebridgeBridge) -> i32 {
     status(|| registry::remove(bridge as usize as u64))
 }
 
-/// Evaluates the matrix elements of `nevt` events, the number that the bridge was created with.
+/// Evaluates the matrix elements of `nevt` events; the bridge was created for the same number.
 ///
 /// In:
-/// - `momenta[nevt][legs][4]`: (E, px, py, pz) in GeV, incoming ones with positive energy;
+/// - `momenta[nevt][legs][4]`: (E, px, py, pz) in GeV, with positive energy for incoming particles;
 /// - `g_s[nevt]`: the strong coupling of each event;
-/// - `random_helicity[nevt]`, `random_color[nevt]`: random numbers from [0, 1) for the choices. Below 0 they count as 0,
-///   and what is not below 1, NaN too, as the largest number that is;
+/// - `random_helicity[nevt]`, `random_color[nevt]`: random numbers from [0, 1) that select helicity and colour flow.
+///   Values below 0 count as 0; values of 1 or more and NaN count as the largest number below 1;
 /// - `channels[nevt]`: the diagram (from 1) of each event's channel, or NULL for no channel weights;
-/// - `igraph[nevt]`: the configuration (from 1) whose colour flows are allowed, 0 where it follows
-///   from the channel, or NULL where it always does.
+/// - `igraph[nevt]`: the configuration (from 1) whose colour flows are allowed, 0 to derive it from the channel, or
+///   NULL to derive all of them from the channels.
 ///
 /// Out:
 /// - `matrix_elements[nevt]`: |M|^2 summed over helicities and colours, averaged over those of the
@@ -216,15 +215,15 @@ pub unsafe extern "C" fn mebridge_run(
                 helicity,
                 color,
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { arrays.run(NAME, entry, nevt) }
         })
     })
 }
 
-/// What weights the channels from the next `mebridge_run` on: `strategy` is MadEvent's `sde_strategy`, 1 (squared
-/// diagrams, as a new bridge has it) or 2 (products of propagators). `s` is the square of the energy of the beams in
-/// GeV^2, for 2 alone.
+/// Sets the channel weights used from the next `mebridge_run` on: `strategy` is MadEvent's `sde_strategy`, 1 (squared
+/// diagrams, the default of a new bridge) or 2 (products of propagators). `s` is the squared centre-of-mass energy of
+/// the beams in GeV^2, used by strategy 2 only.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_set_sde_strategy(
     bridge: *mut MebridgeBridge,
@@ -239,10 +238,11 @@ pub extern "C" fn mebridge_set_sde_strategy(
     })
 }
 
-/// Takes a list of channels from the next `mebridge_run` on: a channel is the number of a topology in it, from 1, and so
-/// is a configuration (`igraph`). Weights are products of propagators as in `sde_strategy` 2, with `s` the square of the
-/// energy of the beams in GeV^2. `topologies` is JSON, a list as `mebridge_topologies` gives it or a part of that; of each
-/// entry `vertices` and `parameters` are read. `mebridge_set_sde_strategy` brings the process's own channels back.
+/// Sets the list of channels used from the next `mebridge_run` on: a channel, and likewise a configuration (`igraph`),
+/// is the number of a topology in this list, from 1. Weights are products of propagators as in `sde_strategy` 2, with
+/// `s` the squared centre-of-mass energy of the beams in GeV^2. `topologies` is a JSON list as returned by
+/// `mebridge_topologies`, or a part of it; only `vertices` and `parameters` of each entry are read.
+/// `mebridge_set_sde_strategy` restores the channels of the process.
 ///
 /// # Safety
 /// `topologies` is NULL or a string that ends in NUL.
@@ -254,18 +254,18 @@ pub unsafe extern "C" fn mebridge_set_channels(
 ) -> i32 {
     const NAME: &str = "mebridge_set_channels";
     status(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let list = unsafe { stated(NAME, topologies) }?;
         with(bridge, |entry| entry.bridge.set_channels(&list, s))
     })
 }
 
-/// The weights that channels would have after `mebridge_set_channels`, which this takes the place of where no |M|^2 is
-/// wanted: nothing is evaluated, and the bridge stays as it is.
+/// Computes the weights that channels would have after `mebridge_set_channels`, without |M|^2: no matrix element is
+/// evaluated, and the bridge does not change.
 ///
-/// In: `topologies` and `s` as there; `momenta[nevt][legs][4]`, of any number of events.
+/// In: `topologies` and `s` as for `mebridge_set_channels`; `momenta[nevt][legs][4]`, for any number of events.
 ///
-/// Out: `weights[nevt][topologies]`; those of an event add up to 1.
+/// Out: `weights[nevt][topologies]`; the weights of an event add up to 1.
 ///
 /// # Safety
 /// `topologies` is NULL or a string that ends in NUL. The arrays have these lengths and do not overlap.
@@ -280,11 +280,11 @@ pub unsafe extern "C" fn mebridge_channel_weights(
 ) -> i32 {
     const NAME: &str = "mebridge_channel_weights";
     status(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let list = unsafe { stated(NAME, topologies) }?;
         with(bridge, |entry| {
             let legs = entry.bridge.process().legs.len();
-            // SAFETY: the caller's promise; NULL and misalignment are refused.
+            // SAFETY: guaranteed by the caller; NULL and misalignment are rejected.
             let (momenta, weights) = unsafe {
                 (
                     input(NAME, "momenta", momenta, numbers(NAME, nevt, 4 * legs)?)?,
@@ -296,12 +296,12 @@ pub unsafe extern "C" fn mebridge_channel_weights(
     })
 }
 
-/// The channels that a caller states.
+/// Parses the caller's list of channels.
 ///
 /// # Safety
-/// `topologies` is NULL, which is refused, or a string that ends in NUL.
+/// `topologies` is NULL, which is rejected, or a string that ends in NUL.
 unsafe fn stated(name: &'static str, topologies: *const c_char) -> Result<Vec<Topology>> {
-    // SAFETY: the caller's promise; NULL is refused.
+    // SAFETY: guaranteed by the caller; NULL is rejected.
     let text = unsafe { string(name, "topologies", topologies) }?;
     let refused = |error| {
         let form =
@@ -311,10 +311,10 @@ unsafe fn stated(name: &'static str, topologies: *const c_char) -> Result<Vec<To
     serde_json::from_slice(text.to_bytes()).map_err(refused)
 }
 
-/// The topologies that a sampler needs, as JSON: a list in the words of the `channels` of `mebridge_description`. They are
-/// these channels; of a process whose diagrams are not listed they are all topologies whose vertices join three lines,
-/// one of those that differ by permutations of equal gluons in the final state, with no `diagrams`. Valid until the
-/// bridge is deleted. NULL if there is no such bridge.
+/// Returns the topologies that a sampler needs as a JSON list, in the format of `channels` in `mebridge_description`.
+/// These are the channels of the process. If its diagrams are not listed, they are all topologies whose vertices join
+/// three lines, without `diagrams`; of topologies that differ only by permutations of equal gluons in the final state,
+/// one is listed. Valid until the bridge is deleted. NULL if there is no such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_topologies(bridge: *const MebridgeBridge) -> *const c_char {
     kept_json(
@@ -324,7 +324,8 @@ pub extern "C" fn mebridge_topologies(bridge: *const MebridgeBridge) -> *const c
     )
 }
 
-/// JSON of something about a bridge, made once for its parameters: where it is kept, and what it is of. NULL if there is no such bridge.
+/// Returns JSON about a bridge, made once for its current parameters: `place` selects where it is kept, `make` computes
+/// its content. NULL if there is no such bridge.
 fn kept_json<T: Serialize>(
     bridge: *const MebridgeBridge,
     place: fn(&mut Entry) -> &mut Option<CString>,
@@ -340,7 +341,7 @@ fn kept_json<T: Serialize>(
                 })?;
                 *place(entry) = Some(c_name(&json));
             }
-            // The string stays where it is, whatever moves the entry.
+            // The string stays at its address even if the entry moves.
             text = place(entry).as_ref().map_or(text, |json| json.as_ptr());
             Ok(())
         })
@@ -348,14 +349,14 @@ fn kept_json<T: Serialize>(
     text
 }
 
-/// Evaluates one event, each helicity by itself, whatever number of events the bridge was created for.
+/// Evaluates each helicity of one event separately, whatever number of events the bridge was created for.
 ///
-/// In: `momenta[legs][4]` and `g_s` as for `mebridge_run`. `all`: whether to evaluate also helicities whose
-/// contribution vanishes, and whose AMP2 and JAMP2 may not; otherwise all of these are zero.
+/// In: `momenta[legs][4]` and `g_s` as for `mebridge_run`. `all`: whether to evaluate helicities whose |M|^2 vanishes,
+/// too, since their AMP2 and JAMP2 may not vanish; otherwise all of their results are zero.
 ///
-/// Out, each of which may be NULL:
-/// - `contributions[helicities]`: for each row of the helicity table |M|^2 summed over colours, without the average;
-/// - `amp2[helicities][diagrams]`: the square of each diagram, 0 for those without a channel;
+/// Out; each may be NULL:
+/// - `contributions[helicities]`: |M|^2 of each row of the helicity table, summed over colours, without the average;
+/// - `amp2[helicities][diagrams]`: the square of each diagram, 0 for diagrams without a channel;
 /// - `jamp2[helicities][colors]`: the weight of each colour flow.
 ///
 /// # Safety
@@ -374,8 +375,8 @@ pub unsafe extern "C" fn mebridge_one_event(
     status(|| {
         with(bridge, |entry| {
             let legs = entry.bridge.process().legs.len();
-            // SAFETY: the caller's promise; NULL and misalignment are refused, and nothing is written before the event is
-            // evaluated.
+            // SAFETY: guaranteed by the caller; NULL and misalignment are rejected, and nothing is written before the
+            // event is evaluated.
             let event = entry.bridge.one_event(
                 unsafe { input(NAME, "momenta", momenta, 4 * legs) }?,
                 g_s,
@@ -404,7 +405,7 @@ pub unsafe extern "C" fn mebridge_one_event(
             ];
             for (name, to, from) in outputs {
                 if !to.is_null() {
-                    // SAFETY: the caller's promise; misalignment is refused.
+                    // SAFETY: guaranteed by the caller; misalignment is rejected.
                     let to = unsafe { output(NAME, name, to, from.len()) }?;
                     to.copy_from_slice(from);
                 }
@@ -414,51 +415,52 @@ pub unsafe extern "C" fn mebridge_one_event(
     })
 }
 
-/// A sample of events, which may lie in memory in any order, and where its answers go. What is NULL is not given or not
-/// asked for; set all of it but its size to zero first (`struct mebridge_sample sample = {.size = sizeof sample};`).
+/// A sample of events, in any memory layout, and the arrays for its results. Optional inputs and unwanted results are
+/// NULL; set all fields except `size` to zero first (`struct mebridge_sample sample = {.size = sizeof sample};`).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct MebridgeSample {
-    /// `sizeof(struct mebridge_sample)`: later versions have more fields behind these.
+    /// `sizeof(struct mebridge_sample)`: later versions append fields.
     pub size: usize,
-    /// How many events; any number.
+    /// Number of events, not limited.
     pub events: usize,
-    /// (E, px, py, pz) of all legs in GeV, incoming ones with positive energy.
+    /// (E, px, py, pz) of all legs in GeV, with positive energy for incoming particles.
     pub momenta: *const f64,
-    /// How many numbers lie from an event, a leg and a component of its momentum to the next; may be negative.
+    /// Distance, in numbers, between successive events, legs and components of a momentum; may be negative.
     pub momenta_strides: [isize; 3],
-    /// `alpha_s[events]`; NULL: the parameter `aS` of the card, 0.118 where there is none.
+    /// `alpha_s[events]`; NULL: the parameter `aS` of the card, 0.118 if there is none.
     pub alpha_s: *const f64,
-    /// `random_helicity[events]`, in [0, 1) as all random numbers (others count as in `mebridge_run`); NULL: 0.5.
+    /// `random_helicity[events]`, in [0, 1) like all random numbers (other values count as in `mebridge_run`); NULL:
+    /// 0.5.
     pub random_helicity: *const f64,
     /// `random_color[events]`
     pub random_color: *const f64,
     /// `random_diagram[events]`
     pub random_diagram: *const f64,
-    /// `fixed_helicity[events]`: rows of the helicity table, from 0. The matrix element is what this helicity
-    /// contributes; NULL: all of them do.
+    /// `fixed_helicity[events]`: rows of the helicity table, from 0. The matrix element is the contribution of this
+    /// helicity alone; NULL: the sum over all helicities.
     pub fixed_helicity: *const i32,
-    /// `fixed_diagram[events]`: diagrams, from 0, by which colour flows are drawn; NULL: drawn themselves.
+    /// `fixed_diagram[events]`: diagrams, from 0, that determine the allowed colour flows; NULL: a diagram is drawn.
     pub fixed_diagram: *const i32,
     /// `matrix_elements[events]`: |M|^2 in GeV^(4-2n) for n outgoing particles, summed over helicities and colours and
-    /// averaged over those of the initial state, without a weight of any channel. Never NULL. NaN for an event whose
-    /// momenta are not finite, not on their mass shells or not conserved, and where it is not finite itself (at a pole).
+    /// averaged over those of the initial state, without any channel weight. Never NULL. NaN for an event whose momenta
+    /// are not finite, not on their mass shells or not conserved, and where |M|^2 itself is not finite (at a pole).
     pub matrix_elements: *mut f64,
-    /// `helicity[events]`: the row of the helicity table, drawn by its share, from 0.
+    /// `helicity[events]`: the row of the helicity table, from 0, drawn in proportion to its contribution.
     pub helicity: *mut i32,
-    /// `color[events]`: the colour flow, drawn among those that the diagram allows, from 0.
+    /// `color[events]`: the colour flow, from 0, drawn among those that the diagram allows.
     pub color: *mut i32,
-    /// `diagram[events]`: drawn by the squared diagrams, from 0.
+    /// `diagram[events]`: the diagram, from 0, drawn in proportion to the squared diagrams.
     pub diagram: *mut i32,
-    /// `amp2[diagrams][events]`: squared diagrams as shares of the sum of those that have a channel.
+    /// `amp2[diagrams][events]`: squared diagrams, divided by the sum over diagrams that have a channel.
     pub amp2: *mut f64,
-    /// How many numbers lie from a diagram to the next; at least `events`.
+    /// Distance, in numbers, between successive diagrams in `amp2`; at least `events`.
     pub amp2_stride: usize,
-    /// Out: how many events have NaN as their matrix element.
+    /// Out: number of events whose matrix element is NaN.
     pub bad_events: usize,
 }
 
-/// Evaluates a sample, on the CPU. Events that are bad are no error; `mebridge_last_error` describes the first of them.
+/// Evaluates a sample on the CPU. Bad events are not an error; `mebridge_last_error` describes the first of them.
 ///
 /// # Safety
 /// The arrays have these lengths, and no output overlaps another array.
@@ -468,39 +470,39 @@ pub unsafe extern "C" fn mebridge_evaluate(
     sample: *mut MebridgeSample,
 ) -> i32 {
     const NAME: &str = "mebridge_evaluate";
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     status(|| unsafe { evaluate_sample(NAME, bridge, sample) })
 }
 
-/// What [`mebridge_evaluate`] does, for other doors.
+/// Implements [`mebridge_evaluate`], also for the other interfaces.
 ///
 /// # Safety
-/// As for that.
+/// As for the public function.
 pub(super) unsafe fn evaluate_sample(
     name: &'static str,
     bridge: *mut MebridgeBridge,
     sample: *mut MebridgeSample,
 ) -> Result<()> {
-    // SAFETY: the caller's promise; NULL is refused.
+    // SAFETY: guaranteed by the caller; NULL is rejected.
     unsafe {
-        with_sample(name, sample, |asked| {
-            let own = CallerArray::of(sample.cast::<u8>(), asked.size, PointerAccess::Write);
-            with(bridge, |entry| evaluate(name, entry, asked, own))
+        with_sample(name, sample, |request| {
+            let own = CallerArray::of(sample.cast::<u8>(), request.size, PointerAccess::Write);
+            with(bridge, |entry| evaluate(name, entry, request, own))
         })
     }
 }
 
-/// Evaluates a sample in the memory of a GPU, by a bridge that was created for one (BACKEND "cuda" or "hip"): all pointers of the
-/// sample are addresses there, and matrix_elements may be NULL. `stream` is the CUstream into which all work is put; NULL
-/// is the legacy default stream. The function returns when that is done, and does not wait for the work. `bad_events` is
-/// 0: that an event is bad is told by its NaN alone, and so is an index that names nothing. In a lower precision than
-/// double an event of which it makes no sum of squares (soft gluons, beside the beam) is NaN too, and the shares of its
-/// diagrams may be 0: nobody waits for the answers here, so that it is not evaluated again, as `mebridge_evaluate` does.
-/// The first call compiles.
+/// Evaluates a sample in the memory of a GPU, with a bridge created for one (BACKEND "cuda" or "hip"): all pointers of
+/// the sample are device addresses, and `matrix_elements` may be NULL. All work goes into the CUstream `stream`; NULL
+/// is the legacy default stream. The function returns once the work is queued, without waiting for it. `bad_events` is
+/// 0: only a matrix element of NaN marks a bad event, and likewise an index out of range. At a precision below double,
+/// an event whose sum of squares cannot be formed (soft gluons, near the beam) is NaN too, and the shares of its
+/// diagrams may be 0: unlike `mebridge_evaluate`, this function does not wait for the results, so such events are not
+/// evaluated again in double precision. The first call compiles.
 ///
 /// # Safety
-/// The arrays have these lengths, no output overlaps another array, and they and the stream stay until it has come past
-/// the work.
+/// The arrays have these lengths, no output overlaps another array, and arrays and stream stay valid until the stream
+/// has completed the work.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_evaluate_on_device(
     bridge: *mut MebridgeBridge,
@@ -508,25 +510,25 @@ pub unsafe extern "C" fn mebridge_evaluate_on_device(
     stream: *mut c_void,
 ) -> i32 {
     const NAME: &str = "mebridge_evaluate_on_device";
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     status(|| unsafe { evaluate_sample_on_device(NAME, bridge, sample, stream) })
 }
 
-/// What [`mebridge_evaluate_on_device`] does, for other doors.
+/// Implements [`mebridge_evaluate_on_device`], also for the other interfaces.
 ///
 /// # Safety
-/// As for that.
+/// As for the public function.
 pub(super) unsafe fn evaluate_sample_on_device(
     name: &'static str,
     bridge: *mut MebridgeBridge,
     sample: *mut MebridgeSample,
     stream: *mut c_void,
 ) -> Result<()> {
-    // SAFETY: the caller's promise; NULL is refused.
+    // SAFETY: guaranteed by the caller; NULL is rejected.
     unsafe {
-        with_sample(name, sample, |asked| {
+        with_sample(name, sample, |request| {
             with(bridge, |entry| {
-                evaluate_on_device(name, entry, asked, stream)
+                evaluate_on_device(name, entry, request, stream)
             })
         })
     }
@@ -541,32 +543,33 @@ pub extern "C" fn mebridge_wait_for_device(bridge: *mut MebridgeBridge) -> i32 {
 const _: () =
     assert!(offset_of!(MebridgeOptions, size) == 0 && offset_of!(MebridgeSample, size) == 0);
 
-// SAFETY: such structs, of numbers, pointers and a bool.
+// SAFETY: `repr(C)`, its size first; all members are numbers, pointers and a bool, which is listed.
 unsafe impl Grows for MebridgeOptions {
     const NAME: &'static str = "mebridge_options";
     const BOOLS: &'static [usize] = &[offset_of!(MebridgeOptions, all_helicities)];
 }
 
-// SAFETY: such structs, of numbers and pointers.
+// SAFETY: `repr(C)`, its size first; all members are numbers and pointers.
 unsafe impl Grows for MebridgeSample {
     const NAME: &'static str = "mebridge_sample";
 }
 
-/// Runs `f` on the sample of a caller, as far as that has it, and tells how many events are bad.
+/// Runs `f` on a copy of the caller's sample, with zeros for members that the caller's version lacks, and writes the
+/// number of bad events back.
 ///
 /// # Safety
-/// The pointer is NULL or that of a sample of the size that it says.
+/// The pointer is NULL or points to a sample whose `size` is right.
 unsafe fn with_sample(
     name: &'static str,
     sample: *mut MebridgeSample,
     f: impl FnOnce(&mut MebridgeSample) -> Result<()>,
 ) -> Result<()> {
-    // SAFETY: the caller's promise.
-    let mut asked = unsafe { sized::read(name, "sample", sample) }?;
-    let done = f(&mut asked);
+    // SAFETY: guaranteed by the caller.
+    let mut request = unsafe { sized::read(name, "sample", sample) }?;
+    let done = f(&mut request);
     let at = offset_of!(MebridgeSample, bad_events);
     // SAFETY: as above.
-    unsafe { sized::write(sample, asked.size, at, asked.bad_events) };
+    unsafe { sized::write(sample, request.size, at, request.bad_events) };
     done
 }
 
@@ -575,47 +578,47 @@ unsafe fn with_sample(
 unsafe fn evaluate_on_device(
     name: &'static str,
     entry: &mut Entry,
-    asked: &mut MebridgeSample,
+    request: &mut MebridgeSample,
     stream: *mut c_void,
 ) -> Result<()> {
-    asked.bad_events = 0;
-    if asked.events == 0 {
+    request.bad_events = 0;
+    if request.events == 0 {
         return Ok(());
     }
     let process = entry.bridge.process();
     let (legs, diagrams) = (process.legs.len(), process.diagrams as usize);
-    check_extents(name, asked, legs, diagrams)?;
-    check_sample_apart(name, asked, legs, diagrams, None)?;
+    check_extents(name, request, legs, diagrams)?;
+    check_sample_apart(name, request, legs, diagrams, None)?;
     fn address<T>(pointer: *const T) -> u64 {
         pointer as usize as u64
     }
-    let [event, leg, component] = asked.momenta_strides;
+    let [event, leg, component] = request.momenta_strides;
     let sample = DeviceSample {
-        events: asked.events,
-        momenta: address(asked.momenta),
+        events: request.events,
+        momenta: address(request.momenta),
         strides: Strides {
             event,
             leg,
             component,
         },
-        alpha_s: address(asked.alpha_s),
+        alpha_s: address(request.alpha_s),
         default_g_s: super::default_g_s(&process.model, entry.bridge.card()),
-        random_helicity: address(asked.random_helicity),
-        random_color: address(asked.random_color),
-        random_diagram: address(asked.random_diagram),
-        fixed_helicity: address(asked.fixed_helicity),
-        fixed_diagram: address(asked.fixed_diagram),
+        random_helicity: address(request.random_helicity),
+        random_color: address(request.random_color),
+        random_diagram: address(request.random_diagram),
+        fixed_helicity: address(request.fixed_helicity),
+        fixed_diagram: address(request.fixed_diagram),
         flavor: 0,
-        matrix_elements: address(asked.matrix_elements),
-        helicity: address(asked.helicity),
-        color: address(asked.color),
-        diagram: address(asked.diagram),
-        amp2: address(asked.amp2),
-        amp2_stride: asked.amp2_stride,
+        matrix_elements: address(request.matrix_elements),
+        helicity: address(request.helicity),
+        color: address(request.color),
+        diagram: address(request.diagram),
+        amp2: address(request.amp2),
+        amp2_stride: request.amp2_stride,
         stream: address(stream),
         element: MatrixElementOffsets::only(entry.bridge.process().diagrams as usize),
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { entry.bridge.evaluate_on_device(&sample) }
 }
 
@@ -624,17 +627,17 @@ unsafe fn evaluate_on_device(
 unsafe fn evaluate(
     name: &'static str,
     entry: &mut Entry,
-    asked: &mut MebridgeSample,
+    request: &mut MebridgeSample,
     own: CallerArray,
 ) -> Result<()> {
-    let (n, process) = (asked.events, entry.bridge.process());
+    let (n, process) = (request.events, entry.bridge.process());
     let (legs, diagrams) = (process.legs.len(), process.diagrams as usize);
-    asked.bad_events = 0;
+    request.bad_events = 0;
     if n == 0 {
         return Ok(());
     }
-    let reach = check_extents(name, asked, legs, diagrams)?;
-    let [event, leg, component] = asked.momenta_strides;
+    let reach = check_extents(name, request, legs, diagrams)?;
+    let [event, leg, component] = request.momenta_strides;
     let strides = Strides {
         event,
         leg,
@@ -644,44 +647,44 @@ unsafe fn evaluate(
         check(
             name,
             "momenta",
-            CallerArray::of(asked.momenta, reach, PointerAccess::Read),
+            CallerArray::of(request.momenta, reach, PointerAccess::Read),
         )?;
     }
-    if !asked.amp2.is_null() {
-        let reach = diagrams.saturating_sub(1) * asked.amp2_stride + n;
+    if !request.amp2.is_null() {
+        let reach = diagrams.saturating_sub(1) * request.amp2_stride + n;
         check(
             name,
             "amp2",
-            CallerArray::of(asked.amp2, reach, PointerAccess::Write),
+            CallerArray::of(request.amp2, reach, PointerAccess::Write),
         )?;
     }
-    check_sample_apart(name, asked, legs, diagrams, Some(own))?;
+    check_sample_apart(name, request, legs, diagrams, Some(own))?;
     let piece = n.min(PIECE);
     let half = vec![0.5; piece];
     let mut couplings = vec![super::default_g_s(&process.model, entry.bridge.card()); piece];
     let mut indices = Indices::default();
     let mut own: [Vec<i32>; 3] = Default::default();
     let mut first_bad = None;
-    // SAFETY: the caller's promise; NULL and misalignment are refused, and so are arrays that no memory holds or that
-    // overlap one that is written.
+    // SAFETY: guaranteed by the caller; NULL and misalignment are rejected, and so are arrays that do not fit into
+    // memory and outputs that overlap another array.
     unsafe {
-        let momenta = Momenta::new(asked.momenta, n, legs, strides);
+        let momenta = Momenta::new(request.momenta, n, legs, strides);
         let doubles = |name_of, from| input_or_none(name, name_of, from, n);
-        let alpha_s = doubles("alpha_s", asked.alpha_s)?;
-        let random_helicity = doubles("random_helicity", asked.random_helicity)?;
-        let random_color = doubles("random_color", asked.random_color)?;
-        let random_diagram = doubles("random_diagram", asked.random_diagram)?;
-        let fixed_helicity = input_or_none(name, "fixed_helicity", asked.fixed_helicity, n)?;
-        let fixed_diagram = input_or_none(name, "fixed_diagram", asked.fixed_diagram, n)?;
-        let mut rest = output(name, "matrix_elements", asked.matrix_elements, n)?;
+        let alpha_s = doubles("alpha_s", request.alpha_s)?;
+        let random_helicity = doubles("random_helicity", request.random_helicity)?;
+        let random_color = doubles("random_color", request.random_color)?;
+        let random_diagram = doubles("random_diagram", request.random_diagram)?;
+        let fixed_helicity = input_or_none(name, "fixed_helicity", request.fixed_helicity, n)?;
+        let fixed_diagram = input_or_none(name, "fixed_diagram", request.fixed_diagram, n)?;
+        let mut rest = output(name, "matrix_elements", request.matrix_elements, n)?;
         let mut optional_outputs = [
-            output_or_none(name, "helicity", asked.helicity, n)?,
-            output_or_none(name, "color", asked.color, n)?,
-            output_or_none(name, "diagram", asked.diagram, n)?,
+            output_or_none(name, "helicity", request.helicity, n)?,
+            output_or_none(name, "color", request.color, n)?,
+            output_or_none(name, "diagram", request.diagram, n)?,
         ];
-        let mut rows = match asked.amp2.is_null() {
+        let mut rows = match request.amp2.is_null() {
             true => None,
-            false => Some(Rows::new(asked.amp2, n, diagrams, asked.amp2_stride)),
+            false => Some(Rows::new(request.amp2, n, diagrams, request.amp2_stride)),
         };
         for begin in (0..n).step_by(piece) {
             let count = piece.min(n - begin);
@@ -706,9 +709,9 @@ unsafe fn evaluate(
                 random_diagram: random(random_diagram),
                 helicity,
                 diagram,
-                diagrams: !(asked.color.is_null()
-                    && asked.diagram.is_null()
-                    && asked.amp2.is_null()),
+                diagrams: !(request.color.is_null()
+                    && request.diagram.is_null()
+                    && request.amp2.is_null()),
             };
             let (mine, others) = std::mem::take(&mut rest).split_at_mut(count);
             rest = others;
@@ -728,7 +731,7 @@ unsafe fn evaluate(
             };
             let bad = entry.bridge.evaluate(&sample, answers);
             let bad = bad.map_err(|error| error.behind(begin))?;
-            asked.bad_events += bad.count;
+            request.bad_events += bad.count;
             first_bad = first_bad.or(bad.first.map(|event| begin + event));
         }
         if let Some(event) = first_bad {
@@ -741,7 +744,8 @@ unsafe fn evaluate(
     Ok(())
 }
 
-/// The next so many of an array that is given, or as many of one of our own.
+/// Returns the next `count` entries of the caller's array, or `count` entries of the buffer `own` if there is no such
+/// array.
 fn front_or<'a>(
     given: &mut Option<&'static mut [i32]>,
     own: &'a mut Vec<i32>,
@@ -760,85 +764,86 @@ fn front_or<'a>(
     }
 }
 
-/// Looks at what a sample says of its arrays: that they can be at all. Gives how many numbers the momenta reach over.
+/// Checks that the strides and lengths of a sample's arrays are possible. Returns the number of doubles that the
+/// momenta span.
 fn check_extents(
     name: &'static str,
-    asked: &MebridgeSample,
+    request: &MebridgeSample,
     legs: usize,
     diagrams: usize,
 ) -> Result<usize> {
-    let n = asked.events;
+    let n = request.events;
     check(
         name,
         "momenta",
-        CallerArray::of(asked.momenta, 1, PointerAccess::Read),
+        CallerArray::of(request.momenta, 1, PointerAccess::Read),
     )?;
     numbers(name, n, 1)?;
     let last = [n - 1, legs.saturating_sub(1), 3];
     let mut reach = 0usize;
-    for (stride, last) in asked.momenta_strides.iter().zip(last) {
+    for (stride, last) in request.momenta_strides.iter().zip(last) {
         let here = stride.unsigned_abs().checked_mul(last);
         reach = here
             .and_then(|here| reach.checked_add(here))
             .filter(|&reach| reach < MOST_NUMBERS)
             .ok_or_else(|| wrong(name, format!(
                     "momenta_strides are {:?}, with which {n} events reach beyond the end of memory",
-                    asked.momenta_strides
+                    request.momenta_strides
                 )))?;
     }
-    if asked.amp2.is_null() {
+    if request.amp2.is_null() {
         return Ok(reach + 1);
     }
     check(
         name,
         "amp2",
-        CallerArray::of(asked.amp2, 1, PointerAccess::Write),
+        CallerArray::of(request.amp2, 1, PointerAccess::Write),
     )?;
-    if asked.amp2_stride < n {
+    if request.amp2_stride < n {
         return Err(wrong(
             name,
             format!(
                 "amp2_stride is {}, but there are {n} events",
-                asked.amp2_stride
+                request.amp2_stride
             ),
         ));
     }
-    numbers(name, asked.amp2_stride, diagrams)?;
+    numbers(name, request.amp2_stride, diagrams)?;
     Ok(reach + 1)
 }
 
-/// Refuses a sample of which an array that is written overlaps another one. In the memory of the host, where the sample
-/// itself lies (`own`), the arrays are looked at before.
+/// Rejects a sample if an array that is written overlaps another array. In host memory, where the sample itself (`own`)
+/// lies, each array is checked by itself first.
 fn check_sample_apart(
     name: &'static str,
-    asked: &MebridgeSample,
+    request: &MebridgeSample,
     legs: usize,
     diagrams: usize,
     own: Option<CallerArray>,
 ) -> Result<()> {
-    let n = asked.events;
+    let n = request.events;
     let doubles = |pointer: *const f64| CallerArray::of(pointer, n, PointerAccess::Read);
     let integers = |pointer: *const i32, access| CallerArray::of(pointer, n, access);
     let rows = [
-        ("alpha_s", doubles(asked.alpha_s)),
-        ("random_helicity", doubles(asked.random_helicity)),
-        ("random_color", doubles(asked.random_color)),
-        ("random_diagram", doubles(asked.random_diagram)),
+        ("alpha_s", doubles(request.alpha_s)),
+        ("random_helicity", doubles(request.random_helicity)),
+        ("random_color", doubles(request.random_color)),
+        ("random_diagram", doubles(request.random_diagram)),
         (
             "fixed_helicity",
-            integers(asked.fixed_helicity, PointerAccess::Read),
+            integers(request.fixed_helicity, PointerAccess::Read),
         ),
         (
             "fixed_diagram",
-            integers(asked.fixed_diagram, PointerAccess::Read),
+            integers(request.fixed_diagram, PointerAccess::Read),
         ),
         (
             "matrix_elements",
-            CallerArray::of(asked.matrix_elements, n, PointerAccess::Write),
+            CallerArray::of(request.matrix_elements, n, PointerAccess::Write),
         ),
-        ("helicity", integers(asked.helicity, PointerAccess::Write)),
-        ("color", integers(asked.color, PointerAccess::Write)),
-        ("diagram", integers(asked.diagram, PointerAccess::Write)),
+        ("helicity", integers(request.helicity, PointerAccess::Write)),
+        ("color", integers(request.color, PointerAccess::Write)),
+        ("diagram", integers(request.diagram, PointerAccess::Write)),
     ];
     let there = |&(_, array): &(&str, CallerArray)| array.address != 0;
     if own.is_some() {
@@ -846,23 +851,23 @@ fn check_sample_apart(
             check(name, row, array)?;
         }
     }
-    let [event, leg, component] = asked.momenta_strides;
+    let [event, leg, component] = request.momenta_strides;
     let momenta = Spread::new(
-        CallerArray::of(asked.momenta, 1, PointerAccess::Read),
+        CallerArray::of(request.momenta, 1, PointerAccess::Read),
         [(n, event), (legs, leg), (4, component)],
     );
     let amp2 = Spread::new(
-        CallerArray::of(asked.amp2, 1, PointerAccess::Write),
-        [(n, 1), (diagrams, asked.amp2_stride as isize), (1, 0)],
+        CallerArray::of(request.amp2, 1, PointerAccess::Write),
+        [(n, 1), (diagrams, request.amp2_stride as isize), (1, 0)],
     );
     let own = own.map(|own| ("sample", Spread::of(own)));
-    let amp2 = (!asked.amp2.is_null()).then_some(("amp2", amp2));
+    let amp2 = (!request.amp2.is_null()).then_some(("amp2", amp2));
     let rows = rows.into_iter().filter(there);
     let rows = rows.map(|(row, array)| (row, Spread::of(array)));
     let arrays = own.into_iter().chain([("momenta", momenta)]);
     let arrays: Vec<(&str, Spread)> = arrays.chain(rows).chain(amp2).collect();
     for (i, (written_name, written)) in arrays.iter().enumerate() {
-        // All that are read come before, and the sample, which was.
+        // Arrays that are only read precede the written ones, and the sample at index 0 has nothing before it.
         if written.first.access == PointerAccess::Write && i > 0 {
             let mut others = arrays[..i].iter();
             if let Some((other, _)) = others.find(|(_, other)| other.overlaps(written)) {
@@ -873,9 +878,10 @@ fn check_sample_apart(
     Ok(())
 }
 
-/// Everything that a sampler has to know of the process (legs, channels as topologies with propagators, colour flows,
-/// helicities, flavours), as JSON in the words of MadGraph7's subprocesses.json: one object. Masses and widths are those of
-/// the bridge's parameters at this call. Valid until the bridge is deleted. NULL if there is no such bridge.
+/// Returns everything that a sampler needs to know about the process (legs, channels as topologies with propagators,
+/// colour flows, helicities, flavours), as one JSON object in the format of MadGraph7's subprocesses.json. Masses and
+/// widths follow from the parameters of the bridge at this call. Valid until the bridge is deleted. NULL if there is no
+/// such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_description(bridge: *const MebridgeBridge) -> *const c_char {
     kept_json(
@@ -888,14 +894,14 @@ pub extern "C" fn mebridge_description(bridge: *const MebridgeBridge) -> *const 
     )
 }
 
-/// Number of parameters of the card, or -1 if there is no such bridge.
+/// Returns the number of parameters of the card, or -1 if there is no such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_parameters(bridge: *const MebridgeBridge) -> i64 {
     query(bridge, |e| e.bridge.process().model.card.len() as i64)
 }
 
-/// Name of a parameter of the card, `number` counting from 0, such as "MDL_MT". Valid until the bridge is deleted. NULL
-/// if there is none.
+/// Returns the name of parameter `number` of the card, from 0, such as "MDL_MT". Valid until the bridge is deleted.
+/// NULL if there is no such parameter.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_parameter_name(
     bridge: *const MebridgeBridge,
@@ -918,7 +924,7 @@ pub extern "C" fn mebridge_parameter_name(
     name
 }
 
-/// Gives the value of a parameter of the card. Capitals and the prefix MDL_ of its name may be left out.
+/// Puts the value of a parameter of the card into `value`. The case of `name` and its prefix MDL_ do not matter.
 ///
 /// # Safety
 /// The name ends in NUL.
@@ -931,7 +937,7 @@ pub unsafe extern "C" fn mebridge_parameter(
     const NAME: &str = "mebridge_parameter";
     status(|| {
         with(bridge, |entry| {
-            // SAFETY: the caller's promise; NULL is refused.
+            // SAFETY: guaranteed by the caller; NULL is rejected.
             unsafe {
                 let number = parameter(NAME, entry, name)?;
                 put(NAME, "value", value, entry.bridge.card()[number])
@@ -940,8 +946,8 @@ pub unsafe extern "C" fn mebridge_parameter(
     })
 }
 
-/// Sets a parameter of the card from the next call on. All that follows from it is computed anew, plans too; widths are
-/// parameters of their own and stay as they are.
+/// Sets a parameter of the card from the next call on. Everything that depends on it is recomputed, plans included;
+/// widths are independent parameters and do not change.
 ///
 /// # Safety
 /// The name ends in NUL.
@@ -954,7 +960,7 @@ pub unsafe extern "C" fn mebridge_set_parameter(
     const NAME: &str = "mebridge_set_parameter";
     status(|| {
         with(bridge, |entry| {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let number = unsafe { parameter(NAME, entry, name) }?;
             if !value.is_finite() {
                 let name = &entry.bridge.process().model.card[number].name;
@@ -976,7 +982,7 @@ pub unsafe extern "C" fn mebridge_set_parameter(
 /// # Safety
 /// The name is null or ends in NUL.
 unsafe fn parameter(function: &'static str, entry: &Entry, name: *const c_char) -> Result<usize> {
-    // SAFETY: the caller's promise; NULL is refused.
+    // SAFETY: guaranteed by the caller; NULL is rejected.
     let name = unsafe { string(function, "name", name) }?.to_string_lossy();
     let model = &entry.bridge.process().model;
     model.card_parameter(&name).ok_or_else(|| {
@@ -991,9 +997,8 @@ unsafe fn parameter(function: &'static str, entry: &Entry, name: *const c_char) 
     })
 }
 
-/// Finds the good helicities, those that contribute somewhere in phase space, and puts their number
-/// into `good` (which may be NULL). They do not depend on these events. `mebridge_run` does the same
-/// on its first call.
+/// Finds the good helicities, those that contribute somewhere in phase space, and puts their number into `good` (which
+/// may be NULL). The result does not depend on these events. `mebridge_run` does the same on its first call.
 ///
 /// # Safety
 /// `momenta[nevt][legs][4]` and `g_s[nevt]` as for `mebridge_run`.
@@ -1010,13 +1015,13 @@ pub unsafe extern "C" fn mebridge_find_good_helicities(
         with(bridge, |entry| {
             check_count(NAME, nevt, entry)?;
             let legs = entry.bridge.process().legs.len();
-            // SAFETY: the caller's promise; NULL and misalignment are refused.
+            // SAFETY: guaranteed by the caller; NULL and misalignment are rejected.
             let events = unsafe {
                 let g_s = input(NAME, "g_s", g_s, nevt)?;
                 Events {
                     momenta: input(NAME, "momenta", momenta, numbers(NAME, nevt, 4 * legs)?)?,
                     g_s,
-                    // Nothing is chosen.
+                    // No helicity or colour is selected here.
                     random_helicity: g_s,
                     random_color: g_s,
                     channels: None,
@@ -1027,13 +1032,13 @@ pub unsafe extern "C" fn mebridge_find_good_helicities(
             if good.is_null() {
                 return Ok(());
             }
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { put(NAME, "good", good, found) }
         })
     })
 }
 
-/// Number of good helicities, or -1 if they have not been found yet or there is no such bridge.
+/// Returns the number of good helicities, or -1 if they have not been found yet or there is no such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_good_helicities(bridge: *const MebridgeBridge) -> i64 {
     query(bridge, |e| {
@@ -1041,38 +1046,38 @@ pub extern "C" fn mebridge_good_helicities(bridge: *const MebridgeBridge) -> i64
     })
 }
 
-/// Number of helicity configurations, good or not, or -1 if there is no such bridge.
+/// Returns the number of helicity configurations, good or not, or -1 if there is no such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_helicities(bridge: *const MebridgeBridge) -> i64 {
     query(bridge, |e| e.bridge.process().helicities.len() as i64)
 }
 
-/// Number of external legs, incoming ones included, or -1 if there is no such bridge.
+/// Returns the number of external legs, incoming ones included, or -1 if there is no such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_legs(bridge: *const MebridgeBridge) -> i64 {
     query(bridge, |e| e.bridge.process().legs.len() as i64)
 }
 
-/// Number of colour flows, or -1 if there is no such bridge.
+/// Returns the number of colour flows, or -1 if there is no such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_colors(bridge: *const MebridgeBridge) -> i64 {
     query(bridge, |e| e.bridge.process().amplitudes.jamps() as i64)
 }
 
-/// Number of diagrams, which channels count, or -1 if there is no such bridge.
+/// Returns the number of diagrams, the range of channel numbers, or -1 if there is no such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_diagrams(bridge: *const MebridgeBridge) -> i64 {
     query(bridge, |e| i64::from(e.bridge.process().diagrams))
 }
 
-/// Number of events of a call, or -1 if there is no such bridge.
+/// Returns the number of events of a call, or -1 if there is no such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_nevt(bridge: *const MebridgeBridge) -> i64 {
     query(bridge, |e| e.bridge.nevt() as i64)
 }
 
-/// Helicities of the legs in a row of the helicity table, `row` counting from 1 as in the
-/// answers of `mebridge_run`.
+/// Writes the helicities of the legs in a row of the helicity table; `row` counts from 1 as in the results of
+/// `mebridge_run`.
 ///
 /// # Safety
 /// `helicities` has `legs` entries.
@@ -1095,7 +1100,7 @@ pub unsafe extern "C" fn mebridge_helicity(
                     ),
                 ));
             };
-            // SAFETY: the caller's promise; NULL and misalignment are refused.
+            // SAFETY: guaranteed by the caller; NULL and misalignment are rejected.
             let out = unsafe { output(NAME, "helicities", helicities, row.len()) }?;
             for (out, &helicity) in out.iter_mut().zip(row) {
                 *out = helicity.into();
@@ -1105,14 +1110,14 @@ pub unsafe extern "C" fn mebridge_helicity(
     })
 }
 
-/// Name of the process as MG5aMC writes it, such as "g g > t t~". Valid until the bridge is
-/// deleted. NULL if there is no such bridge.
+/// Returns the name of the process as MG5aMC writes it, such as "g g > t t~". Valid until the bridge is deleted. NULL
+/// if there is no such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_process_name(bridge: *const MebridgeBridge) -> *const c_char {
     let mut name = std::ptr::null();
     status(|| {
         with(bridge, |entry| {
-            // The string stays where it is, whatever moves the entry.
+            // The string stays at its address even if the entry moves.
             name = entry.name.as_ptr();
             Ok(())
         })
@@ -1120,27 +1125,26 @@ pub extern "C" fn mebridge_process_name(bridge: *const MebridgeBridge) -> *const
     name
 }
 
-/// Bytes of the text of an event, at most, without its particles: see `mebridge_lhe_events`.
+/// Maximum number of bytes in the text of an event without its particles, see `mebridge_lhe_events`.
 pub const MEBRIDGE_LHE_EVENT_BYTES: usize = 160;
-/// And of each particle.
+/// Maximum number of bytes in the text of each particle.
 pub const MEBRIDGE_LHE_PARTICLE_BYTES: usize = 240;
 
 const _: () = assert!(MEBRIDGE_LHE_EVENT_BYTES == mebridge_lhe::EVENT_TEXT);
 const _: () = assert!(MEBRIDGE_LHE_PARTICLE_BYTES == mebridge_lhe::PARTICLE_TEXT);
 
-/// Writes events as `<event>` blocks of the Les Houches Accord (hep-ph/0109068); needs no bridge.
+/// Writes events as `<event>` blocks of the Les Houches Accord (hep-ph/0109068). Needs no bridge.
 ///
-/// `records` has `events` records with room for `particles` particles each, without gaps: the process (an integer of 4
-/// bytes), weight, scale, alpha and alpha_s (doubles); and for each particle PDG code, status, two mothers, colour,
-/// anticolour (integers of 4 bytes), px, py, pz, E, mass (GeV), lifetime and spin (doubles). Those that an event does not
-/// have are zeros at its end. Weights are multiplied by `weight_factor`.
+/// `records` holds `events` packed records of `particles` particles each: the process (4-byte integer), weight, scale,
+/// alpha and alpha_s (doubles); then for each particle PDG code, status, two mothers, colour, anticolour (4-byte
+/// integers), px, py, pz, E, mass (GeV), lifetime and spin (doubles). Records of events with fewer particles end in
+/// zeros. Weights are multiplied by `weight_factor`.
 ///
-/// `text` has room for `capacity` bytes, at least
-/// `events * (MEBRIDGE_LHE_EVENT_BYTES + MEBRIDGE_LHE_PARTICLE_BYTES * particles)`. `written` is set to how many it has
-/// then; no NUL follows.
+/// `text` holds `capacity` bytes, at least `events * (MEBRIDGE_LHE_EVENT_BYTES + MEBRIDGE_LHE_PARTICLE_BYTES *
+/// particles)`. `written` receives the length of the text; no NUL is appended.
 ///
 /// # Safety
-/// All three point at so much memory, and `text` is no part of the records.
+/// The pointers are valid for these sizes, and `text` does not overlap the records.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_lhe_events(
     records: *const c_void,
@@ -1158,10 +1162,10 @@ pub unsafe extern "C" fn mebridge_lhe_events(
         }
         let bytes = |each: Option<usize>| numbers(NAME, events.max(1), each.unwrap_or(usize::MAX));
         let read = bytes(mebridge_lhe::record_bytes(particles))?;
-        let room = bytes(mebridge_lhe::text_bytes(particles))?;
-        if capacity < room {
+        let needed = bytes(mebridge_lhe::text_bytes(particles))?;
+        if capacity < needed {
             let what =
-                format!("text has room for {capacity} bytes, and {events} events may take {room}");
+                format!("text holds {capacity} bytes, but {events} events may need {needed}");
             return Err(wrong(NAME, what));
         }
         if events > 0 {
@@ -1174,7 +1178,7 @@ pub unsafe extern "C" fn mebridge_lhe_events(
                     ),
                     (
                         "text",
-                        CallerArray::of(text.cast::<u8>(), room, PointerAccess::Write),
+                        CallerArray::of(text.cast::<u8>(), needed, PointerAccess::Write),
                     ),
                     (
                         "written",
@@ -1187,19 +1191,19 @@ pub unsafe extern "C" fn mebridge_lhe_events(
                 ],
             )?;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { put(NAME, "written", written, 0) }?;
         if events == 0 {
             return Ok(());
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let records = unsafe { input(NAME, "records", records.cast::<u8>(), read) }?;
-        let mut events = Vec::with_capacity(room);
+        let mut events = Vec::with_capacity(needed);
         mebridge_lhe::push_events(&mut events, records, particles, weight_factor)?;
-        // SAFETY: the caller's promise; the text is no longer than its room.
+        // SAFETY: guaranteed by the caller; the text is no longer than `capacity`.
         let text = unsafe { output(NAME, "text", text.cast::<u8>(), events.len()) }?;
         text.copy_from_slice(&events);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { put(NAME, "written", written, events.len()) }
     })
 }
@@ -1222,7 +1226,7 @@ unsafe fn switches(options: &MebridgeOptions) -> Result<Switches> {
     };
     for (name, value) in strings {
         if !value.is_null() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let value = unsafe { CStr::from_ptr(value) };
             let named = value.to_str().ok().and_then(|v| v.split_once(':'));
             if let ("BACKEND", Some((platform @ ("cuda" | "hip"), device))) = (name, named) {
@@ -1283,7 +1287,7 @@ fn query(bridge: *const MebridgeBridge, f: impl FnOnce(&Entry) -> i64) -> i64 {
     value
 }
 
-/// Runs `f`; an error is kept as the last one of this thread.
+/// Runs `f` and keeps an error as the last one of this thread.
 pub(super) fn status(f: impl FnOnce() -> Result<()>) -> i32 {
     match no_panic(f) {
         Ok(()) => MEBRIDGE_OK,
@@ -1302,11 +1306,11 @@ pub(super) fn status(f: impl FnOnce() -> Result<()>) -> i32 {
 pub(super) fn keep_error(code: &str, text: &str) {
     let last = [code, text].map(c_name);
     LAST_WITHIN.with(|within| within.store(false, Ordering::SeqCst));
-    // In a thread that ends there is no place for it.
+    // In a thread that ends, the error has nowhere to go.
     let _ = LAST_ERROR.try_with(|kept| kept.replace(last));
 }
 
-/// The same of a call within a call, in a way that signal handlers may.
+/// Keeps the error of a call within a call; async-signal-safe.
 pub(super) fn keep_within() {
     LAST_WITHIN.with(|within| within.store(true, Ordering::SeqCst));
 }
@@ -1316,13 +1320,13 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Masses and widths of all propagators, and the text that says them.
+    /// Masses and widths of all propagators, and the JSON text that contains them.
     fn lines(
         bridge: *mut MebridgeBridge,
         tell: extern "C" fn(*const MebridgeBridge) -> *const c_char,
     ) -> (BTreeSet<String>, *const c_char) {
         let text = tell(bridge);
-        // SAFETY: it ends in NUL, and the bridge is there.
+        // SAFETY: the text ends in NUL, and the bridge is open.
         let json = unsafe { CStr::from_ptr(text) }.to_str().expect("UTF-8");
         let value: serde_json::Value = serde_json::from_str(json).expect("JSON");
         let channels = value.get("channels").unwrap_or(&value);
@@ -1346,7 +1350,7 @@ mod tests {
             model: std::ptr::null(),
         };
         let mut bridge = std::ptr::null_mut();
-        // SAFETY: these are such, and live.
+        // SAFETY: both pointers are valid.
         let made = unsafe { mebridge_create(&options, 1, &mut bridge) };
         assert_eq!(made, MEBRIDGE_OK);
         for tell in [mebridge_description, mebridge_topologies] {
@@ -1360,9 +1364,9 @@ mod tests {
             let (after, other) = lines(bridge, tell);
             assert!(after.contains("[150.0,1.4915]"), "{after:?}");
             assert!(!after.contains("[173.0,1.4915]"), "{after:?}");
-            // A caller may still hold the former one.
+            // A caller may still hold the former text.
             assert_ne!(text, other);
-            // SAFETY: it is valid until the bridge goes.
+            // SAFETY: the text is valid until the bridge is deleted.
             let former = unsafe { CStr::from_ptr(text) }.to_str();
             assert!(former.expect("UTF-8").contains("173.0"));
         }

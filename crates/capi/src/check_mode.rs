@@ -1,9 +1,9 @@
-//! Check mode of executables that `mebridge link` made: the library's answers beside the Fortran's.
+//! Check mode of executables made by `mebridge link`: compares the library's matrix elements with the Fortran's.
 //!
-//! As with the CUDACPP plugin `CUDACPP_RUNTIME_FBRIDGEMODE` below 0 asks for it. MadEvent goes on with the library's
-//! answers; when the program ends, the ratios library / Fortran of all events are told on stderr, process by process.
-//! MadEvent of one event a call asks for one helicity after the other: what it asked for with the same momenta counts
-//! as one event.
+//! As with the CUDACPP plugin, `CUDACPP_RUNTIME_FBRIDGEMODE` below 0 enables it. MadEvent continues with the library's
+//! matrix elements; when the program ends, the ratios library / Fortran of all events are reported on stderr for each
+//! process. A MadEvent with one event per call requests one helicity at a time: requests with the same momenta count as
+//! one event.
 
 use mebridge::error::Result;
 use mebridge::runtime::check_mode;
@@ -12,16 +12,16 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 
-/// Ratios that are farther from 1 than this are counted.
+/// Ratios that differ from 1 by more than this are counted.
 const FAR: f64 = 1e-8;
 
-/// Both answers of one process.
+/// Statistics of the ratios library / Fortran of one process.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Ratios {
-    /// The event at hand, which may not be complete.
+    /// The current event, whose helicities may not be complete.
     event: Option<Event>,
     events: u64,
-    /// Events for which both are zero, or the Fortran's is and the other is not.
+    /// Events where both are zero, and events where only the Fortran's matrix element is.
     both_zero: u64,
     fortran_zero: u64,
     far: u64,
@@ -42,23 +42,23 @@ struct Event {
 
 static ALL: Mutex<BTreeMap<String, Ratios>> = Mutex::new(BTreeMap::new());
 
-/// Whether this run is one in check mode.
+/// Whether check mode is on.
 pub fn is_on() -> Result<bool> {
     static ON: OnceLock<bool> = OnceLock::new();
     let on = match ON.get() {
         Some(&on) => on,
         None => {
-            let asked = check_mode()?;
-            *ON.get_or_init(|| asked)
+            let enabled = check_mode()?;
+            *ON.get_or_init(|| enabled)
         }
     };
     if on {
-        tell_at_exit();
+        report_at_exit();
     }
     Ok(on)
 }
 
-/// Notes both answers of an event, or of some helicities of it.
+/// Adds both matrix elements of an event, or of some of its helicities.
 pub fn note(process: &str, momenta: &[f64], g_s: f64, (library, fortran): (f64, f64)) {
     let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     if !all.contains_key(process) {
@@ -83,7 +83,7 @@ pub fn note(process: &str, momenta: &[f64], g_s: f64, (library, fortran): (f64, 
 }
 
 impl Ratios {
-    /// Counts the event at hand.
+    /// Adds the current event to the statistics.
     fn end_event(&mut self) {
         let Some(event) = self.event.take() else {
             return;
@@ -150,20 +150,21 @@ impl Ratios {
     }
 }
 
-/// Tells everything when the program ends.
-fn tell_at_exit() {
+/// Reports all processes when the program ends.
+fn report_at_exit() {
     static ONCE: Once = Once::new();
-    extern "C" fn tell() {
+    extern "C" fn report() {
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         for (process, ratios) in all.iter_mut() {
             ratios.end_event();
-            // Nothing is lost where stderr is closed.
+            // Errors are ignored: stderr may be closed.
             let _ = std::io::stderr().write_all(ratios.text(process).as_bytes());
         }
     }
     ONCE.call_once(|| {
-        // SAFETY: a function that lives as long as the library, which is never unloaded: the executable needs it.
-        unsafe { libc::atexit(tell) };
+        // SAFETY: the function lives as long as the library, which is never unloaded because the executable links to
+        // it.
+        unsafe { libc::atexit(report) };
     });
 }
 

@@ -1,4 +1,4 @@
-//! Parton densities and the strong coupling for C and Python, as events have them.
+//! Parton densities and the strong coupling for C and Python, as used for events.
 
 use super::c::{os_string, status};
 use super::no_panic;
@@ -15,18 +15,18 @@ pub struct MebridgeDensities {
     _private: [u8; 0],
 }
 
-/// Points whose flavours lie in memory together.
+/// Points evaluated at a time, which bounds the buffer for all flavours.
 const TOGETHER: usize = 1024;
 
-/// What is open; the handles spell `dens`.
+/// The open sets; their handles spell `dens`.
 pub(super) static OPEN: Registry<Arc<Densities>> =
     Registry::new("set of densities", 0x6465_6e73_0000_0001);
 
-/// Opens parton densities and puts a handle into `densities`: a member of a set of LHAPDF (`NAME_0000.dat`), or a file of
-/// `lib/Pdfdata` of an output of MG5aMC (`.grid`, `.tbl`).
+/// Opens parton densities and puts a handle into `densities`: a member of an LHAPDF set (`NAME_0000.dat`), or a file
+/// from `lib/Pdfdata` of an MG5aMC output (`.grid`, `.tbl`).
 ///
 /// # Safety
-/// `file` ends in NUL; `densities` points at a pointer.
+/// `file` ends in NUL; `densities` points to a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_densities_open(
     file: *const c_char,
@@ -34,9 +34,9 @@ pub unsafe extern "C" fn mebridge_densities_open(
 ) -> i32 {
     const NAME: &str = "mebridge_densities_open";
     status(|| {
-        // SAFETY: the caller's promise; NULL is refused.
+        // SAFETY: guaranteed by the caller; NULL is rejected.
         unsafe { put(NAME, "densities", densities, std::ptr::null_mut()) }?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let file = PathBuf::from(os_string(unsafe { string(NAME, "file", file) }?));
         let made = Densities::open(&file).map_err(|error| wrong(NAME, error.to_string()))?;
         let handle = OPEN.add(Arc::new(made)) as usize as *mut MebridgeDensities;
@@ -48,14 +48,15 @@ pub unsafe extern "C" fn mebridge_densities_open(
 /// Closes a handle. NULL is allowed and does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_densities_close(densities: *mut MebridgeDensities) {
-    // One that is not open is closed.
+    // A handle that is not open counts as closed.
     let _ = no_panic(|| OPEN.remove(densities as usize as u64));
 }
 
-/// How many partons the densities have; their PDG codes are written into `codes`, unless it is NULL. -1 where it fails.
+/// Returns the number of partons that the densities have, and writes their PDG codes into `codes` unless it is NULL. -1
+/// on failure.
 ///
 /// # Safety
-/// `codes` is NULL or has room for all of them.
+/// `codes` is NULL or holds all of them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_densities_codes(
     densities: *const MebridgeDensities,
@@ -64,10 +65,10 @@ pub unsafe extern "C" fn mebridge_densities_codes(
     const NAME: &str = "mebridge_densities_codes";
     let mut count = -1;
     status(|| {
-        let of = opened(densities)?;
-        let known = of.codes();
+        let set = opened(densities)?;
+        let known = set.codes();
         if !codes.is_null() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { output(NAME, "codes", codes, known.len()) }?.copy_from_slice(known);
         }
         count = known.len() as i64;
@@ -76,10 +77,10 @@ pub unsafe extern "C" fn mebridge_densities_codes(
     count
 }
 
-/// Where the densities have a grid: writes the least and the largest x, and the least and the largest Q in GeV.
+/// Writes the range of the grid: the smallest and the largest x, then the smallest and the largest Q in GeV.
 ///
 /// # Safety
-/// `range` has room for four numbers.
+/// `range` holds four numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_densities_range(
     densities: *const MebridgeDensities,
@@ -87,19 +88,19 @@ pub unsafe extern "C" fn mebridge_densities_range(
 ) -> i32 {
     const NAME: &str = "mebridge_densities_range";
     status(|| {
-        let of = opened(densities)?;
-        let ([least_x, largest_x], [least, largest]) = (of.range_of_x(), of.range_of_q2());
-        // SAFETY: the caller's promise.
+        let set = opened(densities)?;
+        let ([least_x, largest_x], [least, largest]) = (set.range_of_x(), set.range_of_q2());
+        // SAFETY: guaranteed by the caller.
         let range = unsafe { output(NAME, "range", range, 4) }?;
         range.copy_from_slice(&[least_x, largest_x, least.sqrt(), largest.sqrt()]);
         Ok(())
     })
 }
 
-/// x f(x, Q) of a parton by its PDG code, one for each of `points`; `q` is in GeV.
+/// Evaluates x f(x, Q) for each of `points`; `codes` are PDG codes, `q` is in GeV.
 ///
-/// Outside of a grid densities go on as LHAPDF, or what MG5aMC has for its grids, does it; above x = 1 they are 0. A parton
-/// that they do not have is an error.
+/// Outside the grid the densities are extrapolated as LHAPDF does, or MG5aMC for its own grids; above x = 1 they are 0.
+/// A parton that the densities lack is an error.
 ///
 /// # Safety
 /// All arrays have `points` numbers.
@@ -114,21 +115,24 @@ pub unsafe extern "C" fn mebridge_densities_evaluate(
 ) -> i32 {
     const NAME: &str = "mebridge_densities_evaluate";
     status(|| {
-        let of = opened(densities)?;
-        let read = |array| CallerArray::of::<f64>(array, points, PointerAccess::Read);
+        let set = opened(densities)?;
+        let read = |array| CallerArray::set::<f64>(array, points, PointerAccess::Read);
         check_apart(
             NAME,
             [
-                ("codes", CallerArray::of(codes, points, PointerAccess::Read)),
+                (
+                    "codes",
+                    CallerArray::set(codes, points, PointerAccess::Read),
+                ),
                 ("x", read(x)),
                 ("q", read(q)),
                 (
                     "values",
-                    CallerArray::of(values, points, PointerAccess::Write),
+                    CallerArray::set(values, points, PointerAccess::Write),
                 ),
             ],
         )?;
-        // SAFETY: the caller's promise; null and misalignment are refused, and no output overlaps another array.
+        // SAFETY: guaranteed by the caller; null and misalignment are rejected, and no output overlaps another array.
         let (codes, x, q, values) = unsafe {
             (
                 input(NAME, "codes", codes, points)?,
@@ -137,7 +141,7 @@ pub unsafe extern "C" fn mebridge_densities_evaluate(
                 output(NAME, "values", values, points)?,
             )
         };
-        let known = of.codes();
+        let known = set.codes();
         let mut places = Vec::with_capacity(points.min(TOGETHER));
         let mut q2 = Vec::with_capacity(points.min(TOGETHER));
         let mut every = vec![0.0; points.min(TOGETHER) * known.len()];
@@ -154,21 +158,22 @@ pub unsafe extern "C" fn mebridge_densities_evaluate(
             q2.clear();
             q2.extend(q.iter().map(|q| q * q));
             let every = &mut every[..x.len() * known.len()];
-            of.evaluate(x, &q2, every);
-            for ((value, of), &place) in values
+            set.evaluate(x, &q2, every);
+            for ((value, set), &place) in values
                 .iter_mut()
                 .zip(every.chunks_exact(known.len()))
                 .zip(&places)
             {
-                *value = of[place];
+                *value = set[place];
             }
         }
         Ok(())
     })
 }
 
-/// alpha_s at so many scales `q`, GeV, by a table of `knots` scales that rise, of which some may stand there twice, and
-/// values: interpolated as LHAPDF does it. Below the table it goes on with the power of its first interval, above it stays.
+/// Interpolates alpha_s at `points` scales `q` in GeV from a table of `knots` scales in ascending order (a scale may
+/// appear twice) and values, as LHAPDF does. Below the table it is extrapolated with the power of the first interval;
+/// above it is constant.
 ///
 /// # Safety
 /// `scales` and `values` have `knots` numbers, `q` and `alpha_s` have `points`.
@@ -183,7 +188,7 @@ pub unsafe extern "C" fn mebridge_alpha_s(
 ) -> i32 {
     const NAME: &str = "mebridge_alpha_s";
     status(|| {
-        let read = |array, count| CallerArray::of::<f64>(array, count, PointerAccess::Read);
+        let read = |array, count| CallerArray::set::<f64>(array, count, PointerAccess::Read);
         check_apart(
             NAME,
             [
@@ -192,11 +197,11 @@ pub unsafe extern "C" fn mebridge_alpha_s(
                 ("q", read(q, points)),
                 (
                     "alpha_s",
-                    CallerArray::of(alpha_s, points, PointerAccess::Write),
+                    CallerArray::set(alpha_s, points, PointerAccess::Write),
                 ),
             ],
         )?;
-        // SAFETY: the caller's promise; null and misalignment are refused, and no output overlaps another array.
+        // SAFETY: guaranteed by the caller; null and misalignment are rejected, and no output overlaps another array.
         let (scales, values, q, alpha_s) = unsafe {
             (
                 input(NAME, "scales", scales, knots)?,
@@ -214,7 +219,7 @@ pub unsafe extern "C" fn mebridge_alpha_s(
     })
 }
 
-/// Calls for one set do not wait for each other.
+/// Looks up a set. Calls for the same set do not wait for each other.
 fn opened(densities: *const MebridgeDensities) -> Result<Arc<Densities>> {
-    OPEN.with(densities as usize as u64, |of| Ok(of.clone()))
+    OPEN.with(densities as usize as u64, |set| Ok(set.clone()))
 }

@@ -7,7 +7,7 @@ use super::registry::Entry;
 use mebridge::error::Result;
 use mebridge::events::{Answers, Events};
 
-/// Where they begin. Of channels and igraph, null means that there are none.
+/// Pointers to the arrays. Null `channels` or `igraph` means that there is no such array.
 pub(super) struct EventArrays {
     pub momenta: *const f64,
     pub g_s: *const f64,
@@ -21,10 +21,10 @@ pub(super) struct EventArrays {
 }
 
 impl EventArrays {
-    /// Evaluates so many events.
+    /// Evaluates `nevt` events.
     ///
     /// # Safety
-    /// Arrays that are not null and aligned have so many events.
+    /// Every array that is not null and is aligned holds `nevt` events.
     pub(super) unsafe fn run(
         &self,
         name: &'static str,
@@ -56,7 +56,7 @@ impl EventArrays {
                 ("color", chosen(self.color)),
             ],
         )?;
-        // SAFETY: the caller's promise; null and misalignment are refused, and no output overlaps another array.
+        // SAFETY: guaranteed by the caller; null and misalignment are rejected, and no output overlaps another array.
         let (events, mut answers) = unsafe {
             let [channels, igraph] = entry.indices.of(
                 input_or_none(name, "channels", self.channels, nevt)?,

@@ -1,7 +1,7 @@
-//! The event generator for C and Python: matrix elements that libraries of `mebridge umami` carry, one description of the
+//! The event generator for C and Python: matrix elements carried by libraries of `mebridge umami`, the description of a
 //! run, surveys and rounds.
 //!
-//! What is asked and what is answered are JSON: a run has nested parts of any number, which a struct of C would bind to one
+//! Requests and answers are JSON: a run consists of nested parts in any number, which a C struct would tie to one
 //! version. Events go to files.
 
 use super::c::{MEBRIDGE_ERROR, keep_error, status};
@@ -35,24 +35,24 @@ pub struct MebridgeEvents {
     _private: [u8; 0],
 }
 
-/// Takes an answer, JSON that ends in NUL and is there as long as the call.
+/// Receives an answer, JSON that ends in NUL and is valid during the call.
 pub type Take = Option<unsafe extern "C" fn(context: *mut c_void, answer: *const c_char)>;
 
-/// Gives JSON to a caller.
+/// Passes JSON to the caller.
 ///
 /// # Safety
 /// `take` is NULL or may be called with `context`.
 pub unsafe fn give(take: Take, context: *mut c_void, answer: String) {
     let answer = CString::new(answer).expect("JSON has no NUL");
     if let Some(take) = take {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { take(context, answer.as_ptr()) };
     }
 }
 
-/// Says which of `events` events of a matrix element, counted from 0, pass a cut of the caller: writes false where one does
-/// not. `momenta[events][legs][4]` are (E, px, py, pz) in GeV in the frame of the detector, the leg along +z first. It is
-/// called by several threads at once where the run has several, and gives 0 where all is well.
+/// Decides which of `events` events of matrix element number `element`, from 0, pass the caller's cut: writes false for
+/// those that do not. `momenta[events][legs][4]` are (E, px, py, pz) in GeV in the detector frame, the leg along +z
+/// first. If the run has several threads, they call this at the same time. Returns 0 on success.
 pub type Cut = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
@@ -64,13 +64,13 @@ pub type Cut = Option<
     ) -> i32,
 >;
 
-/// What is opened.
+/// Request of `mebridge_events_open`.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum Opened {
-    /// Matrix elements, and what is requested of their events.
+    /// Matrix elements and the description of their run.
     Stated {
-        /// Of each the library of `mebridge umami` that carries it, and its number there from 0.
+        /// For each matrix element, the library of `mebridge umami` that carries it and its number there, from 0.
         matrix_elements: Vec<(PathBuf, usize)>,
         run: Box<Request>,
     },
@@ -78,7 +78,7 @@ enum Opened {
     Planned {
         plan: PathBuf,
         threads: usize,
-        /// The name of the further cut.
+        /// Name of the caller's cut.
         #[serde(default)]
         cut: Option<String>,
     },
@@ -115,34 +115,34 @@ impl Opened {
     }
 }
 
-/// What is asked of an open one.
+/// Request of `mebridge_events_call`.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 enum Call {
-    /// Surveys, and writes what is found into a file.
+    /// Performs the survey and writes the result to a file.
     Survey {
         settings: SurveySettings,
         file: PathBuf,
     },
-    /// Takes a survey from its file.
+    /// Loads a survey from its file.
     Load { file: PathBuf },
-    /// Takes those networks that are better than grids alone, and writes what is found into a file, or in the place of a survey
+    /// Keeps the networks that are better than grids alone, and writes the result to a file or, replacing the survey,
     /// into the folder of that part.
     Networks {
         settings: SurveySettings,
-        /// Of each channel the place of its network among the shapes, or none.
+        /// For each channel the index of its network's shape in `shapes`, if it has a network.
         networks: Vec<Option<usize>>,
         shapes: Vec<FlowShape>,
-        /// A file of the parameters of all networks, one after the other: floats, little endian.
+        /// File with the parameters of all networks, one network after the other: little-endian floats.
         parameters: PathBuf,
         #[serde(default)]
         file: Option<PathBuf>,
         #[serde(default)]
         folder: Option<PathBuf>,
     },
-    /// Performs a part of a run, whose files go into a folder.
+    /// Performs a part of a run and writes its files into a folder.
     Part(RunPart),
-    /// Makes events: records are appended to a file, scales to another one, and what matching found to a third one.
+    /// Generates events: appends records to `file`, scales to `scales`, and the results of matching to `matched`.
     Round {
         settings: SurveySettings,
         #[serde(default)]
@@ -155,7 +155,7 @@ enum Call {
     },
 }
 
-/// A part of a run that `mebridge_make_events` has performed elsewhere.
+/// A part of a run that `mebridge_make_events` delegates.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum RunPart {
@@ -164,7 +164,7 @@ enum RunPart {
         survey: SurveySettings,
         folder: PathBuf,
     },
-    /// A round, from the survey of a folder on.
+    /// A round, with the survey from the folder `survey`.
     Round {
         round: SurveySettings,
         folder: PathBuf,
@@ -172,61 +172,62 @@ enum RunPart {
     },
 }
 
-/// What a channel has.
+/// Properties and results of a channel.
 #[derive(Serialize)]
 struct SourceAnswer {
-    /// The numbers of its matrix elements.
+    /// Indices of its matrix elements.
     elements: Vec<usize>,
-    /// Points that count, their mean and its error in pb, and how many passed the cuts.
+    /// Number of points that count, their mean and its error in pb, and the number of points that passed the cuts.
     sums: (u64, f64, f64, u64),
-    /// Points that were drawn, those among them that do not count.
+    /// Points drawn, including those that do not count.
     drawn: u64,
-    /// Events of a round.
+    /// Number of events of a round.
     events: u64,
-    /// Points for each event of a round that count.
+    /// Points that count per event of a round.
     share: f64,
-    /// Random numbers of a point, besides the one for its partons.
+    /// Random numbers per point, without the one that selects its partons.
     dimensions: usize,
-    /// Whether a network is before its grid.
+    /// Whether a network precedes its grid.
     network: bool,
 }
 
 #[derive(Default, Serialize)]
 struct Answer {
-    /// Those of the channels that stay.
+    /// The channels that are kept.
     sources: Vec<SourceAnswer>,
-    /// For how many particles records have room.
+    /// Number of particles in a record.
     particles: usize,
-    /// All points that were drawn.
+    /// Total number of points drawn.
     points: u64,
-    /// Points whose weight is no number.
+    /// Points whose weight is not a number.
     unusable: u64,
-    /// Of a round, by matrix element: events, and the sums of their weights and of the squares.
+    /// Results of a round by matrix element: number of events, sum of their weights, and sum of the squared weights.
     elements: BTreeMap<u32, [f64; 3]>,
-    /// There are no events: no point passes the cuts, or all that do have the weight zero.
+    /// Why there are no events: no point passes the cuts ("passes"), or the weights of all that do are zero ("weighs").
     nothing: Option<&'static str>,
-    /// Of a survey, why threads weigh points although GPUs were asked for: what these do not know.
+    /// After a survey, why CPU threads weigh points although GPUs were requested: the feature that GPUs do not support.
     by_threads: Option<String>,
 }
 
-/// An open one.
+/// An open event generator.
 pub struct OpenEvents {
     maker: Maker<'static>,
-    /// What a user should know of its matrix elements, until it is told.
+    /// Notices about its matrix elements that have not been reported yet.
     notices: Vec<String>,
 }
 
-/// What is open; the handles spell `evnt`.
+/// The open event generators; their handles spell `evnt`.
 pub(super) static OPEN: Registry<OpenEvents> =
     Registry::new("event generator", 0x6576_6e74_0000_0001);
 
 /// Opens the events of a run and puts a handle into `events`.
 ///
-/// `request` is JSON (docs/engine.md has its fields). `cut` is NULL, or a further cut, which is called with `context`.
+/// `request` is JSON (fields: docs/engine.md). `cut` is NULL or an additional cut, which is called with `context`.
 ///
 /// # Safety
-/// `request` ends in NUL; `events` points at a pointer; `cut` is NULL, or may be called with `context`, by several threads
-/// at once, until the handle is closed and no call of it is under way. It calls nothing with this handle.
+/// `request` ends in NUL; `events` points to a pointer; `cut` is NULL, or may be called with `context`, by several
+/// threads at the same time, until the handle is closed and no call with it is in progress. `cut` makes no call with
+/// this handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_events_open(
     request: *const c_char,
@@ -236,16 +237,16 @@ pub unsafe extern "C" fn mebridge_events_open(
 ) -> i32 {
     const NAME: &str = "mebridge_events_open";
     done(|| {
-        // SAFETY: the caller's promise; NULL is refused.
+        // SAFETY: guaranteed by the caller; NULL is rejected.
         unsafe { put(NAME, "events", events, std::ptr::null_mut()) }?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let opened: Opened = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
         let selection = cut.is_some().then(|| -> Arc<dyn Selection> {
             let context = Context(context);
             Arc::new(CallersCut { cut, context })
         });
         let handle = OPEN.add(opened.open(selection)?);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         Ok(unsafe {
             put(
                 NAME,
@@ -260,16 +261,17 @@ pub unsafe extern "C" fn mebridge_events_open(
 /// Closes a handle. NULL is allowed and does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_events_close(events: *mut MebridgeEvents) {
-    // One that is not open is closed; a call that is under way keeps it until it ends.
+    // A handle that is not open counts as closed; a call in progress keeps the generator until it ends.
     let _ = no_panic(|| OPEN.remove(events as usize as u64));
 }
 
-/// Weighs points of channel `source`, counted from 0, by the grid that it has since the survey: puts the cross section, in pb,
-/// that each of them stands for into `weights[count]`. They are those of the points `first`, a multiple of 8, and so on, with
-/// `numbers[count][dimensions + 1]` in (0, 1) for random numbers; the survey says how many dimensions a channel has.
+/// Weighs points of channel `source`, from 0, with its grid from the survey: puts the cross section in pb that each
+/// point represents into `weights[count]`. The points are numbers `first`, a multiple of 8, and following, with
+/// `numbers[count][dimensions + 1]` in (0, 1) as random numbers; the answer of the survey gives the dimensions of a
+/// channel.
 ///
 /// # Safety
-/// The arrays have as many numbers as that, and share none.
+/// The arrays have these lengths and do not overlap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_events_weigh(
     events: *mut MebridgeEvents,
@@ -282,22 +284,25 @@ pub unsafe extern "C" fn mebridge_events_weigh(
 ) -> i32 {
     const NAME: &str = "mebridge_events_weigh";
     done(|| {
-        let each = dimensions.checked_add(1);
-        let of = each.and_then(|each| each.checked_mul(count));
-        let of = of.ok_or_else(|| wrong(NAME, "there are too many numbers"))?;
+        let per_point = dimensions.checked_add(1);
+        let total = per_point.and_then(|n| n.checked_mul(count));
+        let total = total.ok_or_else(|| wrong(NAME, "there are too many numbers"))?;
         check_apart(
             NAME,
             [
-                ("numbers", CallerArray::of(numbers, of, PointerAccess::Read)),
+                (
+                    "numbers",
+                    CallerArray::of(numbers, total, PointerAccess::Read),
+                ),
                 (
                     "weights",
                     CallerArray::of(weights, count, PointerAccess::Write),
                 ),
             ],
         )?;
-        // SAFETY: the caller's promise.
-        let numbers = unsafe { input(NAME, "numbers", numbers, of) }?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
+        let numbers = unsafe { input(NAME, "numbers", numbers, total) }?;
+        // SAFETY: guaranteed by the caller.
         let weights = unsafe { output(NAME, "weights", weights, count) }?;
         let found = OPEN.with_any(events as usize as u64, |open| {
             open.maker
@@ -314,7 +319,8 @@ pub unsafe extern "C" fn mebridge_events_weigh(
     })
 }
 
-/// Does what `call`, JSON, asks for (docs/engine.md), and gives `take` the answer; a handle serves one call at a time.
+/// Performs the JSON request `call` (docs/engine.md) and passes the answer to `take`. A handle serves one call at a
+/// time.
 ///
 /// # Safety
 /// `call` ends in NUL; `take` is NULL or may be called with `context`.
@@ -327,16 +333,16 @@ pub unsafe extern "C" fn mebridge_events_call(
 ) -> i32 {
     const NAME: &str = "mebridge_events_call";
     done(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let call: Call = parsed(NAME, unsafe { text(NAME, "call", call) }?)?;
         let answer = OPEN.with_any(events as usize as u64, |open| answer(open, call))?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { give(take, context, answer) };
         Ok(())
     })
 }
 
-/// What a call gives, as JSON.
+/// Performs a call and returns its answer as JSON.
 fn answer(open: &mut OpenEvents, call: Call) -> Result<String, Failure> {
     match call {
         Call::Part(RunPart::Survey { survey, folder }) => {
@@ -358,7 +364,7 @@ fn answer(open: &mut OpenEvents, call: Call) -> Result<String, Failure> {
     }
 }
 
-/// The answer of a call about channels.
+/// Performs a call whose answer lists the channels.
 fn sources(open: &mut OpenEvents, call: Call) -> Result<Answer, Failure> {
     match call {
         Call::Part(_) => unreachable!("it has another answer"),
@@ -424,7 +430,7 @@ fn sources(open: &mut OpenEvents, call: Call) -> Result<Answer, Failure> {
     }
 }
 
-/// The answer of a survey that found nothing.
+/// Returns the answer of a survey without events.
 fn nothing(failure: Failure) -> Result<Answer, Failure> {
     let (nothing, points) = match failure.downcast_ref::<Nothing>() {
         Some(Nothing::Passes(points)) => ("passes", *points),
@@ -438,7 +444,7 @@ fn nothing(failure: Failure) -> Result<Answer, Failure> {
     })
 }
 
-/// What the survey says, which goes to this file.
+/// Writes the survey to `file`, if given, and returns its answer.
 fn surveyed(open: &mut OpenEvents, file: Option<&Path>) -> Result<Answer, Failure> {
     let identity = *open.maker.identity();
     let generator = &*open.maker.generator();
@@ -483,7 +489,7 @@ fn rows(
     Ok(rows.collect())
 }
 
-/// Of each channel its network.
+/// Reads the network of each channel.
 fn flows(
     networks: &[Option<usize>],
     shapes: &[FlowShape],
@@ -501,11 +507,14 @@ fn flows(
         };
         let shape = shapes.get(*place).cloned();
         let shape = shape.ok_or_else(|| wrong(NAME, format!("there is no shape {place}")))?;
-        let own = rest.split_at_checked(4 * shape.parameters());
-        let (own, after) = own.ok_or_else(too_few)?;
+        let split = rest.split_at_checked(4 * shape.parameters());
+        let (bytes, after) = split.ok_or_else(too_few)?;
         rest = after;
-        let (own, _) = own.as_chunks::<4>();
-        let parameters = own.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        let (words, _) = bytes.as_chunks::<4>();
+        let parameters = words
+            .iter()
+            .map(|bytes| f32::from_le_bytes(*bytes))
+            .collect();
         let flow = Flow::new(shape, parameters).map_err(|what| wrong(NAME, what))?;
         found.push(Some(flow));
     }
@@ -532,8 +541,8 @@ fn processes(function: &'static str, of: &[(PathBuf, usize)]) -> Result<Vec<Proc
         }
     }
     let found = of.iter().map(|(library, number)| {
-        let there = libraries[&**library].get(*number).cloned();
-        there.ok_or_else(|| {
+        let process = libraries[&**library].get(*number).cloned();
+        process.ok_or_else(|| {
             let what = format!("{} has no matrix element {number}", library.display());
             wrong(function, what)
         })
@@ -541,17 +550,17 @@ fn processes(function: &'static str, of: &[(PathBuf, usize)]) -> Result<Vec<Proc
     found.collect()
 }
 
-/// A cut of the caller.
+/// The caller's cut.
 pub(super) struct CallersCut {
     pub(super) cut: Cut,
     pub(super) context: Context,
 }
 
-/// A pointer of the caller's.
+/// The caller's context pointer.
 #[derive(Clone, Copy)]
 pub(super) struct Context(pub(super) *mut c_void);
 
-// SAFETY: it is given back to the caller, who promised that several threads may do so, and nothing else.
+// SAFETY: the pointer is only passed back to the caller, who guarantees that several threads may use it.
 unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
@@ -576,7 +585,7 @@ impl Selection for CallersCut {
         assert_eq!(momenta.len(), legs * passes.len(), "all legs of each event");
         let numbers = momenta.as_flattened().as_ptr();
         let Context(context) = self.context;
-        // SAFETY: the arrays have as many numbers as it is told; a caller's bool is 0 or 1.
+        // SAFETY: the arrays have the lengths passed; the caller's bool is 0 or 1.
         let failed = unsafe {
             let events = passes.len();
             cut(
@@ -602,10 +611,10 @@ pub(super) unsafe fn text<'a>(
     name: &str,
     pointer: *const c_char,
 ) -> Result<&'a str> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let text = unsafe { string(function, name, pointer) }?;
     text.to_str()
-        .map_err(|_| wrong(function, format!("{name} is no UTF-8")))
+        .map_err(|_| wrong(function, format!("{name} is not UTF-8")))
 }
 
 pub(super) fn parsed<T: serde::de::DeserializeOwned>(
@@ -615,7 +624,7 @@ pub(super) fn parsed<T: serde::de::DeserializeOwned>(
     serde_json::from_str(text).map_err(|error| wrong(function, error.to_string()))
 }
 
-/// As [`status`], with other errors, too.
+/// As [`status`], for any kind of error.
 pub(super) fn done(what: impl FnOnce() -> Result<(), Failure>) -> i32 {
     let mut failed = None;
     let done = status(|| {

@@ -1,7 +1,7 @@
-//! The Fortran door: the symbols that MadEvent calls.
+//! The Fortran interface: the symbols that MadEvent calls.
 //!
-//! They are those of the CUDACPP plugin, so that a `madevent` that was linked against its libraries
-//! runs with this one in their place. Every argument comes by reference:
+//! They are the symbols of the CUDACPP plugin, so a `madevent` linked against its libraries runs with this one instead.
+//! Every argument is passed by reference:
 //!
 //! | symbol | arguments |
 //! |---|---|
@@ -12,13 +12,13 @@
 //! | `fbridgegetngoodhel` | handle, ngoodhel (out), ntothel (out) |
 //! | `mebridge_set_sde_strategy` | handle, strategy, s |
 //!
-//! `handle` is an INTEGER*8; `momenta` is `(0:3, npar, nevt)`; reals are DOUBLE PRECISION, integers
-//! INTEGER*4. `goodHelOnly` is a LOGICAL of any kind: like the plugin, only its first byte is read.
-//! `igraph` is there from MG5aMC 3.7 on, see [`generation`](super::generation).
+//! `handle` is an INTEGER*8; `momenta` is `(0:3, npar, nevt)`; reals are DOUBLE PRECISION, integers INTEGER*4.
+//! `goodHelOnly` is a LOGICAL of any kind: as in the plugin, only its first byte is read. `igraph` exists from MG5aMC
+//! 3.7 on, see [`generation`](super::generation).
 //!
-//! Fortran has no way to receive an error. It is printed on stderr, and the program ends as with
-//! `STOP 1`: by `exit`, so that open units are flushed and closed. A call from a signal handler that interrupted another
-//! one in the same thread would wait for ever: it ends the program at once, since a handler may do no more.
+//! Fortran cannot receive an error. It is printed on stderr, and the program ends as with `STOP 1`: by `exit`, so that
+//! open units are flushed and closed. A call from a signal handler that interrupted another call in the same thread
+//! would deadlock: it ends the program by `_exit`, since a handler may do no more.
 
 use super::generation::{Call, CallSizes, Caller};
 use super::pointers::{self, PointerAccess, check_variable};
@@ -35,10 +35,10 @@ use mebridge::runtime::{Precision, Switches};
 use std::ffi::{CString, c_void};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-/// Creates a bridge for the process that is found as [`mebridge::locate`] describes.
+/// Creates a bridge for the process that [`mebridge::locate`] finds.
 ///
 /// # Safety
-/// Each argument is null or points at a variable of its type.
+/// Each argument is null or points to a variable of its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fbridgecreate_(
     handle: *mut u64,
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn fbridgecreate_(
 ) {
     or_stop(|| {
         const NAME: &str = "fbridgecreate";
-        // SAFETY: the caller's promise; what is no such variable is refused.
+        // SAFETY: guaranteed by the caller; pointers to memory that is not accessible are rejected.
         unsafe {
             let (nevt, npar, np4) = (
                 value(NAME, "nevt", nevt)?,
@@ -65,23 +65,23 @@ pub unsafe extern "C" fn fbridgecreate_(
 /// Deletes a bridge.
 ///
 /// # Safety
-/// The argument is null or points at an INTEGER*8.
+/// The argument is null or points to an INTEGER*8.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fbridgedelete_(handle: *const u64) {
     or_stop(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let handle = unsafe { value("fbridgedelete", "handle", handle) }?;
         registry::remove(handle)
     });
 }
 
-/// Matrix elements with the weights of their channels.
+/// Evaluates matrix elements times the weights of their channels.
 ///
-/// The last argument is `goodHelOnly` where the caller passes `igraph`; where it does not,
-/// `goodHelOnly` is the last but one and nothing was passed in the place of the last.
+/// `tail4` is `goodHelOnly` if the caller passes `igraph`; otherwise `goodHelOnly` is `tail3`, and `tail4` was not
+/// passed.
 ///
 /// # Safety
-/// The arrays are those that the caller's generation of the contract says, of `nevt` events.
+/// The arrays are those of the caller's generation of the contract, with `nevt` events.
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments)]
 pub unsafe extern "C" fn fbridgesequence_(
@@ -103,11 +103,11 @@ pub unsafe extern "C" fn fbridgesequence_(
         channels: channels as usize,
         tail: [tail0, tail1, tail2, tail3, tail4].map(|p| p as usize),
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     or_stop(|| unsafe { sequence(handle, &call) });
 }
 
-/// Matrix elements without the weights of channels.
+/// Evaluates matrix elements without channel weights.
 ///
 /// # Safety
 /// As for [`fbridgesequence_`].
@@ -131,15 +131,15 @@ pub unsafe extern "C" fn fbridgesequence_nomultichannel_(
         channels: 0,
         tail: [tail0, tail1, tail2, tail3, tail4].map(|p| p as usize),
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     or_stop(|| unsafe { sequence(handle, &call) });
 }
 
-/// What weights the channels from the next call on, see [`mebridge::propagators`]: `sde_strategy` 1 or 2, and for 2 the
-/// square of the energy of the beams in GeV^2.
+/// Sets the channel weights used from the next call on, see [`mebridge::propagators`]: `sde_strategy` 1 or 2, and for 2
+/// the squared centre-of-mass energy of the beams in GeV^2.
 ///
 /// # Safety
-/// Each argument is null or points at a variable of its type.
+/// Each argument is null or points to a variable of its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_set_sde_strategy_(
     handle: *const u64,
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn mebridge_set_sde_strategy_(
 ) {
     const NAME: &str = "mebridge_set_sde_strategy";
     or_stop(|| {
-        // SAFETY: the caller's promise; what is no such variable is refused.
+        // SAFETY: guaranteed by the caller; pointers to memory that is not accessible are rejected.
         let (handle, strategy, s) = unsafe {
             (
                 value(NAME, "handle", handle)?,
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn mebridge_set_sde_strategy_(
     });
 }
 
-/// The weights of a strategy by its number.
+/// Returns the channel weights of a strategy.
 pub(super) fn channel_weights(
     function: &'static str,
     strategy: i32,
@@ -177,15 +177,15 @@ pub(super) fn channel_weights(
     }
 }
 
-/// Number of good helicities, and of all.
+/// Writes the number of good helicities and of all helicities.
 ///
 /// # Safety
-/// Each argument is null or points at a variable of its type.
+/// Each argument is null or points to a variable of its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fbridgegetngoodhel_(handle: *const u64, good: *mut i32, total: *mut i32) {
     const NAME: &str = "fbridgegetngoodhel";
     or_stop(|| {
-        // SAFETY: the caller's promise; what is no such variable is refused.
+        // SAFETY: guaranteed by the caller; pointers to memory that is not accessible are rejected.
         let (handle, good, total) = unsafe {
             (
                 value(NAME, "handle", handle)?,
@@ -198,9 +198,9 @@ pub unsafe extern "C" fn fbridgegetngoodhel_(handle: *const u64, good: *mut i32,
                 function: NAME,
                 what: "no good helicities have been found yet; call fbridgesequence first".into(),
             })?;
-            // A helicity table has at most as many rows as a file of less than 2 GB can hold.
+            // The number of rows fits: the table comes from a file of less than 2 GB.
             let all = entry.bridge.process().helicities.len();
-            // SAFETY: the variables from above.
+            // SAFETY: the variables checked above.
             unsafe {
                 good.write_unaligned(found as i32);
                 total.write_unaligned(all as i32);
@@ -255,16 +255,16 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
     Ok(registry::add(Entry::new(bridge, caller)))
 }
 
-/// The lines of [`announce`].
+/// The lines that [`announce`] has printed.
 static SAID: Survivor<Vec<String>> = Survivor::new();
 
-/// In the child of a fork.
-pub(super) fn behind_a_fork() {
-    SAID.behind_a_fork(|_| false);
+/// Resets the state in the child of a fork.
+pub(super) fn after_a_fork() {
+    SAID.after_a_fork(|_| false);
 }
 
-/// One line on stderr, so that a log says which process, card and way to run were used; once in a program
-/// that creates the same bridge over and over.
+/// Prints one line on stderr that names the process, card and target in the log; once in a program that creates the
+/// same bridge repeatedly.
 pub(super) fn announce(bridge: &Bridge, origin: &str, card: Option<&str>, switches: &Switches) {
     let card = card.unwrap_or("the process's own values");
     let precision = match switches.precision {
@@ -288,7 +288,7 @@ pub(super) fn announce(bridge: &Bridge, origin: &str, card: Option<&str>, switch
 /// # Safety
 /// As for [`fbridgesequence_`].
 unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let handle = unsafe { pointers::value(call.function(), "handle", handle) }?;
     registry::with(handle, |entry| {
         let nevt = entry.bridge.nevt();
@@ -299,8 +299,9 @@ unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
             configurations: entry.bridge.process().channels.config_diagram.len(),
         };
         let reading = entry.caller.read(call, &shape)?;
-        // SAFETY: the caller's promise. `read` has found these addresses aligned and, of arrays that are written, apart from
-        // all others, now or at a former call with the same ones; then it asked the system whether so much memory is there.
+        // SAFETY: guaranteed by the caller. `read` has found these addresses aligned and the output arrays disjoint
+        // from all others, now or at an earlier call with the same addresses; at that time it also checked that the
+        // system maps the memory.
         let (events, only) = unsafe {
             let doubles = |address: usize, n: usize| from_raw_parts(address as *const f64, n);
             let integers = |address: usize| from_raw_parts(address as *const i32, nevt);
@@ -332,39 +333,39 @@ unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
     })
 }
 
-/// The value of a variable. A variable that cannot be read is refused, as far as the system tells.
+/// Reads a variable. A variable that the system reports as unreadable is rejected.
 ///
 /// # Safety
-/// A pointer to memory that can be read points at a value of its type.
+/// A pointer to readable memory points to a value of its type.
 unsafe fn value<T: Copy>(function: &'static str, name: &str, pointer: *const T) -> Result<T> {
     check_variable(function, name, pointer, PointerAccess::Read)?;
-    // SAFETY: it can be read, as far as the system tells; else the caller's promise.
+    // SAFETY: checked above as far as the system can tell; otherwise guaranteed by the caller.
     unsafe { pointers::value(function, name, pointer) }
 }
 
-/// A variable to write to, in the same way.
+/// Checks a variable that will be written in the same way.
 fn place<T>(function: &'static str, name: &str, pointer: *mut T) -> Result<*mut T> {
     check_variable(function, name, pointer, PointerAccess::Write)?;
     Ok(pointer)
 }
 
-/// A name as C has it: up to its first NUL, if it has one.
+/// Converts a name to a C string, up to its first NUL.
 pub(super) fn c_name(name: &str) -> CString {
     let name = name.split('\0').next().unwrap_or_default();
     CString::new(name).unwrap_or_default()
 }
 
-/// Runs `f`; an error is printed, and the program ends.
+/// Runs `f`; on error prints it and ends the program.
 pub(super) fn or_stop(f: impl FnOnce() -> Result<()>) {
     if let Err(error) = no_panic(f) {
         if matches!(error, Error::CallWithinCall) {
             say_within();
-            // SAFETY: it takes any number. A signal handler may end the program in no other way.
+            // SAFETY: `_exit` takes any number and is async-signal-safe.
             unsafe { libc::_exit(1) };
         }
         say(format_args!("ERROR {error}"));
-        // SAFETY: `exit` runs the handlers of the program, among them those that close Fortran's
-        // units. No lock of ours is held here.
+        // SAFETY: `exit` runs the program's exit handlers, among them those that close Fortran's units. No lock of this
+        // library is held here.
         unsafe { libc::exit(1) };
     }
 }

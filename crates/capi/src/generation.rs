@@ -1,28 +1,27 @@
-//! With or without `igraph`: the two generations of the Fortran contract, told apart.
+//! The two generations of the Fortran contract, with and without `igraph`, and how they are distinguished.
 //!
-//! Up to MG5aMC 3.6 `fbridgesequence` has ten arguments, from 3.7 on eleven: `igraph` came in behind
-//! `channel`. The symbol is the same. Which of the two an executable calls is not written anywhere
-//! in it, so it is *assumed*: from the switch `CUDACPP_RUNTIME_IGRAPH`, else from the process (the
-//! importer sees it in the directory), else with `igraph`. A wrong assumption shifts every argument
-//! behind it: integers would be overwritten by matrix elements. Before the first call is served,
-//! and again whenever its addresses change, the assumption is therefore tested against the call.
+//! Up to MG5aMC 3.6 `fbridgesequence` has ten arguments, from 3.7 on eleven: `igraph` was inserted after `channel`. The
+//! symbol is the same, and an executable does not record which of the two it calls. So the generation is *assumed*:
+//! from the switch `CUDACPP_RUNTIME_IGRAPH`, else from the process (the importer sees it in the directory), else with
+//! `igraph`. A wrong assumption shifts every following argument: integers would be overwritten by matrix elements. The
+//! assumption is therefore tested before the first call is served, and again whenever its addresses change.
 //!
-//! The door's functions declare the larger number of arguments. Where the caller passed fewer, the
-//! last one is whatever lies in that place of the stack. Both readings of the arguments are tested:
+//! The functions declare the larger number of arguments. If the caller passed fewer, the last one is whatever lies in
+//! its place on the stack. Both readings of the arguments are tested:
 //!
-//! * every input array lies in readable memory, every output array in writable memory, all of the
-//!   length that `nevt` needs and aligned for its type;
-//! * an output array overlaps no other array;
-//! * `goodHelOnly` points at a byte that a LOGICAL can have: 0, 1 or 255 (.TRUE. of some compilers);
+//! * every input array lies in readable memory, every output array in writable memory, all of them of the length that
+//!   `nevt` requires and aligned for their types;
+//! * no output array overlaps another array;
+//! * `goodHelOnly` points to a byte that a LOGICAL can have: 0, 1 or 255 (.TRUE. of some compilers);
 //! * the values of `igraph` are from 0 to the number of configurations.
 //!
-//! What that sees: read with `igraph`, a call without it has the LOGICAL in the place of `selcol`, and a constant
+//! A call without `igraph` that is read with it is detected: its LOGICAL takes the place of `selcol`, and a constant
 //! `.TRUE.` or `.FALSE.`, as MadEvent passes it, is not writable. A call with `igraph` that is read without it may pass
-//! every test (`igraph` in the place of `mes`, and so on). But then the other reading passes as well: it ends on a
-//! LOGICAL in memory that cannot be written, while the assumed one ends on memory that can be. A caller that passes
-//! `goodHelOnly` in a variable can, in rare cases, not be told apart; then the assumption stands.
+//! every test (`igraph` in the place of `mes`, and so on). But then the other reading passes as well, and its
+//! `goodHelOnly` lies in read-only memory while that of the assumed reading is writable. A caller that passes
+//! `goodHelOnly` in a variable cannot be distinguished in rare cases; then the assumption stands.
 //!
-//! Where the system has no `/proc/self/maps`, only null, alignment and overlap are tested.
+//! Without `/proc/self/maps`, only null, alignment and overlap are tested.
 
 use super::memory::Maps;
 use super::pointers::{CallerArray, PointerAccess};
@@ -50,7 +49,7 @@ impl Generation {
 }
 
 impl Generation {
-    /// What messages call it.
+    /// Name in messages.
     fn name(self) -> &'static str {
         match self {
             Generation::Without => "without igraph (MG5aMC up to 3.6)",
@@ -65,29 +64,29 @@ impl fmt::Display for Generation {
     }
 }
 
-/// What the assumption rests on.
+/// Source of the assumption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// `CUDACPP_RUNTIME_IGRAPH`.
     Switch,
     /// The process's directory.
     Process,
-    /// Nothing said anything.
+    /// Neither of them.
     Default,
 }
 
 impl Reason {
-    /// What messages call it.
+    /// Name in messages.
     fn name(self) -> &'static str {
         match self {
             Reason::Switch => "the switch CUDACPP_RUNTIME_IGRAPH",
             Reason::Process => "the directory that the process was imported from",
-            Reason::Default => "the default, as neither switch nor process say",
+            Reason::Default => "the default, since neither switch nor process decides",
         }
     }
 }
 
-/// The generation to assume, and why.
+/// Returns the generation to assume, and why.
 pub fn assume(switch: Igraph, contract: Contract) -> (Generation, Reason) {
     match (switch, contract) {
         (Igraph::Yes, _) => (Generation::With, Reason::Switch),
@@ -107,12 +106,12 @@ pub struct Call {
     pub head: [usize; 4],
     /// `channel`, in `fbridgesequence`.
     pub channels: usize,
-    /// What follows; the last one is no argument in a call without `igraph`.
+    /// The following arguments; in a call without `igraph`, the last one was not passed.
     pub tail: [usize; 5],
 }
 
 impl Call {
-    /// Name of the function as Fortran has it.
+    /// Returns the name of the Fortran function.
     pub fn function(&self) -> &'static str {
         if self.multichannel {
             "fbridgesequence"
@@ -122,7 +121,7 @@ impl Call {
     }
 }
 
-/// The arguments of a call, read as one of the generations.
+/// The arguments of a call, interpreted as one of the generations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Reading {
@@ -131,7 +130,7 @@ pub struct Reading {
     pub random_helicity: usize,
     pub random_color: usize,
     pub channels: Option<usize>,
-    /// `None` in a call without it, or where it is a null pointer.
+    /// `None` in a call without `igraph`, or if it is a null pointer.
     pub igraph: Option<usize>,
     pub matrix_elements: usize,
     pub helicity: usize,
@@ -161,7 +160,7 @@ impl Reading {
         }
     }
 
-    /// The reason why this reading is impossible, if there is one.
+    /// Returns the reason why this reading is impossible, if it is.
     fn defect(&self, shape: &CallSizes, maps: Option<&Maps>) -> Option<String> {
         let n = shape.nevt;
         let inputs = [
@@ -210,7 +209,7 @@ impl Reading {
         if defect.is_some() {
             return defect;
         }
-        // Without maps nothing more can be tested.
+        // Without maps, nothing more can be tested.
         maps?;
         // SAFETY: the byte lies in a region that the system maps as readable.
         let byte = unsafe { (flag as *const u8).read_volatile() };
@@ -219,7 +218,7 @@ impl Reading {
         }
         let igraph = self.igraph?;
         for event in 0..n {
-            // SAFETY: the array lies in a readable region and is aligned, see above.
+            // SAFETY: the array lies in a readable region and is aligned, as tested above.
             let value = unsafe { (igraph as *const i32).add(event).read_volatile() };
             if !(0..=shape.configurations as i64).contains(&i64::from(value)) {
                 return Some(format!(
@@ -233,18 +232,18 @@ impl Reading {
     }
 }
 
-/// What the lengths and values of the arguments follow from.
+/// Sizes that determine the lengths and values of the arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct CallSizes {
-    /// Events of a call.
+    /// Number of events of a call.
     pub nevt: usize,
-    /// External legs.
+    /// Number of external legs.
     pub legs: usize,
-    /// Configurations of the process.
+    /// Number of configurations of the process.
     pub configurations: usize,
 }
 
-/// What is known of the caller of one bridge.
+/// The caller of one bridge: its assumed generation and the calls that fit it.
 #[derive(Clone, Debug)]
 pub struct Caller {
     generation: Generation,
@@ -253,11 +252,11 @@ pub struct Caller {
     passed: Vec<Call>,
 }
 
-/// So many different calls are remembered; then the oldest is forgotten.
+/// Number of different calls to remember; then the oldest is forgotten.
 const REMEMBERED: usize = 8;
 
 impl Caller {
-    /// A caller of which nothing is known but what is assumed.
+    /// A caller of the assumed generation, with no calls yet.
     pub fn new(switch: Igraph, contract: Contract) -> Caller {
         let (generation, reason) = assume(switch, contract);
         Caller {
@@ -267,12 +266,12 @@ impl Caller {
         }
     }
 
-    /// The assumed generation.
+    /// Returns the assumed generation.
     pub fn generation(&self) -> Generation {
         self.generation
     }
 
-    /// Reads a call, once its addresses have been found to fit the assumed generation.
+    /// Reads a call after testing that its addresses fit the assumed generation.
     pub fn read(&mut self, call: &Call, shape: &CallSizes) -> Result<Reading> {
         let reading = Reading::new(call, self.generation);
         if !self.passed.contains(call) {
@@ -298,7 +297,7 @@ impl Caller {
             Some(defect) => defect,
             None if generation == Generation::With => return Ok(()),
             None => {
-                // The reading without igraph passes for a call with it too, see above.
+                // A call with igraph may pass the reading without it, see the module documentation.
                 let constant = maps.is_some_and(|maps| {
                     !maps.writable(other.good_helicities_only, 1)
                         && maps.writable(assumed.good_helicities_only, 1)
@@ -326,7 +325,7 @@ impl Caller {
             Error::Call {
                 function: call.function(),
                 what: format!(
-                    "{defect} (arguments read as those of a call {generation}, which follows from \
+                    "{defect} (arguments read as those of a call {generation}, because of \
                      {}; with {} events of {} legs)",
                     self.reason.name(),
                     shape.nevt,
@@ -350,7 +349,7 @@ mod tests {
     static TRUE: i32 = 1;
     static FALSE: i32 = 0;
 
-    /// The arrays of a caller, far enough apart and all zero at first.
+    /// The arrays of a caller, separated from each other and initially zero.
     struct Arrays {
         doubles: Vec<f64>,
         integers: Vec<i32>,

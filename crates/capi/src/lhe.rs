@@ -1,4 +1,4 @@
-//! Event files for the Python package, which opens them and keeps what is read as arrays.
+//! Event files for the Python package, which opens them and keeps the events as arrays.
 
 use super::c::{MEBRIDGE_ERROR, MEBRIDGE_OK, keep_error, os_string};
 use super::no_panic;
@@ -11,56 +11,56 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 const NAME: &str = "mebridge_read_lhe";
-/// Events that are handed over at a time, and weights of all of them, at most.
+/// Maximum number of events, and of weights of all of them, passed in one batch.
 const EVENTS: usize = 4096;
 const WEIGHTS: usize = 1 << 20;
 
-/// Reads bytes, at most so many; gives how many there were, or a negative number where that failed.
+/// Reads bytes, at most the given number; returns how many it read, or a negative number on failure.
 type ReadBytes = unsafe extern "C" fn(*mut u8, usize) -> isize;
-/// Takes events; gives 0 where it has.
+/// Receives events; returns 0 on success.
 type TakeEvents = unsafe extern "C" fn(*const Batch) -> i32;
 
-/// Some events, as long as they are being taken.
+/// A batch of events, valid during the call of [`TakeEvents`].
 #[repr(C)]
 pub struct Batch {
-    /// How many.
+    /// Number of events.
     events: usize,
-    /// For each of them process and numbers, as `mebridge_lhe_events` has them in its records.
+    /// For each event the process and numbers, in the format of the records of `mebridge_lhe_events`.
     heads: *const u8,
-    /// How many particles each has, and where its text ends, in bytes from the begin of the file.
+    /// For each event its number of particles, and the byte offset in the file where its text ends.
     counts: *const i32,
     ends: *const u64,
-    /// The particles of all, as in those records.
+    /// The particles of all events, in the format of the same records.
     particles: usize,
     of_particles: *const u8,
-    /// `weights[events][names]`, NaN where there is none.
+    /// `weights[events][names]`, NaN for a missing weight.
     names: usize,
     weights: *const f64,
-    /// Where the first event may begin, in bytes from the begin of the file.
+    /// Byte offset in the file from which the first event may begin.
     head: usize,
-    /// What is said of the whole file, as JSON, after the last events; NULL before.
-    said: *const c_char,
+    /// Information about the whole file as JSON, after the last events; NULL before.
+    info: *const c_char,
 }
 
-/// What is said of a file.
+/// Information about a file.
 #[derive(Serialize)]
-struct Said<'a> {
+struct FileInfo<'a> {
     beams: [i32; 2],
     energies: [f64; 2],
     densities: [i32; 2],
     strategy: i32,
-    /// Number, cross section, error and largest weight, as bits: JSON has no NaN.
+    /// Number of the process; then the bits of its cross section, error and largest weight, since JSON has no NaN.
     processes: Vec<(i32, [u64; 3])>,
     names: &'a [String],
     /// The line where a second file begins.
     second: Option<u64>,
 }
 
-/// Reads an event file of the Les Houches Accord, whose bytes `read` gives and whose events `take` gets; its name is for
-/// messages. Without `arrays` it gives the ends of events alone.
+/// Reads a Les Houches event file: `read` supplies its bytes, `take` receives its events, `name` is used in messages.
+/// Without `arrays` it reports only where events end.
 ///
 /// # Safety
-/// `name` ends in NUL. `read` writes no more bytes than it may.
+/// `name` ends in NUL. `read` writes at most the given number of bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_read_lhe(
     name: *const c_char,
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn mebridge_read_lhe(
     let done = no_panic(|| {
         let read = read.ok_or_else(|| null(NAME, "read"))?;
         let take = take.ok_or_else(|| null(NAME, "take"))?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let path = PathBuf::from(os_string(unsafe { string(NAME, "name", name) }?));
         let reader = Reader::new(Box::new(Bytes(read)), &path, false)?;
         read_all(reader, take, arrays)
@@ -85,12 +85,12 @@ pub unsafe extern "C" fn mebridge_read_lhe(
     }
 }
 
-/// The caller's bytes.
+/// The file, read through the caller's function.
 struct Bytes(ReadBytes);
 
 impl Read for Bytes {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        // SAFETY: the bytes are ours, and the caller writes no more of them.
+        // SAFETY: the slice is borrowed mutably, and the caller guarantees to write no more than its length.
         let read = unsafe { (self.0)(bytes.as_mut_ptr(), bytes.len()) };
         let fits = usize::try_from(read)
             .ok()
@@ -99,7 +99,7 @@ impl Read for Bytes {
     }
 }
 
-/// What was read since events were taken.
+/// Events read since the last batch.
 #[derive(Default)]
 struct Kept {
     heads: Vec<u8>,
@@ -112,7 +112,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn hand_over(&mut self, take: TakeEvents, head: usize, said: Option<&CString>) -> Result<()> {
+    fn hand_over(&mut self, take: TakeEvents, head: usize, info: Option<&CString>) -> Result<()> {
         let batch = Batch {
             events: self.ends.len(),
             heads: self.heads.as_ptr(),
@@ -123,9 +123,9 @@ impl Kept {
             names: self.names,
             weights: self.weights.as_ptr(),
             head,
-            said: said.map_or(std::ptr::null(), |said| said.as_ptr()),
+            info: info.map_or(std::ptr::null(), |info| info.as_ptr()),
         };
-        // SAFETY: all of it stays as it is during the call.
+        // SAFETY: the batch and its arrays do not change during the call.
         let taken = unsafe { take(&raw const batch) };
         *self = Kept::default();
         match taken {
@@ -152,7 +152,7 @@ fn read_all(mut reader: Reader, take: TakeEvents, arrays: bool) -> Result<()> {
         if arrays {
             event.push_head(&mut kept.heads);
             event.push_particles(&mut kept.particles);
-            // No event has more particles than a few thousand.
+            // No event has more than a few thousand particles.
             kept.counts.push(event.particles.len() as i32);
             kept.count += event.particles.len();
             kept.names = row.len();
@@ -164,16 +164,16 @@ fn read_all(mut reader: Reader, take: TakeEvents, arrays: bool) -> Result<()> {
             "the file is cut off: it does not end with </LesHouchesEvents>; copy or make it again",
         ));
     }
-    let said = match arrays {
-        true => Some(said(&reader, reader.init()?)?),
+    let info = match arrays {
+        true => Some(info(&reader, reader.init()?)?),
         false => None,
     };
-    kept.hand_over(take, head, said.as_ref())
+    kept.hand_over(take, head, info.as_ref())
 }
 
-fn said(reader: &Reader, init: Init) -> Result<CString> {
+fn info(reader: &Reader, init: Init) -> Result<CString> {
     let processes = init.processes.into_iter();
-    let said = Said {
+    let info = FileInfo {
         beams: init.beams,
         energies: init.energies,
         densities: init.densities,
@@ -184,7 +184,7 @@ fn said(reader: &Reader, init: Init) -> Result<CString> {
         names: reader.names(),
         second: reader.second(),
     };
-    let text = serde_json::to_vec(&said).map_err(|error| reader.error(error.to_string()));
+    let text = serde_json::to_vec(&info).map_err(|error| reader.error(error.to_string()));
     // JSON has no NUL in it.
     CString::new(text?).map_err(|error| reader.error(error.to_string()))
 }

@@ -1,24 +1,25 @@
-//! The doors of `mebridge`: what Fortran and C call. The crate `mebridge-shared` makes libmebridge.so of them.
+//! The foreign interfaces of `mebridge`: the functions that Fortran and C call. The crate `mebridge-shared` links them
+//! into libmebridge.so.
 //!
-//! All doors stand on the same [`mebridge::bridge::Bridge`] and on lists of what is open ([`registry`]). A caller holds a
-//! number, never an address that we would follow, so a handle that is not ours is an error and not a crash. No panic
-//! crosses a door, and behind it the caller's floating-point traps are off.
+//! All interfaces share [`mebridge::bridge::Bridge`] and the registries of open objects ([`registry`]). A caller holds
+//! a number, never an address that the library would dereference, so an invalid handle is an error and not a crash. No
+//! panic leaves an interface function, and the caller's floating-point traps are disabled while one runs.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | [`densities`] | parton densities and alpha_s, in `include/mebridge.h` as well |
-//! | `event_arrays` | the arrays of a call for events, of [`c`] and [`linked`] |
-//! | [`events`] | event generators, in `include/mebridge.h` as well |
+//! | [`densities`] | parton densities and alpha_s, also in `include/mebridge.h` |
+//! | `event_arrays` | the arrays of a call for events, for [`c`] and [`linked`] |
+//! | [`events`] | event generators, also in `include/mebridge.h` |
 //! | [`fbridge`] | the Fortran symbols that MadEvent calls |
 //! | [`generation`] | whether a Fortran call is one with or without `igraph` |
 //! | [`lhe`] | event files for the Python package |
-//! | [`linked`] | what executables call that `mebridge link` made |
-//! | `check_mode` | both answers of such executables, in check mode |
-//! | [`memory`] | the memory of this process: what may be read and written, of which file it is |
-//! | `pointers` | pointers of callers, looked at before they are followed |
-//! | [`registry`] | what is open, by handle |
-//! | `sized` | structs that say how large they are |
-//! | `survivor` | what is shared behind a lock, in the child of a fork |
+//! | [`linked`] | the functions that executables made by `mebridge link` call |
+//! | `check_mode` | comparison of library and Fortran in these executables |
+//! | [`memory`] | the memory map of this process: which memory may be read and written, and which file it maps |
+//! | `pointers` | checks of callers' pointers before they are dereferenced |
+//! | [`registry`] | open objects by handle |
+//! | `sized` | structs whose first member is their size |
+//! | `survivor` | shared state behind a lock, in the child of a fork |
 //! | [`c`] | the C interface of `include/mebridge.h` |
 //! | [`umami`] | the interface of MadSpace and MadGraph7, `include/mebridge_umami.h` |
 //! | [`xla`] | the interface of XLA, for JAX |
@@ -49,16 +50,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 
 thread_local! {
-    /// Whether this thread is behind a door. Handlers of signals look at it; they run in this thread, so that the order
-    /// of its instructions is all that counts.
+    /// Whether this thread is inside an interface function. Signal handlers read it; they run in this thread, so only
+    /// the order of its instructions matters.
     static INSIDE: AtomicBool = const { AtomicBool::new(false) };
 }
 
-/// A thread behind a door.
+/// Marks this thread as inside an interface function.
 struct Inside;
 
 impl Inside {
-    /// An error where it is there already: a signal handler called. It would wait for what this thread holds.
+    /// Returns an error if the thread is inside already: then a signal handler calls, which would wait for a lock that
+    /// this thread holds.
     fn enter() -> Result<Inside> {
         let was = INSIDE.with(|inside| {
             let was = inside.load(Ordering::Relaxed);
@@ -80,9 +82,9 @@ impl Drop for Inside {
     }
 }
 
-/// Calls a function of the caller's, which may call the library: this thread holds nothing meanwhile.
+/// Calls a function of the caller, which may call the library again: this thread holds no lock meanwhile.
 pub(crate) fn outside<T>(call: impl FnOnce() -> T) -> T {
-    /// Comes back whatever the call does.
+    /// Marks the thread as inside again, even if the call unwinds.
     struct Back;
 
     impl Drop for Back {
@@ -98,28 +100,29 @@ pub(crate) fn outside<T>(call: impl FnOnce() -> T) -> T {
     call()
 }
 
-/// Says on stderr that this is a call within a call, in a way that signal handlers may: the interrupted call may be about
-/// to take memory, or a lock of what writes.
+/// Reports a call within a call on stderr. Async-signal-safe: the interrupted call may be allocating memory or hold the
+/// lock of stderr.
 pub(crate) fn say_within() {
     for text in [b"mebridge: ERROR ", CALL_WITHIN_CALL.to_bytes(), b"\n"] {
-        // SAFETY: so many bytes of a constant.
+        // SAFETY: pointer and length are those of a constant.
         let _ = unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
     }
 }
 
-/// g_s of events whose caller gives no alpha_s: by the parameter `aS` of the card, where the process has one.
+/// Returns g_s for events without alpha_s: from the parameter `aS` of the card if the process has one, else from
+/// [`DEFAULT_ALPHA_S`].
 pub(crate) fn default_g_s(model: &Model, card: &[f64]) -> f64 {
     let alpha_s = model.card_parameter("aS").map(|at| card[at]);
     g_s(alpha_s.unwrap_or(DEFAULT_ALPHA_S))
 }
 
-/// Runs `f` without the caller's floating-point traps, and makes an error of a panic. A panic is a defect
-/// of mebridge, whatever the input. A call that comes from a signal handler, while this thread is in another one, is an
-/// error as well, for which no memory was asked.
+/// Runs `f` without the caller's floating-point traps and turns a panic into an error. A panic is a defect of mebridge,
+/// whatever the input. A call from a signal handler that interrupted another call in this thread is an error too, which
+/// allocates no memory.
 pub(crate) fn no_panic<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     let _inside = Inside::enter()?;
-    // Unwind safety: after a panic a bridge may be half-way through a call. The Fortran door ends
-    // the program; the C door poisons the bridge's lock, and the registry refuses it from then on.
+    // Unwind safety: after a panic a bridge may be in the middle of a call. The Fortran interface ends the program; in
+    // the C interface the bridge's lock is poisoned, and the registry rejects the bridge from then on.
     let quietly = AssertUnwindSafe(|| in_default_environment(f));
     catch_unwind(quietly).unwrap_or_else(|payload| {
         let what = payload

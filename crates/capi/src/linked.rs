@@ -1,28 +1,28 @@
-//! The door of executables that `mebridge link` made: what its Fortran calls.
+//! The interface of executables made by `mebridge link`: the functions that their Fortran calls.
 //!
-//! Such an executable carries its processes and knows the parameters that MadEvent runs with, so both come with
-//! the call. Every argument comes by reference:
+//! Such an executable carries its processes and knows MadEvent's parameters, so both are passed with the call. Every
+//! argument is passed by reference:
 //!
 //! | symbol | arguments |
 //! |---|---|
-//! | `mebridge_open` | handle (out), first byte of the process, first byte behind it, nevt, npar, ncard, card |
+//! | `mebridge_open` | handle (out), first byte of the process, its end, nevt, npar, ncard, card |
 //! | `mebridge_matrix` | handle, momenta, g_s, nhel, with_amp2, namp2, nflow, matrix (out), amp2, jamp2 |
 //! | `mebridge_matrices` | handle, momenta, g_s, nhel, ncomb, with_amp2, namp2, nflow, matrix (out), amp2, jamp2 |
 //! | `mebridge_batch` | handle, nevt, momenta, g_s, rndhel, rndcol, with_channels, channels, igraph, mes, selhel, selcol (out) |
 //! | `mebridge_expect` | none |
 //! | `mebridge_checks` | whether the Fortran's matrix elements are to be evaluated too (out) |
-//! | `mebridge_check` | handle, momenta, g_s, an answer of the library, the Fortran's |
-//! | `mebridge_row` | handle, number of a row of the helicity table, its helicities (out) |
+//! | `mebridge_check` | handle, momenta, g_s, the library's matrix element, the Fortran's |
+//! | `mebridge_row` | handle, row of the helicity table, its helicities (out) |
 //!
-//! `mebridge_matrix` answers `MATRIX<i>` for the helicities `nhel(npar)` and adds to `amp2(namp2)` (where
-//! `with_amp2` is not zero) and `jamp2(nflow)` what it adds to them; `mebridge_matrices` does so for `ncomb` rows
-//! of helicities at once. `mebridge_batch` answers `SMATRIX<i>_MULTI`.
+//! `mebridge_matrix` replaces `MATRIX<i>` for the helicities `nhel(npar)` and adds to `amp2(namp2)` (if `with_amp2` is
+//! not zero) and `jamp2(nflow)` what `MATRIX<i>` adds; `mebridge_matrices` does so for `ncomb` rows of helicities at
+//! once. `mebridge_batch` replaces `SMATRIX<i>_MULTI`.
 //!
-//! In check mode (`CUDACPP_RUNTIME_FBRIDGEMODE` below 0) the executable evaluates the Fortran's own matrix elements
-//! as well and tells both (the module `check`).
+//! In check mode (`CUDACPP_RUNTIME_FBRIDGEMODE` below 0) the executable also evaluates the Fortran's own matrix
+//! elements and reports both (module `check_mode`).
 //!
-//! MadEvent up to 3.5 asks for one helicity of one event after the other. The first question evaluates the event
-//! for all of them, the others are looked up.
+//! MadEvent up to 3.5 requests one helicity of one event at a time. The first request evaluates the event for all
+//! helicities, the others are looked up.
 
 use super::check_mode;
 use super::event_arrays::EventArrays;
@@ -42,16 +42,16 @@ use std::slice::from_raw_parts;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What messages call a process that is part of the executable.
+/// Name in messages of a process that is part of the executable.
 const ORIGIN: &str = "this executable";
 
-/// Whether a matrix element was asked for.
-static ASKED: AtomicBool = AtomicBool::new(false);
+/// Whether a bridge was opened, that is, whether matrix elements come from the library.
+static OPENED: AtomicBool = AtomicBool::new(false);
 
-/// Opens a bridge for a process that the executable carries, with the parameters that it runs with.
+/// Opens a bridge for a process that the executable carries, with MadEvent's parameters.
 ///
 /// # Safety
-/// The bytes between the first two pointers are the executable's; the others point at variables of their types.
+/// The bytes between `data` and `end` are part of the executable; the other pointers point to variables of their types.
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments)]
 pub unsafe extern "C" fn mebridge_open_(
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn mebridge_open_(
 ) {
     const NAME: &str = "mebridge_open";
     or_stop(|| {
-        // SAFETY: the caller's promise; null is refused.
+        // SAFETY: guaranteed by the caller; null is rejected.
         let (bytes, nevt, npar, card) = unsafe {
             if data.is_null() || end < data {
                 return Err(null(NAME, "data"));
@@ -110,7 +110,7 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
             "{error}. The executable and libmebridge.so do not belong together: run `mebridge link` on the output \
              again, and let MadEvent be compiled again"
         )))?;
-    // MadEvent asks single helicities of it, and its own SMATRIX<i> weighs them by the beams.
+    // MadEvent requests single helicities, and its own SMATRIX<i> weights them by the beams.
     process.beam_weights.clear();
     let (legs, values) = (process.legs.len(), process.model.card.len());
     if npar != legs || card.len() != values {
@@ -124,7 +124,7 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
             ),
         ));
     }
-    // A parameter that MadEvent has no variable for is the least of numbers there.
+    // A parameter without a MadEvent variable has the value f64::MIN here.
     let values = card.iter().zip(&process.model.card);
     let values: Vec<f64> = values
         .map(|(&value, known)| {
@@ -138,14 +138,14 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
     let caller = Caller::new(Igraph::Yes, Contract::WithIgraph);
     let bridge = Bridge::new(process, &values, &switches, nevt)?;
     announce(&bridge, ORIGIN, Some("that of MadEvent"), &switches);
-    ASKED.store(true, Ordering::Relaxed);
+    OPENED.store(true, Ordering::Relaxed);
     Ok(registry::add(Entry::new(bridge, caller)))
 }
 
-/// The answer of `MATRIX<i>` for one helicity of one event.
+/// Evaluates `MATRIX<i>` for one helicity of one event.
 ///
 /// # Safety
-/// The arrays have the lengths that the module's table gives, and the outputs overlap nothing else.
+/// The arrays have the lengths given in the module documentation, and the outputs overlap nothing else.
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments)]
 pub unsafe extern "C" fn mebridge_matrix_(
@@ -160,9 +160,9 @@ pub unsafe extern "C" fn mebridge_matrix_(
     amp2: *mut f64,
     jamp2: *mut f64,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     or_stop(|| unsafe {
-        let question = Question {
+        let request = Request {
             function: "mebridge_matrix",
             handle,
             momenta,
@@ -173,11 +173,11 @@ pub unsafe extern "C" fn mebridge_matrix_(
             namp2,
             nflow,
         };
-        question.answer(matrix, amp2, jamp2)
+        request.answer(matrix, amp2, jamp2)
     });
 }
 
-/// The same for several helicities at once.
+/// Evaluates `MATRIX<i>` for several helicities of one event.
 ///
 /// # Safety
 /// As for [`mebridge_matrix_`].
@@ -197,10 +197,10 @@ pub unsafe extern "C" fn mebridge_matrices_(
     jamp2: *mut f64,
 ) {
     const NAME: &str = "mebridge_matrices";
-    // SAFETY: the caller's promise; null is refused.
+    // SAFETY: guaranteed by the caller; null is rejected.
     or_stop(|| unsafe {
         let ncomb = value(NAME, "ncomb", ncomb)?;
-        let question = Question {
+        let request = Request {
             function: NAME,
             handle,
             momenta,
@@ -211,15 +211,15 @@ pub unsafe extern "C" fn mebridge_matrices_(
             namp2,
             nflow,
         };
-        question.answer(matrix, amp2, jamp2)
+        request.answer(matrix, amp2, jamp2)
     });
 }
 
-/// The answers of `SMATRIX<i>_MULTI` for a batch of events, of any number. Channels are looked at where
-/// `with_channels` is not zero.
+/// Evaluates `SMATRIX<i>_MULTI` for a batch of any number of events. `channels` is read only if `with_channels` is not
+/// zero.
 ///
 /// # Safety
-/// The arrays have `nevt` events, and the outputs overlap nothing else.
+/// The arrays hold `nevt` events, and the outputs overlap nothing else.
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments)]
 pub unsafe extern "C" fn mebridge_batch_(
@@ -238,13 +238,13 @@ pub unsafe extern "C" fn mebridge_batch_(
 ) {
     const NAME: &str = "mebridge_batch";
     or_stop(|| {
-        // SAFETY: the caller's promise; null is refused.
+        // SAFETY: guaranteed by the caller; null is rejected.
         let (handle, nevt, with_channels) = unsafe {
             let nevt = value(NAME, "nevt", nevt)?;
             let with = value(NAME, "with_channels", with_channels)? != 0;
             (value(NAME, "handle", handle)?, nevt.max(0) as usize, with)
         };
-        // Neither may be missing here.
+        // Both arrays are required here.
         if with_channels && channels.is_null() {
             return Err(null(NAME, "channels"));
         }
@@ -263,21 +263,21 @@ pub unsafe extern "C" fn mebridge_batch_(
                 helicity,
                 color,
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { arrays.run(NAME, entry, nevt) }
         })
     });
 }
 
-/// Says that this executable is meant to take its matrix elements from here: should it end without having asked
-/// for any, a warning says so. Called before the program begins.
+/// Declares that this executable is meant to use the library's matrix elements: if it ends without having requested
+/// any, a warning is printed. Called before the program begins.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_expect_() {
     static ONCE: Once = Once::new();
     extern "C" fn at_exit() {
         use std::io::Write;
-        if !ASKED.load(Ordering::Relaxed) {
-            // Nothing is lost where stderr is closed.
+        if !OPENED.load(Ordering::Relaxed) {
+            // Errors are ignored: stderr may be closed.
             let _ = writeln!(
                 std::io::stderr(),
                 "mebridge: WARNING this executable was linked with mebridge, but no matrix element was asked for: \
@@ -286,25 +286,26 @@ pub extern "C" fn mebridge_expect_() {
         }
     }
     ONCE.call_once(|| {
-        // SAFETY: a function that lives as long as the library, which is never unloaded: the executable needs it.
+        // SAFETY: the function lives as long as the library, which is never unloaded because the executable links to
+        // it.
         unsafe { libc::atexit(at_exit) };
     });
 }
 
-/// Whether this run is one in check mode.
+/// Writes whether check mode is on.
 ///
 /// # Safety
-/// The argument points at an INTEGER.
+/// The argument points to an INTEGER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_checks_(on: *mut i32) {
     or_stop(|| {
         let checks = i32::from(check_mode::is_on()?);
-        // SAFETY: the caller's promise; null is refused.
+        // SAFETY: guaranteed by the caller; null is rejected.
         unsafe { put("mebridge_checks", "on", on, checks) }
     });
 }
 
-/// Notes both answers for an event, or for some helicities of it.
+/// Passes both matrix elements of an event, or of some of its helicities, to check mode.
 ///
 /// # Safety
 /// As for [`mebridge_matrix_`].
@@ -318,13 +319,13 @@ pub unsafe extern "C" fn mebridge_check_(
 ) {
     const NAME: &str = "mebridge_check";
     or_stop(|| {
-        // SAFETY: the caller's promise; null is refused.
+        // SAFETY: guaranteed by the caller; null is rejected.
         let handle = unsafe { value(NAME, "handle", handle) }?;
         registry::with(handle, |entry| {
             let process = entry.bridge.process();
-            // SAFETY: the caller's promise; null is refused.
+            // SAFETY: guaranteed by the caller; null is rejected.
             let number = |what, x: *const f64| unsafe { value(NAME, what, x) };
-            // SAFETY: the caller's promise; null is refused.
+            // SAFETY: guaranteed by the caller; null is rejected.
             let momenta = unsafe { input(NAME, "momenta", momenta, 4 * process.legs.len()) }?;
             let answers = (number("library", library)?, number("fortran", fortran)?);
             check_mode::note(&process.name, momenta, number("g_s", g_s)?, answers);
@@ -333,7 +334,7 @@ pub unsafe extern "C" fn mebridge_check_(
     });
 }
 
-/// A row of the helicity table.
+/// Writes a row of the helicity table.
 ///
 /// # Safety
 /// `nhel` has an INTEGER for each leg.
@@ -341,7 +342,7 @@ pub unsafe extern "C" fn mebridge_check_(
 pub unsafe extern "C" fn mebridge_row_(handle: *const u64, row: *const i32, nhel: *mut i32) {
     const NAME: &str = "mebridge_row";
     or_stop(|| {
-        // SAFETY: the caller's promise; null is refused.
+        // SAFETY: guaranteed by the caller; null is rejected.
         let (handle, row) = unsafe {
             let row = value(NAME, "row", row)?;
             (value(NAME, "handle", handle)?, row)
@@ -352,7 +353,7 @@ pub unsafe extern "C" fn mebridge_row_(handle: *const u64, row: *const i32, nhel
             let found = at
                 .and_then(|at| rows.get(at))
                 .ok_or_else(|| wrong(NAME, format!("there is no row {row} of {}", rows.len())))?;
-            // SAFETY: the caller's promise; null is refused.
+            // SAFETY: guaranteed by the caller; null is rejected.
             let nhel = unsafe { output(NAME, "nhel", nhel, found.len()) }?;
             for (to, &from) in nhel.iter_mut().zip(found) {
                 *to = i32::from(from);
@@ -362,8 +363,8 @@ pub unsafe extern "C" fn mebridge_row_(handle: *const u64, row: *const i32, nhel
     });
 }
 
-/// A question for some helicities of one event.
-struct Question {
+/// A request for some helicities of one event.
+struct Request {
     function: &'static str,
     handle: *const u64,
     momenta: *const f64,
@@ -375,19 +376,19 @@ struct Question {
     nflow: *const i32,
 }
 
-impl Question {
+impl Request {
     /// # Safety
     /// As for [`mebridge_matrix_`].
     unsafe fn answer(&self, matrix: *mut f64, amp2: *mut f64, jamp2: *mut f64) -> Result<()> {
         let name = self.function;
-        // SAFETY: the caller's promise; null is refused.
+        // SAFETY: guaranteed by the caller; null is rejected.
         let handle = unsafe { value(name, "handle", self.handle) }?;
         registry::with(handle, |entry| {
             let process = entry.bridge.process();
             let legs = process.legs.len();
             let (diagrams, flows) = (process.diagrams as usize, process.color_flows());
-            // SAFETY: the caller's promise; null is refused, and so are arrays that are too short or overlap one that is
-            // written.
+            // SAFETY: guaranteed by the caller; null is rejected, and so are arrays that are too short and outputs that
+            // overlap another array.
             let (momenta, g_s, nhel, matrix, amp2, jamp2) = unsafe {
                 let at_least = |what, n: *const i32, needs: usize| {
                     let n = value(name, what, n)?;
@@ -453,7 +454,8 @@ impl Question {
     }
 }
 
-/// The row of the helicity table with these helicities. Callers go through the table, so looking begins at `next`.
+/// Finds the row of the helicity table with these helicities. Callers go through the table in order, so the search
+/// begins at `next`.
 fn row(bridge: &Bridge, nhel: &[i32], next: usize) -> Option<usize> {
     let rows = &bridge.process().helicities;
     let same = |row: &Vec<i8>| row.iter().map(|&h| i32::from(h)).eq(nhel.iter().copied());

@@ -1,7 +1,8 @@
-//! The memory of this process, from `/proc/self/maps`: which of it may be read and written, and of which file it is.
+//! The memory map of this process, from `/proc/self/maps`: which memory may be read and written, and which file it
+//! maps.
 //!
-//! Doors test addresses that they are given before they follow them ([`super::pointers`]), and a library finds the file
-//! that it was loaded from. Where the system has no such list there is no [`Maps`], and doors are left with weaker tests.
+//! The interfaces check addresses against it before they dereference them ([`super::pointers`]), and a library finds
+//! the file that it was loaded from. On systems without such a list there is no [`Maps`], and the checks are weaker.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -11,17 +12,17 @@ use std::path::{Path, PathBuf};
 pub struct Maps {
     readable: Vec<Range<usize>>,
     writable: Vec<Range<usize>>,
-    /// Those of files.
+    /// Regions that map files.
     files: Vec<(Range<usize>, PathBuf)>,
 }
 
 impl Maps {
-    /// The regions at this moment.
+    /// Reads the current regions.
     pub fn read() -> Option<Maps> {
         Maps::parse(&std::fs::read("/proc/self/maps").ok()?)
     }
 
-    /// Reads the text of `/proc/<pid>/maps`. Names of files stand in it, which may be any bytes.
+    /// Parses the text of `/proc/<pid>/maps`, in which file names may contain any bytes.
     fn parse(text: &[u8]) -> Option<Maps> {
         let mut maps = Maps {
             readable: Vec::new(),
@@ -40,7 +41,7 @@ impl Maps {
             let (start, end) = words.next()?.split_once('-')?;
             let start = usize::from_str_radix(start, 16).ok();
             let end = usize::from_str_radix(end, 16).ok();
-            // A region beyond the address space (vsyscall, on 32 bits) is none that we are given.
+            // No caller's address lies in a region beyond the address space (vsyscall, on 32 bits).
             let (Some(start), Some(end)) = (start, end) else {
                 continue;
             };
@@ -58,17 +59,17 @@ impl Maps {
         (!maps.readable.is_empty()).then_some(maps)
     }
 
-    /// Whether these bytes may be read.
+    /// Returns whether these bytes may be read.
     pub fn readable(&self, address: usize, bytes: usize) -> bool {
         inside(&self.readable, address, bytes)
     }
 
-    /// Whether these bytes may be written.
+    /// Returns whether these bytes may be written.
     pub fn writable(&self, address: usize, bytes: usize) -> bool {
         inside(&self.writable, address, bytes)
     }
 
-    /// The file that is mapped at an address, by the name that the system knows it by now.
+    /// Returns the file mapped at an address, by its current name.
     pub fn file(&self, address: usize) -> Option<&Path> {
         let mut files = self.files.iter();
         let found = files.find(|(region, _)| region.contains(&address))?;
@@ -76,20 +77,20 @@ impl Maps {
     }
 }
 
-/// A path of the system's.
+/// Converts a path as the system reports it.
 #[cfg(unix)]
 pub fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     std::ffi::OsStr::from_bytes(bytes).into()
 }
 
-/// A path of the system's.
+/// Converts a path as the system reports it.
 #[cfg(not(unix))]
 pub fn path_of(bytes: &[u8]) -> PathBuf {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 
-/// Appends a region, or lengthens the last one where they touch.
+/// Appends a region, merging it into the last one if they touch.
 fn join(regions: &mut Vec<Range<usize>>, region: Range<usize>) {
     match regions.last_mut() {
         Some(last) if last.end == region.start => last.end = region.end,
@@ -142,7 +143,7 @@ mod tests {
         let path = folder.path().join(name);
         std::fs::write(&path, [0; 4096]).unwrap();
         let file = std::fs::File::open(&path).unwrap();
-        // SAFETY: a new region, which nobody else uses.
+        // SAFETY: a new region that nothing else uses.
         let region = unsafe {
             let (null, fd) = (std::ptr::null_mut(), file.as_raw_fd());
             libc::mmap(null, 4096, libc::PROT_READ, libc::MAP_PRIVATE, fd, 0)
@@ -151,7 +152,7 @@ mod tests {
         let maps = Maps::read().expect("maps");
         assert!(maps.readable(region as usize, 4096));
         assert_eq!(maps.file(region as usize), Some(path.as_path()));
-        // SAFETY: the region from above.
+        // SAFETY: the region mapped above.
         unsafe { libc::munmap(region, 4096) };
     }
 

@@ -1,45 +1,45 @@
-//! Pointers of callers, looked at before they are followed.
+//! Checks of callers' pointers before they are dereferenced.
 //!
-//! All doors look in the same way, each at what its callers can pass wrongly. Every array must not be null, and must be
-//! aligned. Some must lie in memory that can be read or written ([`Maps`]): arrays so large that the number of events
-//! is rather a mistake; arguments of the Fortran symbols, which a caller of another generation shifts; and the
-//! variables into which these put numbers. The caller promises what cannot be looked at.
+//! All interfaces use the same checks, each where its callers can be wrong. Every array must be non-null and aligned.
+//! Some must lie in memory that can be read or written ([`Maps`]): arrays so large that their number of events is
+//! probably a mistake; arguments of the Fortran symbols, which a caller of another generation shifts; and variables
+//! that these symbols write. The caller guarantees what cannot be checked.
 
 use super::memory::Maps;
 use mebridge::error::{Error, Result};
 use std::ffi::{CStr, c_char};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-/// So many numbers are asked for before they are followed.
+/// Arrays of this many numbers or more are looked up in the memory map.
 pub const LARGE: usize = 1 << 26;
 
-/// No array has as many numbers of 8 bytes.
+/// Upper bound for the count of 8-byte numbers in an array.
 pub const MOST_NUMBERS: usize = isize::MAX as usize / 8;
 
-/// What is done with memory.
+/// Kind of access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointerAccess {
-    /// It is read.
+    /// The memory is read.
     Read,
-    /// It is written.
+    /// The memory is written.
     Write,
 }
 
-/// An array, or a variable, as a caller passes it.
+/// An array or a variable, as passed by the caller.
 #[derive(Clone, Copy, Debug)]
 pub struct CallerArray {
-    /// Where it begins.
+    /// Address of its first byte.
     pub address: usize,
-    /// Bytes of a number, to which it is aligned: a power of two.
+    /// Size of a number in bytes, which is also its alignment: a power of two.
     pub size: usize,
-    /// How many numbers.
+    /// Number of entries.
     pub count: usize,
-    /// What is done with it.
+    /// How it is accessed.
     pub access: PointerAccess,
 }
 
 impl CallerArray {
-    /// So many values from a pointer on.
+    /// Describes `count` values that begin at a pointer.
     #[inline(always)]
     pub fn of<T>(pointer: *const T, count: usize, access: PointerAccess) -> CallerArray {
         CallerArray {
@@ -50,26 +50,27 @@ impl CallerArray {
         }
     }
 
-    /// How many bytes.
+    /// Returns its size in bytes.
     #[inline(always)]
     pub fn bytes(&self) -> usize {
         self.size.saturating_mul(self.count)
     }
 
-    /// Calls of one event are so short that a division would count.
+    /// Returns whether it is aligned, without a division: calls of one event are so short that it would matter.
     #[inline(always)]
     fn is_aligned(&self) -> bool {
         self.address & (self.size - 1) == 0
     }
 
-    /// Whether a byte is part of both.
+    /// Returns whether the arrays have a byte in common.
     #[inline(always)]
     pub fn overlaps(&self, other: &CallerArray) -> bool {
         let end = |array: &CallerArray| array.address.saturating_add(array.bytes());
         self.count > 0 && other.count > 0 && self.address < end(other) && other.address < end(self)
     }
 
-    /// The reason why it cannot be used, if there is one: it is null, misaligned, or not there as far as `maps` tell.
+    /// Returns the reason why it cannot be used, if there is one: it is null, misaligned, or inaccessible according to
+    /// `maps`.
     pub fn defect(&self, name: &str, maps: Option<&Maps>) -> Option<String> {
         if self.address == 0 {
             return Some(format!("{name} is a null pointer"));
@@ -91,7 +92,7 @@ impl CallerArray {
         })
     }
 
-    /// Whether it is not there, as far as the system tells.
+    /// Returns whether it is inaccessible, as far as the system tells.
     pub fn is_missing(&self, maps: Option<&Maps>) -> bool {
         maps.is_some_and(|maps| match self.access {
             PointerAccess::Read => !maps.readable(self.address, self.bytes()),
@@ -100,19 +101,19 @@ impl CallerArray {
     }
 }
 
-/// Numbers of a caller's that need not lie one behind the other: rows of them, or of events that are anywhere.
+/// A strided array of the caller: rows, or events with any strides.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread {
-    /// The first number alone.
+    /// The first number.
     pub first: CallerArray,
-    /// How many there are in each direction, and how many numbers lie from one to the next.
+    /// Extent and stride of each dimension, in numbers.
     directions: [(usize, isize); 3],
-    /// The address of its first byte and that behind its last one.
+    /// The addresses where it begins and ends.
     range: [i128; 2],
 }
 
 impl Spread {
-    /// Numbers in all directions from the first one.
+    /// Describes an array with these dimensions that begins at `first`.
     pub fn new(first: CallerArray, directions: [(usize, isize); 3]) -> Spread {
         let (begin, size) = (first.address as i128, first.size as i128);
         let mut range = [begin, begin + size];
@@ -127,13 +128,13 @@ impl Spread {
         }
     }
 
-    /// Numbers one behind the other.
+    /// Describes a contiguous array.
     pub fn of(array: CallerArray) -> Spread {
         let first = CallerArray { count: 1, ..array };
         Spread::new(first, [(array.count, 1), (1, 0), (1, 0)])
     }
 
-    /// Where runs of its first direction begin.
+    /// Returns the addresses where the runs along its first dimension begin.
     fn runs(&self) -> impl Iterator<Item = i128> {
         let (first, size) = (self.first.address as i128, self.first.size as i128);
         let [_, (rows, by_row), (planes, by_plane)] = self.directions;
@@ -143,7 +144,7 @@ impl Spread {
         })
     }
 
-    /// Whether a byte is part of both; the numbers of the other one lie one behind the other in its first direction.
+    /// Returns whether the arrays have a byte in common. `other` must be contiguous along its first dimension.
     pub fn overlaps(&self, other: &Spread) -> bool {
         let is_empty = |one: &Spread| one.directions.iter().any(|&(count, _)| count == 0);
         if is_empty(self) || is_empty(other) {
@@ -159,7 +160,7 @@ impl Spread {
             self.directions[0].1 as i128 * size,
         );
         let length = (other.directions[0].0 * other.first.size) as i128;
-        // Whether one of the numbers of a run of this one, which begins here, ends behind `begin` and begins before `end`.
+        // Whether a number of this array's run that begins at `run` overlaps the bytes from `begin` to `end`.
         let meets = |run: i128, [begin, end]: [i128; 2]| match stride {
             0 => run + size > begin && run < end,
             _ => {
@@ -178,14 +179,14 @@ impl Spread {
     }
 }
 
-/// Looks at arrays as [`check`] does, and refuses those of which one that is written overlaps another one. Null pointers
-/// are none.
+/// Checks arrays as [`check`] does, and rejects them if an array that is written overlaps another one. Null pointers
+/// are ignored.
 #[inline(always)]
 pub fn check_apart<const N: usize>(
     function: &'static str,
     arrays: [(&str, CallerArray); N],
 ) -> Result<()> {
-    // Calls of one event are so short that it counts how often these are computed. What is empty ends before all others.
+    // Each end is computed once, since calls of one event are short. Empty arrays get the end 0, before every address.
     let mut ends = [0; N];
     for ((name, array), end) in arrays.iter().zip(&mut ends) {
         if array.address != 0 {
@@ -208,7 +209,7 @@ pub fn check_apart<const N: usize>(
     Ok(())
 }
 
-/// The error about two arrays that overlap.
+/// Returns the error for two arrays that overlap.
 #[cold]
 pub fn overlap(function: &'static str, one: &str, other: &str) -> Error {
     let what =
@@ -216,18 +217,18 @@ pub fn overlap(function: &'static str, one: &str, other: &str) -> Error {
     wrong(function, what)
 }
 
-/// An error about an argument.
+/// Returns an error about an argument.
 pub fn wrong(function: &'static str, what: impl Into<String>) -> Error {
     let what = what.into();
     Error::Call { function, what }
 }
 
-/// The error about a null pointer.
+/// Returns the error for a null pointer.
 pub fn null(function: &'static str, argument: &str) -> Error {
     wrong(function, format!("{argument} is a null pointer"))
 }
 
-/// How many numbers an array of so many events has.
+/// Returns the count of numbers in an array of `nevt` events with `each` numbers.
 pub fn numbers(function: &'static str, nevt: usize, each: usize) -> Result<usize> {
     let numbers = nevt.checked_mul(each.max(1));
     let numbers = numbers.filter(|&numbers| numbers <= MOST_NUMBERS);
@@ -235,19 +236,19 @@ pub fn numbers(function: &'static str, nevt: usize, each: usize) -> Result<usize
     numbers.ok_or_else(|| wrong(function, what()))
 }
 
-/// Looks at an array: null and alignment always, and whether it is there where it is so large that asking costs nothing
-/// beside the call itself.
+/// Checks an array for null and alignment, and for access where it is so large that the look-up costs nothing compared
+/// with the call itself.
 #[inline(always)]
 pub fn check(function: &'static str, name: &str, array: CallerArray) -> Result<()> {
     let large = array.count >= LARGE;
     if array.address != 0 && array.is_aligned() && !large {
         return Ok(());
     }
-    look_closer(function, name, array, large)
+    check_slowly(function, name, array, large)
 }
 
 #[cold]
-fn look_closer(function: &'static str, name: &str, array: CallerArray, large: bool) -> Result<()> {
+fn check_slowly(function: &'static str, name: &str, array: CallerArray, large: bool) -> Result<()> {
     let maps = large.then(Maps::read).flatten();
     match array.defect(name, maps.as_ref()) {
         None => Ok(()),
@@ -259,10 +260,10 @@ fn look_closer(function: &'static str, name: &str, array: CallerArray, large: bo
     }
 }
 
-/// An array that is read; of no values, wherever the pointer points: C has no other for an empty array.
+/// Returns an input array. If it is empty, any pointer is accepted: C has no other for an empty array.
 ///
 /// # Safety
-/// Unless it is null or misaligned, the pointer is the beginning of `n` values.
+/// Unless it is null or misaligned, the pointer points to `n` values.
 #[inline(always)]
 pub unsafe fn input<'a, T>(
     function: &'static str,
@@ -278,11 +279,11 @@ pub unsafe fn input<'a, T>(
         name,
         CallerArray::of(pointer, n, PointerAccess::Read),
     )?;
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     Ok(unsafe { from_raw_parts(pointer, n) })
 }
 
-/// The same where null means that there is none.
+/// Returns an optional input array, `None` for null.
 ///
 /// # Safety
 /// As for [`input`].
@@ -295,14 +296,14 @@ pub unsafe fn input_or_none<'a, T>(
     if pointer.is_null() {
         return Ok(None);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { input(function, name, pointer, n) }.map(Some)
 }
 
-/// An array that is written.
+/// Returns an output array.
 ///
 /// # Safety
-/// As for [`input`], and nothing else points into the values.
+/// As for [`input`], and nothing else refers to the values.
 #[inline(always)]
 pub unsafe fn output<'a, T>(
     function: &'static str,
@@ -318,11 +319,11 @@ pub unsafe fn output<'a, T>(
         name,
         CallerArray::of(pointer, n, PointerAccess::Write),
     )?;
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     Ok(unsafe { from_raw_parts_mut(pointer, n) })
 }
 
-/// The same where null means that it is not asked for.
+/// Returns an optional output array, `None` for null.
 ///
 /// # Safety
 /// As for [`output`].
@@ -335,24 +336,24 @@ pub unsafe fn output_or_none<'a, T>(
     if pointer.is_null() {
         return Ok(None);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { output(function, name, pointer, n) }.map(Some)
 }
 
-/// The value of a variable, on any address.
+/// Reads a variable at any alignment.
 ///
 /// # Safety
-/// Unless it is null, the pointer is that of a value.
+/// Unless it is null, the pointer points to a value.
 #[inline(always)]
 pub unsafe fn value<T: Copy>(function: &'static str, name: &str, pointer: *const T) -> Result<T> {
     if pointer.is_null() {
         return Err(null(function, name));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     Ok(unsafe { pointer.read_unaligned() })
 }
 
-/// Puts a value into a variable, on any address.
+/// Writes a variable at any alignment.
 ///
 /// # Safety
 /// As for [`value`].
@@ -360,12 +361,12 @@ pub unsafe fn put<T>(function: &'static str, name: &str, pointer: *mut T, value:
     if pointer.is_null() {
         return Err(null(function, name));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { pointer.write_unaligned(value) };
     Ok(())
 }
 
-/// Looks at a variable, on any address: what cannot be read or written is refused, as far as the system tells.
+/// Checks a variable at any alignment: memory that cannot be read or written, as far as the system tells, is rejected.
 pub fn check_variable<T>(
     function: &'static str,
     name: &str,
@@ -377,10 +378,10 @@ pub fn check_variable<T>(
     defect.map_or(Ok(()), |defect| Err(wrong(function, defect)))
 }
 
-/// A string.
+/// Returns a string.
 ///
 /// # Safety
-/// Unless it is null, the pointer is that of a string which ends in NUL.
+/// Unless it is null, the pointer points to a string that ends in NUL.
 pub unsafe fn string<'a>(
     function: &'static str,
     name: &str,
@@ -389,6 +390,6 @@ pub unsafe fn string<'a>(
     if pointer.is_null() {
         return Err(null(function, name));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     Ok(unsafe { CStr::from_ptr(pointer) })
 }

@@ -1,12 +1,11 @@
-//! What is open, by number: bridges, the instances of a sampler, parton densities, event generators.
+//! Open objects by handle: bridges, the instances of a sampler, parton densities, event generators.
 //!
-//! Numbers are given once and never again, so that a handle used after its bridge was deleted is
-//! told apart from one that never was. They begin at a value that no counter and no address in
-//! user space has, another one for each kind.
+//! Handles are never reused, so a handle of a deleted object is distinguished from one that never existed. The handles
+//! of each kind begin at a value of its own that no counter and no user-space address has.
 //!
 //! A program may fork while its threads evaluate. The child has none of these threads, so an entry that one of them was
-//! in stays locked there, half changed, for ever. Such an entry is *lost* (`before_a_fork` and what follows), and a
-//! call for it is an error instead of a wait without end.
+//! using stays locked there, half changed, for ever. Such an entry is marked as *lost* (`before_a_fork` and the
+//! functions that follow), and a call for it returns an error instead of waiting for ever.
 
 use super::events::OpenEvents;
 use super::umami::Instance;
@@ -19,33 +18,33 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-/// The first handle of a bridge. Its sign bit is off and its upper half spells `mebr`.
+/// The first handle of a bridge. Its sign bit is zero and its upper half spells `mebr`.
 const FIRST_BRIDGE: u64 = 0x6d65_6272_0000_0001;
 
-/// An open bridge and what its door keeps beside it.
+/// An open bridge and the state that the interfaces keep with it.
 pub struct Entry {
     /// The bridge.
     pub bridge: Bridge,
-    /// The process's name as C has it.
+    /// The name of the process as a C string.
     pub name: CString,
-    /// Where the helicity that is asked for next may be in the table.
+    /// Row of the helicity table that is expected next.
     pub next_row: usize,
-    /// The process in JSON, once it was asked for.
+    /// The description of the process in JSON, once requested.
     pub description: Option<CString>,
-    /// The topologies that a sampler needs in JSON, once they were asked for.
+    /// The topologies that a sampler needs in JSON, once requested.
     pub topologies: Option<CString>,
-    /// The same of former parameters, which a caller may still hold.
+    /// Descriptions and topologies for earlier parameters, which a caller may still hold.
     pub former_texts: Vec<CString>,
-    /// Names of the parameters of its card, once they were asked for.
+    /// Names of the card's parameters, once requested.
     pub parameters: Vec<CString>,
-    /// What the Fortran door knows of its caller.
+    /// The Fortran interface's knowledge of its caller.
     pub caller: super::generation::Caller,
-    /// Room for a call's indices.
+    /// Buffer for a call's indices.
     pub indices: Indices,
 }
 
-/// A call's channels and configurations as they were when it came. They are looked at before they are followed, and what
-/// was looked at must be what is followed, even where another thread of the caller's writes into its arrays.
+/// Copies of a call's channels and configurations. They are checked before use, and the values used must be the values
+/// checked even if another thread of the caller writes to its arrays.
 #[derive(Default)]
 pub struct Indices {
     channels: Vec<i32>,
@@ -53,7 +52,7 @@ pub struct Indices {
 }
 
 impl Indices {
-    /// Copies of these.
+    /// Copies the indices of a call.
     pub fn of(
         &mut self,
         channels: Option<&[i32]>,
@@ -78,7 +77,7 @@ impl Indices {
 }
 
 impl Entry {
-    /// A bridge, of a caller of whom this is known.
+    /// An entry for a new bridge.
     pub fn new(bridge: Bridge, caller: super::generation::Caller) -> Entry {
         Entry {
             name: super::fbridge::c_name(&bridge.process().name),
@@ -94,9 +93,9 @@ impl Entry {
     }
 }
 
-/// The open ones of a kind.
+/// The open objects of one kind.
 pub struct Registry<E> {
-    /// What messages call one.
+    /// Name of the kind in messages.
     kind: &'static str,
     first: u64,
     open: Mutex<Open<E>>,
@@ -109,36 +108,36 @@ struct Open<E> {
 
 struct RegistryEntry<E> {
     entry: Mutex<E>,
-    /// A thread was in it when the program forked, and this is the child.
+    /// Whether a thread was using it when the program forked, and this is the child.
     lost: AtomicBool,
 }
 
 static BRIDGES: Registry<Entry> = Registry::new("bridge", FIRST_BRIDGE);
 
-/// The list of what is open, which no other thread changes for as long as this is there.
-struct AtRest<'a, E>(MutexGuard<'a, Open<E>>);
+/// A locked registry, which no other thread changes while this exists.
+struct LockedRegistry<'a, E>(MutexGuard<'a, Open<E>>);
 
-/// All lists, while the program forks.
+/// All registries, locked while the program forks.
 #[cfg(unix)]
-struct AllAtRest {
-    bridges: AtRest<'static, Entry>,
-    instances: AtRest<'static, Instance>,
-    densities: AtRest<'static, Arc<Densities>>,
-    events: AtRest<'static, OpenEvents>,
+struct AllLocked {
+    bridges: LockedRegistry<'static, Entry>,
+    instances: LockedRegistry<'static, Instance>,
+    densities: LockedRegistry<'static, Arc<Densities>>,
+    events: LockedRegistry<'static, OpenEvents>,
 }
 
-/// Where the thread that forks has them.
+/// Place where the forking thread keeps the locks.
 #[cfg(unix)]
-struct Forking(UnsafeCell<Option<AllAtRest>>);
+struct Forking(UnsafeCell<Option<AllLocked>>);
 
-// SAFETY: it is read and written by the thread alone that has the locks, or is about to put them here.
+// SAFETY: only the thread that holds the locks, or is about to store them here, reads and writes it.
 #[cfg(unix)]
 unsafe impl Sync for Forking {}
 
 #[cfg(unix)]
 static FORKING: Forking = Forking(UnsafeCell::new(None));
 
-/// Called when the library is loaded: a thread that calls it first can already be left behind by a fork.
+/// Called when the library is loaded: a fork during a first call would come too early for the handlers.
 #[cfg(unix)]
 #[used]
 #[cfg_attr(
@@ -148,56 +147,56 @@ static FORKING: Forking = Forking(UnsafeCell::new(None));
 #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
 static WHEN_LOADED: extern "C" fn() = watch_forks;
 
-/// Sees to it that forks find the registries at rest.
+/// Installs the handlers that lock the registries during forks.
 #[cfg(unix)]
 extern "C" fn watch_forks() {
-    // SAFETY: functions that neither unwind nor allocate; they are forgotten when the library is unloaded. Without them
-    // a child of a fork waits where it could be told.
+    // SAFETY: the functions neither unwind nor allocate, and they are unregistered when the library is unloaded. If
+    // this fails, a child of a fork may wait for ever instead of getting an error.
     unsafe {
-        libc::pthread_atfork(Some(before_a_fork), Some(behind_a_fork), Some(in_the_child));
+        libc::pthread_atfork(Some(before_a_fork), Some(after_a_fork), Some(in_the_child));
     }
 }
 
-/// No other thread changes the lists.
+/// Locks all registries.
 #[cfg(unix)]
 extern "C" fn before_a_fork() {
-    let all = AllAtRest {
-        bridges: BRIDGES.at_rest(),
-        instances: super::umami::instances().at_rest(),
-        densities: super::densities::OPEN.at_rest(),
-        events: super::events::OPEN.at_rest(),
+    let all = AllLocked {
+        bridges: BRIDGES.lock_for_fork(),
+        instances: super::umami::instances().lock_for_fork(),
+        densities: super::densities::OPEN.lock_for_fork(),
+        events: super::events::OPEN.lock_for_fork(),
     };
-    // SAFETY: this thread has the locks.
+    // SAFETY: this thread holds the locks.
     unsafe { *FORKING.0.get() = Some(all) };
 }
 
-/// In the parent and in the child: others may change them again.
+/// Unlocks the registries, in the parent and in the child.
 #[cfg(unix)]
-extern "C" fn behind_a_fork() {
+extern "C" fn after_a_fork() {
     drop(forked());
 }
 
-/// What another thread is in is lost.
+/// Marks entries that another thread was using as lost, and unlocks the registries.
 #[cfg(unix)]
 extern "C" fn in_the_child() {
-    super::umami::behind_a_fork();
-    super::fbridge::behind_a_fork();
+    super::umami::after_a_fork();
+    super::fbridge::after_a_fork();
     if let Some(all) = forked() {
-        all.events.lose();
-        all.densities.lose();
-        all.instances.lose();
-        all.bridges.lose();
+        all.events.mark_lost();
+        all.densities.mark_lost();
+        all.instances.mark_lost();
+        all.bridges.mark_lost();
     }
 }
 
-/// What the thread that has forked put there. The system calls what comes here on this thread, behind `before_a_fork`.
+/// Takes the locks that `before_a_fork` stored. The system calls the handlers after a fork on the same thread.
 #[cfg(unix)]
-fn forked() -> Option<AllAtRest> {
-    // SAFETY: this thread has the locks.
+fn forked() -> Option<AllLocked> {
+    // SAFETY: this thread holds the locks.
     unsafe { (*FORKING.0.get()).take() }
 }
 
-/// Keeps a bridge and gives its handle.
+/// Adds a bridge and returns its handle.
 pub fn add(entry: Entry) -> u64 {
     BRIDGES.add(entry)
 }
@@ -207,13 +206,13 @@ pub fn with<T>(handle: u64, f: impl FnOnce(&mut Entry) -> Result<T>) -> Result<T
     BRIDGES.with(handle, f)
 }
 
-/// Forgets a bridge.
+/// Removes a bridge.
 pub fn remove(handle: u64) -> Result<()> {
     BRIDGES.remove(handle)
 }
 
 impl<E> Registry<E> {
-    /// An empty one of what messages call so, whose handles begin with this number.
+    /// An empty registry with this name in messages and this first handle.
     pub const fn new(kind: &'static str, first: u64) -> Registry<E> {
         let entries = BTreeMap::new();
         Registry {
@@ -223,7 +222,7 @@ impl<E> Registry<E> {
         }
     }
 
-    /// Keeps an entry and gives its handle.
+    /// Adds an entry and returns its handle.
     pub fn add(&self, entry: E) -> u64 {
         let slot = RegistryEntry {
             entry: Mutex::new(entry),
@@ -236,12 +235,12 @@ impl<E> Registry<E> {
         handle
     }
 
-    /// Runs `f` on the entry of a handle. Calls for one entry wait for each other, those for several do not.
+    /// Runs `f` on the entry of a handle. Calls for the same entry wait for each other.
     pub fn with<T>(&self, handle: u64, f: impl FnOnce(&mut E) -> Result<T>) -> Result<T> {
         self.with_any(handle, f)
     }
 
-    /// The same with other errors, too.
+    /// As [`Registry::with`], for any kind of error.
     pub fn with_any<T, X: From<Error>>(
         &self,
         handle: u64,
@@ -256,15 +255,15 @@ impl<E> Registry<E> {
         f(&mut entry)
     }
 
-    /// Forgets an entry.
+    /// Removes an entry.
     pub fn remove(&self, handle: u64) -> Result<()> {
         let slot = self.find(handle, |open| open.entries.remove(&handle))?;
         if slot.lost.load(Ordering::Relaxed) {
-            // An entry that is half changed cannot be freed.
+            // A half-changed entry cannot be freed.
             std::mem::forget(slot);
             return Ok(());
         }
-        // The contents of an entry are freed behind the lock.
+        // The entry is freed after the registry's lock is released.
         drop(slot);
         Ok(())
     }
@@ -282,20 +281,20 @@ impl<E> Registry<E> {
         })
     }
 
-    /// No other thread changes the list from here on.
-    fn at_rest(&self) -> AtRest<'_, E> {
-        AtRest(self.open())
+    /// Locks the registry.
+    fn lock_for_fork(&self) -> LockedRegistry<'_, E> {
+        LockedRegistry(self.open())
     }
 
     fn open(&self) -> MutexGuard<'_, Open<E>> {
-        // Nothing within the lock can panic and leave the map in a state that matters.
+        // Nothing that runs under the lock can panic and leave the map in a state that matters.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<E> AtRest<'_, E> {
-    /// In the child of a fork: what another thread was in is lost.
-    fn lose(&self) {
+impl<E> LockedRegistry<'_, E> {
+    /// In the child of a fork, marks entries that another thread was using as lost.
+    fn mark_lost(&self) {
         for slot in self.0.entries.values() {
             if matches!(slot.entry.try_lock(), Err(TryLockError::WouldBlock)) {
                 slot.lost.store(true, Ordering::Relaxed);
@@ -311,8 +310,9 @@ mod tests {
 
     static NUMBERS: Registry<u32> = Registry::new("number", 1 << 40);
 
-    /// An entry that a thread is in when the program forks is lost in the child, and only there; the list and all other
-    /// entries serve. The child calls what forks call, since other tests' threads have locks that would be lost, too.
+    /// An entry that a thread is using when the program forks is lost in the child, and only there; the registry and
+    /// all other entries work. The child calls only what the fork handlers call, since locks of other tests' threads
+    /// would be lost, too.
     #[test]
     fn what_a_thread_is_in_is_lost_in_a_child() {
         let (busy, idle) = (NUMBERS.add(1), NUMBERS.add(2));
@@ -326,12 +326,12 @@ mod tests {
             })
         });
         is_in.recv().expect("a thread that comes");
-        let at_rest = NUMBERS.at_rest();
-        // SAFETY: the child takes locks that are free there, and ends without handlers.
+        let lock_for_fork = NUMBERS.lock_for_fork();
+        // SAFETY: the child takes only locks that are free there, and ends without exit handlers.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            at_rest.lose();
-            drop(at_rest);
+            lock_for_fork.mark_lost();
+            drop(lock_for_fork);
             let lost = NUMBERS.with(busy, |_| Ok(()));
             let right = matches!(lost, Err(Error::Forked { .. }))
                 && NUMBERS.with(idle, |n| Ok(*n)).is_ok_and(|n| n == 2)
@@ -339,14 +339,14 @@ mod tests {
                     .with(NUMBERS.add(3), |n| Ok(*n))
                     .is_ok_and(|n| n == 3)
                 && NUMBERS.remove(busy).is_ok();
-            // SAFETY: it takes any number.
+            // SAFETY: `_exit` takes any number.
             unsafe { libc::_exit(if right { 7 } else { 1 }) };
         }
-        drop(at_rest);
+        drop(lock_for_fork);
         leave.send(()).expect("a thread that waits");
         thread.join().expect("no panic").expect("no error");
         let mut status = 0;
-        // SAFETY: a child of this program.
+        // SAFETY: `child` is a child of this program.
         unsafe { libc::waitpid(child, &raw mut status, 0) };
         assert!(
             libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 7,

@@ -1,6 +1,6 @@
-//! Runs for C and Python: from cards, or conditions that are stated, to an event file.
+//! Runs for C and Python: from cards, or from stated conditions, to an event file.
 //!
-//! The run and what it found are JSON: [`mebridge_run::RunSpec`] and [`mebridge_run::run::Made`].
+//! Requests and results are JSON: [`mebridge_run::RunSpec`] and [`mebridge_run::run::Made`].
 
 use super::c::status;
 use super::events::{CallersCut, Context, Cut, Take, done, give, parsed, text};
@@ -29,29 +29,31 @@ use std::ffi::{CString, c_char, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Takes what a part of a run that was performed elsewhere gave, JSON of `mebridge_events_call`; `number` is that of a round, or 0 for
-/// the survey. Not 0 where it could not be taken.
+/// Receives the answer of a part of a run that was performed elsewhere, JSON as from `mebridge_events_call`; `number`
+/// is the number of a round, or 0 for the survey. Returns 0 on success.
 pub type Done =
     unsafe extern "C" fn(context: *mut c_void, number: u64, answer: *const c_char) -> i32;
 
-/// What a run calls, with `context`.
+/// Functions that a run calls with `context`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct MebridgeRunHooks {
     /// `sizeof(struct mebridge_run_hooks)`
     pub size: usize,
-    /// Passed to all of them.
+    /// Passed to all of these functions.
     pub context: *mut c_void,
-    /// NULL, or given JSON: `{"notice": text}`, `{"conditions": text}`, `{"begins": {"folder", "name"}}` or `{"progress": {"stage",
-    /// "events", "target", "cross_section", "error", "seconds", "unit"}}`; where the request has `reweights` also
-    /// `{"check_weights": {"card", "processes"}}` and `{"weigh": {"events", "output", "table", "processes", "threads"}}`, upon which
-    /// it writes two files, the events with further weights and a table of these. Not 0 ends the run; what is done is kept.
+    /// NULL, or receives JSON: `{"notice": text}`, `{"conditions": text}`, `{"begins": {"folder", "name"}}` or
+    /// `{"progress": {"stage", "events", "target", "cross_section", "error", "seconds", "unit"}}`; if the request has
+    /// `reweights`, also `{"check_weights": {"card", "processes"}}` and `{"weigh": {"events", "output", "table",
+    /// "processes", "threads"}}`. For the latter it writes two files: `output`, the events with additional weights, and
+    /// `table`, a table of these weights. A result other than 0 ends the run; what is done is kept.
     pub tell: Option<unsafe extern "C" fn(context: *mut c_void, message: *const c_char) -> i32>,
-    /// NULL, or a further cut, as of `mebridge_events_open`; `cut` of the request names it.
+    /// NULL, or an additional cut as for `mebridge_events_open`; `cut` of the request names it.
     pub cut: Cut,
-    /// NULL, or performs parts of the run in the place of this program, and calls `done` with `done_context` for each as it ends, in
-    /// this thread. `parts` is JSON: `plan`, the file that `mebridge_events_open` takes, beside which are all files that it reads, and
-    /// `part` and `folder` of the survey, or `rounds` (`number`, `folder`, `settings`) with the folder of their `survey`.
+    /// NULL, or performs parts of the run for this program and calls `done` with `done_context` when each ends, in the
+    /// same thread. `parts` is JSON: `plan`, a file for `mebridge_events_open`, whose folder holds all files that it
+    /// refers to; then `part` and `folder` of the survey, or `rounds` (`number`, `folder`, `settings`) and the folder
+    /// of their `survey`.
     pub perform: Option<
         unsafe extern "C" fn(
             context: *mut c_void,
@@ -62,32 +64,32 @@ pub struct MebridgeRunHooks {
     >,
 }
 
-// SAFETY: repr(C), its size first; pointers and functions that may be NULL.
+// SAFETY: `repr(C)`, its size first; all members are pointers and functions that may be NULL.
 unsafe impl Grows for MebridgeRunHooks {
     const NAME: &'static str = "MebridgeRunHooks";
 }
 
-/// What is to be run.
+/// Request of `mebridge_make_events`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RunRequest {
     spec: RunSpec,
-    /// By cards, into `Events/NAME`, or `run_NN` with the next number.
+    /// A run by cards, into `Events/NAME`, or `run_NN` with the next number.
     #[serde(default)]
     cards: Option<ByCards>,
-    /// Under conditions that are stated.
+    /// A run under stated conditions.
     #[serde(default)]
     stated: Option<Stated>,
-    /// A survey, as one file with all that makes events of it.
+    /// A survey packed into one file with everything needed to generate events from it.
     #[serde(default)]
     pack: Option<PackRequest>,
-    /// The further cut.
+    /// The caller's cut.
     #[serde(default)]
     cut: Option<NamedCut>,
-    /// What else makes the run another one.
+    /// Other arguments that identify the run.
     #[serde(default)]
     arguments: Map<String, Value>,
-    /// Whether the caller gives events of a run by cards further weights.
+    /// Whether the caller adds weights to the events of a run by cards.
     #[serde(default)]
     reweights: bool,
 }
@@ -122,13 +124,13 @@ struct PackRequest {
     /// Whether there is `runcmsgrid.sh`, too.
     #[serde(default)]
     cms: bool,
-    /// What becomes of events of jobs that weigh more than others; that of the run where it is left out.
+    /// What becomes of events of jobs that weigh more than others; that of the run if it is left out.
     #[serde(default)]
     overweights: Option<Overweight>,
-    /// The folder of a run under the same stated conditions, whose survey is taken.
+    /// The folder of a run under the same stated conditions, whose survey is used.
     #[serde(default)]
     state: Option<PathBuf>,
-    /// `Events/run_NN` of a run by cards, whose survey is taken.
+    /// `Events/run_NN` of a run by cards, whose survey is used.
     #[serde(default)]
     run: Option<PackedRun>,
 }
@@ -169,7 +171,7 @@ impl PackRequest {
     }
 }
 
-/// A further cut: what messages call it, and what makes it another one.
+/// The caller's cut: its name in messages, and a value that identifies it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NamedCut {
@@ -177,11 +179,11 @@ struct NamedCut {
     identity: Value,
 }
 
-/// Makes events, and gives `take` what was made, as JSON; `request` is JSON (docs/engine.md).
+/// Generates events and passes the results to `take` as JSON; `request` is JSON (docs/engine.md).
 ///
 /// # Safety
-/// `request` ends in NUL; `hooks` is NULL or as large as it says; what it holds may be called with its context until this returns, its
-/// `cut` by several threads at once; `take` is NULL or may be called with `context`.
+/// `request` ends in NUL; `hooks` is NULL or as large as its `size`; its functions may be called with its context until
+/// this returns, `cut` by several threads at the same time; `take` is NULL or may be called with `context`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_make_events(
     request: *const c_char,
@@ -191,11 +193,11 @@ pub unsafe extern "C" fn mebridge_make_events(
 ) -> i32 {
     const NAME: &str = "mebridge_make_events";
     done(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let request: RunRequest = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
         let hooks = match hooks.is_null() {
             true => None,
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             false => Some(unsafe { sized::read(NAME, "hooks", hooks) }?),
         };
         request.spec.check()?;
@@ -220,14 +222,15 @@ pub unsafe extern "C" fn mebridge_make_events(
             }
             _ => return Err(wrong(NAME, "it is by cards, stated or a pack, one of them").into()),
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { give(take, context, made.to_string()) };
         Ok(())
     })
 }
 
-/// Reads the cards of a run, and gives `take` JSON of what they say: `path`, its folder; whether it `decays`; `param_card`, its text;
-/// `run_card`, all values; `notices`. `spec` is that of the request of `mebridge_make_events`.
+/// Reads the cards of a run and passes JSON to `take`: `path`, its folder; `decays`, whether it has decays;
+/// `param_card`, the text of this card; `run_card`, all its values; `notices`. `spec` is as in the request of
+/// `mebridge_make_events`.
 ///
 /// # Safety
 /// `spec` ends in NUL; `take` is NULL or may be called with `context`.
@@ -239,7 +242,7 @@ pub unsafe extern "C" fn mebridge_check_events(
 ) -> i32 {
     const NAME: &str = "mebridge_check_events";
     done(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let spec: RunSpec = parsed(NAME, unsafe { text(NAME, "spec", spec) }?)?;
         if !matches!(spec.conditions, Conditions::RunCard { .. }) {
             return Err(wrong(NAME, "the run is none by cards").into());
@@ -252,7 +255,7 @@ pub unsafe extern "C" fn mebridge_check_events(
             "run_card": cards.run_card.to_json(),
             "notices": cards.notices,
         });
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { give(take, context, found.to_string()) };
         Ok(())
     })
@@ -277,7 +280,7 @@ impl Caller {
             return Ok(());
         };
         let message = CString::new(message.to_string()).expect("JSON has no NUL");
-        // SAFETY: the caller of the run promised that it may be called.
+        // SAFETY: the caller of the run guarantees that `tell` may be called.
         match outside(|| unsafe { tell(context, message.as_ptr()) }) {
             0 => Ok(()),
             _ => Err(wrong("mebridge_make_events", "the caller ended the run")),
@@ -288,7 +291,7 @@ impl Caller {
 impl Observer for Caller {
     fn begins(&mut self, folder: &RunFolder) {
         let begins = json!({ "folder": folder.path(), "name": folder.name() });
-        // A caller that ends the run does so at the next message.
+        // If the caller wants to end the run, it does so at the next message.
         let _ = self.tell(&json!({ "begins": begins }));
     }
 
@@ -363,7 +366,7 @@ impl Observer for Caller {
         let folder = scratch.path().join("plan");
         let file = folder.join("plan");
         let mut plan = plan.clone();
-        // Workers of other machines get a copy of the folder.
+        // Workers on other machines get a copy of the folder.
         for (after, before) in plan.gather("files") {
             let after = folder.join(after);
             let place = after.parent().unwrap_or(&folder);
@@ -383,16 +386,16 @@ impl Observer for Caller {
     }
 }
 
-/// Has parts performed by the caller.
+/// Lets the caller perform parts of the run.
 struct Performer {
     perform: unsafe extern "C" fn(*mut c_void, *const c_char, Done, *mut c_void) -> i32,
     context: *mut c_void,
     plan: PathBuf,
-    /// Where the plan is.
+    /// The folder of the plan.
     _scratch: Scratch,
 }
 
-/// A round that is to be performed.
+/// A round to perform.
 #[derive(Serialize)]
 struct RoundPart {
     number: usize,
@@ -400,19 +403,19 @@ struct RoundPart {
     settings: SurveySettings,
 }
 
-/// What takes the answers of parts.
+/// Receiver of the answers of parts.
 struct Answers<'a> {
     take: &'a mut dyn FnMut(u64, &str) -> Result<()>,
     failed: Option<mebridge::error::Error>,
 }
 
 /// # Safety
-/// `context` is that of [`Performer::call`], and `answer` ends in NUL.
+/// `context` is the one passed by [`Performer::call`], and `answer` ends in NUL.
 unsafe extern "C" fn take_answer(context: *mut c_void, number: u64, answer: *const c_char) -> i32 {
-    // SAFETY: the promise above; nobody else has it while the caller performs parts.
+    // SAFETY: guaranteed as above; nothing else uses the answers while the caller performs parts.
     let answers = unsafe { &mut *context.cast::<Answers>() };
     let taken = status(|| {
-        // SAFETY: the promise above.
+        // SAFETY: guaranteed as above.
         let answer = unsafe { text("mebridge_make_events", "answer", answer) }?;
         answers.failed = (answers.take)(number, answer).err();
         Ok(())
@@ -425,7 +428,7 @@ impl Performer {
         let mut answers = Answers { take, failed: None };
         let parts = CString::new(parts.to_string()).expect("JSON has no NUL");
         let to: *mut Answers = &raw mut answers;
-        // SAFETY: the caller of the run promised that it may be called; the answers are there as long as it is under way.
+        // SAFETY: the caller of the run guarantees that `perform` may be called; the answers outlive the call.
         let status = outside(|| unsafe {
             (self.perform)(self.context, parts.as_ptr(), take_answer, to.cast())
         });

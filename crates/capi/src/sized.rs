@@ -1,30 +1,32 @@
-//! Structs of the C interface that grow: each says how large its caller knows it.
+//! Structs of the C interface that may grow: each records the size that its caller knows.
 //!
-//! Its first member is `size`, `sizeof` of the struct in the header that the caller was compiled with. What a smaller one
-//! does not have is as if it were zero; what a larger one has beyond ours must be zero, since nobody would look at it.
+//! The first member is `size`, the `sizeof` of the struct in the header that the caller was compiled with. Members that
+//! a smaller struct lacks count as zero; members of a larger struct that this version does not know must be zero, since
+//! they would be ignored.
 
 use super::pointers::{CallerArray, PointerAccess, check, wrong};
 use mebridge::error::Result;
 use std::mem::MaybeUninit;
 
-/// No struct is larger; what says so is no size. Without one its first member may be a pointer or a count.
+/// Upper bound for a size. A larger value is no size but a pointer or a count, from a struct without this first member.
 const MOST: usize = 1 << 12;
 
 /// A struct whose first member is its size.
 ///
 /// # Safety
-/// It is `repr(C)`, its first member is a `usize`, and any bytes are a value of it, but for those of `BOOLS`.
+/// The type is `repr(C)`, its first member is a `usize`, and any bytes are a valid value of it, except for those of
+/// `BOOLS`.
 pub unsafe trait Grows: Copy {
-    /// What C calls it.
+    /// Name of the struct in C.
     const NAME: &'static str;
-    /// Where its members of type `bool` are. C has 0 and 1 in them; what another language has there counts as true.
+    /// Offsets of its members of type `bool`. C stores 0 or 1; any other non-zero byte counts as true.
     const BOOLS: &'static [usize] = &[];
 }
 
-/// The caller's struct, with zeros where it has no members.
+/// Reads the caller's struct, with zeros for members that it lacks.
 ///
 /// # Safety
-/// The pointer is null or that of a struct of the size that it begins with.
+/// The pointer is null or points to a struct whose size is its first member.
 pub unsafe fn read<T: Grows>(
     function: &'static str,
     argument: &str,
@@ -36,7 +38,7 @@ pub unsafe fn read<T: Grows>(
         argument,
         CallerArray::of(pointer.cast::<usize>(), 1, PointerAccess::Read),
     )?;
-    // SAFETY: aligned, and every such struct begins with its size.
+    // SAFETY: the pointer is aligned, and every such struct begins with its size.
     let size = unsafe { pointer.cast::<usize>().read() };
     let cure = format!("set {argument}->size to sizeof(struct {name}), and all else to zero first");
     if size == 0 {
@@ -48,7 +50,7 @@ pub unsafe fn read<T: Grows>(
     }
     let mut known = MaybeUninit::<T>::zeroed();
     let bytes = pointer.cast::<u8>();
-    // SAFETY: the caller's promise: so many bytes are there; and as many of ours.
+    // SAFETY: the caller guarantees `size` readable bytes; at most `size_of::<T>()` of them are written to `known`.
     let beyond = unsafe {
         let copied = size.min(size_of::<T>());
         let ours = known.as_mut_ptr().cast::<u8>();
@@ -69,17 +71,17 @@ pub unsafe fn read<T: Grows>(
             ),
         ));
     }
-    // SAFETY: zeros, or what the caller put there, are values of it; bools were made so.
+    // SAFETY: zeros and the caller's bytes are valid values; bools were normalised above.
     Ok(unsafe { known.assume_init() })
 }
 
-/// Puts a number into a member of the caller's struct, `offset` bytes behind its beginning, where it has that.
+/// Writes a number to the member at `offset` of the caller's struct, if the struct has it.
 ///
 /// # Safety
-/// As for [`read`], which has read it; nobody else looks at it.
+/// As for [`read`], which has read the struct; nothing else accesses it at the same time.
 pub unsafe fn write<T: Grows>(pointer: *mut T, size: usize, offset: usize, value: usize) {
     if offset + size_of::<usize>() <= size {
-        // SAFETY: the member is there.
+        // SAFETY: the member lies within the struct.
         unsafe {
             pointer
                 .cast::<u8>()

@@ -1,23 +1,23 @@
-//! What the library shares behind a lock, in the child of a fork.
+//! Shared state behind a lock that survives a fork.
 //!
-//! A thread that makes something under a lock (a plan takes seconds) is not in the child of a fork, where the lock
-//! stays locked for ever. Its value is made anew there: the child forgets it and begins with nothing. See `registry`
-//! for what cannot be made anew.
+//! A thread that computes something under a lock (a plan takes seconds) does not exist in the child of a fork, where
+//! the lock stays locked for ever. There the value is made anew: the child abandons it and starts with a default one.
+//! See `registry` for state that cannot be made anew.
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-/// Something shared that is there from the first look at it on.
+/// A shared value behind a lock, created at its first use.
 pub struct Survivor<T: 'static>(AtomicPtr<Mutex<T>>);
 
 impl<T: Default + Send> Survivor<T> {
-    /// Not there yet.
+    /// A value that is not created yet.
     pub const fn new() -> Survivor<T> {
         Survivor(AtomicPtr::new(null_mut()))
     }
 
-    /// The only one to look at it. Nothing in it may be half made: a panic leaves it as it is.
+    /// Locks the value. Each change must leave it consistent, since a panic leaves it as it is.
     pub fn lock(&'static self) -> MutexGuard<'static, T> {
         let mut at = self.0.load(Ordering::Acquire);
         if at.is_null() {
@@ -28,20 +28,20 @@ impl<T: Default + Send> Survivor<T> {
             at = match put {
                 Ok(_) => new,
                 Err(other) => {
-                    // SAFETY: made above, and nobody else has seen it.
+                    // SAFETY: allocated above and not shared with any thread.
                     drop(unsafe { Box::from_raw(new) });
                     other
                 }
             };
         }
-        // SAFETY: made by a thread that has put it here, and never freed.
+        // SAFETY: allocated by the thread that stored it here, and never freed.
         let lock: &'static Mutex<T> = unsafe { &*at };
         lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// In the child of a fork, which has one thread: forgets it where another thread of the parent's had it, or where it
-    /// `is_lost`. It stays in memory, since it may be half changed.
-    pub fn behind_a_fork(&self, is_lost: impl FnOnce(&T) -> bool) {
+    /// In the child of a fork, which has one thread: abandons the value if another thread of the parent held the lock,
+    /// or if it `is_lost`. It is not freed, since it may be half changed.
+    pub fn after_a_fork(&self, is_lost: impl FnOnce(&T) -> bool) {
         let at = self.0.load(Ordering::Acquire);
         if at.is_null() {
             return;
@@ -62,21 +62,21 @@ impl<T: Default + Send> Survivor<T> {
 mod tests {
     use super::*;
 
-    /// As in a child, whose other threads are gone: what one of them held is made anew, the rest is as it was.
+    /// As in a child, whose other threads are gone: values that they held are made anew, others are unchanged.
     #[test]
     fn what_another_thread_held_is_made_anew() {
         static HELD: Survivor<Vec<u32>> = Survivor::new();
         static FREE: Survivor<Vec<u32>> = Survivor::new();
         static LOST: Survivor<Vec<u32>> = Survivor::new();
         for one in [&HELD, &FREE, &LOST] {
-            one.behind_a_fork(|_| true);
+            one.after_a_fork(|_| true);
             one.lock().push(1);
         }
         let held = HELD.lock();
         for one in [&HELD, &FREE] {
-            one.behind_a_fork(|_| false);
+            one.after_a_fork(|_| false);
         }
-        LOST.behind_a_fork(|numbers| numbers == &[1]);
+        LOST.after_a_fork(|numbers| numbers == &[1]);
         assert!(HELD.lock().is_empty());
         assert_eq!(&*FREE.lock(), &[1]);
         assert!(LOST.lock().is_empty());

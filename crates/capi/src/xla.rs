@@ -1,16 +1,16 @@
-//! XLA's foreign functions: how JAX calls the library from within a compiled program, on the CPU and on GPUs.
+//! Foreign functions of XLA: JAX calls the library from within a compiled program, on the CPU and on GPUs.
 //!
-//! A caller registers [`mebridge_xla`] and [`mebridge_xla_cuda`] by their addresses, as one function for the two
-//! platforms, so that nothing is compiled for it.
+//! A caller registers [`mebridge_xla`] and [`mebridge_xla_cuda`] by address, as one function for the two platforms, so
+//! the caller compiles nothing.
 //!
 //! | | |
 //! |---|---|
-//! | attributes | `asked`: an integer of 64 bits, which of the optional things are there; `bridge`: that of the CPU; `devices`: those of the GPUs by their numbers, 0 where there is none, and `refused`: a text that says why |
-//! | arguments | momenta `[..., legs, 4]`, alpha_s `[...]`, then as asked random numbers `[...]` for helicity (1), colour (2) and diagram (4); a colour needs a diagram. All are doubles |
-//! | results | matrix elements `[...]`, then as asked helicity, colour, diagram `[...]` (32-bit integers, from 0), amp2 (8) `[..., diagrams, events]` |
+//! | attributes | `asked`: a 64-bit integer, the sum of the flags of the optional arguments and results; `bridge`: the CPU bridge; `devices`: the GPU bridges by device ordinal, 0 where there is none; `refused`: the reason for missing ones |
+//! | arguments | momenta `[..., legs, 4]`, alpha_s `[...]`, then as requested random numbers `[...]` for helicity (1), colour (2) and diagram (4); a colour needs a diagram. All are doubles |
+//! | results | matrix elements `[...]`, then as requested helicity, colour, diagram `[...]` (32-bit integers, from 0), amp2 (8) `[..., diagrams, events]` |
 //!
-//! An event that is bad has NaN as its matrix element, and the call succeeds. On a GPU all work goes into the stream of
-//! the call, and nothing is waited for.
+//! A bad event has NaN as its matrix element, and the call succeeds. On a GPU all work goes into the stream of the
+//! call, which returns without waiting.
 
 mod interface;
 
@@ -28,30 +28,30 @@ const COLOR: i64 = 2;
 const DIAGRAM: i64 = 4;
 const AMP2: i64 = 8;
 
-/// What evaluates a call.
+/// The bridge that evaluates a call.
 struct Evaluator {
     bridge: *mut MebridgeBridge,
     /// The CUstream of a call on a GPU.
     stream: Option<*mut c_void>,
 }
 
-/// Evaluates events in the memory of the host for XLA; an XLA_FFI_Handler.
+/// Evaluates events in host memory; an XLA_FFI_Handler.
 ///
 /// # Safety
-/// XLA calls it.
+/// Only XLA may call it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_xla(frame: *mut XlaFrame) -> *mut c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { answer(frame, on_host) }
 }
 
-/// Evaluates events in the memory of an NVIDIA GPU for XLA; an XLA_FFI_Handler.
+/// Evaluates events in the memory of an NVIDIA GPU; an XLA_FFI_Handler.
 ///
 /// # Safety
-/// XLA calls it.
+/// Only XLA may call it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_xla_cuda(frame: *mut XlaFrame) -> *mut c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { answer(frame, on_device) }
 }
 
@@ -65,7 +65,7 @@ unsafe fn answer(
     frame: *const XlaFrame,
     evaluator: unsafe fn(&XlaFrame) -> Result<Evaluator>,
 ) -> *mut c_void {
-    // SAFETY: XLA's promise: the frame and what it points at stay during the call, and are of the size that they say.
+    // SAFETY: XLA guarantees that the frame and its data stay valid during the call and have the sizes that they state.
     unsafe {
         let Some(frame) = frame.as_ref() else {
             return std::ptr::null_mut();
@@ -89,7 +89,7 @@ unsafe fn answer(
 /// # Safety
 /// As for [`mebridge_xla`].
 unsafe fn on_host(frame: &XlaFrame) -> Result<Evaluator> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let bridge = unsafe { frame.integer("bridge") }?;
     Ok(Evaluator {
         bridge: bridge as usize as *mut MebridgeBridge,
@@ -100,7 +100,7 @@ unsafe fn on_host(frame: &XlaFrame) -> Result<Evaluator> {
 /// # Safety
 /// As for [`mebridge_xla`].
 unsafe fn on_device(frame: &XlaFrame) -> Result<Evaluator> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let devices = frame.integers("devices")?;
         let there = || devices.iter().filter(|&&bridge| bridge != 0).count();
@@ -127,11 +127,11 @@ unsafe fn on_device(frame: &XlaFrame) -> Result<Evaluator> {
     }
 }
 
-/// How many events a shape has. Neither is that beyond an integer, nor are their numbers, of which there are at most so
-/// many for each.
+/// Returns the number of events of a shape. It is an error if the bytes of all events, with at most `each` numbers per
+/// event, overflow an integer.
 fn product(shape: &[i64], each: i64) -> Result<i64> {
     let events = shape.iter().try_fold(1i64, |all, &n| all.checked_mul(n));
-    // Bytes are counted, too.
+    // The size in bytes must fit, too.
     let bytes = |events: i64| events.checked_mul(each)?.checked_mul(8);
     let events = events.filter(|&events| events >= 0 && bytes(events).is_some());
     events.ok_or_else(|| wrong(format!("no memory holds events of the shape {shape:?}")))
@@ -148,7 +148,7 @@ unsafe fn evaluate(evaluator: &Evaluator, frame: &XlaFrame) -> Result<()> {
     let gone =
         |_| wrong("the process is gone; keep it for as long as the compiled function is called");
     let (legs, diagrams) = sizes.map_err(gone)?;
-    // SAFETY: as for the function; shapes are looked at before what they are about is passed on.
+    // SAFETY: as for the function; shapes are checked before their buffers are passed on.
     unsafe {
         let asked = frame.integer("asked")?;
         let (arguments, results) = (frame.arguments.list(), frame.results.list());
@@ -171,7 +171,7 @@ unsafe fn evaluate(evaluator: &Evaluator, frame: &XlaFrame) -> Result<()> {
             )));
         }
         let events = product(&shape[..split], 4 * legs.max(diagrams))?;
-        // Under vmap squared diagrams come in parts.
+        // Under vmap, squared diagrams are split into parts.
         let mut part = events;
         if asked & AMP2 != 0 {
             part = results[results.len() - 1]

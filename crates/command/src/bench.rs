@@ -1,5 +1,5 @@
-//! `mebridge bench`: throughput over processes, precisions, SIMD levels, nevt, doors and threads; as a table and as JSON, of
-//! which `benches/speed_figure.py` draws figures.
+//! `mebridge bench`: measures throughput over processes, precisions, SIMD levels, nevt, doors and threads; writes a
+//! table and JSON, which `benches/speed_figure.py` plots.
 
 mod lists;
 mod machine;
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use sweep::Sweep;
 
-/// What draws figures instead of the command.
+/// Hint at the script that draws figures, which the command no longer does.
 pub const DRAWN: &str =
     "benches/speed_figure.py of mebridge's source draws figures of the JSON files (docs/bench.md)";
 
@@ -83,13 +83,13 @@ pub struct Options {
     /// On a GPU: count the time of its kernels alone, by its own clocks, without copies
     #[arg(long)]
     device_time: bool,
-    /// What drew figures, and what kept it from that
+    /// Removed options about figures, accepted to give a hint
     #[arg(long, alias = "no-plots", hide = true, num_args = 0..)]
     plot: Option<Vec<PathBuf>>,
 }
 
 impl Options {
-    /// Measures.
+    /// Measures, and prints and writes the result.
     pub fn run(self) -> Result<ExitCode> {
         if self.plot.is_some() {
             output::usage(&format!("--plot and --no-plots are no more: {DRAWN}"));
@@ -115,7 +115,7 @@ impl Options {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The processes to measure, or an error where there are none.
+    /// Returns the processes to measure, or an error if there are none.
     fn sweep(&self) -> Result<Sweep> {
         let threads = self.threads.0.iter().map(|&n| match n {
             1..=1024 => n as usize,
@@ -152,9 +152,9 @@ impl Options {
         }
         let card = self.card.as_deref().or(switches.param_card.as_deref());
         let sources = self.sources(&switches, card)?;
-        // Nor is one that is an input.
+        // Inputs that were read since must not be overwritten either.
         target.refuse_inputs();
-        let mut record = Record::new(self.label.clone(), sweep);
+        let mut record = Record::new(self.label.clone(), sweep.settings());
         for (name, source) in names(&sources).iter().zip(&sources) {
             if !interrupt::came() {
                 sweep.process(name, source, &switches, &mut record)?;
@@ -172,8 +172,8 @@ impl Options {
         }
     }
 
-    /// The processes that were named; without any the one that the library would find here, or
-    /// else the example that is part of the program.
+    /// Returns the named processes; without names the one that the library would find here, or else the example that is
+    /// part of the program.
     fn sources(&self, switches: &Switches, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
         if !self.processes.is_empty() {
             let places = source::places(&self.processes);
@@ -203,8 +203,8 @@ impl Options {
     }
 }
 
-/// Names of the processes without the orders of couplings that MG5aMC writes behind them; where two
-/// are the same, with their models, and at last with numbers.
+/// Names the processes without the coupling orders that MG5aMC appends; if two names are equal, with their models, and
+/// finally with numbers.
 fn names(sources: &[CardedProcess]) -> Vec<String> {
     let bare = |source: &CardedProcess| {
         let name = &source.process.name;

@@ -1,4 +1,4 @@
-//! `mebridge cache`: where the cache is, and how much is in it.
+//! `mebridge cache`: shows the cache folder and its size, or clears it.
 
 use crate::output;
 use mebridge::cache::folder::{Distrust, Folder, Usage};
@@ -19,7 +19,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Shows, or clears.
+    /// Shows or clears the cache.
     pub fn run(self) -> Result<()> {
         let Some(path) = path(&Switches::from_env()?.cache) else {
             return output::print("the cache is off\n");

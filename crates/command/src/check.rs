@@ -1,19 +1,19 @@
-//! `mebridge check`: random numbers, flat phase space, matrix elements; how fast and how large.
+//! `mebridge check`: evaluates random events; reports throughput and statistics of the matrix elements.
 //!
-//! The meaning of the numbers on the command line, the phases and their numbers in brackets, and
-//! the words of the report are those of the check executable that MG5aMC's CUDACPP plugin builds
-//! for a process:
+//! The numbers on the command line, the phases with their numbers in brackets, and the terms of the report have the
+//! meaning of the check executable that MG5aMC's CUDACPP plugin builds for a process:
 //!
-//! | phase | what |
+//! | phase | contents |
 //! |---|---|
-//! | 0 | the process is loaded, the bridge made, the good helicities are found |
+//! | 0 | set-up: the process is loaded, a bridge is made, the good helicities are found |
 //! | 1 | random numbers |
 //! | 2 | phase space by RAMBO |
-//! | 3 | matrix elements; 3b is the part in wavefunctions and amplitudes, 3c that in colour sums |
+//! | 3 | matrix elements; 3b is the time in wavefunctions and amplitudes, 3c that in colour sums |
 
 mod engine;
 mod profile;
 mod report;
+mod text;
 
 use crate::engine_options::{self, EngineOptions};
 use crate::info::DEFAULT_G;
@@ -36,10 +36,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// How phase 3 divides is measured on all events divided by this (and at most on one iteration;
-/// on a whole one with `--profile`).
+/// The division of phase 3 is measured on all events divided by this (on at most one iteration; with `--profile` on a
+/// whole one).
 const PROFILED_SHARE: u64 = 20;
-/// The fewest events that it is measured on, if there are as many.
+/// Minimum number of events for this measurement, if there are as many.
 const PROFILED_AT_LEAST: usize = 64;
 
 /// Evaluate processes on random events: throughput, and mean and spread of the matrix element
@@ -97,7 +97,7 @@ pub struct Options {
     all_helicities: bool,
 }
 
-/// A place, and its process where that is known.
+/// An argument, and its process if that is known.
 type Item = (OsString, Option<CardedProcess>);
 
 /// The numbers of the command line.
@@ -108,7 +108,7 @@ struct Numbered {
 }
 
 impl Options {
-    /// Runs. One process that cannot be evaluated is an error, but does not stop others.
+    /// Runs. A process that cannot be evaluated is an error, but does not stop the others.
     pub fn run(self) -> Result<ExitCode> {
         let (arguments, numbers) = self.split();
         let places = source::places(&arguments);
@@ -133,7 +133,8 @@ impl Options {
         self.all(items, &numbers)
     }
 
-    /// What a place stands for: the matrix elements of a text, which are generated together, or the place itself.
+    /// Returns the matrix elements of an argument: those of a text are generated together; a file or directory is
+    /// returned as it is.
     fn items(&self, place: &OsStr) -> Result<VecDeque<Item>> {
         let choice = ProcessChoice::parse(place);
         if choice.element.is_some() || process_text(&choice.path).is_none() {
@@ -151,7 +152,7 @@ impl Options {
         Ok(items.collect())
     }
 
-    /// Several matrix elements, one after the other.
+    /// Evaluates several matrix elements, one after the other.
     fn all(&self, mut items: VecDeque<Item>, numbers: &Numbered) -> Result<ExitCode> {
         if self.bridge {
             output::usage("--bridge is for a single matrix element");
@@ -216,7 +217,7 @@ impl Options {
         })
     }
 
-    /// Whether stdout is for JSON.
+    /// Whether stdout is used for JSON only.
     fn json_alone(&self) -> bool {
         self.json.as_deref() == Some(Path::new("-"))
     }
@@ -228,7 +229,7 @@ impl Options {
         }
     }
 
-    /// Writes JSON where it was asked for.
+    /// Writes JSON to the requested file.
     fn write(&self, what: &impl serde::Serialize) -> Result<()> {
         let Some(path) = self.json.as_deref() else {
             return Ok(());
@@ -240,7 +241,7 @@ impl Options {
         }
     }
 
-    /// Which processes, and the numbers behind them.
+    /// Splits the arguments into processes and the numbers after them.
     fn split(&self) -> (Vec<OsString>, Numbered) {
         let number = |argument: &OsString| argument.to_str()?.parse::<u64>().ok();
         let numbers: Vec<u64> = self.arguments.iter().rev().map_while(number).collect();
@@ -393,8 +394,8 @@ impl Options {
         }
     }
 
-    /// The switches of the environment, with those of the command line over them; and the latter
-    /// as pairs for the environment.
+    /// Returns the switches of the environment, overridden by those of the command line, and the latter as pairs for
+    /// the environment.
     fn switches(&self, place: &OsStr) -> Result<(Switches, Vec<(&'static str, OsString)>)> {
         let pairs = self.engine.pairs([
             ("PROCESS", Some(place.to_owned())),
@@ -405,7 +406,7 @@ impl Options {
     }
 }
 
-/// A report of one of several matrix elements.
+/// The report of one of several matrix elements.
 #[derive(serde::Serialize)]
 struct Named {
     /// The file or directory, with the number of its matrix element if it has several.
@@ -415,12 +416,12 @@ struct Named {
     report: Report,
 }
 
-/// The names of the matrix elements of a directory that holds several, if that is the error.
+/// Returns the names of the matrix elements of a directory if the error is that it has several.
 fn several(error: &Error, place: &OsStr) -> Option<Vec<OsString>> {
     let Error::ChooseProcess { path, count, .. } = error else {
         return None;
     };
-    // One that was chosen is not there.
+    // The error is that a chosen matrix element does not exist.
     if path.as_os_str() != place {
         return None;
     }

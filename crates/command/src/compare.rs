@@ -1,4 +1,4 @@
-//! `mebridge compare`: the Fortran of a directory, compiled as it is, against mebridge.
+//! `mebridge compare`: compares the Fortran of a directory, compiled unchanged, with mebridge.
 
 mod matrix_element;
 mod report;
@@ -18,9 +18,9 @@ use report::{Row, Verdict, table};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Longer files are compiled without optimisation, which takes minutes there.
+/// Longer files (bytes) are compiled without optimisation, which would take minutes.
 const LONG: usize = 3 << 20;
-/// No card is longer.
+/// Largest size of a card, in bytes.
 const LONGEST: u64 = 64 << 20;
 
 /// Compare with the Fortran of a directory, compiled by gfortran, on random events
@@ -40,16 +40,16 @@ pub struct Options {
     /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 20_200_805)]
     seed: u64,
-    /// Relative difference from which on a matrix element differs
+    /// Relative difference above which a matrix element differs
     #[arg(long, value_name = "X", default_value_t = 1e-8)]
     tolerance: f64,
-    /// Compile in quadruple precision too, and tell the errors of both against it
+    /// Also compile in quadruple precision, and report the errors of both relative to it
     #[arg(long)]
     quad: bool,
     /// Compare channels, with their weights and with the choices of helicity and colour
     #[arg(long)]
     channels: bool,
-    /// Evaluate by the plain meaning of the process instead of the engine
+    /// Evaluate the process by its definition instead of with the engine
     #[arg(long)]
     plain: bool,
     /// Parameter card [default: Cards/param_card.dat of the output]
@@ -61,13 +61,13 @@ pub struct Options {
     /// Write the results as JSON to FILE (- for stdout, instead of the table)
     #[arg(short, long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Compare on events of FILE (LHE, text or .npy) instead of random ones: those of the run that is to be checked
+    /// Compare on the events of FILE (LHE, text or .npy) instead of random ones: those of the run to be checked
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// What drew a histogram
+    /// Removed option that drew a histogram
     #[arg(long, value_name = "FILE", hide = true)]
     plot: Option<PathBuf>,
-    /// Have the values of all events in the JSON, the Fortran's also where mebridge refuses
+    /// Include the values of all events in the JSON, the Fortran's also if mebridge refuses
     #[arg(long, requires = "json")]
     values: bool,
 }
@@ -114,7 +114,7 @@ impl Options {
         })
     }
 
-    /// All matrix elements of one directory.
+    /// Compares all matrix elements of one directory.
     fn directory(&self, directory: &Path) -> Result<Vec<Row>> {
         let mut tree = Tree::read(directory)?;
         if let Some(card) = &self.card {
@@ -159,7 +159,7 @@ impl Options {
     }
 }
 
-/// The P* directories that are meant.
+/// Returns the P* directories that the arguments mean.
 fn expand(directories: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for directory in directories {
@@ -203,5 +203,5 @@ fn has_matrix(directory: &Path) -> bool {
     })
 }
 
-/// A workshop, or why the Fortran cannot be compiled.
+/// A workshop, or the reason why the Fortran cannot be compiled.
 type Opened = std::result::Result<Workshop, String>;

@@ -1,4 +1,4 @@
-//! `mebridge decay`: decays of the particles that go out of the events of an LHE file.
+//! `mebridge decay`: decays the outgoing particles of the events in an LHE file.
 
 use crate::engine_options::{self, EngineOptions};
 use crate::output;
@@ -11,14 +11,14 @@ use std::fmt::Write;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// What of spins and masses is kept.
+/// How spins and masses are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Mode {
-    /// Neither: decays are isotropic
+    /// Isotropic decays of on-shell particles
     None,
-    /// Spins; what decays has the mass of the parameter card
+    /// Spin correlations; decaying particles have the mass of the parameter card
     Onshell,
-    /// Spins, and masses by Breit-Wigner distributions
+    /// Spin correlations, and masses with Breit-Wigner distributions
     #[default]
     Full,
 }
@@ -51,10 +51,10 @@ pub struct Options {
     /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
-    /// What of spins and masses is kept
+    /// How spins and masses are treated
     #[arg(long, value_enum, default_value = "full")]
     spinmode: Mode,
-    /// How many widths masses may be off [default: bwcutoff of the run card in the header, or 15]
+    /// Largest distance of masses from the card's, in widths [default: bwcutoff of the run card in the header, or 15]
     #[arg(long, value_name = "N")]
     bw_cut: Option<f64>,
     /// Model: a UFO folder or a file [default: that of the header, or the Standard Model]
@@ -71,7 +71,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Decays of events that a run made.
+    /// Options for decays of the events of a run.
     pub fn of_run(events: &Path, decays: Vec<String>, seed: Option<u64>, threads: u32) -> Self {
         Options {
             events: events.to_owned(),
@@ -92,10 +92,10 @@ impl Options {
         output::print(&self.decay()?)
     }
 
-    /// Decays, and says what was done.
+    /// Decays the events, and returns a summary.
     ///
     /// # Errors
-    /// As of [`mebridge_decay::decay`].
+    /// As for [`mebridge_decay::decay`].
     pub fn decay(self) -> Result<String> {
         let switches = engine_options::switches(&self.engine.pairs([]))?;
         let spec = Spec {
@@ -121,7 +121,7 @@ impl Options {
     }
 }
 
-/// What was done, in words.
+/// Describes what was done.
 fn text(summary: &Summary, path: &Path) -> String {
     let [start, all, decays] = summary.seconds;
     let mut text = format!(
@@ -130,7 +130,7 @@ fn text(summary: &Summary, path: &Path) -> String {
         summary.events,
         summary.decayed
     );
-    // A String can always be written to.
+    // Writing to a String cannot fail.
     for (line, fraction) in &summary.fractions {
         let _ = writeln!(text, "branching fraction of line {line}: {fraction:.6}");
     }
@@ -168,7 +168,7 @@ fn text(summary: &Summary, path: &Path) -> String {
     text
 }
 
-/// How much was above the largest weight that was known.
+/// Describes by how much weights exceeded the largest known one.
 fn above(what: &str, maxima: &Maxima) -> String {
     match maxima.above {
         0 => format!("{what} with a weight above the largest known one: none"),

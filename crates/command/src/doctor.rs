@@ -1,4 +1,4 @@
-//! `mebridge doctor`: what this machine and an output have, what is wrong, and what to do about it.
+//! `mebridge doctor`: reports what this machine and an output have, what is wrong, and how to fix it.
 
 use crate::link::{
     Alone, CallerKind, Journal, Layout, MatrixElementSource, State, calls, card, changed,
@@ -16,7 +16,7 @@ use std::process::{Command, ExitCode};
 
 /// Look at this machine, and at outputs of MG5aMC, for what is missing or wrong
 ///
-/// Lines that begin with !! are about something that is wrong, and say what to do; then the exit code is 1.
+/// Lines that begin with !! report a problem and how to fix it; the exit code is then 1.
 #[derive(clap::Args)]
 pub struct Options {
     /// Outputs of MG5aMC, or P* directories
@@ -60,7 +60,7 @@ impl Options {
     }
 }
 
-/// The machine, and the switches of the environment.
+/// Reports on the machine, and the switches of the environment.
 fn machine(report: &mut Report) -> Switches {
     report.line("mebridge", env!("CARGO_PKG_VERSION"));
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -153,9 +153,9 @@ fn machine(report: &mut Report) -> Switches {
     switches
 }
 
-/// The first line of what a program says to `--version`.
+/// Returns the first line that a program prints for `--version`.
 fn version(program: &str) -> Option<String> {
-    // mawk has another name for it.
+    // mawk has another name for the option.
     for argument in ["--version", "-W version"] {
         let Ok(ran) = Command::new(program).args(argument.split(' ')).output() else {
             continue;
@@ -168,7 +168,7 @@ fn version(program: &str) -> Option<String> {
     None
 }
 
-/// One output.
+/// Reports on one output.
 fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
     let layout = Layout::find(path)?;
     report.line("output", layout.root.display());

@@ -1,10 +1,10 @@
-//! Options that choose the engine, and the switches that they stand for.
+//! Options that choose the engine, and the corresponding switches.
 
 use mebridge::Result;
 use mebridge::runtime::Switches;
 use std::ffi::OsString;
 
-/// How to evaluate; what is not given is as the environment says.
+/// How to evaluate; options that are not given follow the environment.
 #[derive(clap::Args)]
 pub struct EngineOptions {
     /// Engine [default: as CUDACPP_RUNTIME_BACKEND says, or auto]
@@ -22,11 +22,11 @@ pub struct EngineOptions {
     threads: Option<u32>,
 }
 
-/// Names of switches, with values where there are any.
+/// A switch, and its value if the option was given.
 pub type Given = (&'static str, Option<OsString>);
 
 impl EngineOptions {
-    /// The CPU, with so many threads.
+    /// Options for the CPU with this number of threads.
     pub fn on_cpu(threads: u32) -> Self {
         EngineOptions {
             backend: Some("cpu".to_owned()),
@@ -36,7 +36,7 @@ impl EngineOptions {
         }
     }
 
-    /// The switches that were given, behind others of a command.
+    /// Returns the given switches, after others of a command.
     pub fn pairs(&self, others: impl IntoIterator<Item = Given>) -> Vec<(&'static str, OsString)> {
         let own = [
             ("BACKEND", self.backend.clone().map(OsString::from)),
@@ -50,7 +50,7 @@ impl EngineOptions {
     }
 }
 
-/// The switches of the environment with others in their place.
+/// Returns the switches of the environment, overridden by others.
 pub fn switches(pairs: &[(&'static str, OsString)]) -> Result<Switches> {
     let mut switches = Switches::from_env()?;
     for (name, value) in pairs {

@@ -1,9 +1,9 @@
-//! `mebridge eval`: matrix elements at given momenta.
+//! `mebridge eval`: evaluates matrix elements at given momenta.
 //!
-//! Events are read, evaluated and written some thousands at a time, so that memory does not grow
-//! with the file.
+//! Events are read, evaluated and written in chunks, so that memory use does not grow with the file.
 
 mod answers;
+mod chunk;
 mod input;
 mod legs;
 mod lhe;
@@ -17,7 +17,8 @@ use crate::output;
 use crate::progress::Progress;
 use crate::source;
 use answers::{Head, Writer};
-use input::{Chunk, Input, Known};
+use chunk::{Chunk, Known};
+use input::Input;
 pub use legs::{ElementIndex, assign};
 pub use lhe::warn_if_cut;
 use matrix_elements::MatrixElements;
@@ -32,10 +33,12 @@ use mebridge::{Error, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Events that are read and evaluated at a time.
+/// Error for a file that is valid but has no events.
+pub(crate) const NO_EVENTS: &str = "there are no events in it";
+
+/// Number of events that are read and evaluated at a time.
 const CHUNK: usize = 16384;
-/// How far the sum of an event's momenta may be off, relative to the energy. Event files have ten
-/// digits or so.
+/// Largest sum of an event's momenta relative to the energy. Event files have about ten digits.
 const UNBALANCED: f64 = 1e-5;
 
 /// Evaluate a process at given momenta: |M|^2 of each event of a file
@@ -92,7 +95,7 @@ impl Options {
         });
         let known: Vec<Known> = known.collect();
         let mut input = Input::open(&self.events, &known, self.skip_others)?;
-        // What holds for all events; nothing where each brings its own.
+        // alpha_s for all events; `None` if each has its own.
         let alpha_s = match (self.alpha_s, input.has_alpha_s()) {
             (Some(alpha_s), _) => Some(alpha_s),
             (None, true) => None,
@@ -114,7 +117,7 @@ impl Options {
                 notes.look(&chunk, &elements);
                 let values = elements.evaluate(events, &chunk, alpha_s)?;
                 notes.look_at(&values, &chunk);
-                // Not before there is something to write: what cannot be read leaves no file.
+                // Only once there is something to write: input that cannot be read leaves no file.
                 let writer = match &mut writer {
                     Some(writer) => writer,
                     None => writer.insert(self.writer(&head)?),
@@ -130,10 +133,10 @@ impl Options {
             (Ok(true), None) => {
                 return Err(Error::EventsFile {
                     path: events.into(),
-                    what: crate::reweight::NO_EVENTS.into(),
+                    what: NO_EVENTS.into(),
                 });
             }
-            // Whoever reads has seen enough.
+            // The reader has closed the pipe.
             (Ok(false), _) => return Ok(()),
             (Err(error), _) => return Err(error),
         }
@@ -149,7 +152,7 @@ impl Options {
         Writer::file(path, self.json, head)
     }
 
-    /// The switches of the environment, with those of the command line over them.
+    /// Returns the switches of the environment, overridden by those of the command line.
     fn switches(&self) -> Result<Switches> {
         engine_options::switches(&self.engine.pairs([
             ("PROCESS", Some(self.process.clone())),
@@ -158,7 +161,7 @@ impl Options {
     }
 }
 
-/// Momenta of the first events of a file that are of a process, and their alpha_s where the file has it.
+/// Returns the momenta of the first events of a file that belong to a process, and their alpha_s if the file has it.
 pub fn momenta(
     path: &Path,
     process: &Process,
@@ -178,8 +181,7 @@ pub fn momenta(
     Ok(found)
 }
 
-/// alpha_s of the parameter card: entry 3 of block sminputs, of the card itself, or else as the
-/// process has it.
+/// Returns alpha_s of the parameter card: entry 3 of block sminputs, from the card itself, or else from the process.
 fn card_alpha_s(located: &Located) -> Result<f64> {
     let parameter = CardParameter {
         name: "aS".into(),
@@ -207,7 +209,7 @@ fn card_alpha_s(located: &Located) -> Result<f64> {
     }
 }
 
-/// What is odd about the events, and no error.
+/// Unusual properties of the events that are not errors.
 #[derive(Default)]
 struct Notes {
     skipped: u64,

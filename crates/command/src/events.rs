@@ -1,4 +1,4 @@
-//! `mebridge events`: events of a directory that MG5aMC wrote, or of a process by a run card.
+//! `mebridge events`: makes events of an MG5aMC output, or of a process with a run card.
 
 use crate::model::SchemeOptions;
 use crate::number::whole;
@@ -16,39 +16,39 @@ use std::path::{Path, PathBuf};
 
 /// Make events of a directory that MG5aMC wrote, or of a process by a run card, without MadEvent
 ///
-/// By its own cards, into Events/run_NN/unweighted_events.lhe.gz with MG5aMC's banner. docs/run_card.md says what of a run
-/// card is honoured.
+/// Uses the output's own cards, and writes Events/run_NN/unweighted_events.lhe.gz with MG5aMC's banner.
+/// docs/run_card.md lists the supported run card entries.
 #[derive(clap::Args)]
 pub struct Options {
-    /// What 'output madevent' wrote, MG5aMC 2.8.3 to 3.7; or a process such as 'p p > w+; add process p p > w+ j'
+    /// Output of 'output madevent', MG5aMC 2.8.3 to 3.7; or a process such as 'p p > w+; add process p p > w+ j'
     #[arg(value_name = "OUTPUT|PROCESS")]
     process: String,
-    /// How many events [default: the run card's]
+    /// Number of events [default: the run card's]
     #[arg(long, value_name = "N", value_parser = whole)]
     nevents: Option<u64>,
-    /// Of the random numbers [default: the run card's iseed; 0: drawn anew]
+    /// Seed of the random numbers [default: the run card's iseed; 0: a random seed]
     #[arg(long, value_name = "S", value_parser = whole)]
     seed: Option<u64>,
-    /// What weighs points
+    /// Where phase space and matrix elements are computed
     #[arg(long, value_name = "BACKEND", default_value = "cpu", value_parser = ["cpu", "cuda", "hip"])]
     backend: String,
     /// Threads
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: u32,
-    /// As many times the threads: a run is one program
+    /// Factor for the number of threads, because a run is a single program
     #[arg(long, value_name = "W", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     workers: u32,
-    /// Of the run [default: run_NN with the next number]; one that was interrupted goes on
+    /// Name of the run [default: run_NN with the next number]; an interrupted run is resumed
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Events that weigh more than the others (docs/run_card.md): keep their weights; truncate them, as MadEvent does; or
+    /// Events above the common weight (docs/run_card.md): keep their weights; truncate them, as MadEvent does; or
     /// unweight all, by making more
     #[arg(long, value_name = "RULE", default_value = NAMES[0], value_parser = NAMES)]
     overweight: String,
-    /// Parameter card for a further weight of each event, as of 'mebridge reweight'; several give several weights
+    /// Parameter card for an additional weight of each event, as in 'mebridge reweight'; repeatable
     #[arg(long, value_name = "CARD[=NAME]")]
     reweight: Vec<String>,
-    /// Decay of what goes out of the events (`t > w+ b, w+ > l+ vl`), as of 'mebridge decay'; several may be given
+    /// Decay of outgoing particles (`t > w+ b, w+ > l+ vl`), as in 'mebridge decay'; repeatable
     #[arg(long, value_name = "DECAY")]
     decay: Vec<String>,
     #[command(flatten)]
@@ -58,36 +58,36 @@ pub struct Options {
 /// The cards of a run.
 #[derive(clap::Args)]
 pub struct CardOptions {
-    /// Another one than Cards/run_card.dat
+    /// Run card instead of Cards/run_card.dat
     #[arg(long, value_name = "CARD")]
     run_card: Option<PathBuf>,
-    /// Another one than Cards/param_card.dat
+    /// Parameter card instead of Cards/param_card.dat
     #[arg(long, value_name = "CARD")]
     param_card: Option<PathBuf>,
-    /// An entry of the run card; may be given several times
+    /// Entry of the run card; repeatable
     #[arg(long, value_name = "ENTRY=VALUE", value_parser = entry, conflicts_with = "run_card")]
     set: Vec<(String, String)>,
-    /// Go on where Fortran of cuts or scales was changed
+    /// Continue although Fortran for cuts or scales was changed
     #[arg(long)]
     pub changed_files: bool,
-    /// Of a process: a model file or a UFO folder [default: the Standard Model]
+    /// For a process: a model file or a UFO folder [default: the Standard Model]
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
     #[command(flatten)]
     scheme: SchemeOptions,
-    /// Of a process, where Events is, or will be [default: the working directory]
+    /// For a process: folder that contains, or will contain, Events [default: the working directory]
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// Of a process, for pdlabel = nn23lo1 and others: an output, or the folder of MG5aMC
+    /// For a process, for pdlabel = nn23lo1 and others: an output, or the folder of MG5aMC
     #[arg(long, value_name = "FOLDER")]
     pub pdf_data: Option<PathBuf>,
-    /// No lines about progress
+    /// No progress lines
     #[arg(long)]
     pub quiet: bool,
 }
 
 impl CardOptions {
-    /// A run of a process with these cards.
+    /// Makes the specification of a run of a process with these cards.
     pub fn spec(&self, process: String) -> RunSpec {
         let model = models::named(self.model.as_deref(), self.scheme.scheme());
         RunSpec {
@@ -105,7 +105,7 @@ impl CardOptions {
         }
     }
 
-    /// Which cards, or changes of them, are given.
+    /// Returns which cards, or changes of them, are given.
     pub fn given(&self) -> [(&'static str, bool); 3] {
         [
             ("run-card", self.run_card.is_some()),
@@ -115,14 +115,14 @@ impl CardOptions {
     }
 }
 
-/// ENTRY=VALUE.
+/// Parses ENTRY=VALUE.
 fn entry(text: &str) -> std::result::Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("it must be ENTRY=VALUE")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 impl Options {
-    /// Makes them.
+    /// Performs the run.
     pub fn run(self) -> Result<()> {
         let spec = RunSpec {
             events: self.nevents,
@@ -144,7 +144,7 @@ impl Options {
     }
 }
 
-/// Parameter cards, with the names of their weights: of all or of none.
+/// Parses parameter cards, with the names of their weights: for all or for none.
 fn benchmarks(given: &[String]) -> Result<Vec<(PathBuf, Option<String>)>> {
     let refused = |what: String, cure: &str| Error::run_at("--reweight", what, cure);
     let mut found: Vec<(PathBuf, Option<String>)> = Vec::new();
@@ -175,17 +175,17 @@ fn benchmarks(given: &[String]) -> Result<Vec<(PathBuf, Option<String>)>> {
     Ok(found)
 }
 
-/// Lines on stderr, and weights of other cards.
+/// Prints progress on stderr, and adds weights of other cards.
 pub struct EventsObserver {
     quiet: bool,
     lines: Lines,
-    /// While the folder of the run is made.
+    /// Holds signals back while the folder of the run is made.
     held: Option<interrupt::Held>,
     benchmarks: Vec<(PathBuf, Option<String>)>,
 }
 
 impl EventsObserver {
-    /// No lines about progress where `quiet`.
+    /// Makes an observer, without progress lines if `quiet`.
     pub fn new(quiet: bool, benchmarks: Vec<(PathBuf, Option<String>)>) -> Self {
         EventsObserver {
             quiet,

@@ -1,4 +1,4 @@
-//! `mebridge import`: from a directory that MG5aMC wrote to process files.
+//! `mebridge import`: converts a directory written by MG5aMC to process files.
 
 use crate::output::{self, OutputFile};
 use crate::progress::Progress;
@@ -27,7 +27,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Imports.
+    /// Imports the directory.
     pub fn run(self) -> Result<()> {
         let sources = {
             let _progress = Progress::new("reading", 0);
@@ -37,7 +37,7 @@ impl Options {
     }
 }
 
-/// Writes processes with the values of their cards, each to a file of its own; gives a line on each.
+/// Writes processes with the values of their cards, each to its own file; returns a line about each.
 pub fn write(sources: Vec<CardedProcess>, output: &Path) -> Result<String> {
     let several = sources.len() > 1;
     let mut report = String::new();
@@ -59,7 +59,7 @@ pub fn write(sources: Vec<CardedProcess>, output: &Path) -> Result<String> {
             bytes.len(),
         );
     }
-    // Not before all are whole: an error leaves none of them.
+    // Only after all are complete: an error leaves none of them.
     files.into_iter().try_for_each(OutputFile::finish)?;
     Ok(report)
 }

@@ -1,4 +1,4 @@
-//! `mebridge info`: what a process holds, or which of several can be evaluated.
+//! `mebridge info`: shows the contents of a process, or which of several can be evaluated.
 
 mod origin;
 mod table;
@@ -28,9 +28,9 @@ use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 use table::Table;
 
-/// g_s at alpha_s = 0.118, as MG5aMC's check executable has it.
+/// g_s at alpha_s = 0.118, as in MG5aMC's check executable.
 pub const DEFAULT_G: f64 = 1.2177157847767195;
-/// Plans that are made without `--plan`.
+/// Number of plans that are made without `--plan`.
 const PLANS: usize = 2;
 
 /// Show what a process holds: legs, diagrams, colour flows, helicities, couplings, operations
@@ -77,7 +77,7 @@ impl Options {
         }
     }
 
-    /// Which matrix elements there are, in a table.
+    /// Prints a table of matrix elements.
     fn several(&self) -> Result<()> {
         if self.plan {
             output::usage("--plan is for a single file or P directory");
@@ -89,7 +89,7 @@ impl Options {
         }
     }
 
-    /// All about the matrix elements of a file or of a P directory.
+    /// Prints everything about the matrix elements of a file or of a P directory.
     fn one(&self, process: &OsStr) -> Result<()> {
         let path = ProcessChoice::parse(process).path;
         let origin = path.is_dir().then(|| Origin::of(&path));
@@ -97,7 +97,7 @@ impl Options {
         if let (Err(_), Some(origin)) = (&sources, &origin)
             && origin.kind != OutputKind::Unknown
         {
-            // The error comes behind it.
+            // The error follows this line.
             output::warn(&format!("{}: {origin}", path.display()));
         }
         let sources = sources?;
@@ -109,7 +109,7 @@ impl Options {
             true => Pass::ALL.len(),
             false => 0,
         };
-        // Plans of large processes take seconds each, whether their passes are shown or not.
+        // Plans of large processes take seconds each, with or without `--plan`.
         let progress = Progress::new("plans", (sources.len() * (PLANS + passes)) as u64);
         let infos = sources
             .iter()
@@ -130,12 +130,12 @@ impl Options {
     }
 }
 
-/// What there is to know about a process.
+/// The information about a process.
 #[derive(Serialize)]
 struct Info {
     process: String,
     model: String,
-    /// The kind of output and its version, of a directory.
+    /// Kind and version of the output, for a directory.
     kind: Option<OutputKind>,
     mg5amc: Option<String>,
     contract: &'static str,
@@ -193,7 +193,7 @@ struct CouplingValue {
     name: String,
     re: f64,
     im: f64,
-    /// Powers of G in it, or nothing where it is no polynomial in G.
+    /// Powers of G in the value; `None` if it is not a polynomial in G.
     powers_of_g: Option<Vec<usize>>,
 }
 
@@ -204,20 +204,20 @@ struct Structure {
     calls: usize,
     /// Operations of its body.
     operations: usize,
-    /// The kernels that compute it; nothing where its own arithmetic is run.
+    /// Kernels that compute it; empty if its own arithmetic is run.
     kernels: Vec<String>,
 }
 
-/// What the engine does for one event, all helicities together.
+/// Work of the engine for one event, all helicities together.
 #[derive(Serialize)]
 struct Plans {
     /// In a call with channels.
     with_channels: PlanInfo,
-    /// In a call without.
+    /// In a call without channels.
     without_channels: PlanInfo,
 }
 
-/// What is left to do for one event after a pass of the plan compiler.
+/// Remaining work for one event after a pass of the plan compiler.
 #[derive(Serialize)]
 struct PassInfo {
     pass: String,
@@ -235,7 +235,7 @@ struct PassInfo {
     bytes: usize,
 }
 
-/// What a plan takes.
+/// Properties and work of a plan.
 #[derive(Serialize)]
 struct PlanInfo {
     /// `diagrams`, `recursion` or `colour-ordered`.
@@ -254,7 +254,7 @@ struct PlanInfo {
     squares: usize,
 }
 
-/// What one evaluation of one helicity configuration takes, as MG5aMC lists it.
+/// Work of evaluating one helicity configuration, as MG5aMC lists it.
 #[derive(Serialize)]
 struct Operations {
     external_wavefunctions: usize,
@@ -377,7 +377,7 @@ impl Info {
     }
 }
 
-/// The powers of G that occur in a coupling.
+/// Returns the powers of G in a coupling.
 fn powers(coupling: &Coupling) -> Option<Vec<usize>> {
     match coupling {
         Coupling::Polynomial(coefficients) => {
@@ -394,19 +394,19 @@ fn powers(coupling: &Coupling) -> Option<Vec<usize>> {
     }
 }
 
-/// A core of this machine.
+/// Returns a core of this machine.
 fn core() -> Machine {
     Machine::Core { l2: l2_bytes() }
 }
 
-/// The colour-ordered form of a process, where it serves a core's calls without channels in the place of the diagrams.
+/// Returns the colour-ordered form of a process, if it serves a core's calls without channels instead of the diagrams.
 fn color_ordered_form(process: &Process, binding: &Binding) -> Option<Process> {
     color_ordered_serves(process, binding, Processor::Core)
         .then(|| process.as_color_ordered())
         .flatten()
 }
 
-/// What a plan is made of that is not a recursion found in diagrams.
+/// Returns the kind of a plan that is not a recursion found in diagrams.
 fn kind(process: &Process) -> &'static str {
     match process.is_color_ordered() {
         true => "colour-ordered",
@@ -414,7 +414,7 @@ fn kind(process: &Process) -> &'static str {
     }
 }
 
-/// The plan that serves a CPU's calls without channels, as text.
+/// Returns the text of the plan that serves a CPU's calls without channels.
 fn plan_text(source: &CardedProcess) -> Result<String> {
     let process = &source.process;
     let binding = Binding::new(&process.model, &source.card)?;
@@ -433,7 +433,7 @@ fn plan_text(source: &CardedProcess) -> Result<String> {
     Ok(format!("{}: {kind}\n{plan}", process.name))
 }
 
-/// What the plans for all helicities take.
+/// Returns the work of the plans for all helicities.
 fn plans(process: &Process, binding: &Binding, progress: &Progress) -> Result<Plans> {
     let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let diagrams = compile_for(core(), process, binding, &helicities)?;
@@ -446,7 +446,7 @@ fn plans(process: &Process, binding: &Binding, progress: &Progress) -> Result<Pl
         recursion.as_ref().filter(serves)
     };
     let info = |process: &Process, kind, plan: &Plan| {
-        // Loops leave out helicities that others give.
+        // Loops skip helicities that follow from others.
         let loops = plan.loops().map(|loops| loops.evaluated().count());
         let helicities = loops.unwrap_or(helicities.len());
         let color = BlockDiagonal::of_process(process, false).multiply_adds();
@@ -471,7 +471,7 @@ fn plans(process: &Process, binding: &Binding, progress: &Progress) -> Result<Pl
     })
 }
 
-/// What is left after each pass.
+/// Returns the remaining work after each pass.
 fn passes(process: &Process, binding: &Binding, progress: &Progress) -> Result<Vec<PassInfo>> {
     let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let mut infos = Vec::new();
@@ -516,14 +516,14 @@ impl PlanInfo {
     }
 }
 
-/// The Lorentz structures, how often each is called and what computes it.
+/// Returns the Lorentz structures, the number of calls of each and what computes it.
 fn structures(process: &Process, binding: &Binding) -> Vec<Structure> {
     let internal = process.wavefunctions.iter().filter_map(|w| match w {
         Wavefunction::Internal(vertex) => Some(vertex),
         Wavefunction::External(_) => None,
     });
     let mut calls = vec![0; process.routines.len()];
-    // With which masses, zero or not, each is called.
+    // For each routine, which of its masses are zero in its calls.
     let mut massless = vec![BTreeSet::new(); process.routines.len()];
     for vertex in internal.chain(process.amplitudes.vertices()) {
         let mass = binding.value(vertex.mass);

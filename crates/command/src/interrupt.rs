@@ -1,5 +1,4 @@
-//! Signals that end the command: what is not whole goes first, programs that were started, files and
-//! folders alike.
+//! Handles signals that end the command: incomplete files and folders are removed first, and started programs ended.
 
 use crate::output;
 use mebridge::files::temporary;
@@ -13,20 +12,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Whether somebody asks for [`came`], so that the first signal does not end the command.
+/// Whether the program polls [`came`], so that the first signal does not end the command.
 static IS_ASKED: AtomicBool = AtomicBool::new(false);
 static CAME: AtomicBool = AtomicBool::new(false);
-/// What is done, and told, before a signal ends the command.
+/// Called before a signal ends the command; returns a message to print.
 static LAST_WORDS: Mutex<Option<LastWords>> = Mutex::new(None);
 
-/// Gives the line that users need.
+/// A function that returns a message for the user.
 type LastWords = Box<dyn FnOnce() -> Option<String> + Send>;
 
-/// From now on such a signal removes what is temporary before it ends the command. Where there is no thread for that
-/// it ends the command at once, as ever. Nothing is made before it is so: the thread may be slow to start.
+/// Installs the handlers: from now on a signal removes temporary files before it ends the command. If no thread can be
+/// started, a signal ends the command at once, as by default. Returns only after the thread has begun, so that nothing
+/// temporary is made before.
 pub fn watch() {
-    // Who writes more than a file may have (`ulimit -f`) gets an error, as on a full disk; programs that are started get the
-    // signal.
+    // Writing beyond the file size limit (`ulimit -f`) then gives an error, as a full disk does; started programs get
+    // the signal.
     let _ = flag::register(SIGXFSZ, Arc::default());
     let signals = [SIGINT, SIGTERM, SIGHUP];
     let signals: Vec<c_int> = signals.into_iter().filter(|&s| !is_ignored(s)).collect();
@@ -35,7 +35,7 @@ pub fn watch() {
         let Ok(mut signals) = Signals::new(signals) else {
             return;
         };
-        // Nobody else sends anything, so that it is asked for.
+        // Only this thread sends.
         let _ = ready.send(());
         for signal in signals.forever() {
             let first = !CAME.swap(true, Ordering::Relaxed);
@@ -51,51 +51,51 @@ pub fn watch() {
             if let Some(words) = words.and_then(|words| words()) {
                 output::warn(&format!("interrupted; {words}"));
             }
-            // It ends the program; where it does not there is nothing to be done.
+            // This ends the program; if it does not, nothing else can be done.
             let _ = emulate_default_handler(signal);
         }
     };
-    // Without a handle: it waits for as long as the command runs.
+    // The thread is not joined: it waits as long as the command runs.
     let _ = std::thread::Builder::new()
         .name("signals".into())
         .spawn(wait);
-    // An error where there is no such thread, or no handler.
+    // An error if there is no such thread, or no handler.
     let _ = begun.recv();
 }
 
-/// Has this done before a signal ends the command, and says what it gives.
+/// Sets a function that is called before a signal ends the command; its message is printed.
 pub fn before_the_end(words: impl FnOnce() -> Option<String> + Send + 'static) {
     hold().before_the_end(words);
 }
 
-/// As long as this is there no signal ends the command.
+/// While this value exists no signal ends the command.
 pub struct Held(MutexGuard<'static, Option<LastWords>>);
 
-/// Holds the end of the command back.
+/// Delays the end of the command.
 pub fn hold() -> Held {
     Held(LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 impl Held {
-    /// As the function of this name, and lets go.
+    /// As [`before_the_end`], and allows the end of the command again.
     pub fn before_the_end(mut self, words: impl FnOnce() -> Option<String> + Send + 'static) {
         *self.0 = Some(Box::new(words));
     }
 }
 
-/// From now on the first signal asks to stop, and the second one ends the command.
+/// Lets the first signal request a stop, and the second one end the command.
 pub fn ask_first() {
     IS_ASKED.store(true, Ordering::Relaxed);
 }
 
-/// Whether one of them came.
+/// Whether a signal has requested a stop.
 pub fn came() -> bool {
     CAME.load(Ordering::Relaxed)
 }
 
 /// Whether a signal is ignored (`nohup`, a job in the background of a script): then it stays ignored.
 fn is_ignored(signal: c_int) -> bool {
-    // SAFETY: a struct on the stack that the call fills, which is all zeros where the call fails.
+    // SAFETY: the call fills a struct on the stack; all zeros is a valid value of it, which it keeps if the call fails.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         libc::sigaction(signal, std::ptr::null(), &raw mut action);

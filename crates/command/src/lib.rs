@@ -1,7 +1,7 @@
-//! The command `mebridge`: one file a subcommand, each with its options as a struct and `run`.
+//! The command `mebridge`: one file per subcommand, each with its options as a struct and `run`.
 //!
-//! What was asked for goes to stdout, everything else (errors, warnings, progress) to stderr.
-//! The exit code is 0 where all went well, 1 for an error and 2 for a wrong use of the command.
+//! Results go to stdout, everything else (errors, warnings, progress) to stderr. The exit code is 0 for success, 1 for
+//! an error and 2 for wrong usage.
 
 mod bench;
 mod cache;
@@ -105,7 +105,7 @@ pub fn main() -> ExitCode {
     ended(done.map(|()| ExitCode::SUCCESS))
 }
 
-/// The exit code, once an error was told.
+/// Returns the exit code, after printing an error.
 pub fn ended(done: mebridge::Result<ExitCode>) -> ExitCode {
     match done {
         Ok(code) => code,

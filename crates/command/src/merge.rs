@@ -1,4 +1,4 @@
-//! `mebridge merge`: event files joined into one.
+//! `mebridge merge`: merges event files into one.
 
 use crate::{output, unpacked};
 use mebridge::Result;
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// Join event files into one, with their cross sections and weights
 ///
-/// Of jobs of one process the cross section is the mean of theirs; those of several processes are added. Files of other
-/// beams, models, cards or weights are refused.
+/// For files of one process the cross section is the mean of theirs; those of several processes are added. Files with
+/// other beams, models, cards or weights are refused.
 #[derive(clap::Args)]
 pub struct Options {
     /// LHE files, gzipped or not: of mebridge, MG5aMC or others
@@ -21,7 +21,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Joins them.
+    /// Merges the files.
     pub fn run(self) -> Result<()> {
         let open =
             |path: &Path| -> Result<Box<dyn Read>> { Ok(Box::new(unpacked::open(path)?.input)) };

@@ -1,4 +1,4 @@
-//! `mebridge model`: from a UFO folder to the file of a model.
+//! `mebridge model`: converts a UFO folder to a model file.
 
 use crate::output;
 use mebridge::model::{Gauge, Model, Scheme};
@@ -11,14 +11,13 @@ use std::path::PathBuf;
 
 /// Read a UFO model and write it as one file
 ///
-/// No code of the model is run: its Python is read as data, and what is none is refused with its place. Restrictions
-/// are applied as MG5aMC applies them, so that names, card and numbers are those of its 'import model'. The file is text
-/// (TOML); mebridge generate --model and CUDACPP_RUNTIME_MODEL take it, and the folder as well. With --parameter it
-/// tells one number: the real part, and the imaginary one if there is one.
+/// No code of the model is run: its Python is read as data, and anything else is refused with its location.
+/// Restrictions are applied as in MG5aMC, so that names, card and numbers are those of its 'import model'. The file is
+/// text (TOML); mebridge generate --model and CUDACPP_RUNTIME_MODEL accept it, and the folder as well. With --parameter
+/// the command prints one number: the real part, and the imaginary one if there is one.
 #[derive(clap::Args)]
 pub struct Options {
-    /// UFO folder; -X behind it for its restrict_X.dat, -full for none [default: its restrict_default.dat, if it is
-    /// there]
+    /// UFO folder; append -X for its restrict_X.dat, -full for none [default: its restrict_default.dat, if it exists]
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
     /// Card that restricts the model: a file, or X for restrict_X.dat of the folder
@@ -29,22 +28,22 @@ pub struct Options {
     /// File to write [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Print the value of this parameter alone; the model may also be a file
+    /// Print only the value of this parameter; the model may also be a file
     #[arg(long, value_name = "NAME", conflicts_with_all = ["output", "restrict"])]
     parameter: Option<String>,
-    /// Parameter card to take values from [default: those that the model begins with]
+    /// Parameter card to take values from [default: the model's default values]
     #[arg(long, value_name = "CARD", requires = "parameter")]
     card: Option<PathBuf>,
 }
 
-/// In which scheme a model is taken.
+/// The scheme of a model.
 #[derive(clap::Args)]
 pub struct SchemeOptions {
-    /// Complex-mass scheme: particles with a width have complex masses, and couplings follow them, as in MG5aMC after
-    /// 'set complex_mass_scheme True' [by name: +complex_masses behind the model's]
+    /// Complex-mass scheme: particles with a width have complex masses, and couplings follow them, as in MG5aMC after 'set
+    /// complex_mass_scheme True' [by name: append +complex_masses to the model's]
     #[arg(long)]
     complex_masses: bool,
-    /// Gauge of massive vectors; feynman as in MG5aMC after 'set gauge Feynman' [by name: +feynman behind the model's]
+    /// Gauge of massive vectors; feynman as in MG5aMC after 'set gauge Feynman' [by name: append +feynman to the model's]
     /// [default: unitary]
     #[arg(long, value_name = "GAUGE", value_enum)]
     gauge: Option<GaugeName>,
@@ -58,7 +57,7 @@ enum GaugeName {
 }
 
 impl SchemeOptions {
-    /// What is asked for.
+    /// Returns the requested scheme.
     pub fn scheme(&self) -> Scheme {
         Scheme {
             complex_masses: self.complex_masses,
@@ -71,7 +70,7 @@ impl SchemeOptions {
 }
 
 impl Options {
-    /// Reads and writes.
+    /// Reads the model and writes it.
     pub fn run(self) -> Result<()> {
         let asked = models::named(Some(&self.folder), self.scheme.scheme());
         let named = asked.unwrap_or_else(|| self.folder.clone());

@@ -1,9 +1,9 @@
 //! Numbers as text.
 
-/// A whole number that is not negative, of up to 20 digits or as a real one such as `1e6`.
+/// Parses a non-negative integer, with up to 20 digits or as a real number such as `1e6`.
 ///
 /// # Errors
-/// It is none.
+/// The text is not such a number.
 pub fn whole(text: &str) -> Result<u64, String> {
     if let Ok(number) = text.parse() {
         return Ok(number);
@@ -14,17 +14,17 @@ pub fn whole(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "it must be a whole number".to_owned())
 }
 
-/// As C's `%e` has it, `2.028807e+00`: what users of MG5aMC's check executable look for.
+/// Formats like C's `%e`, `2.028807e+00`, as in the output of MG5aMC's check executable.
 pub fn scientific(x: f64) -> String {
     as_c(format!("{x:.6e}"))
 }
 
-/// With 17 significant digits, from which the same number is read again.
+/// Formats with 17 significant digits, which reproduce the number exactly.
 pub fn exact(x: f64) -> String {
     as_c(format!("{x:.16e}"))
 }
 
-/// An exponent with sign and two digits at least; NaN and infinities in small letters.
+/// Formats the exponent with sign and at least two digits; NaN and infinities in lower case.
 fn as_c(text: String) -> String {
     match text.split_once('e') {
         Some((mantissa, exponent)) => {
@@ -39,7 +39,7 @@ fn as_c(text: String) -> String {
     }
 }
 
-/// With at most nine significant digits and no trailing zeros: `173`, `0.118`, `1.16639e-05`.
+/// Formats with at most nine significant digits and no trailing zeros: `173`, `0.118`, `1.16639e-05`.
 pub fn short(x: f64) -> String {
     if x == 0.0 {
         return "0".into();

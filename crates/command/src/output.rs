@@ -1,4 +1,4 @@
-//! Writing what was asked for.
+//! Writes results and messages.
 
 mod target;
 
@@ -13,10 +13,10 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Writes to stdout. A reader who has seen enough (`| head`) is no error.
+/// Writes to stdout. A reader that closes the pipe (`| head`) is not an error.
 pub fn print(text: &str) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
-    // A terminal obeys characters that may come from files; who reads bytes gets what there is.
+    // A terminal interprets control characters, which may come from files; a pipe or file gets the bytes unchanged.
     let text = match stdout.is_terminal() {
         true => visible(text),
         false => Cow::Borrowed(text),
@@ -30,8 +30,8 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Writes a help text to stdout, or what is wrong with the arguments to stderr, and gives the exit code. A help text that
-/// cannot be written is an error as for any other text.
+/// Writes a help text to stdout, or an error in the arguments to stderr, and returns the exit code. Failing to write a
+/// help text is an error as for any other text.
 pub fn tell(message: &clap::Error) -> Result<ExitCode> {
     let written = message.print().and_then(|()| std::io::stdout().flush());
     match written {
@@ -42,12 +42,12 @@ pub fn tell(message: &clap::Error) -> Result<ExitCode> {
     }
 }
 
-/// Writes a line to stderr. If even that cannot be written there is nobody left to tell.
+/// Writes a line to stderr; a failure to do so is ignored.
 pub fn warn(text: &str) {
     mebridge::message::say(text);
 }
 
-/// Writes JSON to a file, or to stdout where the file is `-`.
+/// Writes JSON to a file, or to stdout if the file is `-`.
 pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     let text = json(value)?;
     if path == Path::new("-") {
@@ -57,7 +57,7 @@ pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     }
 }
 
-/// JSON as it is written.
+/// Returns JSON in the format that is written.
 pub fn json(value: &impl serde::Serialize) -> Result<String> {
     let mut text =
         serde_json::to_string_pretty(value).map_err(|e| Error::io("the JSON")(e.into()))?;
@@ -65,14 +65,14 @@ pub fn json(value: &impl serde::Serialize) -> Result<String> {
     Ok(text)
 }
 
-/// A table: the first column to the left, numbers to the right.
+/// Formats a table: the first column left-aligned, numbers right-aligned.
 pub fn columns(rows: &[Vec<String>]) -> String {
     let mut text = String::new();
     for row in rows {
         for (i, cell) in row.iter().enumerate() {
             let width = rows.iter().filter_map(|r| r.get(i)).map(|cell| cell.len());
             let width = width.max().unwrap_or(0);
-            // A String can always be written to.
+            // Writing to a String cannot fail.
             let _ = match i {
                 0 => write!(text, "{cell:<width$}"),
                 _ => write!(text, "  {cell:>width$}"),
@@ -83,9 +83,9 @@ pub fn columns(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Ends the program with a message about a wrong use of the command.
+/// Ends the program with a message about wrong usage.
 pub fn usage(what: &str) -> ! {
-    // Nothing is dropped.
+    // No destructors run.
     temporary::remove_all();
     clap::Error::raw(
         clap::error::ErrorKind::ValueValidation,

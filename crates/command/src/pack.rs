@@ -1,4 +1,5 @@
-//! `mebridge pack`: a process with all that makes events of it, as one file; and the jobs of such files.
+//! `mebridge pack`: packs a process with everything needed to generate its events into one file; and runs the jobs of
+//! such files.
 
 use crate::events::CardOptions;
 use crate::number::whole;
@@ -19,41 +20,42 @@ use std::process::ExitCode;
 
 /// Pack a directory that MG5aMC wrote, or a process, as one file that makes events by itself
 ///
-/// Unpacked, './run.sh NEVENTS SEED' makes events on any Linux of this processor's kind: offline, from a read-only folder,
-/// without a compiler. docs/pack.md says more.
+/// After unpacking, './run.sh NEVENTS SEED' makes events on any Linux with this type of processor: offline, from a
+/// read-only folder, without a compiler. See docs/pack.md.
 #[derive(clap::Args)]
 pub struct Options {
-    /// What 'output madevent' wrote, or a process; or its Events/run_NN, a run of 'mebridge events', whose survey is taken
+    /// Output of 'output madevent', or a process; or its Events/run_NN, a run of 'mebridge events', whose survey is
+    /// used
     #[arg(value_name = "OUTPUT|PROCESS|RUN")]
     process: String,
     /// The file: .tar, .tar.gz or .tar.xz
     #[arg(long = "output", short = 'o', value_name = "FILE")]
     file: PathBuf,
-    /// Of all jobs together, to which the survey is adapted [default: 1000000]
+    /// Number of events of all jobs together, to which the survey is adapted [default: 1000000]
     #[arg(long, value_name = "N", value_parser = events)]
     nevents: Option<u64>,
-    /// Events that are made at once, for the cross section that all jobs give [default: 10000]
+    /// Events that are made immediately, for the cross section that all jobs report [default: 10000]
     #[arg(long, value_name = "N", value_parser = whole)]
     measured: Option<u64>,
-    /// Of the survey [default: the run card's iseed, or 1]
+    /// Seed of the survey [default: the run card's iseed, or 1]
     #[arg(long, value_name = "S", value_parser = seed)]
     seed: Option<u64>,
-    /// Of the survey [default: 1]
+    /// Threads of the survey [default: 1]
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
-    /// As many times the threads: a survey is one program [default: 1]
+    /// Factor for the number of threads, because a survey is a single program [default: 1]
     #[arg(long, value_name = "W", value_parser = clap::value_parser!(u32).range(1..=1024))]
     workers: Option<u32>,
-    /// Grids; for networks (madnis) take the Python package: Run.pack
+    /// Sampler of grids; for networks (madnis) use the Python package: Run.pack
     #[arg(long, value_name = "SAMPLER", value_parser = ["auto", "vegas"])]
     sampler: Option<String>,
-    /// SIMD level of all jobs; auto: the best of each machine, and so other last digits
+    /// SIMD level of all jobs; auto: the best of each machine, with different last digits
     #[arg(long, value_name = "LEVEL", default_value = SIMD, value_parser = ["auto", "none", "sse4", "avx2", "512y", "512z"])]
     simd: String,
-    /// With runcmsgrid.sh NEVENTS SEED NCPU, which writes cmsgrid_final.lhe, as CMS's workflows call it
+    /// Include runcmsgrid.sh NEVENTS SEED NCPU, which writes cmsgrid_final.lhe, as CMS's workflows call it
     #[arg(long)]
     cms: bool,
-    /// Events of jobs that weigh more than the others: keep their weights, truncate them, or unweight all by making more
+    /// Events of jobs above the common weight: keep their weights, truncate them, or unweight all by making more
     /// [default: keep, or that of the run]
     #[arg(long, value_name = "RULE", value_parser = NAMES)]
     overweight: Option<String>,
@@ -61,12 +63,12 @@ pub struct Options {
     cards: CardOptions,
 }
 
-/// A number of events.
+/// Parses a number of events.
 fn events(text: &str) -> std::result::Result<u64, String> {
     within(whole(text)?, MOST_EVENTS)
 }
 
-/// A seed of a survey.
+/// Parses a seed of a survey.
 fn seed(text: &str) -> std::result::Result<u64, String> {
     within(whole(text)?, u64::MAX)
 }
@@ -79,7 +81,7 @@ fn within(number: u64, most: u64) -> std::result::Result<u64, String> {
 }
 
 impl Options {
-    /// Packs it.
+    /// Makes the pack.
     pub fn run(self) -> Result<()> {
         let program = std::env::current_exe().map_err(Error::io("mebridge"))?;
         let how = Packing {
@@ -118,7 +120,7 @@ impl Options {
         }
     }
 
-    /// That nothing is given which a run has.
+    /// Checks that no option is given that a run already determines.
     fn refuse_others(&self) -> Result<()> {
         let of_survey = [
             ("nevents", self.nevents.is_some()),
@@ -143,7 +145,7 @@ impl Options {
     }
 }
 
-/// Lines on stderr.
+/// Prints progress on stderr.
 struct PackObserver {
     quiet: bool,
 }
@@ -169,46 +171,46 @@ impl Observer for PackObserver {
     }
 }
 
-/// What `run.sh` of a pack calls.
+/// The command that `run.sh` of a pack calls.
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub struct JobOptions {
     /// The folder of the pack
     root: PathBuf,
-    /// --check, what `run.sh` was given, or --cms and what `runcmsgrid.sh` was given
+    /// --check, the arguments of `run.sh`, or --cms and the arguments of `runcmsgrid.sh`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }
 
-/// The exit code of a pack whose files are not what was packed: `run.sh` knows by it that all was said.
+/// Exit code for a pack with changed files; it tells `run.sh` that the error was already printed.
 const BROKEN: u8 = 3;
-/// Files of it that are named.
+/// Number of such files that are named.
 const SHOWN: usize = 20;
-/// The exit code of a job that a signal ended.
+/// Exit code of a job that a signal ended.
 const INTERRUPTED: i32 = 130;
 
-/// Makes events of a pack. The same seed gives the same file, another seed others. Nothing is written but the file, and
-/// what is temporary below TMPDIR.
+/// Makes events of a pack. The same seed gives the same file, another seed different events. Only the file is written,
+/// and temporary files below TMPDIR.
 #[derive(Parser)]
 #[command(name = "run.sh", max_term_width = 100)]
 struct Call {
-    /// How many events
+    /// Number of events
     #[arg(value_name = "NEVENTS")]
     events: String,
-    /// Of the random numbers: 1, 2, ... for the jobs of a pack
+    /// Seed of the random numbers: 1, 2, ... for the jobs of a pack
     #[arg(value_name = "SEED")]
     seed: String,
-    /// The file; compressed where its name ends with .gz
+    /// File to write, compressed if its name ends with .gz
     #[arg(long, short, value_name = "FILE", default_value = "events.lhe.gz")]
     output: PathBuf,
     /// Threads
     #[arg(long, value_name = "T", default_value = "1")]
     threads: String,
-    /// Events that weigh more than the others: keep their weights, truncate them, or unweight all by making more [default:
-    /// that of the pack]
+    /// Events above the common weight: keep their weights, truncate them, or unweight all by making more [default: that
+    /// of the pack]
     #[arg(long, value_name = "RULE", value_parser = NAMES)]
     overweight: Option<String>,
-    /// No lines about progress
+    /// No progress lines
     #[arg(long)]
     quiet: bool,
 }
@@ -242,7 +244,8 @@ impl JobOptions {
         }
     }
 
-    /// Makes events as genproductions of CMS do: NEVENTS SEED NCPU, and what chooses an environment, which is not needed.
+    /// Makes events with the interface of CMS's genproductions: NEVENTS SEED NCPU, and arguments that select an
+    /// environment, which are ignored.
     fn run_for_cms(&self, words: &[OsString], recipe: &Recipe) -> Result<ExitCode> {
         let words: Vec<String> = (words.iter())
             .map(|word| word.to_string_lossy().into_owned())
@@ -255,6 +258,7 @@ impl JobOptions {
                 return Err(Error::run(what, ""));
             }
         };
+        report_interruptions();
         let job = Job {
             root: &self.root,
             events: number("NEVENTS", events, MOST_EVENTS)?,
@@ -297,6 +301,7 @@ impl Call {
             let cure = "take it away, or name another file with --output";
             return Err(Error::run(what, cure));
         }
+        report_interruptions();
         let output = replaced::target(&self.output, [])?;
         let job = Job {
             root,
@@ -313,22 +318,28 @@ impl Call {
     }
 }
 
-/// Makes the events of a job.
-fn make(job: &Job, quiet: bool) -> Result<()> {
-    // The end of a batch system is an end like SIGINT: what is temporary is gone by now.
+/// Makes every signal end a job with the status of SIGINT, as batch systems send others, and with a line on stderr, after
+/// temporary files have been removed.
+fn report_interruptions() {
     interrupt::before_the_end(|| {
         output::warn("interrupted; no file was written");
         std::process::exit(INTERRUPTED)
     });
+}
+
+/// Makes the events of a job.
+fn make(job: &Job, quiet: bool) -> Result<()> {
     let made = job.run(&mut |line| {
         if !quiet {
             output::warn(line);
         }
     })?;
+    // The file is there.
+    interrupt::before_the_end(|| None);
     output::print(&format!("{}: {made}\n", job.output.display()))
 }
 
-/// A number that a job is given, from 1 on.
+/// Parses a number given to a job, from 1 on.
 fn number(name: &str, text: &str, most: u64) -> Result<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let found = text

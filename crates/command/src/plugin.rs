@@ -1,4 +1,4 @@
-//! `mebridge plugin`: the folder that makes `output mebridge` a word of MG5aMC.
+//! `mebridge plugin`: installs the folder that adds `output mebridge` to MG5aMC.
 
 use crate::{link, output};
 use mebridge::files::temporary::Temporary;
@@ -9,32 +9,32 @@ use std::path::{Path, PathBuf, absolute};
 
 /// Put a plugin into MG5aMC: `output mebridge DIR` writes MadEvent's directory and links it
 ///
-/// In the folder PLUGIN of MG5aMC. `output mebridge DIR` there writes what `output madevent DIR` writes and links it, as
-/// `mebridge link` does; `launch` runs it. docs/plugin.md says more.
+/// Installed in MG5aMC's folder PLUGIN. `output mebridge DIR` then writes the output of `output madevent DIR` and links
+/// it, like `mebridge link`; `launch` runs it. See docs/plugin.md.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Of MG5aMC; or one that is named MG5aMC_PLUGIN, in a folder that PYTHONPATH names when MG5aMC runs
+    /// Folder of MG5aMC; or a folder named MG5aMC_PLUGIN, inside a folder that is in PYTHONPATH when MG5aMC runs
     #[arg(value_name = "MG5_FOLDER")]
     folder: PathBuf,
-    /// Take it away
+    /// Uninstall the plugin
     #[arg(long)]
     remove: bool,
 }
 
 const NAME: &str = "mebridge";
-/// What MG5aMC runs.
+/// Files that MG5aMC runs.
 const FILES: [(&str, &str); 2] = [
     ("__init__.py", include_str!("plugin/__init__.py")),
     ("output.py", include_str!("plugin/output.py")),
 ];
-/// Where the command and the library of the plugin stand; a folder with it is ours.
+/// File with the paths of the command and the library; a folder that contains it is ours.
 const INSTALLED: &str = "installed.txt";
-/// A folder of this name in one of `PYTHONPATH` is one of plugins as well.
+/// A folder of this name inside a folder of `PYTHONPATH` is a plugin folder as well.
 const ANYWHERE: &str = "MG5aMC_PLUGIN";
-/// With which it was run.
+/// MG5aMC versions with which it was run.
 const TRIED: [&str; 2] = ["3.4.2", "3.5.7"];
 
-/// Where the plugin lies, and the version of MG5aMC, where it has one.
+/// Where the plugin is, and the version of MG5aMC, if it has one.
 struct PluginPlace {
     target: PathBuf,
     version: Option<String>,
@@ -88,7 +88,7 @@ impl PluginPlace {
     }
 }
 
-/// Puts the plugin into its place, or into that of an older one.
+/// Installs the plugin, replacing an older one.
 fn install(target: &Path) -> Result<()> {
     check_ours(target)?;
     let command = std::env::current_exe().map_err(Error::io(NAME))?;
@@ -109,7 +109,7 @@ fn install(target: &Path) -> Result<()> {
         if !plugins.is_dir() {
             std::fs::create_dir_all(plugins).map_err(Error::io(plugins))?;
         }
-        // Two runs of MG5aMC may read it meanwhile.
+        // Runs of MG5aMC may be reading it at the same time.
         let folder = Temporary::folder(plugins, 0o777).map_err(Error::io(plugins))?;
         let made = folder.path().join(NAME);
         std::fs::create_dir(&made).map_err(Error::io(&made))?;

@@ -1,5 +1,5 @@
-//! Progress on stderr: where that is a terminal, on what takes more than a second; elsewhere a line on what may take
-//! minutes.
+//! Progress on stderr: bars on a terminal, for work that takes more than a second; elsewhere a line about work that may
+//! take minutes.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -11,19 +11,19 @@ use std::time::Duration;
 
 /// Shorter work shows no progress.
 const QUIET: Duration = Duration::from_secs(1);
-/// After this a line says what takes so long.
+/// Time after which a line reports long work.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Between two looks at what has been done.
+/// Time between two updates.
 const REDRAW: Duration = Duration::from_millis(200);
 
-/// Shows how far a piece of work is, until it is dropped.
+/// Shows the progress of a piece of work, until it is dropped.
 pub struct Progress {
     done: Arc<AtomicU64>,
     painter: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Progress {
-    /// Progress of `steps` steps; of work without steps where that is 0.
+    /// Shows the progress of `steps` steps; 0 for work without steps.
     pub fn new(what: &str, steps: u64) -> Progress {
         let done = Arc::new(AtomicU64::new(0));
         let painter = std::io::stderr().is_terminal().then(|| {
@@ -42,7 +42,7 @@ impl Progress {
                 } {}
                 bar.finish_and_clear();
             });
-            // Where no thread can be made the work goes on unseen.
+            // If no thread can be made the work runs without progress.
             Some((end, thread.ok()?))
         });
         Progress {
@@ -51,7 +51,8 @@ impl Progress {
         }
     }
 
-    /// Of work that may take minutes: where stderr is no terminal, one line says so after ten seconds.
+    /// Shows the progress of work that may take minutes: if stderr is not a terminal, a line reports it after ten
+    /// seconds.
     pub fn patient(what: &str) -> Progress {
         if std::io::stderr().is_terminal() {
             return Progress::new(what, 0);
@@ -69,12 +70,12 @@ impl Progress {
         }
     }
 
-    /// Some steps are done.
+    /// Reports that `steps` steps are done.
     pub fn add(&self, steps: u64) {
         self.done.fetch_add(steps, Ordering::Relaxed);
     }
 
-    /// One step more is done.
+    /// Reports that one more step is done.
     pub fn step(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
@@ -84,7 +85,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if let Some((end, thread)) = self.painter.take() {
             drop(end);
-            // It only draws; if it failed there is nothing to save.
+            // It only draws; a failure does not matter.
             let _ = thread.join();
         }
     }

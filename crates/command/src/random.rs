@@ -1,9 +1,8 @@
-//! Random numbers as a program of MG5aMC has them.
+//! Random numbers of MG5aMC's programs.
 
-/// The "common random numbers" of the check executable of MG5aMC's CUDACPP plugin: C++'s
-/// `minstd_rand` through `uniform_real_distribution<double>`, seeded with 20200805 plus the
-/// iteration's number from 0, laid out in pages of eight events. With them an event of that
-/// executable can be had again, number for number.
+/// The "common random numbers" of the check executable of MG5aMC's CUDACPP plugin: C++'s `minstd_rand` through
+/// `uniform_real_distribution<double>`, seeded with 20200805 plus the iteration's number from 0, laid out in pages of
+/// eight events. They reproduce the events of that executable exactly.
 #[derive(Clone, Copy, Debug)]
 pub struct CommonRandom;
 
@@ -13,7 +12,7 @@ impl CommonRandom {
     /// Events in one page.
     const PAGE: usize = 8;
 
-    /// All numbers of one iteration, `per_event` for each event, event after event.
+    /// Fills in all numbers of one iteration, `per_event` for each event, event after event.
     pub fn fill(&self, iteration: u64, per_event: usize, numbers: &mut [f64]) {
         let mut generator = Minstd::new(Self::SEED + iteration);
         for page in numbers.chunks_mut(Self::PAGE * per_event) {
@@ -85,7 +84,7 @@ mod tests {
             expected[32],
             "first event of the second page"
         );
-        // Fewer events are the first of more.
+        // Fewer events are the first of a longer list.
         let mut fewer = vec![0.0; 5 * 4];
         CommonRandom.fill(0, 4, &mut fewer);
         assert_eq!(fewer[..], numbers[..20]);

@@ -1,4 +1,4 @@
-//! Events on which a process is tried, and their answers.
+//! Random events on which a process is evaluated, with the answers.
 
 use crate::random::CommonRandom;
 use crate::source::CardedProcess;
@@ -9,12 +9,12 @@ use mebridge::{Error, Result};
 use mebridge_oracle::random::Random;
 use mebridge_sampler::parallel;
 
-/// Events that a thread takes at a time.
+/// Number of events that a thread takes at a time.
 const CHUNK: usize = 512;
 /// Streams of random numbers of one iteration: momenta, helicity, colour.
 const STREAMS: u64 = 3;
 
-/// Where random numbers come from.
+/// The source of random numbers.
 #[derive(Clone, Copy)]
 pub enum Numbers {
     /// Our generator with this seed.
@@ -24,7 +24,7 @@ pub enum Numbers {
 }
 
 impl Numbers {
-    /// The word for it.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Numbers::Seed(_) => "chacha",
@@ -32,7 +32,7 @@ impl Numbers {
         }
     }
 
-    /// The seed in use.
+    /// Returns the seed in use.
     pub fn seed(self) -> u64 {
         match self {
             Numbers::Seed(seed) => seed,
@@ -41,7 +41,7 @@ impl Numbers {
     }
 }
 
-/// The phase space of a process at an energy.
+/// Returns the phase space of a process at an energy.
 pub fn phase_space(source: &CardedProcess, energy: f64) -> Result<PhaseSpace> {
     let process = &source.process;
     let binding = Binding::new(&process.model, &source.card)?;
@@ -67,7 +67,7 @@ pub struct RandomEvents {
 }
 
 impl RandomEvents {
-    /// Room for `nevt` events.
+    /// Allocates memory for `nevt` events.
     pub fn new(
         space: PhaseSpace,
         numbers: Numbers,
@@ -92,17 +92,17 @@ impl RandomEvents {
         })
     }
 
-    /// Number of events.
+    /// Returns the number of events.
     pub fn nevt(&self) -> usize {
         self.g_s.len()
     }
 
-    /// Makes the events with this many threads.
+    /// Sets the number of threads that make the events.
     pub fn use_threads(&mut self, threads: usize) {
         self.threads = threads;
     }
 
-    /// Phase 1: random numbers.
+    /// Phase 1: draws random numbers.
     pub fn draw(&mut self, iteration: u64) {
         let stream = STREAMS * iteration;
         let per_event = self.space.randoms();
@@ -122,7 +122,7 @@ impl RandomEvents {
         });
     }
 
-    /// Phase 2: momenta and weights.
+    /// Phase 2: makes momenta and weights.
     pub fn make_momenta(&mut self) {
         let space = &self.space;
         let random = self.random.chunks(CHUNK * space.randoms());
@@ -138,7 +138,7 @@ impl RandomEvents {
         });
     }
 
-    /// What is asked, and where the answers go.
+    /// Returns the arrays of a call: inputs and answers.
     pub fn call(&mut self) -> (Events<'_>, Answers<'_>) {
         let events = Events {
             momenta: &self.momenta,
@@ -156,17 +156,17 @@ impl RandomEvents {
         (events, answers)
     }
 
-    /// Momenta of each event.
+    /// Returns the momenta of each event.
     pub fn momenta(&self) -> impl Iterator<Item = &[f64]> {
         self.momenta.chunks_exact(self.space.components())
     }
 
-    /// Weights of the phase space.
+    /// Returns the weights of the phase space.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// Matrix elements.
+    /// Returns the matrix elements.
     pub fn elements(&self) -> &[f64] {
         &self.elements
     }
@@ -183,7 +183,7 @@ fn chunks(
     parallel::for_each(threads, &mut parts, |(i, part)| f(*i * CHUNK, part));
 }
 
-/// An array for all events, or an error where there is no memory for it.
+/// Allocates an array for all events, or returns an error if memory is insufficient.
 fn filled<T: Clone>(nevt: usize, per_event: usize, value: T) -> Result<Vec<T>> {
     let mut array = Vec::new();
     match nevt.checked_mul(per_event) {

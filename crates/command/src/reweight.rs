@@ -1,10 +1,10 @@
-//! `mebridge reweight`: weights |M'|^2 / |M|^2 of other parameters for the events of an LHE file.
+//! `mebridge reweight`: adds weights |M'|^2 / |M|^2 for other parameters to the events of an LHE file.
 //!
-//! This is how MG5aMC reweights at leading order (docs/reweight.md). alpha_s of both is the event's (AQCDUP). Both are
-//! evaluated in the frame where the incoming particles are back to back along z, for the helicities of the event; where
-//! it has none, for the sum over all helicities.
+//! The definition is that of MG5aMC at leading order (docs/reweight.md). alpha_s of both is the event's AQCDUP. Both
+//! are evaluated in the frame where the incoming particles are back to back along z, for the helicities of the event;
+//! if the event has none, for the sum over all helicities.
 //!
-//! All bytes of the file that are no weights stay as they are.
+//! All bytes of the file other than weights are unchanged.
 
 mod banner;
 mod cards;
@@ -28,16 +28,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What is wrong with a file in which all is right but that it has no events.
-pub(crate) const NO_EVENTS: &str = "there are no events in it";
-
-/// Events that are read and evaluated at a time.
+/// Number of events that are read and evaluated at a time.
 const CHUNK: usize = 32768;
 
-/// Which helicities.
+/// The helicities to evaluate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Helicity {
-    /// Those of the event (SPINUP); all where one of them is not known
+    /// Those of the event (SPINUP); all if one of them is unknown
     Event,
     /// The sum over all
     Sum,
@@ -45,9 +42,9 @@ pub enum Helicity {
 
 /// Reweight LHE events to other parameters: adds weights |M'|^2 / |M|^2 to a file
 ///
-/// The original parameters are those of the file's header (`<slha>`), as MG5aMC leaves them there. Each card gives
-/// a weight, its name is rwgt_1, rwgt_2, ... or what --name says. alpha_s of an event stays what the event
-/// says (AQCDUP), whatever a card has.
+/// The original parameters are those of the file's header (`<slha>`), where MG5aMC stores them. Each card gives a
+/// weight, named rwgt_1, rwgt_2, ... or by --name. alpha_s of an event is always its own (AQCDUP), whatever the card
+/// contains.
 #[derive(clap::Args)]
 pub struct Options {
     /// File with events, gzipped or not
@@ -76,10 +73,10 @@ pub struct Options {
     /// Whether |M|^2 is that of the event's helicities or summed over all
     #[arg(long, value_enum, default_value = "event")]
     helicity: Helicity,
-    /// Evaluate at the momenta as they are where a card changes the mass of an external particle
+    /// Evaluate at the unmodified momenta if a card changes the mass of an external particle
     #[arg(long)]
     off_shell: bool,
-    /// File to write, gzipped if its name ends in .gz [default: _rwgt behind the name]
+    /// File to write, gzipped if its name ends in .gz [default: _rwgt after the name]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Check that the cards can be used for events of these processes that were made with --original, and stop before
@@ -91,7 +88,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Weights of `cards` for events that a run of these processes made, by their names or without.
+    /// Options for weights of `cards` for the events of a run of these processes, with their names if given.
     pub fn of_run(
         events: &Path,
         processes: Vec<OsString>,
@@ -114,7 +111,7 @@ impl Options {
         }
     }
 
-    /// Reweights.
+    /// Reweights the events.
     pub fn run(self) -> Result<()> {
         if !self.names.is_empty() && self.names.len() != self.cards.len() {
             output::usage("there must be as many --name as --card");
@@ -125,7 +122,7 @@ impl Options {
         output::print(&self.reweight()?)
     }
 
-    /// Checks that events of these processes, made with this parameter card, can be given the weights of `cards`.
+    /// Checks that the weights of `cards` can be computed for events of these processes made with this parameter card.
     ///
     /// # Errors
     /// A card or a process cannot be read, or does not fit the others.
@@ -139,10 +136,10 @@ impl Options {
         options.prepare(&Banner::of_card(card)).map(drop)
     }
 
-    /// Reweights, and gives a table of what the weights are.
+    /// Reweights the events, and returns a table about the weights.
     ///
     /// # Errors
-    /// A file cannot be read or written, or an event is of no process.
+    /// A file cannot be read or written, or an event does not belong to any process.
     pub fn reweight(self) -> Result<String> {
         let start = Instant::now();
         let mut pieces = Pieces::open(&self.events)?;
@@ -185,7 +182,7 @@ impl Options {
         if sums.events == 0 {
             return Err(Error::EventsFile {
                 path: self.events,
-                what: NO_EVENTS.into(),
+                what: crate::eval::NO_EVENTS.into(),
             });
         }
         target.write(pieces.rest())?;
@@ -201,7 +198,7 @@ impl Options {
         Ok(sums.text(&names, &path, start))
     }
 
-    /// What is done before the first event is read: all but the events is checked.
+    /// Prepares the reweighting before the first event is read: everything except the events is checked.
     fn prepare(&self, banner: &Banner) -> Result<Prepared> {
         let original = cards::original(banner, self.original.as_deref())?;
         let mut by_helicity = self.helicity == Helicity::Event;
@@ -255,17 +252,17 @@ impl Options {
     }
 }
 
-/// What events are reweighted with.
+/// Everything needed to reweight events.
 struct Prepared {
     elements: MatrixElements,
     weights: Vec<Variation>,
-    /// Of the weights.
+    /// Names of the weights.
     names: Vec<String>,
-    /// What each changes.
+    /// Changes of each card.
     described: Vec<String>,
 }
 
-/// What is said in the end.
+/// The data printed at the end.
 struct ReweightSummary {
     events: u64,
     original: f64,
@@ -277,7 +274,7 @@ struct ReweightSummary {
 /// Sums over the weights of a card.
 struct WeightSum {
     weights: f64,
-    /// The mean of the ratios so far, and the sum of the squares of their distances from it.
+    /// Mean of the ratios so far, and the sum of their squared deviations from it.
     mean: f64,
     squares: f64,
     least: f64,
@@ -314,7 +311,7 @@ impl ReweightSummary {
         }
     }
 
-    /// Names and cards whose ratios are all 1.
+    /// Returns names and cards whose ratios are all 1.
     fn unchanged<'a>(
         &self,
         names: &'a [String],
@@ -326,8 +323,8 @@ impl ReweightSummary {
         same.into_iter()
     }
 
-    /// Cross section and error of a card: that of the events times the mean ratio, and what its spread leaves open
-    /// with so many events.
+    /// Returns cross section and error of a card: that of the events times the mean ratio, plus the statistical error
+    /// of the ratios.
     fn cross(&self, sum: &WeightSum) -> Option<(f64, f64)> {
         let (cross, error) = self.cross?;
         let ratio = sum.weights / self.original;

@@ -11,10 +11,10 @@ pub use mebridge_run::load::{CardedProcess, directory, one};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// Where the P directories of an output are; the second of an unpacked gridpack.
+/// Where an output has its P directories; the second is for an unpacked gridpack.
 const FOLDERS: [&str; 3] = ["SubProcesses", "madevent/SubProcesses", ""];
 
-/// The name of a process and how much there is of it.
+/// Returns the name of a process and its counts.
 pub fn counts(process: &Process) -> String {
     format!(
         "{}, {} diagrams, {} amplitudes, {} colour flows, {} helicities",
@@ -26,12 +26,12 @@ pub fn counts(process: &Process) -> String {
     )
 }
 
-/// All processes that the argument stands for: those of a directory or of a text, or the one of a file or of `DIR#N`.
+/// Returns all processes of the argument: those of a directory or of a text, or the one of a file or of `DIR#N`.
 pub fn all(argument: &OsStr, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
     load::all(argument, card, Switches::from_env()?.model.as_deref())
 }
 
-/// The processes that a text such as `p p > t t~ j` stands for, or the one that `#N` behind it names.
+/// Returns the processes of a text such as `p p > t t~ j`, or the one selected by `#N` after it.
 pub fn generated(
     text: &str,
     named: Option<&Path>,
@@ -49,7 +49,7 @@ pub fn generated(
     load::numbered(generate_with(text, &model)?, card)
 }
 
-/// All processes of a text that stands for several, or else that one.
+/// Returns all processes of a text that stands for several, or else the single process.
 pub fn each(switches: &Switches) -> Result<Vec<CardedProcess>> {
     match &switches.process {
         Some(choice) if choice.element.is_none() => {
@@ -62,7 +62,8 @@ pub fn each(switches: &Switches) -> Result<Vec<CardedProcess>> {
     }
 }
 
-/// All matrix elements that the switches name: those of a whole output, of a P directory or of a text too.
+/// Returns all matrix elements that the switches name, including those of a whole output, of a P directory or of a
+/// text.
 pub fn every(argument: &OsString, switches: &Switches) -> Result<Vec<Located>> {
     let mut all = Vec::new();
     for place in places(std::slice::from_ref(argument)) {
@@ -74,8 +75,7 @@ pub fn every(argument: &OsString, switches: &Switches) -> Result<Vec<Located>> {
     Ok(all)
 }
 
-/// What an argument stands for, if that is not one P directory or file: the P directories of an
-/// output, or those in a directory.
+/// Returns the P directories of an output or of a directory, if the argument is not itself a P directory or a file.
 pub fn directories(argument: &OsStr) -> Option<Vec<PathBuf>> {
     let choice = ProcessChoice::parse(argument);
     let path = choice.path;
@@ -90,25 +90,25 @@ pub fn directories(argument: &OsStr) -> Option<Vec<PathBuf>> {
         let entries = std::fs::read_dir(folder).ok()?.flatten();
         let inner = entries.map(|entry| entry.path());
         let mut found: Vec<PathBuf> = inner.filter(|path| is_p(path)).collect();
-        // P2 is before P10.
+        // P2 comes before P10.
         found.sort_by_key(|path| (number(path), path.clone()));
         (!found.is_empty()).then_some(found)
     })
 }
 
-/// Whether this is called as MG5aMC calls directories of subprocesses, `P1_gg_ttx`.
+/// Whether the name is like those of MG5aMC's subprocess directories, `P1_gg_ttx`.
 fn is_p(path: &Path) -> bool {
     number(path).is_some() && path.is_dir()
 }
 
-/// The number of a P directory.
+/// Returns the number of a P directory.
 fn number(path: &Path) -> Option<u32> {
     let name = path.file_name()?.to_str()?;
     let (digits, _) = name.strip_prefix('P')?.split_once('_')?;
     digits.parse().ok()
 }
 
-/// The files and P directories that arguments stand for: outputs are replaced by their P directories.
+/// Returns the files and P directories of the arguments: outputs are replaced by their P directories.
 pub fn places(arguments: &[OsString]) -> Vec<OsString> {
     let places = arguments
         .iter()

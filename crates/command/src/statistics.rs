@@ -1,12 +1,12 @@
-//! Statistics of matrix elements: mean and spread in one pass, with abnormal values set apart.
+//! Statistics of matrix elements: mean and spread in one pass, with abnormal values counted separately.
 //!
-//! Mean and squared deviations are updated value by value (Welford), so that nothing is lost to
-//! cancellation for values far from zero; the spread is that of the values themselves, divided by n
-//! and not n - 1, as the check executable of MG5aMC's CUDACPP plugin has it.
+//! Mean and squared deviations are updated value by value (Welford), which avoids cancellation for values far from
+//! zero; the spread is that of the values themselves, divided by n and not n - 1, as in the check executable of
+//! MG5aMC's CUDACPP plugin.
 
 use serde::Serialize;
 
-/// What a value can be.
+/// The class of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Positive, finite, not denormal.
@@ -19,12 +19,12 @@ pub enum Class {
     Denormal,
     /// Exactly zero.
     Zero,
-    /// Negative: a squared matrix element is not, but for an interference.
+    /// Negative: impossible for a squared matrix element, except for an interference.
     Negative,
 }
 
 impl Class {
-    /// The class of a value.
+    /// Returns the class of a value.
     pub fn of(value: f64) -> Class {
         use std::num::FpCategory;
         match value.classify() {
@@ -37,7 +37,7 @@ impl Class {
         }
     }
 
-    /// The word for it in a message.
+    /// Returns the word for it in a message.
     pub fn name(self) -> &'static str {
         match self {
             Class::Normal => "normal",
@@ -50,7 +50,7 @@ impl Class {
     }
 }
 
-/// How many values of each abnormal class there were.
+/// Number of values of each abnormal class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Abnormal {
     /// Not a number.
@@ -66,7 +66,7 @@ pub struct Abnormal {
 }
 
 impl Abnormal {
-    /// All of them.
+    /// Returns their total.
     pub fn total(&self) -> u64 {
         self.nan + self.infinite + self.denormal + self.negative + self.zero
     }
@@ -99,7 +99,7 @@ impl Default for Statistics {
 }
 
 impl Statistics {
-    /// Of values that may be negative, as interferences are.
+    /// Statistics of values that may be negative, as for interferences.
     pub fn signed() -> Statistics {
         Statistics {
             signed: true,
@@ -107,7 +107,7 @@ impl Statistics {
         }
     }
 
-    /// Adds a value: to the mean where it is normal, otherwise to the abnormal ones alone.
+    /// Adds a value: to the mean if it is normal, otherwise to the count of its class.
     pub fn add(&mut self, value: f64) -> Class {
         let class = Class::of(if self.signed { value.abs() } else { value });
         match class {
@@ -128,37 +128,37 @@ impl Statistics {
         class
     }
 
-    /// Number of normal values.
+    /// Returns the number of normal values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The abnormal values.
+    /// Returns the counts of abnormal values.
     pub fn abnormal(&self) -> Abnormal {
         self.abnormal
     }
 
-    /// Mean of the normal values; NaN where there is none.
+    /// Returns the mean of the normal values; NaN if there are none.
     pub fn mean(&self) -> f64 {
         if self.count == 0 { f64::NAN } else { self.mean }
     }
 
-    /// Standard deviation of the normal values; NaN where there is none.
+    /// Returns the standard deviation of the normal values; NaN if there are none.
     pub fn standard_deviation(&self) -> f64 {
         (self.squares / self.count as f64).sqrt()
     }
 
-    /// Standard error of the mean; NaN where there is no normal value.
+    /// Returns the standard error of the mean; NaN if there are no normal values.
     pub fn standard_error(&self) -> f64 {
         self.standard_deviation() / (self.count as f64).sqrt()
     }
 
-    /// Smallest normal value; infinity where there is none.
+    /// Returns the smallest normal value; infinity if there are none.
     pub fn min(&self) -> f64 {
         self.min
     }
 
-    /// Largest normal value; minus infinity where there is none.
+    /// Returns the largest normal value; minus infinity if there are none.
     pub fn max(&self) -> f64 {
         self.max
     }

@@ -1,4 +1,4 @@
-//! `mebridge umami`: a library that carries a process, for MadSpace and MadGraph7.
+//! `mebridge umami`: makes a library that carries a process, for MadSpace and MadGraph7.
 
 use crate::link;
 use crate::output::{self, OutputFile};
@@ -19,30 +19,30 @@ use std::path::{Path, PathBuf};
 
 /// Make a library that carries a process, for MadSpace, MadGraph7 and whatever speaks UMAMI
 ///
-/// FILE is a copy of libmebridge that answers the umami_* functions for this process alone; no compiler is needed. What
-/// a sampler has to know (channels as topologies, colour flows, helicities, flavours) is written beside it as JSON, a
-/// list with one entry in the words of MadGraph7's subprocesses.json. A directory or a process such as 'p p > t t~' may
-/// hold several matrix elements with the same legs and masses: the flavour index tells them apart.
+/// FILE is a copy of libmebridge that answers the umami_* functions for this process only; no compiler is needed. The
+/// description for samplers (channels as topologies, colour flows, helicities, flavours) is written next to it as JSON,
+/// a list with one entry in the format of MadGraph7's subprocesses.json. A directory or a process such as 'p p > t t~'
+/// may have several matrix elements with the same legs and masses: the flavour index selects one.
 #[derive(clap::Args)]
 pub struct Options {
     /// Process file, P* directory of an MG5aMC output (#N behind it for its N-th matrix element), or a process such as
     /// 'g g > t t~'; several of them for one library
     #[arg(value_name = "FILE|DIR", required = true)]
     processes: Vec<OsString>,
-    /// Library to write, by custom with the extension .so
+    /// Library to write, by convention with the extension .so
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// File for the JSON, - for stdout [default: that of the library with the extension .json]
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Parameter card whose values hold where a caller names none [default: that of the output, or those in the file]
+    /// Parameter card to use if a caller names none [default: that of the output, or the values in the file]
     #[arg(long, value_name = "CARD")]
     card: Option<PathBuf>,
-    /// A parameter of the card with another value, such as mt=172.5; may be given several times
+    /// A parameter with a value other than the card's, such as mt=172.5; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
     set: Vec<(String, f64)>,
-    /// What evaluates: arrays of callers lie in the memory of the CPU or, with cuda or hip, of a GPU [default: what
-    /// CUDACPP_RUNTIME_BACKEND says where the library is used, else cpu]
+    /// Where the callers' arrays are: in CPU memory or, with cuda or hip, in GPU memory [default: the value of
+    /// CUDACPP_RUNTIME_BACKEND where the library is used, else cpu]
     #[arg(long, value_name = "cpu|cuda|hip", hide_possible_values = true)]
     backend: Option<Backend>,
     /// The library to copy [default: MEBRIDGE_LIBRARY, or the one installed with this command]
@@ -50,7 +50,7 @@ pub struct Options {
     library: Option<PathBuf>,
 }
 
-/// What evaluates.
+/// The hardware that evaluates.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Backend {
     Cpu,
@@ -59,7 +59,7 @@ enum Backend {
 }
 
 impl Options {
-    /// Makes it.
+    /// Makes the library.
     pub fn run(self) -> Result<()> {
         let mut sources = {
             let _progress = Progress::new("reading", 0);
@@ -120,10 +120,10 @@ impl Options {
                  virtualities",
             );
         }
-        // Where the former one is loaded it stays what it is.
+        // Programs that have loaded the previous file keep it unchanged.
         let library = OutputFile::with(&self.output, &copy, true)?;
         let description = output::json(&[description])?;
-        // Both or none.
+        // Both files or none.
         match json == Path::new("-") {
             true => {
                 library.finish()?;
@@ -149,7 +149,7 @@ impl Options {
     }
 }
 
-/// NAME=VALUE.
+/// Parses NAME=VALUE.
 fn parameter(text: &str) -> std::result::Result<(String, f64), String> {
     let (name, value) = text.split_once('=').ok_or("it is no NAME=VALUE")?;
     match value.trim().parse() {

@@ -1,4 +1,4 @@
-//! Files with events as they are without their compression.
+//! Reads files with events, decompressing them if necessary.
 
 use flate2::bufread::GzDecoder;
 use mebridge::files::inputs;
@@ -8,12 +8,12 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
-/// How much is looked at to tell the format.
+/// Number of bytes from which the format is determined.
 const BEGINNING: u64 = 512;
 const BUFFER: usize = 1 << 18;
-/// What gzipped data begin with.
+/// First bytes of gzipped data.
 const GZIP: &[u8] = b"\x1f\x8b";
-/// What files of other programs begin with, what they are, and what unpacks them.
+/// First bytes of other formats, their names, and the program that decompresses them.
 const OTHERS: [(&[u8], &str, &str); 7] = [
     (b"\xfd7zXZ\0", "an xz file", "xz -d"),
     (b"BZh", "a bzip2 file", "bzip2 -d"),
@@ -28,11 +28,11 @@ const OTHERS: [(&[u8], &str, &str); 7] = [
     ),
 ];
 
-/// An input, and what it begins with.
+/// An input, and its first bytes.
 pub struct Unpacked {
     pub input: Box<dyn BufRead>,
     pub first: Vec<u8>,
-    /// The same file, if it is one that is not compressed, to look into.
+    /// The same file, if it is not compressed, for random access.
     pub file: Option<File>,
 }
 
@@ -55,7 +55,7 @@ pub fn open(path: &Path) -> Result<Unpacked> {
     )
 }
 
-/// The same of an input, whose name is for messages.
+/// The same for an input; `path` is for messages.
 pub fn of(input: Box<dyn BufRead>, mut file: Option<File>, path: &Path) -> Result<Unpacked> {
     let peek = |input| peek(input).map_err(|error| broken(path, error, "at its beginning"));
     let (mut first, mut input) = peek(input)?;
@@ -84,7 +84,7 @@ fn wrong(path: &Path, what: &str) -> Error {
     }
 }
 
-/// The first bytes, and the whole input again.
+/// Returns the first bytes, and the whole input again.
 fn peek(mut input: Box<dyn BufRead>) -> io::Result<(Vec<u8>, Box<dyn BufRead>)> {
     let mut first = Vec::new();
     input.by_ref().take(BEGINNING).read_to_end(&mut first)?;
@@ -92,7 +92,7 @@ fn peek(mut input: Box<dyn BufRead>) -> io::Result<(Vec<u8>, Box<dyn BufRead>)> 
     Ok((first, Box::new(whole)))
 }
 
-/// The contents of a gzip file: its members one after the other, which zeros may follow, as on a tape.
+/// The contents of a gzip file: its members one after the other, optionally followed by zeros, as on a tape.
 enum Gunzip {
     Within(Box<GzDecoder<Box<dyn BufRead>>>),
     Between(Box<dyn BufRead>),

@@ -1,7 +1,7 @@
-//! The CPU backend: plans made ready to run on cores of this machine.
+//! The CPU backend: prepares plans to run on cores of this machine.
 //!
-//! [`mebridge_engine`] is generic over precision and SIMD level. It is compiled for all of them here, once: who uses this
-//! crate sees no type that it would have to compile the kernels for anew.
+//! [`mebridge_engine`] is generic over precision and SIMD level. This crate compiles it once for all of them and
+//! exposes no generic types, so that its users need not compile the kernels again.
 
 use mebridge_backend::inputs::Inputs;
 use mebridge_backend::{Backend, BadMomentum, Contributions};
@@ -16,17 +16,17 @@ use mebridge_support::runtime::Precision;
 
 pub use mebridge_engine::HelicityLanes;
 
-/// Cores of this machine.
+/// The cores of this machine to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cores {
-    /// Which registers are used.
+    /// SIMD level.
     pub level: Level,
-    /// How many threads.
+    /// Number of threads.
     pub threads: usize,
 }
 
 impl Cores {
-    /// Makes a plan ready to run. With `lanes` the lanes of a register hold helicities of one event.
+    /// Makes a plan ready to run. With `lanes`, the lanes of a register hold helicities of one event.
     pub fn backend(
         self,
         process: &Process,
@@ -37,13 +37,13 @@ impl Cores {
         lanes: Option<&HelicityLanes>,
     ) -> Result<Box<dyn Backend>> {
         match precision {
-            Precision::Double => self.of::<f64>(process, color, binding, plan, false, lanes),
-            Precision::Mixed => self.of::<f64>(process, color, binding, plan, true, lanes),
-            Precision::Float => self.of::<f32>(process, color, binding, plan, false, lanes),
+            Precision::Double => self.engine::<f64>(process, color, binding, plan, false, lanes),
+            Precision::Mixed => self.engine::<f64>(process, color, binding, plan, true, lanes),
+            Precision::Float => self.engine::<f32>(process, color, binding, plan, false, lanes),
         }
     }
 
-    fn of<T: Real>(
+    fn engine<T: Real>(
         self,
         process: &Process,
         color: &BlockDiagonal,
@@ -61,7 +61,8 @@ impl Cores {
     }
 }
 
-/// One thread without SIMD in double precision: the same answer on every machine, for what is decided by it.
+/// One thread without SIMD in double precision: gives the same results on every machine, for decisions that depend on
+/// them.
 pub struct Scalar(ThreadedEngine<f64>);
 
 impl Scalar {
@@ -76,12 +77,12 @@ impl Scalar {
         Ok(Scalar(ThreadedEngine::new(engine, 1)?))
     }
 
-    /// What each helicity contributes to each of a few events, see [`Backend::contributions`].
+    /// Contribution of each helicity to each of a few events, see [`Backend::contributions`].
     pub fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, BadMomentum> {
         self.0.contributions(inputs)
     }
 
-    /// The plan, for whatever else runs it.
+    /// Returns the plan, for use in another backend.
     pub fn into_plan(self) -> ValidPlan {
         self.0.into_plan()
     }

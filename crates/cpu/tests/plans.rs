@@ -71,7 +71,7 @@ fn plans_of_the_planner_are_valid() {
 fn an_address_outside_of_the_memory_is_seen() {
     let made = gg_ttx();
     for plan in &made.plans {
-        // Whatever the last vectors are for, without them something lies outside.
+        // Whatever the last vectors hold, without them some address is out of range.
         let short = Plan {
             vectors: plan.vectors - 1,
             ..plan.clone()
@@ -118,7 +118,7 @@ fn an_address_outside_of_the_memory_is_seen() {
         let mut bad = plan.clone();
         bad.jamp_base = plan.vectors;
         assert!(!is_valid(&bad, &made.process));
-        // The same batch among the amplitudes.
+        // A batch of the same operations among the amplitudes.
         let mut bad = plan.clone();
         bad.operations_mut()
             .unwrap()
@@ -145,7 +145,7 @@ fn an_address_outside_of_the_memory_is_seen() {
     }
 }
 
-/// The recursion and the list of diagrams give the same for single helicities.
+/// The recursion and the list of diagrams agree for single helicities.
 #[test]
 fn a_recursion_tells_helicities_apart() {
     let made = gg_ttx();
@@ -211,7 +211,7 @@ fn one_event(momenta: &[[f64; 4]; 4]) -> Inputs<'_> {
     }
 }
 
-/// Runs a plan, whatever it computes.
+/// Runs a plan; its results are ignored.
 fn run(made: &MadePlans, plan: ValidPlan) {
     let color = BlockDiagonal::of_process(&made.process, false);
     let (process, binding) = (&made.process, &made.binding);
@@ -220,7 +220,7 @@ fn run(made: &MadePlans, plan: ValidPlan) {
         threads: 1,
     };
     let backend = core.backend(process, &color, binding, plan, Precision::Double, None);
-    // The damage may have made the masses others.
+    // The damaged plan may have other masses.
     let _ = backend.unwrap().contributions(one_event(&event()));
 }
 

@@ -5,9 +5,9 @@ use super::text::Text;
 use super::{Error, Result};
 use std::path::Path;
 
-/// alpha_s at some scales, between which it is interpolated as LHAPDF's `AlphaS_Ipol` does it: by cubic Hermite
-/// polynomials in ln Q^2, in parts between scales that stand in the table twice. Below the table it goes on with the
-/// power of its first interval, above it stays.
+/// A table of alpha_s, interpolated as by LHAPDF's `AlphaS_Ipol`: by cubic Hermite polynomials in ln Q^2, in separate
+/// parts between scales that occur twice. Below the table, the power law of the first interval is continued; above,
+/// alpha_s is constant.
 #[derive(Debug)]
 pub struct Coupling {
     parts: Vec<Subgrid>,
@@ -17,23 +17,23 @@ pub struct Coupling {
 pub(crate) struct Subgrid {
     /// Knots in ln Q^2.
     pub knots: Vec<f64>,
-    /// At the knots; as many as four.
+    /// Values at the knots, padded to at least four.
     pub values: Vec<f64>,
     pub axis: Axis,
 }
 
 impl Coupling {
-    /// A table of rising scales in GeV, of which some may stand there twice, and values.
+    /// Creates a table from ascending scales in GeV, some of which may occur twice, and values.
     ///
     /// # Errors
-    /// The table does not hold two or more positive scales that do not fall, with a positive value each.
+    /// There are fewer than two scales, or the scales are not positive and ascending, or the values not positive.
     pub fn new(scales: &[f64], values: &[f64]) -> std::result::Result<Self, &'static str> {
         let positive = |numbers: &[f64]| numbers.iter().all(|&n| n > 0.0 && n.is_finite());
         if scales.len() != values.len() || scales.len() < 2 {
-            return Err("it needs two scales at least, and a value for each");
+            return Err("it needs at least two scales, and a value for each");
         }
         if !positive(scales) || !positive(values) || scales.windows(2).any(|two| two[0] > two[1]) {
-            return Err("it needs positive scales that rise, and positive values");
+            return Err("it needs positive ascending scales, and positive values");
         }
         let mut parts: Vec<(Vec<f64>, Vec<f64>)> = vec![(Vec::new(), Vec::new())];
         for (&scale, &value) in scales.iter().zip(values) {
@@ -47,7 +47,7 @@ impl Coupling {
             of.push(value);
         }
         if parts.iter().any(|(knots, _)| knots.len() < 2) {
-            return Err("a part of it has one scale alone");
+            return Err("a part of it has only one scale");
         }
         let parts = parts.into_iter().map(|(knots, mut values)| {
             let own = knots.clone();
@@ -64,7 +64,7 @@ impl Coupling {
         })
     }
 
-    /// The table of a file of LHAPDF, `.info` or the head of a member; `None` where it has none.
+    /// Reads the table from a file of LHAPDF, `.info` or the head of a member; `None` if there is none.
     ///
     /// # Errors
     /// The file cannot be read, or its table cannot be used.
@@ -143,12 +143,12 @@ impl Coupling {
     }
 }
 
-/// Masses of the Z boson, the bottom and the charm quark that `alfas_functions.f` has, GeV.
+/// Masses of the Z boson, the bottom and the charm quark in `alfas_functions.f`, GeV.
 const Z: f64 = 91.188;
 const BOTTOM: f64 = 4.7;
 const CHARM: f64 = 1.42;
 
-/// alpha_s at a scale in GeV that runs from its value at the mass of the Z boson by one or two loops, with five flavours
+/// alpha_s at a scale in GeV, evolved from its value at the mass of the Z boson at one or two loops, with five flavours
 /// above 4.7 GeV, four above 1.42 GeV and three below (R. K. Ellis in MG5aMC's `alfas_functions.f`).
 pub fn evolved(scale: f64, at_z: f64, loops: u32) -> f64 {
     let run = |from: f64, to: f64, value: f64, flavors: u32| {
@@ -164,7 +164,8 @@ pub fn evolved(scale: f64, at_z: f64, loops: u32) -> f64 {
     run(CHARM, scale, run(BOTTOM, CHARM, at_bottom, 4), 3)
 }
 
-/// Solves the equation for a change `t` of the logarithm of the squared scale, of two loops by Newton's method.
+/// Solves the evolution equation for a change `t` of the logarithm of the squared scale, at two loops by Newton's
+/// method.
 fn solution(t: f64, start: f64, flavors: f64, loops: u32) -> f64 {
     use std::f64::consts::PI;
     let b = (11.0 - 2.0 / 3.0 * flavors) / (4.0 * PI);

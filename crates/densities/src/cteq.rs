@@ -1,8 +1,8 @@
-//! CTEQ6 (hep-ph/0201195) as `Ctq6Pdf.f` of MG5aMC reads and interpolates it: in x^0.3 and in ln ln (Q / Lambda),
-//! through the four knots about a point.
+//! CTEQ6 (hep-ph/0201195), read and interpolated as by MG5aMC's `Ctq6Pdf.f`: in x^0.3 and in ln ln (Q / Lambda),
+//! through the four knots around a point.
 
 use super::axis::{Axis, cubic};
-use super::evaluate::Interpolation;
+use super::interpolation::Interpolation;
 use super::table::Table;
 use super::text::Text;
 use super::{Densities, Result};
@@ -10,7 +10,7 @@ use mebridge_simd::{Simd, functions};
 use std::path::Path;
 
 const POWER: f64 = 0.3;
-/// Rows of a table by PDG code; quarks from s on are what their antiquarks are.
+/// Rows of a table by PDG code; quarks from s on equal their antiquarks.
 const ROWS: [(i32, usize); 11] = [
     (-5, 0),
     (-4, 1),
@@ -25,22 +25,18 @@ const ROWS: [(i32, usize); 11] = [
     (5, 0),
 ];
 const FLAVORS: f64 = 5.0;
-/// From this knot of x on f is interpolated, below it x^2 f.
+/// f is interpolated from this knot of x on, below it x^2 f.
 pub const FIRST_WITHOUT: usize = 2;
 
 /// Reads a table of `lib/Pdfdata`.
 pub fn read(file: &Path) -> Result<Densities> {
     let text = Text::open(file)?;
     let line = |at: usize| {
-        let cut_off = || {
-            text.error(
-                None,
-                "it is no table of CTEQ6: it ends before its head does",
-            )
-        };
+        let cut_off = || text.error(None, "it is not a table of CTEQ6: it ends within its head");
         text.lines().nth(at - 1).ok_or_else(cut_off)
     };
-    let wrong = |at: usize, what: &str| text.error(at, format!("it is no table of CTEQ6: {what}"));
+    let wrong =
+        |at: usize, what: &str| text.error(at, format!("it is not a table of CTEQ6: {what}"));
     let head = text.numbers(line(3)?)?;
     let &scale = head.get(2).ok_or_else(|| wrong(3, "Lambda is missing"))?;
     let counts = text.numbers(line(5)?)?;
@@ -54,7 +50,7 @@ pub fn read(file: &Path) -> Result<Densities> {
     if !whole(last_x) || !whole(last_q) || flavors != FLAVORS {
         return Err(wrong(
             5,
-            "it does not have five flavours at three x and scales or more",
+            "it needs five flavours, and at least three x and scales",
         ));
     }
     let (count_x, count_q, rows) = (
@@ -69,14 +65,14 @@ pub fn read(file: &Path) -> Result<Densities> {
         }
         numbers.extend(text.numbers((n, line))?);
     }
-    // Least and largest scale come before the scales, the least x before the x.
+    // The least and largest scales precede the scales, the least x precedes the x.
     let want = 2 + count_q + 1 + count_x + rows * count_q * count_x;
     if numbers.len() != want {
         let what = format!(
-            "it holds {} numbers after its head, and should hold {want}",
+            "it has {} numbers after its head, but should have {want}",
             numbers.len()
         );
-        return Err(text.error(None, format!("it is no table of CTEQ6: {what}")));
+        return Err(text.error(None, format!("it is not a table of CTEQ6: {what}")));
     }
     let scales = &numbers[2..2 + count_q];
     let x = &numbers[3 + count_q..3 + count_q + count_x];
@@ -86,7 +82,7 @@ pub fn read(file: &Path) -> Result<Densities> {
     if x[0] != 0.0 || scales[0] <= scale {
         return Err(text.error(
             None,
-            "it is no table of CTEQ6: x does not begin at 0, or Q not above Lambda",
+            "it is not a table of CTEQ6: x does not begin at 0, or Q not above Lambda",
         ));
     }
     let found = &numbers[3 + count_q + count_x..];
@@ -137,17 +133,17 @@ pub fn read(file: &Path) -> Result<Densities> {
     ))
 }
 
-/// The variables of the axes.
+/// The positions on the axes.
 #[inline(always)]
 pub fn variables<V: Simd<Scalar = f64>>(scale: f64, x: V, q2: V) -> (V, V) {
     let logarithm = functions::ln(q2 / x.same(scale * scale)) * x.same(0.5);
     (functions::pow(x, x.same(POWER)), functions::ln(logarithm))
 }
 
-/// From what was interpolated to x f(x, Q).
+/// Converts interpolated values to x f(x, Q).
 #[inline(always)]
 pub fn finish(table: &Table, x: f64, values: &mut [f64]) {
-    // Towards x = 0 it is x^2 f.
+    // Near x = 0, x^2 f was interpolated.
     let factor = if x < table.x[FIRST_WITHOUT] {
         1.0 / x
     } else {
@@ -158,7 +154,7 @@ pub fn finish(table: &Table, x: f64, values: &mut [f64]) {
     }
 }
 
-/// Weights of the line through the two inner knots, bent by how far the values at the outer ones lie off it.
+/// Weights of the line through the two inner knots, corrected by the deviations of the outer values from it.
 fn smooth(at: f64, [one, two, three, four]: [f64; 4]) -> [f64; 4] {
     let (from_two, from_three) = (at - two, at - three);
     let (before, after) = ((one - two) + (one - three), (two - four) + (three - four));
@@ -168,7 +164,7 @@ fn smooth(at: f64, [one, two, three, four]: [f64; 4]) -> [f64; 4] {
     let of_last = (before * from_two - (one - two) * from_three) / (three - four) * shape;
     let step = three - two;
     let line = [1.0 - from_two / step, from_two / step];
-    // How far an outer value lies off the line is itself a sum over the four.
+    // The deviation of an outer value from the line is itself a sum over the knots.
     let off = |outer: f64| [-(1.0 - (outer - two) / step), -(outer - two) / step];
     let (first, last) = (off(one), off(four));
     [

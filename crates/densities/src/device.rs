@@ -1,32 +1,31 @@
-//! Densities and the strong coupling as tables of words and numbers, which the device code of a GPU reads
-//! (`cuda/densities.cuh`).
+//! Densities and the strong coupling as tables of words and numbers for the device code on GPUs (`cuda/densities.cuh`).
 //!
-//! Between four knots a density is a polynomial of degree 3 in the place along x and in that along Q. A GPU reads its 16
-//! coefficients, which lie together; the CPU multiplies the values at 16 knots by their weights.
+//! In each cell, a density is a cubic polynomial in the positions along x and along Q. A GPU reads its 16 coefficients,
+//! which are contiguous; the CPU multiplies the values at 16 knots by their weights.
 
 use super::axis::Axis;
 use super::coupling::Coupling;
 use super::cteq::FIRST_WITHOUT;
-use super::evaluate::Interpolation;
+use super::interpolation::Interpolation;
 use super::table::Table;
 use super::{Densities, Radiator, photons};
 
-/// Words and numbers; words say where others begin, counted from the first.
+/// Tables of words and numbers; some words are offsets of other words or numbers, from the first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DensityTables {
     /// Words.
     pub words: Vec<u32>,
     /// Numbers.
     pub numbers: Vec<f64>,
-    /// Coefficients of polynomials: of each cell and each flavour 16, by power along Q, then along x.
+    /// Coefficients of polynomials: 16 for each cell and flavour, by power along Q, then along x.
     pub cells: Vec<f64>,
 }
 
-/// Words before those of the parts of a set.
+/// Number of words before those of the parts of a set.
 const HEAD: usize = 5;
 
 impl DensityTables {
-    /// Adds an axis; where it begins.
+    /// Adds an axis; returns its offset.
     fn axis(&mut self, axis: &Axis) -> u32 {
         let at = self.words.len() as u32;
         let (intervals, lookup) = (axis.intervals(), axis.lookup());
@@ -65,7 +64,7 @@ impl DensityTables {
 }
 
 impl Densities {
-    /// As a GPU reads them.
+    /// Converts the densities to tables for a GPU.
     pub fn device(&self) -> DensityTables {
         let Densities {
             tables,
@@ -112,7 +111,7 @@ impl Densities {
 }
 
 impl Coupling {
-    /// As a GPU reads it.
+    /// Converts the coupling to tables for a GPU.
     pub fn device(&self) -> DensityTables {
         let mut found = DensityTables::default();
         let parts = self.parts();
@@ -145,7 +144,7 @@ impl Coupling {
     }
 }
 
-/// A coupling that is the same at all scales.
+/// Tables of a coupling that is the same at all scales.
 pub fn fixed_coupling(value: f64) -> DensityTables {
     DensityTables {
         words: vec![0],

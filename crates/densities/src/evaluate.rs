@@ -1,22 +1,11 @@
-//! Points in lanes: the variables that grids are interpolated in, then all flavours of each point.
+//! Evaluation of points in lanes: the positions on the axes, then all flavours of each point.
 
-use super::table::Table;
-use super::{Radiator, cteq, nnpdf, outside, photons};
+use super::interpolation::Interpolation;
+use super::table::{Table, part};
+use super::{cteq, nnpdf, outside, photons};
 use mebridge_simd::{Simd, Task, functions};
 
-/// How values between the knots follow from those at them.
-#[derive(Clone, Copy, Debug)]
-pub enum Interpolation {
-    Lhapdf,
-    Nnpdf,
-    Cteq {
-        /// Lambda, GeV.
-        scale: f64,
-    },
-    Photons(Radiator),
-}
-
-/// Points, and where what is found goes.
+/// Arguments of an evaluation.
 pub struct DensityPoints<'a> {
     pub tables: &'a [Table],
     pub rule: Interpolation,
@@ -25,7 +14,7 @@ pub struct DensityPoints<'a> {
     pub values: &'a mut [f64],
 }
 
-/// Numbers that the longest register holds.
+/// Number of doubles in the longest register.
 const LONGEST: usize = 8;
 
 impl Task<f64> for DensityPoints<'_> {
@@ -37,11 +26,11 @@ impl Task<f64> for DensityPoints<'_> {
         let mut begin = 0;
         while begin < self.x.len() {
             let end = (begin + V::LANES).min(self.x.len());
-            // Lanes without a point have one that any grid takes.
+            // Lanes without a point get one that is valid for any grid.
             let (mut x, mut q2) = ([0.5; LONGEST], [100.0; LONGEST]);
             x[..end - begin].copy_from_slice(&self.x[begin..end]);
             q2[..end - begin].copy_from_slice(&self.q2[begin..end]);
-            // SAFETY: the arrays hold as many numbers as the longest register; the CPU has the level.
+            // SAFETY: the arrays are as long as the longest register; the caller guarantees the level.
             let (in_x, in_q) =
                 unsafe { (V::load_doubles(x.as_ptr()), V::load_doubles(q2.as_ptr())) };
             let (at_x, at_q) = match self.rule {
@@ -61,7 +50,7 @@ impl Task<f64> for DensityPoints<'_> {
                 let place = [places_x[lane], places_q[lane]];
                 let values = &mut self.values[point * flavors..][..flavors];
                 let (x, q2) = (x[lane], q2[lane]);
-                // NaN goes on to the sums.
+                // NaN propagates to the sums.
                 if x > 1.0 {
                     values.fill(0.0);
                     continue;
@@ -82,14 +71,4 @@ impl Task<f64> for DensityPoints<'_> {
             begin = end;
         }
     }
-}
-
-/// The part of a grid that a squared scale lies in; one that two parts share belongs to the upper one.
-#[inline(always)]
-pub fn part(tables: &[Table], q2: f64) -> &Table {
-    let mut part = 0;
-    while part + 1 < tables.len() && tables[part + 1].q2[0] <= q2 {
-        part += 1;
-    }
-    &tables[part]
 }

@@ -1,16 +1,16 @@
 //! LHAPDF 6: the files of its sets, and its interpolation `logcubic`.
 //!
-//! In each part of a grid it is a cubic Hermite polynomial in ln x and in ln Q^2, whose slopes at knots are means of
-//! the differences to both neighbours, and that to one of them at the ends of the part.
+//! In each part of a grid, this is a cubic Hermite polynomial in ln x and in ln Q^2, whose slopes at knots are means of
+//! the difference quotients to both neighbours, and at the ends of the part that to the only neighbour.
 
 use super::axis::{Axis, hermite, linear};
-use super::evaluate::Interpolation;
+use super::interpolation::Interpolation;
 use super::table::Table;
 use super::text::Text;
 use super::{Densities, Result};
 use std::path::Path;
 
-/// Quarks, gluon, photon, and a lepton or two.
+/// Most partons: quarks, gluon, photon, and one or two leptons.
 const MOST_PARTONS: usize = 16;
 
 /// Reads a member of a set.
@@ -20,18 +20,15 @@ pub fn read(file: &Path) -> Result<Densities> {
     let mut known = false;
     for (n, line) in lines.by_ref().take_while(|(_, line)| !divides(line)) {
         known |= line.starts_with("Format:") && line.contains("lhagrid1");
-        // Else a part of the grid would pass for a head.
+        // Otherwise a part of the grid would be taken for a head.
         if line.starts_with(|c: char| c.is_ascii_digit()) {
-            return Err(text.error(
-                n,
-                "numbers stand where the head is; `---` has to be before them",
-            ));
+            return Err(text.error(n, "there are numbers in the head; `---` must precede them"));
         }
     }
     if !known {
         return Err(text.error(
             None,
-            "it is no grid of LHAPDF: before the first line --- there is no `Format: lhagrid1`",
+            "it is no grid of LHAPDF: there is no `Format: lhagrid1` before the first line ---",
         ));
     }
     let mut tables: Vec<Table> = Vec::new();
@@ -48,7 +45,7 @@ pub fn read(file: &Path) -> Result<Densities> {
         let (x, q) = (text.numbers(of_x)?, text.numbers(of_q)?);
         for (line, name, knots, least) in [(of_x.0, "x", &x, 4), (of_q.0, "scales", &q, 2)] {
             if knots.len() < least {
-                return Err(text.error(line, format!("a grid needs {least} {name} at least")));
+                return Err(text.error(line, format!("a grid needs at least {least} {name}")));
             }
             text.rising(line, name, knots)?;
         }
@@ -56,8 +53,8 @@ pub fn read(file: &Path) -> Result<Densities> {
             .map(|word| word.parse().ok())
             .collect::<Option<_>>()
             .filter(|codes: &Vec<i32>| !codes.is_empty())
-            .ok_or_else(|| text.error(of_codes.0, "these are no PDG codes"))?;
-        // 0 is a gluon, too.
+            .ok_or_else(|| text.error(of_codes.0, "these are not PDG codes"))?;
+        // 0 also means a gluon.
         let here: Vec<i32> = (here.iter())
             .map(|&code| if code == 0 { 21 } else { code })
             .collect();
@@ -68,7 +65,7 @@ pub fn read(file: &Path) -> Result<Densities> {
         let mut sorted = here.clone();
         sorted.sort_unstable();
         if sorted.windows(2).any(|two| two[0] == two[1]) {
-            return Err(text.error(of_codes.0, "a PDG code stands there twice"));
+            return Err(text.error(of_codes.0, "a PDG code is given twice"));
         }
         if tables.is_empty() {
             codes.clone_from(&here);
@@ -92,8 +89,7 @@ pub fn read(file: &Path) -> Result<Densities> {
                 let line = next()?;
                 let row = text.numbers(line)?;
                 if row.len() != flavors {
-                    let what =
-                        format!("{} numbers where each parton has one, {flavors}", row.len());
+                    let what = format!("{} numbers, but there are {flavors} partons", row.len());
                     return Err(text.error(line.0, what));
                 }
                 let place = (at_q * x.len() + at_x) * flavors;
@@ -104,14 +100,14 @@ pub fn read(file: &Path) -> Result<Densities> {
         if !divides(end.1) {
             return Err(text.error(
                 end.0,
-                "`---` has to end a part of the grid; is a line missing or too many?",
+                "`---` must end a part of the grid; is a line missing, or is there an extra one?",
             ));
         }
         let few = q.len() < 4;
         let axis = |knots: &[f64]| {
             let knots: Vec<f64> = knots.iter().map(|knot| knot.ln()).collect();
             let own = knots.clone();
-            // With few scales LHAPDF is linear in both.
+            // With few scales LHAPDF is linear in both variables.
             Axis::new(knots, move |i, at| {
                 if few {
                     linear(&own, i, at)
@@ -124,7 +120,7 @@ pub fn read(file: &Path) -> Result<Densities> {
         tables.push(Table::new(x, q2, along_x, along_q, &values));
     }
     if tables.is_empty() {
-        return Err(text.error(None, "it holds no grid; is it cut off?"));
+        return Err(text.error(None, "it contains no grid; is it cut off?"));
     }
     if tables.iter().any(|table| table.x != tables[0].x) {
         return Err(text.error(None, "the parts of the grid have different x"));

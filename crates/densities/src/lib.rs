@@ -7,15 +7,16 @@
 //! | `cteq6*.tbl` in the same folder (J. Pumplin et al., hep-ph/0201195) | as `Ctq6Pdf.f` there |
 //! | photons of protons (V. M. Budnev et al., Phys. Rept. 15 (1975) 181) and leptons (S. Frixione et al., hep-ph/9310350) | formulas, as `PhotonFlux.f` there |
 //!
-//! All grids are a sum over four knots in x and four in Q, with weights that are polynomials of degree 3 in a variable
-//! of x and one of Q. So a point is looked up once: the variables are computed with points in the lanes of a register,
-//! and the sum with flavours in them ([`Densities::evaluate`]).
+//! Values of all grids are sums over four knots in x and four in Q, with weights that are polynomials of degree 3 in
+//! functions of x and of Q. So each point is looked up only once: these functions are computed with points in the lanes
+//! of a register, and the sums with flavours in the lanes ([`Densities::evaluate`]).
 
 mod axis;
 mod coupling;
 mod cteq;
 pub mod device;
 mod evaluate;
+mod interpolation;
 mod lhapdf;
 mod nnpdf;
 mod outside;
@@ -26,33 +27,34 @@ mod text;
 use std::path::{Path, PathBuf};
 
 pub use coupling::{Coupling, evolved};
-use evaluate::{DensityPoints, Interpolation};
+use evaluate::DensityPoints;
+use interpolation::Interpolation;
 use mebridge_simd::{Level, dispatch};
 use table::Table;
 
-/// What is wrong with a file of densities.
+/// An error in a file of densities.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{}: {what}", file.display(), line.map(|n| format!(": line {n}")).unwrap_or_default())]
 pub struct Error {
     /// The file.
     pub file: PathBuf,
-    /// The line, from 1, where one is to blame.
+    /// The line, from 1, if the error is in a line.
     pub line: Option<usize>,
-    /// What is wrong, and the cure.
+    /// Description and remedy.
     pub what: String,
 }
 
 /// Result of reading densities.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A beam that radiates photons and is left whole.
+/// A beam particle that radiates photons and stays intact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Radiator {
-    /// By its form factors.
+    /// Proton, by its form factors.
     Proton,
-    /// By the improved Weizsaecker-Williams formula.
+    /// Electron, by the improved Weizsaecker-Williams formula.
     Electron,
-    /// By the same.
+    /// Muon, by the same formula.
     Muon,
 }
 
@@ -76,17 +78,17 @@ impl Densities {
         }
     }
 
-    /// The same evaluated at another SIMD level, which the CPU has to have.
+    /// Evaluates at another SIMD level, which the CPU must support.
     #[cfg(test)]
     fn at_level(self, level: Level) -> Self {
         Densities { level, ..self }
     }
 
-    /// A file by the end of its name: `.grid`, a grid of NNPDF 2.3 with QED, and `.tbl`, a table of CTEQ6, both as MG5aMC
-    /// writes them into `lib/Pdfdata`; any other is a member of a set of LHAPDF (`NAME_0000.dat`).
+    /// Reads a file, by its extension: `.grid` is a grid of NNPDF 2.3 with QED, `.tbl` a table of CTEQ6, both as in
+    /// MG5aMC's `lib/Pdfdata`; any other file is a member of an LHAPDF set (`NAME_0000.dat`).
     ///
     /// # Errors
-    /// The file cannot be read, is of another format, or holds a grid that is not complete or not finite.
+    /// The file cannot be read, has another format, or its grid is incomplete or not finite.
     pub fn open(file: &Path) -> Result<Self> {
         match file.extension().and_then(|end| end.to_str()) {
             Some("grid") => nnpdf::read(file),
@@ -95,9 +97,9 @@ impl Densities {
         }
     }
 
-    /// Photons that a beam radiates, with virtualities up to Q^2.
+    /// The photons that a beam radiates, with virtualities up to Q^2.
     pub fn photons(of: Radiator) -> Self {
-        photons::of(of)
+        photons::density(of)
     }
 
     /// PDG codes of the partons, in the order of [`Densities::evaluate`].
@@ -105,13 +107,13 @@ impl Densities {
         &self.codes
     }
 
-    /// The least and the largest x of the grid; all that there are where there is none.
+    /// The range of x of the grid; 0 to 1 without a grid.
     pub fn range_of_x(&self) -> [f64; 2] {
         let knots = self.tables.first().map(|table| &table.x);
         knots.map_or([0.0, 1.0], |knots| [knots[0], knots[knots.len() - 1]])
     }
 
-    /// The least and the largest Q^2 of the grid, GeV^2; all that there are where there is none.
+    /// The range of Q^2 of the grid, GeV^2; unbounded without a grid.
     pub fn range_of_q2(&self) -> [f64; 2] {
         let ends = self.tables.first().zip(self.tables.last());
         ends.map_or([0.0, f64::INFINITY], |(first, last)| {
@@ -119,13 +121,13 @@ impl Densities {
         })
     }
 
-    /// x f(x, Q) of all flavours at each point: `values[point * codes.len() + flavour]`.
+    /// Evaluates x f(x, Q) of all flavours at each point: `values[point * codes.len() + flavour]`.
     ///
-    /// Outside of the grid LHAPDF's are continued as its `ContinuationExtrapolator` does it, those of NNPDF keep the
-    /// value at the end, and those of CTEQ6 are extrapolated by the last knots. Above x = 1 they are zero.
+    /// Outside the grid, LHAPDF's densities are continued as by its `ContinuationExtrapolator`, NNPDF's keep the value
+    /// at the boundary, and those of CTEQ6 are extrapolated from the last knots. Above x = 1, all are zero.
     ///
     /// # Panics
-    /// The arrays do not fit each other.
+    /// If the array lengths do not match.
     pub fn evaluate(&self, x: &[f64], q2: &[f64], values: &mut [f64]) {
         assert_eq!(x.len(), q2.len(), "an x and a Q^2 for each point");
         assert_eq!(values.len(), x.len() * self.codes.len(), "all flavours");
@@ -136,7 +138,7 @@ impl Densities {
             q2,
             values,
         };
-        // SAFETY: the task asks for nothing but the level.
+        // SAFETY: the task requires nothing but the level, which `dispatch` checks.
         unsafe { dispatch(self.level, points) };
     }
 }

@@ -1,8 +1,8 @@
-//! NNPDF 2.3 with QED (arXiv:1308.0598) as MG5aMC's `NNPDFDriver.f` reads and interpolates it: polynomials of degree 3
-//! in ln x, in x from 0.1 on, and straight lines in ln Q^2.
+//! NNPDF 2.3 with QED (arXiv:1308.0598), read and interpolated as by MG5aMC's `NNPDFDriver.f`: cubic polynomials in ln
+//! x, or in x from 0.1 on, and linear in ln Q^2.
 
 use super::axis::{Axis, cubic, linear};
-use super::evaluate::Interpolation;
+use super::interpolation::Interpolation;
 use super::table::Table;
 use super::text::Text;
 use super::{Densities, Result};
@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Columns of a grid by PDG code.
 const CODES: [i32; 14] = [-6, -5, -4, -3, -2, -1, 21, 1, 2, 3, 4, 5, 6, 22];
-/// Below this x lines are drawn in ln x, from it on in x.
+/// Interpolation is in ln x below this x, and in x from it on.
 const LINEAR: f64 = 0.1;
 /// 0.1 - ln 0.1
 const TO_X: f64 = 2.402_585_092_994_045_7;
@@ -23,9 +23,12 @@ pub fn read(file: &Path) -> Result<Densities> {
         .lines()
         .skip_while(|(_, line)| !line.contains("NNPDF20int"));
     if lines.next().is_none() {
-        return Err(text.error(None, "it is no grid of NNPDF: there is no word NNPDF20int"));
+        return Err(text.error(
+            None,
+            "it is not a grid of NNPDF: the word NNPDF20int is missing",
+        ));
     }
-    // A line with the numbers of replicas follows.
+    // Skip the line with the numbers of replicas.
     let words = lines
         .skip(1)
         .flat_map(|(n, line)| line.split_ascii_whitespace().map(move |word| (n, word)));
@@ -39,9 +42,9 @@ pub fn read(file: &Path) -> Result<Densities> {
     let mut knots = |what: &str, skipped: usize| -> Result<Vec<f64>> {
         let (line, count) = next()?;
         if !(4.0..=1e4).contains(&count) || count.fract() != 0.0 {
-            return Err(text.error(line, format!("{count} is no number of {what}")));
+            return Err(text.error(line, format!("{count} is not a valid number of {what}")));
         }
-        // Between the number of scales and the scales stands the least one.
+        // The least scale is between the number of scales and the scales.
         for _ in 0..skipped {
             next()?;
         }
@@ -66,14 +69,14 @@ pub fn read(file: &Path) -> Result<Densities> {
     if let Ok((line, _)) = next() {
         return Err(text.error(line, "there are more numbers than x, scales and partons"));
     }
-    // Intervals lie on one side of it.
+    // Each interval must be on one side of it.
     if !x.contains(&LINEAR) {
         return Err(text.error(
             None,
             format!("{LINEAR} is not among its x, as it is in grids of NNPDF 2.3"),
         ));
     }
-    // Knots rise in one variable, in which the place within an interval is that of its own.
+    // Knots ascend in one common variable, which within each interval is that of the interpolation up to a shift.
     let knots: Vec<f64> = x.iter().map(|&x| variable(x)).collect();
     let own = x.clone();
     let along_x = Axis::new(knots, move |i, at| {
@@ -97,12 +100,12 @@ pub fn read(file: &Path) -> Result<Densities> {
     ))
 }
 
-/// ln x below 0.1 and x above, moved so that both meet.
+/// ln x below 0.1, and x above, shifted so that the two join.
 fn variable(x: f64) -> f64 {
     if x < LINEAR { x.ln() } else { x - TO_X }
 }
 
-/// The variables of the axes; outside of the grid those of its end.
+/// The positions on the axes; outside the grid those of its boundary.
 #[inline(always)]
 pub fn variables<V: Simd<Scalar = f64>>(table: &Table, x: V, q2: V) -> (V, V) {
     let (least, most) = (table.x[0], table.x[table.x.len() - 1]);

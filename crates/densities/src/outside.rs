@@ -1,28 +1,27 @@
-//! Outside of a grid of LHAPDF, as its `ContinuationExtrapolator` has it, which is MSTW's.
+//! Extrapolation of LHAPDF grids, as by its `ContinuationExtrapolator`, which follows MSTW.
 
-use super::evaluate::part;
-use super::table::Table;
+use super::table::{Table, part};
 use mebridge_simd::Simd;
 
-/// A step above the least Q^2, for the slope there.
+/// Relative step above the least Q^2, for the slope there.
 const STEP: f64 = 0.01;
-/// Below this value the slope at the least scale is not taken.
+/// Below this value, the slope at the least scale is ignored.
 const SMALL: f64 = 1e-5;
-/// The least power that densities go with below the least scale.
+/// The lowest power of Q^2 below the least scale.
 const LEAST_POWER: f64 = -2.5;
-/// Above this value logarithms are continued, below it values.
+/// Above this value, logarithms are extrapolated, below it values.
 const POSITIVE: f64 = 1e-3;
-/// Flavours that are continued together.
+/// Largest number of flavours.
 const SOME: usize = 16;
 
-/// Whether a point lies below the least x, or below the least Q^2, or above the largest.
+/// Whether a point is below the least x, or outside the range of Q^2.
 #[inline(always)]
 pub fn is_outside(tables: &[Table], x: f64, q2: f64) -> bool {
     let (first, last) = (&tables[0], &tables[tables.len() - 1]);
     x < first.x[0] || q2 < first.q2[0] || q2 > last.q2[last.q2.len() - 1]
 }
 
-/// x f(x, Q) of all flavours outside of the grid, at a point and its place in the variables of the axes.
+/// Evaluates x f(x, Q) of all flavours outside the grid, at a point and its position on the axes.
 #[inline(always)]
 pub fn evaluate<V: Simd<Scalar = f64>>(
     tables: &[Table],
@@ -58,7 +57,7 @@ pub fn evaluate<V: Simd<Scalar = f64>>(
     }
 }
 
-/// At a scale of the grid, and at any x.
+/// Evaluates at a scale within the grid, and any x.
 #[inline(always)]
 fn at_x<V: Simd<Scalar = f64>>(
     tables: &[Table],
@@ -82,7 +81,8 @@ fn at_x<V: Simd<Scalar = f64>>(
     go_on(values, second, (x / first).ln() / (next / first).ln());
 }
 
-/// Straight on from the first values, by a share of the way to the second ones; in logarithms where both are positive.
+/// Linear extrapolation from the first values, by `share` of the way to the second ones; in logarithms if both are
+/// clearly positive.
 #[inline(always)]
 fn go_on(values: &mut [f64], second: &[f64], share: f64) {
     for (value, &second) in values.iter_mut().zip(second) {

@@ -1,6 +1,6 @@
-//! Photons of beams that are left whole, with the numbers of MG5aMC's `PhotonFlux.f`.
+//! Photons of intact beam particles, with the constants of MG5aMC's `PhotonFlux.f`.
 
-use super::evaluate::Interpolation;
+use super::interpolation::Interpolation;
 use super::{Densities, Radiator};
 use mebridge_simd::{Simd, functions};
 use std::f64::consts::PI;
@@ -8,18 +8,18 @@ use std::f64::consts::PI;
 /// The PDG code of the photon.
 const PHOTON: i32 = 22;
 const ALPHA: f64 = 0.007_299_270_1;
-/// Of the form factors of the proton, the first one in GeV^2.
+/// Parameters of the proton's form factors, the first one in GeV^2.
 const DIPOLE: f64 = 0.71;
 const A: f64 = 7.16;
 const B: f64 = -3.96;
 const C: f64 = 0.028;
 
-/// What a beam radiates.
-pub fn of(beam: Radiator) -> Densities {
+/// The photon density of a beam.
+pub fn density(beam: Radiator) -> Densities {
     Densities::new(Vec::new(), vec![PHOTON], Interpolation::Photons(beam))
 }
 
-/// GeV.
+/// Mass of a beam particle, GeV.
 pub fn mass(beam: Radiator) -> f64 {
     match beam {
         Radiator::Proton => 0.938,
@@ -28,7 +28,7 @@ pub fn mass(beam: Radiator) -> f64 {
     }
 }
 
-/// x f(x) of photons with virtualities up to this one, GeV^2.
+/// x f(x) of photons with virtualities up to `q2`, GeV^2.
 #[inline(always)]
 pub fn flux<V: Simd<Scalar = f64>>(beam: Radiator, x: V, q2: V) -> V {
     let (zero, one, half) = (x.same(0.0), x.same(1.0), x.same(0.5));
@@ -58,7 +58,7 @@ pub fn flux<V: Simd<Scalar = f64>>(beam: Radiator, x: V, q2: V) -> V {
     V::select(q2.eq(q2), found, q2)
 }
 
-/// What the integral over virtualities is up to one in units of [`DIPOLE`].
+/// The integral over virtualities up to `q`, in units of [`DIPOLE`].
 #[inline(always)]
 fn of_proton<V: Simd<Scalar = f64>>(x: V, q: V) -> V {
     let one = x.same(1.0);

@@ -38,7 +38,7 @@ fn smooth(part: usize, code: i32, x: f64, q: f64) -> f64 {
     size * x.sqrt() * (1.0 - x).powi(3) * (1.0 + 0.1 * (q * q).ln())
 }
 
-/// A file with this text, which goes when the first value does.
+/// A file with this text, which is removed when the first value is dropped.
 fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
     named("some_0000.dat", text)
 }
@@ -69,7 +69,7 @@ fn near(found: f64, wanted: f64, relative: f64) {
     );
 }
 
-/// NeoPDF 0.4.0, which is compared with LHAPDF, on the same grid.
+/// Comparison with NeoPDF 0.4.0, which is itself tested against LHAPDF, on the same grid.
 #[test]
 fn another_reader_finds_the_same() {
     let densities = read(&grid(&[-1, 21, 2], smooth));
@@ -170,7 +170,7 @@ fn weights_add_up_and_keep_straight_lines() {
             "at {at}"
         );
     }
-    // A polynomial of degree 3 through four knots is itself.
+    // A cubic polynomial is reproduced by four knots.
     let knots = [0.1, 0.2, 0.5, 0.9];
     let sum: f64 = cubic(0.3, knots)
         .iter()
@@ -180,7 +180,7 @@ fn weights_add_up_and_keep_straight_lines() {
     near(sum, 0.027, 1e-13);
 }
 
-/// Powers of x and of Q^2 go on as they are; below the least scale densities vanish as the power of its slope says.
+/// Powers of x and of Q^2 are continued; below the least scale, densities vanish with the power of the slope there.
 #[test]
 fn outside_of_a_grid_densities_go_on() {
     let power = |_: usize, _: i32, x: f64, q: f64| x.powf(-0.3) * q.powf(0.2);
@@ -199,7 +199,7 @@ fn outside_of_a_grid_densities_go_on() {
             1e-9,
         );
     }
-    // What is negative goes on in a straight line; above x = 1 there is nothing.
+    // Negative values are continued linearly; above x = 1 densities vanish.
     let negative = read(&grid(&[21], |_, _, x, _| 1.0 + x.ln()));
     near(at(&negative, 1e-6, 10.0)[0], 1.0 + f64::ln(1e-6), 1e-8);
     assert_eq!(at(&densities, 1.0 + 1e-9, 10.0), [0.0]);
@@ -208,8 +208,8 @@ fn outside_of_a_grid_densities_go_on() {
     );
 }
 
-/// A line less, a line twice, a number less, no number: an error each time that names the file, and the line where one is
-/// to blame; never other densities.
+/// Missing, repeated or damaged lines and numbers are errors with the file and, if possible, the line; never wrong
+/// densities.
 #[test]
 fn damaged_grids_are_errors() {
     let text = grid(&[1, 21], smooth);
@@ -226,7 +226,7 @@ fn damaged_grids_are_errors() {
             .to_owned()
     };
     for (at, &line) in lines.iter().enumerate().skip(1) {
-        // Without its last --- a grid ends within itself.
+        // Without its last ---, a grid is incomplete.
         assert!(spoiled(at, &[]).is_some(), "without line {}", at + 1);
         if line != "---" {
             assert!(
@@ -258,7 +258,7 @@ fn damaged_grids_are_errors() {
     );
 }
 
-/// Points in any number and at any level, and NaN, which goes through.
+/// Any number of points, all levels, and NaN, which propagates.
 #[test]
 fn levels_and_lanes_agree() {
     let codes: Vec<i32> = (-5..=5)
@@ -308,7 +308,7 @@ fn a_coupling_has_parts() {
     ] {
         near(coupling.at(scale * scale), value, 1e-14);
     }
-    // Below the table the power of its first interval, and within a part nothing of another.
+    // The power law of the first interval below the table, and separate parts.
     near(coupling.at(0.25), 0.5 * (0.5f64 / 0.4), 1e-14);
     let alone = Coupling::new(&scales[3..], &values[3..]).unwrap();
     near(coupling.at(36.0), alone.at(36.0), 1e-15);
@@ -346,7 +346,7 @@ fn a_coupling_is_read_from_a_file_of_lhapdf() {
     }
 }
 
-/// Numbers of MG5aMC 3.5.7's `ALPHAS`.
+/// Results of MG5aMC 3.5.7's `ALPHAS`.
 #[test]
 fn a_coupling_runs_by_loops() {
     for (scale, at_z, loops, wanted) in [
@@ -361,7 +361,7 @@ fn a_coupling_runs_by_loops() {
     }
 }
 
-/// A grid in the form of `NNPDF23*.grid`: densities that are of degree 3 in ln x below 0.1 and straight in ln Q^2.
+/// A grid in the format of `NNPDF23*.grid`: densities that are cubic in ln x below 0.1 and linear in ln Q^2.
 #[test]
 fn grids_of_nnpdf_are_polynomials() {
     let x = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.3, 0.6, 1.0];
@@ -397,7 +397,7 @@ fn grids_of_nnpdf_are_polynomials() {
             near(found, value(flavor, x, q * q), 1e-11);
         }
     }
-    // Outside it is what it is at the end.
+    // Outside the grid, the value is that at the boundary.
     assert_eq!(at(&densities, 1e-9, 1.0), at(&densities, 1e-5, 2f64.sqrt()));
     for spoiled in [&text[..text.len() / 2], &(text.clone() + " 1.0"), "nothing"] {
         let (_folder, spoiled) = named("NNPDF23.grid", spoiled);
@@ -405,8 +405,8 @@ fn grids_of_nnpdf_are_polynomials() {
     }
 }
 
-/// A table in the form of `cteq6*.tbl`: constant densities x f are so everywhere, and values at knots are those of the
-/// table.
+/// A table in the format of `cteq6*.tbl`: constant densities x f are constant everywhere, and values at knots are those
+/// of the table.
 #[test]
 fn tables_of_cteq_have_their_values_at_knots() {
     let x = [0.0, 1e-6, 1e-4, 1e-2, 0.1, 0.4, 0.7, 1.0];
@@ -459,7 +459,7 @@ fn tables_of_cteq_have_their_values_at_knots() {
     }
 }
 
-/// `epa_proton` and `epa_lepton` of MG5aMC 3.5.7's `PhotonFlux.f`, whose numbers have single precision.
+/// Results of `epa_proton` and `epa_lepton` in MG5aMC 3.5.7's `PhotonFlux.f`, whose constants have single precision.
 #[test]
 fn photons_are_those_of_fortran() {
     let beams = [Radiator::Proton, Radiator::Electron, Radiator::Muon];

@@ -1,13 +1,13 @@
-//! Words and numbers of a file, with the lines where they stand.
+//! Words and numbers of a text file, with their lines.
 
 use super::{Error, Result};
 use std::io::Read;
 use std::path::Path;
 
-/// Larger than any set of densities: what is larger is something else.
+/// Largest file that is read; no set of densities is larger.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// A file of text that is read line by line.
+/// A text file.
 pub struct Text<'a> {
     file: &'a Path,
     text: String,
@@ -34,7 +34,7 @@ impl<'a> Text<'a> {
         Ok(Text { file, text })
     }
 
-    /// An error about the file, or about a line of it, counted from 1.
+    /// An error in the file, or in a line, counted from 1.
     pub fn error(&self, line: impl Into<Option<usize>>, what: impl Into<String>) -> Error {
         Error {
             file: self.file.to_owned(),
@@ -48,13 +48,13 @@ impl<'a> Text<'a> {
         self.text.lines().enumerate().map(|(n, line)| (n + 1, line))
     }
 
-    /// The finite numbers of a line.
+    /// Parses the numbers of a line, which must be finite.
     pub fn numbers(&self, (line, text): (usize, &str)) -> Result<Vec<f64>> {
         let words = text.split_ascii_whitespace();
         words.map(|word| self.number(line, word)).collect()
     }
 
-    /// A finite number.
+    /// Parses a finite number.
     pub fn number(&self, line: usize, word: &str) -> Result<f64> {
         match word.parse() {
             Ok(number) if f64::is_finite(number) => Ok(number),
@@ -62,7 +62,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// That numbers are positive and rise.
+    /// Checks that numbers are positive and ascending.
     pub fn rising(
         &self,
         line: impl Into<Option<usize>>,
@@ -72,6 +72,6 @@ impl<'a> Text<'a> {
         if numbers[0] > 0.0 && numbers.windows(2).all(|two| two[0] < two[1]) {
             return Ok(());
         }
-        Err(self.error(line, format!("{what} are not positive numbers that rise")))
+        Err(self.error(line, format!("{what} are not positive ascending numbers")))
     }
 }

@@ -1,8 +1,8 @@
 //! The topologies of a process in its colour-ordered form, whose diagrams are not listed.
 //!
-//! Three lines meet in every vertex. Gluon currents are binary trees; a quark line has trees along it, in their order
-//! from the first end to the second, and gluons alone are a tree that grows from the first of them. Equal gluons that
-//! go out are not told apart: among topologies that differ by their permutations, the one is listed in which they are
+//! Every vertex has three lines. Gluon currents are binary trees; a quark line has trees along it, in order from the
+//! first end to the second, and a process of gluons only is a tree with the first of them as its root. Outgoing gluons
+//! are not distinguished: of topologies that differ by their permutations, only the one is listed in which they are
 //! named in the order of the vertices.
 
 use super::{Channel, DiagramLines, Topology};
@@ -11,25 +11,25 @@ use mebridge_process::{Process, Quantity, Wavefunction};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Legs: which of those that are told apart, a bit each, and how many of the others.
+/// A set of legs: a bit mask of distinguished legs, and the number of the others.
 type Legs = (u32, usize);
 
 /// A current.
 enum Tree {
-    /// One of the legs that are told apart.
+    /// One of the distinguished legs.
     Leg(usize),
-    /// Any of the others.
+    /// Any of the other legs.
     Any,
     Join(Rc<Tree>, Rc<Tree>),
 }
 
-/// All trees of legs, once each.
+/// Cache of all trees of sets of legs.
 #[derive(Default)]
 struct Trees {
     known: HashMap<Legs, Rc<Vec<Rc<Tree>>>>,
 }
 
-/// The topologies.
+/// Lists the topologies.
 pub fn channels(process: &Process, form: &ColorOrdered) -> Vec<Channel> {
     let leg = |wavefunction: &u32| match &process.wavefunctions[*wavefunction as usize] {
         Wavefunction::External(external) => external.leg as usize,
@@ -43,7 +43,7 @@ pub fn channels(process: &Process, form: &ColorOrdered) -> Vec<Channel> {
     let (told, others): (Vec<usize>, Vec<usize>) =
         gluons.iter().partition(|&&leg| process.legs[leg].incoming);
     let all = ((1 << told.len()) - 1, others.len());
-    // What the line takes up once, in all ways: a leg, or two that become one of several vectors.
+    // The items that the line absorbs once, in all ways: a leg, or two that annihilate into one of several vectors.
     let bosons: Vec<Option<Item>> = match &form.boson {
         None => vec![None],
         Some(boson) => {
@@ -95,7 +95,7 @@ impl Trees {
             found.push(Rc::new(Tree::Any));
         } else {
             for (first, second) in splits(legs) {
-                // Each pair in one order.
+                // Each pair in one order only.
                 if first > second {
                     continue;
                 }
@@ -112,7 +112,7 @@ impl Trees {
         found
     }
 
-    /// Calls `f` with all orders of trees along a line, and of the boson (none among them).
+    /// Calls `f` with all sequences of trees along a line, and of the boson, if any.
     fn along(
         &mut self,
         legs: Legs,
@@ -139,16 +139,16 @@ impl Trees {
     }
 }
 
-/// What a quark line takes up.
+/// An item that a quark line absorbs.
 #[derive(Clone)]
 enum Item {
     Tree(Rc<Tree>),
     Boson(usize),
-    /// Two legs that become a vector, and its mass and width.
+    /// Two legs that annihilate into a vector, and its mass and width.
     Pair([usize; 2], [Quantity; 2]),
 }
 
-/// All ways to part legs into two sets that are not empty, in both orders.
+/// All ways to split legs into two non-empty sets, in both orders.
 fn splits((told, others): Legs) -> Vec<(Legs, Legs)> {
     let mut found = Vec::new();
     let mut part = told;
@@ -171,7 +171,7 @@ struct Writer<'a> {
     lines: DiagramLines<'a>,
     told: Vec<usize>,
     others: Vec<usize>,
-    /// The next of the legs that are not told apart.
+    /// The next of the undistinguished legs.
     next: usize,
     topology: Topology,
 }
@@ -181,7 +181,7 @@ impl Writer<'_> {
         (self.lines.names[leg].clone(), vec![leg])
     }
 
-    /// A vertex that makes a propagator: its name, and the legs behind it.
+    /// Adds a vertex that results in a propagator; returns its name, and its legs.
     fn join(
         &mut self,
         (first, mut legs): (String, Vec<usize>),
@@ -212,7 +212,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Gluons alone.
+    /// Writes a topology of gluons only.
     fn tree(&mut self, tree: &Tree, root: usize) -> Channel {
         if let Tree::Join(a, b) = tree {
             let (a, b) = (self.current(a), self.current(b));
@@ -221,7 +221,7 @@ impl Writer<'_> {
         self.finish()
     }
 
-    /// A quark line.
+    /// Writes a topology with a quark line.
     fn line(&mut self, items: &[Item], ends: [usize; 2], line: [Quantity; 2]) -> Channel {
         let mut here = self.name(ends[0]);
         for (at, item) in items.iter().enumerate() {
@@ -268,8 +268,8 @@ mod tests {
     use mebridge_generate::generate;
     use std::collections::BTreeSet;
 
-    /// Names of legs on the side of each propagator without the first one, and its mass; the least of those with
-    /// permuted gluons in the final state.
+    /// For each propagator, the names of the legs on the side without the first leg, and its mass; the smallest over
+    /// permutations of final-state gluons.
     fn least(channel: &Channel, gluons: &[String]) -> BTreeSet<(BTreeSet<String>, String)> {
         let mut behind: HashMap<String, BTreeSet<String>> = HashMap::new();
         let mut lines = Vec::new();

@@ -1,14 +1,16 @@
-//! What a sampler has to know of a process, in the words of MadGraph7's `subprocesses.json`.
+//! Descriptions of processes for samplers, in the format of MadGraph7's `subprocesses.json`.
 //!
-//! Everything is counted from 0. A channel is the topology of a diagram: its vertices as names of the lines that meet.
-//! Incoming legs are `i0` and `i1`, outgoing ones `o0` and on. Propagators are `p0` and on, in the order in which the
-//! vertices make them; the last vertex makes none. There is a channel for each diagram that MadEvent has one for, with
-//! the legs in their order: diagrams that differ by identical particles alone are channels of their own.
+//! Everything is counted from 0. A channel is the topology of a diagram: each vertex is a list of the names of its
+//! lines. Incoming legs are `i0` and `i1`, outgoing ones `o0`, `o1` and so on. Propagators are `p0`, `p1` and so on, in
+//! the order of the vertices that they result from; the last vertex has no result. There is a channel for each diagram
+//! with a channel in MadEvent, with the legs in their order: diagrams that differ only by a permutation of identical
+//! particles are separate channels.
 //!
-//! PDG codes of propagators are derived, because a process does not keep them. A massive line has the code of its mass
-//! or width in the parameter card. A massless line has the code of the fermion whose number flows along it, or, where a W
-//! turned its flavour, of the one with the charge. Any other massless line is a photon where one of its sides has no
-//! colour, else a gluon; so a photon between quarks is called 21. Samplers take mass, width and colour from the code.
+//! PDG codes of propagators are derived, because a process does not contain them. A massive line has the code of its
+//! mass or width in the parameter card. A massless line has the code of the fermion whose number flows along it or, if
+//! a W changed the flavour, of the fermion with the right charge. Any other massless line is a photon if one of its
+//! sides is colourless, otherwise a gluon; so a photon between quarks has the code 21. Samplers take mass, width and
+//! colour from the code.
 
 mod color_ordered;
 
@@ -24,27 +26,27 @@ pub struct Subprocess {
     pub incoming: Vec<i32>,
     /// PDG codes of its outgoing legs.
     pub outgoing: Vec<i32>,
-    /// Topologies.
+    /// The channels.
     pub channels: Vec<Channel>,
     /// The library file.
     pub me_path: String,
-    /// Where the process came from.
+    /// The origin of the process.
     pub path: String,
-    /// The matrix elements behind the flavour index.
+    /// The matrix elements, selected by the flavour index.
     pub flavors: Vec<Flavor>,
-    /// The power of alpha_s in |M|^2, -1 where diagrams differ.
+    /// The power of alpha_s in |M|^2; -1 if diagrams differ.
     pub qcd_power: i32,
     /// `[flow][leg]`: colour and anticolour tags as in event files.
     pub color_flows: Vec<Vec<(i32, i32)>>,
-    /// MadGraph7's codes of colour flows; none, so that the tags count.
+    /// MadGraph7's codes of colour flows; always `None`, so that the tags are used.
     pub color_codes: Option<Vec<u64>>,
-    /// What these codes refer to; none.
+    /// The slots that these codes refer to; always `None`.
     pub color_slots: Option<Vec<u64>>,
     /// Colour representations (1, 3, -3, 8) by PDG code.
     pub pdg_color_types: BTreeMap<i32, i32>,
     /// Number of diagrams.
     pub diagram_count: usize,
-    /// `[row][leg]`
+    /// Helicities, `[row][leg]`.
     pub helicities: Vec<Vec<i8>>,
 }
 
@@ -53,16 +55,16 @@ pub struct Subprocess {
 pub struct Channel {
     /// PDG codes of the propagators, antiparticles negative.
     pub propagators: Vec<i32>,
-    /// Names of the lines that meet.
+    /// For each vertex, the names of its lines.
     pub vertices: Vec<Vec<String>>,
-    /// Propagators that are to be on their mass shell: those of particles of a decay chain. A directory of MG5aMC says
-    /// it elsewhere, and has none here.
+    /// Propagators that must be on their mass shells: particles of a decay chain. Empty for directories of MG5aMC,
+    /// which state this elsewhere.
     pub on_shell_propagators: Vec<usize>,
-    /// Those that must not be (`$`). A directory says this elsewhere, too.
+    /// Propagators that must not be on their mass shells (`$`). Also empty for directories of MG5aMC.
     pub off_shell_propagators: Vec<usize>,
-    /// Names of mass and width of each propagator; empty for none.
+    /// Names of the mass and width parameters of each propagator; empty for zero.
     pub parameters: Vec<(String, String)>,
-    /// Their values in GeV, by the process's own values of the card.
+    /// Mass and width of each propagator in GeV, with the process's default card.
     pub masses: Vec<(f64, f64)>,
     /// The diagrams of this topology.
     pub diagrams: Vec<Diagram>,
@@ -71,52 +73,51 @@ pub struct Channel {
 /// A diagram of a channel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diagram {
-    /// Its number.
+    /// Number of the diagram.
     pub diagram: usize,
-    /// Which legs take the places of the channel's: each its own.
+    /// The permutation of the channel's legs: always the identity.
     pub permutation: Vec<usize>,
-    /// Flavour indices whose matrix element has it.
+    /// Flavour indices of the matrix elements with this diagram.
     pub active_flavors: Vec<usize>,
-    /// Colour flows that it allows.
+    /// Colour flows that the diagram allows.
     pub active_colors: Vec<usize>,
-    /// PDG codes of its propagators.
+    /// PDG codes of the propagators.
     pub propagator_pdgs: Vec<i32>,
 }
 
-/// A matrix element behind the flavour index.
+/// A matrix element that a flavour index selects.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Flavor {
-    /// The index.
+    /// The flavour index.
     pub index: usize,
-    /// PDG codes of the legs of all processes that it serves.
+    /// PDG codes of the legs of all its processes.
     pub options: Vec<Vec<i32>>,
-    /// Whether it stands for the process with both beams exchanged, too.
+    /// Whether it also stands for the process with exchanged beams.
     pub mirror: bool,
 }
 
-/// Where the diagrams, helicities and colour flows of each of several matrix elements begin, and how many there are in
-/// all.
+/// Offsets of the diagrams, helicities and colour flows of several matrix elements, and their total numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableOffsets {
-    /// Diagrams. Each matrix element has its own: the same number means another topology.
+    /// Diagrams, separate for each matrix element.
     pub diagrams: Counted,
-    /// Helicities. Where a later table is the same as an earlier one, it is not repeated.
+    /// Helicities. Equal tables are shared.
     pub helicities: Counted,
-    /// Colour flows, likewise.
+    /// Colour flows. Equal tables are shared.
     pub colors: Counted,
 }
 
-/// Where each matrix element begins to count.
+/// Offsets of each matrix element in a common numbering.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// For each matrix element its first.
+    /// The first number of each matrix element.
     pub first: Vec<usize>,
-    /// How many there are in all.
+    /// The total number.
     pub count: usize,
 }
 
 impl Counted {
-    /// `same` says which earlier matrix element has what this one has.
+    /// Counts the items of all matrix elements; those that are the `same` as an earlier one share its numbers.
     fn new(
         processes: &[Process],
         same: impl Fn(&Process, &Process) -> bool,
@@ -137,7 +138,7 @@ impl Counted {
 }
 
 impl TableOffsets {
-    /// For these matrix elements.
+    /// Computes the offsets for these matrix elements.
     pub fn new(processes: &[Process]) -> TableOffsets {
         let flows = |a: &Process, b: &Process| {
             a.color_flows() == b.color_flows() && a.channels.color_flows == b.channels.color_flows
@@ -154,8 +155,8 @@ impl TableOffsets {
     }
 }
 
-/// Describes matrix elements that stand behind one flavour index; `mirrored` says of each whether it stands for the
-/// exchanged beams, too.
+/// Describes matrix elements that share a flavour index; `mirrored` tells for each whether it also stands for exchanged
+/// beams.
 pub fn describe(
     processes: &[Process],
     mirrored: &[bool],
@@ -249,8 +250,8 @@ pub fn describe(
     })
 }
 
-/// The topologies that a sampler needs: the channels of a process, or where diagrams are not listed all whose vertices
-/// join three lines, but one of those that differ by permutations of equal gluons in the final state.
+/// The topologies that a sampler needs: the channels of a process or, if diagrams are not listed, all topologies with
+/// three-line vertices, one of each set that differs only by permutations of final-state gluons.
 pub fn topologies(process: &Process) -> Result<Vec<Channel>> {
     match &process.amplitudes {
         Amplitudes::ColorOrdered(form) => Ok(color_ordered::channels(process, form)),
@@ -260,18 +261,18 @@ pub fn topologies(process: &Process) -> Result<Vec<Channel>> {
     }
 }
 
-/// A topology on its way.
+/// A topology under construction.
 #[derive(Clone, Debug, Default)]
 struct Topology {
     vertices: Vec<Vec<String>>,
     pdg: Vec<i32>,
     parameters: Vec<(String, String)>,
     masses: Vec<(f64, f64)>,
-    /// Propagators that are to be on their mass shell.
+    /// Propagators that must be on their mass shells.
     on_shell: Vec<usize>,
-    /// Those that must not be.
+    /// Propagators that must not be on their mass shells.
     off_shell: Vec<usize>,
-    /// Powers of g_s; `None` where a coupling is no power of it.
+    /// The power of g_s; `None` if a coupling is not a power of it.
     power: Option<i32>,
 }
 
@@ -280,7 +281,7 @@ struct DiagramLines<'a> {
     process: &'a Process,
     /// Names of the legs.
     names: Vec<String>,
-    /// Colour representation of each leg, as a particle that goes out.
+    /// Colour representation of each leg, as an outgoing particle.
     colors: Vec<i32>,
     /// The power of g_s in each coupling.
     powers: Vec<Power>,
@@ -288,18 +289,18 @@ struct DiagramLines<'a> {
     values: Vec<f64>,
 }
 
-/// What power of g_s couplings have.
+/// The power of g_s of couplings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Power {
-    /// They vanish.
+    /// The couplings vanish.
     Any,
     Of(i32),
-    /// They have several, or are no power.
+    /// Several powers, or not a power.
     None,
 }
 
 impl Power {
-    /// Of couplings that are added.
+    /// The power of a sum of couplings.
     fn and(self, other: Power) -> Power {
         match (self, other) {
             (Power::Any, other) => other,
@@ -365,7 +366,7 @@ impl<'a> DiagramLines<'a> {
         topology
     }
 
-    /// The names of the lines that meet in a vertex, with all vertices behind them, and the legs that they lead to.
+    /// Adds all vertices below a vertex, and returns the names of its lines and the legs that these lead to.
     fn meet(&self, vertex: &Vertex, topology: &mut Topology) -> (Vec<String>, Vec<usize>) {
         let (mut names, mut legs) = (Vec::new(), Vec::new());
         for &input in &vertex.inputs {
@@ -432,7 +433,7 @@ impl<'a> DiagramLines<'a> {
     /// The PDG code of a line that leads to these legs: of the particle that decays into them.
     fn pdg(&self, [mass, width]: [Quantity; 2], legs: &[usize]) -> i32 {
         let process = self.process;
-        // Fermion numbers of what goes out there, by flavour.
+        // Fermion numbers of the legs, as outgoing particles, by flavour.
         let mut numbers: BTreeMap<i32, i32> = BTreeMap::new();
         let mut charge = 0;
         for &leg in legs {
@@ -444,14 +445,14 @@ impl<'a> DiagramLines<'a> {
             }
         }
         numbers.retain(|_, number| *number != 0);
-        // The mass of a W is no parameter of the card, but its width is.
+        // The mass of a W is not a parameter of the card, but its width is.
         let of_mass = [mass, width].into_iter().find_map(|quantity| {
             let name = &process.model.parameters[quantity.0? as usize].name;
             let card = process.model.card.iter().find(|p| p.name == *name)?;
             let block = ["mass", "decay"].contains(&card.block.as_str());
             card.index.first().copied().filter(|_| block)
         });
-        // The number of one flavour tells particle from antiparticle; that of a boson is its charge.
+        // The fermion number distinguishes particle and antiparticle; for bosons the charge.
         let sign = |pdg: i32| match numbers.get(&pdg) {
             Some(number) => number.signum(),
             None if charge_of(pdg) != 0 && !is_fermion(pdg) => (charge * charge_of(pdg)).signum(),
@@ -511,8 +512,8 @@ fn is_fermion(pdg: i32) -> bool {
     matches!(pdg, 1..=6 | 11..=16)
 }
 
-/// The massless fermion that becomes particles with these fermion numbers and three times this charge together, where a W
-/// turned its flavour: d of u and an electron with its antineutrino. Its generation is that of a fermion behind it.
+/// The massless fermion that decays into particles with these fermion numbers and three times this total charge, if a W
+/// changed the flavour: d for u, electron and antineutrino. Its generation is that of a fermion among these.
 fn turned_fermion(numbers: &BTreeMap<i32, i32>, charge: i32) -> Option<i32> {
     let of = |first: i32| {
         let kind = numbers
@@ -535,7 +536,7 @@ fn turned_fermion(numbers: &BTreeMap<i32, i32>, charge: i32) -> Option<i32> {
     Some(found * number)
 }
 
-/// The code of the antiparticle, where codes of lines tell it from the particle.
+/// The code of the antiparticle; the same code if codes do not distinguish it from the particle.
 pub fn conjugate(code: i32) -> i32 {
     let differs = charge_of(code.abs()) != 0 || is_fermion(code.abs());
     if differs { -code } else { code }
@@ -622,7 +623,7 @@ mod tests {
             for channel in &subprocess.channels {
                 for (name, &pdg) in channel.propagators.iter().enumerate() {
                     assert!(turned.contains(&pdg.abs()), "{process}: {pdg}");
-                    // The vertex that makes the line has the lines behind it.
+                    // The vertex that results in the line has the lines below it.
                     let line = format!("p{name}");
                     let vertex = channel.vertices.iter().find(|of| of.last() == Some(&line));
                     let quarks = |of: &Vec<String>| {
@@ -667,7 +668,7 @@ mod tests {
         );
     }
 
-    /// Those behind a `$`, of the diagrams that have one.
+    /// Lines with `$`, in the diagrams that have them.
     #[test]
     fn what_must_not_be_on_its_mass_shell_is_told() {
         for (text, forbidden, others) in [
@@ -702,7 +703,7 @@ mod tests {
         assert_eq!(pdgs("e+ e- > mu+ mu-"), [22, 23]);
         let w = described("u d~ > ve e+").channels[0].masses[0];
         assert!((w.0 - 80.419).abs() < 0.1 && w.1 > 2.0, "{w:?}");
-        // The W that decays is a W+, the quark that emits it a d or an u.
+        // The decaying W is a W+, the quark that emits it a d or a u.
         assert_eq!(pdgs("u d~ > ve e+"), [24]);
         assert_eq!(pdgs("u~ d > ve~ e-"), [-24]);
         let found = pdgs("u d~ > w+ g");

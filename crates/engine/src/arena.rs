@@ -4,16 +4,15 @@ use mebridge_simd::Real;
 use mebridge_support::error::{Error, Result};
 use mebridge_support::memory::ask_for_large_pages;
 
-/// Bytes to which every vector is aligned: those of the widest one.
+/// Alignment of every vector in bytes, that of the widest one.
 const ALIGNMENT: usize = 64;
 
 /// Zeroed, aligned memory of numbers.
 pub struct Arena<T> {
-    /// Cache lines, so that the first number is aligned; their content is only used through
-    /// pointers to `T`.
+    /// Cache lines, for alignment; their content is only accessed through pointers to `T`.
     lines: Vec<CacheLine>,
     numbers: usize,
-    of: std::marker::PhantomData<T>,
+    _marker: std::marker::PhantomData<T>,
 }
 
 #[derive(Clone, Copy)]
@@ -21,7 +20,7 @@ pub struct Arena<T> {
 struct CacheLine([u8; ALIGNMENT]);
 
 impl<T: Real> Arena<T> {
-    /// Room for this many numbers, all zero.
+    /// Allocates `numbers` numbers, all zero.
     pub fn new(numbers: usize) -> Result<Self> {
         let bytes = numbers.saturating_mul(size_of::<T>());
         let count = bytes.div_ceil(ALIGNMENT).max(1);
@@ -34,24 +33,24 @@ impl<T: Real> Arena<T> {
         Ok(Arena {
             lines,
             numbers,
-            of: std::marker::PhantomData,
+            _marker: std::marker::PhantomData,
         })
     }
 
     /// All numbers.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         let first = self.as_mut_ptr();
-        // SAFETY: the lines hold at least this many numbers, aligned, and are borrowed mutably; their bytes are zero,
-        // which is a number, or those of numbers that were written.
+        // SAFETY: the lines are aligned, hold at least this many numbers and are borrowed mutably. Their bytes are
+        // zero, which is a valid number, or were written as numbers.
         unsafe { std::slice::from_raw_parts_mut(first, self.numbers) }
     }
 
-    /// How many numbers there are.
+    /// Number of numbers.
     pub fn len(&self) -> usize {
         self.numbers
     }
 
-    /// The first number.
+    /// Pointer to the first number.
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.lines.as_mut_ptr().cast()
     }

@@ -1,9 +1,10 @@
-//! Several helicities at a time, where each is a handful of operations.
+//! Evaluation of several helicities at a time, for processes with few operations per helicity.
 //!
-//! There, finding the operations takes longer than doing them. Helicities are taken in portions. Each helicity of a
-//! portion has memory of its own for amplitudes and JAMPs. Operations, JAMP sums and squared diagrams of the whole
-//! portion stand one after the other, as if they belonged to one helicity. Two helicities that share a factor of each
-//! product ([`super::groups`]) stay together. All portions use the same memory, which stays in the first cache.
+//! In these processes decoding the operations takes longer than executing them, so helicities are evaluated in
+//! portions. Each helicity of a portion has its own memory for amplitudes and JAMPs. The operations, JAMP sums and
+//! squared diagrams of the whole portion form one sequence, as if they belonged to one helicity. Two helicities that
+//! share a factor of each product ([`super::groups`]) stay together. All portions use the same memory, which stays in
+//! the L1 cache.
 
 use super::engine::{ChannelSquares, ScratchAddresses, jamp2_of};
 use super::groups::{self, Groups};
@@ -14,54 +15,55 @@ use mebridge_plan::Plan;
 use mebridge_plan::sums::{Sum, Sums};
 use mebridge_simd::Real;
 
-/// The most vectors that the helicities of a portion have for themselves: 16 KB at 512z, which leaves the first cache
-/// room for wavefunctions.
+/// Upper bound on the vectors owned by the helicities of a portion: 16 KB at 512z, which leaves room for wavefunctions
+/// in the L1 cache.
 const MOST_VECTORS: u32 = 256;
 
-/// All helicities of a plan, ready to be evaluated.
+/// The helicities of a plan, divided into portions.
 pub(super) struct AtOnce<T> {
     pub(super) portions: Vec<Portion<T>>,
-    /// Whether helicities come in pairs.
+    /// Whether helicities are evaluated in pairs.
     pub(super) in_pairs: bool,
-    /// Vectors from where the first helicities of pairs have their own to where the second ones have.
+    /// Distance in vectors from the memory of the first helicities of the pairs to that of the second ones.
     pub(super) stride: u32,
-    /// Vectors of memory behind those that were taken before.
+    /// Vectors of memory needed in addition to those already taken.
     pub(super) vectors: u32,
 }
 
-/// Some helicities.
+/// Helicities that are evaluated together.
 pub(super) struct Portion<T> {
     /// The operations of all groups.
     pub(super) batches: Vec<Batch>,
-    /// The tables of wavefunctions for the first and for the second helicity of each group.
+    /// Wavefunction tables for the first and for the second helicity of each group, concatenated.
     pub(super) tables: [Vec<Address>; 2],
     /// JAMP sums of the first helicities.
     pub(super) jamp: JampSums<T>,
     pub(super) amp2: ChannelSquares,
-    /// Helicities, and how far behind the plan's their JAMPs are.
+    /// Helicities, with the distance of their JAMPs from those of the plan.
     pub(super) helicities: Vec<(u32, u32)>,
 }
 
-/// The memory of the helicities of a portion.
+/// Layout of the memory of a portion's helicities.
 struct HelicityAddresses<'a> {
     plan: &'a Plan,
-    /// Behind everything else.
+    /// First address after all other memory.
     taken: u32,
-    /// The memory of a helicity in the plan: the first address, and how many vectors.
+    /// The memory of one helicity in the plan: first address and number of vectors.
     first: Address,
     own: u32,
 }
 
 impl HelicityAddresses<'_> {
-    /// The distance from the plan's memory of a helicity to that of a portion.
+    /// Distance from a helicity's memory in the plan to its memory at `place` of a portion.
     fn shift(&self, place: usize) -> u32 {
         self.taken - self.first + self.own * place as u32
     }
 }
 
 impl<T: Real> AtOnce<T> {
-    /// The portions of a plan in whose memory so many vectors are taken, if its helicities are a handful of operations.
-    pub(super) fn of(
+    /// Divides the helicities of a plan into portions, with `taken` vectors already in use. `None` if each helicity has
+    /// too many operations for that.
+    pub(super) fn new(
         plan: &Plan,
         groups: &Groups,
         scratch: &ScratchAddresses,
@@ -91,14 +93,14 @@ impl<T: Real> AtOnce<T> {
             own,
         };
         let most = (MOST_VECTORS / (own * together as u32)) as usize;
-        // Portions of one size, as far as that goes.
+        // Makes portions of equal size, as far as possible.
         let portions = groups.len().div_ceil(most.max(1));
         let most = groups.len().div_ceil(portions);
         if most < 2 {
             return None;
         }
         let portions = groups.chunks(most);
-        let portions = portions.map(|groups| Portion::of(groups, most, &places, scratch, lanes));
+        let portions = portions.map(|groups| Portion::new(groups, most, &places, scratch, lanes));
         Some(AtOnce {
             portions: portions.collect::<Option<_>>()?,
             in_pairs: together == 2,
@@ -109,8 +111,8 @@ impl<T: Real> AtOnce<T> {
 }
 
 impl<T: Real> Portion<T> {
-    /// Some groups of at most so many.
-    fn of(
+    /// Makes a portion of at most `most` groups.
+    fn new(
         groups: &[Vec<u32>],
         most: usize,
         places: &HelicityAddresses,
@@ -171,7 +173,7 @@ impl<T: Real> Portion<T> {
             batches,
             tables,
             jamp: JampSums::new(&sums, jamp2, lanes),
-            amp2: ChannelSquares::of(plan.channels(), &shifts),
+            amp2: ChannelSquares::new(plan.channels(), &shifts),
             helicities,
         })
     }
@@ -188,7 +190,7 @@ mod tests {
     use mebridge_simd::Level;
     use std::path::Path;
 
-    /// Tests of plans against each other check the numbers; plans in tiles have no portions.
+    /// The numbers are checked by tests that compare plans; plans with tiles have no portions.
     #[test]
     fn helicities_have_places_of_their_own_behind_all_others() {
         let directory = concat!(

@@ -1,7 +1,7 @@
-//! The CPU engine: a plan with its numbers, ready to run on vectors of events.
+//! The CPU engine: a plan with parameter values, ready to run on vectors of events.
 //!
-//! Events are taken one vector at a time, so that the memory it works in (one array of vectors
-//! a thread) does not grow with their number.
+//! Events are evaluated one vector at a time, so that the working memory (one array of vectors per thread) does not
+//! grow with the number of events.
 
 use super::at_once::AtOnce;
 use super::block::{EventBlocks, Sampled};
@@ -26,20 +26,21 @@ use mebridge_support::error::{Error, Result};
 use num_complex::Complex64;
 use std::time::Duration;
 
-/// A plan with its numbers in one precision.
+/// A plan with parameter values in one precision.
 pub struct Engine<T: Real> {
     pub(super) plan: ValidPlan,
     pub(super) binding: Binding,
     pub(super) level: Level,
-    /// Numbers that are the same for all events, and where they are: couplings and factors without G among them.
+    /// Numbers that are the same for all events, with their addresses; includes couplings and factors that do not
+    /// depend on G.
     pub(super) constants: Vec<(Address, f64)>,
     pub(super) polynomials: Vec<Polynomial<T>>,
     /// Factors that are not constant.
     pub(super) factors: Vec<Factor>,
     pub(super) jamp: JampSums<T>,
-    /// Squared diagrams of a helicity, where amplitudes give them.
+    /// Squared diagrams of a helicity, if they are computed from amplitudes.
     pub(super) amp2: ChannelSquares,
-    /// What is run for the plan's currents, for those of each tile, and for squared diagrams.
+    /// Execution steps for the plan's currents, for those of each tile, and for squared diagrams.
     pub(super) currents: Vec<BatchStep>,
     pub(super) tiles: Vec<Vec<BatchStep>>,
     pub(super) squares: Vec<BatchStep>,
@@ -48,37 +49,38 @@ pub struct Engine<T: Real> {
     pub(super) scratch: ScratchAddresses,
     /// Helicities that are evaluated together.
     pub(super) groups: Groups,
-    /// Small helicities, several at once.
+    /// Small helicities, evaluated several at a time.
     pub(super) at_once: Option<AtOnce<T>>,
-    /// Helicities in the order in which they are evaluated; behind them those that are not (see `evaluated`).
+    /// Helicities in order of evaluation, followed by those that are not evaluated (see `evaluated`).
     pub(super) order: Vec<u32>,
-    /// How many are evaluated: of loops perhaps half, the others being the same.
+    /// Number of helicities that are evaluated. For loops it may be half of them; the others follow by symmetry.
     pub(super) evaluated: usize,
-    /// What is known of each leg.
+    /// Properties of each external leg.
     pub(super) legs: Vec<Leg>,
     /// The plan's sums of momenta.
     pub(super) momenta: Vec<LegSum>,
     /// 1 / IDEN.
     pub(super) normalization: f64,
-    /// For each diagram its configuration.
+    /// Configuration of each diagram.
     pub(super) config_of_diagram: Vec<Option<u32>>,
-    /// For each configuration the colour flows that it allows, and behind them all flows; each with where its JAMP2 is.
+    /// For each configuration the colour flows that it allows, and as last element all flows; each with the address of
+    /// its JAMP2.
     pub(super) color_allowed: Vec<Vec<(u32, Address)>>,
-    /// Diagrams that have an AMP2 and a configuration, and where AMP2 is if all are computed.
+    /// Diagrams that have an AMP2 and a configuration, with the address of AMP2 if all are computed.
     pub(super) drawn: Vec<(u32, Address)>,
-    /// JAMP2 of the colour flows, where it is not |JAMP|^2.
+    /// Definitions of JAMP2 of the colour flows, if it is not |JAMP|^2.
     pub(super) flow_weights: Vec<FlowWeight>,
     /// Number of colour flows.
     flows: usize,
     /// How contributions of helicities are added.
     pub(super) helicity_sum: HelicitySum,
-    /// External wavefunctions: the plan's, then those that lanes choose from.
+    /// External wavefunctions: those of the plan, then those from which lanes choose.
     pub(super) externals: Vec<External>,
-    /// External wavefunctions whose helicity depends on the lane; none where lanes hold events.
+    /// External wavefunctions whose helicity depends on the lane; empty if lanes hold events.
     pub(super) lane_externals: Vec<LaneExternal>,
     /// Whether momenta may be off their mass shells.
     pub(super) off_shell: bool,
-    /// Weights of the rows of the helicity table, where beams are polarised.
+    /// Weights of the rows of the helicity table for polarised beams; empty otherwise.
     pub(super) beam_weights: Vec<f64>,
 }
 
@@ -86,37 +88,38 @@ pub struct Engine<T: Real> {
 pub(super) struct Leg {
     pub mass: f64,
     pub incoming: bool,
-    /// Where the square of its momentum goes, where that is asked for.
+    /// Where to store the square of the momentum, if required.
     pub square: Option<Address>,
 }
 
 /// A sum of momenta of legs.
 pub(super) struct LegSum {
     pub address: Address,
-    /// Where the momenta are, and their signs.
+    /// Addresses of the momenta, and their signs.
     pub terms: Vec<(Address, f64)>,
 }
 
-/// Squares of sums of amplitudes: of one amplitude each, and of several.
+/// Squares of sums of amplitudes, separated into squares of one amplitude and of several.
 #[derive(Default)]
 pub(super) struct Squares {
     pub one: Vec<Address>,
     pub several: Vec<Vec<Address>>,
 }
 
-/// What channel weights are made of.
+/// Squares of amplitudes from which channel weights are computed.
 pub(super) struct ChannelSquares {
-    /// Each AMP2.
+    /// Squares that make up each AMP2.
     pub amp2: Vec<Squares>,
-    /// The sum of those that have a configuration.
+    /// Squares of all AMP2 that have a configuration.
     pub denominator: Squares,
-    /// Where each AMP2 is as many squares of one amplitude: how many, and all of their amplitudes in order.
+    /// If all AMP2 are sums of the same number of squares of one amplitude: this number, and all amplitudes in order.
     pub equal_counts: Option<(usize, Vec<Address>)>,
 }
 
 impl ChannelSquares {
-    /// Those of some helicities together, whose amplitudes lie so many vectors behind where the plan has them.
-    pub(super) fn of(channels: &ChannelPlan, shifts: &[u32]) -> ChannelSquares {
+    /// The squares of several helicities together, whose amplitudes are offset by `shifts` vectors from those of the
+    /// plan.
+    pub(super) fn new(channels: &ChannelPlan, shifts: &[u32]) -> ChannelSquares {
         let mut all = ChannelSquares {
             amp2: Vec::new(),
             denominator: Squares::default(),
@@ -153,7 +156,7 @@ impl ChannelSquares {
     }
 }
 
-/// Where the square of the JAMP goes that is made at an address; `None` where it is no JAMP.
+/// Address of the square of the JAMP stored at `address`; `None` if that is not a JAMP.
 pub(super) fn jamp2_of(
     plan: &Plan,
     scratch: &ScratchAddresses,
@@ -176,7 +179,7 @@ pub(super) enum ColorSum<T> {
     Single(color::ColorSum<f32>),
 }
 
-/// Addresses behind those of the plan.
+/// Addresses of the scratch, which follows the memory of the plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScratchAddresses {
     /// Non-zero in a lane whose momenta are bad.
@@ -185,19 +188,19 @@ pub(super) struct ScratchAddresses {
     pub matrix_elements: Address,
     /// JAMP2 of each colour flow.
     pub jamp2: Address,
-    /// AMP2 of the channels asked for, at most one for each lane, or all of them.
+    /// AMP2 of the requested channels, at most one per lane, or all AMP2.
     pub numerators: Address,
-    /// A number of each event on its way into or out of a vector.
+    /// One number per event, as buffer for copies into or out of a vector.
     pub lanes: Address,
     /// Sum of all AMP2.
     pub denominator: Address,
     /// Scratch of the colour sum.
     pub color: Address,
-    /// Vectors in all.
+    /// Number of vectors, including those of the plan.
     pub vectors: u32,
 }
 
-/// Where the time went.
+/// Time spent in parts of the evaluation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timers {
     /// In amplitudes and JAMP.
@@ -207,9 +210,9 @@ pub struct Timers {
 }
 
 impl<T: Real> Engine<T> {
-    /// An engine for a plan of the process, whose addresses it follows without looking; that of another
-    /// process is refused. `color` is the process's colour matrix; with `single_color` the sum is done in single
-    /// precision.
+    /// Makes an engine for a plan of the process; a plan of another process is an error. The engine follows the plan's
+    /// addresses without checks. `color` is the process's colour matrix; with `single_color` the colour sum is done in
+    /// single precision.
     pub fn new(
         process: &Process,
         color: &BlockDiagonal,
@@ -221,12 +224,12 @@ impl<T: Real> Engine<T> {
         let fits = plan.is_for(process)
             && color.fits_process(process)
             && binding.couplings.len() == plan.couplings.len()
-            // The JAMPs of a helicity lie behind each other, as a plan for a GPU has them not.
+            // The JAMPs of a helicity are contiguous, unlike in a plan for a GPU.
             && plan.loops().is_none_or(|loops| loops.strides[0] == 2)
             && choices_fit(process);
         if !fits {
             return Err(Error::InvalidProcess {
-                what: "a plan that is none of this process".into(),
+                what: "a plan of another process".into(),
             });
         }
         let color = if single_color {
@@ -253,11 +256,11 @@ impl<T: Real> Engine<T> {
             }),
             vectors: 0,
         };
-        let groups = Groups::of(&plan, process, next);
+        let groups = Groups::new(&plan, process, next);
         let next = next.saturating_add(groups.vectors);
         let lanes = level.lanes::<T>();
         let at_once = match process.flow_weights.is_empty() {
-            true => AtOnce::of(&plan, &groups, &scratch, next, lanes),
+            true => AtOnce::new(&plan, &groups, &scratch, next, lanes),
             false => None,
         };
         let taken = at_once.as_ref().map_or(0, |at_once| at_once.vectors);
@@ -265,10 +268,10 @@ impl<T: Real> Engine<T> {
             vectors: next.saturating_add(taken),
             ..scratch
         };
-        // Places of terms are kept as numbers of 32 bits.
+        // Addresses of terms are stored as 32-bit numbers.
         if u64::from(scratch.vectors) * level.lanes::<T>() as u64 > u64::from(u32::MAX) {
             return Err(Error::InvalidProcess {
-                what: "a plan that takes more than 4e9 numbers for a vector of events".into(),
+                what: "a plan that needs more than 4e9 numbers for a vector of events".into(),
             });
         }
         let mut constants = plan.constants.clone();
@@ -354,7 +357,7 @@ impl<T: Real> Engine<T> {
                 level.lanes::<T>(),
             ),
             at_once,
-            amp2: ChannelSquares::of(plan.channels(), &[0]),
+            amp2: ChannelSquares::new(plan.channels(), &[0]),
             currents: pairs::steps(&plan.operations().currents, level),
             tiles: plan
                 .operations()
@@ -390,12 +393,12 @@ impl<T: Real> Engine<T> {
         &self.plan
     }
 
-    /// The plan, for another engine.
+    /// Returns the plan, for use in another engine.
     pub fn into_plan(self) -> ValidPlan {
         self.plan
     }
 
-    /// From now on momenta may be off their mass shells.
+    /// Accepts momenta off their mass shells from now on.
     pub fn allow_off_shell(&mut self) {
         self.off_shell = true;
     }
@@ -410,12 +413,12 @@ impl<T: Real> Engine<T> {
         self.level.lanes::<T>()
     }
 
-    /// Numbers of the array of vectors that a worker needs.
+    /// Numbers in the array of vectors that a worker needs.
     pub(super) fn vector_numbers(&self) -> usize {
         self.scratch.vectors as usize * self.lanes()
     }
 
-    /// Numbers of single-precision memory that a worker needs.
+    /// Numbers in the single-precision memory that a worker needs.
     pub(super) fn single_numbers(&self) -> usize {
         match &self.color {
             ColorSum::Same(_) => 0,
@@ -425,7 +428,7 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    /// Evaluates events whose indices have been checked. The worker is one of this engine.
+    /// Evaluates events whose indices have been checked. The worker must have been made for this engine.
     pub(super) fn run(
         &self,
         worker: &mut Worker<T>,
@@ -441,16 +444,16 @@ impl<T: Real> Engine<T> {
         })
     }
 
-    /// Evaluates a sample whose indices have been checked. The worker is one of this engine.
+    /// Evaluates a sample whose indices have been checked. The worker must have been made for this engine.
     pub(super) fn run_sample(
         &self,
         worker: &mut Worker<T>,
         sample: &Sample,
         answers: SampleAnswers,
     ) -> Result<()> {
-        // Vectors are read and written without looking.
+        // Vectors are read and written without bounds checks.
         let diagrams = match &answers.amp2 {
-            // They are left as they are.
+            // AMP2 are not written then.
             Some(rows) if !sample.diagrams => rows.count(),
             _ => self.config_of_diagram.len(),
         };
@@ -473,27 +476,27 @@ impl<T: Real> Engine<T> {
                 color: answers.color,
             },
             sample: Some(Sampled {
-                asked: sample,
+                request: sample,
                 diagram: answers.diagram,
                 amp2: answers.amp2,
             }),
         };
         let result = self.blocks(blocks);
         worker.all_amp2 = false;
-        // A sample has a number for each event, if not a good one.
+        // Bad events of a sample get NaN instead of an error.
         debug_assert!(result.is_ok());
         Ok(())
     }
 
-    /// The one place that leads to each level's code.
+    /// Dispatches to the code of the SIMD level; the only place that does.
     #[inline(never)]
     fn blocks(&self, blocks: EventBlocks<T>) -> std::result::Result<(), BadMomentum> {
-        // SAFETY: the worker's memory was sized for this engine, whose plan names no address beyond it. Arrays of events
-        // are slices; momenta of a sample have these legs and as many events as the others.
+        // SAFETY: the worker's memory was sized for this engine, and the plan has no address beyond it. Arrays of
+        // events are slices; momenta of a sample have these legs and the same number of events as the other arrays.
         unsafe { dispatch(self.level, blocks) }
     }
 
-    /// Lanes that hold helicities of their own: one where they hold events.
+    /// Number of lanes that hold different helicities: one if lanes hold events.
     pub(super) fn helicity_lanes(&self) -> usize {
         match self.lane_externals.is_empty() {
             true => 1,
@@ -501,8 +504,7 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    /// All AMP2 of the first `count` events of the last block that a worker ran, if it was told to
-    /// compute all.
+    /// All AMP2 of the first `count` events of the last block that a worker ran, if it was set to compute all.
     pub fn amp2(&self, worker: &mut Worker<T>, count: usize) -> Vec<Vec<f64>> {
         let lanes = self.lanes();
         let numbers = worker.numbers();
@@ -516,7 +518,7 @@ impl<T: Real> Engine<T> {
             .collect()
     }
 
-    /// Contributions of each helicity in the first `lanes` of the last block that a worker ran: `[helicity][lane]`.
+    /// Contributions of each helicity in all lanes of the last block that a worker ran: `[helicity][lane]`.
     pub(super) fn contributions_of_lanes(
         &self,
         worker: &mut Worker<T>,
@@ -532,8 +534,8 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    /// Contributions of each helicity to the first `count` events of the last block that a
-    /// worker ran: `[event][helicity]`, without the average.
+    /// Contributions of each helicity to the first `count` events of the last block that a worker ran:
+    /// `[event][helicity]`, not averaged.
     pub fn contributions(&self, worker: &mut Worker<T>, count: usize) -> Vec<Vec<f64>> {
         let lanes = self.lanes();
         let numbers = worker.numbers();
@@ -548,7 +550,7 @@ impl<T: Real> Engine<T> {
     }
 }
 
-/// Whether all that a process says of choices of colour names its flows and JAMPs.
+/// Whether all tables of a process for colour choices refer to existing flows and JAMPs.
 fn choices_fit(process: &Process) -> bool {
     let (flows, jamps) = (process.color_flows(), process.amplitudes.jamps());
     let pairs = process
@@ -565,7 +567,7 @@ mod tests {
     use mebridge_plan::compile;
     use mebridge_process::example;
 
-    /// A session reads and writes vectors of events without looking, so that it looks at the arrays once.
+    /// A session accesses vectors of events without bounds checks, so it checks the array lengths first.
     #[test]
     fn samples_of_another_size_are_refused() {
         use crate::ThreadedEngine;
@@ -585,7 +587,7 @@ mod tests {
             let engine = ThreadedEngine::new(engine, 1).unwrap();
             let memory = SessionMemory::default();
             let mut session = engine.session(&memory).unwrap();
-            // The legs, and how many events each array has.
+            // Runs with this number of legs and these numbers of events in each array.
             let mut run = |legs: usize, counts: [usize; 6]| {
                 let [of_momenta, g_s, random, fixed, answers, choices] = counts;
                 let sample = Sample {
@@ -609,9 +611,9 @@ mod tests {
                 };
                 session.run(&sample, answers).map(|()| matrix_elements)
             };
-            // They are no event's momenta.
-            let found = run(legs, [events; 6]).unwrap();
-            assert!(found[..events].iter().all(|x| x.is_nan()), "{found:?}");
+            // Momenta that are not those of an event.
+            let results = run(legs, [events; 6]).unwrap();
+            assert!(results[..events].iter().all(|x| x.is_nan()), "{results:?}");
             for wrong in [legs - 1, legs + 1] {
                 let refused = run(wrong, [events; 6]).unwrap_err().to_string();
                 assert!(refused.contains("momenta"), "{refused}");
@@ -626,7 +628,7 @@ mod tests {
         }
     }
 
-    /// Everything that an engine follows without looking was checked.
+    /// Everything that an engine accesses without bounds checks is checked here.
     #[test]
     fn a_plan_or_matrix_of_another_process_is_refused() {
         let process = example::scalars();
@@ -654,7 +656,7 @@ mod tests {
             Engine::<f64>::new(process, &split, &binding, valid, Level::None, false).is_err()
         };
         assert!(refused(&other) && !refused(&process));
-        // What choices of colour name is followed as well.
+        // Indices in the tables for colour choices are also followed unchecked.
         let mut other = example::scalars();
         other.channels.color_allowed[0] = vec![true; 1000];
         assert!(refused(&other));

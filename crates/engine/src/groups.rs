@@ -1,9 +1,9 @@
-//! Which helicities are evaluated together.
+//! Groups of helicities that are evaluated together.
 //!
-//! Two helicities that differ in one leg share a factor of each product at the end of a list of diagrams, because the
-//! leg is below the other factor. Where they are evaluated together, the shared factor is loaded once, and the sums of
-//! JAMPs are gone through once. A recursion names such pairs itself ([`Plan::groups`]); this module finds them for a
-//! list of diagrams.
+//! Two helicities that differ in one leg share a factor of each product at the end of a list of diagrams, as the leg
+//! contributes only to the other factor. If they are evaluated together, the shared factor is loaded once, and the
+//! table of JAMP sums is read once. A recursion specifies such pairs itself ([`Plan::groups`]); this module finds them
+//! for a list of diagrams.
 
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::visit::{Access, visit};
@@ -16,16 +16,16 @@ use rustc_hash::FxHashMap as HashMap;
 pub(super) struct Groups {
     /// Helicities (indices into the plan's tables), one or two in a group.
     pub(super) helicities: Vec<Vec<u32>>,
-    /// Vectors from where the first helicity of a group has its amplitudes and JAMP to where the second has them.
+    /// Distance in vectors from the amplitudes and JAMPs of the first helicity of a group to those of the second.
     pub(super) pair_stride: u32,
-    /// Vectors behind the plan's and the scratch, of which there are `taken`, for the second helicities.
+    /// Additional vectors for the second helicities, after those of the plan and the scratch.
     pub(super) vectors: u32,
 }
 
 impl Groups {
-    /// The groups of a plan, in whose memory so many vectors are taken.
-    pub(super) fn of(plan: &Plan, process: &Process, taken: u32) -> Groups {
-        found(plan, process, taken).unwrap_or_else(|| Groups {
+    /// The groups of a plan, with `taken` vectors already in use.
+    pub(super) fn new(plan: &Plan, process: &Process, taken: u32) -> Groups {
+        list_pairs(plan, process, taken).unwrap_or_else(|| Groups {
             helicities: plan.groups().into_owned(),
             pair_stride: plan.operations().pair_stride,
             vectors: 0,
@@ -33,8 +33,8 @@ impl Groups {
     }
 }
 
-/// Pairs of a list of diagrams.
-fn found(plan: &Plan, process: &Process, taken: u32) -> Option<Groups> {
+/// Pairs helicities for a list of diagrams; `None` if the plan has another form or helicities cannot be paired.
+fn list_pairs(plan: &Plan, process: &Process, taken: u32) -> Option<Groups> {
     let of_products =
         |batch: &Batch| matches!(batch.opcode, Opcode::DotSpinor0 | Opcode::DotVector0);
     let single = plan.groups().iter().all(|group| group.len() == 1);
@@ -51,8 +51,8 @@ fn found(plan: &Plan, process: &Process, taken: u32) -> Option<Groups> {
     })
 }
 
-/// Helicities in pairs that differ in the same leg, for the leg that gives most of them; the last such leg, as it
-/// changes fastest.
+/// Pairs helicities that differ in the same leg, for the leg with the most pairs; the last such leg, as it changes
+/// fastest.
 fn pairs(plan: &Plan, process: &Process) -> Option<Vec<Vec<u32>>> {
     let legs = 0..process.legs.len();
     let by_leg = legs.map(|leg| pairs_by(leg, plan, process));
@@ -82,7 +82,7 @@ fn pairs_by(leg: usize, plan: &Plan, process: &Process) -> Vec<Vec<u32>> {
     groups
 }
 
-/// Whether two helicities have a factor of each product in common.
+/// Whether two helicities have a common factor in each product.
 fn shares(plan: &Plan, first: u32, second: u32) -> bool {
     let (a, b) = (
         &plan.operations().tables[first as usize],
@@ -99,7 +99,8 @@ fn shares(plan: &Plan, first: u32, second: u32) -> bool {
         .all(|&[one, other, _]| same(one) || same(other))
 }
 
-/// The vectors that a helicity has for itself: amplitudes, partial sums and JAMPs. `None` if it reads others as its own.
+/// The range of vectors that belong to one helicity: amplitudes, partial sums and JAMPs. `None` if numbers outside of
+/// it are read as belonging to the helicity.
 pub(super) fn of_one_helicity(plan: &Plan) -> Option<(Address, Address)> {
     let mut range = (plan.jamp_base, plan.jamp_base + 2 * plan.flows as u32);
     let mut note = |address: Address| range = (range.0.min(address), range.1.max(address + 2));
@@ -118,7 +119,7 @@ pub(super) fn of_one_helicity(plan: &Plan) -> Option<(Address, Address)> {
     for sum in &plan.operations().jamp.sums {
         note(sum.address);
     }
-    // A number that is read as one of a helicity has to be one of these.
+    // Every number that is read per helicity must be in this range.
     let units = plan.operations().jamp.units.iter().copied();
     let terms = plan
         .operations()
@@ -160,7 +161,7 @@ mod tests {
     fn helicities_of_a_list_come_in_pairs_that_differ_in_one_leg() {
         let (process, list, _) = gg_ttx();
         let taken = list.vectors + 10;
-        let groups = Groups::of(&list, &process, taken);
+        let groups = Groups::new(&list, &process, taken);
         assert_eq!(groups.helicities.len(), 8);
         for group in &groups.helicities {
             let [a, b] = group[..] else {
@@ -170,7 +171,7 @@ mod tests {
             let differ = of(a).iter().zip(of(b)).map(|(x, y)| x != y);
             assert_eq!(differ.collect::<Vec<_>>(), [false, false, false, true]);
         }
-        // The second helicity's own numbers begin behind all others.
+        // The second helicity's numbers follow all others.
         let (first, end) = of_one_helicity(&list).unwrap();
         assert_eq!(first + groups.pair_stride, taken);
         assert_eq!(groups.vectors, end - first);
@@ -181,20 +182,20 @@ mod tests {
     #[test]
     fn pairs_of_a_recursion_stay_as_they_are() {
         let (process, _, recursion) = gg_ttx();
-        let groups = Groups::of(&recursion, &process, recursion.vectors);
+        let groups = Groups::new(&recursion, &process, recursion.vectors);
         assert_eq!(groups.helicities, recursion.operations().groups);
         assert_eq!(groups.pair_stride, recursion.operations().pair_stride);
         assert_eq!(groups.vectors, 0);
     }
 
-    /// The planner makes no such plan, but it may come from a file.
+    /// The planner does not make such a plan, but a file may contain one.
     #[test]
     fn a_list_that_reads_anything_else_for_a_helicity_is_left_alone() {
         let (process, list, _) = gg_ttx();
         let single = |damage: &dyn Fn(&mut Plan)| {
             let mut plan = list.clone();
             damage(&mut plan);
-            let groups = Groups::of(&plan, &process, plan.vectors);
+            let groups = Groups::new(&plan, &process, plan.vectors);
             groups.helicities.len() == 16 && groups.vectors == 0
         };
         assert!(!single(&|_| ()));
@@ -215,14 +216,14 @@ mod tests {
         assert!(single(&|plan| plan.operations_mut().unwrap().amplitudes
             [0]
         .opcode = Opcode::Dots));
-        // Both factors of a product with the leg that differs.
+        // The leg that differs contributes to both factors of a product.
         let apart = |plan: &mut Plan| {
             let operand = &mut plan.operations_mut().unwrap().amplitudes[0].operands;
             operand[1] = operand[0];
         };
         let mut plan = list.clone();
         apart(&mut plan);
-        let groups = Groups::of(&plan, &process, plan.vectors);
+        let groups = Groups::new(&plan, &process, plan.vectors);
         for group in groups.helicities.iter().filter(|group| group.len() == 2) {
             assert!(shares(&plan, group[0], group[1]));
         }

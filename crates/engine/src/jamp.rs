@@ -1,12 +1,12 @@
-//! From amplitudes to JAMP, and on to JAMP2.
+//! Computation of JAMPs from amplitudes, and of JAMP2.
 //!
-//! Most coefficients are 1, -1, i or -i ([`mebridge_plan::sums`]). The sums are short and many, so the work beside the
-//! additions counts. The plan therefore lists sums of one shape one after the other, and the engine reads the numbers
-//! of terms once for all of them. Terms are offsets from the beginning of memory. The square of a JAMP is added to
-//! JAMP2 while the JAMP is in registers.
+//! Most coefficients are 1, -1, i or -i ([`mebridge_plan::sums`]). The sums are short and numerous, so the overhead per
+//! sum matters. The plan therefore lists sums of the same shape consecutively, and the engine reads the numbers of
+//! terms once for all of them. Terms are stored as offsets from the beginning of memory. The square of a JAMP is added
+//! to JAMP2 while the JAMP is in registers.
 //!
-//! Colour flows that differ in the order of some gluons share terms, up to a sign. Two such sums are computed at a
-//! time: their common terms are loaded and added once for both, and stay in registers.
+//! Colour flows that differ in the order of some gluons share terms, up to a sign. Two such sums are computed together:
+//! their common terms are loaded and added once, and stay in registers.
 
 use mebridge_ops::Address;
 use mebridge_plan::sums::{SumTerm, Sums};
@@ -14,25 +14,25 @@ use mebridge_simd::{Cx, Real, Simd, Task};
 use rustc_hash::FxHashMap as HashMap;
 use std::cmp::Reverse;
 
-/// The sums of a plan at one SIMD level.
+/// The JAMP sums of a plan for one SIMD level.
 pub(super) struct JampSums<T> {
-    /// Sums that are terms of others, then sums that are JAMPs.
+    /// Runs of sums of one shape: first intermediate sums, then those that are JAMPs.
     runs: [Vec<SumShape>; 2],
-    /// JAMPs that are made two at a time; their places come last.
+    /// JAMPs that are computed in pairs; their places come last.
     pairs: Vec<ShapedPairs>,
-    /// For each sum its place and that of its square, then its terms with unit coefficients.
+    /// For each sum the places of its result and of its square, then of its terms with unit coefficients.
     places: Vec<u32>,
-    /// The other terms.
+    /// Terms with other coefficients.
     terms: Vec<JampTerm<T>>,
 }
 
-/// Sums of one shape.
+/// Number of sums, and their common shape.
 #[derive(Clone, Copy)]
 struct SumShape {
     sums: u32,
-    /// Terms with coefficients 1, -1, i and -i.
+    /// Numbers of terms with coefficients 1, -1, i and -i.
     units: [u32; 4],
-    /// Other terms.
+    /// Number of other terms.
     terms: u32,
 }
 
@@ -43,11 +43,11 @@ struct ShapedPairs {
     shape: PairShape,
 }
 
-/// How many terms with coefficients 1, -1, i and -i there are: in both sums, with the coefficients of the first one; in
-/// the first sum alone; in the second one alone. And whether the second sum has the common terms with the opposite signs.
+/// Numbers of terms with coefficients 1, -1, i and -i: terms in both sums (with their coefficients in the first), in
+/// the first sum alone, and in the second alone; and whether the second sum has the common terms with opposite signs.
 type PairShape = ([[u32; 4]; 3], bool);
 
-/// Two JAMPs that share terms.
+/// Indices of the sums.
 struct JampPair {
     /// The numbers of the sums.
     sums: [usize; 2],
@@ -63,19 +63,19 @@ struct JampTerm<T> {
     factor_im: T,
 }
 
-/// Places of a sum ahead of its terms.
+/// Number of places of a sum that precede its terms.
 const HEAD: usize = 2;
 
 impl<T: Real> JampSums<T> {
-    /// These sums, in vectors of so many lanes. `jamp2` gives the place of the square of the JAMP at an address; `None`
-    /// where it is no JAMP.
+    /// Lays out the sums for vectors of `lanes` lanes. `jamp2` returns the address of the square of the JAMP at an
+    /// address, or `None` if it is not a JAMP.
     pub(super) fn new(
         sums: &Sums,
         jamp2: impl Fn(Address) -> Option<Address>,
         lanes: usize,
     ) -> Self {
         let lanes = lanes as u32;
-        let mut made = JampSums {
+        let mut layout = JampSums {
             runs: Default::default(),
             pairs: Vec::new(),
             places: Vec::new(),
@@ -95,25 +95,25 @@ impl<T: Real> JampSums<T> {
                 if square.is_some() == is_jamp && !in_pair {
                     let head = [sum.address, square.unwrap_or(sum.address)];
                     let places = head.into_iter().chain(units.iter().copied());
-                    made.push(is_jamp, (sum.units, sum.terms), places, terms, lanes);
+                    layout.push(is_jamp, (sum.units, sum.terms), places, terms, lanes);
                 }
             }
         }
         for pair in pairs {
             for address in pair.sums.map(|at| sums.sums[at].address) {
                 let head = [address, jamp2(address).unwrap_or(address)];
-                made.places.extend(head.map(|address| address * lanes));
+                layout.places.extend(head.map(|address| address * lanes));
             }
-            made.places.extend(pair.units.iter().map(|at| at * lanes));
-            match made.pairs.last_mut() {
+            layout.places.extend(pair.units.iter().map(|at| at * lanes));
+            match layout.pairs.last_mut() {
                 Some(run) if run.shape == pair.shape => run.pairs += 1,
-                _ => made.pairs.push(ShapedPairs {
+                _ => layout.pairs.push(ShapedPairs {
                     pairs: 1,
                     shape: pair.shape,
                 }),
             }
         }
-        made
+        layout
     }
 
     /// Appends a sum.
@@ -143,25 +143,25 @@ impl<T: Real> JampSums<T> {
         }
     }
 
-    /// All sums of N helicities, of the numbers in the memory as each of them sees it; with `SQUARES` those of JAMPs are
-    /// added to JAMP2 in `all`.
+    /// Computes all sums of N helicities from the numbers in `local`, the memory at each helicity's offset; with
+    /// `SQUARES` the squares of JAMPs are added to JAMP2 in `shared`.
     ///
     /// # Safety
-    /// The CPU has the level of `V`, of whose lanes these sums are; `mine` and `all` hold what the plan's addresses
-    /// and the scratch name, aligned for `V`.
+    /// The CPU supports the level of `V`, and the sums were laid out for its lanes; `local` and `shared` contain all
+    /// addresses of the plan and the scratch, aligned for `V`.
     #[inline(always)]
     pub(super) unsafe fn add_up<V: Simd<Scalar = T>, const N: usize, const SQUARES: bool>(
         &self,
-        mine: [*mut T; N],
-        all: *mut T,
+        local: [*mut T; N],
+        shared: *mut T,
     ) {
-        // In a function of its own, as it is long and called from several places.
-        // SAFETY: the caller's promise.
-        unsafe { V::call(AddUp::<T, N, SQUARES>(self, mine, all)) }
+        // A separate function, as it is long and called from several places.
+        // SAFETY: guaranteed by the caller.
+        unsafe { V::call(AddUp::<T, N, SQUARES>(self, local, shared)) }
     }
 }
 
-/// The sums of N helicities, whose memory begins at these places; JAMP2 are where all see them.
+/// The sums of N helicities, with pointers to the memory at each helicity's offset and to the shared memory with JAMP2.
 struct AddUp<'a, T, const N: usize, const SQUARES: bool>(&'a JampSums<T>, [*mut T; N], *mut T);
 
 impl<T: Real, const N: usize, const SQUARES: bool> Task<T> for AddUp<'_, T, N, SQUARES> {
@@ -169,52 +169,52 @@ impl<T: Real, const N: usize, const SQUARES: bool> Task<T> for AddUp<'_, T, N, S
 
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = T>>(self) {
-        let AddUp(sums, mine, all) = self;
+        let AddUp(sums, local, shared) = self;
         let mut places = sums.places.as_ptr();
         let mut terms = sums.terms.as_ptr();
-        // SAFETY: runs count the sums, and these their places and terms.
+        // SAFETY: the runs hold the numbers of sums, and their shapes the numbers of places and terms.
         unsafe {
             for run in &sums.runs[0] {
-                (places, terms) = run.add_up::<V, N, false>(places, terms, mine, all);
+                (places, terms) = run.add_up::<V, N, false>(places, terms, local, shared);
             }
             for run in &sums.runs[1] {
-                (places, terms) = run.add_up::<V, N, SQUARES>(places, terms, mine, all);
+                (places, terms) = run.add_up::<V, N, SQUARES>(places, terms, local, shared);
             }
             for run in &sums.pairs {
-                places = run.add_up::<V, N, SQUARES>(places, mine, all);
+                places = run.add_up::<V, N, SQUARES>(places, local, shared);
             }
         }
     }
 }
 
 impl SumShape {
-    /// The sums of the run, whose places and terms begin here; where those of the next run begin.
+    /// Computes the sums of the run, whose places and terms begin here. Returns where those of the next run begin.
     #[inline(always)]
     unsafe fn add_up<V: Simd, const N: usize, const SQUARES: bool>(
         &self,
         mut places: *const u32,
         mut terms: *const JampTerm<V::Scalar>,
-        mine: [*mut V::Scalar; N],
-        all: *mut V::Scalar,
+        local: [*mut V::Scalar; N],
+        shared: *mut V::Scalar,
     ) -> (*const u32, *const JampTerm<V::Scalar>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             for _ in 0..self.sums {
                 let (to, square) = (*places, *places.add(1));
                 places = places.add(HEAD);
                 let mut z = [Cx::new(V::zero(), V::zero()); N];
-                (places, z) = add_all_units::<V, N>(places, self.units, mine, z);
+                (places, z) = add_all_units::<V, N>(places, self.units, local, z);
                 for _ in 0..self.terms {
                     let term = &*terms;
                     let (re, im) = (V::splat(term.factor_re), V::splat(term.factor_im));
                     for i in 0..N {
-                        let x = V::load(mine[i].add(term.re as usize));
-                        let y = V::load(mine[i].add(term.im as usize));
+                        let x = V::load(local[i].add(term.re as usize));
+                        let y = V::load(local[i].add(term.im as usize));
                         z[i] = Cx::new(re.mul_add(x, z[i].re), im.mul_add(y, z[i].im));
                     }
                     terms = terms.add(1);
                 }
-                store::<V, N, SQUARES>(z, to, square, mine, all);
+                store::<V, N, SQUARES>(z, to, square, local, shared);
             }
         }
         (places, terms)
@@ -222,16 +222,16 @@ impl SumShape {
 }
 
 impl ShapedPairs {
-    /// The pairs of the run, whose places begin here; where those of the next run begin.
+    /// Computes the pairs of the run, whose places begin here. Returns where those of the next run begin.
     #[inline(always)]
     unsafe fn add_up<V: Simd, const N: usize, const SQUARES: bool>(
         &self,
         mut places: *const u32,
-        mine: [*mut V::Scalar; N],
-        all: *mut V::Scalar,
+        local: [*mut V::Scalar; N],
+        shared: *mut V::Scalar,
     ) -> *const u32 {
         let (units, opposite) = &self.shape;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let zero = Cx::new(V::zero(), V::zero());
             for _ in 0..self.pairs {
@@ -239,12 +239,12 @@ impl ShapedPairs {
                 places = places.add(2 * HEAD);
                 let (mut z, mut common) = ([zero; N], [zero; N]);
                 for (part, units) in units.iter().enumerate() {
-                    (places, z) = add_all_units::<V, N>(places, *units, mine, z);
+                    (places, z) = add_all_units::<V, N>(places, *units, local, z);
                     if part == 0 {
                         common = z;
                         continue;
                     }
-                    store::<V, N, SQUARES>(z, *heads, *heads.add(1), mine, all);
+                    store::<V, N, SQUARES>(z, *heads, *heads.add(1), local, shared);
                     heads = heads.add(HEAD);
                     z = common;
                     if *opposite {
@@ -259,27 +259,28 @@ impl ShapedPairs {
     }
 }
 
-/// Stores a sum, and adds its square where they are asked for.
+/// Stores a sum, and adds its square to JAMP2 if `SQUARES` is set.
 ///
 /// # Safety
-/// Places of a complex number in all of `mine` and of a real one in `all`; the CPU has the level.
+/// `at` is the place of a complex number in each of `local`, and the place of the square that of a real number in
+/// `shared`; the CPU supports the level.
 #[inline(always)]
 unsafe fn store<V: Simd, const N: usize, const SQUARES: bool>(
     z: [Cx<V>; N],
     to: u32,
     square: u32,
-    mine: [*mut V::Scalar; N],
-    all: *mut V::Scalar,
+    local: [*mut V::Scalar; N],
+    shared: *mut V::Scalar,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         for i in 0..N {
-            let to = mine[i].add(to as usize);
+            let to = local[i].add(to as usize);
             z[i].re.store(to);
             z[i].im.store(to.add(V::LANES));
         }
         if SQUARES {
-            let at = all.add(square as usize);
+            let at = shared.add(square as usize);
             let mut sum = V::load(at);
             for z in z {
                 sum = z.re.mul_add(z.re, z.im.mul_add(z.im, sum));
@@ -289,7 +290,7 @@ unsafe fn store<V: Simd, const N: usize, const SQUARES: bool>(
     }
 }
 
-/// Adds numbers with coefficients 1, -1, i and -i, so many of each; gives the beginning of the next places, and the
+/// Adds the given numbers of terms with coefficients 1, -1, i and -i. Returns the beginning of the next places, and the
 /// sums.
 ///
 /// # Safety
@@ -298,16 +299,16 @@ unsafe fn store<V: Simd, const N: usize, const SQUARES: bool>(
 unsafe fn add_all_units<V: Simd, const N: usize>(
     mut places: *const u32,
     [plus, minus, plus_i, minus_i]: [u32; 4],
-    mine: [*mut V::Scalar; N],
+    local: [*mut V::Scalar; N],
     mut z: [Cx<V>; N],
 ) -> (*const u32, [Cx<V>; N]) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
-        (places, z) = add_units::<V, N, PLUS>(places, plus, mine, z);
-        (places, z) = add_units::<V, N, MINUS>(places, minus, mine, z);
+        (places, z) = add_units::<V, N, PLUS>(places, plus, local, z);
+        (places, z) = add_units::<V, N, MINUS>(places, minus, local, z);
         if plus_i + minus_i > 0 {
-            (places, z) = add_units::<V, N, PLUS_I>(places, plus_i, mine, z);
-            (places, z) = add_units::<V, N, MINUS_I>(places, minus_i, mine, z);
+            (places, z) = add_units::<V, N, PLUS_I>(places, plus_i, local, z);
+            (places, z) = add_units::<V, N, MINUS_I>(places, minus_i, local, z);
         }
     }
     (places, z)
@@ -318,22 +319,22 @@ const MINUS: usize = 1;
 const PLUS_I: usize = 2;
 const MINUS_I: usize = 3;
 
-/// Adds numbers with one coefficient; gives the beginning of the next places, and the sums.
+/// Adds terms with one coefficient. Returns the beginning of the next places, and the sums.
 ///
 /// # Safety
-/// So many places begin here, each that of a complex number in all of `mine`; the CPU has the level.
+/// `count` places begin here, each that of a complex number in all of `local`; the CPU supports the level.
 #[inline(always)]
 unsafe fn add_units<V: Simd, const N: usize, const COEFFICIENT: usize>(
     places: *const u32,
     count: u32,
-    mine: [*mut V::Scalar; N],
+    local: [*mut V::Scalar; N],
     mut z: [Cx<V>; N],
 ) -> (*const u32, [Cx<V>; N]) {
     macro_rules! add {
         ($place:expr) => {
             let place = *$place as usize;
             for i in 0..N {
-                let at = mine[i].add(place);
+                let at = local[i].add(place);
                 let x = Cx::new(V::load(at), V::load(at.add(V::LANES)));
                 z[i] = match COEFFICIENT {
                     PLUS => z[i] + x,
@@ -344,7 +345,7 @@ unsafe fn add_units<V: Simd, const N: usize, const COEFFICIENT: usize>(
             }
         };
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let end = places.add(count as usize);
         let mut next = places;
@@ -374,17 +375,17 @@ unsafe fn add_units<V: Simd, const N: usize, const COEFFICIENT: usize>(
     }
 }
 
-/// Takes so many from the front.
+/// Takes `count` elements from the front.
 fn front<'a, T>(rest: &mut &'a [T], count: u32) -> &'a [T] {
     let (front, behind) = rest.split_at(count as usize);
     *rest = behind;
     front
 }
 
-/// Pairs of JAMPs that share terms, those of one shape one after the other. A sum with other than unit coefficients, or
-/// that has a term twice, is in none.
+/// Pairs JAMPs that share terms; pairs of the same shape are consecutive. Excludes sums with non-unit coefficients or
+/// repeated terms.
 fn pairs(all: &Sums, jamp2: impl Fn(Address) -> Option<Address>) -> Vec<JampPair> {
-    // For each sum its terms in order, each with the number of its coefficient among 1, -1, i and -i.
+    // For each sum its sorted terms, each with the index of its coefficient among 1, -1, i and -i.
     let mut sums: Vec<Vec<(Address, usize)>> = Vec::new();
     let mut units = &all.units[..];
     for sum in &all.sums {
@@ -431,19 +432,19 @@ fn pairs(all: &Sums, jamp2: impl Fn(Address) -> Option<Address>) -> Vec<JampPair
     for ((both, opposite), _) in shared {
         if both.iter().all(|&at| !taken[at]) {
             both.into_iter().for_each(|at| taken[at] = true);
-            pairs.push(JampPair::of(both, &sums, opposite));
+            pairs.push(JampPair::new(both, &sums, opposite));
         }
     }
     pairs.sort_unstable_by_key(|pair| (pair.shape, pair.sums));
     pairs
 }
 
-/// The most pairs of sums that are compared for common terms: plans of thousands of flows have more.
+/// Upper bound on comparisons of sums for common terms; plans with thousands of flows exceed it.
 const MOST_COMPARISONS: usize = 1 << 22;
 
 impl JampPair {
-    /// Two of some sums, given by their terms.
-    fn of(sums: [usize; 2], all: &[Vec<(Address, usize)>], opposite: bool) -> JampPair {
+    /// Makes a pair of two of the sums, which are given by their terms.
+    fn new(sums: [usize; 2], all: &[Vec<(Address, usize)>], opposite: bool) -> JampPair {
         let [first, second] = sums.map(|at| &all[at]);
         let flip = usize::from(opposite);
         let in_both = |&&(at, k): &&(Address, usize)| second.contains(&(at, k ^ flip));
@@ -479,11 +480,11 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    /// Amplitudes, JAMPs behind them, squares behind those.
+    /// Memory layout: amplitudes, then JAMPs, then squares.
     const AMPLITUDES: u32 = 40;
     const FLOWS: u32 = 30;
 
-    /// Sums of amplitudes of which every other one shares terms with the one before.
+    /// Sums of amplitudes, every other one of which shares terms with the preceding one.
     fn sums(seed: u64) -> Sums {
         let mut draw = ChaCha8Rng::seed_from_u64(seed);
         let mut sums = Sums::default();
@@ -568,7 +569,7 @@ mod tests {
                     amplitudes.fill_with(|| draw.random_range(-1.0..1.0));
                 }
                 let before = memory.clone();
-                // SAFETY: the level is there.
+                // SAFETY: the CPU supports the level.
                 unsafe { dispatch(level, AddUp(&made, &mut memory)) };
                 for lane in 0..lanes {
                     let (mut units, mut terms) = (&sums.units[..], &sums.terms[..]);
@@ -601,7 +602,7 @@ mod tests {
                 }
             }
         }
-        // Both kinds of pairs were made.
+        // Pairs with equal and with opposite signs both occur.
         assert!(opposite.iter().all(|&pairs| pairs > 50), "{opposite:?}");
     }
 }

@@ -1,9 +1,9 @@
-//! Helicities in the lanes of a register, for one event at a time.
+//! Helicities in the lanes of a register, for calls with one event.
 //!
-//! The lanes of a register usually hold events. With one event they hold helicities: some legs have another helicity
-//! in each lane, and all operations behind the external wavefunctions are the same. The plan is that of the process
-//! with one helicity for each of these legs ([`HelicityLanes::process`]); the engine puts the wavefunctions of the
-//! others into their lanes.
+//! The lanes of a register usually hold events. With one event they hold helicities: some legs have a different
+//! helicity in each lane, and all operations after the external wavefunctions are unchanged. The plan is that of the
+//! process with a single helicity for each of these legs ([`HelicityLanes::process`]); the engine puts the
+//! wavefunctions of the other helicities into their lanes.
 
 use super::engine::Engine;
 use mebridge_ops::Address;
@@ -13,26 +13,26 @@ use mebridge_process::{Amplitudes, Process};
 use mebridge_simd::Real;
 use mebridge_support::error::{Error, Result};
 
-/// The most legs that are tried, in all subsets.
+/// Upper bound on the legs of processes for which all subsets are tried.
 const MOST_LEGS: usize = 16;
 
-/// Which legs have their helicities in lanes.
+/// A choice of legs whose helicities vary over lanes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HelicityLanes {
     /// The legs.
     legs: Vec<usize>,
-    /// `[lane][leg]`: their helicities, for as many lanes as are used.
+    /// `[lane][leg]`: helicities of these legs, for the lanes in use.
     values: Vec<Vec<i8>>,
-    /// Helicities of all legs, one row for each run of the plan; those of `legs` are the first lane's.
+    /// Helicities of all legs, one row per run of the plan; for `legs` those of the first lane.
     outer: Vec<Vec<i8>>,
 }
 
 impl HelicityLanes {
-    /// The choice that needs the fewest runs for these helicities, of at most so many lanes, and among those the fewest
-    /// wavefunctions; `None` where lanes do not help.
+    /// Finds the choice that needs the fewest runs for the helicities `rows` with at most `lanes` lanes, and among
+    /// those the fewest wavefunctions; `None` if lanes do not help.
     pub fn choose(process: &Process, rows: &[u32], lanes: usize) -> Option<HelicityLanes> {
         let legs = process.legs.len();
-        // Its plan is made for one chirality, and lanes would have both.
+        // The plan of such a process is made for one chirality, but lanes would contain both.
         let chiral =
             matches!(&process.amplitudes, Amplitudes::ColorOrdered(form) if form.boson.is_some());
         if legs > MOST_LEGS || rows.len() < 2 || chiral {
@@ -47,7 +47,7 @@ impl HelicityLanes {
         let values: Vec<usize> = (0..legs)
             .map(|leg| distinct(&rows, |l| l == leg).len())
             .collect();
-        // Wavefunctions of a run are computed for each combination of helicities outside of the lanes.
+        // Wavefunctions of a run are computed for each combination of helicities that is not in lanes.
         let instances = |subset: u32| -> usize {
             let of = |mask: &u32| {
                 let outer = mask & !subset;
@@ -91,7 +91,7 @@ impl HelicityLanes {
         })
     }
 
-    /// The process whose plan is run: one row of helicities for each run.
+    /// The process for which the plan is made: one row of helicities per run.
     pub fn process(&self, process: &Process) -> Process {
         Process {
             helicities: self.outer.clone(),
@@ -99,17 +99,17 @@ impl HelicityLanes {
         }
     }
 
-    /// For each run and lane the row of the process's helicity table.
+    /// For each run and lane, the row in the process's helicity table.
     pub fn rows(&self, process: &Process, lanes: usize) -> Vec<Option<u32>> {
         let mut rows = Vec::new();
         for outer in &self.outer {
             for lane in 0..lanes {
                 let row = self.values.get(lane).and_then(|values| {
-                    let mut wanted = outer.clone();
+                    let mut helicities = outer.clone();
                     for (&leg, &value) in self.legs.iter().zip(values) {
-                        wanted[leg] = value;
+                        helicities[leg] = value;
                     }
-                    process.helicities.iter().position(|row| *row == wanted)
+                    process.helicities.iter().position(|row| *row == helicities)
                 });
                 rows.push(row.map(|row| row as u32));
             }
@@ -118,7 +118,7 @@ impl HelicityLanes {
     }
 }
 
-/// The different rows as far as these legs go; 0 elsewhere.
+/// The distinct rows when restricted to the legs for which `inside` holds; other entries are 0.
 fn distinct(rows: &[&Vec<i8>], inside: impl Fn(usize) -> bool) -> Vec<Vec<i8>> {
     let mut found: Vec<Vec<i8>> = Vec::new();
     for row in rows {
@@ -137,16 +137,16 @@ fn distinct(rows: &[&Vec<i8>], inside: impl Fn(usize) -> bool) -> Vec<Vec<i8>> {
 pub(super) struct LaneExternal {
     /// The address at which the plan expects it.
     pub result: Address,
-    /// The address at which the wavefunction of each helicity is made.
-    pub made: Vec<Address>,
-    /// For each lane the number of its wavefunction among these.
+    /// The addresses at which the wavefunction of each helicity is computed.
+    pub sources: Vec<Address>,
+    /// For each lane, the index of its wavefunction in `sources`.
     pub of_lane: Vec<u32>,
-    /// Vectors that one wavefunction takes.
+    /// Vectors per wavefunction.
     pub vectors: u32,
 }
 
 impl<T: Real> Engine<T> {
-    /// From now on the lanes hold helicities. The plan must be that of [`HelicityLanes::process`].
+    /// Makes lanes hold helicities from now on. The plan must be that of [`HelicityLanes::process`].
     pub fn with_helicity_lanes(mut self, lanes: &HelicityLanes) -> Result<Self> {
         let mut of_lanes = Vec::new();
         for e in &self.plan.externals {
@@ -165,25 +165,25 @@ impl<T: Real> Engine<T> {
             }
             let [result] = e.results[..] else {
                 return Err(Error::Internal {
-                    what: "a plan that was not made for helicities in lanes".into(),
+                    what: "a plan that was not made for helicity lanes".into(),
                 });
             };
             // The first two components, the momentum, are not stored.
             let vectors = 2 * (e.kind.components() - 2);
-            let made = helicities.iter().map(|_| {
+            let sources = helicities.iter().map(|_| {
                 let address = self.scratch.vectors;
                 self.scratch.vectors += vectors;
                 address
             });
-            let made: Vec<Address> = made.collect();
+            let sources: Vec<Address> = sources.collect();
             self.externals.push(External {
-                results: made.clone(),
+                results: sources.clone(),
                 helicities,
                 ..e.clone()
             });
             of_lanes.push(LaneExternal {
                 result,
-                made,
+                sources,
                 of_lane,
                 vectors,
             });
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(HelicityLanes::choose(&process, &every[..1], 8), None);
     }
 
-    /// Helicities that occur in common share a lane: two massless lines and a vector with a mass.
+    /// Helicities that occur together share a lane: two massless lines and a massive vector.
     #[test]
     fn lanes_hold_combinations_that_occur() {
         let mut all = Vec::new();
@@ -249,7 +249,8 @@ mod tests {
         assert_eq!(found, every);
     }
 
-    /// Among choices with equally many runs, the one that shares most: here legs 2 and 3 are below every vertex.
+    /// Among choices with equal numbers of runs, the one that shares most: here legs 2 and 3 contribute to every
+    /// vertex.
     #[test]
     fn lanes_hold_the_legs_of_most_wavefunctions() {
         let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! The CPU backend: the engine that runs a plan on SIMD registers, and its threads.
+//! The CPU backend: the engine that runs a plan in SIMD registers, and its threads.
 
 mod arena;
 mod at_once;

@@ -1,12 +1,12 @@
-//! Sums over spinors, two at a time.
+//! Pairs of spinor sums that are computed together.
 //!
 //! A fermion current is a sum of vectors times spinors ([`Opcode::SumFfv1`], [`Opcode::SumFfv2`]). Two currents that
-//! differ only in the helicity of the fermion below meet the same vectors, with the same factor, momentum and mass.
-//! Where both are computed at a time, each vector is loaded and slashed once, and the work beside the arithmetic is
-//! done once. That takes 32 registers; with 16 the sums would be kept in memory.
+//! differ only in the helicity of the incoming fermion line use the same vectors, factor, momentum and mass. If both
+//! are computed at the same time, each vector is loaded and slashed once, and the overhead is halved. This needs 32
+//! registers; with 16 the sums would spill to memory.
 //!
-//! Operations of a batch do not depend on each other, nor on each other's places in memory
-//! ([`mebridge_plan::memory_reuse`]), so that any two of them can be brought together.
+//! Operations of a batch do not depend on each other or on the order in which memory is reused
+//! ([`mebridge_plan::memory_reuse`]), so any two of them can be combined.
 
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::{Address, Batch};
@@ -15,15 +15,15 @@ use rustc_hash::FxHashMap as HashMap;
 
 /// A step of the engine for a batch of a plan.
 pub(super) enum BatchStep {
-    /// The batch with this number as it is.
+    /// The batch with this index, unchanged.
     Whole(usize),
-    /// Its operations that have no partner.
+    /// The operations of a batch that were not paired.
     Alone(Batch),
-    /// Pairs, for [`mebridge_ops::kernels::spinors_of_two`].
+    /// Pairs of operations, for [`mebridge_ops::kernels::spinors_of_two`].
     Two(Opcode, Vec<Address>),
 }
 
-/// The steps of some batches at a level.
+/// The steps for some batches at a SIMD level.
 pub(super) fn steps(batches: &[Batch], level: Level) -> Vec<BatchStep> {
     let mut steps = Vec::new();
     for (number, batch) in batches.iter().enumerate() {
@@ -44,12 +44,12 @@ pub(super) fn steps(batches: &[Batch], level: Level) -> Vec<BatchStep> {
     steps
 }
 
-/// Operands ahead of the terms: mode, number of terms to add and to subtract.
+/// Operands before the terms: mode, number of terms to add and to subtract.
 const HEAD: usize = 3;
-/// Operands behind the terms: factor, momentum, mass, result.
+/// Operands after the terms: factor, momentum, mass, result.
 const TAIL: usize = 4;
 
-/// One operation, cut into its operands.
+/// The operands of one operation, separated by role.
 struct Operation<'a> {
     head: &'a [Address],
     /// Pairs of a spinor and a vector.
@@ -58,7 +58,7 @@ struct Operation<'a> {
 }
 
 impl<'a> Operation<'a> {
-    /// The first of some operations, and the rest.
+    /// Splits off the first operation.
     fn first(operands: &'a [Address]) -> Option<(Self, &'a [Address])> {
         let (head, rest) = operands.split_at_checked(HEAD)?;
         let terms = 2 * (head[1] as usize + head[2] as usize);
@@ -67,7 +67,7 @@ impl<'a> Operation<'a> {
         Some((Operation { head, terms, tail }, rest))
     }
 
-    /// The operands that both operations of a pair have in common.
+    /// The operands that the operations of a pair have in common.
     fn common(&self) -> Vec<Address> {
         let vectors = self.terms.chunks_exact(2).map(|term| term[1]);
         let others = self.head.iter().chain(&self.tail[..TAIL - 1]).copied();
@@ -75,8 +75,8 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// Operations that have no partner, and pairs of the others. A pair is one operation with two spinors in each term and
-/// two results. Operations with equal numbers of terms follow each other, so that a core can predict these.
+/// Returns the operations without a partner, and the pairs. A pair is one operation with two spinors in each term and
+/// two results. Pairs with equal numbers of terms are consecutive, for the sake of branch prediction.
 fn pairs(operands: &[Address]) -> (Vec<Address>, Vec<Address>) {
     let mut open: HashMap<Vec<Address>, (usize, Operation)> = HashMap::default();
     let mut two: Vec<Vec<Address>> = Vec::new();
@@ -101,7 +101,7 @@ fn pairs(operands: &[Address]) -> (Vec<Address>, Vec<Address>) {
         two.push(pair);
     }
     two.sort_by_key(|pair| [pair[1], pair[2]]);
-    // In the order in which they were.
+    // In the original order.
     let mut left: Vec<(usize, Operation)> = open.into_values().collect();
     left.sort_by_key(|&(behind, _)| std::cmp::Reverse(behind));
     let whole = |(_, it): &(usize, Operation)| [it.head, it.terms, it.tail].concat();
@@ -112,7 +112,7 @@ fn pairs(operands: &[Address]) -> (Vec<Address>, Vec<Address>) {
 mod tests {
     use super::*;
 
-    /// Operations with these spinors and vectors, factor 90, momentum 91, mass 92 and a result.
+    /// An operation with these spinors and vectors, factor 90, momentum 91, mass 92 and a result.
     fn operation(plus: &[[u32; 2]], minus: &[[u32; 2]], result: u32) -> Vec<u32> {
         let mut operands = vec![1, plus.len() as u32, minus.len() as u32];
         operands.extend(plus.iter().chain(minus).flatten());

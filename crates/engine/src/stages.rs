@@ -1,4 +1,4 @@
-//! A stage of the engine by itself, for `make bench`; no part of the interface.
+//! Single stages of the engine for `make bench`; not part of the interface.
 
 use super::engine::Engine;
 use super::worker::Worker;
@@ -9,7 +9,7 @@ use mebridge_process::Process;
 use mebridge_simd::{Level, Real, Simd, Task, dispatch};
 use mebridge_support::error::Result;
 
-/// From amplitudes to JAMP, on one vector of events and for one helicity.
+/// The computation of JAMPs from amplitudes, for one vector of events and one helicity.
 pub struct Jamps<T: Real> {
     engine: Engine<T>,
     worker: Worker<T>,
@@ -17,7 +17,7 @@ pub struct Jamps<T: Real> {
 }
 
 impl<T: Real> Jamps<T> {
-    /// With amplitudes that are all zero.
+    /// Sets all amplitudes to zero.
     pub fn new(process: &Process, binding: &Binding, plan: Plan, level: Level) -> Result<Self> {
         let color = BlockDiagonal::of_process(process, false);
         let engine = Engine::new(
@@ -36,14 +36,13 @@ impl<T: Real> Jamps<T> {
         })
     }
 
-    /// Does it once.
+    /// Runs the stage once.
     pub fn run(&mut self) {
         let sums = JampSumsTask {
             engine: &self.engine,
             base: self.worker.vectors(),
         };
-        // SAFETY: the worker's memory was made for this engine, whose plan names no address beyond
-        // it.
+        // SAFETY: the worker's memory was made for this engine, and the plan has no address beyond it.
         unsafe { dispatch(self.level, sums) }
     }
 }
@@ -58,7 +57,7 @@ impl<T: Real> Task<T> for JampSumsTask<'_, T> {
 
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = T>>(self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             self.engine
                 .jamp

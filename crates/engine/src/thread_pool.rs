@@ -1,7 +1,7 @@
-//! Threads that wait for work on behalf of a caller.
+//! A pool of threads that do work for a caller.
 //!
-//! A call to [`ThreadPool::run`] is often shorter than it takes to wake a thread. So a thread goes on looking for work
-//! for a while after its last piece. The caller does not wait for a thread that has not come when it is done.
+//! A call to [`ThreadPool::run`] is often shorter than the time to wake a thread. So a thread keeps polling for work
+//! for a while after its last call. A caller that is done does not wait for threads that have not started on the call.
 
 use mebridge_support::float_environment::in_default_environment;
 use mebridge_support::signals;
@@ -12,51 +12,50 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-/// How long a thread looks for work before it sleeps, and a caller for the end of a helper's work. Some
-/// times what it takes to wake a thread; on a machine with more threads than cores it is what
-/// is lost.
+/// Time for which a thread polls for work before it sleeps, and a caller polls for the end of a helper's work. It is a
+/// few times the time to wake a thread. On a machine with more threads than cores it is wasted.
 const SPIN_TIME: Duration = Duration::from_micros(100);
 
-/// Bytes that have to be there before another thread is started: its stack, and what it and the
-/// caller need until it is there. One that starts without them ends the program.
-const ROOM: usize = 4 << 20;
+/// Memory in bytes that must be available before another thread is started: its stack, and the allocations that it and
+/// the caller make while it starts. Without it the new thread would abort the program.
+const THREAD_MEMORY: usize = 4 << 20;
 
-/// The thread has not come yet.
+/// The thread has not started yet.
 const COMING: u32 = 0;
-/// Waiting for a call.
+/// The thread waits for a call.
 const IDLE: u32 = 1;
-/// There is a call that was not answered yet.
+/// A call has been posted but not accepted.
 const CALLED: u32 = 2;
-/// At work.
+/// The thread is working on a call.
 const WORKING: u32 = 3;
-/// The thread is to end.
+/// The thread must end.
 const END: u32 = 4;
 
-/// What a helper does, given its number from 1.
+/// Function that a helper runs, given its number (from 1).
 type Work<'a> = &'a (dyn Fn(usize) + Sync);
 
-/// Threads beside the caller's own.
+/// Threads in addition to the caller's.
 ///
-/// A program that forks has a pool without threads in its child: there the caller works alone, and there is
-/// nobody to wait for.
+/// After a fork, the child's copy of the pool has no threads: the caller works alone, and there is no thread to wait
+/// for.
 pub struct ThreadPool {
     helpers: Vec<Helper>,
-    /// The number of the program that has the threads.
+    /// Process ID of the program that has the threads.
     program: u32,
 }
 
 struct Helper {
     mailbox: Arc<Mailbox>,
-    /// `None` once it has ended.
+    /// `None` after the thread has ended.
     thread: Option<JoinHandle<()>>,
 }
 
-/// Where a helper finds its work; on cache lines of its own.
+/// The mailbox of a helper, on cache lines of its own.
 #[derive(Default)]
 #[repr(align(128))]
 struct Mailbox {
     state: AtomicU32,
-    /// There while a call is not answered yet.
+    /// The call, while it has not been accepted.
     call: Mutex<Option<Call>>,
 }
 
@@ -66,23 +65,24 @@ struct Call {
 }
 
 impl ThreadPool {
-    /// Starts so many threads.
+    /// Starts `helpers` threads.
     pub fn new(helpers: usize) -> std::io::Result<ThreadPool> {
-        // Those that were started end with the pool if one cannot be.
+        // If a thread cannot be started, dropping the pool ends the others.
         let mut pool = ThreadPool {
             helpers: Vec::with_capacity(helpers),
             program: std::process::id(),
         };
         for number in 1..=helpers {
             let mailbox = Arc::new(Mailbox::default());
-            let (mine, caller) = (mailbox.clone(), thread::current());
-            room()?;
+            let (shared, caller) = (mailbox.clone(), thread::current());
+            check_memory()?;
             let builder = thread::Builder::new().name(format!("mebridge-{number}"));
             let life = move || {
-                mine.state.store(IDLE, Ordering::Release);
+                shared.state.store(IDLE, Ordering::Release);
                 caller.unpark();
-                // The environment is usually that of whoever starts the thread, but no standard says so.
-                in_default_environment(|| mine.serve(number));
+                // The floating-point environment is usually inherited from the parent thread, but no standard
+                // guarantees it.
+                in_default_environment(|| shared.serve(number));
             };
             let thread = signals::held_back(|| builder.spawn(life))?;
             let mut waiter = SpinThenPark::default();
@@ -97,9 +97,8 @@ impl ThreadPool {
         Ok(pool)
     }
 
-    /// Does `work` on the caller's thread, as number 0, and on up to so many helpers at the same time. A
-    /// helper that comes too late does not do it at all. A panic of any of them goes on in the
-    /// caller.
+    /// Runs `work` on the caller's thread, as number 0, and concurrently on up to `helpers` helpers. A helper that is
+    /// too late does not run it at all. A panic in any of them is propagated to the caller.
     pub fn run(&mut self, helpers: usize, work: Work) {
         let panic: Mutex<Option<Box<dyn Any + Send>>> = Mutex::new(None);
         let guarded = |number: usize| {
@@ -108,9 +107,9 @@ impl ThreadPool {
             }
         };
         let guarded: Work = &guarded;
-        // SAFETY: only the lifetime changes. A helper uses the reference while its mailbox is WORKING,
-        // or holds it as a call. `Called`, when dropped, takes back calls that were not answered and
-        // waits for the others, so both are over before `guarded` is.
+        // SAFETY: only the lifetime changes. A helper uses the reference while its mailbox is WORKING, or holds it as a
+        // call. When dropped, `Called` takes back calls that were not accepted and waits for the others, so no
+        // reference is left when `guarded` is dropped.
         let extended = unsafe { std::mem::transmute::<Work<'_>, Work<'static>>(guarded) };
         let caller = thread::current();
         let helpers = match self.helpers.is_empty() || self.forked() {
@@ -132,7 +131,7 @@ impl ThreadPool {
         }
     }
 
-    /// Whether this is the child of the program that has the threads.
+    /// Whether this process is a fork of the one that has the threads.
     fn forked(&self) -> bool {
         self.program != std::process::id()
     }
@@ -141,7 +140,7 @@ impl ThreadPool {
 impl Drop for ThreadPool {
     fn drop(&mut self) {
         if self.forked() {
-            // The threads that these name do not exist here: they can be neither joined nor let go.
+            // These threads do not exist in this process: they can be neither joined nor detached.
             std::mem::forget(std::mem::take(&mut self.helpers));
             return;
         }
@@ -149,14 +148,14 @@ impl Drop for ThreadPool {
             helper.mailbox.state.store(END, Ordering::Release);
             if let Some(thread) = helper.thread.take() {
                 thread.thread().unpark();
-                // It catches all panics, and there is nobody to tell.
+                // The thread catches all panics, so there is no error to report.
                 let _ = thread.join();
             }
         }
     }
 }
 
-/// Helpers that may have been called.
+/// Helpers that may have a call.
 struct Called<'a>(&'a [Helper]);
 
 impl Drop for Called<'_> {
@@ -177,17 +176,17 @@ impl Helper {
     }
 }
 
-/// Whether there is memory for another thread.
-fn room() -> std::io::Result<()> {
-    let mut room: Vec<u8> = Vec::new();
-    let there = room.try_reserve_exact(ROOM);
-    // Otherwise the compiler need not ask for it.
-    std::hint::black_box(&mut room);
-    there.map_err(|_| std::io::ErrorKind::OutOfMemory.into())
+/// Returns an error if there is not enough memory for another thread.
+fn check_memory() -> std::io::Result<()> {
+    let mut memory: Vec<u8> = Vec::new();
+    let reserved = memory.try_reserve_exact(THREAD_MEMORY);
+    // Keeps the compiler from eliding the allocation.
+    std::hint::black_box(&mut memory);
+    reserved.map_err(|_| std::io::ErrorKind::OutOfMemory.into())
 }
 
 impl Mailbox {
-    /// What a helper does all its life.
+    /// Runs the loop of a helper thread.
     fn serve(&self, number: usize) {
         let mut waiter = SpinThenPark::default();
         loop {
@@ -210,7 +209,7 @@ impl Mailbox {
         }
     }
 
-    /// Takes a call back that was not answered; otherwise waits for the end of the work.
+    /// Takes back a call that was not accepted; otherwise waits until it is done.
     fn dismiss(&self) {
         if self.moves(CALLED, IDLE) {
             lock(&self.call).take();
@@ -222,7 +221,7 @@ impl Mailbox {
         }
     }
 
-    /// Changes the state, if it is still the one that is expected.
+    /// Moves from state `from` to state `to`; returns false if the state is not `from`.
     fn moves(&self, from: u32, to: u32) -> bool {
         self.state
             .compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
@@ -230,15 +229,14 @@ impl Mailbox {
     }
 }
 
-/// Waits for another thread, first by looking again and again, then asleep. Whoever makes the change
-/// wakes the one that waits.
+/// Waits for another thread, first by polling, then asleep. The thread that makes the change wakes the waiting one.
 #[derive(Default)]
 struct SpinThenPark {
     since: Option<Instant>,
 }
 
 impl SpinThenPark {
-    /// Returns when it is worth looking again.
+    /// Returns when the condition should be checked again.
     fn wait(&mut self) {
         if self.since.get_or_insert_with(Instant::now).elapsed() > SPIN_TIME {
             thread::park();
@@ -250,7 +248,7 @@ impl SpinThenPark {
     }
 }
 
-/// No thread panics while it holds one of the locks.
+/// Locks a mutex. No thread panics while it holds one of these.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -260,7 +258,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicUsize;
 
-    /// Adds up the numbers below `count`, each taken by whoever comes first.
+    /// Adds up the numbers below `count`, which the threads take in turn.
     fn sum(pool: &mut ThreadPool, helpers: usize, count: usize) -> usize {
         let next = AtomicUsize::new(0);
         let sum = AtomicUsize::new(0);
@@ -285,7 +283,7 @@ mod tests {
                 count * count.max(1).saturating_sub(1) / 2
             );
             if count % 500 == 0 {
-                // Long enough for all to sleep.
+                // Long enough for all threads to fall asleep.
                 thread::sleep(10 * SPIN_TIME);
             }
         }
@@ -305,21 +303,21 @@ mod tests {
         assert_eq!(present.into_inner(), 3);
     }
 
-    /// A child has no threads of its parent's: its caller does the work, and the end of the pool waits for
-    /// nobody.
+    /// A forked child has none of its parent's threads: its caller does the work, and dropping the pool waits for no
+    /// thread.
     #[cfg(unix)]
     #[test]
     fn a_child_of_a_fork_works_alone_and_ends() {
         const DONE: i32 = 7;
         let mut pool = ThreadPool::new(2).unwrap();
         assert_eq!(sum(&mut pool, 2, 100), 4950);
-        // SAFETY: the child allocates little, runs what is tested and ends without handlers. Other threads
-        // of this program may hold a lock of the allocator, which the C library sees to.
+        // SAFETY: the child allocates little, runs the test and exits without handlers. Other threads of this program
+        // may hold a lock of the allocator, which the C library handles.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let right = sum(&mut pool, 2, 100) == 4950;
             drop(pool);
-            // SAFETY: it takes any number.
+            // SAFETY: `_exit` accepts any number.
             unsafe { libc::_exit(if right { DONE } else { 1 }) };
         }
         let mut status = 0;

@@ -1,10 +1,10 @@
-//! Several threads on one engine.
+//! Multithreaded evaluation with one engine.
 //!
-//! A thread that is done with a chunk of events takes the next one; a chunk is whole vectors. A thread that comes late,
-//! or that other work on the machine holds up, takes fewer. Chunks are a part of what is left, so that all threads end
-//! at about the same time. An event's answer does not depend on who computes it or on what is in its chunk. The
-//! caller's own thread is one of them; the others ([`ThreadPool`]) are not woken for a call that would be done before
-//! they are awake.
+//! A thread that has finished a chunk of events takes the next one; a chunk consists of whole vectors. A thread that
+//! starts late, or is delayed by other work on the machine, takes fewer chunks. The chunk size is a fraction of the
+//! remaining events, so that all threads end at about the same time. An event's answer does not depend on the thread or
+//! on the other events of its chunk. The caller's own thread is one of the threads; the others ([`ThreadPool`]) are not
+//! woken for a call that would be done before they are awake.
 
 use super::engine::{Engine, Timers};
 use super::thread_pool::ThreadPool;
@@ -20,12 +20,12 @@ use mebridge_simd::Real;
 use mebridge_support::error::{Error, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A chunk is what is left for each thread, divided by this.
+/// The chunk size is the number of remaining events per thread, divided by this.
 const CHUNKS: usize = 4;
-/// No chunk has fewer multiply-adds of vectors, unless that is less than a vector: some 4 microseconds of
-/// work, in which taking the next one does not count.
+/// Minimum multiply-adds (of vectors) per chunk, unless that is less than a vector: about 4 microseconds of work,
+/// compared to which taking the next chunk is negligible.
 const SMALLEST: usize = 10_000;
-/// A thread is woken for this many multiply-adds of vectors: some 25 microseconds of work.
+/// Multiply-adds (of vectors) that justify waking a thread: about 25 microseconds of work.
 const WORTH_WAKING: usize = 60_000;
 
 /// An engine and its threads.
@@ -36,7 +36,7 @@ pub struct ThreadedEngine<T: Real> {
 }
 
 impl<T: Real> ThreadedEngine<T> {
-    /// An engine on this many threads; with one the caller's own thread does the work.
+    /// Makes an engine with `threads` threads, including the caller's own.
     pub fn new(engine: Engine<T>, threads: usize) -> Result<Self> {
         let workers = (0..threads.max(1)).map(|_| Worker::new(&engine));
         let workers = workers.collect::<Result<_>>()?;
@@ -56,7 +56,7 @@ impl<T: Real> ThreadedEngine<T> {
         &self.engine
     }
 
-    /// The plan, for another engine.
+    /// Returns the plan, for use in another engine.
     pub fn into_plan(self) -> ValidPlan {
         match Arc::try_unwrap(self.engine) {
             Ok(engine) => engine.into_plan(),
@@ -64,7 +64,7 @@ impl<T: Real> ThreadedEngine<T> {
         }
     }
 
-    /// Whether to measure where the time goes.
+    /// Sets whether times are measured.
     pub fn set_profile(&mut self, profile: bool) {
         for worker in &mut self.workers {
             worker.profile = profile;
@@ -122,15 +122,15 @@ impl<T: Real> ThreadedEngine<T> {
         }
     }
 
-    /// How many threads a call with this many vectors of events is worth.
+    /// Number of threads to use for a call with this many vectors of events.
     fn threads_for(&self, vectors: usize) -> usize {
         let work = self.engine.plan().count.multiply_adds.max(1);
         let worth = work.saturating_mul(vectors) / WORTH_WAKING;
         worth.clamp(1, self.workers.len()).min(vectors.max(1))
     }
 
-    /// Evaluates a few events and gives for each the contributions of helicities and, where
-    /// the plan computes them, all AMP2.
+    /// Evaluates a few events and returns for each the contribution of every helicity and, if the plan computes them,
+    /// all AMP2.
     pub fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, BadMomentum> {
         let nevt = inputs.count();
         let mut all = Vec::with_capacity(nevt);
@@ -167,8 +167,8 @@ impl<T: Real> ThreadedEngine<T> {
 }
 
 impl<T: Real> ThreadedEngine<T> {
-    /// One event, each helicity by itself. Only a plan that takes helicities one at a time, with AMP2 from their
-    /// amplitudes, can tell.
+    /// Evaluates one event and returns each helicity separately. Returns false unless the plan takes helicities one at
+    /// a time and computes AMP2 from their amplitudes.
     fn each(&mut self, inputs: Inputs, answer: &mut EachHelicity) -> Result<bool, BadMomentum> {
         let plan = self.engine.plan();
         if plan.groups().iter().any(|group| group.len() != 1) || !plan.channels().squares.is_empty()
@@ -179,7 +179,7 @@ impl<T: Real> ThreadedEngine<T> {
         worker.all_amp2 = true;
         answer.amp2.clear();
         answer.jamp2.clear();
-        // The same memory again and again.
+        // Reuses the memory of `answer`.
         worker.single_helicities = Some(SingleHelicities {
             amp2: std::mem::take(&mut answer.amp2),
             jamp2: std::mem::take(&mut answer.jamp2),
@@ -209,7 +209,7 @@ impl<T: Real> Backend for ThreadedEngine<T> {
     }
 
     fn allow_off_shell(&mut self) -> bool {
-        // Not where others use it as it is.
+        // Not possible if the engine is shared.
         let engine = Arc::get_mut(&mut self.engine);
         engine.map(Engine::allow_off_shell).is_some()
     }
@@ -251,7 +251,7 @@ impl<T: Real> Backend for ThreadedEngine<T> {
     }
 }
 
-/// One thread of a caller's on an engine that it shares with others.
+/// A thread of the caller on an engine that it shares with other threads.
 struct OneThread<T: Real> {
     engine: Arc<Engine<T>>,
     worker: Worker<T>,
@@ -271,19 +271,19 @@ impl<T: Real> Session for OneThread<T> {
     }
 }
 
-/// What is left of a call.
+/// The remaining events of a call.
 struct Queue<'a> {
-    /// Of all events of the call.
+    /// Inputs of all events of the call.
     inputs: Inputs<'a>,
-    /// Of the events that nobody took.
+    /// Outputs of the remaining events.
     outputs: Outputs<'a>,
-    /// The first of them.
+    /// Index of the first remaining event.
     first: usize,
-    /// The first event whose momenta are bad.
+    /// Index of the first event with bad momenta.
     bad: Option<usize>,
 }
 
-/// Some events of a call.
+/// A chunk of the events of a call.
 struct CallShare<'a> {
     first: usize,
     inputs: Inputs<'a>,
@@ -291,7 +291,7 @@ struct CallShare<'a> {
 }
 
 impl<'a> Queue<'a> {
-    /// The next so many events, or as many as there are.
+    /// Takes the next `size` events, or all that remain.
     fn take(&mut self, size: usize) -> Option<CallShare<'a>> {
         let size = size.min(self.outputs.helicity.len());
         if size == 0 {
@@ -310,21 +310,21 @@ impl<'a> Queue<'a> {
         })
     }
 
-    /// Notes a bad event. Events that nobody has taken lie behind it and do not matter any more.
+    /// Records a bad event. The remaining events come after it and need not be evaluated.
     fn refuse(&mut self, event: usize) {
         self.bad = Some(self.bad.map_or(event, |bad| bad.min(event)));
         let _ = self.take(usize::MAX);
     }
 }
 
-/// Takes so many from the front, of which there are as many.
+/// Takes `size` elements from the front.
 fn front<'a, T>(rest: &mut &'a mut [T], size: usize) -> &'a mut [T] {
     let (front, behind) = std::mem::take(rest).split_at_mut(size);
     *rest = behind;
     front
 }
 
-/// No thread panics while it holds one of the locks, but for a worker's; that one is not used again in the
+/// Locks a mutex. No thread panics while it holds one of these, except that of a worker, which is not used again in the
 /// same call.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,4 +1,4 @@
-//! What one thread holds while it works.
+//! Working memory of one thread.
 
 use super::arena::Arena;
 use super::engine::{Engine, Timers};
@@ -8,33 +8,33 @@ use mebridge_simd::Real;
 use mebridge_support::error::Result;
 use num_complex::Complex64;
 
-/// Memory and notes of one thread, on cache lines of their own.
+/// Memory and state of one thread, on cache lines of their own.
 #[repr(align(128))]
 pub struct Worker<T> {
     vectors: Arena<T>,
-    /// JAMPs in single precision, and the result of their colour sum.
+    /// JAMPs in single precision, and the results of their colour sums.
     single: Arena<f32>,
     /// Couplings of one event.
     pub couplings: Vec<Complex64>,
-    /// The different AMP2 (indices) that are asked for in the block at hand.
+    /// Distinct AMP2 (indices) needed for the current block.
     pub amp2: Vec<u32>,
-    /// Whether to compute all AMP2, whatever is asked for.
+    /// Whether to compute all AMP2, even those that are not needed.
     pub all_amp2: bool,
-    /// Where AMP2 and JAMP2 of each helicity go, where they are asked for.
+    /// Destination of AMP2 and JAMP2 of each helicity, if requested.
     pub single_helicities: Option<SingleHelicities>,
-    /// For each event of the block which of them is its channel's, where there are several.
+    /// For each event of the block the index into `amp2` for its channel, if there are several.
     pub slots: Vec<u32>,
-    /// Lanes of the block at hand whose momenta are bad, a bit for each; of samples alone.
+    /// Bit mask of lanes of the current block with bad momenta; used for samples only.
     pub bad: u32,
-    /// Whether a |M|^2 is none since this was false; not of samples.
+    /// Set if a |M|^2 is negative, infinite or NaN; not used for samples.
     pub lost: bool,
-    /// Whether to measure where the time goes; it costs a little.
+    /// Whether to measure times, at a small cost.
     pub profile: bool,
-    /// Time spent, where it is measured.
+    /// Times spent, if measured.
     pub timers: Timers,
 }
 
-/// AMP2 and JAMP2 of single helicities of one event, in the order in which they are evaluated.
+/// AMP2 and JAMP2 of single helicities of one event, in order of evaluation.
 #[derive(Default)]
 pub struct SingleHelicities {
     /// `[helicity][lane][AMP2]`
@@ -44,7 +44,7 @@ pub struct SingleHelicities {
 }
 
 impl<T: Real> Worker<T> {
-    /// Memory for an engine.
+    /// Allocates memory for an engine.
     pub fn new(engine: &Engine<T>) -> Result<Self> {
         let mut worker = Worker {
             vectors: Arena::new(engine.vector_numbers())?,
@@ -54,7 +54,7 @@ impl<T: Real> Worker<T> {
         Ok(worker)
     }
 
-    /// The same without an array of vectors, which comes with each sample.
+    /// Allocates all but the array of vectors, which is supplied with each sample.
     pub fn without_vectors(engine: &Engine<T>) -> Result<Self> {
         Ok(Worker {
             vectors: Arena::new(0)?,
@@ -71,7 +71,7 @@ impl<T: Real> Worker<T> {
         })
     }
 
-    /// Works in a thread's array of vectors, which comes back from `work` with other numbers in it.
+    /// Calls `work` with a thread's array of vectors, whose previous contents are lost.
     pub fn with_vectors<R>(
         &mut self,
         engine: &Engine<T>,
@@ -80,11 +80,11 @@ impl<T: Real> Worker<T> {
     ) -> Result<R> {
         let needed = engine.vector_numbers();
         let mut memory = memory.lock();
-        let there = memory
+        let last = memory
             .take()
             .and_then(|any| any.downcast::<Arena<T>>().ok());
-        let mut vectors = match there.filter(|there| there.len() >= needed) {
-            Some(there) => there,
+        let mut vectors = match last.filter(|arena| arena.len() >= needed) {
+            Some(arena) => arena,
             None => Box::new(Arena::new(needed)?),
         };
         std::mem::swap(&mut self.vectors, &mut *vectors);
@@ -104,23 +104,23 @@ impl<T: Real> Worker<T> {
         }
     }
 
-    /// The array of vectors.
+    /// Pointer to the array of vectors.
     pub fn vectors(&mut self) -> *mut T {
         self.vectors.as_mut_ptr()
     }
 
-    /// All numbers of it.
+    /// All numbers of the array of vectors.
     pub fn numbers(&mut self) -> &[T] {
         self.vectors.as_mut_slice()
     }
 
-    /// The array of vectors in single precision.
+    /// Pointer to the single-precision array of vectors.
     pub fn single_vectors(&mut self) -> *mut f32 {
         self.single.as_mut_ptr()
     }
 
-    /// Notes which AMP2 the channels of a block ask for, and where there are several, which one an event asks for. False
-    /// without channels.
+    /// Sets `amp2` to the distinct AMP2 that the channels of a block need, and `slots` to their indices. Returns false
+    /// if there are no channels.
     pub fn weights(
         &mut self,
         engine: &Engine<T>,
@@ -139,7 +139,7 @@ impl<T: Real> Worker<T> {
         };
         for &channel in channel.part(first, count).one_or_each() {
             let amp2 = engine.plan.channels().amp2_of_diagram[channel as usize]
-                .expect("channels are checked before");
+                .expect("channels have been checked");
             let slot = self.amp2.iter().position(|&a| a == amp2);
             self.slots.push(slot.unwrap_or(self.amp2.len()) as u32);
             if slot.is_none() {

@@ -1,4 +1,4 @@
-//! A [`Process`] from diagrams.
+//! Assembly of a [`Process`] from diagrams.
 
 use super::color::{Child, TreeColor, VertexColor};
 use super::color_ordered::ColorOrderedLegs;
@@ -27,25 +27,25 @@ use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-/// Colour flows beyond this have a colour matrix of gigabytes.
+/// Most colour flows; the colour matrix of more would take gigabytes.
 const MOST_FLOWS: usize = 10_000;
-/// Combinations of helicities that a process may have.
+/// Most combinations of helicities of a process.
 const MOST_HELICITIES: usize = 1 << 22;
 
-/// What all processes of a model share.
+/// Builds the processes of one model, and caches what they share.
 pub struct Assembler<'a> {
     model: &'a Model,
     colors: RefCell<HashMap<(u32, usize), Rc<VertexColor>>>,
     routines: RefCell<HashMap<RoutineKey, Rc<Routine>>>,
 }
 
-/// Lorentz structures, and the form of the routine.
+/// Lorentz structures, and the form of their routine.
 pub(super) type RoutineKey = (Vec<u32>, RoutineForm);
 
-/// One way to go through a tree: a wavefunction, and its colour.
+/// A wavefunction of a tree, for one choice of colour structures, and its colour.
 pub(super) type ColoredTree = (u32, Rc<TreeColor>);
 
-/// What is at a leg of a vertex.
+/// The child at a leg of a vertex.
 enum Below {
     Leg(u8),
     Ways(Rc<Vec<ColoredTree>>),
@@ -66,7 +66,7 @@ impl<'a> Assembler<'a> {
         self.model
     }
 
-    /// Nothing is known yet.
+    /// Creates an assembler with empty caches.
     pub fn new(model: &'a Model) -> Self {
         Assembler {
             model,
@@ -92,7 +92,7 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Whether any of these diagrams has colour.
+    /// Whether any of these diagrams has a nonvanishing colour factor.
     pub fn has_color(&self, subprocess: &Subprocess, diagrams: &Diagrams) -> Result<bool, String> {
         let mut assembly = self.assembly(&diagrams.trees);
         assembly.externals(subprocess);
@@ -105,7 +105,7 @@ impl<'a> Assembler<'a> {
         Ok(false)
     }
 
-    /// The diagrams that have colour, which are those that a process counts.
+    /// The diagrams with a nonvanishing colour factor, the only ones that are numbered in a process.
     pub fn colored<'b>(
         &self,
         subprocess: &Subprocess,
@@ -123,7 +123,7 @@ impl<'a> Assembler<'a> {
         Ok(found)
     }
 
-    /// The vertices of the colour-ordered form with these coupling orders, if there is one.
+    /// The vertices of the colour-ordered form with these coupling orders, if there is such a form.
     pub fn ordered_vertices(
         &self,
         line: &ColorOrderedLegs,
@@ -133,7 +133,7 @@ impl<'a> Assembler<'a> {
         Ok(vertices.map(|vertices| vertices.numbers()))
     }
 
-    /// A process by recursion alone, if it has such a form.
+    /// Builds a process in its colour-ordered form only, if it has one.
     pub fn color_ordered(
         &self,
         element: &MatrixElement,
@@ -152,7 +152,7 @@ impl<'a> Assembler<'a> {
         Ok(Some(Process {
             legs,
             helicities,
-            // One configuration, so that colour flows can be asked for.
+            // One configuration, so that colour flows can be selected.
             channels: Channels {
                 color_allowed: vec![vec![true; strings.len()]],
                 color_flows: lines.collect(),
@@ -163,7 +163,7 @@ impl<'a> Assembler<'a> {
         }))
     }
 
-    /// A process with these wavefunctions and amplitudes; legs, helicities and channels are to be given.
+    /// A process with these wavefunctions and amplitudes; the caller fills in legs, helicities and channels.
     fn of_assembly(
         &self,
         element: &MatrixElement,
@@ -195,7 +195,7 @@ impl<'a> Assembler<'a> {
         particles.iter().map(|&p| self.model.of(p).pdg).collect()
     }
 
-    /// What a process is called; `through` are required s-channels with an arrow behind.
+    /// The name of a process; `through` is the required s-channels followed by an arrow.
     pub fn name(&self, subprocess: &Subprocess, through: &str, tail: &str) -> String {
         let name = |leg: usize| {
             let name = &self.model.of(subprocess.particles[leg]).name;
@@ -218,7 +218,7 @@ impl<'a> Assembler<'a> {
         format!("{} > {through}{}{tail}", names(0..first), names(first..all))
     }
 
-    /// The process with these diagrams, if one of them has colour.
+    /// Builds the process with these diagrams; `None` if all colour factors vanish.
     pub fn process(
         &self,
         element: &MatrixElement,
@@ -241,7 +241,7 @@ impl<'a> Assembler<'a> {
         let mut amplitudes = Vec::new();
         let mut count = 0;
         let mut squares = Vec::new();
-        // The group of each amplitude, where products of groups are selected.
+        // The group of each amplitude, if products of groups are selected.
         let mut groups: Vec<usize> = Vec::new();
         for (number, diagram) in diagrams.diagrams.iter().enumerate() {
             let group = element.selection.as_ref().and_then(|s| s.groups[number]);
@@ -265,10 +265,10 @@ impl<'a> Assembler<'a> {
             return Ok(None);
         }
         assembly.rerooted(&mut amplitudes, &helicity_counts(&helicities, legs.len()))?;
-        // The colour-ordered form takes legs as they come.
+        // The colour-ordered form does not support reversed fermion lines.
         let line = line.as_ref().filter(|_| assembly.flips.is_empty());
         assembly.pruned(&mut amplitudes);
-        // Channels are the diagrams without a larger vertex than needed.
+        // Channels are the diagrams whose largest vertex is smallest.
         let smallest = squares.iter().map(|(size, _)| *size).min();
         let channels = (1..).zip(&squares).filter(|(_, s)| Some(s.0) == smallest);
         let amp2: Vec<Amp2> = channels
@@ -317,7 +317,7 @@ impl<'a> Assembler<'a> {
         }))
     }
 
-    /// The lines that are to be on their mass shells, or must not be.
+    /// The lines that must, or must not, be on their mass shells.
     fn resonances(
         &self,
         element: &MatrixElement,
@@ -379,7 +379,7 @@ impl<'a> Assembler<'a> {
         found
     }
 
-    /// `NHEL`: all combinations, the last leg varying fastest. Their order at a leg is that of its particle going out.
+    /// `NHEL`: all combinations, the last leg varying fastest. The order at a leg is that of its outgoing particle.
     fn helicities(&self, subprocess: &Subprocess) -> Result<Vec<Vec<i8>>, String> {
         let states = subprocess.outgoing.iter().zip(&subprocess.polarizations);
         let states = states.map(|(&p, asked)| {
@@ -412,7 +412,7 @@ impl<'a> Assembler<'a> {
         Ok(rows)
     }
 
-    /// `IDEN`: average over what comes in, and a factor for equal particles that go out.
+    /// `IDEN`: the average over initial states, and the factor for identical outgoing particles.
     pub fn iden(&self, subprocess: &Subprocess) -> u32 {
         let states = (0..subprocess.incoming).map(|leg| {
             let particle = self.model.of(subprocess.particles[leg]);
@@ -435,7 +435,7 @@ impl<'a> Assembler<'a> {
             .iter()
             .map(|&p| self.model.of(p).color);
         let legs: Vec<i8> = legs.collect();
-        let color = VertexColor::of(&interaction.terms[term].color, &legs).map_err(|what| {
+        let color = VertexColor::new(&interaction.terms[term].color, &legs).map_err(|what| {
             format!(
                 "vertex {}: {what}",
                 self.model.names(&interaction.particles)
@@ -449,25 +449,25 @@ impl<'a> Assembler<'a> {
     }
 }
 
-/// One process that grows.
+/// A process under construction.
 pub(super) struct Assembly<'a> {
     shared: &'a Assembler<'a>,
     trees: &'a [Tree],
-    /// The ways through each tree that was needed so far.
+    /// The wavefunctions of each tree that was needed so far.
     pub(super) ways: Vec<Option<Rc<Vec<ColoredTree>>>>,
     parameters: Parameters<'a>,
     pub(super) routines: Vec<Routine>,
     pub(super) routine_ids: HashMap<RoutineKey, u32>,
-    /// What each routine is of.
+    /// The key of each routine.
     pub(super) routine_keys: Vec<RoutineKey>,
     pub(super) wavefunctions: Vec<Wavefunction>,
-    /// Of each wavefunction of a fermion whether its line flows out of it (`OXXXXX`) or into it.
+    /// For each fermion wavefunction, whether its line flows out (`OXXXXX`) or in.
     pub(super) flow_out: Vec<bool>,
-    /// Wavefunctions of fermions whose lines are followed both ways, and what they are the other way.
+    /// Fermion wavefunctions with the reversed wavefunctions of the same lines.
     pub(super) flips: HashMap<u32, u32>,
-    /// Whether there may be wavefunctions or routines that nothing needs.
+    /// Whether there may be unused wavefunctions or routines.
     pub(super) unused: bool,
-    /// Of each tree whether its line has no width; empty where all have theirs.
+    /// Whether the line of each tree has its width set to zero; empty if none has.
     zero_width: Vec<bool>,
 }
 
@@ -480,8 +480,8 @@ impl<'a> Assembly<'a> {
         self.shared.color(vertex, term)
     }
 
-    /// A coupling of a vertex whose result is this particle, if it has one: what its own propagator is multiplied by is a
-    /// part of it.
+    /// The reference to a coupling of a vertex with this particle as its result, if any. The factor of the particle's
+    /// own propagator becomes part of the coupling.
     pub(super) fn coupling(&mut self, name: &str, result: Option<ParticleId>) -> CouplingRef {
         let positive = name.strip_prefix('-');
         let propagator = result.and_then(|p| self.shared.model.of(p).propagator);
@@ -497,7 +497,7 @@ impl<'a> Assembly<'a> {
         Quantity(name.as_ref().map(|name| self.parameters.parameter(name)))
     }
 
-    /// The external wavefunctions.
+    /// Adds the external wavefunctions.
     fn externals(&mut self, subprocess: &Subprocess) -> Vec<Leg> {
         let model = self.shared.model;
         let mut legs = Vec::new();
@@ -510,7 +510,7 @@ impl<'a> Assembly<'a> {
             let incoming = number < subprocess.incoming;
             let mass = self.quantity(&model.of(particle).mass);
             let out = model.of(outgoing);
-            // A fermion that is its own antiparticle is one that comes in or goes out, as in MG5aMC.
+            // The flow of a Majorana fermion is that of an incoming or outgoing particle, as in MG5aMC.
             let flow_out = match out.anti == outgoing {
                 true => !incoming,
                 false => !out.is_anti,
@@ -524,7 +524,7 @@ impl<'a> Assembly<'a> {
                 (5, _) => ExternalKind::Tensor,
                 _ => ExternalKind::Vector,
             };
-            // NSF and NSR tell particles from antiparticles, the others what goes out from what comes in.
+            // NSF and NSR distinguish particles from antiparticles, the others outgoing from incoming legs.
             let sign = match out.is_fermion() {
                 true if model.of(particle).is_anti => -1,
                 false if incoming => -1,
@@ -553,7 +553,7 @@ impl<'a> Assembly<'a> {
         self.flow_out.push(flow_out);
     }
 
-    /// All ways through a tree.
+    /// All wavefunctions of a tree.
     fn ways(&mut self, tree: TreeId) -> Result<Rc<Vec<ColoredTree>>, String> {
         if let Some(ways) = &self.ways[tree as usize] {
             return Ok(ways.clone());
@@ -578,12 +578,12 @@ impl<'a> Assembly<'a> {
         Ok(ways)
     }
 
-    /// Whether the line of a fermion that a vertex makes flows out of it: as that which it goes on.
+    /// Whether the fermion line of a vertex's result flows out, like the line that it continues.
     fn flow_of(&self, node: &Node, result: Option<usize>, vertex: &Vertex) -> bool {
         let Some(result) = result else {
             return false;
         };
-        // Inputs are the other legs in their order.
+        // Inputs are the other legs, in order.
         let partner = result ^ 1;
         let input = if partner < result {
             partner
@@ -598,13 +598,14 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// A vertex of a diagram: one call for each of its colour structures and each way through its trees.
+    /// The calls of a vertex of a diagram: one for each of its colour structures and each choice of its trees'
+    /// wavefunctions.
     fn vertices(
         &mut self,
         node: &Node,
         result: Option<usize>,
     ) -> Result<Vec<(Vertex, Rc<TreeColor>)>, String> {
-        // For each leg that is no result.
+        // For each leg except the result.
         let mut below: Vec<(usize, Below)> = Vec::new();
         for (leg, child) in node.children.iter().enumerate() {
             let Some(tree) = child else {
@@ -631,12 +632,12 @@ impl<'a> Assembly<'a> {
             }
             let lorentz = term.lorentz.iter().map(|(l, _)| *l).collect();
             let lorentz: Vec<u32> = lorentz;
-            // The routine of the way before, and where it has charge conjugates.
+            // The previous routine, and the legs at which it takes charge conjugates.
             let mut known: Option<(u16, u32)> = None;
             let line = line.map(|p| model.of(p));
             let mass = line.map_or(Quantity::ZERO, |p| self.quantity(&p.mass));
             let width = line.map_or(Quantity::ZERO, |p| self.quantity(&p.width));
-            // All ways through the trees, the last varying fastest.
+            // All choices of wavefunctions, the last varying fastest.
             let counts: Vec<usize> = below.iter().map(|(_, below)| below.count()).collect();
             for choice in 0..counts.iter().product::<usize>() {
                 let mut rest = choice;
@@ -688,15 +689,15 @@ impl<'a> Assembly<'a> {
         Ok(found)
     }
 
-    /// Where charge conjugates of wavefunctions stand, a bit for each leg. Fermions flow in where the first of two is, and
-    /// out where the second is. Where a wavefunction flows the other way, its charge conjugate is taken; a result flows
-    /// as the line that it goes on.
+    /// The legs that take charge conjugates of wavefunctions, as a bit mask. Of two fermions, the first flows in and
+    /// the second out. If a wavefunction flows in the other direction, its charge conjugate is taken; a result flows
+    /// like the line that it continues.
     fn conjugated(&self, particles: &[ParticleId], result: Option<usize>, inputs: &[u32]) -> u16 {
         let model = self.shared.model;
         let fermions = particles.iter().take_while(|&&p| model.of(p).is_fermion());
         let mut conjugated = 0;
         for leg in 0..fermions.count() {
-            // A result is conjugated where the other end of its line is.
+            // A result is conjugated if the other end of its line is.
             let end = if Some(leg) == result { leg ^ 1 } else { leg };
             let input = match result {
                 Some(result) if result < end => end - 1,
@@ -712,7 +713,7 @@ impl<'a> Assembly<'a> {
         conjugated
     }
 
-    /// The form of a routine for these legs, with charge conjugates at some of them.
+    /// The form of a routine for these legs, with charge conjugates at legs in the mask.
     fn form(
         &self,
         particles: &[ParticleId],
@@ -729,7 +730,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// A routine of these structures.
+    /// The number of the routine for these structures.
     pub(super) fn routine(&mut self, lorentz: Vec<u32>, form: RoutineForm) -> Result<u32, String> {
         let model = self.shared.model;
         let key = (lorentz, form.normal());
@@ -760,8 +761,8 @@ impl<'a> Assembly<'a> {
     }
 }
 
-/// Leaves of a process the products of amplitudes that are selected, `groups` being the group of each amplitude: a JAMP
-/// for each group and colour flow, as where MG5aMC splits orders (NAMPSO). Gives the weights of colour flows.
+/// Restricts a process to the selected products of amplitudes, where `groups` is the group of each amplitude. There is
+/// a JAMP for each group and colour flow, as with split orders in MG5aMC (NAMPSO). Returns the weights of colour flows.
 fn selected(
     diagrams: &mut mebridge_process::Diagrams,
     selection: &Selection,
@@ -813,7 +814,7 @@ fn selected(
     (0..flows).map(weight).collect()
 }
 
-/// Colour flows as they are found, with the amplitudes in them.
+/// Colour flows in the order of their occurrence, with their amplitudes.
 #[derive(Default)]
 struct Flows {
     numbers: HashMap<Strings, usize>,
@@ -841,7 +842,7 @@ impl Flows {
             if at == next {
                 if next == MOST_FLOWS {
                     return Err(format!(
-                        "more than {MOST_FLOWS} colour flows; ask for fewer coloured particles"
+                        "more than {MOST_FLOWS} colour flows; request fewer coloured particles"
                     ));
                 }
                 self.flows.push(flow);
@@ -858,7 +859,7 @@ impl Flows {
             };
             let value = number.times(sign).value()? * 3f64.powi(power);
             let terms = &mut self.jamp[at];
-            // One amplitude may have terms with several powers of the number of colours.
+            // An amplitude may have terms with several powers of the number of colours.
             match terms.last_mut() {
                 Some(term) if term.source == TermSource::Amplitude(amplitude) => {
                     term.factor.0 += value.re;
@@ -909,8 +910,8 @@ struct Sorted {
 }
 
 impl Sorted {
-    /// `ICOLAMP`: for each of these diagrams (from 1) the flows in which it is of leading colour. Where it is in none,
-    /// all in which it is.
+    /// `ICOLAMP`: for each of these diagrams (from 1), the flows to which it contributes at leading colour; if there
+    /// are none, all flows to which it contributes.
     fn allowed(&self, diagrams: &[u32]) -> Vec<Vec<bool>> {
         let mut rows = vec![vec![false; self.flows.len()]; diagrams.len()];
         let mut row_of: HashMap<u32, usize> = HashMap::default();

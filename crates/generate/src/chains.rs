@@ -1,18 +1,18 @@
-//! Processes whose particles decay: diagrams of the process with the trees of decays in the place of legs.
+//! Processes with decays: diagrams of the process, with decay trees in place of legs.
 //!
-//! Which decay belongs to which particle, what is the same and how often it counts are MG5aMC's rules
-//! (`combine_decay_chain_processes`, `identical_decay_chain_factor` in helas_objects.py): as many decays as particles
-//! that decay, in their order, are those of each; otherwise every decay of a particle is that of each such particle.
+//! The assignment of decays to particles and the symmetry factors follow MG5aMC (`combine_decay_chain_processes`,
+//! `identical_decay_chain_factor` in helas_objects.py): if there are as many decays as decaying particles, in the same
+//! order, they are assigned one by one; otherwise every decay of a particle applies to each such particle.
 
 use super::subprocess::{MOST_PROCESSES, Subprocess, too_many};
 use super::trees::{Diagram, Diagrams, MOST_DIAGRAMS, Node, Tree, TreeId};
 use crate::model::{Model, ParticleId, PropagatorPart};
 use crate::request::AUXILIARY;
 
-/// Legs of a process with all decays.
+/// Most legs of a process with all decays.
 pub const MOST_LEGS_DECAYED: usize = 20;
 
-/// A line that stands for a particle on its mass shell.
+/// A line of a particle on its mass shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnShell {
     /// The legs that it decays into.
@@ -21,24 +21,24 @@ pub struct OnShell {
     pub particle: ParticleId,
 }
 
-/// A process, or a decay, with what decays in it.
+/// A process, or a decay, with the decays inserted so far.
 #[derive(Clone, Debug)]
 pub struct Chain {
-    /// Its legs; of a decay the first is the particle that decays.
+    /// The legs; the first leg of a decay is the decaying particle.
     pub subprocess: Subprocess,
-    /// Trees, each naming only earlier ones.
+    /// Trees; each refers only to earlier ones.
     pub trees: Vec<Tree>,
-    /// What they end in.
+    /// The roots of the trees.
     pub ends: Ends,
     /// Particles that decayed.
     pub on_shell: Vec<OnShell>,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What two equal decays have in common, whatever the order of what they decay into.
+    /// A key that equal decays share, independent of the order of their products.
     key: String,
 }
 
-/// What the trees of a [`Chain`] end in.
+/// The roots of the trees of a [`Chain`].
 #[derive(Clone, Debug)]
 pub enum Ends {
     /// The diagrams of a process.
@@ -57,7 +57,7 @@ impl Ends {
 }
 
 impl Chain {
-    /// One in which nothing decays yet.
+    /// Creates a chain without decays.
     pub fn new(
         subprocess: Subprocess,
         trees: Vec<Tree>,
@@ -83,12 +83,12 @@ impl Chain {
         }
     }
 
-    /// The particle that decays.
+    /// The decaying particle.
     fn mother(&self) -> ParticleId {
         self.subprocess.particles[0]
     }
 
-    /// Its diagrams, with their signs.
+    /// Extracts the diagrams, with their signs.
     pub fn into_diagrams(self, model: &Model) -> (Subprocess, Diagrams, Vec<OnShell>) {
         let Ends::Diagrams(diagrams) = self.ends else {
             return (self.subprocess, Diagrams::default(), self.on_shell);
@@ -101,7 +101,7 @@ impl Chain {
         (self.subprocess, diagrams, self.on_shell)
     }
 
-    /// All combinations of a process with its decays: a list for each decay that is asked for.
+    /// Combines a process with its decays in all ways; `decays` has a list for each requested decay.
     pub fn combine(self, decays: &[Vec<Chain>], model: &Model) -> Result<Vec<Chain>, String> {
         let all = self.subprocess.incoming..self.subprocess.particles.len();
         let decaying = |leg: &usize| decays.iter().any(|d| decays_of(d, self.particle(*leg)));
@@ -113,7 +113,7 @@ impl Chain {
                 kinds.push(self.particle(leg));
             }
         }
-        // For each kind of particle the ways in which all of that kind decay.
+        // For each kind of particle, the ways in which all particles of that kind decay.
         let mut ways: Vec<Vec<Vec<(usize, &Chain)>>> = Vec::new();
         for &kind in &kinds {
             let of_kind = |leg: &usize| self.particle(*leg) == kind;
@@ -151,7 +151,7 @@ impl Chain {
         self.subprocess.particles[leg]
     }
 
-    /// Whose each decay is, of these legs that decay.
+    /// How the decays are assigned to the decaying legs.
     fn share(&self, legs: &[usize], decays: &[Vec<Chain>]) -> Share {
         if legs.len() != decays.len() {
             return Share::All;
@@ -175,8 +175,8 @@ impl Chain {
         }
     }
 
-    /// The ways in which equal particles, the legs `own`, decay by one of the decays of each. Those that differ by the
-    /// order of the particles are one.
+    /// The ways in which equal particles, the legs `own`, decay by one of their decays each. Ways that differ only by
+    /// the order of the particles count once.
     fn distinct<'a>(
         &self,
         own: &[usize],
@@ -198,8 +198,8 @@ impl Chain {
         Ok(found)
     }
 
-    /// The factor for equal particles: those that do not decay, or have equal decays, with the same polarisation. MG5aMC
-    /// does not look at the polarisation of those that do not decay, nor where each has a decay of its own.
+    /// The symmetry factor of identical particles: those that do not decay, or have equal decays, with the same
+    /// polarisation. MG5aMC ignores the polarisation of particles that do not decay, and if each has its own decay.
     fn identical(&self, decays: &[(usize, &Chain)]) -> u32 {
         let legs = self.subprocess.incoming..self.subprocess.particles.len();
         let decay_of = |leg: usize| decays.iter().find(|(decayed, _)| *decayed == leg);
@@ -214,11 +214,11 @@ impl Chain {
         factor * own.product::<u32>()
     }
 
-    /// The process with decays of these legs, which are in ascending order.
+    /// Inserts decays of these legs, which are in ascending order.
     fn decayed(&self, decays: &[(usize, &Chain)], model: &Model) -> Result<Chain, String> {
         let own = &self.subprocess;
         let decay_of = |leg: usize| decays.iter().position(|(decayed, _)| *decayed == leg);
-        // Where each leg's successors begin.
+        // The first new leg of each leg.
         let mut starts = Vec::new();
         let mut legs = Subprocess {
             incoming: own.incoming,
@@ -267,7 +267,7 @@ impl Chain {
             let mut ids: Vec<TreeId> = Vec::with_capacity(decay.trees.len());
             for (at, tree) in decay.trees.iter().enumerate() {
                 ids.push(match tree {
-                    // The particle that decays is at no vertex.
+                    // The decaying particle is not at a vertex.
                     Tree::Leg(0) => TreeId::MAX,
                     Tree::Leg(leg) => leg_of(*leg).into(),
                     Tree::Vertex(node) => {
@@ -290,7 +290,7 @@ impl Chain {
                 particle: line.particle,
             }));
         }
-        // Of each tree its decays, and a tree for each choice of what they are, the last varying fastest.
+        // For each tree, the decays below it, and a tree for each choice of these, the last varying fastest.
         let mut variants: Vec<(Vec<usize>, Vec<TreeId>)> = Vec::with_capacity(self.trees.len());
         for tree in &self.trees {
             let variant = match tree {
@@ -317,7 +317,7 @@ impl Chain {
                     }));
                     if all.len() > MOST_DIAGRAMS {
                         return Err(format!(
-                            "more than {MOST_DIAGRAMS} diagrams; ask for lower coupling orders"
+                            "more than {MOST_DIAGRAMS} diagrams; request lower coupling orders"
                         ));
                     }
                 }
@@ -350,14 +350,14 @@ impl Chain {
     }
 }
 
-/// Whose the decays are that are asked for.
+/// The assignment of requested decays to decaying particles.
 #[derive(Clone, Copy)]
 enum Share {
-    /// One for each leg that decays, in the order of the legs.
+    /// One for each decaying leg, in the order of the legs.
     ByLeg,
-    /// As many for each kind of particle as there are of it, in the order of the legs of that kind.
+    /// One for each particle of a kind, in the order of the legs of that kind.
     ByKind,
-    /// Each that of every such particle.
+    /// Each for every such particle.
     All,
 }
 
@@ -366,13 +366,13 @@ fn decays_of(decays: &[Chain], particle: ParticleId) -> bool {
     decays.iter().any(|chain| chain.mother() == particle)
 }
 
-/// Those of these decays that are of this particle.
+/// The decays of this particle.
 fn of_mother(decays: &[Chain], particle: ParticleId) -> Vec<&Chain> {
     let own = |chain: &&Chain| chain.mother() == particle;
     decays.iter().filter(own).collect()
 }
 
-/// In parentheses if it has decays of its own.
+/// The name, in parentheses if it has decays of its own.
 fn bracketed(name: &str) -> String {
     match name.contains(',') {
         true => format!("({name})"),
@@ -380,7 +380,7 @@ fn bracketed(name: &str) -> String {
     }
 }
 
-/// The part of a propagator that a polarisation leaves.
+/// The part of the propagator for a polarisation.
 fn propagator(polarization: &[i8], spin: u8) -> Option<PropagatorPart> {
     match (polarization, spin) {
         ([], _) => Some(PropagatorPart::Whole),
@@ -396,7 +396,7 @@ fn propagator(polarization: &[i8], spin: u8) -> Option<PropagatorPart> {
 fn push(trees: &mut Vec<Tree>, node: Node) -> Result<TreeId, String> {
     if trees.len() >= MOST_DIAGRAMS {
         return Err(format!(
-            "more than {MOST_DIAGRAMS} trees; ask for lower coupling orders"
+            "more than {MOST_DIAGRAMS} trees; request lower coupling orders"
         ));
     }
     trees.push(Tree::Vertex(node));
@@ -415,7 +415,7 @@ fn with_children(node: &Node, mut f: impl FnMut(TreeId) -> TreeId) -> Node {
     }
 }
 
-/// The decays below a vertex, and the vertex for each choice of theirs.
+/// The decays below a vertex, and the vertex for each choice of these.
 fn choices(
     node: &Node,
     variants: &[(Vec<usize>, Vec<TreeId>)],
@@ -429,7 +429,7 @@ fn choices(
     let counts: Vec<usize> = below.iter().map(|&decay| roots[decay].len()).collect();
     let mut nodes = Vec::new();
     for choice in 0..counts.iter().product::<usize>() {
-        // What is chosen of each decay.
+        // The choice for each decay.
         let mut rest = choice;
         let mut chosen = vec![0; counts.len()];
         for (at, count) in chosen.iter_mut().zip(&counts).rev() {
@@ -447,7 +447,7 @@ fn choices(
     (below, nodes)
 }
 
-/// All choices of one of each list, the last varying fastest.
+/// All choices of one element per list, the last varying fastest.
 fn products<T: Clone>(lists: &[Vec<T>]) -> Result<Vec<Vec<T>>, String> {
     lists.iter().try_fold(vec![Vec::new()], |all, list| {
         if all.len().saturating_mul(list.len()) > MOST_PROCESSES {

@@ -1,7 +1,7 @@
-//! Colour of vertices, of trees that grow from them and of whole diagrams.
+//! Colour of vertices, trees and diagrams.
 //!
-//! A tree's colour is a sum of products of strings in which one index, [`OPEN`], belongs to the line at its root. It
-//! follows from the colour of its vertex and of its children, so that the colour of shared trees is computed once.
+//! A tree's colour is a sum of products of strings in which one index, [`OPEN`], belongs to the line at its root. It is
+//! computed from the colours of its vertex and children, so that the colour of shared trees is computed once.
 
 use super::number::{Number, TOO_LARGE};
 use super::strings::{Label, StringSum, Strings, TooLong, collected, reduced, second};
@@ -9,11 +9,11 @@ use crate::model::expression::{BinaryOperator, Expr};
 
 /// The index of the line at the root of a tree; external legs have labels below it.
 pub const OPEN: Label = 100;
-/// Labels of the legs of a vertex follow.
+/// First label of the legs of a vertex.
 const SLOTS: Label = 101;
-/// Labels of indices that are summed over within a vertex follow.
+/// First label of indices that are summed over within a vertex.
 const SUMMED: Label = 110;
-/// So many of them.
+/// Number of these labels.
 const MOST_SUMMED: Label = 40;
 
 /// Colour of a vertex.
@@ -22,9 +22,9 @@ pub struct VertexColor {
     /// Representations of its legs.
     legs: Vec<i8>,
     sum: StringSum,
-    /// For each leg whether it is an octet of which a singlet part would decouple: the sum vanishes with the unit
-    /// matrix in place of the leg's generator, whatever the other generators are (`Tr(T^a T^b)` does so because the
-    /// other one has no trace, and of two singlet parts that are left in neither would decouple).
+    /// Whether each leg is an octet whose singlet part would decouple: the sum vanishes with the unit matrix in place
+    /// of the leg's generator, whatever the other generators are. (`Tr(T^a T^b)` vanishes only because the other
+    /// generator is traceless; if both singlet parts were kept, they would not decouple.)
     traceless: Vec<bool>,
 }
 
@@ -35,7 +35,7 @@ pub struct TreeColor {
     traceless: bool,
 }
 
-/// What is at a leg of a vertex.
+/// The child at a leg of a vertex.
 pub enum Child<'a> {
     /// An external leg.
     Leg(Label),
@@ -52,14 +52,14 @@ fn is_summed(label: Label) -> bool {
     (SUMMED..SUMMED + MOST_SUMMED).contains(&label)
 }
 
-/// The message where a product of strings is too long.
+/// The message for a product of strings that is too long.
 fn too_long(_: TooLong) -> String {
     "there are too many coloured particles".into()
 }
 
 impl VertexColor {
-    /// Reads a colour structure of a vertex whose legs have these representations.
-    pub fn of(expr: &Expr, legs: &[i8]) -> Result<VertexColor, String> {
+    /// Reads the colour structure of a vertex whose legs have these representations.
+    pub fn new(expr: &Expr, legs: &[i8]) -> Result<VertexColor, String> {
         let mut sum = lower(expr, legs)?;
         let labels = |sum: &StringSum| -> Vec<Label> {
             let pieces = sum.iter().flat_map(|(s, _)| s.pieces());
@@ -98,7 +98,7 @@ impl VertexColor {
         })
     }
 
-    /// The colour of a tree, or of a diagram where no leg is the result: what is at each other leg.
+    /// Computes the colour of a tree, or of a diagram if `result` is `None`, from the children at the other legs.
     pub fn grow(
         &self,
         children: &[(usize, Child)],
@@ -123,7 +123,7 @@ impl VertexColor {
                         }
                     }
                     let products = reduced(products).map_err(too_long)?;
-                    // Before one of them is gone, nothing is put in order.
+                    // Not sorted before one of the two indices is summed over.
                     collected(both_joined(products, label)?)
                 }
                 Child::Tree(tree) => {
@@ -142,7 +142,7 @@ impl VertexColor {
                 }
             };
         }
-        // Labels of legs may have put strings in another order.
+        // Relabelling may have changed the order of strings.
         let mut sum = collected(sum);
         if let Some(leg) = result {
             sum = relabelled(&sum, slot(leg), OPEN);
@@ -200,7 +200,7 @@ fn summed(sum: StringSum, label: Label, traceless: bool) -> Result<StringSum, St
     Ok(collected(next))
 }
 
-/// With the two triplet indices of a sextet exchanged.
+/// Exchanges the two triplet indices of a sextet.
 fn crossed(strings: &Strings, label: Label) -> Strings {
     strings.relabelled(|l| match l {
         l if l == label => second(label),
@@ -209,7 +209,7 @@ fn crossed(strings: &Strings, label: Label) -> Strings {
     })
 }
 
-/// Sums over both triplet indices of a sextet, in which one factor of every product is symmetric.
+/// Sums over both triplet indices of a sextet; one factor of every product is symmetric in these.
 fn both_joined(sum: StringSum, label: Label) -> Result<StringSum, String> {
     let both = sum.into_iter().map(|(s, n)| {
         let first = s.joined(label)?.ok_or(TooLong)?;
@@ -218,7 +218,7 @@ fn both_joined(sum: StringSum, label: Label) -> Result<StringSum, String> {
     both.collect::<Result<_, TooLong>>().map_err(too_long)
 }
 
-/// An expression as a sum of products of strings.
+/// Lowers an expression to a sum of products of strings.
 fn lower(expr: &Expr, legs: &[i8]) -> Result<StringSum, String> {
     let scaled = |sum: StringSum, by: Number| -> StringSum {
         let terms = sum.into_iter().map(|(s, n)| (s, n.times(by)));
@@ -264,7 +264,7 @@ fn tensor(name: &str, arguments: &[Expr], legs: &[i8]) -> Result<StringSum, Stri
     };
     let labels: Vec<Label> = arguments.iter().map(label).collect::<Result<_, String>>()?;
     let color = |l: Label| legs.get(usize::from(l - SLOTS)).copied();
-    let of = |trace, labels: &[Label]| Strings::of(trace, labels).map_err(too_long);
+    let of = |trace, labels: &[Label]| Strings::new(trace, labels).map_err(too_long);
     let expect = |label: Label, wanted: i8| match color(label) {
         Some(has) if has != wanted => Err(format!(
             "{name}: leg {} has colour {has} and not {wanted}",
@@ -308,7 +308,7 @@ fn tensor(name: &str, arguments: &[Expr], legs: &[i8]) -> Result<StringSum, Stri
             let strings = Strings::epsilon(bar, [a, b, c]).map_err(too_long)?;
             Ok(vec![(strings, Number::ONE)])
         }
-        // A sextet is symmetric in two triplet indices, of which each goes on to an index of the other kind.
+        // A sextet is symmetric in two triplet indices, each of which is connected to an index of the other kind.
         ("K6" | "K6Bar", &[m, i, j]) => {
             let bar = name == "K6Bar";
             expect(m, if bar { -6 } else { 6 })?;
@@ -340,7 +340,7 @@ fn tensor(name: &str, arguments: &[Expr], legs: &[i8]) -> Result<StringSum, Stri
     }
 }
 
-/// From a sextet to an antisextet, with a generator between the first of their indices or without one.
+/// A sextet connected to an antisextet, with or without a generator between their first indices.
 fn sextets(
     i: Label,
     j: Label,
@@ -348,14 +348,14 @@ fn sextets(
     number: Number,
 ) -> Result<StringSum, String> {
     let first: Vec<Label> = [i].into_iter().chain(generator).chain([j]).collect();
-    let first = Strings::of(false, &first).map_err(too_long)?;
-    let other = Strings::of(false, &[second(i), second(j)]).map_err(too_long)?;
+    let first = Strings::new(false, &first).map_err(too_long)?;
+    let other = Strings::new(false, &[second(i), second(j)]).map_err(too_long)?;
     let strings = first.times(&other).map_err(too_long)?;
     Ok(symmetric(symmetric(vec![(strings, number)], i), j))
 }
 
-/// Symmetric between the two triplet indices of a sextet that is summed over within a vertex; a leg is where a tree is
-/// put there.
+/// Symmetrises the two triplet indices of a sextet that is summed over within a vertex; legs are symmetrised when a
+/// tree is attached.
 fn symmetric(sum: StringSum, label: Label) -> StringSum {
     if !is_summed(label) {
         return sum;
@@ -373,10 +373,10 @@ mod tests {
     use crate::model::expression::parse;
 
     fn vertex(text: &str, legs: &[i8]) -> VertexColor {
-        VertexColor::of(&parse(text).unwrap(), legs).unwrap()
+        VertexColor::new(&parse(text).unwrap(), legs).unwrap()
     }
 
-    /// `[T^a, T^b] = i f^abc T^c`, as a quark that radiates two gluons or one that splits.
+    /// `[T^a, T^b] = i f^abc T^c`, for a quark that radiates two gluons, or one that splits.
     #[test]
     fn generators_commute_to_structure_constants() {
         let quark = vertex("T(3,2,1)", &[-3, 3, 8]);
@@ -466,7 +466,7 @@ mod tests {
                 "64 bits",
             ),
         ] {
-            let error = VertexColor::of(&parse(text).unwrap(), legs).unwrap_err();
+            let error = VertexColor::new(&parse(text).unwrap(), legs).unwrap_err();
             assert!(error.contains(says), "{error}");
         }
     }

@@ -1,13 +1,13 @@
-//! The colour-ordered form of a process, from the model's vertices ([`ColorOrdered`]).
+//! Derivation of the colour-ordered form of a process from the model's vertices ([`ColorOrdered`]).
 //!
 //! A process has it if its legs are gluons and at most one quark and antiquark, and no other particle can be a
-//! propagator where coupling orders are those that are asked for. A line of massless quarks may also take up a vector without colour, if only the line can; or two
-//! massless fermions without colour, if they can only become such vectors. "Gluon" and "quark" stand for whatever octet
-//! and triplet the model has with such vertices.
+//! propagator within the requested coupling orders. A massless quark line may also absorb a colour-singlet vector, if
+//! nothing else can; or two massless colour-singlet fermions, if they can only annihilate into such vectors. "Gluon"
+//! and "quark" are any octet and triplet of the model with such vertices.
 //!
-//! Colour multiplies a vertex of neighbours by the coefficient of the string of their generators in the order in which
-//! they stand. An octet index between two currents is summed over by `T^a_ij T^a_kl = 1/2 (d_il d_kj - ...)`; `f` makes
-//! the second term cancel.
+//! The colour factor of a vertex of neighbouring currents is the coefficient of the string of their generators, in the
+//! order of the currents. An octet index between two currents is summed over by `T^a_ij T^a_kl = 1/2 (d_il d_kj -
+//! ...)`; the second term cancels because of `f`.
 
 use super::assemble::Assembly;
 use super::color::{Child, OPEN, VertexColor};
@@ -24,7 +24,7 @@ use mebridge_process::color_ordered::{
 use mebridge_process::{CouplingRef, Quantity};
 use std::ops::RangeInclusive;
 
-/// Beyond so many colour flows diagrams are not listed.
+/// With more colour flows, diagrams are not listed.
 const MOST_LISTED: usize = 1000;
 /// The octet leg of a vertex that is the result.
 const RESULT: usize = 0;
@@ -32,29 +32,29 @@ const RESULT: usize = 0;
 /// The legs of a process that has a colour-ordered form.
 #[derive(Clone, Debug)]
 pub struct ColorOrderedLegs {
-    /// The legs at the ends: quark and antiquark that go out, or the first and the last gluon.
+    /// The legs at the ends: outgoing quark and antiquark, or the first and the last gluon.
     ends: [usize; 2],
-    /// The others, ascending.
+    /// The other coloured legs, ascending.
     insertions: Vec<usize>,
     gluon: ParticleId,
-    /// The particles at the ends, where they are not gluons'.
+    /// The quarks at the ends; `None` for gluons.
     quarks: Option<[ParticleId; 2]>,
-    /// What has no colour.
+    /// The legs without colour.
     boson: Option<Colorless>,
 }
 
-/// The legs without colour, and the vectors that they are or can become.
+/// The legs without colour, and the vectors that they are or annihilate into.
 #[derive(Clone, Debug)]
 struct Colorless {
     legs: Vec<usize>,
     vectors: Vec<ParticleId>,
-    /// The particles of two legs that become a vector.
+    /// The particles of two legs that annihilate into a vector.
     pair: Option<[ParticleId; 2]>,
 }
 
 impl ColorOrderedLegs {
-    /// The line of a process, if it has one: by its legs, and by what can be a propagator.
-    pub fn of(
+    /// Finds the line of a process, from its legs and the possible propagators.
+    pub fn find(
         subprocess: &Subprocess,
         model: &Model,
         rules: &Rules,
@@ -95,7 +95,7 @@ impl ColorOrderedLegs {
                 (head.spin, tail.spin) == (2, 2)
                     && if colorless.is_empty() { same } else { massless }
             });
-        // What bounds the orders of this form is their sum.
+        // Only the sum of orders is bounded in this form.
         if !right || model.negative.contains(&true) {
             return None;
         }
@@ -113,7 +113,7 @@ impl ColorOrderedLegs {
         let all: Legs = (1 << outgoing.len()) - 1;
         let of_pair: Legs = pair.iter().flatten().map(|leg| 1 << leg).sum();
         let known = |&(legs, p): &(Legs, ParticleId)| {
-            // The form knows propagators with a mass and a width.
+            // The form only supports propagators with real mass and width.
             if model.of(p).propagator.is_some() || model.of(p).complex_mass.is_some() {
                 return false;
             }
@@ -176,15 +176,15 @@ impl ColorOrderedLegs {
             if self.quarks.is_some() {
                 labels.push(label(last));
             }
-            Strings::of(self.quarks.is_none(), &labels)
+            Strings::new(self.quarks.is_none(), &labels)
         };
         let all = orders(legs.len()).into_iter().map(string);
         all.collect::<Result<_, _>>()
             .map_err(|_| "there are too many coloured particles".into())
     }
 
-    /// The vertices of the colour-ordered form. `None` where the model's are not those of one, or their coupling orders
-    /// are not allowed.
+    /// Finds the vertices of the colour-ordered form. `None` if the model's vertices do not allow one, or their
+    /// coupling orders are not allowed.
     pub(super) fn vertices(
         &self,
         assembly: &mut Assembly,
@@ -192,7 +192,7 @@ impl ColorOrderedLegs {
     ) -> Result<Option<Vertices>, String> {
         let model = assembly.model();
         let g = self.gluon;
-        let possible = Possible::of(self, model, allowed);
+        let possible = Possible::new(self, model, allowed);
         let (Some(three_gluon), Some(four_gluon)) =
             (possible.only(model, &[g; 3]), possible.only(model, &[g; 4]))
         else {
@@ -201,19 +201,18 @@ impl ColorOrderedLegs {
         let mut line = match self.quarks {
             None => None,
             Some(quarks) => {
-                match Quarks::of(assembly, g, quarks, self.boson.as_ref(), &possible)? {
+                match Quarks::find(assembly, g, quarks, self.boson.as_ref(), &possible)? {
                     Some(line) => Some(line),
                     None => return Ok(None),
                 }
             }
         };
-        // Diagrams with any other vertex are none of this form.
+        // The form has no diagrams with any other vertex.
         let known = numbers(three_gluon, four_gluon, line.as_ref());
         if !possible.0.iter().all(|vertex| known.contains(vertex)) {
             return Ok(None);
         }
-        // Every diagram has the orders of as many vertices of three legs as there are insertions, and those of the
-        // boson's.
+        // Every diagram has the orders of one three-leg vertex per insertion, plus those of the boson's vertices.
         let of = |v: u32| &model.vertices[v as usize].orders;
         let twice = of(three_gluon).iter().map(|n| 2 * n);
         let mut of_line = line.iter().flat_map(|line| &line.gluon);
@@ -246,13 +245,14 @@ impl ColorOrderedLegs {
         }))
     }
 
-    /// Ends, insertions and legs without colour: with equal ones, particles and vertices of one kind make equal forms.
+    /// Ends, insertions and legs without colour. If these agree, particles and vertices of the same kinds give equal
+    /// forms.
     pub fn places(&self) -> ([usize; 2], &[usize], &[usize]) {
         let colorless = self.boson.as_ref().map_or(&[][..], |boson| &boson.legs);
         (self.ends, &self.insertions, colorless)
     }
 
-    /// The colour-ordered form, if its [`ColorOrderedLegs::vertices`] are there.
+    /// Builds the colour-ordered form, if [`ColorOrderedLegs::vertices`] exist.
     pub(super) fn form(
         &self,
         assembly: &mut Assembly,
@@ -283,7 +283,7 @@ impl ColorOrderedLegs {
             ends: self.ends.map(|leg| leg as u32),
             insertions: self.insertions.iter().map(|&leg| leg as u32).collect(),
             line,
-            // The trace at the last vertex has no factor 1/2 of a sum over an octet index, unlike those of currents.
+            // Unlike currents, the trace at the last vertex has no factor 1/2 from a sum over an octet index.
             closing: if self.quarks.is_some() { 1.0 } else { 2.0 },
             three_gluon,
             four_gluon,
@@ -301,19 +301,19 @@ impl ColorOrderedLegs {
             let (row, denominator) = first_row(count, |order| {
                 let ends = [100, 101];
                 let labels = [&ends[..1], order, &ends[1..]].concat();
-                Strings::of(false, &labels)
+                Strings::new(false, &labels)
             })?;
             return Ok((row, denominator));
         }
-        // Traces that begin with leg 0; the others in any order.
+        // Traces that begin with the first gluon, the others in any order.
         let (traces, denominator) = first_row(count + 1, |order| {
             let labels: Vec<Label> = [100].iter().chain(order).copied().collect();
-            Strings::of(true, &labels)
+            Strings::new(true, &labels)
         })?;
         Ok((traces::row(&traces, count), denominator))
     }
 
-    /// For each colour flow its JAMPs: none where each is one.
+    /// The JAMPs of each colour flow; empty if each JAMP is a colour flow.
     fn flow_terms(&self) -> Vec<Vec<FlowTerm>> {
         if self.quarks.is_some() {
             return Vec::new();
@@ -322,12 +322,12 @@ impl ColorOrderedLegs {
     }
 }
 
-/// The vertices, as numbers of the model's, that a diagram of these legs can have.
+/// The numbers of the model's vertices that a diagram of these legs can have.
 struct Possible(Vec<u32>);
 
 impl Possible {
-    /// Those of the particles of a line, but for those with which any diagram has more of an order than is allowed.
-    fn of(line: &ColorOrderedLegs, model: &Model, allowed: &[RangeInclusive<u32>]) -> Possible {
+    /// Finds the vertices of the line's particles, except those that would exceed the allowed orders in any diagram.
+    fn new(line: &ColorOrderedLegs, model: &Model, allowed: &[RangeInclusive<u32>]) -> Possible {
         let anti = |particles: &[ParticleId]| -> Vec<ParticleId> {
             particles.iter().map(|&p| model.anti(p)).collect()
         };
@@ -339,7 +339,7 @@ impl Possible {
         let pair = boson.and_then(|boson| boson.pair);
         let pair = pair.map_or(Vec::new(), Vec::from);
         let legs = 2 + line.insertions.len() + boson.map_or(0, |boson| boson.legs.len());
-        // One line of quarks, and of what has no colour one vector, or what it is made of.
+        // At most one quark line, and one colour-singlet vector or the pair in its place.
         let fits = |vertex: &&(u32, &Vertex)| {
             let particles = &vertex.1.particles;
             let count = |of: &[ParticleId]| particles.iter().filter(|p| of.contains(p)).count();
@@ -353,8 +353,8 @@ impl Possible {
         let all = (0..).zip(&model.vertices);
         let all: Vec<(u32, &Vertex)> = all.collect();
         let all: Vec<&(u32, &Vertex)> = all.iter().filter(fits).collect();
-        // A diagram has one vertex of three legs, or what counts as so many, for each leg beyond two. Any other vertex adds
-        // at least the least that one does.
+        // A diagram has one three-leg vertex, or the equivalent, for each leg beyond two. Each adds at least the least
+        // order per such vertex.
         let orders = |vertex: &Vertex| -> Vec<f64> {
             let orders = vertex.orders.iter().map(|&n| f64::from(n));
             orders.chain([vertex.weighted as f64]).collect()
@@ -376,7 +376,7 @@ impl Possible {
         Possible(all.map(|(number, _)| *number).collect())
     }
 
-    /// The only vertex of these particles: of the possible ones, or where there is none, of all.
+    /// The only vertex of these particles, among the possible ones or, if there is none, among all.
     fn only(&self, model: &Model, particles: &[ParticleId]) -> Option<u32> {
         let sorted = |particles: &[ParticleId]| {
             let mut sorted = particles.to_vec();
@@ -398,7 +398,7 @@ impl Possible {
     }
 }
 
-/// The terms of a vertex of octets that contribute to the order of its legs behind the first, which is the result.
+/// The terms of a vertex of octets that contribute to this order of its legs; the first leg is the result.
 fn gluon_vertices(
     assembly: &mut Assembly,
     vertex: u32,
@@ -424,7 +424,7 @@ fn gluon_vertices(
     Ok(found)
 }
 
-/// Vertices of the model: of three insertions, of four, and those of the line.
+/// Numbers of the model's vertices: three gluons, four gluons, and those of the line.
 pub(super) struct Vertices {
     three_gluon: u32,
     four_gluon: u32,
@@ -432,7 +432,7 @@ pub(super) struct Vertices {
 }
 
 impl Vertices {
-    /// All of them.
+    /// The numbers of all these vertices.
     pub fn numbers(&self) -> Vec<u32> {
         numbers(self.three_gluon, self.four_gluon, self.line.as_ref())
     }
@@ -448,18 +448,18 @@ fn numbers(three_gluon: u32, four_gluon: u32, line: Option<&Quarks>) -> Vec<u32>
     numbers
 }
 
-/// The vertices of a quark line, as numbers of the model's and from its head on.
+/// The vertices of a quark line, by their numbers in the model and as ordered vertices from its head on.
 struct Quarks {
-    /// Of a gluon, ahead of the boson and behind it.
+    /// The numbers of the gluon vertices, before and after the boson.
     gluon: Vec<u32>,
     vertex: OrderedVertex,
-    /// Of each vector without colour.
+    /// The vertices of each colour-singlet vector.
     vectors: Vec<(Vec<u32>, Exchange)>,
 }
 
 impl Quarks {
-    /// Those of a line between these quarks that go out.
-    fn of(
+    /// Finds the vertices of a line between these outgoing quarks.
+    fn find(
         assembly: &mut Assembly,
         gluon: ParticleId,
         [head, tail]: [ParticleId; 2],
@@ -484,7 +484,7 @@ impl Quarks {
         let Some(Colorless { vectors, pair, .. }) = boson else {
             return Ok(Some(line));
         };
-        // Behind the boson the line may be another quark's.
+        // After the boson, the line may be that of another quark.
         let behind = of_gluon(model.anti(tail), tail)?;
         match behind {
             Some((number, other)) if other == line.vertex => line.gluon.push(number),
@@ -514,7 +514,7 @@ impl Quarks {
     }
 }
 
-/// The vertex of two particles without colour that become a vector, and its number.
+/// The vertex of two colour-singlet particles that annihilate into a vector, and its number.
 fn of_pair(
     assembly: &mut Assembly,
     pair: [ParticleId; 2],
@@ -548,7 +548,7 @@ fn of_pair(
     Ok(Some((number, made?)))
 }
 
-/// A vertex of a line that comes from a quark and goes on to another, whose colour is the string of these labels.
+/// A vertex that continues a line from one quark to another, whose colour is the string of these labels.
 fn line_vertex(
     assembly: &mut Assembly,
     vertex: u32,
@@ -578,7 +578,7 @@ fn line_vertex(
     ordered(assembly, vertex, 0, result, inputs, number).map(Some)
 }
 
-/// The coefficient of one string, or trace, in the colour of a vertex.
+/// The coefficient of a string or trace in the colour of a vertex.
 fn coefficient(
     color: &VertexColor,
     children: &[(usize, Child)],
@@ -587,7 +587,7 @@ fn coefficient(
     labels: &[Label],
 ) -> Result<Option<Number>, String> {
     let tree = color.grow(children, Some(result))?;
-    let wanted = Strings::of(trace, labels).map_err(|_| "a vertex is too large")?;
+    let wanted = Strings::new(trace, labels).map_err(|_| "a vertex is too large")?;
     let mut terms = tree.flows().iter();
     Ok(terms.find(|(s, _)| *s == wanted).map(|(_, n)| *n))
 }
@@ -608,7 +608,7 @@ fn ordered(
         .map(|(_, name)| assembly.coupling(name, None));
     let couplings: Vec<CouplingRef> = couplings.collect();
     let structures = lorentz.iter().map(|(l, _)| *l).collect();
-    // A line flows as its vertices have it.
+    // The line flows in the direction of its vertices.
     let form = RoutineForm::plain(model, &interaction.particles, Some(result));
     let routine = assembly.routine(structures, form)?;
     let particle = model.of(interaction.particles[result]);
@@ -625,7 +625,7 @@ fn ordered(
     })
 }
 
-/// For each order of so many labels the product of the first one's string with its own, over a common denominator.
+/// For each order of `count` labels, the product of the first order's string with its own, over a common denominator.
 fn first_row<E>(
     count: usize,
     string: impl Fn(&[Label]) -> Result<Strings, E>,

@@ -1,17 +1,17 @@
-//! Wavefunctions of fermions that flow the other way.
+//! Fermion wavefunctions with reversed flow.
 //!
-//! Where two fermions meet that both flow in, or both out, the charge conjugate of one of them stands at the vertex. The
-//! routine could compute it, and would be one that has no kernel. A line that is followed the other way from its end on
-//! is the same: the external wavefunction is then of the other kind (`C` times the spinor that goes out of `OXXXXX` is
-//! what `IXXXXX` gives for the antiparticle), and all vertices along the line have their standard routines.
+//! If two fermions meet at a vertex that both flow in, or both flow out, the charge conjugate of one of them is needed.
+//! The routine could conjugate it, but there is no kernel for such a routine. Following the line in the other direction
+//! from its external end is equivalent: the external wavefunction is then of the other kind (`C` times the spinor of
+//! `OXXXXX` is that of `IXXXXX` for the antiparticle), and all vertices along the line have their standard routines.
 
 use super::assemble::Assembly;
 use crate::model::PropagatorPart;
 use mebridge_process::{ExternalKind, Vertex, Wavefunction};
 
 impl Assembly<'_> {
-    /// Follows lines the other way, so that no fermion of `inputs` needs to be conjugated without the one that it meets.
-    /// `conjugated` has a bit for each of the first `fermions` legs of a vertex with this `result`.
+    /// Reverses lines, so that no fermion of `inputs` needs to be conjugated without its partner. `conjugated` has a
+    /// bit for each of the first `fermions` legs of a vertex with this `result`.
     pub(super) fn without_clashes(
         &mut self,
         fermions: usize,
@@ -29,7 +29,7 @@ impl Assembly<'_> {
             if !clash || pair.iter().any(|&leg| Some(leg) == result) {
                 continue;
             }
-            // That with the later end, so that all lines between two legs are followed alike.
+            // The one with the later end, so that all lines between two legs have the same direction.
             let mut legs = pair;
             legs.sort_by_key(|&leg| std::cmp::Reverse(self.end(inputs[of_leg(leg)])));
             for leg in legs {
@@ -43,7 +43,7 @@ impl Assembly<'_> {
         Ok(())
     }
 
-    /// The leg at the end of a fermion's line.
+    /// The external leg at the end of a fermion line.
     fn end(&self, wavefunction: u32) -> u32 {
         match &self.wavefunctions[wavefunction as usize] {
             Wavefunction::External(external) => external.leg,
@@ -54,7 +54,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// The input of a vertex that its result, a fermion, goes on.
+    /// The input of a vertex whose line its result, a fermion, continues.
     fn before(&self, vertex: &Vertex) -> Option<usize> {
         let (_, form) = &self.routine_keys[vertex.routine as usize];
         let result = form.result?;
@@ -62,8 +62,8 @@ impl Assembly<'_> {
         Some(partner - usize::from(result < partner))
     }
 
-    /// The charge conjugate of a fermion's wavefunction, by its line followed the other way. None where a propagator on
-    /// it is another one then, and for spin 3/2.
+    /// The charge conjugate of a fermion's wavefunction, with its line reversed. `None` if a propagator on the line
+    /// would differ, and for spin 3/2.
     fn flipped(&mut self, wavefunction: u32) -> Result<Option<u32>, String> {
         if let Some(&known) = self.flips.get(&wavefunction) {
             return Ok(Some(known));
@@ -105,8 +105,8 @@ impl Assembly<'_> {
         Ok(Some(number))
     }
 
-    /// Leaves out what no amplitude is made of any more: lines that are followed the other way everywhere, and routines
-    /// that were theirs alone.
+    /// Removes wavefunctions that no amplitude needs any more (lines that are reversed everywhere), and routines that
+    /// only these used.
     pub(super) fn pruned(&mut self, amplitudes: &mut [Vertex]) {
         if !self.unused {
             return;
@@ -126,7 +126,8 @@ impl Assembly<'_> {
                 _ => {}
             }
         }
-        // Each leg's own comes first: where its line is followed the other way everywhere, that takes its place.
+        // The first wavefunctions are those of the legs: if the line of a leg is reversed everywhere, the reversed one
+        // takes its place.
         let mut numbers: Vec<u32> = (0..count as u32).collect();
         for leg in 0..count {
             let own = matches!(self.wavefunctions[leg], Wavefunction::External(e) if e.leg as usize == leg);
@@ -166,13 +167,13 @@ impl Assembly<'_> {
         }
         let keys = self.routine_keys.iter().cloned();
         self.routine_ids = keys.zip(0..).collect();
-        // What they name is elsewhere now.
+        // The indices in these are invalid now.
         self.flips.clear();
         self.ways.fill(None);
     }
 }
 
-/// Leaves of a list what is used, and gives the new number of each.
+/// Removes unused elements of a list, and returns the new number of each element.
 fn renumbered<T>(list: &mut Vec<T>, used: &[bool]) -> Vec<u32> {
     let mut next = 0;
     let numbers = used.iter().map(|&used| {

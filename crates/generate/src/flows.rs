@@ -1,12 +1,12 @@
-//! Colour flows: their order, their lines, and what they are for channels.
+//! Colour flows: their order and their colour lines.
 
 use super::strings::{Kind, Label, Strings, first_of, is_dummy};
 
 /// Legs of the epsilons, and strings and traces.
 pub type Rank = (Vec<Vec<Label>>, Vec<(Kind, Vec<Label>)>);
 
-/// What MG5aMC sorts colour flows by: epsilons by their legs, where a string with generators comes first; then strings
-/// before traces, each by its generators, then head and tail.
+/// The sort key of MG5aMC for colour flows: epsilons by their legs, where a string with generators comes first; then
+/// strings before traces, each by its generators, then head and tail.
 pub fn rank(flow: &Strings) -> Rank {
     let leg = |dummy: Label| {
         let mut strings = flow.pieces().filter(|p| p.kind == Kind::String);
@@ -25,7 +25,7 @@ pub fn rank(flow: &Strings) -> Rank {
                 legs.sort_unstable();
                 epsilons.push(legs);
             }
-            // It is what its epsilon has.
+            // Part of its epsilon.
             Kind::String if labels.len() == 2 && labels.iter().any(|&l| is_dummy(l)) => (),
             Kind::String => {
                 let head = labels.remove(0);
@@ -40,12 +40,12 @@ pub fn rank(flow: &Strings) -> Rank {
     (epsilons, strings)
 }
 
-/// `ICOLUP`: colour and anticolour of each leg, as numbers of lines from 501 on, in MG5aMC's order: those of
-/// epsilons, one epsilon after the other, come first, and lines that begin at quarks before those that begin at gluons.
-/// Colour and anticolour of a leg that comes in are swapped. A line that ends in an epsilon has an end on one leg alone; of a sextet the second colour is a negative anticolour, and the other
-/// way round.
+/// `ICOLUP`: colour and anticolour of each leg, as numbers of lines from 501 on. The order is MG5aMC's: first the lines
+/// of epsilons, one epsilon after the other, and lines that begin at quarks before those that begin at gluons. Colour
+/// and anticolour of incoming legs are swapped. A line that ends in an epsilon is on one leg only. The second colour of
+/// a sextet is a negative anticolour, and vice versa.
 pub fn lines(flow: &Strings, legs: usize, incoming: usize) -> Vec<(i32, i32)> {
-    // Its end in an epsilon, whether it begins at a gluon, where it begins and where it ends.
+    // For each line its dummy label in an epsilon, whether it begins at a gluon, its beginning and its end.
     let mut lines: Vec<(Label, bool, Label, Label)> = Vec::new();
     let dummy = |ends: [Label; 2]| ends.into_iter().find(|&l| is_dummy(l));
     for piece in flow.pieces() {
@@ -92,10 +92,10 @@ pub fn lines(flow: &Strings, legs: usize, incoming: usize) -> Vec<(i32, i32)> {
 mod tests {
     use super::*;
 
-    /// g g > t t~, T(1,2,3,4) in the words of MG5aMC.
+    /// g g > t t~, T(1,2,3,4) in MG5aMC's notation.
     #[test]
     fn lines_of_a_string() {
-        let flow = Strings::of(false, &[2, 0, 1, 3]).unwrap();
+        let flow = Strings::new(false, &[2, 0, 1, 3]).unwrap();
         assert_eq!(rank(&flow).1, [(Kind::String, vec![0, 1, 2, 3])]);
         assert_eq!(
             lines(&flow, 4, 2),
@@ -105,11 +105,11 @@ mod tests {
 
     #[test]
     fn lines_of_a_trace() {
-        let flow = Strings::of(true, &[0, 2, 1]).unwrap();
+        let flow = Strings::new(true, &[0, 2, 1]).unwrap();
         assert_eq!(lines(&flow, 3, 0), [(501, 502), (502, 503), (503, 501)]);
     }
 
-    /// n1 n1 > u d s u d s, `Epsilon(3,4,6) Epsilon(5,7,8)` in the words of MG5aMC: numbers of its leshouche.inc.
+    /// n1 n1 > u d s u d s, `Epsilon(3,4,6) Epsilon(5,7,8)` in MG5aMC's notation: numbers of its leshouche.inc.
     #[test]
     fn lines_of_two_epsilons() {
         let pair = |a, b| {
@@ -128,7 +128,7 @@ mod tests {
     fn a_string_that_ends_in_an_epsilon() {
         let flow = |bare: [Label; 2], other: Label| {
             let epsilon = Strings::epsilon(true, [bare[0], bare[1], 100]).unwrap();
-            let line = Strings::of(false, &[100, 3, other]).unwrap();
+            let line = Strings::new(false, &[100, 3, other]).unwrap();
             let strings = epsilon.times(&line).unwrap().joined(100).unwrap().unwrap();
             strings.signed_normal().unwrap().0
         };

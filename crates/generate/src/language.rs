@@ -1,26 +1,26 @@
-//! Texts of several lines, and decays: what is around single processes in MG5aMC's language.
+//! Parser for texts of several lines, and for decays, in MG5aMC's language.
 //!
-//! A line defines a label (`define l = e- mu-`) or asks for a process; `generate` and `add process` in front of it say
-//! nothing more. `set zerowidth_tchannel True` holds for the lines behind it. Lines are separated by ends of lines or by `;`. Behind a process stand the decays of what goes out,
-//! with commas in front; a decay with decays of its own stands in parentheses.
+//! A line defines a label (`define l = e- mu-`) or requests a process, optionally with `generate` or `add process` in
+//! front. `set zerowidth_tchannel True` applies to the following lines. Lines end with a newline or `;`. The decays of
+//! outgoing particles follow the process, separated by commas; a decay with decays of its own is in parentheses.
 
 use super::request::{Labels, ProcessRequest, arrow_apart, particles, sort, without_options};
 use crate::model::{Model, Scheme};
 
-/// Characters of a text: many lines of processes and definitions.
+/// Most characters of a text.
 const MOST_TEXT: usize = 1 << 20;
-/// Decays within decays.
+/// Most levels of decays within decays.
 const MOST_NESTED: usize = 16;
 
-/// All processes that a text asks for.
+/// Parses all processes that a text requests.
 pub fn requests(text: &str, model: &Model) -> Result<Vec<ProcessRequest>, String> {
     if text.len() > MOST_TEXT {
         return Err(format!(
-            "a text of {} characters; those of a process have {MOST_TEXT} at most",
+            "a text of {} characters; at most {MOST_TEXT} are possible",
             text.len()
         ));
     }
-    // A line goes on after a backslash at its end.
+    // A backslash at the end of a line continues it.
     let text = text.replace("\\\r\n", " ").replace("\\\n", " ");
     let mut labels = model.labels.clone();
     let mut requests = Vec::new();
@@ -37,7 +37,7 @@ pub fn requests(text: &str, model: &Model) -> Result<Vec<ProcessRequest>, String
         if let Some(name) = imported(line) {
             if !is_named(model, name) {
                 return Err(format!(
-                    "`{line}`: the model is {}; name one model alone, by this line or where models are named (--model)",
+                    "`{line}`: the model is {}; name only one model, by this line or by --model",
                     model.name
                 ));
             }
@@ -57,7 +57,7 @@ pub fn requests(text: &str, model: &Model) -> Result<Vec<ProcessRequest>, String
         let first: &ProcessRequest = requests.first().unwrap_or(&request);
         if first.incoming.len() != request.incoming.len() {
             return Err(format!(
-                "`{line}` has {} that come in and the first process {}; generate decays and collisions apart",
+                "`{line}` has {} incoming particle(s) and the first process {}; generate decays and collisions separately",
                 request.incoming.len(),
                 first.incoming.len()
             ));
@@ -65,12 +65,12 @@ pub fn requests(text: &str, model: &Model) -> Result<Vec<ProcessRequest>, String
         requests.push(request);
     }
     match requests.is_empty() {
-        true => Err("there is no process in it, as `g g > t t~` is one".into()),
+        true => Err("it contains no process, such as `g g > t t~`".into()),
         false => Ok(requests),
     }
 }
 
-/// A process with its decays has one number.
+/// Checks that a process with its decays has only one number.
 fn one_number(line: &str) -> Result<(), String> {
     let number = |text: &'_ str| {
         let text = text.trim_start();
@@ -80,15 +80,15 @@ fn one_number(line: &str) -> Result<(), String> {
     let numbers: Vec<String> = line.split('@').skip(1).map(number).collect();
     match numbers.iter().find(|number| **number != numbers[0]) {
         Some(other) => Err(format!(
-            "`@{}` and `@{other}` contradict each other; a process has one number, with its decays",
+            "`@{}` and `@{other}` contradict each other; a process and its decays have one number",
             numbers[0]
         )),
         None => Ok(()),
     }
 }
 
-/// A text that ends in a choice of one of several matrix elements, `p p > t t~#0`, that is no number from 1 on: the
-/// text before it and the choice. A comment has a blank on one side of its sign at least.
+/// If a text ends in an invalid choice among several matrix elements, such as `p p > t t~#0`, returns the text before
+/// it and the choice. A comment has a blank on at least one side of its `#`.
 pub fn wrong_choice(text: &str) -> Option<(&str, &str)> {
     let (before, choice) = text.trim_end().rsplit_once('#')?;
     let is_apart = before.ends_with(char::is_whitespace) || before.is_empty();
@@ -98,7 +98,7 @@ pub fn wrong_choice(text: &str) -> Option<(&str, &str)> {
     (is_choice && !is_right && !before.contains('#')).then_some((before, choice))
 }
 
-/// The model that a line imports, as `import model sm-no_b_mass` does.
+/// The model that a line such as `import model sm-no_b_mass` imports.
 fn imported(line: &str) -> Option<&str> {
     let line = line.split('#').next().unwrap_or_default().trim();
     let rest = without(without(line, "import")?, "model")?;
@@ -108,12 +108,12 @@ fn imported(line: &str) -> Option<&str> {
     words.next()
 }
 
-/// The model that a text names itself, before its processes.
+/// The model that a text imports, if any.
 pub fn imported_model(text: &str) -> Option<&str> {
     text.split(['\n', ';']).find_map(imported)
 }
 
-/// Whether a model is the one of this name, or of the folder.
+/// Whether a model has this name, or is in this folder.
 fn is_named(model: &Model, name: &str) -> bool {
     let name = name.trim_end_matches('/');
     let last = name.rsplit('/').next().unwrap_or(name);
@@ -121,25 +121,25 @@ fn is_named(model: &Model, name: &str) -> bool {
     own == Scheme::of_name(last).0
 }
 
-/// The one setting of MG5aMC that changes a process here.
+/// Parses the only supported setting of MG5aMC.
 fn set(text: &str) -> Result<bool, String> {
     match text.split_whitespace().collect::<Vec<_>>()[..] {
         ["zerowidth_tchannel", "True"] => Ok(true),
         ["zerowidth_tchannel", "False"] => Ok(false),
         _ => Err(format!(
-            "`set {text}`: there is `set zerowidth_tchannel True`, or False"
+            "`set {text}`: only `set zerowidth_tchannel True` (or False) is supported"
         )),
     }
 }
 
-/// What stands behind a word at the beginning of a line.
+/// The rest of a line that begins with this word.
 fn without<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(word)?;
     rest.starts_with(char::is_whitespace)
         .then(|| rest.trim_start())
 }
 
-/// `define NAME = PARTICLES / THOSE THAT ARE NOT MEANT`
+/// `define NAME = PARTICLES / EXCLUDED PARTICLES`
 fn define(text: &str, model: &Model, labels: &mut Labels) -> Result<(), String> {
     let text = text.replace(['=', '/'], " \0 ");
     let sign = |at: usize| text.match_indices('\0').nth(at).is_some();
@@ -168,7 +168,7 @@ fn define(text: &str, model: &Model, labels: &mut Labels) -> Result<(), String> 
     found.retain(|particle| !removed.contains(particle));
     if found.is_empty() || parts.next().is_some() {
         return Err(format!(
-            "the label {name} is defined as in `define {name} = e- mu-`, and holds a particle"
+            "the label {name} is defined as in `define {name} = e- mu-`, and must contain a particle"
         ));
     }
     if model.particle(name).is_some() {
@@ -181,17 +181,19 @@ fn define(text: &str, model: &Model, labels: &mut Labels) -> Result<(), String> 
     Ok(())
 }
 
-/// A process with its decays.
+/// Parses a process with its decays.
 fn request(text: &str, model: &Model, labels: &Labels) -> Result<ProcessRequest, String> {
     if !text.contains(',') {
         if text.contains(['(', ')']) {
-            return Err("parentheses stand around a decay that has decays, behind a comma".into());
+            return Err(
+                "parentheses can only enclose a decay with its own decays, after a comma".into(),
+            );
         }
         return ProcessRequest::parse_one(text, model, labels);
     }
     let text = without_options(text)?;
     let text = text.as_str();
-    // A number and what holds for the process with its decays stand last.
+    // A number and orders for the process with its decays come last.
     let (text, tail) = match text.rsplit_once('@') {
         Some((text, tail)) if !tail.contains([',', ')', '>']) => (text, tail),
         _ => (text, ""),
@@ -208,7 +210,7 @@ fn request(text: &str, model: &Model, labels: &Labels) -> Result<ProcessRequest,
         return Err(format!("`{}`: there is no `(` for the `)`", rest.trim()));
     }
     if !orders.trim().is_empty() {
-        // Read as those of a process that has nothing else.
+        // Parsed as the orders of a dummy process.
         let (first, second) = (&model.particles[0].name, &model.particles[0].name);
         let bounds = ProcessRequest::parse_one(
             &format!("{first} {second} > {first} {second} {orders}"),
@@ -222,11 +224,11 @@ fn request(text: &str, model: &Model, labels: &Labels) -> Result<ProcessRequest,
             || bounds.s_channels != Default::default()
         {
             return Err(format!(
-                "`@{tail}`: coupling orders as in QCD<=2 can follow, for the process with its decays"
+                "`@{tail}`: only coupling orders as in QCD<=2 can follow, for the process with its decays"
             ));
         }
         request.bound_all(&bounds.orders);
-        // What the model allows at most is so of the process and of each decay, not of all together.
+        // The model's limits apply to the process and to each decay, not to all together.
         let asked = |name: &str| orders.split(['=', '<', '>', ' ']).any(|word| word == name);
         request.overall = bounds.asked;
         for (range, (name, _)) in request.overall.iter_mut().zip(&model.orders) {
@@ -241,7 +243,7 @@ fn request(text: &str, model: &Model, labels: &Labels) -> Result<ProcessRequest,
     Ok(request)
 }
 
-/// A process and its decays up to a `)` that closes it, or the end.
+/// Parses a process and its decays up to its closing `)`, or the end.
 fn chain(
     rest: &mut &str,
     model: &Model,
@@ -262,12 +264,12 @@ fn chain(
                 *rest = inner;
                 let decay = chain(rest, model, labels, nested + 1)?;
                 let Some(behind) = rest.strip_prefix(')') else {
-                    return Err("a `)` is missing behind a decay".into());
+                    return Err("a `)` is missing after a decay".into());
                 };
                 *rest = behind.trim_start();
                 decay
             }
-            None if behind.is_empty() => return Err("a decay is missing behind a comma".into()),
+            None if behind.is_empty() => return Err("a decay is missing after a comma".into()),
             None => {
                 let end = behind.find([',', ')', '(']).unwrap_or(behind.len());
                 let (own, behind) = behind.split_at(end);
@@ -279,7 +281,7 @@ fn chain(
             return Err("a decay is of one particle, as in `t > b w+`".into());
         }
         if !decay.incoming[0].polarization.is_empty() {
-            return Err("a particle that decays is polarised where it goes out of the process, not in its decay".into());
+            return Err("give the polarisation of a decaying particle where it is produced, not in its decay".into());
         }
         request.decays.push(decay);
     }
@@ -294,7 +296,7 @@ fn chain(
         }
     }
     for decay in &mut request.decays {
-        // As in MG5aMC, a decay of a chain has the lowest orders that it can have.
+        // As in MG5aMC, a decay in a chain has its lowest possible orders.
         decay.lowest = !decay.ordered;
     }
     Ok(request)
@@ -325,7 +327,7 @@ mod tests {
         assert_eq!(request.overall[1], 0..=3);
         assert_eq!(request.decays[0].decays[0].orders[1], 0..=3);
         assert_eq!(request.number, " @2 QED<=3");
-        // An option is no order.
+        // An option is not an order.
         for (text, number) in [
             ("g g > t t~, t > w+ b @7 --no_warning=duplicate", " @7"),
             ("g g > t t~, (t > w+ b, w+ > l+ vl) --no_warning", ""),
@@ -335,10 +337,10 @@ mod tests {
             assert_eq!(request.number, number, "{text}");
             assert!(request.lowest && request.decays[0].lowest, "{text}");
         }
-        // Parentheses around one decay mean nothing.
+        // Parentheses around a single decay are ignored.
         let request = parse("g g > t t~, (t > w+ b)").unwrap().remove(0);
         assert!(request.lowest && request.decays[0].lowest);
-        // What the model allows is nothing that was asked for.
+        // The model's limits do not count as requested orders.
         let mut model = Model::standard().unwrap();
         model.expansion = vec![None, Some(9)];
         let lowest = |decay: &str| {
@@ -346,11 +348,11 @@ mod tests {
             request[0].decays[0].lowest
         };
         assert!(lowest("t > w+ b") && !lowest("t > w+ b QED=9"));
-        // Nor does it bound a process with its decays, as what stands behind `@` does.
+        // Unlike orders after `@`, they do not bound a process with its decays.
         let request = requests("g g > t t~, t > w+ b @1 QCD<=4", &model).unwrap();
         assert_eq!(request[0].overall[..2], [0..=4, 0..=u32::MAX]);
         assert_eq!(request[0].decays[0].orders[..2], [0..=4, 0..=9]);
-        // A number for all of it is that number, though no part has more than the model allows.
+        // A bound after `@` is kept, though no part may exceed the model's limits.
         let request = requests("g g > t t~, t > w+ b @1 QED<=12", &model).unwrap();
         assert_eq!(request[0].overall[1], 0..=12);
         assert_eq!(request[0].orders[1], 0..=9);
@@ -365,7 +367,7 @@ mod tests {
         };
         assert_eq!(order("z e+ t~ g a e- u~ t u"), "g u u~ a e- e+ t t~ z");
         assert_eq!(order("z g"), "g z");
-        // Those that differ in nothing of it stay as they are written.
+        // Particles that the order does not distinguish stay as written.
         assert_eq!(order("s d"), "s d");
     }
 
@@ -399,7 +401,7 @@ mod tests {
         }
     }
 
-    /// Cards of MG5aMC name their model, and go on in the next line.
+    /// MG5aMC's cards import their model, and have continuation lines.
     #[test]
     fn cards_are_read() {
         let text = "import model sm --modelname # ours\ngenerate g g > \\\n  t t~ \\\r\n QCD=2\n";
@@ -424,7 +426,7 @@ mod tests {
         }
     }
 
-    /// What would take all memory is told before it does.
+    /// Requests that would exhaust memory are refused.
     #[test]
     fn sizes_have_limits() {
         let all = "define q = u c d s t u~ c~ d~ s~ t~ g a z h w+ w- e+ e- mu+ mu-; ";
@@ -457,7 +459,7 @@ mod tests {
             ("set gauge Feynman", "zerowidth_tchannel"),
             ("define u = d", "is a particle"),
             ("define = d", "as in"),
-            ("define x = ", "holds a particle"),
+            ("define x = ", "must contain a particle"),
             ("g g > t t~, t > w+ b, ", "decay is missing"),
             ("g g > t t~, (t > w+ b, w+ > l+ vl", "`)` is missing"),
             ("g g > t t~, t > w+ b)", "no `(`"),
@@ -467,9 +469,9 @@ mod tests {
             ("g g > t t~, t{L} > w+ b", "not in its decay"),
             (
                 "t > w+ b\nadd process g g > t t~",
-                "has 2 that come in and the first process 1",
+                "has 2 incoming particle(s) and the first process 1",
             ),
-            ("g g > t t~; t > w+ b", "apart"),
+            ("g g > t t~; t > w+ b", "separately"),
             ("g g > t t~ @1 @2", "`@1` and `@2` contradict"),
             ("g g > t t~ @ 1, t > w+ b @2", "`@1` and `@2` contradict"),
             ("g g > t t~ QCD^2==4, t > w+ b", "upper bounds"),

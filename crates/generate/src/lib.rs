@@ -1,26 +1,26 @@
-//! `g g > t t~ g` and a model -> process.
+//! Generation of a [`Process`] from a text such as `g g > t t~ g` and a model.
 //!
-//! All legs count as going out here; a particle that comes in is its antiparticle going out. Numbering: helicities
-//! and colour flows are in MG5aMC's order, diagrams in one of their own.
+//! All legs are treated as outgoing here: an incoming particle is its outgoing antiparticle. Helicities and colour
+//! flows are in MG5aMC's order, diagrams in an order of their own.
 //!
-//! | module | what it knows |
+//! | module | content |
 //! |---|---|
 //! | `language`, `request` | MG5aMC's language: texts with decays, and single processes |
-//! | `subprocess` | labels into processes, what is conserved |
-//! | `matrix_elements` | which of them have equal matrix elements |
-//! | `weighted` | the `WEIGHTED` from which the lowest one is searched |
+//! | `subprocess` | expansion of labels into processes, conservation laws |
+//! | `matrix_elements` | grouping of processes with equal matrix elements |
+//! | `weighted` | the `WEIGHTED` at which the search for the lowest one starts |
 //! | `trees` | diagrams |
 //! | `chains` | diagrams of processes with decays |
 //! | `squared` | squared coupling orders |
-//! | `vanishing` | products of amplitudes that vanish at all points |
-//! | `number`, `strings`, `color` | the algebra of colour |
+//! | `vanishing` | products of amplitudes that vanish identically |
+//! | `number`, `strings`, `color` | colour algebra |
 //! | `flows`, `matrix` | colour flows and the colour matrix |
-//! | `color_ordered` | currents of neighbours in a colour flow, in place of diagrams |
-//! | `assemble` | all of it into a [`Process`] |
+//! | `color_ordered` | recursion over colour-ordered currents, in place of diagrams |
+//! | `assemble` | assembly of a [`Process`] |
 //! | `lines` | the lines of diagrams with their particles |
 //! | `partial_widths` | partial widths by |M|^2 as formulas |
 //!
-//! docs/generate.md says which conventions hold, and what cannot be generated.
+//! docs/generate.md describes the conventions, and what cannot be generated.
 
 mod assemble;
 mod chains;
@@ -53,8 +53,8 @@ use crate::model::Model;
 use mebridge_process::Process;
 use mebridge_support::error::Result;
 
-/// Generates a process of the Standard Model; labels give several. Processes with equal matrix elements are one,
-/// whose [`Process::other_flavours`] lists the others.
+/// Generates a process of the Standard Model, or several for a text with labels. Processes with equal matrix elements
+/// are combined into one; [`Process::other_flavours`] lists the others.
 pub fn generate(text: &str) -> Result<Vec<Process>> {
     generate_with(text, &Model::standard()?)
 }

@@ -1,4 +1,4 @@
-//! The inner lines of diagrams with their particles, which a process does not keep: events are clustered along them.
+//! The propagators of diagrams with their particles, which a process does not contain. Events are clustered along them.
 
 use super::assemble::Assembler;
 use super::matrix_elements::MatrixElement;
@@ -7,43 +7,43 @@ use crate::model::{Model, ParticleId};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What is known of a matrix element's diagrams.
+/// The lines of a matrix element's diagrams.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DiagramLines {
-    /// PDG codes of the legs, those that come in first.
+    /// PDG codes of the legs, incoming ones first.
     pub legs: Vec<i32>,
-    /// Dimensions of colour by PDG code, negative for antitriplets and antisextets, of all that is in the diagrams.
+    /// Dimensions of colour by PDG code of all particles in the diagrams, negative for antitriplets and antisextets.
     pub colors: BTreeMap<i32, i8>,
-    /// Those with a channel.
+    /// The diagrams with a channel.
     pub diagrams: Vec<ChannelLines>,
 }
 
 /// A diagram with a channel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChannelLines {
-    /// Which diagram of the process, from 1.
+    /// Number of the diagram in the process, from 1.
     pub diagram: u32,
-    /// Powers of the strong coupling (`QCD`).
+    /// Order in the strong coupling (`QCD`).
     pub qcd: u32,
-    /// Legs that the largest of its vertices has.
+    /// Number of legs of the largest vertex.
     pub largest_vertex: usize,
     /// Its lines.
     pub lines: Vec<DiagramLine>,
 }
 
-/// A line, seen from where it ends.
+/// A propagator, seen from one of its ends.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DiagramLine {
-    /// The legs behind it, as bits; that of the first leg is 1. Of those of a diagram cut in two, either side.
+    /// The legs on one side of the line, as bits, 1 for the first leg; either side may be listed.
     pub legs: u32,
-    /// PDG code of the particle that goes there.
+    /// PDG code of the particle that flows to that side.
     pub pdg: i32,
-    /// 1: of a decay chain, on its mass shell; 2: behind a `$`, not on it; otherwise 0.
+    /// 1: on its mass shell (a decay chain); 2: off its mass shell (`$`); otherwise 0.
     pub forced: u8,
 }
 
-/// Those of a matrix element.
-pub fn of(
+/// Lists the lines of a matrix element.
+pub fn list(
     builder: &Assembler,
     element: &MatrixElement,
     diagrams: &Diagrams,
@@ -73,7 +73,7 @@ pub fn of(
             lines: std::mem::take(&mut walk.lines),
         });
     }
-    // As channels of a process are.
+    // The same choice of channels as in a process.
     let smallest = found.iter().map(|c| c.largest_vertex).min();
     found.retain(|c| Some(c.largest_vertex) == smallest);
     let legs = builder.pdg(&element.subprocess.particles);
@@ -94,7 +94,7 @@ pub fn of(
     })
 }
 
-/// A way through a diagram.
+/// A traversal of a diagram.
 struct Walk<'a> {
     model: &'a Model,
     element: &'a MatrixElement,
@@ -133,7 +133,7 @@ impl Walk<'_> {
         let subprocess = &self.element.subprocess;
         let incoming = (1 << subprocess.incoming) - 1;
         let everything = (1 << subprocess.outgoing.len()) - 1;
-        // Seen along what goes out.
+        // As seen from the outgoing side.
         let (side, particle) = match legs & incoming {
             0 => (legs, particle),
             some if some == incoming => (!legs & everything, self.model.anti(particle)),
@@ -163,12 +163,12 @@ mod tests {
         elements.lines(0).unwrap().unwrap()
     }
 
-    /// Codes behind a W, which cannot be told from the legs.
+    /// Codes of lines at a W, which do not follow from the legs.
     #[test]
     fn quarks_change_at_a_w() {
         let found = of("g p > w+ j");
         assert_eq!(found.legs, [21, 2, 24, 1]);
-        // Those of the other generation too.
+        // Also those of the other generation.
         let colors = [-2, 21, 24, -4, 3].map(|pdg| found.colors[&pdg]);
         assert_eq!(colors, [-3, 8, 1, -3, 3]);
         let mut codes = Vec::new();
@@ -177,13 +177,13 @@ mod tests {
                 panic!("{channel:?}");
             };
             assert_eq!((channel.qcd, channel.largest_vertex), (1, 3));
-            // That of the side of the first leg.
+            // Seen from the side of the first leg.
             let own = line.legs & 1 == 1;
             let legs = if own { line.legs } else { !line.legs & 15 };
             codes.push((legs, if own { line.pdg } else { -line.pdg }));
         }
         codes.sort_unstable();
-        // g u becomes u, seen as u~ that goes out into both; g and d~ that goes out are d.
+        // g u becomes u, seen as an outgoing u~; g and an outgoing d~ give d.
         assert_eq!(codes, [(0b0011, -2), (0b1001, 1)]);
     }
 

@@ -9,11 +9,11 @@ use rustc_hash::FxHashMap as HashMap;
 
 /// Number of colours.
 const N: i64 = 3;
-/// The message where two flows do not begin and end at the same legs.
+/// The message for two flows that do not begin and end at the same legs.
 const UNMATCHED: &str = "colours do not match";
 
-/// The colour matrix of flows with `|M|^2 = sum of JAMP_i^* C_ij JAMP_j`. Products that differ by the names of legs
-/// alone are computed once.
+/// The colour matrix of flows, with `|M|^2 = sum of JAMP_i^* C_ij JAMP_j`. Products that differ only by a relabelling
+/// of legs are computed once.
 pub fn matrix(flows: &[Strings]) -> Result<ColorMatrix, String> {
     let mut known: HashMap<(Strings, Strings), (i64, i64)> = HashMap::default();
     let mut entries = Vec::with_capacity(ColorMatrix::triangle(flows.len()));
@@ -22,7 +22,7 @@ pub fn matrix(flows: &[Strings]) -> Result<ColorMatrix, String> {
         let mut names = [Label::MAX; 256];
         let mut next = 0;
         for &label in labels.iter().filter(|&&label| !is_dummy(label)) {
-            // The two labels of a sextet have names that belong together.
+            // The two labels of a sextet are renamed together.
             let first = first_of(label).unwrap_or(label);
             if names[usize::from(first)] == Label::MAX {
                 names[usize::from(first)] = next;
@@ -71,7 +71,7 @@ pub fn product(a: &Strings, b: &Strings) -> Result<(i64, i64), String> {
     let mut sum: StringSum = Vec::new();
     for (b, number) in symmetrised(b) {
         let mut terms: StringSum = vec![(*a, number)];
-        // By one factor at a time, so that no product is long.
+        // One factor at a time, to keep products short.
         for factor in b.conjugate().factors().map_err(fail)? {
             let products = terms.iter().map(|(s, n)| Ok((s.times(&factor)?, *n)));
             let products = products.collect::<Result<_, _>>().map_err(fail)?;
@@ -113,7 +113,7 @@ pub fn product(a: &Strings, b: &Strings) -> Result<(i64, i64), String> {
     total.real()
 }
 
-/// A label at which one string ends and another, or itself, begins.
+/// A label at which one string ends and another one, or the same, begins.
 fn both_ends(strings: &Strings) -> Option<Label> {
     let strings = strings.pieces().filter(|p| p.kind == Kind::String);
     let mut ends: Vec<Label> = strings
@@ -125,7 +125,7 @@ fn both_ends(strings: &Strings) -> Option<Label> {
     ends.windows(2).find(|l| l[0] == l[1]).map(|l| l[0])
 }
 
-/// Symmetric between the two indices of each sextet.
+/// Symmetrises the two indices of each sextet.
 fn symmetrised(strings: &Strings) -> StringSum {
     let labels = strings.pieces().flat_map(|p| p.labels.to_vec());
     let sextets: Vec<Label> = labels.filter_map(first_of).collect();
@@ -150,10 +150,10 @@ mod tests {
     use super::*;
     use num_complex::Complex64;
 
-    /// g g > t t~: 16/3 and -2/3 for its two flows, as MG5aMC writes them.
+    /// g g > t t~: 16/3 and -2/3 for its two flows, as written by MG5aMC.
     #[test]
     fn two_gluons_on_a_quark_line() {
-        let flow = |labels: &[Label]| Strings::of(false, labels).unwrap();
+        let flow = |labels: &[Label]| Strings::new(false, labels).unwrap();
         let c = matrix(&[flow(&[2, 0, 1, 3]), flow(&[2, 1, 0, 3])]).unwrap();
         assert_eq!((c.denominator, c.upper), (3.0, vec![16.0, -2.0, 16.0]));
     }
@@ -170,7 +170,7 @@ mod tests {
             [0, 3, 1, 2],
             [0, 3, 2, 1],
         ];
-        let flows = orders.map(|o| Strings::of(true, &o).unwrap());
+        let flows = orders.map(|o| Strings::new(true, &o).unwrap());
         let c = matrix(&flows).unwrap();
         // The values of MG5aMC for g g > g g: 19/6, -1/3 and 1/6... of this normalisation.
         let row: Vec<f64> = (0..6).map(|j| c.entry(0, j) * 6.0).collect();
@@ -194,9 +194,9 @@ mod tests {
             epsilon([0, 1, 2]).signed_normal().map(|(s, _)| (s, true))
         );
         let two = |a: [Label; 2], b: [Label; 2]| {
-            let product = Strings::of(false, &a)
+            let product = Strings::new(false, &a)
                 .unwrap()
-                .times(&Strings::of(false, &b).unwrap());
+                .times(&Strings::new(false, &b).unwrap());
             product.unwrap().signed_normal().unwrap().0
         };
         let sextet = two([0, 1], [second(0), 2]);
@@ -206,9 +206,9 @@ mod tests {
         assert_eq!((c.denominator, c.upper), (1.0, vec![6.0]));
     }
 
-    /// What a product of epsilons is where its legs have these colours.
+    /// Evaluates a product of epsilons for these colours of its legs.
     fn at(strings: &Strings, colors: &[usize]) -> Complex64 {
-        // What a string is for each colour of the dummy at its end.
+        // The values of a string for each colour of the dummy at its end.
         let row = |dummy: Label| {
             let mut strings = strings.pieces().filter(|p| p.kind == Kind::String);
             let string = strings.find(|p| p.labels.ends_with(&[dummy])).unwrap();
@@ -231,7 +231,7 @@ mod tests {
         determinants.product()
     }
 
-    /// A row times half of a matrix of Gell-Mann.
+    /// A row vector times half of a Gell-Mann matrix.
     fn times_generator(row: [Complex64; 3], generator: usize) -> [Complex64; 3] {
         let mut result = [Complex64::ZERO; 3];
         let pair = |i: usize, j: usize, y: Complex64| [(i, j, y), (j, i, y.conj())];
@@ -257,17 +257,17 @@ mod tests {
         result
     }
 
-    /// Two epsilons of one kind: against a sum over the colours of all legs, six triplets and an octet.
+    /// Two epsilons of one kind, compared with a sum over the colours of all legs, six triplets and an octet.
     #[test]
     fn two_epsilons_by_explicit_colors() {
         let epsilons = |a, b| {
             let [a, b] = [a, b].map(|labels| Strings::epsilon(false, labels).unwrap());
             a.times(&b).unwrap()
         };
-        // A generator between a leg and what is there.
+        // Inserts a generator at a leg.
         let radiates = |strings: Strings, leg: Label| {
             let below = strings.relabelled(|l| if l == leg { 100 } else { l });
-            let line = Strings::of(false, &[leg, 6, 100]).unwrap();
+            let line = Strings::new(false, &[leg, 6, 100]).unwrap();
             line.times(&below).unwrap().joined(100).unwrap().unwrap()
         };
         let bare = [
@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    /// A sextet between two epsilons: symmetric in the two colours that it is made of.
+    /// A sextet between two epsilons is symmetric in its two triplet colours.
     #[test]
     fn a_sextet_between_epsilons_by_explicit_colors() {
         let (one, other) = (4, usize::from(second(4)));
@@ -334,9 +334,9 @@ mod tests {
     #[test]
     fn two_quark_lines() {
         let two = |a: [Label; 2], b: [Label; 2]| {
-            let product = Strings::of(false, &a)
+            let product = Strings::new(false, &a)
                 .unwrap()
-                .times(&Strings::of(false, &b).unwrap());
+                .times(&Strings::new(false, &b).unwrap());
             product.unwrap().normal().unwrap()
         };
         let c = matrix(&[two([0, 1], [2, 3]), two([0, 3], [2, 1])]).unwrap();

@@ -1,9 +1,9 @@
-//! The matrix elements that a text stands for.
+//! The matrix elements of a text in MG5aMC's language.
 //!
-//! Subprocesses have equal matrix elements if their legs are of one *kind* (spin, colour, mass, width) and their
-//! diagrams differ by the names of particles only: vertices of one kind join legs of one kind, by the same structures
-//! and couplings. This is known before any matrix element is assembled, so that who asks for one does not wait for the
-//! others.
+//! Subprocesses have equal matrix elements if their legs have the same *kinds* (spin, colour, mass, width) and their
+//! diagrams differ only by the names of particles: vertices of the same kind join legs of the same kind, with the same
+//! structures and couplings. This is determined without assembling any matrix element, so that a single one can be
+//! assembled without the others.
 
 use super::assemble::Assembler;
 use super::chains::{Chain, Ends, OnShell};
@@ -31,50 +31,50 @@ use std::rc::Rc;
 
 type Fallible<T> = std::result::Result<T, String>;
 
-/// The matrix elements that a text stands for.
+/// The matrix elements of a text in MG5aMC's language.
 pub struct MatrixElements<'a> {
     text: String,
     builder: Assembler<'a>,
     elements: Vec<MatrixElement>,
-    /// What those are called that vanish identically.
+    /// Names of matrix elements that vanish identically.
     vanishing: Vec<String>,
-    /// How the widths of the card are computed, by index, of those that were asked for.
+    /// Cache of the formulas for widths of the card, by index.
     widths: RefCell<HashMap<Vec<i32>, Option<AutoWidth>>>,
 }
 
-/// One of them.
+/// A matrix element.
 pub struct MatrixElement {
     /// Its legs.
     pub subprocess: Subprocess,
-    /// What may have a colour-ordered form.
+    /// The legs for a colour-ordered form, if it may have one.
     pub line: Option<ColorOrderedLegs>,
     content: AmplitudeContent,
-    /// Which products of diagrams are taken; all where there is none.
+    /// The selected products of diagrams; `None` for all.
     pub selection: Option<Selection>,
     /// Particles that decayed.
     pub on_shell: Vec<OnShell>,
     /// Particles of s-channels that must not be on their mass shell.
     pub off_shell: Vec<ParticleId>,
-    /// Whether lines between two particles that come in have no width.
+    /// Whether t-channel lines have no width.
     pub zero_width: bool,
-    /// What its coupling orders may be.
+    /// Allowed ranges of the coupling orders.
     pub orders: Rc<Vec<RangeInclusive<u32>>>,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Which of the processes that a text asks for it is of.
+    /// Number of its request in the text.
     request: usize,
-    /// The particles of the others that have it.
+    /// The particles of other processes with the same matrix element.
     pub others: Vec<Vec<ParticleId>>,
 }
 
-/// What a matrix element is made of.
+/// The content of a matrix element.
 enum AmplitudeContent {
     Diagrams(Diagrams),
-    /// The vertices of a colour-ordered form, where diagrams are not listed.
+    /// The vertices of a colour-ordered form, if there are too many diagrams to list.
     Vertices(Vec<u32>),
 }
 
-/// The subprocesses of a request for which there may be diagrams, and what holds for all of them.
+/// The subprocesses of a request that may have diagrams, with their common properties.
 struct Candidates<'a> {
     rules: Rules<'a>,
     found: Vec<(Subprocess, Lowest)>,
@@ -83,7 +83,7 @@ struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    fn of(request: &ProcessRequest, model: &'a Model) -> Fallible<Candidates<'a>> {
+    fn new(request: &ProcessRequest, model: &'a Model) -> Fallible<Candidates<'a>> {
         let rules = Rules::new(model, request)?;
         let all = Subprocess::all(request, model)?;
         let with_lowest = |s: &Subprocess| (s.clone(), rules.lowest(&s.outgoing));
@@ -103,7 +103,7 @@ impl<'a> Candidates<'a> {
         });
         let mut orders = request.orders.clone();
         let mut tail = request.tail.clone();
-        // Where the search for WEIGHTED begins.
+        // The start of the search for WEIGHTED.
         let mut searched_from = None;
         let fits = |low: &CouplingOrders, orders: &[RangeInclusive<u32>]| {
             low.iter().zip(orders).all(|(n, a)| n <= a.end())
@@ -114,8 +114,8 @@ impl<'a> Candidates<'a> {
             let mut weighted = lowest;
             searched_from = Some(minimum);
             if required || model.expansion.iter().any(Option::is_some) {
-                // The lowest for which there are diagrams with these s-channels, or with as few vertices of each
-                // coupling order as the model allows.
+                // The lowest value with diagrams that have these s-channels, and no more of each coupling order than
+                // the model allows.
                 let most = lowest + MOST_WEIGHTED;
                 loop {
                     orders[at] = 0..=weighted;
@@ -169,10 +169,10 @@ impl<'a> Candidates<'a> {
     }
 }
 
-/// Beyond the lowest `WEIGHTED`, how much more required s-channels can make it.
+/// How far `WEIGHTED` is searched above its lowest value, for required s-channels and limits of the model.
 const MOST_WEIGHTED: u32 = 16;
 
-/// How many diagrams a subprocess has, or trees where it is a decay.
+/// Number of diagrams of a subprocess, or of trees of a decay.
 fn count(
     rules: &Rules,
     subprocess: &Subprocess,
@@ -189,7 +189,7 @@ fn count(
 }
 
 impl<'a> MatrixElements<'a> {
-    /// Those of a text in MG5aMC's language.
+    /// Determines the matrix elements of a text.
     pub fn of(text: &str, model: &'a Model) -> Result<MatrixElements<'a>> {
         if let Some((before, choice)) = language::wrong_choice(text) {
             let names = MatrixElements::of(before, model)?.names();
@@ -204,7 +204,7 @@ impl<'a> MatrixElements<'a> {
             vanishing: Vec::new(),
             widths: RefCell::default(),
         };
-        let kinds = Kinds::of(model);
+        let kinds = Kinds::new(model);
         for (number, request) in requests.iter().enumerate() {
             let before = elements.elements.len();
             let found = match request.decays.is_empty() {
@@ -215,10 +215,10 @@ impl<'a> MatrixElements<'a> {
             if elements.elements.len() == before {
                 return Err(fail(match elements.vanishing.first() {
                     Some(first) => format!(
-                        "the cross section is zero: of {first} the products of amplitudes that are asked for cancel at all \
-                         points, in the sums over colours and helicities; ask for other squared coupling orders"
+                        "the cross section is zero: for {first}, the requested products of amplitudes cancel at all points \
+                         in the sums over colours and helicities; request other squared coupling orders"
                     ),
-                    None => "there are no diagrams of what is asked for".into(),
+                    None => "there are no diagrams for the requested process".into(),
                 }));
             }
             elements.vanishing.clear();
@@ -229,7 +229,7 @@ impl<'a> MatrixElements<'a> {
         }
     }
 
-    /// A process without decays.
+    /// Adds a process without decays.
     fn add_request(
         &mut self,
         number: usize,
@@ -242,7 +242,7 @@ impl<'a> MatrixElements<'a> {
             found,
             orders,
             tail,
-        } = Candidates::of(request, model)?;
+        } = Candidates::new(request, model)?;
         let orders = Rc::new(orders);
         let mut squared = request.squared.clone();
         for (subprocess, lowest) in found {
@@ -250,7 +250,7 @@ impl<'a> MatrixElements<'a> {
                 !request.s_channels.select() && request.squared.is_empty() && !request.zero_width;
             let unpolarized = subprocess.polarizations.iter().all(Vec::is_empty);
             let line = match plain && unpolarized {
-                true => ColorOrderedLegs::of(&subprocess, model, &rules, &lowest, &orders),
+                true => ColorOrderedLegs::find(&subprocess, model, &rules, &lowest, &orders),
                 false => None,
             };
             let large = line.as_ref().filter(|line| line.is_large());
@@ -285,7 +285,7 @@ impl<'a> MatrixElements<'a> {
         Ok(())
     }
 
-    /// A process with decays.
+    /// Adds a process with decays.
     fn add_chains(
         &mut self,
         number: usize,
@@ -294,10 +294,10 @@ impl<'a> MatrixElements<'a> {
     ) -> Fallible<()> {
         let model = self.builder.model();
         let orders = Rc::new(request.overall.clone());
-        // Orders of processes with decays are looked at again where they are bounded together.
+        // Orders of processes with decays are checked again if the whole process has bounds.
         let bounded = request.overall.iter().any(|range| *range.end() != u32::MAX);
         let rules = Rules::new(model, request)?;
-        // The lowest orders of any diagram, and whether one is left.
+        // The lowest orders of any diagram, and whether any diagram is left.
         let (mut lowest, mut some): (Option<CouplingOrders>, bool) = (None, false);
         for chain in self.chains(request, true)? {
             let name = format!("{}{}", chain.name, request.number);
@@ -343,14 +343,14 @@ impl<'a> MatrixElements<'a> {
         }
         match lowest.filter(|_| !some) {
             Some(lowest) => Err(format!(
-                "the orders behind `@` are those of the process with all its decays, and of that {}",
+                "the orders after `@` apply to the process with all its decays: {}",
                 subprocess::too_few(&lowest, model)
             )),
             None => Ok(()),
         }
     }
 
-    /// All processes of a request with all of its decays; `whole` says that it is no decay of another one.
+    /// All processes of a request with all its decays; `whole` is false if the request is itself a decay.
     fn chains(&self, request: &ProcessRequest, whole: bool) -> Fallible<Vec<Chain>> {
         let model = self.builder.model();
         let Candidates {
@@ -358,7 +358,7 @@ impl<'a> MatrixElements<'a> {
             found,
             orders,
             tail,
-        } = Candidates::of(request, model)?;
+        } = Candidates::new(request, model)?;
         let mut cores = Vec::new();
         for (subprocess, lowest) in found {
             let name = self.builder.name(&subprocess, &request.through, &tail);
@@ -394,7 +394,7 @@ impl<'a> MatrixElements<'a> {
             }
             if !mothers.iter().any(goes_out) {
                 return Err(format!(
-                    "{} decays and does not go out of the process; put parentheses around a decay with decays, as in \
+                    "{} decays, but is not produced by the process; put parentheses around a decay with decays, as in \
                      `(t > w+ b, w+ > l+ vl)`",
                     model.names(mothers)
                 ));
@@ -425,7 +425,7 @@ impl<'a> MatrixElements<'a> {
                 && kinds.equal(e, &element)
         };
         if self.elements.iter().any(twice) {
-            return Err(format!("{} is asked for twice", element.name));
+            return Err(format!("{} is requested twice", element.name));
         }
         let some = match &element.content {
             AmplitudeContent::Diagrams(diagrams) => {
@@ -449,18 +449,18 @@ impl<'a> MatrixElements<'a> {
         Ok(())
     }
 
-    /// How many there are, at least one.
+    /// Number of matrix elements, at least one.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.elements.len()
     }
 
-    /// The name of each.
+    /// The names of all matrix elements.
     pub fn names(&self) -> Vec<String> {
         self.elements.iter().map(|e| e.name.clone()).collect()
     }
 
-    /// The number of its process, by its place: what stands after `@`, or else which of the processes of the text it is of,
+    /// The process number of a matrix element: the number after `@`, or else the number of its request in the text,
     /// from 1, as in MG5aMC.
     pub fn number(&self, place: usize) -> u32 {
         let element = &self.elements[place];
@@ -473,19 +473,19 @@ impl<'a> MatrixElements<'a> {
         given.unwrap_or(element.request as u32 + 1)
     }
 
-    /// The lines of its diagrams; none where these are not listed, because they are too many.
+    /// The lines of a matrix element's diagrams; `None` if there are too many diagrams to list.
     pub fn lines(&self, place: usize) -> Result<Option<DiagramLines>> {
         let element = &self.elements[place];
         match &element.content {
             AmplitudeContent::Diagrams(diagrams) => {
-                let found = lines::of(&self.builder, element, diagrams);
+                let found = lines::list(&self.builder, element, diagrams);
                 found.map(Some).map_err(|what| failure(&self.text, what))
             }
             AmplitudeContent::Vertices(_) => Ok(None),
         }
     }
 
-    /// One of them, by its place.
+    /// Assembles the matrix element with this index.
     pub fn process(&self, place: usize) -> Result<Process> {
         let element = &self.elements[place];
         let process = match (&element.content, &element.line) {
@@ -510,10 +510,10 @@ impl<'a> MatrixElements<'a> {
             process.model.auto_widths.extend(width);
         }
         process.validate().map_err(|error| match error {
-            // What is made here is sound, and can be too much to evaluate.
+            // A generated process is valid, but may be too large to evaluate.
             Error::InvalidProcess { what } => failure(
                 &self.text,
-                format!("{what}; ask for fewer legs, or for one helicity of some, as in `w+{{0}}`"),
+                format!("{what}; request fewer legs, or one helicity of some, as in `w+{{0}}`"),
             ),
             error => error,
         })?;
@@ -534,17 +534,17 @@ impl<'a> MatrixElements<'a> {
     }
 }
 
-/// The products of a decay, and its |M|^2 or why there is none.
+/// The products of a decay, and its |M|^2 or the reason why it cannot be generated.
 pub type TwoBody = (Vec<ParticleId>, Fallible<Process>);
 
-/// All decays of a particle into two by vertices of the model, whatever the masses and coupling orders are.
+/// All two-body decays of a particle by vertices of the model, regardless of masses and coupling orders.
 pub fn two_body(mother: ParticleId, model: &Model) -> Fallible<Vec<TwoBody>> {
     let count = model.orders.len() + 1;
     let orders = Rc::new(vec![0..=u32::MAX; count]);
     let rules = Rules::new(model, &ProcessRequest::default())?;
     let builder = Assembler::new(model);
     let anti = model.anti(mother);
-    // No particle decays into itself.
+    // Exclude decays into the particle itself.
     let other = |p: &ParticleId| {
         let unphysical = model.of(*p).goldstone || model.of(*p).ghost;
         !unphysical && ![mother, anti].contains(p)
@@ -592,7 +592,7 @@ pub fn two_body(mother: ParticleId, model: &Model) -> Fallible<Vec<TwoBody>> {
     Ok(all.collect())
 }
 
-/// Leaves those diagrams that squared coupling orders take, and says which products.
+/// Keeps the diagrams that squared coupling orders select, and returns the selected products.
 fn select(
     diagrams: &mut Diagrams,
     rules: &Rules,
@@ -601,7 +601,7 @@ fn select(
     if squared.is_empty() {
         return None;
     }
-    let mut selection = Selection::of(&diagrams.orders(rules), squared)?;
+    let mut selection = Selection::new(&diagrams.orders(rules), squared)?;
     let mut kept = selection.groups.iter();
     diagrams
         .diagrams
@@ -610,7 +610,7 @@ fn select(
     Some(selection)
 }
 
-/// That one of several matrix elements has to be chosen, of these names; `number` is what was asked for.
+/// The error that one of several matrix elements, with these names, must be chosen; `number` is the requested one.
 pub fn choose_process(path: &Path, number: Option<&dyn Display>, names: &[String]) -> Error {
     let count = names.len();
     let elements = if count == 1 { "element" } else { "elements" };
@@ -631,14 +631,14 @@ fn failure(text: &str, what: String) -> Error {
     }
 }
 
-/// Particles and vertices without their names: a number for each, the same for equal ones.
+/// Kinds of particles and vertices: numbers that are equal for equal properties, regardless of names.
 struct Kinds {
     particles: Vec<u32>,
     vertices: Vec<u32>,
 }
 
 impl Kinds {
-    fn of(model: &Model) -> Kinds {
+    fn new(model: &Model) -> Kinds {
         let particle = model.particles.iter().map(|p| {
             let line = (p.mass.as_ref(), p.width.as_ref(), p.complex_mass.as_ref());
             let line = (line, p.propagator);
@@ -647,7 +647,7 @@ impl Kinds {
         let particles = numbers(particle);
         let vertex = model.vertices.iter().map(|vertex| {
             let legs = vertex.particles.iter().map(|&p| particles[usize::from(p)]);
-            // Expressions have an order of their own alone in writing.
+            // Expressions are compared as text.
             (legs.collect::<Vec<_>>(), format!("{:?}", vertex.terms))
         });
         Kinds {
@@ -685,7 +685,7 @@ impl Kinds {
     }
 }
 
-/// Numbers things from 0 on, equal ones alike.
+/// Numbers the items from 0 on; equal items have the same number.
 fn numbers<T: Eq + std::hash::Hash>(things: impl Iterator<Item = T>) -> Vec<u32> {
     let mut known = HashMap::default();
     things
@@ -696,7 +696,7 @@ fn numbers<T: Eq + std::hash::Hash>(things: impl Iterator<Item = T>) -> Vec<u32>
         .collect()
 }
 
-/// Whether two sets of diagrams are the same, given when vertices are.
+/// Whether two sets of diagrams are equal, given the equality of vertices.
 fn diagrams_equal(a: &Diagrams, b: &Diagrams, vertex: &dyn Fn(u32, u32) -> bool) -> bool {
     let node = |a: &Node, b: &Node| {
         a.children == b.children && a.propagator == b.propagator && vertex(a.vertex, b.vertex)

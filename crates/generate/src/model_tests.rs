@@ -1,4 +1,4 @@
-//! Vertices that the Standard Model does not have, in small models: each by what it has to satisfy.
+//! Vertices that the Standard Model does not have, in small models, tested by relations that they must satisfy.
 
 use super::*;
 use crate::tests::partial_width;
@@ -126,7 +126,7 @@ particles = "n n z"
 terms = [["1", "FFVA", "GC_1"]]
 "#;
 
-/// |M|^2 does not depend on which leg of a vertex is its first, where the structure is the same backwards.
+/// |M|^2 does not depend on which leg of a vertex is its first, if the structure is symmetric.
 #[test]
 fn fermions_that_are_their_own_antiparticles() {
     let model = model(MAJORANA);
@@ -149,7 +149,7 @@ fn fermions_that_are_their_own_antiparticles() {
         assert_ne!(other, MAJORANA);
         close(squared(text, &self::model(&other)), one);
     }
-    // Nor on the order of the legs, by which it is decided which lines are followed the other way.
+    // Nor does it depend on the order of the legs, which determines which lines are reversed.
     for (text, other) in [
         ("e- e+ > n n z", [1, 0, 2, 3, 4]),
         ("n n > e- e+ z", [0, 1, 3, 2, 4]),
@@ -174,15 +174,15 @@ fn fermions_that_are_their_own_antiparticles() {
     }
 }
 
-/// On the mass shell of what decays, a chain of definite helicities is production times decays with these helicities: so
-/// it is known without a propagator, or the way that a line is followed.
+/// On the mass shells of decaying particles, a chain with definite helicities is production times decays with these
+/// helicities, independent of propagators and the direction of lines.
 #[test]
 fn majorana_fermions_decay_with_a_helicity() {
     let width = MAJORANA.replace("mass = \"MN\"", "mass = \"MN\"\nwidth = \"WN\"");
     let width = width.replace("value = 97.0", "value = 320.0");
     let card = "[[card]]\nname = \"WN\"\nblock = \"decay\"\nindex = [1000022]\nvalue = 1.0\n";
     let width = width.replacen("[[card]]", &format!("{card}[[card]]"), 1);
-    // Beside the exchanged s, where a line of e can be followed the other way, an s-channel in which none can.
+    // Besides the exchange of s, where a line of e can be reversed, there is an s-channel in which none can.
     let vertex = "[[vertices]]\nparticles = \"e+ e- z\"\nterms = [[\"1\", \"FFVA\", \"GC_1\"]]\n";
     let model = model(&format!("{width}{vertex}"));
     let (mass, light, energy): (f64, f64, f64) = (320.0, 250.0, 900.0);
@@ -210,7 +210,7 @@ fn majorana_fermions_decay_with_a_helicity() {
         let mothers = [1.0, -1.0].map(|s| [half, s * n[0], s * n[1], s * n[2]]);
         let e = (mass * mass - light * light) / (2.0 * mass);
         let mut all = vec![[half, 0.0, 0.0, half], [half, 0.0, 0.0, -half]];
-        // Turned and boosted, so that nothing is along an axis.
+        // Rotated and boosted, so that nothing is along an axis.
         for mother in mothers {
             let (cos, phi) = angles();
             let d = direction(cos, phi, e);
@@ -316,7 +316,7 @@ terms = [["1", "L", "GC_1"]]
     assert_eq!(pair.diagrams, 35);
 }
 
-/// Three quarks that meet in an epsilon, and two in a sextet: as many colours as there are.
+/// Three quarks in an epsilon, and two in a sextet: the numbers of colours.
 #[test]
 fn epsilons_and_sextets() {
     let colored = r#"
@@ -370,7 +370,7 @@ particles = "u d six~"
 terms = [["K6Bar(3,1,2)", "FFS", "GC_1"]]
 "#;
     let model = model(colored);
-    // Six colours of either, and 2 s for the spinors.
+    // Six colours each, and 2 s for the spinors.
     for text in ["u d > t3~", "u d > six"] {
         let process = generate_with(text, &model).unwrap().remove(0);
         let momenta = [
@@ -383,14 +383,14 @@ terms = [["K6Bar(3,1,2)", "FFS", "GC_1"]]
             .total();
         close(own, 0.49 * 2.0 * 900.0 * 900.0 * 6.0 / 36.0);
     }
-    // Of u d > u d the two add up in squares: antisymmetric and symmetric.
+    // In u d > u d the squares add up: antisymmetric and symmetric parts.
     let of = |without: &str| squared(&format!("u d > u d / {without}"), &model);
     close(of("six") + of("t3"), squared("u d > u d", &model));
     // Epsilons squared are 12, projections on sextets 6.
     close(of("t3") / of("six"), 6.0 / 12.0);
 }
 
-/// Two epsilons of one kind in a diagram: against a sum over the colours of all legs.
+/// Two epsilons of one kind in a diagram, compared with a sum over the colours of all legs.
 #[test]
 fn two_epsilons_of_one_kind() {
     let particle = |name: &str, pdg: u32, color: u32| {
@@ -435,7 +435,7 @@ terms = [["EpsilonBar(2,3,4)", "L", "GC_1"]]
         .unwrap()
         .remove(0);
     let momenta = points(&process, 700.0);
-    // Legs of the first n, beside one a, and what its propagator and the other one's make of that.
+    // Legs at the first n besides one a, and the factor from both propagators.
     let choices = [(3, 4), (3, 7), (6, 4), (6, 7)].map(|(b, c)| {
         let others = [(9 - b), (11 - c)];
         let square = |legs: [usize; 3]| {
@@ -457,13 +457,13 @@ terms = [["EpsilonBar(2,3,4)", "L", "GC_1"]]
         total += amplitudes.sum::<f64>().powi(2);
     }
     close(at(&process, &momenta).total(), total / 8.0);
-    // Three of them: what their square needs is not made at once.
+    // Three of them: their square is not expanded at once.
     let three = generate_with("h h > a b c a b c a b c", &model).unwrap();
     assert_eq!(three[0].diagrams, 36);
 }
 
-/// The lines of a structure run from its second index to its first, whichever legs these are: it may be written either
-/// way, for a fermion and its antiparticle as for two of which both go out.
+/// The lines of a structure run from its second index to its first, whichever legs these are. It may be written either
+/// way, for a fermion and its antiparticle as well as for two outgoing fermions.
 #[test]
 fn lines_may_be_written_backwards() {
     let of = |one: &str, other: &str, pair: &str| {
@@ -544,7 +544,8 @@ terms = [["1", "PAIR", "GC_1"]]
     ] {
         close(squared(text, &backward), squared(text, &forward));
     }
-    // Left-handed ones meet right-handed ones, and both go on as they came: with spin 1 neither turns back.
+    // Left-handed fermions meet right-handed ones, and both continue in their directions: with spin 1 neither turns
+    // back.
     let left = of(
         "Gamma(3,1,-1)*ProjM(-1,2)",
         "Gamma(3,2,-1)*ProjM(-1,1)",
@@ -567,7 +568,7 @@ terms = [["1", "PAIR", "GC_1"]]
     assert!(at(0.9) > 300.0 * at(-0.9), "{} {}", at(0.9), at(-0.9));
 }
 
-/// Parameters that a propagator is multiplied by, as those of corrections to a width are, are those of the card.
+/// Parameters that multiply a propagator, such as corrections to a width, are taken from the card.
 #[test]
 fn propagators_may_have_factors() {
     let model = model(
@@ -639,8 +640,8 @@ terms = [["Identity(1,2)", "FFV", "GC_1"]]
     );
 }
 
-/// A scalar that two octets make which two quarks emit has the colours of one that is exchanged, (N^2 - 1)/4, where
-/// singlets have N^2.
+/// Two octets, emitted by two quarks, that fuse into a scalar have the colour factor (N^2 - 1)/4 of an exchanged octet,
+/// and two singlets N^2.
 #[test]
 fn octets_between_quarks_make_a_singlet() {
     let mut fusion = r#"
@@ -690,9 +691,9 @@ VVS = "P(1,2)*P(2,1) - P(-1,1)*P(-1,2)*Metric(1,2)"
     }
 }
 
-/// Pairs of scalars from two gluons: of a representation with dimension `d` and Casimir `C` the sum is that of QED times
-/// `d C (C - 3 x y)`, with `x = (m^2 - t) / s` and `y = (m^2 - u) / s`. The vertex of two gluons sums over an index of the
-/// scalar, and another way to write it a unit matrix.
+/// Pairs of scalars from two gluons: for a representation with dimension `d` and Casimir `C`, the sum is that of QED
+/// times `d C (C - 3 x y)`, with `x = (m^2 - t) / s` and `y = (m^2 - u) / s`. The two-gluon vertex sums over an index
+/// of the scalar, and in another notation over a unit matrix.
 #[test]
 fn gluons_make_scalars_of_any_color() {
     let mut scalars = r#"
@@ -773,7 +774,7 @@ terms = [["f(1,2,3)", "VVV", "GC_1"]]
     close(of("unit") / of("t"), expected);
 }
 
-/// That quarks keep their generation is said of models alone whose vertices do so.
+/// The message that quarks keep their generation is only for models whose vertices do so.
 #[test]
 fn generations_of_quarks_are_those_of_the_model() {
     let mut quarks = r#"
@@ -805,18 +806,18 @@ FFS = "Identity(2,1)"
         refused.to_string()
     };
     assert!(why(&quarks).contains("keep their generation"));
-    // d and s mix, and d and b still have no diagram: generations are not what forbids it.
+    // d and s mix, and d and b still have no diagram, but not because of generations.
     let mixed = quarks + &vertex("d~ s phi") + &vertex("s~ d phi");
     assert!(generate_with("d s~ > phi phi", &model(&mixed)).is_ok());
     let why = why(&mixed);
     assert!(
-        !why.contains("generation") && why.contains("nothing that is conserved"),
+        !why.contains("generation") && why.contains("no conservation law"),
         "{why}"
     );
 }
 
-/// Partial widths by the vertices of a model are those of amplitudes: all spins and colours, masses below zero, and a pair
-/// of Majorana fermions whose vertices are written both ways.
+/// Partial widths from the vertices of a model agree with those from amplitudes: all spins and colours, negative
+/// masses, and a pair of Majorana fermions whose vertices are written both ways.
 #[test]
 fn partial_widths_follow_from_vertices() {
     let masses = [
@@ -921,7 +922,7 @@ VVS = "Metric(1,2)"
         }
     }
     assert_eq!(open, 13);
-    // What there is no |M|^2 of is refused where the masses allow it: of s, and not of k.
+    // Decays without |M|^2 are refused if the masses allow them: for s, but not for k.
     let why = "s > f k~ (vertex k~ f s~: the colour structure does not fit leg 1)";
     let message = format!("the model's formula for {why} gives NaN GeV");
     assert_eq!(refused, [Ok(0.0), Err(message)]);

@@ -1,11 +1,11 @@
 //! Exact complex numbers: coefficients of colour.
 //!
-//! A value that does not fit into 64 bits is not wrapped: such a [`Number`] is not known, nor is any number that is
-//! made of it. Who takes a value out of it has to ask.
+//! Values that do not fit into 64 bits do not wrap: such a [`Number`] is unknown, as is any number computed from it.
+//! Taking out the value of an unknown number is an error.
 
 use num_complex::Complex64;
 
-/// `(re + i im) / below`, in lowest terms. `below` is 0 where it is not known.
+/// `(re + i im) / below`, in lowest terms. `below` is 0 if the number is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Number {
     re: i64,
@@ -21,7 +21,7 @@ impl Number {
         below: 1,
     };
 
-    /// Too large for its parts, or divided by 0.
+    /// A number that is too large, or divided by 0.
     const UNKNOWN: Number = Number {
         re: 0,
         im: 0,
@@ -40,7 +40,7 @@ impl Number {
 
     fn reduced(re: i128, im: i128, below: i128) -> Number {
         let divisor = gcd(gcd(re, im), below).max(1) * below.signum();
-        // The least of all would have no opposite.
+        // `i64::MIN` has no negative.
         let part = |x: i128| x.checked_div(divisor).and_then(|x| i64::try_from(x).ok());
         let part = |x: i128| part(x).filter(|&x| x != i64::MIN);
         match (part(re), part(im), part(below)) {
@@ -49,7 +49,7 @@ impl Number {
         }
     }
 
-    /// Real part, imaginary part and denominator: products of two of them, and sums of two products, fit.
+    /// Real part, imaginary part and denominator, wide enough for sums of two products of two of these.
     fn to_i128(self) -> [i128; 3] {
         [self.re, self.im, self.below].map(i128::from)
     }
@@ -75,7 +75,7 @@ impl Number {
         self.is_known() && self.re == 0 && self.im == 0
     }
 
-    /// Whether it could be computed.
+    /// Whether the number is known.
     pub fn is_known(self) -> bool {
         self.below != 0
     }
@@ -88,7 +88,7 @@ impl Number {
         }
     }
 
-    /// Numerator and denominator of a real number.
+    /// Numerator and denominator, if the number is real.
     pub fn real(self) -> Result<(i64, i64), String> {
         match (self.is_known(), self.im) {
             (true, 0) => Ok((self.re, self.below)),
@@ -98,10 +98,10 @@ impl Number {
     }
 }
 
-/// What is wrong with numbers that are not known.
+/// The error for unknown numbers.
 pub const TOO_LARGE: &str = "the numbers of its colour structures do not fit into 64 bits";
 
-/// Fractions over their common denominator: numerators, and the denominator.
+/// Puts fractions over their common denominator: returns numerators, and the denominator.
 pub fn over_one(fractions: &[(i64, i64)]) -> Result<(Vec<f64>, f64), String> {
     let common = fractions.iter().try_fold(1i64, |all, &(_, d)| {
         let divisor = i64::try_from(gcd(all.into(), d.into())).ok()?;
@@ -117,7 +117,7 @@ pub fn over_one(fractions: &[(i64, i64)]) -> Result<(Vec<f64>, f64), String> {
 
 /// The greatest common divisor.
 fn gcd(a: i128, b: i128) -> i128 {
-    // Nearly always, and many times as fast.
+    // The usual case, and many times faster.
     if let (Ok(a), Ok(b)) = (
         u64::try_from(a.unsigned_abs()),
         u64::try_from(b.unsigned_abs()),
@@ -169,7 +169,7 @@ mod tests {
             Number::ratio(i64::MIN, -1),
         ];
         for number in beyond {
-            // Nor is what is made of it.
+            // Neither are numbers computed from it.
             for number in [
                 number,
                 number.times(Number::ratio(0, 1)),

@@ -1,4 +1,5 @@
-//! Which processes of a model have a colour-ordered form: those without a diagram of any other vertex or propagator.
+//! Tests of which processes of a model have a colour-ordered form: those whose diagrams have no other vertex or
+//! propagator.
 
 use super::*;
 use crate::model_tests::{close, points};
@@ -26,8 +27,8 @@ fn has_form(text: &str, model: &Model) -> bool {
     processes[0].as_color_ordered().is_some()
 }
 
-/// A contact vertex of quarks and gluons, with the colours that the form has: seven gluons have no list of diagrams that
-/// would tell.
+/// A contact vertex of quarks and gluons, with the colours of the form. For seven gluons, diagrams are not listed, so
+/// that they cannot exclude the form.
 #[test]
 fn not_with_a_contact_vertex() {
     let plain = standard(&[], "");
@@ -54,7 +55,7 @@ fn not_with_a_contact_vertex() {
         assert!(has_form(text, &plain), "{text}");
         assert!(!has_form(text, &contact), "{text}");
     }
-    // It is of no such diagram.
+    // These have no such diagram.
     for text in ["d d~ > g g g", "g g > g g g", "d d~ > z g g"] {
         assert!(has_form(text, &contact), "{text}");
     }
@@ -64,7 +65,7 @@ fn not_with_a_contact_vertex() {
     assert!(many("d d~ > g g g g g g g", &contact).is_none());
 }
 
-/// Scalars that gluons make, and a second three-gluon vertex, are in diagrams where their order is allowed.
+/// Scalars from gluons, and a second three-gluon vertex, are in diagrams if their order is allowed.
 #[test]
 fn coupling_orders_say_what_can_be_between() {
     let model = standard(
@@ -94,7 +95,7 @@ fn coupling_orders_say_what_can_be_between() {
     }
 }
 
-/// Gluon vertices in halves, with couplings of opposite signs, are the whole ones.
+/// Gluon vertices in two halves, with couplings of opposite signs, are the same as whole ones.
 #[test]
 fn halves_of_a_vertex_are_one() {
     let whole = standard(&[], "");

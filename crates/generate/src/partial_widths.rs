@@ -1,7 +1,7 @@
-//! Partial widths of decays into two particles by the vertices of a model, as formulas.
+//! Partial widths of two-body decays by the vertices of a model, as formulas.
 //!
-//! |M|^2 of such a decay, summed over helicities, does not depend on directions. Here the particle is at rest, those that
-//! it decays into fly along z, and all spins are counted along z: most amplitudes vanish, and are not written down.
+//! |M|^2 of such a decay, summed over helicities, does not depend on directions. Here the particle is at rest, its
+//! decay products fly along z, and all spins are quantised along z: most amplitudes vanish, and are omitted.
 
 use mebridge_process::arith::{Builder, Comparison, Function, Op, Program, ValueId};
 use mebridge_process::{
@@ -9,16 +9,16 @@ use mebridge_process::{
 };
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// A program that grows. What is multiplied by zero is not computed.
+/// A builder for programs that omits products with zero.
 pub struct Formulas {
     builder: Builder,
 }
 
-/// What a leg can be.
+/// A spin state of a leg.
 struct State {
-    /// Twice the spin along z that its wavefunction has.
+    /// Twice the spin of its wavefunction along z.
     spin: i32,
-    /// Its mass, where no massless particle has this state.
+    /// The mass, if massless particles do not have this state.
     massive: Option<ValueId>,
     wavefunction: Vec<ValueId>,
 }
@@ -26,34 +26,34 @@ struct State {
 /// A leg on the z axis.
 #[derive(Clone, Copy)]
 struct Leg {
-    /// Its mass with its sign.
+    /// The mass with its sign.
     mass: ValueId,
-    /// The absolute value.
+    /// The absolute value of the mass.
     size: ValueId,
     energy: ValueId,
-    /// The momentum along z, which is negative where the leg does not fly forward.
+    /// The momentum along z, negative unless the leg flies forward.
     z: ValueId,
     forward: bool,
 }
 
-/// A decay with the values of its model's program.
+/// A decay, with the values of its model's program.
 struct Decay<'a> {
     process: &'a Process,
     values: Vec<ValueId>,
 }
 
 impl Formulas {
-    /// A program of so many inputs.
+    /// Starts a program with this many inputs.
     pub fn new(inputs: u32) -> Formulas {
         Formulas {
             builder: Builder::new(inputs),
         }
     }
 
-    /// The program of these values, and where it has them.
+    /// Returns the program for these values, and their positions in it.
     pub fn finish(self, values: &[ValueId]) -> (Program, Vec<ValueId>) {
         let (program, ids) = self.builder.finish().pruned(values);
-        // What is asked for is not left out.
+        // Requested values are not pruned.
         let values = values.iter().map(|&v| ids[v as usize].unwrap_or(0));
         (program, values.collect())
     }
@@ -63,7 +63,7 @@ impl Formulas {
         self.builder.input(number)
     }
 
-    /// Adds a program with these inputs, and gives its values.
+    /// Adds a program with these inputs, and returns its values.
     pub fn inline(&mut self, program: &Program, inputs: &[ValueId]) -> Vec<ValueId> {
         let mut values: Vec<ValueId> = Vec::with_capacity(program.ops.len());
         for op in &program.ops {
@@ -76,7 +76,7 @@ impl Formulas {
         values
     }
 
-    /// The second value, unless the first one is zero: then zero.
+    /// `value`, or zero if `test` is zero.
     pub fn unless_zero(&mut self, test: ValueId, value: ValueId) -> ValueId {
         let zero = self.real(0.0);
         self.push(Op::Select {
@@ -88,7 +88,7 @@ impl Formulas {
         })
     }
 
-    /// The partial width of a decay, with these inputs of its model, where the masses allow it.
+    /// The partial width of a decay, with these inputs of its model. Valid only if the masses allow the decay.
     pub fn partial_width(&mut self, process: &Process, inputs: &[ValueId]) -> ValueId {
         let decay = Decay {
             process,
@@ -130,7 +130,7 @@ impl Formulas {
         self.push(Op::Div(above, below))
     }
 
-    /// The legs of a decay, and the momentum of those that go out.
+    /// The legs of a decay, and the momentum of the products.
     fn legs(&mut self, decay: &Decay) -> ([Leg; 3], ValueId) {
         let zero = self.real(0.0);
         let mut leg = |n: usize| {
@@ -175,8 +175,8 @@ impl Formulas {
         ([a, b, c], momentum)
     }
 
-    /// What the leg of an external wavefunction can be. Fermions that flow in are the charge conjugates of those that flow
-    /// out, as those of HELAS are.
+    /// The states of the leg of an external wavefunction. Fermions that flow in are the charge conjugates of those that
+    /// flow out, as in HELAS.
     fn states(&mut self, external: &External, legs: &[Leg; 3]) -> Vec<State> {
         let leg = legs[external.leg as usize];
         let flows_in = matches!(
@@ -261,7 +261,7 @@ impl Formulas {
             .collect()
     }
 
-    /// The polarisations of a vector with the spins -1, 0 and 1 along z.
+    /// The polarisation vectors with spins -1, 0 and 1 along z.
     fn vectors(&mut self, leg: Leg) -> [[ValueId; 4]; 3] {
         let half = FRAC_1_SQRT_2;
         let zero = self.real(0.0);
@@ -275,8 +275,8 @@ impl Formulas {
         ]
     }
 
-    /// The spinors of a particle that goes out (`sign` 1) or an antiparticle that comes in, with the spins -1/2 and 1/2 along
-    /// z, or their charge conjugates.
+    /// The spinors of an outgoing particle (`sign` 1) or an incoming antiparticle, with spins -1/2 and 1/2 along z, or
+    /// their charge conjugates.
     fn spinors(&mut self, leg: Leg, sign: i8, conjugate: bool) -> [[ValueId; 4]; 2] {
         let zero = self.real(0.0);
         let size = self.push(Op::Call(Function::Abs, leg.z));
@@ -287,7 +287,7 @@ impl Formulas {
             _ => self.push(Op::Neg(leg.mass)),
         };
         let small = self.push(Op::Div(mass, large));
-        // The left- and the right-handed component of the spinor whose bar is taken.
+        // The left- and right-handed components of the spinor whose adjoint is taken.
         let (up, down) = match leg.forward {
             true => ([small, large], [large, small]),
             false => ([large, small], [small, large]),
@@ -320,7 +320,7 @@ impl Formulas {
         sums
     }
 
-    /// `JAMP^dagger CF JAMP / DENOM` of these states of the legs.
+    /// `JAMP^dagger CF JAMP / DENOM` for these states of the legs.
     fn squared(&mut self, decay: &Decay, states: &[Vec<State>], chosen: [usize; 3]) -> ValueId {
         let mut sum = self.real(0.0);
         let Some(Diagrams {
@@ -403,7 +403,7 @@ impl Formulas {
         self.builder.real(x)
     }
 
-    /// Adds an operation, unless its value is known without it.
+    /// Adds an operation, unless its value is trivial.
     fn push(&mut self, op: Op) -> ValueId {
         let is = |v: ValueId, x: f64| self.builder.constant(v) == Some(x.into());
         match op {

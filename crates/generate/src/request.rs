@@ -1,4 +1,4 @@
-//! What is asked for: a process in MG5aMC's language.
+//! Parser for a single process in MG5aMC's language.
 
 use crate::model::{Model, Particle, ParticleId};
 use std::cmp::Reverse;
@@ -6,23 +6,23 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// What separates the particles that come in from those that go out.
+/// Separates incoming from outgoing particles.
 const ARROW: &str = ">";
-/// Choices of particles that labels of required s-channels stand for.
+/// Most combinations of particles from labels in required s-channels.
 const MOST_S_CHANNELS: usize = 10_000;
-/// Legs of a process without its decays.
+/// Most legs of a process without its decays.
 pub const MOST_LEGS: usize = 12;
 
-/// A leg that is asked for.
+/// A requested leg.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestedLeg {
-    /// The particles that it can be.
+    /// The possible particles.
     pub particles: Vec<ParticleId>,
-    /// The helicities that it may have (`{0}`, `{T}`), in the order in which they are to be counted; none: all.
+    /// The allowed helicities (`{0}`, `{T}`), in the order of the helicity table; empty for all.
     pub polarization: Vec<i8>,
 }
 
-/// What a squared coupling order may be.
+/// The kind of a bound on a squared coupling order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SquaredBound {
     /// `==`
@@ -33,19 +33,19 @@ pub enum SquaredBound {
     Above,
 }
 
-/// `QCD^2==2`: which terms of the squared amplitude are taken.
+/// `QCD^2==2`: a selection of terms of the squared amplitude.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SquaredOrder {
-    /// Index of the coupling order; that of `WEIGHTED` is the last.
+    /// Index of the coupling order; `WEIGHTED` is the last.
     pub order: usize,
-    /// How it is compared.
+    /// The comparison.
     pub bound: SquaredBound,
-    /// With what. A negative `-n` stands for the n-th lowest that there is, in steps of two.
+    /// The value to compare with. A negative `-n` stands for the n-th lowest value that occurs, in steps of two.
     pub value: i64,
 }
 
 impl SquaredOrder {
-    /// What the order may be: the least and the most.
+    /// The least and the largest allowed value.
     fn range(&self) -> [i64; 2] {
         match self.bound {
             _ if self.value < 0 => [0, i64::MAX],
@@ -56,19 +56,19 @@ impl SquaredOrder {
     }
 }
 
-/// A bound on a coupling order as it is written.
+/// A bound on a coupling order as written.
 struct Bound<'a> {
     word: &'a str,
     order: usize,
     is_squared: bool,
     kind: SquaredBound,
     value: i64,
-    /// What the order of the square may be: the least and the most.
+    /// The least and the largest value of the squared order.
     of_square: [i64; 2],
 }
 
 impl<'a> Bound<'a> {
-    /// Adds it to those before it, of which none may say something else.
+    /// Appends the bound, which must not contradict the earlier ones.
     fn add_to(self, bounds: &mut Vec<Bound<'a>>) -> Result<(), String> {
         for other in bounds.iter().filter(|other| other.order == self.order) {
             let twice = (other.is_squared, other.kind) == (self.is_squared, self.kind)
@@ -76,7 +76,7 @@ impl<'a> Bound<'a> {
             let ([least, most], [low, high]) = (self.of_square, other.of_square);
             if twice || least > high || low > most {
                 return Err(format!(
-                    "`{}` and `{}` contradict each other; keep the one that is meant",
+                    "`{}` and `{}` contradict each other; keep the intended one",
                     other.word, self.word
                 ));
             }
@@ -86,20 +86,20 @@ impl<'a> Bound<'a> {
     }
 }
 
-/// What is asked of the lines of a diagram of which both particles that come in are on one side. A particle stands for
-/// itself, flowing to the other side.
+/// Conditions on s-channel lines: lines with both incoming particles on one side. Particles flow away from the incoming
+/// side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SChannels {
-    /// `> z >`: of one of these lists each particle has to be there.
+    /// `> z >`: all particles of at least one of these lists must occur.
     pub required: Vec<Vec<ParticleId>>,
-    /// `$$`: they must not be there.
+    /// `$$`: these must not occur.
     pub forbidden: Vec<ParticleId>,
-    /// `$`: they must not be on their mass shell. This is a matter of events, not of |M|^2.
+    /// `$`: these must not be on their mass shells. This affects events, not |M|^2.
     pub off_shell: Vec<ParticleId>,
 }
 
 impl SChannels {
-    /// Whether diagrams depend on it.
+    /// Whether the conditions select diagrams.
     pub fn select(&self) -> bool {
         !self.required.is_empty() || !self.forbidden.is_empty()
     }
@@ -108,45 +108,44 @@ impl SChannels {
 /// A process with labels, such as `p p > t t~ j QED=0`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProcessRequest {
-    /// The legs that come in.
+    /// The incoming legs.
     pub incoming: Vec<RequestedLeg>,
-    /// The legs that go out.
+    /// The outgoing legs.
     pub outgoing: Vec<RequestedLeg>,
-    /// What a coupling order may be, for each of the model's and, last, `WEIGHTED`.
+    /// Allowed range of each coupling order of the model and, last, `WEIGHTED`.
     pub orders: Vec<RangeInclusive<u32>>,
-    /// The same for a process with all of its decays, where it has any.
+    /// The same for the process with all its decays, if any.
     pub overall: Vec<RangeInclusive<u32>>,
-    /// The orders as they are asked for, whatever the model allows.
+    /// The requested orders, regardless of what the model allows.
     pub asked: Vec<RangeInclusive<u32>>,
-    /// Whether an order was given.
+    /// Whether any order was given.
     pub ordered: bool,
-    /// Whether the lowest `WEIGHTED` is wanted, as where no order was given.
+    /// Whether the lowest `WEIGHTED` is requested, the default without orders.
     pub lowest: bool,
-    /// What squared coupling orders may be.
+    /// Bounds on squared coupling orders.
     pub squared: Vec<SquaredOrder>,
-    /// Particles that are no propagators.
+    /// Particles that must not be propagators.
     pub excluded: Vec<ParticleId>,
-    /// What is asked of lines in s-channels.
+    /// Conditions on s-channel lines.
     pub s_channels: SChannels,
-    /// Whether lines between two particles that come in have no width (`set zerowidth_tchannel True`).
+    /// Whether t-channel lines have no width (`set zerowidth_tchannel True`).
     pub zero_width: bool,
-    /// How particles decay that go out.
+    /// Decays of outgoing particles.
     pub decays: Vec<ProcessRequest>,
-    /// What stands behind the particles, for the name of the process.
+    /// The text after the particles, for the name of the process.
     pub tail: String,
-    /// Required s-channels, for the name.
+    /// Required s-channels, for the name of the process.
     pub through: String,
-    /// Its number with what stands behind it, for the name of a process with decays.
+    /// Its number and the orders after it, for the name of a process with decays.
     pub number: String,
 }
 
-/// Whether a text is a process and not the name of a file. An arrow may stand without spaces where no file has the
-/// name.
+/// Whether a text is a process and not the name of a file. The arrow needs no spaces unless a file of that name exists.
 pub fn is_process(text: &str) -> bool {
     text.contains(" > ") || (text.contains(ARROW) && !Path::new(text).exists())
 }
 
-/// The text of a process with spaces around its arrow.
+/// Returns the text of a process with spaces around its arrow.
 pub fn arrow_apart(text: &str) -> String {
     match text.split_once(ARROW) {
         Some((before, after)) if !after.starts_with('=') => format!("{before} {ARROW} {after}"),
@@ -154,7 +153,7 @@ pub fn arrow_apart(text: &str) -> String {
     }
 }
 
-/// Which list the next particle belongs to.
+/// The list that the next particle belongs to.
 #[derive(Clone, Copy, PartialEq)]
 enum Section {
     Incoming,
@@ -165,8 +164,8 @@ enum Section {
 }
 
 impl ProcessRequest {
-    /// Reads a process without decays; `labels` are those of the model and others. The error says what is wrong, and the
-    /// cure.
+    /// Parses a process without decays; `labels` are those of the model and user-defined ones. The error describes the
+    /// problem and its remedy.
     pub fn parse_one(text: &str, model: &Model, labels: &Labels) -> Result<ProcessRequest, String> {
         refuse_what_is_missing(text)?;
         let words = words(text, &|name| is_order(name, model, labels));
@@ -174,9 +173,9 @@ impl ProcessRequest {
         let mut request = ProcessRequest::default();
         (request.orders, request.overall) = (vec![0..=u32::MAX; count], vec![0..=u32::MAX; count]);
         let mut section = Section::Incoming;
-        // A sign behind which there is no particle yet.
+        // A sign that is not followed by a particle yet.
         let mut bare: Option<&str> = None;
-        // Whether an order has an upper bound, from which those of squared ones follow.
+        // Whether an order has an upper bound; otherwise bounds on squared orders apply to the amplitude, too.
         let mut bounded = false;
         let mut bounds: Vec<Bound> = Vec::new();
         let arrows: Vec<usize> = (0..words.len()).filter(|&i| words[i] == ARROW).collect();
@@ -205,11 +204,11 @@ impl ProcessRequest {
                         _ => Section::Forbidden,
                     };
                 }
-                "|" => return Err("`|` can only stand between two `>`".into()),
+                "|" => return Err("`|` can only be used between two `>`".into()),
                 _ if word.starts_with('@') => {
                     let number = &word[1..];
                     if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
-                        return Err(format!("`{word}`: a number has to follow"));
+                        return Err(format!("`{word}`: a number must follow"));
                     }
                     request.add_to_tail(word);
                 }
@@ -253,7 +252,7 @@ impl ProcessRequest {
             }
         }
         refuse_bare(bare)?;
-        // As in MG5aMC: without orders of the amplitude those squared bound it.
+        // As in MG5aMC: without bounds on the amplitude's orders, bounds on squared orders apply to it.
         if !bounded {
             for squared in &request.squared {
                 if let (true, Ok(value)) = (
@@ -276,7 +275,7 @@ impl ProcessRequest {
         }
         let (incoming, outgoing) = (request.incoming.len(), request.outgoing.len());
         if arrows.is_empty() || !matches!(incoming, 1 | 2) || outgoing == 0 {
-            return Err("a process has one or two particles, a `>` and the particles that go out, as in `g g > t t~ g`".into());
+            return Err("a process has one or two particles, a `>` and the outgoing particles, as in `g g > t t~ g`".into());
         }
         if incoming + outgoing < 3 {
             return Err("a process has at least three particles".into());
@@ -289,18 +288,18 @@ impl ProcessRequest {
         }
         request.refuse_ambiguous_polarizations(model)?;
         request.asked = request.orders.clone();
-        // MG5aMC takes no more than the model allows, whatever is asked for.
+        // MG5aMC limits orders to what the model allows, whatever is requested.
         for (range, most) in request.orders.iter_mut().zip(&model.expansion) {
             if let Some(most) = most {
                 *range = *range.start()..=*most.min(range.end());
             }
         }
-        // A decay has no lowest order in MG5aMC: all of its diagrams are taken.
+        // MG5aMC does not search the lowest order of a decay: all diagrams are taken.
         request.lowest = incoming == 2 && !request.ordered;
         Ok(request)
     }
 
-    /// A name, with its duplicates and its polarisation, in its list.
+    /// Adds a name, with its multiplicity and polarisation, to its list.
     fn particle(
         &mut self,
         word: &str,
@@ -322,7 +321,7 @@ impl ProcessRequest {
         if !matches!(section, Section::Incoming | Section::Outgoing) {
             if polarization.is_some() {
                 return Err(format!(
-                    "`{word}`: only particles that come in or go out can be polarised"
+                    "`{word}`: only incoming and outgoing particles can be polarised"
                 ));
             }
             let found = particles(name, model, labels)?;
@@ -342,7 +341,7 @@ impl ProcessRequest {
             }
             return Ok(());
         }
-        // `2j` is `j j`, where nothing has that name.
+        // `2j` is `j j`, unless something is named `2j`.
         let digit = name
             .chars()
             .next()
@@ -370,7 +369,7 @@ impl ProcessRequest {
         Ok(())
     }
 
-    /// `z{T} z`, `z{T} z{+}`: which of the two is the first is not said.
+    /// Refuses `z{T} z` and `z{T} z{+}`, which do not determine which of the two is the first.
     fn refuse_ambiguous_polarizations(&self, model: &Model) -> Result<(), String> {
         for (at, leg) in self.outgoing.iter().enumerate() {
             for other in &self.outgoing[..at] {
@@ -379,7 +378,7 @@ impl ProcessRequest {
                 let both = a.is_empty() || b.is_empty() || a.iter().any(|h| b.contains(h));
                 if let (Some(&shared), true) = (shared, a != b && both) {
                     return Err(format!(
-                        "{} goes out with polarisations that overlap; state the same for both, or such that do not",
+                        "{} goes out with polarisations that overlap; make them equal or disjoint",
                         model.of(shared).name
                     ));
                 }
@@ -388,8 +387,8 @@ impl ProcessRequest {
         Ok(())
     }
 
-    /// Bounds the orders of the process and of each of its decays, which then are not the lowest any more where they are
-    /// bounded.
+    /// Bounds the orders of the process and of each of its decays. If there are bounds, the lowest `WEIGHTED` is not
+    /// searched.
     pub(super) fn bound_all(&mut self, bounds: &[RangeInclusive<u32>]) {
         for (range, bound) in self.orders.iter_mut().zip(bounds) {
             *range = *range.start()..=*range.end().min(bound.end());
@@ -406,27 +405,27 @@ impl ProcessRequest {
     }
 }
 
-/// What is no particle of an experiment, by name.
+/// Refuses ghosts and Goldstone bosons as external particles.
 fn refuse_unphysical(word: &str, found: &[ParticleId], model: &Model) -> Result<(), String> {
     let all = |is: &dyn Fn(&Particle) -> bool| found.iter().all(|&p| is(model.of(p)));
     if all(&|p| p.ghost) {
         return Err(format!(
-            "`{word}`: a ghost of the model {}, which neither comes in nor goes out and only belongs to loops; name other \
+            "`{word}`: a ghost of the model {}, which cannot be an external particle and only occurs in loops; name other \
              particles",
             model.name
         ));
     }
     if all(&|p| p.goldstone || p.ghost) {
         return Err(format!(
-            "`{word}`: a Goldstone boson of the model {}, which neither comes in nor goes out; in its place stands the \
-             longitudinal vector boson, as in `z{{0}}`",
+            "`{word}`: a Goldstone boson of the model {}, which cannot be an external particle; use the longitudinal vector \
+             boson instead, as in `z{{0}}`",
             model.name
         ));
     }
     Ok(())
 }
 
-/// Lists of particles, of each of which one has to be an s-channel: `z | a` is either, `w+ z` both.
+/// Parses required s-channels into lists of which one must be satisfied: `z | a` is either, `w+ z` both.
 fn required(
     words: &[String],
     model: &Model,
@@ -458,16 +457,16 @@ fn required(
         lists.extend(all.into_iter().filter(|list| !list.is_empty()));
     }
     match lists.is_empty() {
-        true => Err("no particle stands between the two `>`".into()),
+        true => Err("there is no particle between the two `>`".into()),
         false => Ok(lists),
     }
 }
 
-/// The helicities that braces stand for.
+/// Parses the helicities in braces.
 fn polarizations(text: &str, of: &[ParticleId], model: &Model) -> Result<Vec<i8>, String> {
     let spin = model.of(of[0]).spin;
     if of.iter().any(|&p| model.of(p).spin != spin) {
-        return Err("particles of several spins cannot be polarised as one".into());
+        return Err("particles of different spins cannot share a polarisation".into());
     }
     let mut found: Vec<i8> = Vec::new();
     let mut letters = text.chars().filter(|c| *c != ' ').peekable();
@@ -482,12 +481,14 @@ fn polarizations(text: &str, of: &[ParticleId], model: &Model) -> Result<Vec<i8>
             'A' | 'a' => return Err("A (auxiliary) is a polarisation of vectors".into()),
             'G' | 'H' | 'Q' | 'W' | 'S' => {
                 return Err(format!(
-                    "`{letter}` is a part of a vector's propagator that MG5aMC 3.8 knows, and is not generated here; write \
-                     the output with MG5aMC, and read that"
+                    "`{letter}` is a part of a vector's propagator that MG5aMC 3.8 knows, but that cannot be generated here; \
+                     write the output with MG5aMC, and import it"
                 ));
             }
             '0' if matches!(spin, 1 | 2) => {
-                return Err("0 (longitudinal) is no polarisation of scalars and fermions".into());
+                return Err(
+                    "0 (longitudinal) is not a polarisation of scalars and fermions".into(),
+                );
             }
             '+' | '-' => {
                 let sign = if letter == '+' { 1 } else { -1 };
@@ -504,24 +505,24 @@ fn polarizations(text: &str, of: &[ParticleId], model: &Model) -> Result<Vec<i8>
             '0'..='9' => found.push(helicity(letter.to_digit(10).unwrap_or(0))?),
             _ => {
                 return Err(format!(
-                    "`{letter}` is no polarisation; there are 0, T, L, R, + and -"
+                    "`{letter}` is not a polarisation; use 0, T, L, R, + or -"
                 ));
             }
         }
     }
     let twice = (1..found.len()).any(|i| found[..i].contains(&found[i]));
     if found.is_empty() || twice {
-        return Err("a polarisation stands there twice, or none does".into());
+        return Err("a polarisation is given twice, or none is given".into());
     }
     if found == [0] && of.iter().all(|&p| model.of(p).mass.is_none()) {
-        return Err("0 (longitudinal) is no polarisation of what has no mass".into());
+        return Err("0 (longitudinal) is not a polarisation of massless particles".into());
     }
-    // One order of what is the same.
+    // A unique order for equal polarisations.
     found.sort_by_key(|&h| (h.unsigned_abs(), Reverse(h)));
     Ok(found)
 }
 
-/// The polarisation `A` of a vector that decays: the part of its propagator that vanishes on its mass shell.
+/// The polarisation `A` of a decaying vector: the part of its propagator that vanishes on its mass shell.
 pub const AUXILIARY: i8 = 99;
 
 fn helicity(digit: u32) -> Result<i8, String> {
@@ -531,17 +532,17 @@ fn helicity(digit: u32) -> Result<i8, String> {
     }
 }
 
-/// `/`, `$` and `$$` are followed by particles.
+/// Refuses a `/`, `$` or `$$` that is not followed by particles.
 fn refuse_bare(sign: Option<&str>) -> Result<(), String> {
     match sign {
         Some(sign) => Err(format!(
-            "no particle stands behind `{sign}`; name those that it means, or leave it out"
+            "no particle follows `{sign}`; name the particles, or leave it out"
         )),
         None => Ok(()),
     }
 }
 
-/// Parts of MG5aMC's language that this one does not have.
+/// Refuses parts of MG5aMC's language that are not supported.
 fn refuse_what_is_missing(text: &str) -> Result<(), String> {
     let missing = [
         (
@@ -559,7 +560,7 @@ fn refuse_what_is_missing(text: &str) -> Result<(), String> {
     without_options(text).map(drop)
 }
 
-/// A text without options; those that would change the process are refused.
+/// Removes options from a text; refuses those that would change the process.
 pub fn without_options(text: &str) -> Result<String, String> {
     let mut kept = Vec::new();
     for word in text.split_whitespace() {
@@ -570,7 +571,7 @@ pub fn without_options(text: &str) -> Result<String, String> {
         let (option, behind) = word.split_at(word.find([',', ')']).unwrap_or(word.len()));
         if !IGNORED.contains(&option.split('=').next().unwrap_or_default()) {
             return Err(format!(
-                "the option {option} cannot be taken into account; leave it out"
+                "the option {option} is not supported; leave it out"
             ));
         }
         kept.push(behind);
@@ -581,14 +582,14 @@ pub fn without_options(text: &str) -> Result<String, String> {
 /// Options of MG5aMC that do not change a process.
 const IGNORED: [&str; 2] = ["--no_warning", "--standalone"];
 
-/// The words of a text, with `/`, `$`, `$$` and `|` as ones of their own and orders without spaces in them; `is_order`
-/// says which names are those of coupling orders.
+/// Splits a text into words: `/`, `$`, `$$` and `|` are separate words, and bounds on orders contain no spaces.
+/// `is_order` recognises the names of coupling orders.
 fn words(text: &str, is_order: &dyn Fn(&str) -> bool) -> Vec<String> {
     let kept = text
         .split_whitespace()
         .filter(|word| !word.starts_with("--"));
     let text = kept.collect::<Vec<_>>().join(" ");
-    // A second arrow stands where the text behind the first has one.
+    // The text after the first arrow may have a second one.
     let mut spaced = arrow_apart(&text);
     if let Some((before, after)) = spaced.split_once(" > ") {
         spaced = format!("{before} > {}", arrow_behind(after, is_order));
@@ -601,7 +602,7 @@ fn words(text: &str, is_order: &dyn Fn(&str) -> bool) -> Vec<String> {
         .replace("$$", " \u{3} ")
         .replace('$', " $ ")
         .replace('\u{3}', "$$");
-    // Braces hold no spaces.
+    // Remove spaces within braces.
     let mut inside = false;
     let mut spaced: String = spaced
         .chars()
@@ -612,7 +613,7 @@ fn words(text: &str, is_order: &dyn Fn(&str) -> bool) -> Vec<String> {
         .collect();
     for operator in ["<=", ">=", "==", "="] {
         let pieces: Vec<&str> = spaced.split(operator).map(str::trim).collect();
-        // `<=`, `>=` and `==` hold a `=`, which is not looked at again.
+        // `<=`, `>=` and `==` contain a `=`, which must not be matched again.
         let mark = match operator {
             "<=" => "\u{1}",
             ">=" => "\u{4}",
@@ -629,8 +630,9 @@ fn words(text: &str, is_order: &dyn Fn(&str) -> bool) -> Vec<String> {
     spaced.split_whitespace().map(str::to_owned).collect()
 }
 
-/// What is behind the first arrow with spaces around another one, and without those around one that compares a coupling
-/// order: a number follows it, which may be negative where the name is that of an order (`QED^2>-2`, not `21>-6 6`).
+/// Puts spaces around a second arrow in the text after the first one, and removes spaces around a `>` that compares a
+/// coupling order. The latter is followed by a number, which may be negative after the name of an order (`QED^2>-2`,
+/// not `21>-6 6`).
 fn arrow_behind(text: &str, is_order: &dyn Fn(&str) -> bool) -> String {
     let mut found = String::new();
     let mut rest = text;
@@ -656,7 +658,7 @@ fn arrow_behind(text: &str, is_order: &dyn Fn(&str) -> bool) -> String {
     found + rest
 }
 
-/// Whether a name is that of a coupling order or of its square, and no particle's.
+/// Whether a name is that of a coupling order or its square, and not that of a particle.
 fn is_order(name: &str, model: &Model, labels: &Labels) -> bool {
     if let Some(name) = name.strip_suffix("^2") {
         return !name.is_empty();
@@ -669,18 +671,18 @@ fn is_order(name: &str, model: &Model, labels: &Labels) -> bool {
 
 /// A bound on a coupling order.
 enum Order {
-    /// Of the amplitude. As in MG5aMC, `=` means `<=`.
+    /// Bound on an order of the amplitude. As in MG5aMC, `=` means `<=`.
     Amplitude {
         order: usize,
         kind: SquaredBound,
         range: RangeInclusive<u32>,
     },
-    /// Of its square.
+    /// Bound on an order of the squared amplitude.
     Squared(SquaredOrder),
 }
 
-/// The name of a coupling order that the model does not have as MG5aMC understands it: with whether it is that of a
-/// squared one, and counts twice.
+/// Translates a coupling order that the model lacks as MG5aMC does; returns the name, and whether it is a squared order
+/// that counts twice.
 fn alias<'a>(name: &'a str, model: &Model) -> (&'a str, bool) {
     let has = |order: &str| model.orders.iter().any(|(n, _)| n == order);
     match name {
@@ -693,7 +695,7 @@ fn alias<'a>(name: &'a str, model: &Model) -> (&'a str, bool) {
     }
 }
 
-/// A coupling order with what it may be.
+/// Parses a bound on a coupling order; `None` for other words.
 fn order(word: &str, model: &Model) -> Result<Option<Order>, String> {
     let Some(at) = word.find(['<', '=', '>']) else {
         return Ok(None);
@@ -720,12 +722,12 @@ fn order(word: &str, model: &Model) -> Result<Option<Order>, String> {
     };
     if model.negative.get(order) == Some(&true) {
         return Err(format!(
-            "`{word}`: couplings of the model {} have negative powers of {name}, which bound nothing; name another order, \
-             or none for the lowest WEIGHTED",
+            "`{word}`: couplings of the model {} have negative powers of {name}, so that it cannot be bounded; name another \
+             order, or none for the lowest WEIGHTED",
             model.name
         ));
     }
-    let number = |_| format!("`{word}`: a number has to follow");
+    let number = |_| format!("`{word}`: a number must follow");
     let negative = || model.vertices.iter().any(|vertex| vertex.weighted < 0);
     if squared && order == model.orders.len() && negative() {
         return Err(format!(
@@ -756,7 +758,7 @@ fn order(word: &str, model: &Model) -> Result<Option<Order>, String> {
         })));
     }
     let value: u32 = value.parse().map_err(|_| {
-        format!("`{word}`: a number from 0 on has to follow; negative ones are of squared orders ({name}^2)")
+        format!("`{word}`: a number from 0 on must follow; only squared orders ({name}^2) can be negative")
     })?;
     let range = match operator {
         "<=" | "=" => 0..=value,
@@ -774,10 +776,10 @@ fn order(word: &str, model: &Model) -> Result<Option<Order>, String> {
     Ok(Some(Order::Amplitude { order, kind, range }))
 }
 
-/// Multi-particle labels: those of the model and those that a text defines.
+/// Multi-particle labels, from the model and the text.
 pub type Labels = BTreeMap<String, Vec<ParticleId>>;
 
-/// The particles of a name, a label or a PDG code.
+/// Looks up the particles of a name, a label or a PDG code.
 pub(super) fn particles(
     word: &str,
     model: &Model,
@@ -811,13 +813,13 @@ pub(super) fn particles(
     }
     let particles = model.particles.iter().map(|p| p.name.as_str());
     let known: Vec<&str> = particles.chain(labels.keys().map(String::as_str)).collect();
-    // Among names that are equally near, the one that is as long.
+    // Of equally similar names, the one with the most similar length.
     let near = known.iter().map(|name| {
         let longer = name.len().abs_diff(word.len());
         (distance(&word.to_lowercase(), name), longer, *name)
     });
     let hint = match near.min() {
-        // Half of it is another name: `all` is no `vl~`.
+        // With half of its characters changed it is another name: `all` is not `vl~`.
         Some((away, _, name)) if away <= 2 && 2 * away <= word.len() => {
             format!("do you mean `{name}`? ")
         }
@@ -830,8 +832,9 @@ pub(super) fn particles(
     ))
 }
 
-/// The particles of a label in MG5aMC's order (`optimize_order` of its madgraph_interface.py), which the processes that
-/// come of it have too: massless ones first, of these colour octets, bosons, particles before antiparticles.
+/// Sorts the particles of a label in MG5aMC's order (`optimize_order` of its madgraph_interface.py), which determines
+/// the order of processes: massless before massive, then by colour dimension (largest first), bosons before fermions,
+/// particles before antiparticles.
 pub(super) fn sort(label: &mut [ParticleId], model: &Model) {
     label.sort_by_key(|&p| {
         let particle = model.of(p);
@@ -845,7 +848,7 @@ pub(super) fn sort(label: &mut [ParticleId], model: &Model) {
     });
 }
 
-/// How many characters have to be changed, put in or taken out.
+/// The edit distance of two texts.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -928,16 +931,16 @@ mod tests {
             names(&parse("21 -6 > 21 -6").unwrap().outgoing[1].particles),
             "t~"
         );
-        // What is bounded by hand is not bounded again.
+        // Explicit bounds are not replaced.
         let request = parse("u u~ > u u~ QCD=1 QED^2>2").unwrap();
         assert_eq!(request.orders[..2], [0..=1, 0..=u32::MAX]);
         assert_eq!(parse("u u~ > u u~ aS=1").unwrap().squared[0].value, 2);
-        // Bounds from both sides, and one that is written twice.
+        // Lower and upper bounds, and one that is written twice.
         let request = parse("u u~ > u u~ QCD^2>1 QCD^2<=4 QED>0 QED<=2 QED=2").unwrap();
         assert_eq!((request.squared.len(), &request.orders[1]), (2, &(1..=2)));
     }
 
-    /// A `>` behind a coupling order compares it, whatever stands around; others are arrows.
+    /// A `>` after a coupling order is a comparison, whatever the spacing; others are arrows.
     #[test]
     fn arrows_are_no_comparisons() {
         let squared = |text: &str| {
@@ -1001,7 +1004,7 @@ mod tests {
             error.starts_with("`2h`: a Goldstone boson of the model sm"),
             "{error}"
         );
-        // One of several that a label stands for has no diagrams, and without it nothing is decided.
+        // An unphysical particle among several of a label is dropped.
         of(&model, "z z > s s / h").unwrap();
         model.particles[h].ghost = true;
         let error = of(&model, "h h > z z").unwrap_err();
@@ -1062,17 +1065,17 @@ mod tests {
             ("g > g", "at least three"),
             ("g g > g g g g g g g g g g g", "at most 12"),
             ("g g > h > z > t t~", "one `>`"),
-            ("g g > > t t~", "no particle stands"),
-            ("g g > t t~ /", "no particle stands behind `/`"),
-            ("g g > t t~ / / g", "no particle stands behind `/`"),
-            ("g g > t t~ $ QCD=2", "no particle stands behind `$`"),
-            ("g g > t t~ $$ $ z", "no particle stands behind `$$`"),
+            ("g g > > t t~", "no particle between"),
+            ("g g > t t~ /", "no particle follows `/`"),
+            ("g g > t t~ / / g", "no particle follows `/`"),
+            ("g g > t t~ $ QCD=2", "no particle follows `$`"),
+            ("g g > t t~ $$ $ z", "no particle follows `$$`"),
             ("u u~ > z [QCD]", "corrections"),
             ("u u~ > z{0 z", "ends with"),
             ("u u~ > z{0} z", "overlap"),
             ("u u~ > t{T} t~", "of vectors"),
-            ("u u~ > t{0} t~", "no polarisation of scalars"),
-            ("u u~ > z a{0}", "no polarisation of what has no mass"),
+            ("u u~ > t{0} t~", "not a polarisation of scalars"),
+            ("u u~ > z a{0}", "not a polarisation of massless"),
             (
                 "u u~ > z{G} h",
                 "a part of a vector's propagator that MG5aMC 3.8 knows",
@@ -1081,7 +1084,7 @@ mod tests {
             ("u u~ > z{+0} h", "write `0`, or `0+`"),
             ("u u~ > z{9} z{0}", "between -3 and 3"),
             ("u u~ > z{LL} z{0}", "twice"),
-            ("u u~ > e+ e- $ z{0}", "come in or go out"),
+            ("u u~ > e+ e- $ z{0}", "incoming and outgoing"),
             ("u u~ > e+ e- --diagram_filter", "--diagram_filter"),
             ("u u > u u QED^2>=2", "compared by"),
             ("u u > u u QED^2<=-1 QCD^2<=-1", "at most one squared"),

@@ -1,8 +1,9 @@
-//! Where a diagram is cut.
+//! The choice of the vertex at which a diagram is cut.
 //!
-//! Diagrams are cut at the vertex from which no branch has more than half of the legs, so that wavefunctions are shared.
-//! An amplitude is computed for all helicities, a wavefunction for those of its legs: where the vertex at the cut is
-//! much more work than a neighbour, as operators of dimension six are, the neighbour takes its place.
+//! Diagrams are cut at the vertex from which no branch has more than half of the legs, so that wavefunctions are
+//! shared. An amplitude is computed for all helicities, a wavefunction only for those of its legs. If the vertex at the
+//! cut needs much more work than a neighbour, as dimension-six operators do, the diagram is cut at the neighbour
+//! instead.
 
 use super::assemble::Assembly;
 use crate::model::{PropagatorPart, RoutineForm};
@@ -10,26 +11,27 @@ use mebridge_process::legs::legs_below;
 use mebridge_process::{Quantity, Vertex, Wavefunction};
 use rustc_hash::FxHashMap as HashMap;
 
-// These three are of measurements: what a plan costs is not known here, as its recursion merges amplitudes and leaves out
-// helicities that vanish. Without them 10 of 45 processes have 1 to 16 % more multiply-adds, and 7 have 7 to 17 % fewer.
+// These three constants are from measurements: the cost of a plan is not known here, because its recursion merges
+// amplitudes and skips vanishing helicities. Without them, 10 of 45 processes have 1 to 16 % more multiply-adds, and 7
+// have 7 to 17 % fewer.
 
-/// What the work at another cut may be of that before: operations of a routine are not all equal, and a wavefunction
-/// takes memory.
+/// Largest ratio of the work at a new cut to that before: operations differ in cost, and a wavefunction takes memory.
 const LESS: f64 = 0.6;
 
-/// Operations from which on a routine is worth the wavefunction: more than the vertex of three gluons has, which is a
-/// kernel.
+/// Least number of operations of a routine for which a new wavefunction pays: more than the three-gluon vertex has,
+/// which is a kernel.
 const HEAVY: f64 = 115.0;
 
-/// Helicities of the legs below the neighbour with which others are, too: those of decay chains.
+/// Number of helicities of the legs below the neighbour from which lighter routines are also considered, as in decay
+/// chains.
 const MANY: usize = 32;
 
-/// A wavefunction: its routine, inputs, and the coupling of each structure.
+/// Key of a wavefunction: its routine, inputs, and the coupling of each structure.
 type Same = (u32, Vec<u32>, Vec<(u32, bool)>);
 
 impl Assembly<'_> {
-    /// Cuts diagrams at a neighbour of their vertex where that is less work. `states` is the number of helicities of each
-    /// leg.
+    /// Moves the cuts of diagrams to a neighbouring vertex if that is less work. `states` is the number of helicities
+    /// of each leg.
     pub(super) fn rerooted(
         &mut self,
         amplitudes: &mut [Vertex],
@@ -80,8 +82,9 @@ impl Assembly<'_> {
         self.routines[routine as usize].program.ops.len() as f64
     }
 
-    /// An amplitude cut at the vertex that makes its input at a place, if that is a boson with the propagator of its spin:
-    /// the wavefunction that its own vertex makes then, and the new amplitude, in which that wavefunction has no number.
+    /// Cuts an amplitude at the vertex of its input `place` instead, if that input is a boson with the standard
+    /// propagator of its spin. Returns the wavefunction that replaces the amplitude's own vertex, and the new
+    /// amplitude, in which that wavefunction has the placeholder `u32::MAX`.
     fn turned(
         &mut self,
         amplitude: &Vertex,
@@ -123,7 +126,7 @@ impl Assembly<'_> {
             ..form
         };
         inner.routine = self.routine(lorentz, inner_form)?;
-        // Where the cut stays, nothing needs these routines.
+        // If the cut is not moved, these routines are unused.
         self.unused = true;
         Ok(Some((outer, inner)))
     }

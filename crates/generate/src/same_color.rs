@@ -1,22 +1,23 @@
-//! Amplitudes of one colour: those whose coefficients in all JAMPs are the same but for a factor are added up once. So
-//! are a diagram with three-gluon vertices and the part of the four-gluon vertex that has its colour.
+//! Partial sums of amplitudes with the same colour: amplitudes whose coefficients in all JAMPs are proportional are
+//! added up once. An example is a diagram with three-gluon vertices and the part of the four-gluon vertex with the same
+//! colour.
 
 use mebridge_process::{LinearMap, Term, TermSource};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 
-/// An amplitude's JAMPs, and its coefficients there over the first of them, as bits.
+/// An amplitude's JAMPs, and its coefficients in these relative to the first one, as bits.
 type Column = Vec<(usize, u64, u64)>;
 
-/// Amplitudes of one colour.
+/// Amplitudes with the same colour.
 struct Group {
-    /// How many JAMPs have it.
+    /// Number of JAMPs that contain them.
     jamps: usize,
-    /// The amplitudes, with their coefficients over that of the first.
+    /// The amplitudes, with their coefficients relative to that of the first.
     terms: Vec<Term>,
 }
 
-/// Puts partial sums where they leave fewer terms.
+/// Introduces partial sums where they reduce the number of terms.
 pub fn share(jamp: &mut LinearMap) {
     let mut columns: HashMap<u32, Vec<(usize, Complex64)>> = HashMap::default();
     let mut order = Vec::new();
@@ -39,7 +40,7 @@ pub fn share(jamp: &mut LinearMap) {
         let column = &columns[&amplitude];
         let first = column[0].1;
         let over = |&(output, x): &(usize, Complex64)| {
-            // Without the sign of zero.
+            // Removes the sign of zero.
             let x = x / first + Complex64::ZERO;
             (output, x.re.to_bits(), x.im.to_bits())
         };
@@ -59,7 +60,7 @@ pub fn share(jamp: &mut LinearMap) {
             factor: (factor.re, factor.im),
         });
     }
-    // The partial sum that an amplitude is in; none for one that the first of its group stands for.
+    // The partial sum that replaces an amplitude; `None` for all but the first amplitude of a group.
     let mut sums: HashMap<u32, Option<u32>> = HashMap::default();
     for group in groups {
         let (terms, jamps) = (group.terms.len(), group.jamps);

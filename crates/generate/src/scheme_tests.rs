@@ -17,7 +17,7 @@ fn squared(text: &str, scheme: Scheme) -> f64 {
     let process = generate_with(text, &model).unwrap().remove(0);
     let momenta = points(&process, 700.0);
     let mut card = process.model.default_card();
-    // As MG5aMC's card has it.
+    // As in MG5aMC's card.
     let w = process.model.card.iter().position(|p| p.name == "MDL_MW");
     if let Some(w) = w {
         card[w] = 80.419;
@@ -25,7 +25,7 @@ fn squared(text: &str, scheme: Scheme) -> f64 {
     process.evaluate(&momenta, 1.1, &card).total()
 }
 
-/// What MG5aMC's Fortran gives at the same points, after `set complex_mass_scheme True` and `set gauge Feynman`.
+/// Results of MG5aMC's Fortran at the same points, after `set complex_mass_scheme True` and `set gauge Feynman`.
 #[test]
 fn numbers_are_those_of_mg5amc() {
     for (text, scheme, squared_by_fortran) in [
@@ -49,8 +49,8 @@ fn numbers_are_those_of_mg5amc() {
     }
 }
 
-/// With complex masses |M|^2 does not depend on the gauge where the legs that couple to Goldstone bosons have the mass
-/// that their couplings have: those of particles without a width.
+/// With complex masses, |M|^2 does not depend on the gauge if the legs that couple to Goldstone bosons have the mass in
+/// their couplings, that is, have no width.
 #[test]
 fn complex_masses_are_independent_of_the_gauge() {
     for text in [
@@ -66,7 +66,7 @@ fn complex_masses_are_independent_of_the_gauge() {
     }
 }
 
-/// With widths in propagators alone it does not depend on it at all.
+/// With real masses, and widths only in propagators, |M|^2 does not depend on the gauge at all.
 #[test]
 fn goldstone_bosons_make_the_longitudinal_part() {
     for text in [

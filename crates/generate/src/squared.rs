@@ -1,29 +1,29 @@
-//! Squared coupling orders: which terms of the squared amplitude are taken (`QCD^2==2`).
+//! Squared coupling orders: the selection of terms of the squared amplitude (`QCD^2==2`).
 
 use super::request::{SquaredBound, SquaredOrder};
 use super::trees::CouplingOrders;
 
-/// Which products of diagrams are taken.
+/// The selected products of diagrams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// For each diagram that is in one its group: those of a group have the same split orders.
+    /// The group of each diagram; `None` for diagrams in no product. Diagrams of a group have the same split orders.
     pub groups: Vec<Option<usize>>,
-    /// How many groups there are.
+    /// Number of groups.
     pub count: usize,
-    /// The pairs of groups whose products are taken, in both orders.
+    /// The pairs of groups whose products are selected, in both orders.
     pub pairs: Vec<(usize, usize)>,
 }
 
 impl Selection {
-    /// Whether no amplitude is multiplied by its own conjugate.
+    /// Whether no group is multiplied by its own conjugate.
     pub fn is_interference(&self) -> bool {
         self.pairs.iter().all(|(a, b)| a != b)
     }
 
-    /// What these bounds take of diagrams with these orders; `None` where that is everything. As in MG5aMC, a diagram
-    /// is left out that is in no product, until all that are left are in one. What a negative bound stands for is put in
-    /// its place: it then holds for the other processes of a label, in MG5aMC too.
-    pub fn of(orders: &[CouplingOrders], squared: &mut [SquaredOrder]) -> Option<Selection> {
+    /// The selection by these bounds from diagrams with these orders; `None` if everything is selected. As in MG5aMC,
+    /// diagrams in no product are removed repeatedly, until every remaining one is in a product. A negative bound is
+    /// replaced by the value that it stands for, which then, also in MG5aMC, applies to the other processes of a label.
+    pub fn new(orders: &[CouplingOrders], squared: &mut [SquaredOrder]) -> Option<Selection> {
         if squared.is_empty() {
             return None;
         }
@@ -72,7 +72,7 @@ impl Selection {
                 break;
             }
         }
-        // A negative one counts from the lowest that there is.
+        // A negative bound counts from the lowest value that occurs.
         if let Some(at) = bounds.iter().position(|bound| bound.2 < 0)
             && let Some(lowest) = kept.iter().map(|&k| kinds[k][bounds[at].0]).min()
         {
@@ -113,7 +113,7 @@ mod tests {
                 value,
             })
             .collect();
-        Selection::of(&orders, &mut squared)
+        Selection::new(&orders, &mut squared)
     }
 
     #[test]
@@ -135,15 +135,15 @@ mod tests {
         // The second lowest power of QED.
         let negative = selection(&[(1, Equal, -2)]).unwrap();
         assert_eq!(negative.pairs, interference.pairs);
-        // What it stands for holds for other processes.
+        // Its value applies to other processes.
         let mut squared = [SquaredOrder {
             order: 1,
             bound: Equal,
             value: -2,
         }];
-        assert_eq!(Selection::of(&[], &mut squared), None);
+        assert_eq!(Selection::new(&[], &mut squared), None);
         assert_eq!(squared[0].value, -2);
-        Selection::of(&[vec![2, 1], vec![0, 3]], &mut squared);
+        Selection::new(&[vec![2, 1], vec![0, 3]], &mut squared);
         assert_eq!(squared[0].value, 4);
         let empty = selection(&[(1, Equal, 9)]).unwrap();
         assert_eq!((empty.count, empty.groups[0]), (0, None));

@@ -1,14 +1,14 @@
 //! Colour as sums of products of strings of generators.
 //!
-//! Generators are normalised to `Tr(T^a T^b) = 1/2`. A *string* is a product of generators between a triplet index
-//! (its *head*, of a quark that goes out) and an antitriplet index (its *tail*), or a trace. Indices are labels:
-//! those of external legs, and others that are summed over on the way. A sum over an octet index is done by
-//! `T^a_ij T^a_kl = 1/2 (d_il d_kj - d_ij d_kl / N)`. The power of `N` is kept apart from the number, since the
-//! leading colour flows are those with its highest power.
+//! Generators are normalised to `Tr(T^a T^b) = 1/2`. A *string* is a product of generators between a triplet index (its
+//! *head*, of an outgoing quark) and an antitriplet index (its *tail*), or a trace. Indices are labels: those of
+//! external legs, and others that are summed over. A sum over an octet index uses `T^a_ij T^a_kl = 1/2 (d_il d_kj -
+//! d_ij d_kl / N)`. The power of `N` is kept separate from the number, because the leading colour flows are those with
+//! its highest power.
 //!
-//! `Epsilon` of three triplet indices is a piece of its own. Each of its indices is the tail of a string: a *dummy*, a
-//! label that nothing else has; those of `EpsilonBar` are heads. A sextet index is two triplet indices, its own label and
-//! the [`second`] one, between which everything is symmetric once it is summed over.
+//! `Epsilon` of three triplet indices is a separate piece. Each of its indices is the tail of a string, a *dummy* with
+//! a unique label; those of `EpsilonBar` are heads. A sextet index is two triplet indices, its own label and the
+//! [`second`] one, in which everything is symmetric after summation.
 
 use super::number::Number;
 use rustc_hash::FxHashMap as HashMap;
@@ -16,19 +16,19 @@ use rustc_hash::FxHashMap as HashMap;
 /// A label of an index.
 pub type Label = u8;
 
-/// Labels and headers of all strings of one product.
+/// Capacity for the labels and headers of all strings of a product.
 const CAPACITY: usize = 62;
-/// Bits of a header that say what a piece is.
+/// Bits of a header that hold the kind of a piece.
 const KIND: u8 = 0xc0;
-/// Dummies, of `Epsilon` and `EpsilonBar`; every other label is below them.
+/// First label of dummies of `Epsilon` and `EpsilonBar`; all other labels are below.
 const DUMMY: Label = 220;
 
-/// Whether a label is that of a [`Kind::Epsilon`] or [`Kind::EpsilonBar`] and the string there.
+/// Whether a label connects a [`Kind::Epsilon`] or [`Kind::EpsilonBar`] with a string.
 pub fn is_dummy(label: Label) -> bool {
     label >= DUMMY
 }
 
-/// What a piece of a product is.
+/// The kinds of pieces of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A product of generators between a head and a tail.
@@ -51,7 +51,7 @@ impl Kind {
         }
     }
 
-    fn of(header: u8) -> Kind {
+    fn from_header(header: u8) -> Kind {
         match header & KIND {
             0 => Kind::String,
             0x80 => Kind::Trace,
@@ -60,7 +60,7 @@ impl Kind {
         }
     }
 
-    fn of_trace(trace: bool) -> Kind {
+    fn string_or_trace(trace: bool) -> Kind {
         if trace { Kind::Trace } else { Kind::String }
     }
 }
@@ -74,7 +74,7 @@ pub fn second(label: Label) -> Label {
     }
 }
 
-/// The label whose second one this is, if it is one.
+/// The label whose [`second`] label this is, if any.
 pub fn first_of(second: Label) -> Option<Label> {
     match second {
         50..100 | 160..=200 => Some(second - 50),
@@ -83,22 +83,22 @@ pub fn first_of(second: Label) -> Option<Label> {
     }
 }
 
-/// A product of strings. Each is a header, its length with its [`Kind`], and its labels.
+/// A product of strings. Each is a header, which holds length and [`Kind`], and its labels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Strings {
-    /// Zero from `length` on.
+    /// Headers and labels; zero from `length` on.
     bytes: [u8; CAPACITY],
     length: u8,
     /// Power of `N`.
     power: i8,
 }
 
-/// One string.
+/// A piece of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProductPiece<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Its labels; head first and tail last where it is none.
+    /// Its labels; those of a string from head to tail.
     pub labels: &'a [Label],
 }
 
@@ -131,9 +131,9 @@ impl Strings {
     };
 
     /// One string.
-    pub fn of(trace: bool, labels: &[Label]) -> Fallible<Strings> {
+    pub fn new(trace: bool, labels: &[Label]) -> Fallible<Strings> {
         let mut strings = Strings::ONE;
-        strings.push(Kind::of_trace(trace), &[labels])?;
+        strings.push(Kind::string_or_trace(trace), &[labels])?;
         Ok(strings)
     }
 
@@ -157,7 +157,8 @@ impl Strings {
             .filter(|p| matches!(p.kind, Kind::Epsilon | Kind::EpsilonBar))
     }
 
-    /// Its factors, the power of `N` first: each epsilon with the strings that end in it, and every other string alone.
+    /// Splits the product into factors: the power of `N`, each epsilon with the strings that end in it, and every other
+    /// string.
     pub fn factors(&self) -> Fallible<Vec<Strings>> {
         let mut factors = vec![Strings::ONE.with_power(self.power)];
         for epsilon in self.epsilons() {
@@ -182,7 +183,7 @@ impl Strings {
         Ok(factors)
     }
 
-    /// Power of `N` in front.
+    /// The power of `N`.
     pub fn power(&self) -> i32 {
         self.power.into()
     }
@@ -193,7 +194,7 @@ impl Strings {
         self
     }
 
-    /// The strings.
+    /// The pieces of the product.
     pub fn pieces(&self) -> impl Iterator<Item = ProductPiece<'_>> {
         let mut rest = &self.bytes[..usize::from(self.length)];
         std::iter::from_fn(move || {
@@ -201,13 +202,13 @@ impl Strings {
             let (labels, behind) = after.split_at(usize::from(header & !KIND));
             rest = behind;
             Some(ProductPiece {
-                kind: Kind::of(header),
+                kind: Kind::from_header(header),
                 labels,
             })
         })
     }
 
-    /// Appends a string that is put together from parts.
+    /// Appends a piece that is concatenated from parts.
     fn push(&mut self, kind: Kind, parts: &[&[Label]]) -> Fallible<()> {
         let header = usize::from(self.length);
         let mut end = header + 1;
@@ -228,9 +229,9 @@ impl Strings {
         let mut other = *other;
         let last = |s: &Strings| s.epsilons().flat_map(|p| p.labels.to_vec()).max();
         if let (Some(own), Some(others)) = (last(self), last(&other)) {
-            // Dummies of both are different ones.
+            // Dummies of both factors must differ.
             let shift = own + 1 - DUMMY;
-            // The largest label names none.
+            // The largest label is not used.
             if others.checked_add(shift).is_none_or(|l| l == Label::MAX) {
                 return Err(TooLong);
             }
@@ -262,13 +263,13 @@ impl Strings {
         self.pieces().any(|p| p.labels.contains(&label))
     }
 
-    /// Whether a label is the head or the tail of a string.
+    /// Whether a label is the head or tail of a string.
     pub fn is_end(&self, label: Label) -> bool {
         let mut strings = self.pieces().filter(|p| p.kind == Kind::String);
         strings.any(|p| p.labels.first() == Some(&label) || p.labels.last() == Some(&label))
     }
 
-    /// The same without a label: with the unit matrix in place of its generator.
+    /// Removes a label: replaces its generator by the unit matrix.
     pub fn cut(&self, label: Label) -> Fallible<Strings> {
         let mut strings = Strings::ONE.with_power(self.power);
         for piece in self.pieces() {
@@ -280,15 +281,15 @@ impl Strings {
         Ok(strings)
     }
 
-    /// The complex conjugate: strings run backwards, and heads are tails.
+    /// The complex conjugate: strings are reversed, heads become tails.
     pub fn conjugate(&self) -> Strings {
         let mut strings = *self;
         let mut at = 0;
         while at < usize::from(self.length) {
             let end = at + 1 + usize::from(self.bytes[at] & !KIND);
-            match Kind::of(self.bytes[at]) {
+            match Kind::from_header(self.bytes[at]) {
                 Kind::String | Kind::Trace => strings.bytes[at + 1..end].reverse(),
-                // One of the two bits tells them apart.
+                // One of the two bits distinguishes them.
                 Kind::Epsilon | Kind::EpsilonBar => strings.bytes[at] ^= 0x80,
             }
             at = end;
@@ -296,9 +297,9 @@ impl Strings {
         strings
     }
 
-    /// A unique form, and whether it is the negative: traces begin with their smallest label, strings stand before traces
-    /// and are in order, as are the strings of an epsilon. The two indices of a sextet are in the order that is smaller.
-    /// Gives `None` where it vanishes, as the trace of one generator; empty traces become powers of `N`.
+    /// A unique form, and whether it is negated: traces begin with their smallest label, strings come before traces and
+    /// are sorted, as are the strings of an epsilon. The two indices of a sextet are in the smaller order. `None` if
+    /// the product vanishes, such as the trace of one generator; empty traces become powers of `N`.
     pub fn signed_normal(&self) -> Option<(Strings, bool)> {
         if self.is_plain() {
             return self.normal().map(|s| (s, false));
@@ -334,7 +335,7 @@ impl Strings {
         least
     }
 
-    /// Whether it has neither an epsilon nor a sextet.
+    /// Whether there is neither an epsilon nor a sextet.
     fn is_plain(&self) -> bool {
         let mut at = 0;
         while at < usize::from(self.length) {
@@ -349,7 +350,7 @@ impl Strings {
         true
     }
 
-    /// The same with dummies in the order of the strings that end in them, and whether that is the negative.
+    /// Renames dummies in the order of the strings that end in them; also returns whether that changes the sign.
     fn named_dummies(&self) -> Option<(Strings, bool)> {
         let mut negative = false;
         let mut epsilons: Vec<(Kind, Vec<Vec<Label>>, [Label; 3])> = Vec::new();
@@ -358,7 +359,7 @@ impl Strings {
             for &dummy in piece.labels {
                 let of = |p: &ProductPiece| p.kind == Kind::String && p.labels.contains(&dummy);
                 let string = self.pieces().find(of)?;
-                // Other epsilons have no names yet.
+                // Dummies of other epsilons are not renamed yet.
                 let labels = string
                     .labels
                     .iter()
@@ -393,7 +394,7 @@ impl Strings {
                 l
             }
         });
-        // The labels of an epsilon stand in the order that its sign was made for.
+        // The labels of an epsilon are in the order for which its sign was determined.
         let mut strings = Strings::ONE.with_power(self.power);
         for piece in renamed.pieces() {
             let mut labels = piece.labels.to_vec();
@@ -405,7 +406,8 @@ impl Strings {
         Some((strings, negative))
     }
 
-    /// The product of an `Epsilon` and an `EpsilonBar` by strings that go on from one to the other, with their signs.
+    /// Replaces the product of an `Epsilon` and an `EpsilonBar` by strings that connect them, with their signs; `None`
+    /// if there is no such product.
     fn without_epsilons(&self) -> Fallible<Option<Vec<(Strings, Number)>>> {
         let of = |kind: Kind| self.pieces().position(|p| p.kind == kind);
         let (Some(a), Some(b)) = (of(Kind::Epsilon), of(Kind::EpsilonBar)) else {
@@ -439,7 +441,7 @@ impl Strings {
         Ok(Some(sum))
     }
 
-    /// The unique form without the two things that [`Strings::signed_normal`] takes care of.
+    /// The unique form of a product without epsilons and sextets, for which see [`Strings::signed_normal`].
     pub fn normal(&self) -> Option<Strings> {
         let mut pieces: Vec<ProductPiece> = Vec::with_capacity(8);
         let mut power = self.power;
@@ -475,13 +477,13 @@ impl Strings {
         });
         for piece in &pieces {
             let (behind, first) = piece.labels.split_at(start(piece));
-            // It is not longer than what is there.
+            // Not longer than the original product.
             strings.push(piece.kind, &[first, behind]).ok()?;
         }
         Some(strings)
     }
 
-    /// The string that holds a label and its place in it, from the `skip`-th occurrence on.
+    /// The piece with a label and the position in it, after skipping `skip` occurrences.
     fn find(&self, label: Label, skip: usize) -> Option<(usize, usize)> {
         let mut left = skip;
         for (i, piece) in self.pieces().enumerate() {
@@ -497,7 +499,7 @@ impl Strings {
         None
     }
 
-    /// All strings but two.
+    /// All pieces except two.
     fn without(&self, first: usize, second: usize) -> Fallible<Strings> {
         let mut strings = Strings::ONE.with_power(self.power);
         for (i, piece) in self.pieces().enumerate() {
@@ -508,7 +510,7 @@ impl Strings {
         Ok(strings)
     }
 
-    /// Joins the tail of one string with the head of another, or of the same, that have the same label.
+    /// Joins the tail of one string with the head of another one, or of the same, with the same label.
     pub fn joined(&self, label: Label) -> Fallible<Option<Strings>> {
         let (Some(a), Some(b)) = (self.find(label, 0), self.find(label, 1)) else {
             return Ok(None);
@@ -525,8 +527,8 @@ impl Strings {
         Ok(Some(strings))
     }
 
-    /// Sums over an octet index that occurs twice. The second term, with its factor `-1/(2N)`, is left out where
-    /// `traceless` says that such terms cancel.
+    /// Sums over an octet index that occurs twice. The second term, with its factor `-1/(2N)`, is omitted if
+    /// `traceless`, where such terms cancel.
     pub fn contracted(
         &self,
         label: Label,
@@ -555,7 +557,7 @@ impl Strings {
         } else {
             let (start, end) = (&y.labels[..b.1], &y.labels[b.1 + 1..]);
             match (x.kind, y.kind) {
-                // The generators around the label in a trace go to its place in the other string.
+                // The other generators of the trace replace the label in the other string.
                 (kind, Kind::Trace) => crossed.push(kind, &[before, end, start, after])?,
                 (Kind::Trace, kind) => crossed.push(kind, &[start, after, before, end])?,
                 _ => {
@@ -599,7 +601,7 @@ impl std::fmt::Debug for Strings {
 /// A sum of products of strings.
 pub type StringSum = Vec<(Strings, Number)>;
 
-/// The same sum without products of `Epsilon` and `EpsilonBar`.
+/// Replaces all products of `Epsilon` and `EpsilonBar` in a sum.
 pub fn reduced(sum: StringSum) -> Fallible<StringSum> {
     let mut left = sum;
     let mut done = Vec::with_capacity(left.len());
@@ -613,7 +615,7 @@ pub fn reduced(sum: StringSum) -> Fallible<StringSum> {
     Ok(done)
 }
 
-/// Adds equal products; those that vanish are left out.
+/// Adds up equal products; vanishing ones are removed.
 pub fn collected(terms: impl IntoIterator<Item = (Strings, Number)>) -> StringSum {
     let mut places: HashMap<Strings, usize> = HashMap::default();
     let mut sum: StringSum = Vec::new();
@@ -645,7 +647,7 @@ pub fn collected(terms: impl IntoIterator<Item = (Strings, Number)>) -> StringSu
 mod tests {
     use super::*;
 
-    /// Contracts all labels that are there twice, and gives the number for `N = 3`.
+    /// Contracts all labels that occur twice, and returns the number for `N = 3`.
     fn value(terms: StringSum) -> f64 {
         let mut terms = terms;
         loop {
@@ -673,7 +675,7 @@ mod tests {
     }
 
     fn trace(labels: &[Label]) -> Strings {
-        Strings::of(true, labels).unwrap()
+        Strings::new(true, labels).unwrap()
     }
 
     fn squared(strings: Strings) -> f64 {
@@ -685,7 +687,7 @@ mod tests {
     fn casimirs_of_su3() {
         // Tr(T^a T^a) = (N^2 - 1)/2; T^a T^a between a quark's ends: N C_F.
         assert!((value(vec![(trace(&[1, 1]), Number::ONE)]) - 4.0).abs() < 1e-14);
-        assert!((squared(Strings::of(false, &[1, 7, 2]).unwrap()) - 4.0).abs() < 1e-14);
+        assert!((squared(Strings::new(false, &[1, 7, 2]).unwrap()) - 4.0).abs() < 1e-14);
         // Tr(T^a T^b T^a T^b) = C_F N (C_F - N/2).
         let crossed = value(vec![(trace(&[1, 2, 1, 2]), Number::ONE)]);
         assert!((crossed - 4.0 * (4.0 / 3.0 - 1.5)).abs() < 1e-14);
@@ -710,7 +712,7 @@ mod tests {
         assert!((norm(1) - 40.0 / 3.0).abs() < 1e-12);
     }
 
-    /// Two indices in which a sextet is symmetric and an epsilon is not.
+    /// A sextet is symmetric in two indices, in which an epsilon is antisymmetric.
     #[test]
     fn the_antisymmetric_part_of_a_sextet_vanishes() {
         let epsilon = |labels| Strings::epsilon(true, labels).unwrap().signed_normal();
@@ -728,9 +730,9 @@ mod tests {
         assert_eq!(pair([4, 3, 5], [1, 2, 0]), (strings, !negative));
         assert_ne!(pair([0, 1, 3], [2, 4, 5]).0, strings);
         let one = trace(&[5, 2, 3])
-            .times(&Strings::of(false, &[9, 4, 8]).unwrap())
+            .times(&Strings::new(false, &[9, 4, 8]).unwrap())
             .unwrap();
-        let other = Strings::of(false, &[9, 4, 8])
+        let other = Strings::new(false, &[9, 4, 8])
             .unwrap()
             .times(&trace(&[2, 3, 5]))
             .unwrap();
@@ -738,7 +740,7 @@ mod tests {
         assert_ne!(one.normal(), one.conjugate().normal());
         assert_eq!(trace(&[1]).normal(), None);
         assert_eq!(trace(&[]).normal().unwrap().power(), 1);
-        let long = Strings::of(true, &[1; CAPACITY]);
+        let long = Strings::new(true, &[1; CAPACITY]);
         assert_eq!(long, Err(TooLong));
     }
 }

@@ -1,4 +1,4 @@
-//! From labels to processes, and why there may be none.
+//! Expansion of labels into processes, and explanations if there are none.
 
 use super::request::{ProcessRequest, RequestedLeg};
 use super::trees::CouplingOrders;
@@ -6,30 +6,30 @@ use crate::model::{Model, ParticleId};
 use rustc_hash::FxHashSet as HashSet;
 use std::collections::BTreeSet;
 
-/// Processes that a text with labels may stand for: `p p > j j j j j j j` with five flavours has as many.
+/// Most processes from a text with labels; `p p > j j j j j j j` with five flavours has about this many.
 pub const MOST_PROCESSES: usize = 2_500_000;
 
 /// A process without labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subprocess {
-    /// The particles that come in.
+    /// Number of incoming particles.
     pub incoming: usize,
-    /// The legs as they are.
+    /// The particles of the legs.
     pub particles: Vec<ParticleId>,
-    /// The same with the antiparticles of those that come in: all going out.
+    /// The same, with incoming particles replaced by their antiparticles: all outgoing.
     pub outgoing: Vec<ParticleId>,
-    /// The helicities that each leg may have; none: all.
+    /// The allowed helicities of each leg; empty for all.
     pub polarizations: Vec<Vec<i8>>,
-    /// What |M|^2 is divided by for equal particles that go out.
+    /// Divisor of |M|^2 for identical outgoing particles.
     pub identical: u32,
 }
 
 impl Subprocess {
-    /// All processes that a request stands for. Final states that differ in their order are the same, as are those
-    /// with both beams exchanged, where both exchanged particles are asked for.
+    /// Expands a request into its processes. Final states that differ only in their order are the same, as are
+    /// processes with exchanged beams, if both are requested.
     pub fn all(request: &ProcessRequest, model: &Model) -> Result<Vec<Subprocess>, String> {
         type Legs = Vec<(ParticleId, Vec<i8>)>;
-        // A massless particle is not longitudinal; a leg that could be nothing else is none.
+        // A massless particle cannot be longitudinal; if that is the only choice of a leg, there is no process.
         let legs = |particles: &[ParticleId], asked: &[RequestedLeg]| -> Option<Legs> {
             let leg = |(&p, asked): (&ParticleId, &RequestedLeg)| {
                 let mut polarization = asked.polarization.clone();
@@ -86,13 +86,13 @@ impl Subprocess {
         Ok(all)
     }
 
-    /// What the process violates, in words.
+    /// The name of a conservation law that the process violates, if any.
     pub fn violates<'a>(&self, model: &'a Model) -> Option<&'a str> {
         let sum = |charge: usize| -> i32 {
             let charges = self.outgoing.iter().map(|&p| model.of(p).charges[charge]);
             charges.sum()
         };
-        // Only triality is an additive part of colour: of a sextet that of two triplets.
+        // Triality is the additive part of colour; a sextet has that of two triplets.
         let triality = self.outgoing.iter().map(|&p| match model.of(p).color {
             3 | -6 => 1,
             -3 | 6 => -1,
@@ -121,7 +121,7 @@ impl Subprocess {
     }
 }
 
-/// Whether a generation of quarks does not have as many of these particles that go in as come out.
+/// Whether the number of quarks of a generation is not conserved.
 fn changes_generations(particles: &[ParticleId], model: &Model) -> bool {
     let quarks = |generation: i32| -> i32 {
         let codes = particles.iter().map(|&p| model.of(p).pdg);
@@ -132,13 +132,13 @@ fn changes_generations(particles: &[ParticleId], model: &Model) -> bool {
     (1..=3).any(|generation| quarks(generation) != 0)
 }
 
-/// All choices of one particle of each leg, the last varying fastest.
+/// All choices of one particle per leg, the last varying fastest.
 fn product(legs: &[RequestedLeg]) -> Result<Vec<Vec<ParticleId>>, String> {
     let all = |_: &[usize], _: usize| 0;
     choices(legs, &all)
 }
 
-/// The same without those that differ from an earlier one by what is taken of equal legs.
+/// The same, without choices that differ from an earlier one only by a permutation of equal legs.
 fn ascending(legs: &[RequestedLeg]) -> Result<Vec<Vec<ParticleId>>, String> {
     choices(legs, &|taken, place| {
         let before = (0..place).rev().find(|&at| legs[at] == legs[place]);
@@ -146,14 +146,14 @@ fn ascending(legs: &[RequestedLeg]) -> Result<Vec<Vec<ParticleId>>, String> {
     })
 }
 
-/// That labels stand for too many processes.
+/// The error for labels with too many processes.
 pub fn too_many() -> String {
     format!(
-        "its labels stand for more than {MOST_PROCESSES} processes; define smaller ones, or ask for fewer particles"
+        "its labels stand for more than {MOST_PROCESSES} processes; define smaller ones, or use fewer particles"
     )
 }
 
-/// Choices of one of each leg; `first` says from which place on, given those of the legs before.
+/// Choices of one particle per leg; `first` gives the lowest index for a leg, given the indices of the earlier legs.
 fn choices(
     legs: &[RequestedLeg],
     first: &dyn Fn(&[usize], usize) -> usize,
@@ -183,7 +183,7 @@ fn choices(
     Ok(taken.iter().map(particles).collect())
 }
 
-/// That no diagram has the coupling orders that are asked for, given the least that there are.
+/// The error for requested coupling orders that no diagram has, given the lowest possible orders.
 pub fn too_few(lowest: &CouplingOrders, model: &Model) -> String {
     let names = model
         .orders
@@ -198,7 +198,7 @@ pub fn too_few(lowest: &CouplingOrders, model: &Model) -> String {
     )
 }
 
-/// Why a request gives no process, with what would.
+/// The error for a request without any process.
 pub fn why_none(
     all: &[Subprocess],
     request: &ProcessRequest,
@@ -232,10 +232,10 @@ pub fn why_none(
             let why = match kept && allowed.all(|one| changes_generations(&one.outgoing, model)) {
                 true => {
                     "its quarks keep their generation (no vertex changes it, the CKM matrix is 1), and the labels p and j \
-                     hold no b; name the quarks that are meant"
+                     contain no b; name the quarks explicitly"
                 }
                 false => {
-                    "nothing that is conserved forbids it, so loops may make it, which are not evaluated"
+                    "no conservation law forbids it, but it may only occur through loops, which are not evaluated"
                 }
             };
             format!(

@@ -61,7 +61,7 @@ fn any_model_can_be_generated() {
     assert!((own / closed - 1.0).abs() < 1e-12, "{own} {closed}");
 }
 
-/// A line of what decays is none between other vertices, and MG5aMC takes it for one all the same.
+/// The line of a decaying particle is not a propagator, but MG5aMC treats it as one.
 #[test]
 fn what_decays_is_not_excluded() {
     for text in [
@@ -95,7 +95,7 @@ fn channels_allow_the_leading_colour_flows() {
         ]
     );
     assert_eq!(channels.color_allowed, [[false, true]]);
-    // A photon's is of the order of a gluon's, in the other flow.
+    // A photon contributes at the order of a gluon, in the other flow.
     let process = generate("u u~ > t t~ QCD=2 QED=2 / z").unwrap().remove(0);
     assert_eq!(
         process
@@ -119,7 +119,7 @@ fn channels_are_diagrams_of_three_point_vertices() {
     );
     assert_eq!(process.channels.config_diagram.len(), 3);
     assert!(process.channels.amp2.iter().all(|a| a.squares.len() == 1));
-    // Where every diagram has one, all are channels.
+    // If every diagram has one, all are channels.
     let process = generate("h h > h h / h").unwrap().remove(0);
     assert_eq!(process.channels.config_diagram, [1]);
 }
@@ -133,14 +133,14 @@ fn a_file_holds_it() {
     assert_eq!(Process::read(&path).unwrap(), process);
 }
 
-/// A line takes up one vector, or two fermions with the vertices of each vector that they become.
+/// A line absorbs one vector, or two fermions with the vertices of each vector that they annihilate into.
 #[test]
 fn what_is_too_much_is_refused_with_its_cure() {
     let all = "e+ e- > w+ w- w+ w- z z";
     let text = generate(all).unwrap_err().to_string();
     assert!(text.starts_with(&format!("{all}: ")), "{text}");
     assert!(
-        text.contains("at most 16777216 are possible; ask for fewer legs"),
+        text.contains("at most 16777216 are possible; request fewer legs"),
         "{text}"
     );
     assert!(generate("e+ e- > w+{0} w-{0} w+{0} w-{0} z z").is_ok());
@@ -178,7 +178,7 @@ fn forms_that_are_none_are_refused() {
     }
 }
 
-/// Each matrix element of a label by itself is what it is among all of them, and no two of them are the same.
+/// Each matrix element of a label is the same when generated alone, and no two are equal.
 #[test]
 fn matrix_elements_are_told_apart() {
     let model = Model::standard().unwrap();
@@ -196,7 +196,7 @@ fn matrix_elements_are_told_apart() {
     }
 }
 
-/// Whether two processes are the same but for the names of their particles.
+/// Whether two processes are equal up to the names of their particles.
 fn equal(a: &Process, b: &Process) -> bool {
     let legs = |p: &Process| -> Vec<_> {
         let legs = p.legs.iter().map(|leg| (leg.incoming, leg.mass));
@@ -213,7 +213,8 @@ fn equal(a: &Process, b: &Process) -> bool {
         && a.channels == b.channels
 }
 
-/// The first process of a label that has diagrams says what a negative squared order is for all of them, as in MG5aMC.
+/// The first process of a label with diagrams determines the value of a negative squared order for all of them, as in
+/// MG5aMC.
 #[test]
 fn a_negative_squared_order_is_one_for_a_label() {
     let names = |text: &str| -> Vec<String> {
@@ -226,17 +227,17 @@ fn a_negative_squared_order_is_one_for_a_label() {
         let words = names.iter().filter_map(|name| name.split(' ').next());
         words.map(str::to_owned).collect()
     };
-    // The lowest power is 0 of the gluon's process and 1 of that of the Z boson.
+    // The lowest power is 0 for the gluon's process and 1 for that of the Z boson.
     for label in ["g z", "z g"] {
         assert_eq!(first(label, "==-2"), ["z"]);
         assert_eq!(first(label, "<=-1"), ["g"]);
     }
-    // That of the electrons comes first and is 2, so that the top quarks have photon, Z and Higgs boson, too.
+    // That of the electrons comes first and is 2, so the top quarks also have photon, Z and Higgs boson.
     let text = "define xx = t e-; define yy = t~ e+; xx yy > u u~ QED^2<=-1";
     let both = generate(text).unwrap();
     let diagrams: Vec<u32> = both.iter().map(|process| process.diagrams).collect();
     assert_eq!(diagrams, [2, 3]);
-    // Each line is one of its own.
+    // Each line of the text is separate.
     let text = "g s~ > s~ g QED^2==-1; z s~ > s~ g QED^2==-1";
     assert_eq!(
         MatrixElements::of(text, &Model::standard().unwrap())
@@ -246,8 +247,8 @@ fn a_negative_squared_order_is_one_for_a_label() {
     );
 }
 
-/// Orders behind `@` are those of the process with all its decays. MG5aMC has none too, or, where a decay of a decay is
-/// beyond them, goes on without the decays.
+/// Orders after `@` apply to the process with all its decays. MG5aMC also has no diagrams then or, if a decay of a
+/// decay exceeds them, continues without the decays.
 #[test]
 fn orders_of_a_chain_are_those_of_all_of_it() {
     let chain = "u u~ > t t~, (t > w+ b, w+ > e+ ve)";
@@ -256,7 +257,7 @@ fn orders_of_a_chain_are_those_of_all_of_it() {
     for bound in ["QED<=1", "QED=1 QCD=2"] {
         let error = names(bound).unwrap_err().to_string();
         assert!(
-            error.contains("of the process with all its decays"),
+            error.contains("to the process with all its decays"),
             "{error}"
         );
         assert!(
@@ -266,7 +267,7 @@ fn orders_of_a_chain_are_those_of_all_of_it() {
     }
 }
 
-/// The width of a decay into two particles in a frame where all move, along no axis, if the masses allow it.
+/// The width of a two-body decay in a frame where all particles move, along no axis, if the masses allow it.
 pub(crate) fn partial_width(process: &Process, card: &[f64], g: f64) -> Option<f64> {
     let quantities = process.model.evaluate(card, g);
     let mass = |leg: usize| {
@@ -295,8 +296,8 @@ pub(crate) fn partial_width(process: &Process, card: &[f64], g: f64) -> Option<f
     Some(squared * p / (8.0 * PI * m * m))
 }
 
-/// Partial widths are |M|^2 of the decays at rest times phase space. With a heavy Z and Higgs boson, and so a heavy
-/// W, those are open that are closed with their own masses.
+/// Partial widths are |M|^2 of the decays at rest times phase space. With heavy Z and Higgs bosons, and so a heavy W,
+/// decays are open that are closed with the usual masses.
 #[test]
 fn partial_widths_are_those_of_amplitudes() {
     let model = Model::standard().unwrap();
@@ -345,11 +346,11 @@ fn partial_widths_are_those_of_amplitudes() {
             }
         }
     }
-    // Of 24 decays 19 are open with the masses of the card, and all but t > w+ b with the others.
+    // Of 24 decays, 19 are open with the masses of the card, and all except t > w+ b with the others.
     assert_eq!(open, 42);
 }
 
-/// Without formulas of partial widths the vertices give the same.
+/// Without formulas for partial widths, the vertices give the same.
 #[test]
 fn partial_widths_without_formulas() {
     let model = Model::standard().unwrap();
@@ -392,7 +393,7 @@ fn partial_widths_without_formulas() {
     assert_eq!(open, 50);
 }
 
-/// With the card of its own the library's Standard Model has MG5aMC's widths (`compute_widths --body_decay=2`).
+/// With its own card, the library's Standard Model has MG5aMC's widths (`compute_widths --body_decay=2`).
 #[test]
 fn widths_of_the_standard_model() {
     let model = Model::standard().unwrap();
@@ -417,13 +418,13 @@ fn widths_of_the_standard_model() {
     }
 }
 
-/// Two Z bosons are one or the other of their polarisations: what is summed over them is what has none.
+/// The sum over all pairs of polarisations of two Z bosons is the unpolarised result.
 #[test]
 fn polarisations_add_up() {
     let (mass, energy) = (91.188_f64, 250.0);
     let p = (energy * energy - mass * mass).sqrt();
-    // Turned into the direction of a Z boson that decays along the axes: exact for what is at most quadratic in the
-    // direction of each decay.
+    // Decays of the Z bosons along the axes: the average is exact for what is at most quadratic in the direction of
+    // each decay.
     let axes: Vec<[f64; 3]> = (0..6)
         .map(|n| {
             let mut axis = [0.0; 3];
@@ -440,7 +441,7 @@ fn polarisations_add_up() {
         let own_energy = (e * own + along * own) / mass;
         [own_energy, lepton(0), lepton(1), lepton(2)]
     };
-    // What all of a text add up to, on average over the directions of the decays.
+    // The sum over all processes of a text, averaged over the directions of the decays.
     let total = |text: &str, z: [f64; 4]| -> f64 {
         let other = [z[0], -z[1], -z[2], -z[3]];
         let beams = [[energy, 0.0, 0.0, energy], [energy, 0.0, 0.0, -energy]];
@@ -481,7 +482,7 @@ fn polarisations_add_up() {
             ", z > l+ l-, z > l+ l-",
             &["z{0} z{0}", "z{T} z{T}", "z{0} z{T}"],
         ),
-        // Each its own: which of the two goes where is a matter of the order.
+        // Each Z boson has its own decay, assigned by order.
         (
             ", z > e+ e-, z > mu+ mu-",
             &["z{0} z{0}", "z{T} z{T}", "z{0} z{T}", "z{T} z{0}"],
@@ -496,7 +497,7 @@ fn polarisations_add_up() {
     }
 }
 
-/// Equal particles are those of one polarisation with equal decays.
+/// Identical particles are those of the same polarisation with equal decays.
 #[test]
 fn identical_particles_are_equal_in_all() {
     let iden = |text: &str| -> Vec<(u32, usize)> {
@@ -506,10 +507,10 @@ fn identical_particles_are_equal_in_all() {
     };
     for (text, expected) in [
         ("e+ e- > z{0} z{T} z{T}", &[(2, 1)][..]),
-        // What does not decay.
+        // Without decays.
         ("e+ e- > w+ w- z{0} z{T}, w+ > e+ ve", &[(1, 1)]),
         ("e+ e- > w+ w- z{T} z{T}, w+ > e+ ve", &[(2, 1)]),
-        // Decays in their order, and of each.
+        // Decays by order, and decays of each.
         (
             "e+ e- > z{0} z{T} z{T}, z > e+ e-, z > e+ e-, z > mu+ mu-",
             &[(1, 1)],
@@ -526,7 +527,7 @@ fn identical_particles_are_equal_in_all() {
     ] {
         assert_eq!(iden(text), expected, "{text}");
     }
-    // Which of the two goes where is what two decays have in common, too.
+    // The assignment of decays within decays also matters for their equality.
     let text = "e+ e- > z h h, (h > z{0} z{T}, z > e+ e-, z > mu+ mu-), (h > z{0} z{T}, z > ";
     let with = |last: &str| iden(&format!("{text}{last})"))[0].0;
     assert_eq!(
@@ -535,7 +536,7 @@ fn identical_particles_are_equal_in_all() {
     );
 }
 
-/// An interference that vanishes by colour or chirality is none, like a process without diagrams.
+/// An interference that vanishes by colour or chirality is treated like a process without diagrams.
 #[test]
 fn what_vanishes_identically_is_no_process() {
     for text in [
@@ -545,11 +546,11 @@ fn what_vanishes_identically_is_no_process() {
     ] {
         let error = generate(text).unwrap_err().to_string();
         assert!(
-            error.contains("the cross section is zero: of "),
+            error.contains("the cross section is zero: for "),
             "{text}: {error}"
         );
     }
-    // Others of the same text stay, and what does not vanish.
+    // Others of the same text stay, as does what does not vanish.
     let names = |text: &str| -> Vec<String> {
         generate(text)
             .unwrap()
@@ -560,7 +561,7 @@ fn what_vanishes_identically_is_no_process() {
     assert_eq!(names("u u~ > j j QCD^2==2 QED^2==2").len(), 2);
     assert_eq!(names("u u > u u QCD^2==2 QED^2==2").len(), 1);
     assert_eq!(names("u u~ > t t~ QCD^2==4").len(), 1);
-    // A coupling that its card alone makes zero is one.
+    // A coupling that is only zero because of the card counts.
     let model = Model::standard().unwrap();
     let mut zero = model.clone();
     let entry = zero

@@ -1,15 +1,15 @@
 //! All tree diagrams of a process.
 //!
-//! All legs count as going out. A *tree* is what is seen along an inner line: a vertex and what grows from it; its
-//! particle is that which the vertex above has at this leg. Every diagram is cut at the one vertex from which no branch
-//! holds more than half of the legs. So no tree holds more, and diagrams share as many trees as they can. Where a
-//! branch holds exactly half of the legs, the vertex on the side of leg 0 is meant.
+//! All legs are treated as outgoing. A *tree* is the part of a diagram on one side of an inner line: a vertex and its
+//! subtrees; its particle is the one that the vertex above has at this leg. Every diagram is cut at the vertex from
+//! which no branch has more than half of the legs. So no tree has more, and diagrams share as many trees as possible.
+//! If a branch has exactly half of the legs, the cut is at the vertex on the side of leg 0.
 //!
-//! Before trees are made, [`Lowest`] finds the lowest coupling orders of any tree with given legs and particle. With
-//! those of the rest of a diagram they say which trees can be part of one.
+//! Before trees are built, [`Lowest`] finds the lowest coupling orders of any tree with given legs and particle.
+//! Together with those of the rest of a diagram, these decide which trees can be part of a diagram.
 
 use super::request::{ProcessRequest, SChannels};
-use crate::model::{Model, ParticleId, PropagatorPart};
+use crate::model::{LARGEST_VERTEX, Model, ParticleId, PropagatorPart};
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
 use std::collections::hash_map::Entry;
@@ -18,23 +18,20 @@ use std::rc::Rc;
 
 /// Index into [`Diagrams::trees`].
 pub type TreeId = u32;
-/// Coupling orders in the order of the model's, and `WEIGHTED`.
+/// Coupling orders, in the model's order, and `WEIGHTED`.
 pub type CouplingOrders = Vec<u32>;
-/// Sets of legs, a bit each.
+/// A set of legs, as a bit mask.
 pub type Legs = u32;
 
-/// Trees and diagrams beyond this do not fit into the memory of most machines.
+/// Most trees and diagrams; more do not fit into the memory of most machines.
 pub const MOST_DIAGRAMS: usize = 4_000_000;
 
-/// Legs that a vertex may have.
-pub const LARGEST_VERTEX: usize = 8;
-
-/// A vertex with what is at its legs.
+/// A vertex with its subtrees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Index into [`Model::vertices`].
     pub vertex: u32,
-    /// For each leg of the vertex the tree there; none for the result.
+    /// The tree at each leg of the vertex; `None` for the result.
     pub children: Vec<Option<TreeId>>,
     /// The propagator of the result.
     pub propagator: PropagatorPart,
@@ -52,28 +49,28 @@ pub enum Tree {
 /// A diagram.
 #[derive(Clone, Debug)]
 pub struct Diagram {
-    /// Where it is cut.
+    /// The vertex at which it is cut.
     pub node: Node,
-    /// Whether the order of its fermions is an odd permutation of that of the legs.
+    /// Whether the order of its fermions is an odd permutation of the legs.
     pub negative: bool,
-    /// Legs of its largest vertex.
+    /// Number of legs of its largest vertex.
     pub largest_vertex: usize,
 }
 
 /// All diagrams of a process.
 #[derive(Clone, Debug, Default)]
 pub struct Diagrams {
-    /// Trees, each naming only earlier ones.
+    /// Trees; each refers only to earlier ones.
     pub trees: Vec<Tree>,
-    /// Diagrams.
+    /// The diagrams.
     pub diagrams: Vec<Diagram>,
 }
 
-/// What is known of a tree.
+/// Properties of a tree.
 struct Properties {
     orders: CouplingOrders,
     fermions: Fermions,
-    /// Which of [`Rules::marks`] are among its lines.
+    /// Bit mask of the [`Rules::marks`] that are among its lines.
     marks: u32,
     largest_vertex: usize,
 }
@@ -81,15 +78,15 @@ struct Properties {
 /// Fermion lines of a tree.
 #[derive(Clone, Debug, Default)]
 struct Fermions {
-    /// Ends of the fermion lines that are complete: the end that goes out, the one that comes in.
+    /// Ends of the complete fermion lines: for each the end that goes out, then the one that comes in.
     lines: Vec<u8>,
-    /// The external end of a line that is not.
+    /// The external end of the incomplete line.
     open: Option<u8>,
 }
 
 impl Fermions {
-    /// Those of a vertex with these particles. Of two fermions the first leg is where one flows in, the second where it
-    /// flows out; of four there are two lines.
+    /// Joins the lines of the children at a vertex with these particles. Of each pair of fermions, the line flows in at
+    /// the first leg and out at the second.
     fn join(model: &Model, legs: &[ParticleId], children: &[Option<&Fermions>]) -> Fermions {
         let mut joined = Fermions::default();
         for child in children.iter().flatten() {
@@ -110,56 +107,56 @@ impl Fermions {
     }
 }
 
-/// At most [`LARGEST_VERTEX`] particles, in order of their numbers.
+/// Up to [`LARGEST_VERTEX`] particles, sorted by their numbers.
 type Particles = u128;
 
-/// Ways to put particles on legs of vertices.
+/// Lookup table from sets of particles to vertices.
 struct JoinTable {
-    /// By the particles of all trees but one.
+    /// By the particles of all legs except the result.
     joins: HashMap<Particles, Vec<Join>>,
-    /// By all particles: vertex and the legs on which they are.
+    /// By the particles of all legs: vertex, and the legs of the particles.
     closes: HashMap<Particles, Vec<(u32, Vec<usize>)>>,
-    /// Legs of the largest vertex.
+    /// Number of legs of the largest vertex.
     largest: usize,
 }
 
 /// A way to join trees at a vertex.
 struct Join {
     vertex: u32,
-    /// The leg that is the result.
+    /// The result's leg.
     result: usize,
-    /// The legs on which the particles are.
+    /// The legs of the sorted particles.
     places: Vec<usize>,
 }
 
-/// The vertices that a process may have, and their weights.
+/// The rules for the diagrams of a process: vertices, and conditions on lines.
 pub struct Rules<'a> {
     model: &'a Model,
     table: JoinTable,
-    /// Orders of each vertex with its `WEIGHTED`.
+    /// Coupling orders of each vertex, with its `WEIGHTED`.
     orders: Vec<CouplingOrders>,
     excluded: Vec<ParticleId>,
     s_channels: SChannels,
-    /// The particles of all lists of required s-channels, once each.
+    /// The particles in all lists of required s-channels, without duplicates.
     marks: Vec<ParticleId>,
-    /// Legs that come in: the first ones.
+    /// The incoming legs, which are the first ones.
     incoming: Legs,
-    /// The particles that sets of particles can become, for all processes.
+    /// Cache of the particles that sets of particles can become, for all processes.
     known: RefCell<HashMap<Vec<ParticleId>, Rc<Reachable>>>,
 }
 
 /// The particles that a set of legs can become, each with its lowest coupling orders.
 type Reachable = HashMap<ParticleId, CouplingOrders>;
 
-/// By sets of legs and particle the lowest that each order can be.
+/// The lowest value of each order, by set of legs and particle.
 pub struct Lowest {
     lines: Vec<Rc<Reachable>>,
-    /// The lowest orders of a whole diagram; none where there is no diagram.
+    /// The lowest orders of a whole diagram; `None` if there is no diagram.
     pub whole: Option<CouplingOrders>,
 }
 
 impl<'a> Rules<'a> {
-    /// The rules of a model, without excluded propagators.
+    /// Creates the rules for a model and the conditions of a request.
     pub fn new(model: &'a Model, request: &ProcessRequest) -> Result<Self, String> {
         let mut table = JoinTable {
             joins: HashMap::default(),
@@ -176,7 +173,7 @@ impl<'a> Rules<'a> {
             table.largest = table.largest.max(legs.len());
             for (at, &result) in legs.iter().enumerate() {
                 let particle = vertex.particles[result];
-                // Legs with the same particle are the same.
+                // Legs with the same particle are equivalent.
                 if at > 0 && vertex.particles[legs[at - 1]] == particle {
                     continue;
                 }
@@ -196,7 +193,7 @@ impl<'a> Rules<'a> {
                 .push((number, legs));
         }
         let orders = model.vertices.iter().map(|vertex| {
-            let weighted = crate::weighted::weight(vertex);
+            let weighted = vertex.weight();
             vertex.orders.iter().copied().chain([weighted]).collect()
         });
         let mut marks: Vec<ParticleId> = Vec::new();
@@ -220,7 +217,8 @@ impl<'a> Rules<'a> {
         })
     }
 
-    /// The particle of a line as it flows in an s-channel away from what comes in, where these legs become it.
+    /// The particle of a line on one side of which are these legs, as it flows away from the incoming legs; `None` if
+    /// the line is not an s-channel.
     fn in_s_channel(&self, legs: Legs, particle: ParticleId) -> Option<ParticleId> {
         match legs & self.incoming {
             0 => Some(particle),
@@ -229,7 +227,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// A vertex that is too large to be part of a tree, and that so many legs with these orders may have.
+    /// A vertex that is larger than supported, but that a process with this number of legs and these orders could have.
     pub fn too_large(&self, legs: usize, allowed: &[RangeInclusive<u32>]) -> Option<u32> {
         let mut vertices = (0..).zip(&self.model.vertices).zip(&self.orders);
         let found = vertices.find(|((_, vertex), orders)| {
@@ -240,7 +238,7 @@ impl<'a> Rules<'a> {
         found.map(|((number, _), _)| number)
     }
 
-    /// Which required s-channels a line is (a bit each); none where it must not be there.
+    /// Bit mask of the required s-channels that a line satisfies; `None` if the line is forbidden.
     fn marks_of(&self, legs: Legs, particle: ParticleId) -> Option<u32> {
         if !self.s_channels.select() {
             return Some(0);
@@ -255,7 +253,7 @@ impl<'a> Rules<'a> {
         Some(at.map_or(0, |at| 1 << at))
     }
 
-    /// Whether diagrams with these marks have the required s-channels.
+    /// Whether a diagram with these marks has the required s-channels.
     fn has_required(&self, marks: u32) -> bool {
         let required = &self.s_channels.required;
         let has = |p: &ParticleId| {
@@ -267,7 +265,7 @@ impl<'a> Rules<'a> {
         required.is_empty() || required.iter().any(|list| list.iter().all(has))
     }
 
-    /// The particle of a line that a vertex makes.
+    /// The particle of a vertex's resulting line.
     fn result_of_any(&self, vertex: u32, leg: usize) -> ParticleId {
         self.model
             .anti(self.model.vertices[vertex as usize].particles[leg])
@@ -279,7 +277,7 @@ impl<'a> Rules<'a> {
         (!self.excluded.contains(&particle)).then_some(particle)
     }
 
-    /// The lowest orders of everything that grows from legs with these particles.
+    /// Computes the lowest orders of all trees and diagrams of legs with these particles.
     pub fn lowest(&self, particles: &[ParticleId]) -> Lowest {
         let full: Legs = (1 << particles.len()) - 1;
         let mut lines: Vec<Rc<Reachable>> = vec![Rc::default(); full as usize + 1];
@@ -295,7 +293,7 @@ impl<'a> Rules<'a> {
             let mut here: Vec<ParticleId> = here.map(|leg| particles[leg]).collect();
             here.sort_unstable();
             if self.s_channels.select() {
-                // What is an s-channel depends on which of them come in.
+                // Whether a line is an s-channel depends on which legs are incoming.
                 here.extend([ParticleId::MAX, (legs & self.incoming) as ParticleId]);
             }
             let known = self.known.borrow().get(&here).cloned();
@@ -305,11 +303,11 @@ impl<'a> Rules<'a> {
                 found
             });
         }
-        // Leg 0 with what the others give.
+        // Leg 0, joined with a tree of all others.
         let rest = &lines[(full & !1) as usize];
         let whole = rest.get(&self.model.anti(particles[0])).cloned();
-        // A line between leg 0 and the rest is no propagator: it may be an excluded one. Where leg 0 decays, MG5aMC takes it
-        // for one.
+        // The line between leg 0 and the rest is not a propagator, so it may be an excluded particle. If leg 0 decays,
+        // MG5aMC treats it as a propagator.
         let decays = self.incoming.count_ones() == 1;
         let whole = match decays {
             true => whole,
@@ -318,7 +316,7 @@ impl<'a> Rules<'a> {
         Lowest { lines, whole }
     }
 
-    /// The particles that these legs can become, from those of smaller sets.
+    /// The particles that these legs can become, computed from those of smaller sets.
     fn lines(&self, legs: Legs, lines: &[Rc<Reachable>]) -> Reachable {
         let mut here = Reachable::default();
         let _ = parts(legs, self.table.largest - 1, Legs::MAX, &mut |parts| {
@@ -346,7 +344,7 @@ impl<'a> Rules<'a> {
         here
     }
 
-    /// The lowest orders of a whole diagram, by the vertex at leg 0.
+    /// The lowest orders of a whole diagram, from the vertex at leg 0.
     fn last(
         &self,
         particles: &[ParticleId],
@@ -386,8 +384,8 @@ impl<'a> Rules<'a> {
         orders
     }
 
-    /// The particles that can be a propagator between legs with these particles where orders are allowed, each with the
-    /// legs that become it (a bit each). A diagram has at least the lowest orders of both its sides.
+    /// The possible propagators of diagrams within the allowed orders, each with the legs on one side (a bit mask). A
+    /// diagram has at least the lowest orders of both sides.
     pub fn propagators(
         &self,
         particles: &[ParticleId],
@@ -412,7 +410,7 @@ impl<'a> Rules<'a> {
         found
     }
 
-    /// All diagrams between legs with these particles whose orders are allowed.
+    /// All diagrams of legs with these particles within the allowed orders.
     pub fn diagrams(
         &self,
         particles: &[ParticleId],
@@ -424,7 +422,7 @@ impl<'a> Rules<'a> {
         let growth = self.grow(particles, lowest, allowed, full, half)?;
         let mut diagrams = Vec::new();
         let ended = parts(full, self.table.largest, half, &mut |parts| {
-            // Three or more branches; of those with half of the legs none has leg 0.
+            // A cut has at least three branches, and a branch with half of the legs must not contain leg 0.
             if parts.len() < 3
                 || (2 * half == particles.len() as u32 && parts[0].count_ones() == half)
             {
@@ -464,7 +462,7 @@ impl<'a> Rules<'a> {
         })
     }
 
-    /// All trees that a particle decays by, which comes in as leg 0: trees, and those of them that hold all other legs.
+    /// All trees of the decay of leg 0: trees, and the roots among them, which have all other legs.
     pub fn decays(
         &self,
         particles: &[ParticleId],
@@ -486,7 +484,7 @@ impl<'a> Rules<'a> {
         Ok((growth.trees, roots))
     }
 
-    /// The trees within these legs, of at most so many, that may be part of a diagram.
+    /// Builds the trees of subsets of `within`, with at most `most_legs` legs, that may be part of a diagram.
     fn grow(
         &self,
         particles: &[ParticleId],
@@ -521,11 +519,11 @@ impl<'a> Rules<'a> {
                 continue;
             }
             let rest = &lowest.lines[(full & !legs) as usize];
-            // The line of the particle that decays is no propagator of its decay.
+            // The line of the decaying particle is not a propagator of its decay.
             let root = (full & !legs).count_ones() == 1;
             let mut found = Vec::new();
             let most = MOST_DIAGRAMS.saturating_sub(growth.trees.len());
-            // It ends where there are too many, not when all of them are known: these may be billions.
+            // Stops as soon as there are too many: all of them may be billions.
             let ended = parts(legs, self.table.largest - 1, Legs::MAX, &mut |parts| {
                 combinations(&growth.particles(parts), &mut |chosen| {
                     let joins = self.table.joins.get(&sorted(chosen.iter().copied()));
@@ -577,7 +575,7 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// The legs of each tree, a bit each.
+/// The legs of each tree, as a bit mask.
 pub fn legs_of(trees: &[Tree]) -> Vec<Legs> {
     let mut legs: Vec<Legs> = Vec::with_capacity(trees.len());
     for tree in trees {
@@ -612,7 +610,7 @@ impl Diagrams {
         self.diagrams.iter().map(|d| of(&d.node, &known)).collect()
     }
 
-    /// Finds sign and largest vertex of each diagram, after trees were put in the place of legs.
+    /// Determines sign and largest vertex of each diagram, after legs were replaced by trees.
     pub fn set_properties(&mut self, model: &Model, particles: &[ParticleId]) {
         let mut known: Vec<(Fermions, usize)> = Vec::with_capacity(self.trees.len());
         let of = |node: &Node, known: &[(Fermions, usize)]| {
@@ -645,9 +643,7 @@ impl Diagrams {
 }
 
 fn too_many(what: &str) -> String {
-    format!(
-        "more than {MOST_DIAGRAMS} {what}; ask for fewer particles or for lower coupling orders"
-    )
+    format!("more than {MOST_DIAGRAMS} {what}; request fewer particles or lower coupling orders")
 }
 
 struct Growth {
@@ -660,7 +656,7 @@ struct Growth {
 #[derive(Clone, Default)]
 struct TreesOfLegs {
     particles: Vec<ParticleId>,
-    /// Those of each particle.
+    /// The trees of each particle.
     trees: Vec<Vec<TreeId>>,
 }
 
@@ -679,7 +675,7 @@ impl Growth {
         }
     }
 
-    /// The particles of each part.
+    /// The possible particles of each part.
     fn particles(&self, parts: &[Legs]) -> Vec<&[ParticleId]> {
         let all = parts
             .iter()
@@ -687,7 +683,7 @@ impl Growth {
         all.collect()
     }
 
-    /// The trees of each part with the particle that was chosen for it.
+    /// The trees of each part with the particle chosen for it.
     fn lists(&self, parts: &[Legs], chosen: &[ParticleId]) -> Vec<&[TreeId]> {
         let list = |(&part, particle): (&Legs, &ParticleId)| {
             let TreesOfLegs { particles, trees } = &self.by_legs[part as usize];
@@ -706,7 +702,7 @@ impl Growth {
         orders
     }
 
-    /// A vertex with trees on these legs of it, which are given in order of their particles' numbers.
+    /// A vertex with trees on its legs `places`, which are sorted by the numbers of their particles.
     fn node(
         &self,
         rules: &Rules,
@@ -771,14 +767,14 @@ fn minimum(orders: &mut CouplingOrders, other: &CouplingOrders) {
     }
 }
 
-/// Whether an order is an odd permutation of the ascending one.
+/// Whether a list is an odd permutation of its ascending order.
 fn is_odd(order: &[u8]) -> bool {
     let pairs = (0..order.len()).flat_map(|i| (i + 1..order.len()).map(move |j| (i, j)));
     pairs.filter(|&(i, j)| order[i] > order[j]).count() % 2 == 1
 }
 
-/// Calls `f` with the ways to split a set into two parts and more, up to `most`, of at most `largest` elements, until
-/// it breaks off. The parts are in order of their first legs.
+/// Calls `f` with all splits of a set into 2 to `most` parts with at most `largest` elements each, until `f` breaks.
+/// The parts are sorted by their first legs.
 fn parts(
     legs: Legs,
     most: usize,
@@ -800,7 +796,7 @@ fn parts(
         if parts.len() + 1 >= most {
             return ControlFlow::Continue(());
         }
-        // The part with the first leg: all subsets of the others beside it, but for all of them.
+        // The part with the first leg: this leg with each proper subset of the others.
         let first = rest & rest.wrapping_neg();
         let others = rest & !first;
         let mut subset = others;
@@ -818,7 +814,7 @@ fn parts(
     split(legs, most, largest, &mut Vec::new(), f)
 }
 
-/// Calls `f` with all ways to choose one of each list, until it breaks off.
+/// Calls `f` with all choices of one element per list, until `f` breaks.
 fn combinations<T: Copy>(
     lists: &[impl AsRef<[T]>],
     f: &mut dyn FnMut(&[T]) -> ControlFlow<()>,

@@ -1,22 +1,22 @@
-//! Products of different amplitudes that vanish at all points: by colour, or summed over helicities.
+//! Detection of interferences that vanish identically: by colour, or summed over helicities.
 
 use mebridge_process::phase_space::PhaseSpace;
 use mebridge_process::{Process, Quantity};
 use mebridge_support::random::SplitMix64;
 
 const SEED: u64 = 20_261_128;
-/// Points for each card, at energies that are no threshold.
+/// Number of points for each card, at energies away from thresholds.
 const POINTS: usize = 2;
-/// Energy in units of what the masses need, or of this many GeV where they need less.
+/// Energy in units of the threshold or of `LEAST` (in GeV), whichever is larger.
 const ENERGY: f64 = 2.3;
 const LEAST: f64 = 100.0;
 /// The strong coupling.
 const G: f64 = 1.2;
-/// What is left of terms that cancel, in parts of these.
+/// Largest relative remainder of cancelling terms.
 const ROUNDING: f64 = 1e-11;
 
-/// Whether |M|^2 vanishes whatever the momenta and the card are, though its terms do not: with the values of the
-/// process's own card, and with others that it may have.
+/// Whether |M|^2 vanishes for all momenta and cards although its terms do not. Tested with the values of the process's
+/// own card, and with modified values.
 pub fn vanishes(process: &Process) -> bool {
     let mut random = SplitMix64::new(SEED);
     let own = process.model.default_card();
@@ -45,7 +45,7 @@ pub fn vanishes(process: &Process) -> bool {
     some
 }
 
-/// Momenta on the mass shells of a card.
+/// Random momenta with the masses of a card.
 fn momenta(process: &Process, card: &[f64], random: &mut SplitMix64) -> Option<Vec<[f64; 4]>> {
     let model = &process.model;
     let values = model.evaluate(card, G);

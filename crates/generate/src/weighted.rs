@@ -1,6 +1,6 @@
-//! The `WEIGHTED` that MG5aMC finds where no coupling orders are given: `get_minimum_WEIGHTED` of its base_objects.py, from
-//! which it searches, and `find_optimal_process_orders` of its diagram_generation.py. It may be above the lowest one with
-//! diagrams, and then all diagrams up to it are taken.
+//! The `WEIGHTED` that MG5aMC chooses if no coupling orders are given: `get_minimum_WEIGHTED` of base_objects.py, where
+//! its search starts, and `find_optimal_process_orders` of diagram_generation.py. It may be above the lowest value with
+//! diagrams; then all diagrams up to it are taken.
 
 use crate::model::{Model, ParticleId};
 use crate::subprocess::Subprocess;
@@ -8,14 +8,14 @@ use crate::trees::{CouplingOrders, Lowest, Node, Rules, Tree};
 use rustc_hash::FxHashMap as HashMap;
 use std::ops::RangeInclusive;
 
-/// The gluon, in whatever model.
+/// PDG code of the gluon, in all models.
 const GLUON: i32 = 21;
-/// The order of its coupling.
+/// The coupling order of the gluon.
 const STRONG: &str = "QCD";
 
-/// The least `WEIGHTED` for legs of which each may be some particles: the sum of their weights without the two lowest.
-/// The weight of a leg is the lowest level at which one of its particles has a vertex, and the level of a vertex the
-/// largest weight of its coupling orders.
+/// The least `WEIGHTED` for legs with sets of possible particles: the sum of the legs' weights except the two lowest.
+/// The weight of a leg is the lowest level of any vertex of its particles; the level of a vertex is the largest weight
+/// of its coupling orders.
 pub fn minimum(model: &Model, legs: &[Vec<ParticleId>]) -> u32 {
     let (lowest, _) = levels(model);
     let weight = |leg: &Vec<ParticleId>| leg.iter().filter_map(|p| lowest.get(p)).min().copied();
@@ -27,7 +27,7 @@ pub fn minimum(model: &Model, legs: &[Vec<ParticleId>]) -> u32 {
         .fold(0, |sum, w| sum.saturating_add(*w))
 }
 
-/// The lowest level at which each particle has a vertex, and the first of all levels.
+/// The lowest level at which each particle has a vertex, and the lowest level of all.
 fn levels(model: &Model) -> (HashMap<ParticleId, u32>, Option<u32>) {
     let used = model
         .vertices
@@ -41,7 +41,7 @@ fn levels(model: &Model) -> (HashMap<ParticleId, u32>, Option<u32>) {
         .min();
     let mut lowest: HashMap<ParticleId, u32> = HashMap::default();
     for vertex in &model.vertices {
-        // A vertex without coupling orders is of the first level.
+        // A vertex without coupling orders has the lowest level.
         let level = vertex.level.or(first);
         for particle in &vertex.particles {
             let entry = lowest.entry(*particle).or_insert(u32::MAX);
@@ -51,10 +51,10 @@ fn levels(model: &Model) -> (HashMap<ParticleId, u32>, Option<u32>) {
     (lowest, first)
 }
 
-/// The lowest `WEIGHTED` at which one of some processes has diagrams without the gluons that go out, with the weight of
-/// their couplings. Where gluons couple first of all, MG5aMC does not look at any other; where none has, as g h > h, it
-/// takes all that fit into vertices of three legs. `processes` have the lowest orders of their diagrams; `required` is
-/// whether these must have an s-channel.
+/// The lowest `WEIGHTED` at which any of these processes has diagrams without its outgoing gluons, plus the weight of
+/// the gluons' couplings. If gluons couple at the lowest level, MG5aMC considers only this value; if no process has
+/// such diagrams, as g h > h, it takes all that fit into three-leg vertices. `processes` have the lowest orders of
+/// their diagrams; `required` is whether diagrams must have an s-channel.
 pub fn without_gluons<'s>(
     model: &Model,
     rules: &Rules,
@@ -80,7 +80,7 @@ pub fn without_gluons<'s>(
         let orders = match others[..] {
             _ if removed == 0 => whole.and_then(|orders| orders.last().copied()),
             [] | [_] => None,
-            // A line that goes through, and has no s-channel.
+            // A line that passes through, without s-channel.
             [a, b] => (!required && model.anti(a) == b).then_some(0),
             _ => rules
                 .lowest(&others)
@@ -94,9 +94,9 @@ pub fn without_gluons<'s>(
     least.unwrap_or_else(|| vertices * largest(model))
 }
 
-/// Whether diagrams that `WEIGHTED` leaves out, or takes, are others where vertices of negative weight count. MG5aMC bounds
-/// the parts of a diagram as it joins them, and so what it finds is between those whose sum is bounded and those whose sum
-/// is without negative parts. A search for the lowest `WEIGHTED` began at `searched_from`, and found nothing below it.
+/// Whether the selection of diagrams by `WEIGHTED` depends on how vertices of negative weight count. MG5aMC bounds the
+/// parts of a diagram while joining them, so its selection is between bounding the total sum and bounding the sum
+/// without negative weights. A search for the lowest `WEIGHTED` started at `searched_from`, and found nothing below.
 pub fn depends_on_negative(
     model: &Model,
     rules: &Rules,
@@ -133,7 +133,7 @@ pub fn depends_on_negative(
     Ok(false)
 }
 
-/// The weight of each diagram, or tree of a decay: with negative weights as zero, and as they are.
+/// The weight of each diagram, or tree of a decay: with negative weights counted as zero, and as they are.
 fn sums(
     model: &Model,
     rules: &Rules,
@@ -174,14 +174,9 @@ fn sums(
     })
 }
 
-/// The weight of a vertex; one that is negative counts as none.
-pub fn weight(vertex: &crate::model::Vertex) -> u32 {
-    u32::try_from(vertex.weighted).unwrap_or(0)
-}
-
-/// The largest weight of a vertex, for each of the vertices of three legs that would be in its place.
+/// The largest weight of a vertex, per three-leg vertex that would replace it.
 fn largest(model: &Model) -> u32 {
-    let of = |v: &crate::model::Vertex| weight(v) / (v.particles.len().max(3) as u32 - 2);
+    let of = |v: &crate::model::Vertex| v.weight() / (v.particles.len().max(3) as u32 - 2);
     model.vertices.iter().map(of).max().unwrap_or(0)
 }
 
@@ -212,7 +207,7 @@ mod tests {
         }
     }
 
-    /// In a theory with a vertex of gluons and the Higgs boson: g h > h has none, so all of g h > g h is taken.
+    /// With an effective vertex of gluons and the Higgs boson: g h > h has no diagrams, so all of g h > g h are taken.
     #[test]
     fn gluons_that_go_out_are_left_out_of_the_search() {
         let standard = include_str!("model/sm.toml");
@@ -230,7 +225,7 @@ mod tests {
                 1,
             );
         let model = Model::parse(&text, Path::new("my.toml")).unwrap();
-        // Two vertices with two gluons have 2, that with the Higgs boson's own 3.
+        // Two g g h vertices have WEIGHTED 2, the diagram with the Higgs self-coupling has 3.
         for (text, name, diagrams) in [
             ("g h > g h", "g h > g h WEIGHTED<=4", 3),
             ("g h > g h WEIGHTED=2", "g h > g h WEIGHTED=2", 2),
@@ -245,13 +240,14 @@ mod tests {
         }
     }
 
-    /// Where a heavier coupling joins particles that have lighter ones, MG5aMC takes it along.
+    /// MG5aMC includes heavier couplings between particles that also have lighter ones.
     #[test]
     fn diagrams_up_to_it_are_taken() {
         let standard = include_str!("model/sm.toml");
         let more = "[[vertices]]\nparticles = \"e+ e- h\"\nterms = [\n    [\"1\", \"FFS4\", \"GC_99\"],\n]\n";
         let text = format!("{standard}\n{more}").replace("QED = 2\n", "QED = 3\nNP = 1\n");
-        // The Yukawa coupling of leptons has a light order of its own, with which no pair of them becomes two W bosons.
+        // The leptons' Yukawa coupling has its own light order, which cannot produce two W bosons from a pair of
+        // leptons.
         let text = text.replacen(
             "GC_99 = { value = \"-complex(0,1)*ytau/sqrt(2)\", orders = { QED = 1 } }",
             "GC_99 = { value = \"-complex(0,1)*ytau/sqrt(2)\", orders = { NP = 1 } }",

@@ -14,6 +14,7 @@ mod clocks;
 mod expression;
 mod helicity;
 mod hoisting;
+mod operand;
 mod register_allocation;
 pub mod sample;
 mod scalar_sums;
@@ -25,7 +26,7 @@ mod values;
 use super::helicity_split::HelicitySplit;
 use super::level_schedule::LevelSchedule;
 use super::structures::{DeviceStructure, GeneratedArguments};
-use expression::number;
+use expression::{Id, number};
 use hoisting::Hoisted;
 use mebridge_ops::GeneralRoutine;
 use mebridge_plan::color::BlockDiagonal;
@@ -34,7 +35,6 @@ use mebridge_process::color::FlowWeight;
 use register_allocation::{Allocation, RegisterStep};
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
-use value_graph::Id;
 use values::Whole;
 
 /// What straight-line code is made from.

@@ -1,18 +1,18 @@
-//! Expressions in amplitudes: what JAMP, ZTEMP, MATRIX, AMP2 and JAMP2 hold.
+//! Expressions in amplitudes: the values of JAMP, ZTEMP, MATRIX, AMP2 and JAMP2.
 //!
-//! The amplitudes of a helicity configuration are unknown while importing. What `matrix<i>.f` makes of them
-//! are linear combinations (JAMP), products of one with the conjugate of another (`ZTEMP*DCONJG(JAMP(I))`),
-//! and sums of such products, of their real parts (|M|^2, AMP2) and of the moduli of those (JAMP2 where
-//! coupling orders are split). Nothing else has a meaning in a matrix element, and anything else is an error.
+//! The amplitudes of a helicity configuration are unknown during an import. From them `matrix<i>.f` forms linear
+//! combinations (JAMP), products of one with the conjugate of another (`ZTEMP*DCONJG(JAMP(I))`), and sums of such
+//! products, of their real parts (|M|^2, AMP2) and of the moduli of those (JAMP2 if coupling orders are split). Nothing
+//! else has a meaning in a matrix element, and anything else is an error.
 
 use super::expression::Parsed;
 use mebridge_process::TermSource;
 use num_complex::Complex64;
 use std::rc::Rc;
 
-/// A linear combination may not grow beyond this.
+/// Maximum number of terms of a linear combination.
 const MAX_TERMS: usize = 1 << 22;
-/// Nor a sum of products.
+/// Maximum number of terms of a sum of products.
 const MAX_PRODUCTS: usize = 1 << 20;
 
 const ONE: Complex64 = Complex64::new(1.0, 0.0);
@@ -20,16 +20,16 @@ const ONE: Complex64 = Complex64::new(1.0, 0.0);
 /// Terms of a linear combination.
 pub type Terms = Vec<(TermSource, Complex64)>;
 
-/// What an expression of amplitudes can be.
+/// An expression of amplitudes.
 #[derive(Clone, Debug)]
 pub enum AmplitudeExpression {
     /// A linear combination.
     Linear(Terms),
-    /// The conjugate of a linear combination; the factors are those before the conjugation.
+    /// The conjugate of a linear combination, whose factors are those before conjugation.
     Conjugate(Terms),
     /// A sum of products.
     Products(Vec<JampProduct>),
-    /// A real number: a sum of real parts, of moduli and of a value from before.
+    /// A real number: a sum of real parts, moduli and an earlier value.
     Real(Real),
 }
 
@@ -39,7 +39,7 @@ pub struct JampProduct {
     pub left: Rc<Terms>,
     pub right: Rc<Terms>,
     pub factor: Complex64,
-    /// Kept apart, since the entries of a colour matrix are whole numbers over DENOM.
+    /// Kept separately, since the entries of a colour matrix are integers over DENOM.
     pub divisor: f64,
 }
 
@@ -48,28 +48,28 @@ pub struct JampProduct {
 pub struct Real {
     /// Products whose real parts are added.
     pub products: Vec<JampProduct>,
-    /// Sums of products whose real parts are added by their absolute value.
+    /// Sums of products; the absolute values of their real parts are added.
     pub moduli: Vec<Vec<JampProduct>>,
-    /// What is added to: the value that an element of an argument or a COMMON block had before, by number.
+    /// The earlier values that the sum is added to: those of elements of an argument or a COMMON block, by number.
     pub before: Vec<u32>,
-    /// Whether Fortran calls it COMPLEX still, and its imaginary part is about to be dropped.
+    /// Whether it is still COMPLEX in Fortran, and its imaginary part is about to be dropped.
     pub complex: bool,
 }
 
 impl JampProduct {
-    /// Whether it cannot be negative: a modulus squared with a factor from 0 on.
+    /// Returns whether it is a squared modulus with a factor of at least 0, which cannot be negative.
     fn is_square(&self) -> bool {
         self.left == self.right && self.factor.im == 0.0 && self.factor.re / self.divisor >= 0.0
     }
 }
 
 impl AmplitudeExpression {
-    /// One amplitude or sum.
-    pub fn of(source: TermSource) -> AmplitudeExpression {
+    /// Creates an expression of one amplitude or stored sum.
+    pub fn from_source(source: TermSource) -> AmplitudeExpression {
         AmplitudeExpression::Linear(vec![(source, ONE)])
     }
 
-    /// The value that something had before the matrix element was called.
+    /// Creates the unknown value that a variable had before the matrix element was called.
     pub fn before(number: u32) -> AmplitudeExpression {
         AmplitudeExpression::Real(Real {
             before: vec![number],
@@ -77,12 +77,12 @@ impl AmplitudeExpression {
         })
     }
 
-    /// Whether Fortran calls it REAL.
+    /// Returns whether it is REAL in Fortran.
     pub fn is_real(&self) -> bool {
         matches!(self, AmplitudeExpression::Real(real) if !real.complex)
     }
 
-    /// The complex conjugate.
+    /// Returns the complex conjugate.
     pub fn conjugate(self) -> AmplitudeExpression {
         match self {
             AmplitudeExpression::Linear(terms) => AmplitudeExpression::Conjugate(terms),
@@ -102,7 +102,7 @@ impl AmplitudeExpression {
         }
     }
 
-    /// The real part, of a sum of products.
+    /// Returns the real part of a sum of products.
     pub fn real_part(self) -> Parsed<AmplitudeExpression> {
         match self {
             AmplitudeExpression::Real(real) => Ok(AmplitudeExpression::Real(Real {
@@ -119,10 +119,10 @@ impl AmplitudeExpression {
         }
     }
 
-    /// The absolute value, of a real sum.
+    /// Returns the absolute value of a real sum.
     pub fn absolute(self) -> Parsed<AmplitudeExpression> {
         let AmplitudeExpression::Real(mut real) = self else {
-            // A modulus squared, which Fortran calls complex, is its own real part.
+            // A squared modulus, which is complex in Fortran, equals its real part.
             return match self {
                 AmplitudeExpression::Products(p) if p.iter().all(JampProduct::is_square) => {
                     AmplitudeExpression::Products(p).real_part()
@@ -140,7 +140,7 @@ impl AmplitudeExpression {
         Ok(AmplitudeExpression::Real(real))
     }
 
-    /// Adds another one; `negative` subtracts it.
+    /// Adds another expression, or subtracts it if `negative`.
     pub fn add(&mut self, other: AmplitudeExpression, negative: bool) -> Parsed<()> {
         let other = match negative {
             true => other.scaled(-ONE, 1.0)?,
@@ -170,7 +170,7 @@ impl AmplitudeExpression {
         }
     }
 
-    /// The product with a number, `factor / divisor`.
+    /// Multiplies by a number, `factor / divisor`.
     pub fn scaled(self, factor: Complex64, divisor: f64) -> Parsed<AmplitudeExpression> {
         let by = factor / divisor;
         if !(by.re.is_finite() && by.im.is_finite()) {
@@ -214,7 +214,7 @@ impl AmplitudeExpression {
         })
     }
 
-    /// The product with another one.
+    /// Multiplies by another expression.
     pub fn product(self, other: AmplitudeExpression) -> Parsed<AmplitudeExpression> {
         match (self, other) {
             (AmplitudeExpression::Linear(left), AmplitudeExpression::Conjugate(right))

@@ -1,34 +1,34 @@
-//! DATA statements, element by element.
+//! Expansion of DATA statements into elements.
 
 use super::expression::{FortranExpr, Parsed};
 use super::statement::{DataGroup, DataTarget, LiteralValue};
 use std::collections::HashMap;
 
-/// Elements that one DATA statement may set.
+/// Maximum number of elements set by one DATA statement.
 const MAX_DATA: u64 = 1 << 26;
 
-/// The implied loops that are running: the value of each variable.
+/// Values of the variables of the active implied loops.
 pub type Loops = HashMap<String, i64>;
 
-/// Takes what a DATA statement sets.
+/// Receiver of the values of a DATA statement.
 pub trait Setter {
-    /// The value of a subscript, of a bound or of a repeat count.
+    /// Evaluates a subscript, a bound or a repeat count.
     fn integer(&mut self, expr: &FortranExpr, loops: &Loops) -> Parsed<i64>;
 
-    /// Sets an element of an array, or without subscripts a variable.
+    /// Sets an element of an array or, without subscripts, a variable.
     fn set(&mut self, name: &str, subscripts: &[i64], value: &LiteralValue) -> Parsed<()>;
 
-    /// Whether a variable may count an implied loop.
+    /// Checks whether a variable may count an implied loop.
     fn may_count(&mut self, _variable: &str) -> Parsed<()> {
         Ok(())
     }
 
-    /// Number of elements of a name without subscripts.
+    /// Returns the number of elements of a name without subscripts.
     fn size(&mut self, _name: &str) -> u64 {
         1
     }
 
-    /// Sets an element (from 0, in storage order) of an array that stands without subscripts.
+    /// Sets an element (from 0, in storage order) of an array without subscripts.
     fn set_in_order(&mut self, name: &str, place: u64, value: &LiteralValue) -> Parsed<()> {
         match place {
             0 => self.set(name, &[], value),
@@ -37,7 +37,7 @@ pub trait Setter {
     }
 }
 
-/// The name that a target sets first.
+/// Returns the first name that a target sets.
 pub fn first_name(target: &DataTarget) -> Option<&str> {
     match target {
         DataTarget::Element(name, _) => Some(name),
@@ -45,7 +45,7 @@ pub fn first_name(target: &DataTarget) -> Option<&str> {
     }
 }
 
-/// Goes through the elements that a DATA statement sets.
+/// Passes the elements of a DATA statement to a [`Setter`].
 pub fn expand(group: &DataGroup, setter: &mut impl Setter) -> Parsed<()> {
     let mut values = Values {
         list: &group.values,
@@ -63,13 +63,13 @@ pub fn expand(group: &DataGroup, setter: &mut impl Setter) -> Parsed<()> {
 struct Values<'a> {
     list: &'a [(u64, LiteralValue)],
     next: usize,
-    /// The value that is being repeated, and how often it is still to come.
+    /// The value being repeated, and its remaining count.
     left: Option<(u64, &'a LiteralValue)>,
     steps: u64,
 }
 
 impl<'a> Values<'a> {
-    /// Counts what is done for the statement.
+    /// Counts a step of the statement.
     fn step(&mut self) -> Parsed<()> {
         self.steps += 1;
         if self.steps > MAX_DATA {

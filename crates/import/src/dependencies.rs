@@ -1,36 +1,40 @@
-//! What an import saw of the file system, so that it can be known whether another one would see the
-//! same.
+//! The dependencies of an import on the file system, to determine whether another import would see the same.
 //!
-//! Every look of the importer at a file, its absence or a folder goes through here. While
-//! [`record`] runs, they are noted; [`DependencyRecord::still_holds`] looks again. Paths are noted relative to
-//! the directory that is imported, so that a copy of an output is as good as the output.
+//! Every access of the importer to a file, its absence or a folder goes through this module. While [`record`] runs,
+//! accesses are recorded; [`DependencyRecord::still_holds`] repeats them. Paths are relative to the imported directory,
+//! so that a copy of an output is equivalent to the output.
 
 use mebridge_support::digest;
+use mebridge_support::error::{Error, Result};
+use mebridge_support::files::regular;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What was seen at a path.
+/// Maximum file size. The largest matrix elements that MG5aMC has written are well below.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// The result of an access.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Seen {
-    /// A file that was read: the hash of its contents, or `None` where it could not be read.
+    /// A file that was read: the hash of its contents, or `None` if it could not be read.
     Contents(Option<[u8; 32]>),
     /// Whether it is a file.
     IsFile(bool),
-    /// Names of the files `*.f` of a folder, in order.
+    /// Sorted names of the files `*.f` of a folder.
     Fortran(Vec<PathBuf>),
 }
 
-/// A look at a path.
+/// An access to a path and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DependencyRecord {
     path: PathBuf,
     seen: Seen,
 }
 
-/// Dependencies by path, contents before the others. A path that is seen twice is noted once.
+/// Accesses by path, contents before the others. Repeated accesses are recorded once.
 #[derive(Default)]
 struct Record(BTreeMap<(PathBuf, u8), Seen>);
 
@@ -47,15 +51,15 @@ fn note(path: &Path, seen: impl FnOnce() -> Seen) {
                 Seen::IsFile(_) => 1,
                 Seen::Fortran(_) => 2,
             };
-            // A file that changes meanwhile: the first look is noted, which then does not hold.
+            // If a file changes meanwhile, the first access is kept, which then does not hold.
             looks.entry((path.to_owned(), kind)).or_insert(seen);
         }
     });
 }
 
-/// Runs an import of a directory, and gives what it saw.
+/// Runs an import of a directory, and returns its dependencies.
 pub fn record<T>(directory: &Path, import: impl FnOnce() -> T) -> (T, Vec<DependencyRecord>) {
-    /// Ends the record also where the import panics.
+    /// Ends the recording, also if the import panics.
     struct End;
     impl Drop for End {
         fn drop(&mut self) {
@@ -76,21 +80,32 @@ pub fn record<T>(directory: &Path, import: impl FnOnce() -> T) -> (T, Vec<Depend
     (result, looks.collect())
 }
 
-/// Notes that a file was read, or could not be.
-pub fn at_contents<E>(path: &Path, contents: &Result<Vec<u8>, E>) {
+/// Reads a file of limited size.
+pub fn read_bounded(path: &Path) -> Result<Vec<u8>> {
+    let contents = read(path);
+    at_contents(path, &contents);
+    contents
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    regular::read(path, MAX_FILE_BYTES).map_err(Error::io(path))
+}
+
+/// Records that a file was read, or could not be read.
+fn at_contents<E>(path: &Path, contents: &std::result::Result<Vec<u8>, E>) {
     note(path, || {
         Seen::Contents(contents.as_deref().ok().map(digest))
     });
 }
 
-/// Whether there is such a file.
+/// Returns whether a file exists.
 pub fn is_file(path: &Path) -> bool {
     let is = path.is_file();
     note(path, || Seen::IsFile(is));
     is
 }
 
-/// The files `*.f` of a folder, in order of their names.
+/// Returns the files `*.f` of a folder, sorted by name.
 pub fn fortran(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let files = list(folder)?;
     note(folder, || Seen::Fortran(files.clone()));
@@ -110,22 +125,22 @@ fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 impl DependencyRecord {
-    /// Where it was, from the directory that was imported.
+    /// Returns the path, relative to the imported directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What was there.
+    /// Returns the result of the access.
     pub fn seen(&self) -> &Seen {
         &self.seen
     }
 
-    /// Whether a look at the same path under this directory shows the same.
+    /// Returns whether the same access under this directory has the same result.
     pub fn still_holds(&self, directory: &Path) -> bool {
         let path = directory.join(&self.path);
         match &self.seen {
             Seen::Contents(hash) => {
-                let contents = super::source::read_bounded(&path);
+                let contents = read_bounded(&path);
                 contents.ok().as_deref().map(digest) == *hash
             }
             Seen::IsFile(is) => path.is_file() == *is,

@@ -1,10 +1,10 @@
-//! Where things lie in a directory that MG5aMC wrote.
+//! Locations of files in a directory written by MG5aMC.
 //!
-//! A subprocess directory is `<output>/SubProcesses/P<n>_<process>`; model, Lorentz structures
-//! and cards lie in `<output>/Source/MODEL`, `<output>/Source/DHELAS` and `<output>/Cards`.
+//! A subprocess directory is `<output>/SubProcesses/P<n>_<process>`; the model, the Lorentz structures and the cards
+//! are in `<output>/Source/MODEL`, `<output>/Source/DHELAS` and `<output>/Cards`.
 
-use super::dependencies;
-use super::source::{SourceFile, read_bounded};
+use super::dependencies::{self, read_bounded};
+use super::source::SourceFile;
 use super::statement::{self, Statement};
 use mebridge_process::Contract;
 use mebridge_support::error::{Error, Result};
@@ -27,9 +27,9 @@ pub struct SubprocessPaths {
 /// The beams as `SMATRIX<i>` finds them in COMMON blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BeamCommons {
-    /// POL, from polbeam1 and polbeam2 of the run card in per cent: 1 for a beam that is not polarised.
+    /// POL, from polbeam1 and polbeam2 of the run card in per cent: 1 for an unpolarised beam.
     pub polarisations: [f64; 2],
-    /// NB_SPIN_STATE_IN, where the directory says it.
+    /// NB_SPIN_STATE_IN, if the directory specifies it.
     pub spin_states: Option<[i64; 2]>,
 }
 
@@ -42,9 +42,9 @@ impl Default for BeamCommons {
     }
 }
 
-/// Refuses what MadLoop evaluates: no tree diagrams are in its matrix elements, but calls of loop integrals.
+/// Rejects matrix elements of MadLoop, which are loop integrals instead of tree diagrams.
 pub fn no_loops(path: &Path) -> Result<()> {
-    // The second lies in directories of MadEvent whose matrix elements are loops, the third in those of NLO.
+    // The second exists in MadEvent directories of loop-induced processes, the third in NLO directories.
     let files = ["loop_matrix.f", "MadLoop5_resources", "born.f"];
     let Some(file) = files.iter().find(|name| path.join(name).exists()) else {
         return Ok(());
@@ -59,7 +59,7 @@ pub fn no_loops(path: &Path) -> Result<()> {
 }
 
 impl SubprocessPaths {
-    /// Looks at a directory and says what is missing if it is not one of MG5aMC's.
+    /// Opens a directory; the error names what is missing if it is not one of MG5aMC's.
     pub fn open(path: &Path) -> Result<SubprocessPaths> {
         let lacks = |missing: String| Error::NotProcessDirectory {
             path: path.to_path_buf(),
@@ -99,7 +99,7 @@ impl SubprocessPaths {
         Ok(directory)
     }
 
-    /// Whether this is a standalone output, which has none of the tables that MadEvent has.
+    /// Returns whether this is a standalone output, which lacks MadEvent's tables.
     pub fn is_standalone(&self) -> bool {
         let tables = ["leshouche.inc", "coloramps.inc", "configs.inc"];
         let any = tables
@@ -108,7 +108,7 @@ impl SubprocessPaths {
         !any && self.matrices.iter().all(|(number, _)| number.is_empty())
     }
 
-    /// The beams as `SMATRIX<i>` finds them.
+    /// Returns the beams as `SMATRIX<i>` finds them.
     pub fn beams(&self) -> Result<BeamCommons> {
         let mut beams = BeamCommons::default();
         for (beam, pol) in beams.polarisations.iter_mut().enumerate() {
@@ -122,7 +122,7 @@ impl SubprocessPaths {
         Ok(beams)
     }
 
-    /// NB_SPIN_STATE, which `auto_dsig.f` gives in a DATA statement.
+    /// Reads NB_SPIN_STATE from a DATA statement of `auto_dsig.f`.
     fn spin_states(&self) -> Option<[i64; 2]> {
         let source = SourceFile::read(&self.path.join("auto_dsig.f")).ok()?;
         let texts = (0..source.len()).rev().map(|i| source.text(i));
@@ -132,7 +132,7 @@ impl SubprocessPaths {
         Some([first.parse().ok()?, second.parse().ok()?])
     }
 
-    /// A table that has to be there.
+    /// Returns the path of a required table.
     pub fn table(&self, name: &str) -> Result<PathBuf> {
         let path = self.path.join(name);
         if dependencies::is_file(&path) {
@@ -144,7 +144,7 @@ impl SubprocessPaths {
         })
     }
 
-    /// Which generation of the Fortran contract the directory was written for.
+    /// Returns the generation of the Fortran contract that the directory was written for.
     pub fn contract(&self) -> Contract {
         let mut files = vec![self.path.join("fbridge.inc")];
         for (number, _) in &self.matrices {
@@ -161,7 +161,7 @@ impl SubprocessPaths {
                 if !interface && !call {
                     continue;
                 }
-                // Both have the form of a call behind their first word.
+                // Both have the form of a call after their first word.
                 let arguments = &text[if interface { 10 } else { 4 }..];
                 let mut as_call = b"CALL".to_vec();
                 as_call.extend_from_slice(arguments);
@@ -177,7 +177,7 @@ impl SubprocessPaths {
         Contract::Unknown
     }
 
-    /// A number from 0 on of the run card, or MG5aMC's default where the card or the line is missing.
+    /// Reads a non-negative number from the run card; MG5aMC's default if the card or the line is missing.
     pub fn run_parameter(&self, parameter: &str, default: f64) -> Result<f64> {
         match self.run_number(parameter)? {
             None => Ok(default),
@@ -189,14 +189,14 @@ impl SubprocessPaths {
         }
     }
 
-    /// Whether the run card switches something on that is off otherwise.
+    /// Reads a switch of the run card that is off by default.
     pub fn run_switch(&self, parameter: &str) -> Result<bool> {
         let value = self.run_entry(parameter)?;
         let value = value.map(|(_, value)| value.trim_matches('.').to_ascii_lowercase());
         Ok(value.is_some_and(|value| ["true", "t", "1"].contains(&&*value)))
     }
 
-    /// A number of the run card, if it is there.
+    /// Reads a number from the run card, if it is there.
     fn run_number(&self, parameter: &str) -> Result<Option<f64>> {
         let Some((line, value)) = self.run_entry(parameter)? else {
             return Ok(None);
@@ -210,7 +210,7 @@ impl SubprocessPaths {
         }
     }
 
-    /// An entry of the run card with its line, if it is there. The last of several counts, as in MG5aMC.
+    /// Reads an entry of the run card with its line, if it is there. As in MG5aMC, the last of several counts.
     fn run_entry(&self, parameter: &str) -> Result<Option<(usize, String)>> {
         let path = self.cards.join("run_card.dat");
         if !dependencies::is_file(&path) {
@@ -232,7 +232,7 @@ impl SubprocessPaths {
         Ok(found)
     }
 
-    /// Name of the model, from the card of the generation, if it is there.
+    /// Returns the name of the model from proc_card_mg5.dat, or "" without that card.
     pub fn model_name(&self) -> String {
         let Ok(bytes) = read_bounded(&self.cards.join("proc_card_mg5.dat")) else {
             return String::new();
@@ -242,7 +242,7 @@ impl SubprocessPaths {
         let mut name = String::from("sm");
         for line in lines(&text) {
             let words: Vec<&str> = line.split_whitespace().collect();
-            // The last import counts.
+            // The last import wins.
             if let ["import", "model", model, ..] = words.as_slice() {
                 name = (*model).to_owned();
             }
@@ -251,8 +251,8 @@ impl SubprocessPaths {
     }
 }
 
-/// The matrix elements in a directory, in order of their number. With helicity recycling, MG5aMC's
-/// default, the plain matrix element is `matrix<i>_orig.f`.
+/// Finds the matrix elements in a directory, in the order of their numbers. With helicity recycling, MG5aMC's default,
+/// the plain matrix element is `matrix<i>_orig.f`.
 fn matrices(path: &Path) -> Result<Vec<(String, PathBuf)>> {
     let mut found: Vec<(u32, String, bool, PathBuf)> = Vec::new();
     for file in dependencies::fortran(path).map_err(Error::io(path))? {

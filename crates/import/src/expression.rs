@@ -1,15 +1,15 @@
-//! Expressions of Fortran.
+//! Fortran expressions.
 //!
-//! The text comes without blanks (see [`super::source`]). Sums and products are kept as flat
-//! lists, so that a sum of ten thousand amplitudes is one node and no tower of nodes; what nests
-//! (parentheses, arguments, powers, signs) nests to at most [`MAX_DEPTH`] levels.
+//! The text has no blanks (see [`super::source`]). Sums and products are flat lists, so that a sum of ten thousand
+//! amplitudes is one node instead of a deep tree; nesting (parentheses, arguments, powers, signs) is limited to
+//! [`MAX_DEPTH`] levels.
 
 use mebridge_process::arith::Comparison;
 
 /// Deepest nesting of an expression.
 pub const MAX_DEPTH: u32 = 100;
 
-/// What went wrong while reading, in words; the caller knows the file and the line.
+/// Result of parsing; the error is text, to which the caller adds file and line.
 pub type Parsed<T> = std::result::Result<T, String>;
 
 /// An expression.
@@ -25,16 +25,16 @@ pub enum FortranExpr {
     Name(String),
     /// `NAME(arguments)`: an array element or a function call.
     Apply(String, Vec<FortranExpr>),
-    /// Terms, each with whether it is subtracted.
+    /// Terms, each with a flag that it is subtracted.
     Sum(Vec<(bool, FortranExpr)>),
-    /// Factors, each with whether it divides.
+    /// Factors, each with a flag that it divides.
     Product(Vec<(bool, FortranExpr)>),
     Power(Box<(FortranExpr, FortranExpr)>),
     Compare(Comparison, Box<(FortranExpr, FortranExpr)>),
     Not(Box<FortranExpr>),
     And(Vec<FortranExpr>),
     Or(Vec<FortranExpr>),
-    /// `a%b`, a component of a derived type: of MadEvent's samplers, never of a matrix element.
+    /// `a%b`, a component of a derived type: in MadEvent's samplers, never in a matrix element.
     Component(String),
     /// `a:b` as a subscript.
     Range(Option<Box<FortranExpr>>, Option<Box<FortranExpr>>),
@@ -69,7 +69,7 @@ impl<'a> Cursor<'a> {
         self.pos >= self.text.len()
     }
 
-    /// Steps over the given text if it comes next.
+    /// Skips the given text if it comes next.
     pub fn accept(&mut self, text: &[u8]) -> bool {
         let here = self.rest().starts_with(text);
         if here {
@@ -98,7 +98,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What comes next, shortened for a message.
+    /// Returns the following text, shortened for a message.
     pub fn shown(&self) -> String {
         if self.at_end() {
             return "the end of the statement".into();
@@ -109,7 +109,7 @@ impl<'a> Cursor<'a> {
         format!("`{}{dots}`", String::from_utf8_lossy(cut).escape_debug())
     }
 
-    /// Skips bytes that are known to be there.
+    /// Skips bytes, which must exist.
     pub fn skip(&mut self, bytes: usize) {
         self.pos = (self.pos + bytes).min(self.text.len());
     }
@@ -118,7 +118,7 @@ impl<'a> Cursor<'a> {
         self.pos
     }
 
-    /// A name: a letter, then letters, digits and underscores.
+    /// Parses a name: a letter, then letters, digits and underscores.
     pub fn name(&mut self) -> Parsed<String> {
         let rest = self.rest();
         if !rest.first().is_some_and(u8::is_ascii_alphabetic) {
@@ -133,7 +133,7 @@ impl<'a> Cursor<'a> {
         Ok(String::from_utf8_lossy(&rest[..length]).into_owned())
     }
 
-    /// An unsigned integer.
+    /// Parses an unsigned integer.
     pub fn integer(&mut self) -> Parsed<i64> {
         let rest = self.rest();
         let length = rest.iter().take_while(|b| b.is_ascii_digit()).count();
@@ -151,7 +151,7 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
-    /// A character constant; a doubled quote stands for itself.
+    /// Parses a character constant; a doubled quote represents one quote.
     pub fn text(&mut self) -> Parsed<Vec<u8>> {
         let quote = match self.peek() {
             Some(q @ (b'\'' | b'"')) => q,
@@ -293,7 +293,7 @@ impl<'a> Cursor<'a> {
         loop {
             let divides = match (self.peek(), self.text.get(self.pos + 1)) {
                 (Some(b'*'), _) => false,
-                // `/=` is a comparison, `//` and `/)` belong to someone else.
+                // `/=` is a comparison; `//` and `/)` are not part of a product.
                 (Some(b'/'), Some(b'=' | b'/' | b')')) => break,
                 (Some(b'/'), _) => true,
                 _ => break,
@@ -308,8 +308,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// An operand with its power. A sign in front of it, as in `a*-b` or `a**-2`, is an
-    /// extension that MG5aMC relies on.
+    /// Parses an operand with its power. A sign before it, as in `a*-b` or `a**-2`, is an extension that MG5aMC relies
+    /// on.
     fn factor(&mut self) -> Parsed<FortranExpr> {
         match self.peek() {
             Some(b'-') => {
@@ -372,7 +372,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Arguments or subscripts, behind the opening parenthesis.
+    /// Parses arguments or subscripts after the opening parenthesis.
     pub fn arguments(&mut self) -> Parsed<Vec<FortranExpr>> {
         let mut arguments = Vec::new();
         if self.accept(b")") {
@@ -410,7 +410,7 @@ impl<'a> Cursor<'a> {
         Ok(FortranExpr::Range(from.map(Box::new), to))
     }
 
-    /// An integer or real constant.
+    /// Parses an integer or real constant.
     pub fn number(&mut self) -> Parsed<FortranExpr> {
         let rest = self.rest();
         let digits = |from: usize| {
@@ -450,7 +450,7 @@ impl<'a> Cursor<'a> {
             text.push_str(&String::from_utf8_lossy(&rest[mantissa + 1..end]));
         }
         self.pos += end;
-        // `_8` or `_DP` behind a constant names its kind: double, in all that MG5aMC writes.
+        // `_8` or `_DP` after a constant names its kind, which is double in everything that MG5aMC writes.
         if self.accept(b"_") {
             double = true;
             let kind = self
@@ -470,8 +470,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Whether the text starts with an operator such as `.EQ.`, so that the dot in front of it does
-/// not belong to a number.
+/// Returns whether the text starts with an operator such as `.EQ.`, so that its dot does not belong to a number.
 fn dot_operator(text: &[u8]) -> bool {
     const OPERATORS: [&[u8]; 10] = [
         b".EQ.", b".NE.", b".LT.", b".LE.", b".GT.", b".GE.", b".AND.", b".OR.", b".EQV.",

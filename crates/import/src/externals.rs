@@ -1,8 +1,8 @@
 //! External wavefunctions: `IXXXXX`, `OXXXXX`, `VXXXXX`, ... of `Source/DHELAS/aloha_functions.f`.
 //!
-//! The library computes them itself ([`mebridge_process::external`]). The directory's own are run on numbers and
-//! compared, for every helicity, with and without mass, at rest and along the axis, so that a directory whose
-//! wavefunctions are others is refused. A directory that lacks the file means HELAS's.
+//! The library computes them itself ([`mebridge_process::external`]). The directory's own routines are run on numbers
+//! and compared, for every helicity, with and without mass, at rest and along the axis, so that a directory with
+//! different wavefunctions is rejected. If the file is missing, HELAS's wavefunctions are assumed.
 
 use super::program_unit::{Library, ProgramUnit};
 use super::symbolic::{Interpreter, Location};
@@ -14,10 +14,10 @@ use mebridge_support::error::Result;
 use num_complex::Complex64;
 use std::rc::Rc;
 
-/// How far rounding can bring the two apart, relative to the largest component.
+/// Maximum rounding error, relative to the largest component.
 const ROUNDING: f64 = 1e-12;
 
-/// Directions of flight, along both ends of the z axis and elsewhere.
+/// Directions of momenta, including both ends of the z axis.
 const DIRECTIONS: [[f64; 3]; 6] = [
     [0.48, -0.64, 0.6],
     [-0.36, 0.48, -0.8],
@@ -32,7 +32,7 @@ pub fn compare(library: &Library, kind: ExternalKind, sign: i8) -> Result<()> {
     let Some(unit) = library.unit(kind.routine())?.cloned() else {
         return Ok(());
     };
-    // A negative mass is a Majorana fermion's of a SUSY card.
+    // SUSY cards have negative masses of Majorana fermions.
     let masses: &[f64] = match kind {
         ExternalKind::FermionIn | ExternalKind::FermionOut => &[0.0, 173.0, -52.5],
         ExternalKind::Vector => &[0.0, 80.4],
@@ -43,7 +43,7 @@ pub fn compare(library: &Library, kind: ExternalKind, sign: i8) -> Result<()> {
     for &mass in masses {
         for direction in DIRECTIONS {
             for momentum in [0.0, 0.5, 300.0, 4000.0] {
-                // At rest ORXXXX has signs that are not the limit of its own for slow particles.
+                // At rest, the signs of ORXXXX are not the limit for slow particles.
                 let rarita = matches!(kind, ExternalKind::RaritaIn | ExternalKind::RaritaOut);
                 if momentum == 0.0 && (mass == 0.0 || rarita) {
                     continue;
@@ -72,8 +72,8 @@ pub fn compare(library: &Library, kind: ExternalKind, sign: i8) -> Result<()> {
     Ok(())
 }
 
-/// The helicities that a wavefunction is asked for. A directory of massive tensors asks for all of them where a
-/// card takes their mass.
+/// Returns the helicities to compare. A directory with massive tensors uses all of them even if a card sets their mass
+/// to zero.
 fn helicities(kind: ExternalKind, mass: f64) -> &'static [i8] {
     kind.helicities(mass != 0.0 || kind == ExternalKind::Tensor)
 }

@@ -1,4 +1,4 @@
-//! Fortran's own functions, as operations of a program.
+//! Fortran's intrinsic functions, as operations of a program.
 //!
 //! Generic names (`SQRT`) follow the type of their argument, specific ones (`DSQRT`) imply it.
 
@@ -8,7 +8,7 @@ use super::value::FortranValue;
 use mebridge_process::arith::{Builder, Comparison, Function, Op, ValueId};
 use std::rc::Rc;
 
-/// Calls an intrinsic function. `None`: there is none of this name.
+/// Calls an intrinsic function. `None` if there is no such function.
 pub fn call(name: &str, args: &[FortranValue], b: &mut Builder) -> Option<Parsed<FortranValue>> {
     if let [FortranValue::AmplitudeExpression(form)] = args {
         return of_amplitudes(name, form);
@@ -54,7 +54,7 @@ pub fn call(name: &str, args: &[FortranValue], b: &mut Builder) -> Option<Parsed
             Ok(FortranValue::Real(b.push(Op::Call(Function::Abs, v))))
         })),
         "DBLE" | "DREAL" | "DFLOAT" => Some(real_function(name, Function::Re, args, b)),
-        // It has double precision for a COMPLEX*16 argument, single precision for others.
+        // The result has double precision for a COMPLEX*16 argument, single precision for others.
         "REAL" | "FLOAT" | "SNGL" => Some(match args {
             [FortranValue::Complex(_)] if name == "REAL" => {
                 real_function(name, Function::Re, args, b)
@@ -103,7 +103,7 @@ pub fn call(name: &str, args: &[FortranValue], b: &mut Builder) -> Option<Parsed
     }
 }
 
-/// Functions of what is made of amplitudes.
+/// Applies a function to an expression of amplitudes.
 fn of_amplitudes(name: &str, form: &AmplitudeExpression) -> Option<Parsed<FortranValue>> {
     let result = match name {
         "DCONJG" | "CONJG" => Ok(form.clone().conjugate()),
@@ -114,8 +114,8 @@ fn of_amplitudes(name: &str, form: &AmplitudeExpression) -> Option<Parsed<Fortra
     Some(result.map(|form| FortranValue::AmplitudeExpression(Rc::new(form))))
 }
 
-/// A number in single precision: a constant is rounded; what is none would lose half of its digits, which no
-/// formula of MG5aMC does.
+/// Converts a number to single precision: a constant is rounded; anything else is an error, since it would lose half of
+/// its digits, which no formula of MG5aMC does.
 fn single(name: &str, x: &FortranValue, b: &mut Builder) -> Parsed<FortranValue> {
     let (v, real) = x.number(b)?;
     let known = b.constant(v);
@@ -142,7 +142,7 @@ fn two<'a>(name: &str, args: &'a [FortranValue]) -> Parsed<(&'a FortranValue, &'
     }
 }
 
-/// A function whose result has the type of its argument.
+/// Applies a function whose result has the type of its argument.
 fn same_type(
     name: &str,
     f: Function,
@@ -158,7 +158,7 @@ fn same_type(
     })
 }
 
-/// The same for a function that a REAL argument beyond 1 has no value of.
+/// As [`same_type`], for a function that is undefined for REAL arguments beyond 1.
 fn bounded(
     name: &str,
     f: Function,

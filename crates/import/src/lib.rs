@@ -1,23 +1,22 @@
-//! MG5aMC's Fortran -> process.
+//! Imports processes from MG5aMC's Fortran.
 //!
-//! MG5aMC writes a matrix element as Fortran, in fixed form and always in the same few patterns.
-//! This is a front end for that Fortran; it reads statements and expressions, not lines, so that
-//! what a model or a version of MG5aMC writes differently is either understood or refused with
-//! the file, the line and the construct.
+//! MG5aMC writes a matrix element as fixed-form Fortran, always in the same few patterns. This crate is a front end for
+//! that Fortran. It parses statements and expressions instead of matching lines, so what a model or a version of MG5aMC
+//! writes differently is either understood or rejected with the file, the line and the construct.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | `source` | fixed form: lines into statements |
+//! | `source` | fixed form: splits lines into statements |
 //! | `expression`, `statement`, `data`, `program_unit` | the grammar |
 //! | `value`, `amplitude_expression`, `intrinsic`, `symbolic` | an interpreter that runs Fortran on symbols |
-//! | `lorentz`, `externals` | `Source/DHELAS`: the routines that are called |
+//! | `lorentz`, `externals` | `Source/DHELAS`: HELAS and ALOHA routines |
 //! | `model` | `Source/MODEL`: parameters and couplings |
 //! | `matrix` | `matrix<i>.f` |
 //! | `tables` | leshouche.inc, coloramps.inc, config_subproc_map.inc |
 //! | `pdg` | PDG codes of standalone outputs |
-//! | `color_ordered` | the colour-ordered form of what was read, if it has one |
-//! | `directory` | where these files are |
-//! | `dependencies` | what an import looked at, and whether it is still so |
+//! | `color_ordered` | the colour-ordered form of an imported process, if it has one |
+//! | `directory` | locations of these files |
+//! | `dependencies` | files that an import read, and whether they have changed |
 
 mod amplitude_expression;
 mod color_ordered;
@@ -39,10 +38,10 @@ mod symbolic;
 mod tables;
 mod value;
 
+pub use dependencies::read_bounded;
 pub use dependencies::{DependencyRecord, Seen, fortran as fortran_of, record};
 pub use directory::no_loops;
 pub use recycled::recycled_otherwise;
-pub use source::read_bounded;
 pub use tables::each_integer;
 
 use directory::SubprocessPaths;
@@ -58,14 +57,14 @@ use std::path::Path;
 use std::rc::Rc;
 use value::FortranValue;
 
-/// Imports every matrix element of a subprocess directory, in the order of their numbers, with
-/// the parameter card that lies in the output's `Cards`.
+/// Imports every matrix element of a subprocess directory, in the order of their numbers, with the parameter card in
+/// the output's `Cards`.
 pub fn import_directory(dir: &Path) -> Result<Vec<Process>> {
     import_with_card(dir, None)
 }
 
-/// The same for who evaluates it with other values than those of the card, which may leave widths to be computed; with
-/// all that was looked at.
+/// As [`import_directory`], for evaluation with other values than those of the card, which may leave widths to be
+/// computed; also returns the dependencies of the import.
 pub fn import_noted(dir: &Path) -> (Result<Vec<Process>>, Vec<DependencyRecord>) {
     let options = Options {
         open_widths: true,
@@ -85,16 +84,16 @@ pub fn import_with_card(dir: &Path, card: Option<&Path>) -> Result<Vec<Process>>
     )
 }
 
-/// What an import can be told.
+/// Options of an import.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
-    /// Another parameter card than that of the output.
+    /// A parameter card to use instead of that of the output.
     pub card: Option<&'a Path>,
-    /// Subroutines without a source, in upper case, whose calls are declared to leave the answer alone.
+    /// Subroutines without a source, in upper case, whose calls are declared not to change the result.
     pub harmless_calls: &'a [String],
-    /// The only matrix element that is wanted, from 1: others may be ones that are refused.
+    /// The only matrix element to import, from 1, so that others that cannot be imported do not matter.
     pub element: Option<usize>,
-    /// Widths that the card leaves to be computed (`Auto`) are NaN; otherwise a card with one is refused.
+    /// Whether widths that the card leaves to be computed (`Auto`) become NaN; otherwise such a card is rejected.
     pub open_widths: bool,
 }
 
@@ -112,11 +111,11 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
     ];
     library.add_folder(&directory.dhelas)?;
     library.add_folder(&directory.model)?;
-    // Widths are at least this fraction of their mass.
+    // Minimum width as a fraction of the mass.
     let small_width = directory.run_parameter("small_width_treatment", 1e-6)?;
-    // How many widths from its mass a line is off shell where `$` forbids that it is on shell.
+    // Number of widths from its mass beyond which a line is off shell, where `$` forbids that it is on shell.
     let bw_cutoff = directory.run_parameter("bwcutoff", 15.0)?;
-    let scale = ExtraScale::of(&directory, card.as_ref())?;
+    let scale = ExtraScale::from_cards(&directory, card.as_ref())?;
     let contract = directory.contract();
     let model_name = directory.model_name();
     for (_, path) in &directory.matrices {
@@ -141,7 +140,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
             }
         }
         possible_helicities(&matrix, &legs).map_err(|what| units.smatrix.error(what))?;
-        let name = source::process_comment(&source::read_bounded(path)?);
+        let name = source::process_comment(&read_bounded(path)?);
         let mut process = Process {
             name: name.unwrap_or_else(|| folder_name(dir)),
             model_name: model_name.clone(),
@@ -182,18 +181,18 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
     Ok(processes)
 }
 
-/// What the tables beside a matrix element say.
+/// Contents of the tables of a matrix element.
 #[derive(Default)]
 struct Tables {
-    /// PDG codes of the legs, where they are known.
+    /// PDG codes of the legs, if known.
     pdg: Vec<i32>,
-    /// The same for other particles.
+    /// PDG codes for other flavours with the same matrix element.
     other_flavours: Vec<Vec<i32>>,
     channels: Channels,
 }
 
-/// Reads the tables of MadEvent. A standalone output has none: no channels, no colour flows to choose from,
-/// and PDG codes only where its routines have prefixes.
+/// Reads MadEvent's tables. A standalone output has none: no channels, no colour flows to choose from, and PDG codes
+/// only if its routines have prefixes.
 fn tables(
     directory: &SubprocessPaths,
     number: &str,
@@ -211,7 +210,7 @@ fn tables(
     let which = number.parse().unwrap_or(1);
     let path = directory.table("leshouche.inc")?;
     let events = tables::leshouche(&path, which, matrix.legs, matrix.flows)?;
-    // An ungrouped output has CONFSUB, too, but its matrix.f goes by MAPCONFIG; CONFSUB is 1 everywhere.
+    // An ungrouped output has CONFSUB, too, but its matrix.f uses MAPCONFIG; CONFSUB is 1 everywhere.
     let (map, array) = match number {
         "" => ("configs.inc", "MAPCONFIG"),
         _ => ("config_subproc_map.inc", "CONFSUB"),
@@ -249,13 +248,13 @@ fn tables(
             config_diagram,
             color_allowed,
             color_flows: events.color_flows,
-            // MadEvent's files say it of its configurations.
+            // MadEvent's files give these for its own configurations only.
             resonances: Vec::new(),
         },
     })
 }
 
-/// Every helicity of NHEL must be one that its particle can have.
+/// Checks that every helicity of NHEL is possible for its particle.
 fn possible_helicities(
     matrix: &matrix::MatrixFile,
     legs: &[Leg],
@@ -290,8 +289,8 @@ fn possible_helicities(
     Ok(())
 }
 
-/// What the model takes from the card, and the card. Without ident_card.dat the values are
-/// those of `Source/param_card.inc`, which MG5aMC writes from the card when it is launched.
+/// Returns the card parameters of the model, and the card. Without ident_card.dat the values are those of
+/// `Source/param_card.inc`, which MG5aMC writes from the card when the output is launched.
 fn parameters(
     directory: &SubprocessPaths,
     card: Option<&Path>,
@@ -303,7 +302,7 @@ fn parameters(
             Some(path) => path.to_path_buf(),
             None => directory.cards.join("param_card.dat"),
         };
-        let bytes = source::read_bounded(&card)?;
+        let bytes = read_bounded(&card)?;
         let card = Card::parse(&String::from_utf8_lossy(&bytes), &card);
         return Ok((inputs, Some(card)));
     }
@@ -317,26 +316,26 @@ fn parameters(
     Ok((model::read_values(&values)?, None))
 }
 
-/// Names of the subroutines and functions of a Fortran file, in upper case.
+/// Returns the names of the subroutines and functions of a Fortran file, in upper case.
 pub fn routines_in(path: &Path) -> Result<Vec<String>> {
     let source = Rc::new(source::SourceFile::read(path)?);
     let units = program_unit::units_of(&source).into_iter();
     Ok(units.map(|unit| unit.name).collect())
 }
 
-/// A subroutine or function of a Fortran file, or what stands in it outside of them, which has no name.
+/// A subroutine or function of a Fortran file, or the statements outside of them, which have no name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routine {
-    /// In upper case.
+    /// Name, in upper case.
     pub name: String,
-    /// Where it begins, from 1.
+    /// First line, from 1.
     pub line: u32,
-    /// Its statements with their labels, one on a line: without comments, and without blanks and in upper case outside
-    /// character constants.
+    /// Its statements with their labels, one per line, without comments; outside character constants also without
+    /// blanks and in upper case.
     pub text: Vec<u8>,
 }
 
-/// The routines of a Fortran file in fixed form, in their order.
+/// Returns the routines of a fixed-form Fortran file in order.
 pub fn routines_of(path: &Path, bytes: &[u8]) -> Vec<Routine> {
     let source = Rc::new(source::SourceFile::parse(path, bytes));
     let mut found: Vec<Routine> = Vec::new();
@@ -357,7 +356,7 @@ pub fn routines_of(path: &Path, bytes: &[u8]) -> Vec<Routine> {
     let mut next = 0;
     for unit in program_unit::units_of(&source) {
         routine(String::new(), next, unit.header);
-        // With its END, which a file that was cut off lacks.
+        // Includes its END, which a truncated file lacks.
         next = (unit.end + 1).min(source.len());
         routine(unit.name, unit.header, next);
     }
@@ -365,15 +364,15 @@ pub fn routines_of(path: &Path, bytes: &[u8]) -> Vec<Routine> {
     found
 }
 
-/// The name of a process that has none of its own: that of its folder.
+/// Returns the name of a process without a name: that of its folder.
 pub fn folder_name(dir: &Path) -> String {
     dir.file_name()
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default()
 }
 
-/// The external legs. A leg's mass is that of its wavefunction; scalars have none there, so
-/// theirs is looked up in pmass.inc.
+/// Returns the external legs. A leg's mass is that of its wavefunction; scalars have none there, so theirs is looked up
+/// in pmass.inc.
 fn legs(
     directory: &SubprocessPaths,
     matrix: &matrix::MatrixFile,
@@ -414,7 +413,7 @@ fn legs(
     Ok(legs)
 }
 
-/// NINCOMING of nexternal.inc.
+/// Reads NINCOMING from nexternal.inc.
 fn incoming(directory: &SubprocessPaths, model: &mut ModelReader) -> Result<usize> {
     let path = directory.table("nexternal.inc")?;
     let interpreter = &mut model.interpreter;
@@ -431,7 +430,7 @@ fn incoming(directory: &SubprocessPaths, model: &mut ModelReader) -> Result<usiz
     }
 }
 
-/// PMASS of a leg (from 0) in pmass.inc.
+/// Reads PMASS of a leg (from 0) from pmass.inc.
 fn listed_mass(
     directory: &SubprocessPaths,
     model: &mut ModelReader,
@@ -460,7 +459,7 @@ fn listed_mass(
             line: node.line,
             what,
         };
-        // The sign of a mass, which MG5aMC takes away here, is no matter of kinematics.
+        // The sign of a mass, which MG5aMC removes here, does not matter for kinematics.
         let value = match value {
             FortranExpr::Apply(abs, inner) if abs == "ABS" || abs == "DABS" => {
                 match inner.as_slice() {

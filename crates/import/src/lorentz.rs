@@ -1,8 +1,8 @@
 //! Lorentz structures: the subroutines of `Source/DHELAS` as programs.
 //!
-//! What an argument is follows from its declaration: the last one is the result, complex arrays
-//! are wavefunctions, complex scalars couplings, and two real scalars mass and width. The
-//! result is a wavefunction if it is an array and an amplitude if it is a scalar.
+//! The role of an argument follows from its declaration: the last one is the result, complex arrays are wavefunctions,
+//! complex scalars are couplings, and two real scalars are mass and width. The result is a wavefunction if it is an
+//! array and an amplitude if it is a scalar.
 
 use super::externals;
 use super::program_unit::{BlockNode, Library, ProgramUnit};
@@ -16,7 +16,7 @@ use mebridge_support::error::Result;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What an argument of a routine is.
+/// Role of a routine's argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Wavefunction,
@@ -26,23 +26,24 @@ pub enum Role {
     Result,
 }
 
-/// Components of the largest wavefunction that is known: spin 2 has 16 and two of momentum.
+/// Upper bound for the components of a wavefunction: spin 2 has 16, plus two for the momentum.
 const MAX_COMPONENTS: u64 = 64;
 
-/// Reads routines as they are called for, each once for every layout of its wavefunctions.
+/// Reads routines on demand, each once for every layout of its wavefunctions.
 pub struct Routines<'l> {
     library: &'l Library,
-    /// BWCUTOFF of the run card, which routines for lines that `$` forbids to be on shell use.
+    /// BWCUTOFF of the run card, used by routines for lines that `$` forbids to be on shell.
     bw_cutoff: f64,
-    /// Whether a result may lack its momentum, as those of helicity recycling do (`FFV1P1N_3`); it is 0 then.
+    /// Whether a result may lack its momentum, as in helicity recycling (`FFV1P1N_3`); it is then 0.
     pub momentum_may_be_unset: bool,
-    /// Routines that were read, in the order in which they were called for.
+    /// Routines read so far, in the order of their first calls.
     pub found: Vec<Routine>,
-    /// For each of them the variables of the model that it uses by itself, behind the couplings of its calls.
+    /// For each of these routines, the model variables that it uses in addition, placed after the couplings of its
+    /// calls.
     globals: Vec<Vec<Global>>,
     index: HashMap<(String, Vec<u32>), u32>,
     signatures: HashMap<String, Rc<Signature>>,
-    /// External wavefunctions that were compared.
+    /// External wavefunctions compared so far.
     externals: Vec<(ExternalKind, i8)>,
 }
 
@@ -68,13 +69,13 @@ impl<'l> Routines<'l> {
         }
     }
 
-    /// The same without what was read so far.
+    /// Returns an empty reader with the same settings.
     pub fn without_any(&self) -> Self {
         Routines::new(self.library, self.bw_cutoff)
     }
 
-    /// Reads the external wavefunctions of a kind, once for each sign, and compares them with those of
-    /// [`mebridge_process::external`], which take their place.
+    /// Compares the external wavefunctions of a kind, once for each sign, with those of [`mebridge_process::external`],
+    /// which replace them.
     pub fn external(&mut self, external: External) -> Result<()> {
         let key = (external.kind, external.sign);
         if self.externals.contains(&key) {
@@ -85,7 +86,7 @@ impl<'l> Routines<'l> {
         Ok(())
     }
 
-    /// The arguments of a routine. `None`: there is no routine of this name.
+    /// Returns the arguments of a routine; `None` if there is no such routine.
     pub fn signature(&mut self, name: &str) -> Result<Option<Rc<Signature>>> {
         if let Some(signature) = self.signatures.get(name) {
             return Ok(Some(signature.clone()));
@@ -106,7 +107,7 @@ impl<'l> Routines<'l> {
         Ok(Some(signature))
     }
 
-    /// Index of a routine among [`Routines::found`], for wavefunctions of these sizes.
+    /// Returns the index in [`Routines::found`] of a routine for wavefunctions of these sizes.
     pub fn routine(&mut self, name: &str, signature: &Signature, sizes: &[u32]) -> Result<u32> {
         let key = (name.to_owned(), sizes.to_vec());
         if let Some(&index) = self.index.get(&key) {
@@ -120,7 +121,7 @@ impl<'l> Routines<'l> {
         Ok(index)
     }
 
-    /// The variables of the model that a routine uses by itself.
+    /// Returns the model variables that a routine uses in addition to its arguments.
     pub fn globals(&self, routine: u32) -> &[Global] {
         &self.globals[routine as usize]
     }
@@ -185,7 +186,7 @@ impl<'l> Routines<'l> {
         interpreter.plain_powers = true;
         interpreter.run(&mut frame, body)?;
         let globals = interpreter.globals.take().unwrap_or_default();
-        // A routine is a pure function here: what it is given has to stay as it is.
+        // A routine must be a pure function: its arguments may not change.
         for (dummy, at, before) in given {
             if interpreter.contents(at) != before {
                 return Err(unit.error(format!("{name} changes its argument {dummy}")));
@@ -201,7 +202,7 @@ impl<'l> Routines<'l> {
             Some(size) => {
                 return Err(unit.error(format!("{name} gives {size} components")));
             }
-            // `V(*)`: as many as were set.
+            // `V(*)`: the components that were set.
             None => (0..MAX_COMPONENTS as i64)
                 .take_while(|&i| interpreter.get((at.0, i)).is_some())
                 .count() as i64,
@@ -226,9 +227,9 @@ impl<'l> Routines<'l> {
         }
         let (program, ids) = interpreter.builder.finish().pruned(&outputs);
         routine.program = program;
-        // A root of the pruned program is in it.
+        // The roots are part of the pruned program.
         routine.outputs = outputs.iter().filter_map(|&v| ids[v as usize]).collect();
-        // They came behind all inputs, and go behind the couplings, in front of mass and width.
+        // The model variables follow all inputs; moves them between the couplings and mass and width.
         let (before, mass, more) = (
             routine.program_inputs(),
             routine.mass_input(),
@@ -287,7 +288,7 @@ fn roles(unit: &ProgramUnit, interpreter: &Interpreter, frame: &UnitFrame) -> Re
     Ok(roles)
 }
 
-/// Why a routine that is called and is nowhere cannot be read.
+/// Returns the error for a routine that is called but not defined.
 pub fn missing(name: &str) -> String {
     match name {
         "PXXXXX" => "pseudo-particles of spin 2 (PXXXXX) are not supported".into(),

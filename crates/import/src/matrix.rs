@@ -1,11 +1,10 @@
-//! The matrix element: `matrix<i>.f` of MadEvent, `matrix.f` of standalone outputs and of the reweighting
-//! module.
+//! The matrix element: `matrix<i>.f` of MadEvent, `matrix.f` of standalone outputs and of the reweighting module.
 //!
-//! No place in the file is trusted. The function `MATRIX<i>` is run on symbols: calls of HELAS and ALOHA routines give
-//! wavefunctions and amplitudes (`helas`), all else is Fortran that the interpreter runs, with the amplitudes as
-//! unknowns. What its result, AMP2 and JAMP2 then hold is read off as colour matrix, channels and colour flows
-//! (`squares`). It is run twice, since static variables may make a second call another one. `SMATRIX<i>` is run on
-//! numbers, with known ones in the place of `MATRIX<i>`, to see which helicities it sums, and how (`sum`).
+//! The layout of the file is not relied on. The function `MATRIX<i>` is run on symbols: calls of HELAS and ALOHA
+//! routines give wavefunctions and amplitudes (`helas`), and the interpreter runs all other Fortran with the amplitudes
+//! as unknowns. Its result, AMP2 and JAMP2 then give the colour matrix, channels and colour flows (`squares`). It is
+//! run twice, since static variables may make a second call different. `SMATRIX<i>` is run on numbers, with known ones
+//! instead of `MATRIX<i>`, to determine which helicities it sums, and how (`sum`).
 
 mod helas;
 mod squares;
@@ -28,35 +27,35 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 
-/// More legs than any process that MG5aMC can generate.
+/// Maximum number of legs, more than MG5aMC can generate.
 const MAX_LEGS: i64 = 32;
-/// More colour flows than a matrix of them could be stored for.
+/// Maximum number of colour flows: a larger colour matrix could not be stored.
 const MAX_FLOWS: i64 = 20_000;
 
-/// What a matrix element's file says.
+/// Contents of a matrix element's file.
 #[derive(Debug)]
 pub struct MatrixFile {
     pub legs: usize,
     pub wavefunctions: Vec<Wavefunction>,
     pub amplitudes: Vec<Vertex>,
     pub diagrams: u32,
-    /// From amplitudes to the JAMPs; where coupling orders are split, to each of them by itself.
+    /// Map from amplitudes to JAMPs; if coupling orders are split, there is one JAMP per flow and order.
     pub jamp: LinearMap,
     pub color: ColorMatrix,
     /// NCOLOR.
     pub flows: usize,
-    /// JAMP2 by JAMPs; none in a standalone output.
+    /// JAMP2 in terms of JAMPs; empty for a standalone output.
     pub jamp2: Vec<FlowWeight>,
     pub amp2: Vec<Amp2>,
-    /// How `SMATRIX<i>` sums over helicities.
+    /// The sum over helicities of `SMATRIX<i>`.
     pub sum: sum::HelicityLoop,
     /// Elements of RES.
     results: usize,
 }
 
-/// The units of one matrix element, and where they are.
+/// The program units of one matrix element.
 pub struct Units<'l> {
-    /// What is before the names.
+    /// Prefix of the names.
     pub prefix: String,
     /// `SMATRIX<i>`.
     pub smatrix: &'l ProgramUnit,
@@ -75,7 +74,7 @@ pub fn units<'l>(library: &'l Library, path: &Path, number: &str) -> Result<Unit
     let ending = format!("SMATRIX{number}");
     let prefix = names.iter().find_map(|name| {
         let prefix = name.strip_suffix(ending.as_str())?;
-        // `--prefix=proc` puts the name of the process there, without an underscore behind it.
+        // `--prefix=proc` uses the name of the process as prefix, without an underscore.
         let matrix = format!("{prefix}MATRIX{number}");
         let named = prefix.is_empty() || prefix.ends_with('_') || names.contains(&matrix.as_str());
         named.then_some(prefix)
@@ -100,8 +99,8 @@ pub fn units<'l>(library: &'l Library, path: &Path, number: &str) -> Result<Unit
     Ok(units)
 }
 
-/// Refuses matrix elements of quarkonium and leptonium (MG5aMC 3.8), whose constituents are projected on states of spin and
-/// differentiated by their relative momentum with dual numbers (arXiv:2510.26773).
+/// Rejects matrix elements of quarkonium and leptonium (MG5aMC 3.8), whose constituents are projected on spin states
+/// and differentiated with respect to their relative momentum with dual numbers (arXiv:2510.26773).
 fn no_bound_states(unit: &ProgramUnit) -> Result<()> {
     let marks: [&[u8]; 3] = [b"USEDUAL_VARIABLES", b"TYPE(DUAL)", b"CALLONIA_"];
     let mut texts = (unit.header..unit.end).map(|statement| unit.source.text(statement));
@@ -191,7 +190,7 @@ pub fn read<'l>(
             graphs.unwrap_or(0)
         )));
     }
-    // One JAMP for each colour flow, and JAMP2 its modulus squared.
+    // The default: one JAMP per colour flow, with JAMP2 its squared modulus.
     let plain = (0..)
         .zip(&jamp2)
         .all(|(i, weight)| *weight == FlowWeight::of_jamp(i));
@@ -237,13 +236,13 @@ impl MatrixFile {
     }
 }
 
-/// What a call of `MATRIX<i>` leaves: its results, and AMP2 and JAMP2.
+/// Outcome of a call of `MATRIX<i>`: its results, AMP2 and JAMP2.
 pub struct Results {
     /// The function's value, or the elements of RES.
     pub values: Vec<FortranValue>,
-    /// Elements of AMP2 (from 1) that it set.
+    /// Elements of AMP2 (from 1) that the call set.
     pub amp2: Vec<(i64, FortranValue)>,
-    /// Elements of JAMP2 (from 1) that it set.
+    /// Elements of JAMP2 (from 1) that the call set.
     pub jamp2: Vec<(i64, FortranValue)>,
 }
 
@@ -253,7 +252,7 @@ impl Results {
     }
 }
 
-/// What other parts of MadEvent have set when it calls a matrix element.
+/// Sets what other parts of MadEvent set before they call a matrix element.
 fn set_by_madevent(interpreter: &mut Interpreter, small_width: FortranValue) {
     let known = |b| Preset::Value(FortranValue::Logical(Truth::Known(b)));
     let presets = [
@@ -269,7 +268,7 @@ fn set_by_madevent(interpreter: &mut Interpreter, small_width: FortranValue) {
     }
 }
 
-/// Places of AMP2 and JAMP2 in COMMON /TO_AMPS/, where they are in before 3.6; behind it they are arguments.
+/// Places of AMP2 and JAMP2 in COMMON /TO_AMPS/, where they are before 3.6; later they are arguments.
 const AMP2: usize = 0;
 const JAMP2: usize = 1;
 
@@ -301,7 +300,7 @@ fn call<'l>(
             "IC" => signs,
             "AMP2" => squares[AMP2],
             "JAMP2" => squares[JAMP2],
-            // Number of the helicity configuration: for bookkeeping alone, and without a value here.
+            // Index of the helicity configuration, used only for bookkeeping and without a value here.
             "IHEL" => interpreter.place(),
             "IVEC" => {
                 let at = interpreter.place();
@@ -332,7 +331,7 @@ fn call<'l>(
     interpreter.externals = Some(helas.clone());
     let done = interpreter.enter(unit, &places, 0);
     interpreter.externals = None;
-    // The interpreter's was the only other one.
+    // The interpreter held the only other reference.
     let helas = Rc::try_unwrap(helas).map_err(|_| unit.error("the interpreter still runs"))?;
     let (calls, names) = helas.into_inner().finish(routines);
     model.names = names;
@@ -374,10 +373,10 @@ fn call<'l>(
     ))
 }
 
-/// Combinations of coupling orders that RES may hold.
+/// Maximum number of combinations of coupling orders in RES.
 const MAX_RESULTS: u64 = 4096;
 
-/// The expression of amplitudes that a value is, if it is one.
+/// Returns the expression of amplitudes in a value, if it is one.
 fn form_of(value: &FortranValue) -> Option<&AmplitudeExpression> {
     match value {
         FortranValue::AmplitudeExpression(form) => Some(form),

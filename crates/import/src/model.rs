@@ -1,9 +1,8 @@
 //! Parameters and couplings: `Source/MODEL` run on symbols.
 //!
-//! `COUP` is run as at the start of a program, with READLHA true and the card's parameters as
-//! inputs, and then `UPDATE_AS_PARAM` as for an event, with G as the last input. What is in the
-//! COMMON blocks afterwards are the formulas. `SETPARA`, which reads the card and calls `COUP`, is looked at
-//! for doing so (`setpara`).
+//! `COUP` is run as at the start of a program, with READLHA true and the card's parameters as inputs, and then
+//! `UPDATE_AS_PARAM` as for an event, with G as the last input. Afterwards the COMMON blocks hold the formulas.
+//! `setpara` checks that `SETPARA`, which reads the card, calls `COUP`.
 
 mod running;
 mod setpara;
@@ -25,9 +24,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Which parameters the card holds: `Cards/ident_card.dat`, lines of block, indices and name.
+/// Reads which parameters the card holds: `Cards/ident_card.dat`, lines of block, indices and name.
 pub fn read_ident_card(path: &Path) -> Result<Vec<CardParameter>> {
-    let bytes = super::source::read_bounded(path)?;
+    let bytes = super::dependencies::read_bounded(path)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut parameters = Vec::new();
     let (mut places, mut names) = (HashSet::new(), HashSet::new());
@@ -37,7 +36,7 @@ pub fn read_ident_card(path: &Path) -> Result<Vec<CardParameter>> {
         let [block, index @ .., name] = words.as_slice() else {
             continue;
         };
-        // The file opens with comments in the manner of Fortran.
+        // The file begins with Fortran-style comments.
         if block.bytes().all(|b| b.eq_ignore_ascii_case(&b'c')) {
             continue;
         }
@@ -67,7 +66,7 @@ pub fn read_ident_card(path: &Path) -> Result<Vec<CardParameter>> {
     Ok(parameters)
 }
 
-/// The values of `Source/param_card.inc`: assignments of numbers to names.
+/// Reads the values of `Source/param_card.inc`: assignments of numbers to names.
 pub fn read_values(path: &Path) -> Result<Vec<CardParameter>> {
     let source = SourceFile::read(path)?;
     let library = Library::default();
@@ -98,18 +97,18 @@ pub fn read_values(path: &Path) -> Result<Vec<CardParameter>> {
     Ok(parameters)
 }
 
-/// A model that was run, ready to be asked for masses, widths and couplings.
+/// A model that was run and provides masses, widths and couplings.
 pub struct ModelReader<'l> {
     pub interpreter: Interpreter<'l>,
     inputs: Vec<CardParameter>,
     folder: PathBuf,
     /// Parameters of the card that SETPARA does not read.
     unread: Vec<String>,
-    /// What was asked for.
+    /// The quantities used so far.
     pub names: ParameterNames,
 }
 
-/// Masses, widths and couplings that a matrix element uses, in the order in which it asks for them.
+/// Masses, widths and couplings that a matrix element uses, in the order of first use.
 #[derive(Default)]
 pub struct ParameterNames {
     parameters: Vec<Named>,
@@ -119,7 +118,7 @@ pub struct ParameterNames {
 }
 
 impl ParameterNames {
-    /// Index of a mass or width.
+    /// Returns the index of a mass or width.
     pub fn parameter(&mut self, name: &str, value: ValueId) -> u32 {
         let key = (name.to_owned(), value);
         let parameters = &mut self.parameters;
@@ -132,7 +131,7 @@ impl ParameterNames {
         })
     }
 
-    /// Index of a coupling.
+    /// Returns the index of a coupling.
     pub fn coupling(&mut self, name: &str, value: ValueId) -> u32 {
         let key = (name.to_owned(), value);
         let couplings = &mut self.couplings;
@@ -147,7 +146,7 @@ impl ParameterNames {
 }
 
 impl<'l> ModelReader<'l> {
-    /// Runs the model's subroutines. `inputs` are what the card holds.
+    /// Runs the model's subroutines. `inputs` are the parameters of the card.
     pub fn run(
         library: &'l Library,
         folder: &Path,
@@ -201,7 +200,8 @@ impl<'l> ModelReader<'l> {
         let calls = Rc::new(RefCell::new(scale.calls(&inputs)));
         interpreter.externals = Some(calls.clone());
         interpreter.run(&mut frame, &body)?;
-        // What follows from parameters that run is computed before them: in MadEvent it is that of the event before.
+        // Values that depend on running parameters are computed before these: in MadEvent they are those of the
+        // previous event.
         if calls.borrow_mut().are_over() {
             interpreter.run(&mut frame, &body)?;
         }
@@ -217,9 +217,8 @@ impl<'l> ModelReader<'l> {
         })
     }
 
-    /// The model with what was asked for and nothing else, with the card's values as defaults.
-    /// `madevent` says that MadEvent reads the card, and no standalone program; `open` that widths which the card leaves
-    /// to be computed need no value.
+    /// Returns the model with only the quantities used, and with the card's values as defaults. `madevent`: MadEvent
+    /// reads the card, not a standalone program. `open`: widths that the card leaves to be computed need no value.
     pub fn finish(self, card: Option<&Card>, madevent: bool, open: bool) -> Result<Model> {
         let g_input = self.inputs.len() as u32;
         let ParameterNames {
@@ -299,7 +298,8 @@ impl<'l> ModelReader<'l> {
     }
 }
 
-/// Keeps the scale of a block whose parameters run, which no formula has but who gives alpha_s there has to know.
+/// Keeps the scale of a block whose parameters run: no formula uses it, but the caller needs it to provide alpha_s
+/// there.
 fn keep_scales(inputs: &[CardParameter], kept: &mut [Option<u32>]) {
     let block = |at: usize| running_entry(&inputs[at]).map(|(block, _)| block);
     let blocks: HashSet<&str> = (0..inputs.len())

@@ -1,7 +1,7 @@
 //! PDG codes of standalone outputs.
 //!
-//! A standalone output has none of MadEvent's tables, but where its routines have prefixes (the reweighting module's
-//! `rw_me` among them) `SubProcesses/all_matrix.f` has a door to all of them by PDG codes:
+//! A standalone output lacks MadEvent's tables, but if its routines have prefixes (such as the reweighting module's
+//! `rw_me`), `SubProcesses/all_matrix.f` selects among them by PDG codes:
 //!
 //! ```fortran
 //!         IF(21.EQ.PDGS(1).AND.21.EQ.PDGS(2).AND.6.EQ.PDGS(3).AND.-6.EQ.PDGS(4).AND.(PROCID.LE.0.OR.PROCID.EQ.1)) THEN
@@ -13,8 +13,8 @@ use super::source::SourceFile;
 use mebridge_support::error::Result;
 use std::path::Path;
 
-/// The codes under which `<prefix>SMATRIXHEL` is called, in the order of its legs: all flavours that it serves.
-/// None where the output has no such file, or this routine is not called there in this form.
+/// Returns the codes for which `<prefix>SMATRIXHEL` is called, in the order of its legs: all flavours that it serves.
+/// Empty if the output has no such file, or if the routine is not called there in this form.
 pub fn of_prefix(directory: &Path, prefix: &str, legs: usize) -> Result<Vec<Vec<i32>>> {
     let path = directory.join("../all_matrix.f");
     if prefix.is_empty() || !dependencies::is_file(&path) {
@@ -31,14 +31,14 @@ pub fn of_prefix(directory: &Path, prefix: &str, legs: usize) -> Result<Vec<Vec<
             // Another number of the process has the same particles.
             Some(codes) if found.contains(&codes) => {}
             Some(codes) => found.push(codes),
-            // Called in another way: then nothing is known.
+            // Called in another way: the codes are unknown.
             None => return Ok(Vec::new()),
         }
     }
     Ok(found)
 }
 
-/// The codes of a condition, one for each leg.
+/// Parses the codes of a condition, one for each leg.
 fn codes(condition: &[u8], legs: usize) -> Option<Vec<i32>> {
     let text = std::str::from_utf8(condition).ok()?;
     let text = text.strip_prefix("ELSE").unwrap_or(text);

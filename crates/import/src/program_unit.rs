@@ -1,7 +1,7 @@
-//! Program units, and the library of those that a directory holds.
+//! Program units, and the library of all units of a directory.
 //!
-//! Files are cut into units at once, but a unit is read only when it is needed: MG5aMC's
-//! directories hold much that has nothing to do with matrix elements.
+//! Files are split into units immediately, but a unit is parsed only when it is needed: MG5aMC's directories hold much
+//! that is unrelated to matrix elements.
 
 use super::dependencies;
 use super::expression::{Cursor, FortranExpr};
@@ -27,24 +27,24 @@ pub struct ProgramUnit {
     /// The name of a function's result, and its type if the header has it.
     pub result: Option<(String, Option<Type>)>,
     pub source: Rc<SourceFile>,
-    /// Statement of the header.
+    /// Index of the header statement.
     pub header: usize,
-    /// Statement behind the last of the body.
+    /// Index of the statement after the body.
     pub end: usize,
-    /// The body, once it was read.
+    /// The body, once parsed.
     blocks: OnceCell<Rc<Vec<BlockNode>>>,
 }
 
-/// A statement in its place in the block structure.
+/// A statement in the block structure.
 #[derive(Clone, Debug)]
 pub struct BlockNode {
     pub line: u32,
-    /// Label, 0 where there is none.
+    /// Label, 0 if there is none.
     pub label: u32,
     pub kind: NodeKind,
 }
 
-/// What a [`BlockNode`] is.
+/// Kind of a [`BlockNode`].
 #[derive(Clone, Debug)]
 pub enum NodeKind {
     Plain(Statement),
@@ -62,13 +62,13 @@ pub enum NodeKind {
 }
 
 impl ProgramUnit {
-    /// The body as blocks.
+    /// Returns the body as blocks.
     pub fn body(&self) -> Result<Rc<Vec<BlockNode>>> {
         let read = || blocks(&self.source, self.header + 1, self.end).map(Rc::new);
         self.blocks.get_or_try_init(read).cloned()
     }
 
-    /// An error on the line of the header.
+    /// Returns an error at the line of the header.
     pub fn error(&self, what: impl Into<String>) -> Error {
         Error::Fortran {
             file: self.source.path.clone(),
@@ -78,7 +78,7 @@ impl ProgramUnit {
     }
 }
 
-/// The units of a file.
+/// Splits a file into units.
 pub fn units_of(source: &Rc<SourceFile>) -> Vec<ProgramUnit> {
     let mut units = Vec::new();
     let mut open: Option<ProgramUnit> = None;
@@ -166,7 +166,7 @@ pub fn blocks(source: &SourceFile, from: usize, to: usize) -> Result<Vec<BlockNo
         let label = source.label(i);
         let statement = match statement::parse(source.text(i)) {
             Ok(statement) => statement,
-            // Where it would open or close a block, what follows has no place.
+            // If it may open or close a block, the structure of what follows is unknown.
             Err(what) if changes_blocks(source.text(i)) => return Err(fail(what)),
             Err(what) => Statement::Other(what),
         };
@@ -269,7 +269,7 @@ pub fn blocks(source: &SourceFile, from: usize, to: usize) -> Result<Vec<BlockNo
     }
 }
 
-/// Whether a statement that cannot be read may be one that opens or closes a block.
+/// Returns whether a statement that cannot be parsed may open or close a block.
 fn changes_blocks(text: &[u8]) -> bool {
     let words = [
         &b"IF("[..],
@@ -283,7 +283,7 @@ fn changes_blocks(text: &[u8]) -> bool {
     words.iter().any(|word| text.starts_with(word))
 }
 
-/// A label by itself, in front of a block or at its end.
+/// Creates a node for a label alone, before a block or at its end.
 fn labelled(line: u32, label: u32) -> BlockNode {
     BlockNode {
         line,
@@ -292,7 +292,7 @@ fn labelled(line: u32, label: u32) -> BlockNode {
     }
 }
 
-/// Takes the innermost block, at whose end there may be a label.
+/// Closes the innermost block, whose end may have a label.
 fn closed(
     stack: &mut Vec<Open>,
     nodes: &mut Vec<BlockNode>,
@@ -342,12 +342,12 @@ fn loop_node(head: Statement, body: Vec<BlockNode>) -> NodeKind {
 #[derive(Debug, Default)]
 pub struct Library {
     units: HashMap<String, Rc<ProgramUnit>>,
-    /// Units of a name that an earlier one has.
+    /// Units with the same name as an earlier one.
     twice: HashMap<String, Rc<ProgramUnit>>,
     included: RefCell<HashMap<PathBuf, Rc<Vec<BlockNode>>>>,
-    /// Subroutines without a source whose calls leave the answer alone, because somebody says so.
+    /// Subroutines without a source whose calls the user declares not to change the result.
     pub harmless_calls: Vec<String>,
-    /// Folders in which included files are looked for beside the folder of the including one.
+    /// Folders to search for included files after the folder of the including file.
     pub include_folders: Vec<PathBuf>,
 }
 
@@ -376,8 +376,8 @@ impl Library {
         }
     }
 
-    /// The unit of a name. That there is another one is an error only where it is asked for: a
-    /// folder may hold what no program is made of.
+    /// Returns the unit of a name. A duplicate is an error only when it is requested: a folder may hold files that are
+    /// in no program.
     pub fn unit(&self, name: &str) -> Result<Option<&Rc<ProgramUnit>>> {
         let Some(unit) = self.units.get(name) else {
             return Ok(None);
@@ -391,26 +391,26 @@ impl Library {
         }
     }
 
-    /// Whether a call of a subroutine is known, or declared, to leave the answer alone. A source that is there
-    /// speaks for itself.
+    /// Returns whether a call of a subroutine is known, or declared, not to change the result. If there is a source, it
+    /// decides.
     pub fn is_harmless(&self, name: &str) -> bool {
         // Counters and timers of the plugin's outputs until 3.5.
         let known = name.starts_with("COUNTERS_");
         !self.units.contains_key(name) && (known || self.harmless_calls.iter().any(|n| n == name))
     }
 
-    /// Names of all units.
+    /// Returns the names of all units.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.units.keys().map(String::as_str)
     }
 
-    /// Names of the units of a file.
+    /// Returns the names of the units of a file.
     pub fn names_in(&self, path: &Path) -> Vec<&str> {
         let units = self.units.values().filter(|unit| unit.source.path == path);
         units.map(|unit| unit.name.as_str()).collect()
     }
 
-    /// The statements of an included file, or `None` if there is no such file.
+    /// Returns the statements of an included file, or `None` if there is no such file.
     pub fn include(
         &self,
         from: &Path,

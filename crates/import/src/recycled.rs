@@ -1,8 +1,8 @@
-//! Helicity recycling: whether its routines are those of the matrix elements.
+//! Helicity recycling: checks that its routines agree with those of the matrix elements.
 //!
-//! MG5aMC makes `matrix<i>_optim.f` of `matrix<i>_orig.f`. In the place of an amplitude routine `R_0` it calls
-//! `RP1N_n`, which leaves wavefunction n away, and multiplies with that (`CombineAmp`): `R_0 = sum RP1N_n(k) W_n(k)`.
-//! Both are files of `Source/DHELAS`, and an edit of one alone makes two matrix elements of one directory.
+//! MG5aMC derives `matrix<i>_optim.f` from `matrix<i>_orig.f`. Instead of an amplitude routine `R_0` it calls `RP1N_n`,
+//! which omits wavefunction n, and multiplies the result by it (`CombineAmp`): `R_0 = sum RP1N_n(k) W_n(k)`. Both are
+//! files of `Source/DHELAS`, and editing only one of them gives one directory two different matrix elements.
 
 use super::directory::SubprocessPaths;
 use super::lorentz::{Role, Routines};
@@ -11,13 +11,13 @@ use mebridge_support::error::Result;
 use num_complex::Complex64;
 use std::path::Path;
 
-/// What stands between a routine's name and the leg that is left away.
+/// Separates a routine's name from the omitted leg.
 const MARK: &str = "P1N_";
-/// Two routines are the same where they differ by less: numbers of order 1 without poles.
+/// Maximum difference of equal routines: numbers of order 1 without poles.
 const SAME: f64 = 1e-9;
 
-/// Pairs of routines of a P directory's DHELAS that are not the same: `(FFV1_0, FFV1P1N_3)`. What cannot be read, or
-/// whose name does not tell its wavefunctions, is passed over.
+/// Returns pairs of routines of a P directory's DHELAS that disagree: `(FFV1_0, FFV1P1N_3)`. Routines that cannot be
+/// read, or whose names do not tell their wavefunctions, are skipped.
 pub fn recycled_otherwise(dir: &Path) -> Result<Vec<(String, String)>> {
     let directory = SubprocessPaths::open(dir)?;
     let mut library = Library::default();
@@ -39,7 +39,7 @@ pub fn recycled_otherwise(dir: &Path) -> Result<Vec<(String, String)>> {
     Ok(found)
 }
 
-/// Complex numbers of the wavefunctions that ALOHA's name tells, momentum included.
+/// Returns the numbers of components, momentum included, of the wavefunctions named in an ALOHA routine's name.
 fn sizes(name: &str, count: usize) -> Option<Vec<u32>> {
     let size = |letter: char| match letter {
         'F' | 'V' => Some(6),
@@ -51,7 +51,7 @@ fn sizes(name: &str, count: usize) -> Option<Vec<u32>> {
     sizes.filter(|sizes| sizes.len() == count)
 }
 
-/// Whether two routines are the same; `None` where that cannot be told.
+/// Returns whether two routines agree; `None` if that cannot be determined.
 fn same(library: &Library, amplitude: &str, recycled: &str, leg: usize) -> Result<Option<bool>> {
     let mut routines = Routines::new(library, 0.0);
     routines.momentum_may_be_unset = true;
@@ -81,7 +81,7 @@ fn same(library: &Library, amplitude: &str, recycled: &str, leg: usize) -> Resul
     if !same_rest || !a.is_amplitude() || b.outputs.len() != sizes[left] as usize {
         return Ok(None);
     }
-    // Numbers without a pattern; momenta add to nothing.
+    // Random numbers; momenta add up to zero.
     let mut state = 1u64;
     let mut number = || {
         state = state

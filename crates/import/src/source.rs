@@ -1,28 +1,22 @@
-//! Fixed-form Fortran source, cut into statements.
+//! Fixed-form Fortran source, split into statements.
 //!
-//! In fixed form blanks mean nothing (MG5aMC breaks its lines even inside numbers, as in
-//! `2.5D` / `-01`), so a statement is kept as one piece of text without blanks, in upper case,
-//! outside character constants. Columns 1 to 5 hold a label, a character other than blank and 0
-//! in column 6 continues the statement, and text behind column 132 is ignored
-//! (MG5aMC compiles with `-ffixed-line-length-132`). Comments start with C, c, *, ! or # in
-//! column 1, or with ! anywhere outside a character constant. A `&` at the end of a line
-//! continues it as in free form.
+//! In fixed form blanks are insignificant (MG5aMC breaks lines even inside numbers, as in `2.5D` / `-01`), so a
+//! statement is stored as text without blanks and in upper case, except for character constants. Columns 1 to 5 hold a
+//! label, a character other than blank and 0 in column 6 continues the statement, and text after column 132 is ignored
+//! (MG5aMC compiles with `-ffixed-line-length-132`). Comments start with C, c, *, ! or # in column 1, or with !
+//! anywhere outside a character constant. A `&` at the end of a line continues it as in free form.
 
-use super::dependencies;
-use mebridge_support::error::{Error, Result};
-use mebridge_support::files::regular;
+use super::dependencies::read_bounded;
+use mebridge_support::error::Result;
 use std::path::{Path, PathBuf};
 
-/// Text behind this column is ignored.
+/// Text after this column is ignored.
 const LAST_COLUMN: usize = 132;
-/// A file beyond this size is refused. The largest matrix elements that MG5aMC has written are
-/// well below.
-const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// One file of Fortran, as statements.
+/// A Fortran file as statements.
 #[derive(Debug)]
 pub struct SourceFile {
-    /// Where it was read.
+    /// Path of the file.
     pub path: PathBuf,
     text: Vec<u8>,
     statements: Vec<StatementSpan>,
@@ -31,7 +25,7 @@ pub struct SourceFile {
 #[derive(Debug, Clone, Copy)]
 struct StatementSpan {
     line: u32,
-    /// The label in columns 1 to 5; 0 where there is none.
+    /// The label in columns 1 to 5; 0 if there is none.
     label: u32,
     start: u32,
     end: u32,
@@ -44,7 +38,7 @@ impl SourceFile {
         Ok(SourceFile::parse(path, &bytes))
     }
 
-    /// Cuts text into statements; `path` is for messages.
+    /// Splits text into statements; `path` is used in messages.
     pub fn parse(path: &Path, bytes: &[u8]) -> SourceFile {
         let mut reader = Reader {
             text: Vec::with_capacity(bytes.len()),
@@ -64,40 +58,29 @@ impl SourceFile {
         }
     }
 
-    /// Number of statements.
+    /// Returns the number of statements.
     pub fn len(&self) -> usize {
         self.statements.len()
     }
 
-    /// Text of a statement.
+    /// Returns the text of a statement.
     pub fn text(&self, statement: usize) -> &[u8] {
         let place = self.statements[statement];
         &self.text[place.start as usize..place.end as usize]
     }
 
-    /// Line on which a statement starts, from 1.
+    /// Returns the line on which a statement starts, from 1.
     pub fn line(&self, statement: usize) -> u32 {
         self.statements[statement].line
     }
 
-    /// Label of a statement, 0 where it has none.
+    /// Returns the label of a statement, 0 if it has none.
     pub fn label(&self, statement: usize) -> u32 {
         self.statements[statement].label
     }
 }
 
-/// Reads a whole file, if it is not too large to be what it should be.
-pub fn read_bounded(path: &Path) -> Result<Vec<u8>> {
-    let contents = read(path);
-    dependencies::at_contents(path, &contents);
-    contents
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
-    regular::read(path, MAX_FILE_BYTES).map_err(Error::io(path))
-}
-
-/// The first `Process:` comment in a file, with the lines that MG5aMC wrapped it into.
+/// Returns the first `Process:` comment in a file, including its wrapped lines.
 pub fn process_comment(bytes: &[u8]) -> Option<String> {
     let comment = |line: &[u8]| -> Option<(usize, String)> {
         if !matches!(line.first(), Some(b'C' | b'c' | b'*' | b'!')) {
@@ -117,7 +100,7 @@ pub fn process_comment(bytes: &[u8]) -> Option<String> {
             continue;
         };
         let mut name = name.trim().to_owned();
-        // MG5aMC indents what it wrapped by one more blank.
+        // MG5aMC indents wrapped lines by one more blank.
         for line in lines.by_ref() {
             match comment(line) {
                 Some((deeper, more)) if deeper > indent && !more.is_empty() => {
@@ -135,9 +118,9 @@ pub fn process_comment(bytes: &[u8]) -> Option<String> {
 struct Reader {
     text: Vec<u8>,
     statements: Vec<StatementSpan>,
-    /// Line, label and start of the statement that is being read.
+    /// Line, label and start of the current statement.
     open: Option<(u32, u32, usize)>,
-    /// The quote that closes the character constant that is open.
+    /// The quote that closes the open character constant.
     quote: Option<u8>,
     /// Whether the last line ended with `&`.
     glued: bool,
@@ -165,7 +148,7 @@ impl Reader {
         }
         let (field, rest) = split_label(line);
         let Some(continued) = field else {
-            return; // a comment behind the label, or nothing
+            return; // a comment after the label, or nothing
         };
         let continued = continued || std::mem::take(&mut self.glued);
         if !continued || self.open.is_none() {
@@ -213,15 +196,15 @@ impl Reader {
     }
 }
 
-/// The number in the label field; 0 where there is none.
+/// Returns the number in the label field; 0 if there is none.
 fn label(line: &[u8]) -> u32 {
     let field = line.iter().take(5).take_while(|b| **b != b'\t');
     let digits = field.filter(|b| b.is_ascii_digit());
     digits.fold(0, |label, digit| 10 * label + u32::from(digit - b'0'))
 }
 
-/// Cuts off the label field and column 6. `None`: the line is a comment; otherwise whether the
-/// line continues the one before it. A tab in the label field leads to column 7.
+/// Splits off the label field and column 6. `None` if the line is a comment; otherwise whether it continues the
+/// previous line. A tab in the label field leads to column 7.
 fn split_label(line: &[u8]) -> (Option<bool>, &[u8]) {
     for column in 0..5 {
         match line.get(column) {
@@ -229,7 +212,7 @@ fn split_label(line: &[u8]) -> (Option<bool>, &[u8]) {
             Some(b'!') => return (None, &[]),
             Some(b'\t') => return (Some(false), bounded(line, column + 1)),
             Some(b' ' | b'0'..=b'9') => {}
-            // Something that is no label: a statement in free layout.
+            // Not a label: a statement in free layout.
             Some(b'&') => return (Some(true), bounded(line, column + 1)),
             Some(_) => return (Some(false), bounded(line, column)),
         }

@@ -1,12 +1,12 @@
-//! Statements of Fortran, as far as MG5aMC writes them.
+//! Fortran statements, as far as MG5aMC writes them.
 //!
-//! Blanks mean nothing in fixed form, so a statement is recognised as the standard suggests. A name in front of `=`,
-//! perhaps with subscripts, is an assignment, or a DO if a comma follows at the outermost level. Everything else starts
-//! with its keyword.
+//! Blanks are insignificant in fixed form, so a statement is recognised as the standard suggests. A name before `=`,
+//! possibly with subscripts, is an assignment, or a DO if a comma follows at the outermost level. Everything else
+//! starts with its keyword.
 
 use super::expression::{Cursor, FortranExpr, MAX_DEPTH, Parsed};
 
-/// The types.
+/// Fortran types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     Integer,
@@ -14,7 +14,7 @@ pub enum Type {
     Real,
     /// In double precision.
     Complex,
-    /// REAL or COMPLEX in single precision, which formulas of MG5aMC have nowhere.
+    /// REAL or COMPLEX in single precision, which no formula of MG5aMC uses.
     Single,
     Logical,
     Character,
@@ -27,7 +27,7 @@ pub struct Entity {
     pub dims: Vec<Dim>,
 }
 
-/// Bounds of one dimension; no upper bound stands for `*`.
+/// Bounds of one dimension; a missing upper bound means `*`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dim {
     pub low: Option<FortranExpr>,
@@ -38,11 +38,11 @@ pub struct Dim {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataGroup {
     pub targets: Vec<DataTarget>,
-    /// Values with how often each is repeated.
+    /// Values with their repeat counts.
     pub values: Vec<(u64, LiteralValue)>,
 }
 
-/// What a DATA statement sets.
+/// Target of a DATA statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DataTarget {
     /// A variable, an array or an element.
@@ -67,14 +67,14 @@ pub enum LiteralValue {
     Text,
     /// A PARAMETER.
     Name(String),
-    /// A constant as often as a PARAMETER says.
+    /// A constant repeated by the value of a PARAMETER.
     Repeated(Box<(String, LiteralValue)>),
 }
 
-/// What IMPLICIT says of names that are not declared.
+/// Types of undeclared names by IMPLICIT.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Implicit {
-    /// I to N are integers, all others reals (of single precision).
+    /// I to N are integers, all others single-precision reals.
     #[default]
     Usual,
     /// NONE.
@@ -83,12 +83,12 @@ pub enum Implicit {
     Letters(Vec<(u8, u8, Type)>),
 }
 
-/// Numbers that are written into a variable.
+/// Integers written into a character variable by an implied loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImpliedDo {
     /// The variable.
     pub name: String,
-    /// The expression that is written, over and over.
+    /// The expression that is written in each iteration.
     pub item: FortranExpr,
     pub counter: String,
     pub from: FortranExpr,
@@ -120,7 +120,7 @@ pub enum Statement {
     Cycle,
     Goto(u32),
     Stop,
-    /// Whether every name has to be declared; otherwise letters with their types.
+    /// IMPLICIT: either every name must be declared, or letters imply types.
     Implicit(Implicit),
     Declare(Type, Vec<Entity>),
     Dimension(Vec<Entity>),
@@ -128,18 +128,18 @@ pub enum Statement {
     Data(Vec<DataGroup>),
     Common(Vec<(String, Vec<Entity>)>),
     Include(Vec<u8>),
-    /// Names that keep their values between calls; none stands for all of the unit's.
+    /// Names that keep their values between calls; an empty list means all of the unit.
     Save(Vec<String>),
-    /// `WRITE(HEL_BUFF,'(20I5)')(NHEL(II,I),II=1,NEXTERNAL)`: whole numbers as the text of a variable.
-    Tell(Box<ImpliedDo>),
+    /// `WRITE(HEL_BUFF,'(20I5)')(NHEL(II,I),II=1,NEXTERNAL)`: integers as the text of a variable (an internal WRITE).
+    InternalWrite(Box<ImpliedDo>),
     /// A statement that changes no value: other WRITE, CONTINUE and the like.
     Nothing,
-    /// A statement that is not understood: why, with the start of its text.
+    /// An unknown statement: the reason, with the start of its text.
     Other(String),
 }
 
-/// Reads one statement. A statement of a kind that is not known is [`Statement::Other`]; an
-/// error is a known one that is malformed.
+/// Parses one statement. An unknown kind of statement is [`Statement::Other`]; an error is a known one that is
+/// malformed.
 pub fn parse(text: &[u8]) -> Parsed<Statement> {
     match assignment_shape(text) {
         StatementShape::Assignment => assignment(text),
@@ -154,8 +154,8 @@ enum StatementShape {
     Neither,
 }
 
-/// Whether the text is `name = ...` or `name(...) = ...`, and if so whether a comma follows
-/// outside parentheses.
+/// Returns whether the text is `name = ...` or `name(...) = ...`, and if so whether a comma follows outside
+/// parentheses.
 fn assignment_shape(text: &[u8]) -> StatementShape {
     let mut cursor = Cursor::new(text);
     if cursor.name().is_err() {
@@ -189,7 +189,7 @@ fn assignment_shape(text: &[u8]) -> StatementShape {
     StatementShape::Assignment
 }
 
-/// Position of the parenthesis that closes the one at `open`.
+/// Returns the position of the parenthesis that closes the one at `open`.
 fn closing(text: &[u8], open: usize) -> Option<usize> {
     let mut depth = 0usize;
     let mut quote = None;
@@ -251,7 +251,7 @@ fn do_statement(text: &[u8]) -> Parsed<Statement> {
     })
 }
 
-/// Types as they are written, longest first where one starts with another.
+/// Spellings of types, longest first if one starts with another.
 const TYPES: [(&[u8], Type); 17] = [
     (b"DOUBLEPRECISION", Type::Real),
     (b"DOUBLECOMPLEX", Type::Complex),
@@ -272,7 +272,7 @@ const TYPES: [(&[u8], Type); 17] = [
     (b"CHARACTER", Type::Character),
 ];
 
-/// Statements that change no value that matters here, by their keyword.
+/// Keywords of statements that change no value that matters here.
 const NOTHING: [&[u8]; 18] = [
     b"EXTERNAL",
     b"TYPE(",
@@ -294,7 +294,7 @@ const NOTHING: [&[u8]; 18] = [
     b"PAUSE",
 ];
 
-/// The type that a text starts with, and how many bytes it takes.
+/// Returns the type at the start of a text, and the length of its spelling.
 pub fn type_prefix(text: &[u8]) -> Option<(Type, usize)> {
     TYPES
         .iter()
@@ -370,9 +370,9 @@ fn keyword(text: &[u8]) -> Parsed<Statement> {
         return declaration(text, cursor, ty);
     }
     if text.starts_with(b"WRITE(")
-        && let Ok(told) = tell(text)
+        && let Ok(write) = internal_write(text)
     {
-        return Ok(Statement::Tell(Box::new(told)));
+        return Ok(Statement::InternalWrite(Box::new(write)));
     }
     if NOTHING.iter().any(|word| text.starts_with(word)) {
         return Ok(Statement::Nothing);
@@ -380,8 +380,8 @@ fn keyword(text: &[u8]) -> Parsed<Statement> {
     Ok(other(text))
 }
 
-/// See [`Statement::Tell`]; in the one format in which MG5aMC writes helicities.
-fn tell(text: &[u8]) -> Parsed<ImpliedDo> {
+/// Parses [`Statement::InternalWrite`], in the format in which MG5aMC writes helicities.
+fn internal_write(text: &[u8]) -> Parsed<ImpliedDo> {
     let mut cursor = Cursor::new(text);
     cursor.expect(b"WRITE(")?;
     let name = cursor.name()?;
@@ -412,13 +412,13 @@ fn other(text: &[u8]) -> Statement {
     Statement::Other(format!("cannot read `{}`", start_of(text)))
 }
 
-/// The start of a statement, for a message.
+/// Returns the start of a statement, for a message.
 pub fn start_of(text: &[u8]) -> String {
     let cut = &text[..text.len().min(60)];
     String::from_utf8_lossy(cut).escape_debug().to_string()
 }
 
-/// `IMPLICIT REAL*8 (A-H, O-Z), ...`, behind its keyword.
+/// Parses `IMPLICIT REAL*8 (A-H, O-Z), ...` after its keyword.
 fn implicit(mut cursor: Cursor) -> Parsed<Implicit> {
     let mut letters = Vec::new();
     loop {
@@ -496,7 +496,7 @@ fn declaration(text: &[u8], mut cursor: Cursor, ty: Type) -> Parsed<Statement> {
         return Ok(other(text));
     }
     if let Some(colons) = find(cursor.rest(), b"::") {
-        // Attributes in front of `::`: a PARAMETER must be known, the others change nothing.
+        // Attributes before `::`: PARAMETER is handled, INTENT changes nothing.
         let attributes = &cursor.rest()[..colons];
         if find(attributes, b"PARAMETER").is_some() {
             cursor.skip(colons + 2);
@@ -525,7 +525,7 @@ fn declaration(text: &[u8], mut cursor: Cursor, ty: Type) -> Parsed<Statement> {
     Ok(Statement::Declare(ty, entities))
 }
 
-/// Steps over the length of a CHARACTER type: `*20`, `*(*)` or `(512)`.
+/// Skips the length of a CHARACTER type: `*20`, `*(*)` or `(512)`.
 fn skip_length(cursor: &mut Cursor) -> bool {
     if cursor.accept(b"*") && cursor.integer().is_ok() {
         return true;
@@ -547,7 +547,7 @@ fn entities(cursor: &mut Cursor) -> Parsed<Vec<Entity>> {
     let mut entities = Vec::new();
     loop {
         entities.push(entity(cursor)?);
-        // `COMMON /A/ X, /B/ Y`: the comma before a block is no name's.
+        // `COMMON /A/ X, /B/ Y`: the comma before a block does not continue the list.
         if cursor.rest().starts_with(b",/") || !cursor.accept(b",") {
             return Ok(entities);
         }
@@ -593,7 +593,7 @@ fn common(mut cursor: Cursor) -> Parsed<Statement> {
     }
 }
 
-/// `SAVE`, `SAVE A, B` or `SAVE :: A, B`; a COMMON block among the names is saved anyway.
+/// Parses `SAVE`, `SAVE A, B` or `SAVE :: A, B`; COMMON blocks among the names are saved anyway.
 fn save(mut cursor: Cursor) -> Parsed<Statement> {
     let mut names = Vec::new();
     if cursor.at_end() {
@@ -728,7 +728,7 @@ fn signed(cursor: &mut Cursor) -> Parsed<LiteralValue> {
 }
 
 impl LiteralValue {
-    /// The value of a real or integer constant.
+    /// Returns the value of a real or integer constant.
     pub fn real(&self) -> Parsed<f64> {
         match self {
             LiteralValue::Int(i) => Ok(*i as f64),

@@ -1,17 +1,16 @@
 //! An interpreter that runs Fortran on symbols.
 //!
-//! Integers and most conditions are known while importing and are simply computed; reals and
-//! complex numbers become operations of a [`Program`](mebridge_process::arith::Program). What the
-//! run leaves in a variable is then the formula of that variable. Where a condition depends on
-//! a parameter both branches are run and what they changed is chosen by a `Select`.
+//! Integers and most conditions are known during an import and are simply computed; reals and complex numbers become
+//! operations of a [`Program`](mebridge_process::arith::Program). After the run, the value of a variable is its
+//! formula. If a condition depends on a parameter, both branches are run, and a `Select` chooses between the values
+//! that they changed.
 //!
-//! Variables live in *storages*, so that COMMON blocks and arguments by reference are what they
-//! are in Fortran. Arrays are sparse: MG5aMC declares arrays of 16384 couplings of which
-//! one is used here.
+//! Variables live in *storages*, so that COMMON blocks and arguments by reference behave as in Fortran. Arrays are
+//! sparse: MG5aMC declares arrays of 16384 couplings of which one is used here.
 //!
-//! Storage is what gfortran makes of it. Variables of SAVE and DATA are static: they start at their value or
-//! at zero and keep theirs from call to call. What is in a COMMON block starts as [`Interpreter::presets`] say,
-//! for much of it is set by parts of MadEvent that are not read here. All else has no value until it is set.
+//! Storage follows gfortran. Variables of SAVE and DATA are static: they start at their initial value or at zero and
+//! keep their values between calls. COMMON blocks start as given by [`Interpreter::presets`], because parts of MadEvent
+//! that are not read here set much of them. Everything else has no value until it is set.
 
 mod arithmetic;
 mod declare;
@@ -35,12 +34,11 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Statements and operands that one matrix element may take to run: no model's formulas come
-/// near.
+/// Maximum number of statements and operands to run for one matrix element; no model's formulas come near.
 const MAX_STEPS: u64 = 20_000_000;
-/// Files that one matrix element may include: each is counted as often as it is.
+/// Maximum number of included files for one matrix element, counting repetitions.
 const MAX_INCLUDES: u64 = 100_000;
-/// Numbers that a WRITE into a variable may have.
+/// Maximum number of integers in an internal WRITE.
 const MAX_IMPLIED_DO: i64 = 1000;
 /// Deepest nesting of calls and includes.
 const MAX_CALLS: usize = 16;
@@ -50,10 +48,10 @@ type StorageId = usize;
 /// A variable or an element of an array: storage, and index within it.
 pub type Location = (StorageId, i64);
 
-/// Bounds of an array: lower, and upper where it is known.
+/// Bounds of an array: lower, and upper if known.
 type Bounds = Vec<(i64, Option<i64>)>;
 
-/// What a name stands for in a unit.
+/// Meaning of a name in a unit.
 #[derive(Clone, Debug, Default)]
 struct Symbol {
     ty: Option<Type>,
@@ -72,28 +70,28 @@ enum VariableStorage {
     Constant(FortranValue),
 }
 
-/// The names of a unit that is being run.
+/// The names of a running unit.
 #[derive(Clone, Debug)]
 pub struct UnitFrame {
     symbols: FxHashMap<String, Symbol>,
-    /// Name of the unit, empty where it is none.
+    /// Name of the unit, empty if there is none.
     unit: String,
     implicit: Implicit,
     /// Names in COMMON blocks, in order.
     commons: HashMap<String, Vec<String>>,
-    /// Names that were declared before their type was, where that is so.
+    /// Names that were mentioned before their type was declared.
     untyped: Vec<(String, PathBuf, u32)>,
     /// Whether all of the unit's variables are static.
     all_static: bool,
-    /// File whose statements are being run.
+    /// File of the running statements.
     pub file: PathBuf,
-    /// Included files that are not there.
+    /// Included files that are missing.
     pub missing_includes: Vec<String>,
     depth: usize,
 }
 
 impl UnitFrame {
-    /// The names that are declared.
+    /// Returns the declared names.
     pub fn names(&self) -> impl Iterator<Item = &String> {
         self.symbols.keys()
     }
@@ -110,36 +108,36 @@ pub enum Ending {
     Goto(u32),
 }
 
-/// The kind of a storage, which says what its elements hold before they are set.
+/// Kind of a storage, which determines the initial values of its elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Origin {
-    /// Nothing.
+    /// No value.
     Fresh,
     /// Zero.
     Static,
-    /// What [`Interpreter::presets`] say of an entity of a COMMON block.
+    /// The preset of an entity of a COMMON block, see [`Interpreter::presets`].
     Common(String, usize),
 }
 
-/// What an entity of a COMMON block holds before anything that is read here sets it.
+/// Initial value of an entity of a COMMON block.
 #[derive(Clone, Debug)]
 pub enum Preset {
-    /// Zero, of whatever type.
+    /// Zero of any type.
     Zero,
-    /// This, whatever the index.
+    /// This value at every index.
     Value(FortranValue),
-    /// An unknown, to see that it is added to ([`AmplitudeExpression::before`] with [`before`]).
+    /// An unknown, to check that it is added to ([`AmplitudeExpression::before`] with [`before`]).
     Before,
 }
 
-/// The number of the unknown that an element of a COMMON block holds, by place in the block and index.
+/// Returns the number of the unknown in an element of a COMMON block, from its place in the block and index.
 pub fn before(place: usize, index: i64) -> u32 {
     (place as u32) << 28 | (index as u32 & 0x0fff_ffff)
 }
 
-/// Calls that a caller of the interpreter answers itself.
+/// Calls that the user of the interpreter handles.
 pub trait Externals<'l> {
-    /// Takes a call of a subroutine, or leaves it to the interpreter (`None`).
+    /// Handles a call of a subroutine, or leaves it to the interpreter (`None`).
     fn subroutine(
         &mut self,
         interpreter: &mut Interpreter<'l>,
@@ -148,7 +146,7 @@ pub trait Externals<'l> {
         arguments: &[FortranExpr],
     ) -> Option<Parsed<()>>;
 
-    /// The same for a function; all are left where nothing else is said.
+    /// Handles a call of a function, or leaves it to the interpreter (`None`, the default).
     fn function(
         &mut self,
         _interpreter: &mut Interpreter<'l>,
@@ -160,7 +158,7 @@ pub trait Externals<'l> {
     }
 }
 
-/// A variable of a COMMON block that a routine takes from elsewhere.
+/// A variable of a COMMON block that a routine uses but does not set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Global {
     pub name: String,
@@ -185,31 +183,31 @@ pub struct Interpreter<'l> {
     storages: Vec<FxHashMap<i64, FortranValue>>,
     origins: Vec<Origin>,
     commons: HashMap<(String, usize), StorageId>,
-    /// Sizes in bytes of the entities of a COMMON block, as the first unit declares them, and where.
+    /// Sizes in bytes of the entities of a COMMON block in its first declaration, and the file of that declaration.
     layouts: HashMap<String, (Vec<u64>, PathBuf)>,
-    /// What COMMON blocks hold before they are set here, by block and place.
+    /// Initial values of COMMON blocks, by block and place.
     pub presets: HashMap<(String, usize), Preset>,
     /// Static variables, by unit and name.
     statics: HashMap<(String, String), StorageId>,
-    /// Units whose DATA statements were applied.
+    /// Units whose DATA statements have been applied.
     initialised: HashSet<String>,
-    /// What is not run but done by the caller.
+    /// Handler of calls that are not run here.
     pub externals: Option<Rc<RefCell<dyn Externals<'l> + 'l>>>,
-    /// Where it is wanted: variables of COMMON blocks that nothing has set become inputs, in this order.
+    /// If enabled, variables of COMMON blocks that nothing has set become inputs, in this order.
     pub globals: Option<Vec<Global>>,
-    /// Sums of amplitudes that were stored in arrays; [`TermSource::Partial`] numbers them.
+    /// Sums of amplitudes stored in arrays; [`TermSource::Partial`] is an index into this list.
     pub sums: Vec<StoredSum>,
-    /// Names that a frame does not know are looked up here.
+    /// Names to look up if a frame does not know them.
     pub outer: HashMap<String, Location>,
-    /// What was overwritten since the innermost undecided condition.
+    /// Values overwritten since the innermost undecided condition.
     journal: Vec<(Location, Option<FortranValue>)>,
     journals: usize,
     steps: u64,
     includes: u64,
-    /// Whether a power in the outermost unit may be of a number alone, and of one that is not below zero.
+    /// Whether powers in the outermost unit must have a constant, non-negative exponent, unless the base is constant.
     pub plain_powers: bool,
-    /// Whether a formula that cannot be read leaves a broken value rather than stopping the
-    /// import; then it is an error only where that value is needed.
+    /// Whether a formula that cannot be read leaves a broken value instead of stopping the import; needing that value
+    /// is then an error.
     pub defer: bool,
 }
 
@@ -238,7 +236,7 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// A frame without names.
+    /// Creates a frame without names.
     pub fn frame(&self, file: &Path) -> UnitFrame {
         UnitFrame {
             symbols: FxHashMap::default(),
@@ -253,7 +251,7 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// The frame of a unit, whose declarations are still to come.
+    /// Creates the frame of a unit, before its declarations.
     pub fn frame_of(&self, unit: &ProgramUnit) -> UnitFrame {
         let mut frame = self.frame(&unit.source.path);
         frame.unit.clone_from(&unit.name);
@@ -263,14 +261,14 @@ impl<'l> Interpreter<'l> {
         frame
     }
 
-    /// A frame in which the declarations of a unit are known.
+    /// Creates a frame with the declarations of a unit.
     pub fn declare_unit(&mut self, unit: &ProgramUnit, body: &[BlockNode]) -> Result<UnitFrame> {
         let mut frame = self.frame_of(unit);
         self.declare_in(&mut frame, unit, body)?;
         Ok(frame)
     }
 
-    /// Makes the declarations of a unit known in its frame.
+    /// Adds the declarations of a unit to its frame.
     pub fn declare_in(
         &mut self,
         frame: &mut UnitFrame,
@@ -296,7 +294,7 @@ impl<'l> Interpreter<'l> {
         self.storages.len() - 1
     }
 
-    /// The storage of a static variable.
+    /// Returns the storage of a static variable.
     fn static_storage(&mut self, frame: &UnitFrame, name: &str) -> StorageId {
         if frame.unit.is_empty() {
             return self.storage(Origin::Static);
@@ -312,7 +310,7 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// The value of this type that an element holds before it is set.
+    /// Returns the initial value, of this type, of an element.
     fn unset(&mut self, at: Location, ty: Type) -> Option<FortranValue> {
         match &self.origins[at.0] {
             Origin::Fresh => None,
@@ -360,12 +358,12 @@ impl<'l> Interpreter<'l> {
         self.storages[at.0].get(&at.1)
     }
 
-    /// Sets what is there whatever branch is run.
+    /// Sets a value independently of the branch that is run.
     fn initial(&mut self, at: Location, value: FortranValue) {
         self.storages[at.0].insert(at.1, value);
     }
 
-    /// Sets what a unit holds from its start: not taken back with what a branch did.
+    /// Sets an initial value of a unit, which is not undone together with a branch.
     fn initialise(&mut self, name: &str, at: Location, value: FortranValue) -> Parsed<()> {
         match self.storages[at.0].insert(at.1, value) {
             None => Ok(()),
@@ -383,7 +381,7 @@ impl<'l> Interpreter<'l> {
         frame.symbols.get_mut(name).expect("just inserted")
     }
 
-    /// Declared type of a name, or the one that its first letter implies.
+    /// Returns the declared type of a name, or the one implied by its first letter.
     pub fn type_of(&self, frame: &UnitFrame, name: &str) -> Type {
         let declared = frame.symbols.get(name).and_then(|s| s.ty);
         let first = name.bytes().next().unwrap_or(b'X');
@@ -395,14 +393,14 @@ impl<'l> Interpreter<'l> {
             }
             match first {
                 b'I'..=b'N' => Type::Integer,
-                // Without a unit around it, as in files of numbers, a name is what its value is.
+                // Outside a unit, as in files of numbers, a name has the type of its value.
                 _ if frame.unit.is_empty() => Type::Real,
                 _ => Type::Single,
             }
         })
     }
 
-    /// Whether a name may stand where it is not declared.
+    /// Checks that a name is declared or need not be.
     fn known(&self, frame: &UnitFrame, name: &str) -> Parsed<()> {
         let declared = frame.symbols.get(name).is_some_and(|s| s.ty.is_some());
         match declared || frame.implicit != Implicit::None {
@@ -418,7 +416,7 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// The same for one that may not be needed: its type may stand in a file that is missing.
+    /// As [`Interpreter::known`], for a name that may not be needed: its type may be declared in a missing file.
     fn typed(&self, frame: &UnitFrame, name: &str) -> Parsed<()> {
         match frame.missing_includes.is_empty() {
             true => self.known(frame, name),
@@ -426,13 +424,13 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// Whether a name is declared, and whether as an array.
+    /// Returns the type of a declared name, and whether it is an array.
     pub fn declared(&self, frame: &UnitFrame, name: &str) -> Option<(Type, bool)> {
         let symbol = frame.symbols.get(name)?;
         Some((symbol.ty?, symbol.dims.is_some()))
     }
 
-    /// Number of elements of an array whose bounds are known.
+    /// Returns the number of elements of an array, if its bounds are known.
     pub fn size_of(&self, frame: &UnitFrame, name: &str) -> Option<u64> {
         let dims = frame.symbols.get(name)?.dims.as_ref()?;
         let mut size = 1u64;
@@ -443,7 +441,7 @@ impl<'l> Interpreter<'l> {
         Some(size)
     }
 
-    /// Number of dimensions of an array.
+    /// Returns the number of dimensions of an array.
     pub fn rank_of(&self, frame: &UnitFrame, name: &str) -> usize {
         let symbol = frame.symbols.get(name);
         symbol
@@ -451,7 +449,7 @@ impl<'l> Interpreter<'l> {
             .map_or(0, |dims| dims.len())
     }
 
-    /// The value of a PARAMETER.
+    /// Returns the value of a PARAMETER.
     pub fn constant(&self, frame: &UnitFrame, name: &str) -> Option<FortranValue> {
         match &frame.symbols.get(name)?.place {
             VariableStorage::Constant(value) => Some(value.clone()),
@@ -459,19 +457,19 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// The value of an integer PARAMETER.
+    /// Returns the value of an integer PARAMETER.
     pub fn int_constant(&self, frame: &UnitFrame, name: &str) -> Option<i64> {
         self.constant(frame, name)?.int().ok()
     }
 
-    /// Binds a dummy argument to a storage of its own and gives its location.
+    /// Binds a dummy argument to a new storage and returns its location.
     pub fn bind_new(&mut self, frame: &mut UnitFrame, name: &str) -> Location {
         let at = (self.new_storage(), 0);
         self.symbol(frame, name).place = VariableStorage::At(at);
         at
     }
 
-    /// Where a name is stored, all of a frame's names.
+    /// Returns the locations of all names of a frame.
     pub fn locations(&self, frame: &UnitFrame) -> HashMap<String, Location> {
         let mut found = HashMap::new();
         for (name, symbol) in &frame.symbols {
@@ -487,12 +485,12 @@ impl<'l> Interpreter<'l> {
         self.write(at, value);
     }
 
-    /// The value at a location.
+    /// Returns the value at a location.
     pub fn get(&self, at: Location) -> Option<&FortranValue> {
         self.read(at)
     }
 
-    /// Where an entity of a COMMON block is stored.
+    /// Returns the location of an entity of a COMMON block.
     pub fn common_place(&mut self, block: &str, place: usize) -> Location {
         let key = (block.to_owned(), place);
         match self.commons.get(&key) {
@@ -505,12 +503,12 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// Takes away what the elements of a storage hold.
+    /// Clears the elements of a storage.
     pub fn forget(&mut self, at: Location) {
         self.storages[at.0].clear();
     }
 
-    /// What an element holds, set or as it starts.
+    /// Returns the value of an element, set or initial.
     pub fn element(&mut self, at: Location, ty: Type) -> Option<FortranValue> {
         match self.read(at) {
             Some(value) => Some(value.clone()),
@@ -518,12 +516,12 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// The elements of a storage that were set, by index from 0.
+    /// Iterates over the elements of a storage that were set, with their indices from 0.
     pub fn elements(&self, at: Location) -> impl Iterator<Item = (i64, &FortranValue)> {
         self.storages[at.0].iter().map(|(&i, value)| (i, value))
     }
 
-    /// Extent of the first dimension of an array of two.
+    /// Returns the extent of the first dimension of a two-dimensional array.
     pub fn rows_of(&self, frame: &UnitFrame, name: &str) -> Option<i64> {
         match frame.symbols.get(name)?.dims.as_ref()?.as_slice() {
             [(low, Some(high)), _] if high >= low => Some(high - low + 1),
@@ -531,7 +529,7 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// The numbers that the elements of a storage hold, in order, to see whether they change.
+    /// Returns the values of a storage's elements in order, to detect changes.
     pub fn contents(&self, at: Location) -> Vec<(i64, Option<ValueId>)> {
         let mut all: Vec<_> = self
             .elements(at)
@@ -544,7 +542,7 @@ impl<'l> Interpreter<'l> {
         all
     }
 
-    /// Lower bound of an array of one dimension.
+    /// Returns the lower bound of the first dimension of an array.
     pub fn first_index(&self, frame: &UnitFrame, name: &str) -> Option<i64> {
         let dims = frame.symbols.get(name)?.dims.as_ref()?;
         dims.first().map(|d| d.0)
@@ -574,7 +572,7 @@ impl<'l> Interpreter<'l> {
             Some(VariableStorage::At(at)) => *at,
             Some(VariableStorage::Constant(_)) => return Err(format!("{name} is a PARAMETER")),
             Some(VariableStorage::Nowhere) | None => match self.outer.get(name) {
-                // A declared name is the unit's own unless it is in a COMMON block.
+                // A declared name belongs to the unit unless it is in a COMMON block.
                 Some(&at) if symbol.is_none() && frame.implicit != Implicit::None => {
                     let index = indices.first().copied().unwrap_or(1);
                     return Ok((at.0, at.1.saturating_add(index.saturating_sub(1))));

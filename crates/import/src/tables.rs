@@ -1,7 +1,7 @@
-//! The tables beside a matrix element: leshouche.inc, config_subproc_map.inc, coloramps.inc.
+//! The tables of a matrix element: leshouche.inc, config_subproc_map.inc, coloramps.inc.
 //!
-//! They are DATA statements only. A directory holds one set of tables for all of its matrix
-//! elements; the subscript that counts those is compared with the number of `matrix<i>.f`.
+//! They consist of DATA statements only. A directory holds one set of tables for all of its matrix elements; the
+//! subscript that counts these is compared with the number of `matrix<i>.f`.
 
 use super::data::{self, Loops, Setter};
 use super::expression::{FortranExpr, Parsed};
@@ -46,7 +46,7 @@ impl<F: FnMut(&str, &[i64], &LiteralValue) -> Parsed<()>> Setter for ElementVisi
                 .get(name)
                 .copied()
                 .ok_or_else(|| format!("{name} is no loop variable")),
-            // Entries of propagators, which are counted downwards from -1.
+            // Entries of propagators, which are numbered downwards from -1.
             FortranExpr::Sum(terms) => match &terms[..] {
                 [(true, FortranExpr::Int(i))] => Ok(-i),
                 _ => Err("a subscript is a sum".into()),
@@ -60,7 +60,7 @@ impl<F: FnMut(&str, &[i64], &LiteralValue) -> Parsed<()>> Setter for ElementVisi
     }
 }
 
-/// Calls `set` with array, subscripts and value for every whole number that the DATA statements of a file set.
+/// Calls `set` with array, subscripts and value for every integer that the DATA statements of a file set.
 ///
 /// # Errors
 /// The file cannot be read, or a statement is not understood.
@@ -80,15 +80,15 @@ fn int(value: &LiteralValue) -> Parsed<i64> {
     }
 }
 
-/// More particles with one matrix element than MG5aMC can put together.
+/// Maximum number of flavours with one matrix element, more than MG5aMC can group.
 const MAX_FLAVOURS: usize = 10_000;
 
-/// What leshouche.inc says about one matrix element.
+/// Contents of leshouche.inc for one matrix element.
 #[derive(Debug, Default)]
 pub struct LesHouches {
-    /// PDG codes of the legs, of the first subprocess.
+    /// PDG codes of the legs in the first subprocess.
     pub pdg: Vec<i32>,
-    /// The same of the others.
+    /// PDG codes of the legs in the others.
     pub other_flavours: Vec<Vec<i32>>,
     /// Colour and anticolour tags of each leg, for each colour flow.
     pub color_flows: Vec<Vec<(i32, i32)>>,
@@ -160,7 +160,7 @@ pub fn leshouche(path: &Path, process: i64, legs: usize, flows: usize) -> Result
     })
 }
 
-/// Sets an element that no other DATA statement sets.
+/// Sets an element, which must not have been set before.
 fn once<T>(element: &mut Option<T>, value: T) -> Parsed<()> {
     match element.replace(value) {
         None => Ok(()),
@@ -175,13 +175,13 @@ pub fn configurations(path: &Path, process: i64) -> Result<Vec<u32>> {
     each_element(path, |name, indices, value| {
         let config = match (name, indices) {
             ("CONFSUB", [p, config]) if *p == process => *config,
-            // Ungrouped output: configs.inc says MAPCONFIG(configuration) / diagram /, and how many.
+            // Ungrouped output: configs.inc has MAPCONFIG(configuration) / diagram /, and their number in MAPCONFIG(0).
             ("MAPCONFIG", [0]) => return once(&mut count, int(value)?),
             ("MAPCONFIG", [config]) if *config > 0 => *config,
             _ => return Ok(()),
         };
         let place = usize::try_from(config - 1).ok();
-        // Configurations come in order; a wild number must not ask for much memory.
+        // Configurations come in order; an absurd number must not allocate much memory.
         let place = place.filter(|&p| p <= diagrams.len());
         let place = place.ok_or_else(|| format!("configuration {config} is out of order"))?;
         let diagram = u32::try_from(int(value)?).map_err(|_| "a negative diagram")?;
@@ -223,7 +223,7 @@ pub fn color_allowed(
         let config = usize::try_from(config - 1).ok();
         let row = config.and_then(|c| allowed.get_mut(c));
         let row = row.ok_or("ICOLAMP has more configurations than there are")?;
-        // Rows are as long as those of the matrix element with most colour flows.
+        // Rows have the length of the matrix element with most colour flows.
         if let Some(entry) = usize::try_from(flow - 1).ok().and_then(|f| row.get_mut(f)) {
             match value {
                 LiteralValue::Logical(is) => once(entry, *is)?,
@@ -238,7 +238,7 @@ pub fn color_allowed(
             path: path.to_path_buf(),
             what,
         };
-        // A configuration that this matrix element has no diagram of may have no line.
+        // A configuration without a diagram in this matrix element may have no line.
         let whole: Option<Vec<bool>> = row.iter().copied().collect();
         let row = match whole {
             Some(row) => row,

@@ -1,4 +1,4 @@
-//! Values of the symbolic interpreter: what Fortran's types say about a value of a program.
+//! Values of the symbolic interpreter: values of a program with their Fortran types.
 
 use super::amplitude_expression::AmplitudeExpression;
 use super::expression::Parsed;
@@ -6,8 +6,7 @@ use super::statement::Type;
 use mebridge_process::arith::{Builder, Comparison, Function, Op, ValueId};
 use std::rc::Rc;
 
-/// A value. Integers are known numbers; reals and complex ones are values of the program that
-/// is being built.
+/// A value. Integers are known numbers; real and complex ones are values of the program being built.
 #[derive(Clone, Debug)]
 pub enum FortranValue {
     Int(i64),
@@ -15,9 +14,9 @@ pub enum FortranValue {
     Complex(ValueId),
     Logical(Truth),
     Text,
-    /// Something made of amplitudes.
+    /// An expression of amplitudes.
     AmplitudeExpression(Rc<AmplitudeExpression>),
-    /// A wavefunction, by its number: what the first element of a column of W holds.
+    /// A wavefunction by its index: the content of the first element of a column of W.
     Wavefunction(u32),
     /// A value that could not be computed, with the reason. It is an error to need it.
     Broken(Rc<str>),
@@ -27,12 +26,12 @@ pub enum FortranValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truth {
     Known(bool),
-    /// Holds where the comparison does.
+    /// The result of a comparison.
     Test(Comparison, ValueId, ValueId),
 }
 
 impl FortranValue {
-    /// The value as a real or complex one, and whether it is real.
+    /// Returns the value as a real or complex number, and whether it is real.
     pub fn number(&self, builder: &mut Builder) -> Parsed<(ValueId, bool)> {
         match self {
             FortranValue::Int(i) => Ok((builder.real(*i as f64), true)),
@@ -49,7 +48,7 @@ impl FortranValue {
         }
     }
 
-    /// The value as a real one: of a complex value its real part.
+    /// Returns the value as a real number: the real part of a complex value.
     pub fn real(&self, builder: &mut Builder) -> Parsed<ValueId> {
         let (v, is_real) = self.number(builder)?;
         Ok(if is_real {
@@ -59,7 +58,7 @@ impl FortranValue {
         })
     }
 
-    /// The type of a variable that holds it.
+    /// Returns the type of a variable that holds it.
     pub fn fortran_type(&self) -> Option<Type> {
         match self {
             FortranValue::Int(_) => Some(Type::Integer),
@@ -89,7 +88,7 @@ impl FortranValue {
         }
     }
 
-    /// The value as an assignment to a variable of this type leaves it.
+    /// Converts the value as in an assignment to a variable of this type.
     pub fn convert(self, ty: Type, builder: &mut Builder) -> Parsed<FortranValue> {
         if let FortranValue::Broken(_) = self {
             return Ok(self);
@@ -133,7 +132,7 @@ impl FortranValue {
     }
 }
 
-/// The form itself, without a copy where nobody else has it.
+/// Unwraps an expression, copying it only if it is shared.
 pub fn owned(form: Rc<AmplitudeExpression>) -> AmplitudeExpression {
     Rc::try_unwrap(form).unwrap_or_else(|shared| (*shared).clone())
 }
@@ -165,7 +164,7 @@ impl Truth {
         Ok(Truth::Test(test, a, b).settled(builder))
     }
 
-    /// The same, known if both sides are constants.
+    /// Evaluates the comparison if both sides are constants.
     fn settled(self, builder: &mut Builder) -> Truth {
         let Truth::Test(test, a, b) = self else {
             return self;
@@ -192,7 +191,7 @@ impl Truth {
         })
     }
 
-    /// 1 where it holds, 0 elsewhere.
+    /// Returns 1 if it holds, 0 otherwise.
     fn number(self, builder: &mut Builder) -> ValueId {
         match self {
             Truth::Known(known) => builder.real(f64::from(u8::from(known))),
@@ -200,7 +199,7 @@ impl Truth {
         }
     }
 
-    /// True where the number is not 0.
+    /// Returns whether a number is not 0.
     fn of_number(v: ValueId, builder: &mut Builder) -> Truth {
         let zero = builder.real(0.0);
         Truth::Test(Comparison::Ne, v, zero).settled(builder)
@@ -210,7 +209,7 @@ impl Truth {
         match self {
             Truth::Known(known) => Truth::Known(!known),
             Truth::Test(..) => {
-                // Not the opposite comparison, which differs where a side is NaN.
+                // Not the opposite comparison, which differs if a side is NaN.
                 let one = builder.real(1.0);
                 let v = self.number(builder);
                 let v = builder.push(Op::Sub(one, v));
@@ -243,7 +242,7 @@ impl Truth {
         }
     }
 
-    /// `yes` where it holds, `no` elsewhere.
+    /// Returns `yes` if it holds, `no` otherwise.
     pub fn choose(
         self,
         yes: &FortranValue,

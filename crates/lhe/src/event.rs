@@ -1,17 +1,17 @@
-//! An event of a file.
+//! An event in a file.
 
 use crate::text::lines;
-use crate::weights::{self, Written};
 use crate::word::{integer, real};
+use crate::written::{Written, name};
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
-/// Where an event is in its file.
+/// Position of an event in its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventLocation {
     /// Its number, from 1.
     pub event: u64,
-    /// The line where it begins, from 1; 0 where there are no lines.
+    /// The line where it begins, from 1; 0 if the file has no lines.
     pub line: u64,
 }
 
@@ -25,10 +25,10 @@ impl Display for EventLocation {
     }
 }
 
-/// An event, with the names of the accord.
+/// An event; capitals are the names of the accord.
 #[derive(Default)]
 pub struct Event {
-    /// Where it is.
+    /// Its position in the file.
     pub place: EventLocation,
     /// IDPRUP.
     pub process: i32,
@@ -38,29 +38,29 @@ pub struct Event {
     pub scale: f64,
     /// AQEDUP.
     pub alpha_qed: f64,
-    /// AQCDUP, which is NaN where MG5aMC knows none.
+    /// AQCDUP, which is NaN if MG5aMC has no value.
     pub alpha_qcd: f64,
-    /// Its particles, those on the way included.
+    /// Its particles, including intermediate ones.
     pub particles: Vec<Particle>,
-    /// What stands between the event before and this one, if it is kept.
+    /// The text between the previous event and this one, if it is kept.
     pub before: Vec<u8>,
-    /// From `<event>` to `</event>`.
+    /// The text from `<event>` to `</event>`.
     pub text: Vec<u8>,
-    /// Its first line and those of its particles, without what follows the last number, as a place in the text.
+    /// Range in `text` of its first line and those of its particles, up to the last number.
     pub numbers: Range<usize>,
-    /// Where `</event>` is in it, and `</rwgt>`.
+    /// Offset of `</event>` in `text`.
     pub end: usize,
-    /// See [`Event::end`].
+    /// Offset of `</rwgt>` in `text`, if it is there.
     pub list_end: Option<usize>,
     pub(crate) written: Vec<Written>,
 }
 
-/// A particle of an event, with the names of the accord.
+/// A particle of an event; capitals are the names of the accord.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Particle {
     /// IDUP, its PDG code.
     pub pdg: i32,
-    /// ISTUP: -1 where it comes in, 1 where it goes out.
+    /// ISTUP: -1 if it is incoming, 1 if it is outgoing.
     pub status: i32,
     /// MOTHUP.
     pub mothers: [i32; 2],
@@ -74,10 +74,10 @@ pub struct Particle {
     pub spin: f64,
 }
 
-/// SPINUP of a helicity that is not known.
+/// SPINUP of an unknown helicity.
 const UNKNOWN_HELICITY: f64 = 9.0;
 
-/// What a column holds.
+/// Kind of number in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Columns {
     Integer,
@@ -131,7 +131,7 @@ impl Number {
     }
 }
 
-/// The first line of an event. MG5aMC writes NaN where a model has no alpha_s.
+/// Columns of the first line of an event. MG5aMC writes NaN if a model has no alpha_s.
 pub(crate) const EVENT: [(&str, Columns); 6] = [
     ("NUP", Columns::Integer),
     ("IDPRUP", Columns::Integer),
@@ -141,7 +141,7 @@ pub(crate) const EVENT: [(&str, Columns); 6] = [
     ("AQCDUP", Columns::NotInfinite),
 ];
 
-/// The line of a particle.
+/// Columns of the line of a particle.
 pub(crate) const PARTICLE: [(&str, Columns); 13] = [
     ("IDUP", Columns::Integer),
     ("ISTUP", Columns::Integer),
@@ -159,7 +159,7 @@ pub(crate) const PARTICLE: [(&str, Columns); 13] = [
 ];
 
 impl Event {
-    /// Takes the numbers of the first line, and gives how many particles there are.
+    /// Takes the numbers of the first line, and returns the number of particles.
     pub(crate) fn take_head(&mut self, values: &[Number; EVENT.len()]) -> i32 {
         self.process = values[1].integer();
         let reals = [2, 3, 4, 5].map(|i| values[i].real());
@@ -175,7 +175,7 @@ impl Event {
         }
     }
 
-    /// Appends its particles as they are in a record.
+    /// Appends its particles in the format of a record.
     pub fn push_particles(&self, to: &mut Vec<u8>) {
         for particle in &self.particles {
             for value in particle.integers() {
@@ -191,14 +191,14 @@ impl Event {
         }
     }
 
-    /// The particles that come in or go out, in their order.
+    /// Returns the incoming and outgoing particles in order.
     pub fn external(&self) -> impl Iterator<Item = &Particle> {
         self.particles
             .iter()
             .filter(|particle| particle.is_external())
     }
 
-    /// AQCDUP; -1, as the accord has it, also where MG5aMC writes NaN because a model has no alpha_s.
+    /// Returns AQCDUP; also -1, as in the accord, if MG5aMC writes NaN because a model has no alpha_s.
     pub fn alpha_s(&self) -> f64 {
         match self.alpha_qcd.is_nan() {
             true => -1.0,
@@ -206,56 +206,56 @@ impl Event {
         }
     }
 
-    /// The line of a place in its text.
+    /// Returns the line of an offset in its text.
     pub(crate) fn line_of(&self, place: usize) -> u64 {
         self.place.line + lines(&self.text, place)
     }
 
-    /// The names of the weights that have one.
+    /// Returns the names of its named weights.
     pub fn weight_names(&self) -> impl Iterator<Item = String> {
         self.written.iter().filter_map(|written| match written {
-            Written::One { id: Some(id), .. } => Some(weights::name(&self.text[id.clone()])),
+            Written::One { id: Some(id), .. } => Some(name(&self.text[id.clone()])),
             _ => None,
         })
     }
 }
 
-/// ISTUP of what comes in, of what goes out, and of what has decayed.
+/// ISTUP of an incoming particle.
 pub const INCOMING: i32 = -1;
-/// See [`INCOMING`].
+/// ISTUP of an outgoing particle.
 pub const OUTGOING: i32 = 1;
-/// See [`INCOMING`].
+/// ISTUP of a decayed particle.
 pub const DECAYED: i32 = 2;
 
 impl Particle {
-    /// Whether it comes in.
+    /// Returns whether it is incoming.
     pub fn is_incoming(&self) -> bool {
         self.status == INCOMING
     }
 
-    /// Whether it comes in or goes out.
+    /// Returns whether it is incoming or outgoing.
     pub fn is_external(&self) -> bool {
         matches!(self.status, INCOMING | OUTGOING)
     }
 
-    /// IDUP, ISTUP, MOTHUP and ICOLUP, in the order of the accord.
+    /// Returns IDUP, ISTUP, MOTHUP and ICOLUP in the order of the accord.
     pub(crate) fn integers(&self) -> [i32; 6] {
         let ([first, last], [color, anti_color]) = (self.mothers, self.colors);
         [self.pdg, self.status, first, last, color, anti_color]
     }
 
-    /// (E, px, py, pz) in GeV.
+    /// Returns (E, px, py, pz) in GeV.
     pub fn four_momentum(&self) -> [f64; 4] {
         let [px, py, pz, energy, _] = self.momentum;
         [energy, px, py, pz]
     }
 
-    /// SPINUP where it is known, which the accord has as 9 otherwise.
+    /// Returns SPINUP, or `None` if it is unknown, for which the accord has 9.
     pub fn helicity(&self) -> Option<f64> {
         Some(self.spin).filter(|&spin| spin.is_finite() && spin != UNKNOWN_HELICITY)
     }
 
-    pub(crate) fn of(values: &[Number; PARTICLE.len()]) -> Particle {
+    pub(crate) fn from_numbers(values: &[Number; PARTICLE.len()]) -> Particle {
         let integer = |i: usize| values[i].integer();
         Particle {
             pdg: integer(0),

@@ -1,8 +1,8 @@
-//! Events of the Les Houches Accord as text (E. Boos et al., hep-ph/0109068; J. Alwall et al., hep-ph/0609017): files are
-//! read by a [`Reader`], and events written by [`push_events`].
+//! Events of the Les Houches Accord as text (E. Boos et al., hep-ph/0109068; J. Alwall et al., hep-ph/0609017):
+//! [`Reader`] reads files, and [`push_events`] writes events.
 //!
-//! Those come as records: arrays of bytes with the fields that `combine_to_lhe_npy` of MadSpace 0.2.1 writes, little end
-//! first and without gaps. The names of the accord:
+//! Events to write are records: packed little-endian bytes with the fields that `combine_to_lhe_npy` of MadSpace 0.2.1
+//! writes, with the names of the accord:
 //!
 //! | bytes | field |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | 8 each | XWGTUP, SCALUP, AQEDUP, AQCDUP, doubles |
 //! | 80 for each particle | IDUP, ISTUP, two of MOTHUP, two of ICOLUP, integers of 4 bytes; PUP (px, py, pz, E, m in GeV), VTIMUP, SPINUP, doubles |
 //!
-//! An event with fewer particles than a record has room for ends with zeros.
+//! If an event has fewer particles than the record holds, the record ends in zeros.
 
 mod event;
 mod number;
@@ -20,6 +20,7 @@ mod scaled;
 mod text;
 mod weights;
 mod word;
+mod written;
 
 pub use event::{DECAYED, Event, EventLocation, INCOMING, OUTGOING, Particle};
 pub use number::{push_integer, push_scientific};
@@ -30,15 +31,15 @@ pub use word::{real, shown};
 
 use mebridge_support::{Error, Result};
 
-/// Bytes of a record before its particles, and of each particle.
+/// Size in bytes of a record without particles, and of each particle.
 const HEAD: usize = 36;
 const PARTICLE: usize = 80;
-/// Bytes of the text of an event, at most, without its particles.
+/// Maximum size in bytes of the text of an event without its particles.
 pub const EVENT_TEXT: usize = 160;
-/// The same of each particle.
+/// Maximum size in bytes of the text of each particle.
 pub const PARTICLE_TEXT: usize = 240;
 
-/// Bytes of a record with room for so many particles, where memory has as many.
+/// Returns the size in bytes of a record with `particles` particles; `None` on overflow.
 pub const fn record_bytes(particles: usize) -> Option<usize> {
     match particles.checked_mul(PARTICLE) {
         Some(bytes) => bytes.checked_add(HEAD),
@@ -46,7 +47,7 @@ pub const fn record_bytes(particles: usize) -> Option<usize> {
     }
 }
 
-/// Bytes of the text of an event with so many particles, at most.
+/// Returns the maximum size in bytes of the text of an event with `particles` particles; `None` on overflow.
 pub const fn text_bytes(particles: usize) -> Option<usize> {
     match particles.checked_mul(PARTICLE_TEXT) {
         Some(bytes) => bytes.checked_add(EVENT_TEXT),
@@ -56,10 +57,10 @@ pub const fn text_bytes(particles: usize) -> Option<usize> {
 
 /// Appends events as `<event>` blocks.
 ///
-/// Weights are multiplied by `weight_factor`. Momenta have 17 digits, which are all that a double has.
+/// Weights are multiplied by `weight_factor`. Momenta have 17 digits, which identify a double uniquely.
 ///
 /// # Errors
-/// A record with an infinity or NaN in it, or without particles.
+/// A record contains an infinity or NaN, or has no particles.
 pub fn push_events(
     text: &mut Vec<u8>,
     records: &[u8],
@@ -97,7 +98,7 @@ fn push_event(
     }
     text.push(b'\n');
     for particle in &particles[..count] {
-        push_particle(text, &Particle::of_record(particle))?;
+        push_particle(text, &Particle::from_record(particle))?;
     }
     text.extend_from_slice(b"</event>\n");
     Ok(())
@@ -106,7 +107,7 @@ fn push_event(
 /// Appends the line of a particle. Its momentum has 17 digits.
 ///
 /// # Errors
-/// A number of it is infinite or NaN.
+/// One of its numbers is infinite or NaN.
 pub fn push_particle(
     text: &mut Vec<u8>,
     particle: &Particle,

@@ -1,12 +1,12 @@
-//! Numbers as C's `%.10e` writes them: exact, the even one of two digits that are as near.
+//! Numbers as C's `%.10e` writes them: correctly rounded, ties to even.
 //!
-//! Rust's own formatting is as exact and takes ten times as long. An event has some thirty numbers, and nearly all of
-//! them are such that their digits are integers of 128 bits: a double is m 2^q, so its first n digits are
-//! m 10^k 2^q for some k, rounded.
+//! Rust's own formatting is as exact but ten times slower. An event has some thirty numbers, and nearly all of them
+//! have digits that fit into a 128-bit integer: a double is m 2^q, so its first n digits are m 10^k 2^q for some k,
+//! rounded.
 
 use std::io::Write;
 
-/// Powers of ten that a significand of 53 bits can be multiplied by in 128 bits.
+/// Largest power of ten by which a 53-bit significand can be multiplied in 128 bits.
 const MOST_TENS: i32 = 22;
 const TENS: [u128; MOST_TENS as usize + 1] = {
     let mut tens = [1; MOST_TENS as usize + 1];
@@ -17,12 +17,12 @@ const TENS: [u128; MOST_TENS as usize + 1] = {
     }
     tens
 };
-/// Digits behind the point, at most: with the one before it they are below 2^64.
+/// Maximum number of digits after the point: with the one before it they are below 2^64.
 const MOST_DIGITS: usize = 17;
 const BITS: u64 = f64::MANTISSA_DIGITS as u64 - 1;
 
-/// Appends a number with so many digits behind the point, at most 17, and a sign where it is negative or `plus` asks for
-/// one. Infinities and NaN are `inf` and `nan`, as in C.
+/// Appends a number with `digits` digits, at most 17, after the point, and a sign if it is negative or `plus` is set.
+/// Infinities and NaN are written as `inf` and `nan`, as in C.
 pub fn push_scientific(text: &mut Vec<u8>, value: f64, digits: usize, plus: bool) {
     if value.is_sign_negative() {
         text.push(b'-');
@@ -46,7 +46,8 @@ pub fn push_scientific(text: &mut Vec<u8>, value: f64, digits: usize, plus: bool
     }
 }
 
-/// The first digits of a positive number as an integer, and its power of ten; none where 128 bits do not hold them.
+/// Returns the first digits of a positive number as an integer, and its power of ten; `None` if 128 bits do not
+/// suffice.
 fn short(value: f64, digits: usize) -> Option<(u64, i32)> {
     debug_assert!(digits <= MOST_DIGITS);
     let bits = value.to_bits();
@@ -56,7 +57,7 @@ fn short(value: f64, digits: usize) -> Option<(u64, i32)> {
     }
     let m = u128::from(bits & ((1 << BITS) - 1) | 1 << BITS);
     let q = power - (1023 + BITS as i32);
-    // floor(log10(2) (q + 52)) is its power of ten, or one less.
+    // floor(log10(2) (q + 52)) is its power of ten or one less.
     let guess = ((q + BITS as i32) * 78_913) >> 18;
     for exponent in [guess, guess + 1] {
         let k = digits as i32 - exponent;
@@ -72,7 +73,7 @@ fn short(value: f64, digits: usize) -> Option<(u64, i32)> {
     None
 }
 
-/// A number over 2^shift, rounded to the nearest integer, and to the even one of two.
+/// Divides a number by 2^shift and rounds to the nearest integer, ties to even.
 fn rounded(number: u128, shift: u32) -> u128 {
     if shift == 0 {
         return number;
@@ -85,7 +86,7 @@ fn rounded(number: u128, shift: u32) -> u128 {
     whole + u128::from(rest > half || rest == half && whole & 1 == 1)
 }
 
-/// Digits of a number below ten, without its point.
+/// Appends a number below ten, given as its digits without the point.
 fn push_digits(text: &mut Vec<u8>, significand: u64, digits: usize) {
     let mut buffer = [b'0'; MOST_DIGITS + 2];
     let mut rest = significand;
@@ -98,7 +99,7 @@ fn push_digits(text: &mut Vec<u8>, significand: u64, digits: usize) {
     text.extend_from_slice(&buffer[1..=digits]);
 }
 
-/// An exponent: a sign, and two digits at least.
+/// Appends an exponent: a sign and at least two digits.
 fn push_exponent(text: &mut Vec<u8>, exponent: i32) {
     text.extend_from_slice(if exponent < 0 { b"e-" } else { b"e+" });
     let exponent = exponent.unsigned_abs();
@@ -109,7 +110,7 @@ fn push_exponent(text: &mut Vec<u8>, exponent: i32) {
     text.push(b'0' + (exponent % 10) as u8);
 }
 
-/// By Rust's formatting.
+/// Appends a number with Rust's formatting.
 fn long(text: &mut Vec<u8>, value: f64, digits: usize) {
     let begin = text.len();
     write!(text, "{value:.digits$e}").expect("memory takes all");
@@ -124,7 +125,7 @@ fn long(text: &mut Vec<u8>, value: f64, digits: usize) {
     push_exponent(text, exponent);
 }
 
-/// Appends an integer behind spaces, so that it has this width at least.
+/// Appends an integer, padded with spaces on the left to this width.
 pub fn push_integer(text: &mut Vec<u8>, value: i32, width: usize) {
     let mut buffer = [b' '; 16];
     let mut at = buffer.len();
@@ -155,11 +156,12 @@ mod tests {
         String::from_utf8(text).expect("digits")
     }
 
-    /// What the C library writes.
+    /// Formats a number with the C library.
     fn by_c(value: f64, digits: usize, plus: bool) -> String {
         let mut text = [0_u8; 64];
         let format = if plus { c"%+.*e" } else { c"%.*e" };
-        // SAFETY: the arguments are those of the format, and the length that of the buffer, which it is shorter than.
+        // SAFETY: the arguments match the format, and the length is that of the buffer, which is longer than any
+        // number.
         let length = unsafe {
             snprintf(
                 text.as_mut_ptr().cast(),
@@ -206,7 +208,7 @@ mod tests {
             1e17,
             172.5,
         ]);
-        // Ties: halves, and what is as near to two numbers of ten digits behind the point.
+        // Ties: halves, and numbers halfway between two numbers with ten digits after the point.
         values.extend((0..60).map(|i| f64::from(i) + 0.5));
         values.extend((0..200).map(|i| 1.0 + f64::from(2 * i + 1) * 2.0_f64.powi(-11)));
         values.extend((-330..309).map(|i| format!("1e{i}").parse::<f64>().expect("a number")));

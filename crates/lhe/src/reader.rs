@@ -1,65 +1,66 @@
-//! Reads event files as MG5aMC and others write them.
+//! Reads event files written by MG5aMC and other programs.
 //!
-//! What the accord leaves open is read: ends of lines, exponents of Fortran, comments, elements and attributes that others
-//! add. What would leave out an event or a number, or shift them, is an error that names the line: the text before the
-//! first event may hold anything; between events are comments and the tags of groups alone; in an event all numbers of its
-//! particles, and elements that end where they should.
+//! Whatever the accord leaves open is accepted: line endings, Fortran exponents, comments, elements and attributes of
+//! other programs. Whatever could drop or shift an event or a number is an error that names the line. The text before
+//! the first event may hold anything; only comments and tags of event groups may stand between events; an event must
+//! have all numbers of its particles, and its elements must end properly.
 
 use crate::event::{Columns, EVENT, Event, EventLocation, Number, PARTICLE, Particle};
 use crate::text::{Tag, Text};
-use crate::weights::{Names, Written};
+use crate::weights::Names;
 use crate::word::{integer, real, shown};
+use crate::written::{Written, name};
 use mebridge_support::{Error, Result};
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
-/// No event has more particles, those on the way included.
+/// Maximum number of particles of an event, including intermediate ones.
 const MOST_PARTICLES: i32 = 1000;
 
-/// No event has more elements that have not ended.
+/// Maximum number of open elements in an event.
 const MOST_OPEN: usize = 10_000;
 
-/// What some editors put before text in UTF-8.
+/// The byte order mark that some editors put before UTF-8 text.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// An event file.
 pub struct Reader {
     text: Text,
-    /// Whether what stands between events is kept.
+    /// Whether the text between events is kept.
     keeps: bool,
     head: Head,
-    /// Where the head ends.
+    /// Offset where the head ends.
     begin: usize,
     events: u64,
-    /// Whether `</LesHouchesEvents>` was there.
+    /// Whether `</LesHouchesEvents>` was read.
     closed: bool,
-    /// The line of a second file that follows the first one, and of a second `<init>` that says something else.
+    /// The line where a second file begins after the first one, and the line of a second file whose `<init>` differs.
     second: Option<u64>,
     other_init: Option<u64>,
     names: Names,
-    /// Bytes after the last event, where they are kept.
+    /// Bytes after the last event, if they are kept.
     rest: Vec<u8>,
 }
 
-/// What stands before the first event. Places in it are counted in bytes.
+/// The part of a file before the first event. Offsets are in bytes.
 #[derive(Clone, Default)]
 pub struct Head {
-    /// All of it.
+    /// All bytes.
     pub bytes: Vec<u8>,
-    /// Where `<init>` begins.
+    /// Offset where `<init>` begins.
     pub init: Option<usize>,
-    /// What `<init>` holds, and its line.
+    /// The contents of `<init>`, and its line.
     contents: Option<(Range<usize>, u64)>,
-    /// Where `</header>` is.
+    /// Offset of `</header>`.
     pub header_end: Option<usize>,
-    /// `<initrwgt>` up to its end tag.
+    /// Range of `<initrwgt>` up to its end tag.
     pub weights: Option<Range<usize>>,
-    /// The weights that it lists.
+    /// Names of the weights listed there.
     pub listed: Vec<String>,
 }
 
-/// What `<init>` says.
+/// The contents of `<init>`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Init {
     /// IDBMUP, the beams.
@@ -75,18 +76,18 @@ pub struct Init {
 }
 
 impl Head {
-    /// Where the contents of `<init>` are.
+    /// Returns the range of the contents of `<init>`.
     pub fn init_contents(&self) -> Option<Range<usize>> {
         self.contents.as_ref().map(|(contents, _)| contents.clone())
     }
 
-    /// What `<init>` says, where it holds what the accord has there.
+    /// Parses `<init>`; `None` if it does not follow the accord.
     pub fn init(&self) -> Option<Init> {
         let (contents, _) = self.contents.as_ref()?;
         init(&self.bytes[contents.clone()])
     }
 
-    /// The text of the first element `<name>`, whose lines end with LF.
+    /// Returns the text of the first element `<name>`, with LF line endings.
     pub fn block(&self, name: &str) -> Option<String> {
         let text = String::from_utf8_lossy(&self.bytes);
         let (_, rest) = text.split_once(&format!("<{name}>"))?;
@@ -96,7 +97,7 @@ impl Head {
 }
 
 impl Init {
-    /// Cross section and its error in pb, of all processes together; none where no process is listed.
+    /// Returns the cross section of all processes together and its error in pb; `None` if no process is listed.
     pub fn cross_section(&self) -> Option<(f64, f64)> {
         let of_each = self
             .processes
@@ -110,7 +111,7 @@ impl Reader {
     /// Reads up to the first event.
     ///
     /// # Errors
-    /// What is no event file, or damaged there.
+    /// The input is no event file, or its head is damaged.
     pub fn new(input: Box<dyn Read>, path: &Path, keeps: bool) -> Result<Reader> {
         let mut reader = Reader {
             text: Text::new(input, path),
@@ -132,50 +133,50 @@ impl Reader {
         Ok(reader)
     }
 
-    /// What stands before the first event.
+    /// Returns the part before the first event.
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// Bytes of the file up to the end of its head.
+    /// Returns the offset in the file where its head ends.
     pub fn head_bytes(&self) -> usize {
         self.begin
     }
 
-    /// Bytes of the file up to the end of the last event.
+    /// Returns the offset in the file where the last event that was read ends.
     pub fn read_bytes(&self) -> usize {
         self.text.at
     }
 
-    /// Whether `</LesHouchesEvents>` was read.
+    /// Returns whether `</LesHouchesEvents>` was read.
     pub fn closed(&self) -> bool {
         self.closed
     }
 
-    /// The line where a second file begins, once it was met.
+    /// Returns the line where a second file begins, once it was reached.
     pub fn second(&self) -> Option<u64> {
         self.second
     }
 
-    /// What stands after the last event, where it is kept.
+    /// Returns the text after the last event, if it is kept.
     pub fn rest(&self) -> &[u8] {
         &self.rest
     }
 
-    /// The names of weights so far.
+    /// Returns the names of the weights found so far.
     pub fn names(&self) -> &[String] {
         self.names.all()
     }
 
-    /// An error about this file.
+    /// Creates an error about this file.
     pub fn error(&self, what: impl Into<String>) -> Error {
         self.text.error(what)
     }
 
-    /// What `<init>` says.
+    /// Returns the contents of `<init>`.
     ///
     /// # Errors
-    /// None is there, or it does not hold the numbers of the accord, or another one follows that differs.
+    /// There is none, or it lacks numbers of the accord, or another one follows that differs.
     pub fn init(&self) -> Result<Init> {
         let Some((_, line)) = &self.head.contents else {
             return Err(self.error("this is no event file: it has no <init>"));
@@ -193,7 +194,7 @@ impl Reader {
         })
     }
 
-    /// Goes to the first event.
+    /// Reads up to the first event.
     fn read_head(&mut self) -> Result<Head> {
         let begin = self.text.at;
         if self.text.looking_at(BOM)? {
@@ -220,7 +221,7 @@ impl Reader {
             match name.as_str() {
                 "event" | "eventgroup" | "/leshouchesevents" => break,
                 "header" | "init" | "initrwgt" | "/initrwgt" => {}
-                // What stands there may look like a tag.
+                // Its contents may look like a tag.
                 _ => {
                     self.text.at += 1;
                     continue;
@@ -251,7 +252,7 @@ impl Reader {
         Ok(head)
     }
 
-    /// Passes over an element, which may hold anything but events, and gives the place of its end.
+    /// Skips an element, which may hold anything but events, and returns the offset of its end tag.
     fn pass_element(&mut self, of: &Tag, begin: usize, head: &mut Head) -> Result<usize> {
         let mut after_init = of.name == "init";
         while self.text.find_tag()? {
@@ -259,7 +260,7 @@ impl Reader {
             if self.text.pass_markup()? {
                 continue;
             }
-            // Cards may hold what looks like a tag.
+            // Cards may contain text that looks like a tag.
             let name = self.text.tag_name()?;
             if name == format!("/{}", of.name) {
                 self.text.tag()?;
@@ -271,7 +272,7 @@ impl Reader {
                         note(&tag, begin, head);
                     }
                 }
-                // A header may hold tags, but not all that comes before an event.
+                // A header may contain tags, but not everything before an event.
                 "event" if after_init => break,
                 _ => {
                     after_init |= name == "/init";
@@ -285,7 +286,7 @@ impl Reader {
         )))
     }
 
-    /// The weights that a head lists.
+    /// Returns the weights listed in a head.
     fn listed(&mut self, head: &Head, begin: usize) -> Result<Vec<String>> {
         let mut listed = Vec::new();
         let Some(weights) = head.weights.clone() else {
@@ -302,17 +303,17 @@ impl Reader {
             } else if let Some(tag) = self.text.tag()?
                 && let Some(id) = self.text.attribute(&tag, "id")
             {
-                listed.push(crate::weights::name(self.text.slice(id)));
+                listed.push(name(self.text.slice(id)));
             }
         }
         self.text.at = end;
         Ok(listed)
     }
 
-    /// Reads the next event; false at the end.
+    /// Reads the next event; returns false at the end.
     ///
     /// # Errors
-    /// An event, or what stands before it, is damaged; or there is more after the end.
+    /// The event or the text before it is damaged, or there is more text after the end.
     pub fn next(&mut self, event: &mut Event) -> Result<bool> {
         let before = self.text.at;
         let Some(tag) = self.find_event()? else {
@@ -345,19 +346,19 @@ impl Reader {
         Ok(true)
     }
 
-    /// The weights of the last event that was read, in the order of [`Reader::names`]; NaN where it has none.
+    /// Writes the weights of the last event to `row`, in the order of [`Reader::names`]; NaN for missing ones.
     ///
     /// # Errors
-    /// What is no number, or of which it is not known which weight it is.
+    /// A weight is not a number, or its name cannot be determined.
     pub fn weights(&mut self, event: &Event, row: &mut Vec<f64>) -> Result<()> {
-        let told = self.names.read(event, &self.head.listed, row);
-        told.map_err(|(place, what)| {
+        let read = self.names.read(event, &self.head.listed, row);
+        read.map_err(|(place, what)| {
             let line = event.line_of(place);
             self.error(format!("{}: line {line}: {what}", event.place))
         })
     }
 
-    /// Goes to the next event and gives its tag. Comments and groups alone are between events.
+    /// Finds the tag of the next event. Only comments and group tags may stand between events.
     fn find_event(&mut self) -> Result<Option<Tag>> {
         loop {
             self.text.gap()?;
@@ -387,7 +388,7 @@ impl Reader {
         }
     }
 
-    /// A file begins after the end of another one.
+    /// Begins a second file after the end of another one.
     fn begin_file(&mut self) -> Result<()> {
         let line = self.text.line_of(self.text.at);
         let head = self.read_head()?;
@@ -402,13 +403,13 @@ impl Reader {
 
     fn rubbish(&self, at: usize) -> Error {
         let (line, text) = (self.text.line_of(at), self.text.shown(at));
-        let whence = match (self.closed, self.events) {
+        let location = match (self.closed, self.events) {
             (true, _) => "after </LesHouchesEvents>".to_owned(),
             (false, 0) => "before the first event".to_owned(),
             (false, last) => format!("after event {last}"),
         };
         self.error(format!(
-            "line {line} has `{text}` {whence}, where an event may have been lost; make the file again, or remove it"
+            "line {line} has `{text}` {location}, where an event may have been lost; make the file again, or remove it"
         ))
     }
 
@@ -440,13 +441,13 @@ impl Reader {
                 &mut values,
                 "is not that of a particle",
             )?;
-            event.particles.push(Particle::of(&values));
+            event.particles.push(Particle::from_numbers(&values));
         }
         event.numbers.end = self.text.at - begin;
         Ok(())
     }
 
-    /// Reads numbers, which stand on one line.
+    /// Reads the numbers of one line.
     fn record(
         &mut self,
         place: EventLocation,
@@ -462,7 +463,7 @@ impl Reader {
                 if self.text.peek()?.is_none() {
                     return Err(self.cut_off(place));
                 }
-                let why = format!("it has no {name}; {} numbers are due", columns.len());
+                let why = format!("it has no {name}; {} numbers are expected", columns.len());
                 return Err(self.no_record(place, begin, wrong, &why));
             };
             let text = String::from_utf8_lossy(self.text.slice(word));
@@ -492,11 +493,11 @@ impl Reader {
         ))
     }
 
-    /// Reads what follows the particles, up to the end of the event.
+    /// Reads the part after the particles, up to the end of the event.
     fn read_rest(&mut self, event: &mut Event, begin: usize) -> Result<()> {
         event.written.clear();
         event.list_end = None;
-        // Elements that have not ended.
+        // Open elements.
         let mut open: Vec<Tag> = Vec::new();
         let mut id = None;
         loop {
@@ -548,7 +549,7 @@ impl Reader {
                     return Ok(());
                 }
                 name if name.starts_with('/') => {
-                    // Elements of others may have no end.
+                    // Elements of other programs may lack an end tag.
                     let begun = open.iter().rposition(|first| first.name == name[1..]);
                     let begun = begun.filter(|&i| !open[i + 1..].iter().any(Tag::is_of_weights));
                     let Some(begun) = begun else {
@@ -610,7 +611,7 @@ impl Reader {
     }
 }
 
-/// Notes the list of weights.
+/// Records the range of the list of weights.
 fn note(tag: &Tag, begin: usize, head: &mut Head) {
     let at = tag.begin - begin;
     match (tag.name.as_str(), &mut head.weights) {
@@ -620,7 +621,7 @@ fn note(tag: &Tag, begin: usize, head: &mut Head) {
     }
 }
 
-/// What `<init>` holds.
+/// Parses the contents of `<init>`.
 fn init(contents: &[u8]) -> Option<Init> {
     let text = String::from_utf8_lossy(contents);
     let mut pieces = text.split("<!--");
@@ -655,7 +656,7 @@ fn init(contents: &[u8]) -> Option<Init> {
     let count = usize::try_from(integer(count)?).ok()?;
     for _ in 0..count {
         let Some(line) = lines.next() else {
-            // GiBUU lists none.
+            // GiBUU lists no processes.
             break;
         };
         let &[cross_section, error, largest, process] = line.as_slice() else {
@@ -676,7 +677,7 @@ fn init(contents: &[u8]) -> Option<Init> {
     })
 }
 
-/// Where some bytes begin within others.
+/// Returns the offset of `what` in `bytes`.
 pub fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|part| part == what)
 }

@@ -1,7 +1,7 @@
 use super::*;
 use std::io::Cursor;
 
-/// Three events with what programs put around them.
+/// Three events with the extra text that programs put around them.
 const FILE: &str = r#"<LesHouchesEvents version="3.0">
 <!-- <event> <init> -->
 <header>
@@ -79,7 +79,7 @@ fn numbers(event: &Event) -> String {
     format!("{process} {weight} {scale} {alpha_qed} {alpha_qcd} {particles:?}")
 }
 
-/// What is read of a file.
+/// Everything read from a file.
 #[derive(Debug, PartialEq)]
 struct Found {
     events: Vec<String>,
@@ -89,7 +89,7 @@ struct Found {
     second: Option<u64>,
 }
 
-/// A file that comes a few bytes at a time.
+/// A file that is read a few bytes at a time.
 struct Slow<'a>(Cursor<&'a [u8]>, usize);
 
 impl Read for Slow<'_> {
@@ -168,7 +168,7 @@ fn wrong(file: impl AsRef<[u8]>, what: &str) {
     assert!(error.contains(what), "{error}");
 }
 
-/// The file with its text changed, which is there so many times.
+/// The file with all `times` occurrences of `from` replaced.
 #[track_caller]
 fn with(from: &str, to: &str, times: usize) -> String {
     assert_eq!(FILE.matches(from).count(), times, "{from}");
@@ -261,7 +261,7 @@ fn what_others_write_is_read() {
     let at = FILE.find("first").expect("it is there");
     latin[at] = 0xfc;
     same(latin);
-    // The list of weights may be in <init>, and its groups end wrongly.
+    // The list of weights may be in <init>, and its groups may end wrongly.
     let list = &FILE[FILE.find("<initrwgt>").expect("it is there")
         ..FILE.rfind("</header>").expect("it is there")];
     same(with(list, "", 1).replace("</init>", &format!("{list}</init>")));
@@ -306,10 +306,10 @@ fn weights_without_names_have_those_that_are_listed_or_numbers() {
         )),
         "line 34: <weights> has 2 numbers, and <initrwgt> lists 3",
     );
-    // Those of some events alone.
+    // Weights that only some events have.
     let found = read(with("<wgt id='b'> 2.25 </wgt>\n", "", 1)).expect("it can be read");
     assert!(found.weights[1][1].is_nan() && found.weights[2][1] == 2.125);
-    // Weights that are listed and stand beside the list.
+    // Weights that are listed and also have their own `<wgt>`.
     let both = list(FILE).replace(
         "</weights>",
         "</weights>\n<rwgt>\n<wgt id='c'>7</wgt></rwgt>",
@@ -534,8 +534,8 @@ impl Read for Endless {
     }
 }
 
-/// Whatever happens to a line or to a mark, what is read are the same events, or there is an error, or it is known that the
-/// end is missing.
+/// After any change of a line or a character, the same events are read, or there is an error, or the end is known to be
+/// missing.
 #[test]
 fn no_damage_gives_other_events() {
     let right = read(FILE).expect("it can be read");
@@ -549,7 +549,7 @@ fn no_damage_gives_other_events() {
             return;
         }
         assert_eq!(found.events, right.events, "{}", what());
-        // Weights that have lost their mark or their name are missing, and no others are there.
+        // Weights that lost their tag or name are missing, but no others appear.
         for (i, name) in right.names.iter().enumerate() {
             let Some(column) = found.names.iter().position(|of| of == name) else {
                 continue;
@@ -572,7 +572,7 @@ fn no_damage_gives_other_events() {
         for j in 0..=less.len() {
             let mut moved = less.clone();
             moved.insert(j, line);
-            // The order of particles is a matter of the file, and what a comment may hold.
+            // The order of particles is up to the file, and so is the text of comments.
             let particles = |at: usize| {
                 lines
                     .get(at)

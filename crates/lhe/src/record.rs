@@ -1,4 +1,4 @@
-//! What is read of a record.
+//! Reading of records.
 
 use crate::{HEAD, PARTICLE, Particle, double, integer};
 
@@ -10,10 +10,10 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// The record that these bytes are.
+    /// Interprets bytes as a record.
     ///
     /// # Panics
-    /// If there are fewer than those before the particles.
+    /// If there are fewer bytes than a record has before its particles.
     pub fn new(bytes: &'a [u8]) -> Self {
         let (head, particles) = bytes.split_first_chunk().expect("a record");
         Record {
@@ -27,18 +27,18 @@ impl<'a> Record<'a> {
         integer(self.head, 0)
     }
 
-    /// Gives a record another IDPRUP.
+    /// Sets IDPRUP of a record.
     ///
     /// # Panics
-    /// If there are fewer bytes than it has.
+    /// If the record is too short.
     pub fn set_process(bytes: &mut [u8], number: i32) {
         bytes[..4].copy_from_slice(&number.to_le_bytes());
     }
 
-    /// Gives a record another XWGTUP.
+    /// Sets XWGTUP of a record.
     ///
     /// # Panics
-    /// If there are fewer bytes than it has.
+    /// If the record is too short.
     pub fn set_weight(bytes: &mut [u8], weight: f64) {
         bytes[4..12].copy_from_slice(&weight.to_le_bytes());
     }
@@ -53,22 +53,22 @@ impl<'a> Record<'a> {
         double(self.head, 28)
     }
 
-    /// The particle of a number, from 0.
+    /// Returns a particle by its number, from 0.
     ///
     /// # Panics
-    /// If the record has no room for it.
+    /// If the record has fewer particles.
     pub fn particle(&self, number: usize) -> Particle {
-        Particle::of_record(&self.particles[number])
+        Particle::from_record(&self.particles[number])
     }
 
-    /// All that it has room for; those after the last have the code 0.
+    /// Iterates over all particle slots of the record; unused ones at the end have the code 0.
     pub fn particles(&self) -> impl Iterator<Item = Particle> + use<'a> {
-        self.particles.iter().map(Particle::of_record)
+        self.particles.iter().map(Particle::from_record)
     }
 }
 
 impl Particle {
-    pub(crate) fn of_record(bytes: &[u8; PARTICLE]) -> Particle {
+    pub(crate) fn from_record(bytes: &[u8; PARTICLE]) -> Particle {
         let whole = |i: usize| integer(bytes, 4 * i);
         let real = |i: usize| double(bytes, 24 + 8 * i);
         Particle {

@@ -1,23 +1,23 @@
-//! An event of a file with other weights.
+//! Events of a file with scaled weights.
 
 use crate::event::Event;
 use crate::number::push_scientific;
-use crate::weights::Written;
 use crate::word::{real, shown};
+use crate::written::Written;
 use std::ops::Range;
 
-/// Digits of a weight after its point: as many as it had, within these.
+/// Bounds for the number of digits after the point of a weight, otherwise that of the original.
 const DIGITS: (usize, usize) = (7, 16);
 
-/// A place of an event's text, and what stands there instead.
+/// A range of an event's text, and its replacement.
 type Replacement = (Range<usize>, Vec<u8>);
 
 impl Event {
-    /// Appends its text with this IDPRUP, and with its weight and all further ones times a factor. What stays the same stays
-    /// as it is written.
+    /// Appends its text with this IDPRUP, and with its weight and all additional ones multiplied by a factor. Unchanged
+    /// values keep their text.
     ///
     /// # Errors
-    /// A further weight is no number; the text says which.
+    /// An additional weight is not a number; the text names it.
     pub fn push_scaled(
         &self,
         process: i32,
@@ -38,10 +38,10 @@ impl Event {
         Ok(())
     }
 
-    /// Appends what stands after a place in its text, which is after its particles, with all further weights times a factor.
+    /// Appends its text from an offset after its particles, with all additional weights multiplied by a factor.
     ///
     /// # Errors
-    /// As of [`Event::push_scaled`].
+    /// As for [`Event::push_scaled`].
     pub fn push_rest(
         &self,
         from: usize,
@@ -52,14 +52,14 @@ impl Event {
         Ok(())
     }
 
-    /// A number with as many digits as stand at a place.
+    /// Formats a number with the number of digits of the text in this range.
     fn scaled(&self, at: &Range<usize>, value: f64) -> Vec<u8> {
         let mut text = Vec::new();
         push_scientific(&mut text, value, digits(&self.text[at.clone()]), true);
         text
     }
 
-    /// All further weights times a factor, with their places.
+    /// Returns all additional weights multiplied by a factor, with their ranges.
     fn scaled_values(&self, factor: f64) -> std::result::Result<Vec<Replacement>, String> {
         let with = |at: Range<usize>| {
             let word = String::from_utf8_lossy(&self.text[at.clone()]);
@@ -71,7 +71,7 @@ impl Event {
         self.values().map(with).collect()
     }
 
-    /// Appends its text from a place on, with other text at some places.
+    /// Appends its text from an offset on with these replacements.
     fn push_changed(&self, mut begin: usize, changed: Vec<Replacement>, to: &mut Vec<u8>) {
         for (at, text) in changed {
             to.extend_from_slice(&self.text[begin..at.start]);
@@ -81,7 +81,7 @@ impl Event {
         to.extend_from_slice(&self.text[begin..]);
     }
 
-    /// Places of the first three words after its tag and comments.
+    /// Returns the ranges of the first three words after its tag and comments.
     fn first_words(&self) -> [Range<usize>; 3] {
         let mut quote = None;
         let tag = self.text.iter().position(|&byte| {
@@ -116,7 +116,7 @@ impl Event {
         [(); 3].map(|()| next())
     }
 
-    /// Places of all further weights.
+    /// Returns the ranges of all additional weights.
     fn values(&self) -> impl Iterator<Item = Range<usize>> {
         let words = |range: &Range<usize>| {
             let mut found = Vec::new();

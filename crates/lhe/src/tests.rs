@@ -1,6 +1,6 @@
 use super::*;
 
-/// A record with room for so many particles.
+/// A record of `room` particles.
 fn record(head: (i32, [f64; 4]), particles: &[([i32; 6], [f64; 7])], room: usize) -> Vec<u8> {
     let mut bytes = head.0.to_le_bytes().to_vec();
     bytes.extend(head.1.iter().flat_map(|x| x.to_le_bytes()));

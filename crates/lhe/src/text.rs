@@ -1,6 +1,6 @@
-//! The text of an event file: as much of it as is looked at, its lines and its tags.
+//! The text of an event file, read incrementally, with its lines and tags.
 //!
-//! Places in it are counted in bytes from its beginning.
+//! Places are byte offsets from its beginning.
 
 use crate::word::shown;
 use mebridge_support::{Error, Result};
@@ -8,60 +8,61 @@ use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const CHUNK: usize = 1 << 16;
-/// No header, no event, and nothing between two of them is longer. A few kilobytes, compressed, can be gigabytes.
+/// Maximum size of a header, an event, or the text between two events. A few compressed kilobytes can expand to
+/// gigabytes.
 pub const LONGEST: usize = 1 << 26;
-/// No tag is longer, and no number.
+/// Maximum length of a tag, and of a number.
 const LONGEST_TAG: usize = 1 << 16;
 const LONGEST_WORD: usize = 1 << 10;
 
-/// The text, of which it holds what lies after a place.
+/// The text, of which only the part after a place is kept in memory.
 pub struct Text {
     input: Box<dyn Read>,
     path: PathBuf,
     chunk: Box<[u8]>,
     bytes: Vec<u8>,
-    /// Where the bytes begin, and where they begin to be needed.
+    /// Offset of the first byte in memory, and of the first one that is still needed.
     first: usize,
     needed: usize,
-    /// Where it is read on.
+    /// Current position.
     pub at: usize,
-    /// The last event's end: no more is read without one than [`LONGEST`].
+    /// End of the last event: at most [`LONGEST`] bytes are read without another one.
     since: usize,
     ended: bool,
-    /// The line of the first place that is needed.
+    /// Line of `needed`.
     line: u64,
 }
 
-/// A tag, whose name is between these places, and its attributes after it.
+/// A tag.
 #[derive(Clone, Debug)]
 pub struct Tag {
-    /// Where its `<` is.
+    /// Offset of its `<`.
     pub begin: usize,
-    /// After its `>`.
+    /// Offset after its `>`.
     pub end: usize,
-    /// In lower case; it begins with a slash where it ends an element.
+    /// Name in lower case, with a leading slash for an end tag.
     pub name: String,
-    /// Whether it is an element without contents, `<name/>`.
+    /// Whether it is an empty element, `<name/>`.
     pub empty: bool,
-    /// Where its attributes are.
+    /// Range of its attributes.
     attributes: Range<usize>,
 }
 
 impl Tag {
-    /// Whether it begins an element with weights.
+    /// Returns whether it begins an element with weights.
     pub fn is_of_weights(&self) -> bool {
         matches!(self.name.as_str(), "rwgt" | "wgt" | "weights")
     }
 }
 
-/// What markup is not looked into.
+/// Markup whose contents are skipped.
 const PASSED_OVER: [(&[u8], &[u8]); 3] =
     [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>")];
 
 impl Text {
-    /// Of an input, whose name is for messages.
+    /// Wraps an input; `path` is its name in messages.
     pub fn new(input: Box<dyn Read>, path: &Path) -> Text {
         Text {
             input,
@@ -77,7 +78,7 @@ impl Text {
         }
     }
 
-    /// An error about this file.
+    /// Creates an error about this file.
     pub fn error(&self, what: impl Into<String>) -> Error {
         Error::EventsFile {
             path: self.path.clone(),
@@ -85,29 +86,29 @@ impl Text {
         }
     }
 
-    /// Nothing before this place is looked at again.
+    /// Releases the text before this place.
     pub fn forget(&mut self, before: usize) {
         self.line = self.line_of(before);
         self.needed = before;
     }
 
-    /// An event ends where it is read on.
+    /// Records that an event ends at the current position.
     pub fn event_ends(&mut self) {
         self.since = self.at;
     }
 
-    /// The bytes between two places.
+    /// Returns the bytes in a range.
     pub fn slice(&self, range: Range<usize>) -> &[u8] {
         &self.bytes[range.start - self.first..range.end - self.first]
     }
 
-    /// The line of a place that is needed, from 1.
+    /// Returns the line, from 1, of a place that was not released.
     pub fn line_of(&self, place: usize) -> u64 {
         let bytes = &self.bytes[self.needed - self.first..];
         self.line + lines(bytes, place - self.needed)
     }
 
-    /// The byte there; nothing at the end of the file.
+    /// Returns the byte at the current position; `None` at the end of the file.
     #[inline]
     pub fn peek(&mut self) -> Result<Option<u8>> {
         if self.at - self.first == self.bytes.len() && !self.fill()? {
@@ -116,7 +117,7 @@ impl Text {
         Ok(Some(self.bytes[self.at - self.first]))
     }
 
-    /// Reads more; false at the end of the file.
+    /// Reads more; returns false at the end of the file.
     fn fill(&mut self) -> Result<bool> {
         if self.ended {
             return Ok(false);
@@ -147,13 +148,13 @@ impl Text {
         Ok(!self.ended)
     }
 
-    /// Whether these bytes are there.
+    /// Returns whether these bytes follow.
     pub fn looking_at(&mut self, what: &[u8]) -> Result<bool> {
         while self.bytes.len() < self.at - self.first + what.len() && self.fill()? {}
         Ok(self.bytes[self.at - self.first..].starts_with(what))
     }
 
-    /// Goes after the next occurrence of these bytes; false where there is none.
+    /// Moves past the next occurrence of these bytes; returns false if there is none.
     fn pass(&mut self, what: &[u8]) -> Result<bool> {
         while self.peek()?.is_some() {
             let rest = &self.bytes[self.at - self.first..];
@@ -170,14 +171,14 @@ impl Text {
         Ok(false)
     }
 
-    /// Goes to the next `<`; false where there is none.
+    /// Moves to the next `<`; returns false if there is none.
     pub fn find_tag(&mut self) -> Result<bool> {
         let found = self.pass(b"<")?;
         self.at -= usize::from(found);
         Ok(found)
     }
 
-    /// Passes over a comment, or other markup of XML that may hold anything; false where there is none.
+    /// Skips a comment, or other XML markup that may contain anything; returns false if there is none.
     pub fn pass_markup(&mut self) -> Result<bool> {
         if self.peek()? != Some(b'<') {
             return Ok(false);
@@ -201,7 +202,7 @@ impl Text {
         Ok(false)
     }
 
-    /// Passes over space, comments, and lines that are comments (`#`).
+    /// Skips space, comments, and comment lines (`#`).
     pub fn gap(&mut self) -> Result<()> {
         loop {
             match self.peek()? {
@@ -213,7 +214,7 @@ impl Text {
         }
     }
 
-    /// Passes over space within a line, and comments.
+    /// Skips space within a line, and comments.
     pub fn gap_in_line(&mut self) -> Result<()> {
         loop {
             match self.peek()? {
@@ -224,7 +225,7 @@ impl Text {
         }
     }
 
-    /// Goes to where a line ends.
+    /// Moves to the end of the line.
     pub fn find_end_of_line(&mut self) -> Result<()> {
         while self
             .peek()?
@@ -235,7 +236,7 @@ impl Text {
         Ok(())
     }
 
-    /// A word up to space, a tag or a comment, where there is one.
+    /// Reads a word up to space, a tag or a comment; `None` if there is none.
     pub fn word(&mut self) -> Result<Option<Range<usize>>> {
         let begin = self.at;
         while let Some(byte) = self.peek()? {
@@ -254,7 +255,7 @@ impl Text {
         Ok((self.at > begin).then_some(begin..self.at))
     }
 
-    /// The tag there; nothing where it is none: `<` may stand for itself in what others write.
+    /// Reads a tag; `None` if it is none: other programs may write `<` as text.
     pub fn tag(&mut self) -> Result<Option<Tag>> {
         let begin = self.at;
         self.at += 1;
@@ -300,7 +301,7 @@ impl Text {
         }))
     }
 
-    /// The name of the tag there, as [`Tag::name`]; empty where there is none.
+    /// Returns the name of the tag at the current position, as [`Tag::name`]; empty if there is none.
     pub fn tag_name(&mut self) -> Result<String> {
         const LONGEST_NAME: usize = 32;
         self.looking_at(&[0; LONGEST_NAME])?;
@@ -334,7 +335,7 @@ impl Text {
         ))
     }
 
-    /// An attribute of a tag.
+    /// Returns the range of an attribute's value.
     pub fn attribute(&self, tag: &Tag, name: &str) -> Option<Range<usize>> {
         let bytes = self.slice(tag.attributes.clone());
         let space = |at: usize| {
@@ -369,7 +370,7 @@ impl Text {
         None
     }
 
-    /// The line of a place, for messages.
+    /// Returns the line that contains a place, for messages.
     pub fn line_shown(&self, place: usize) -> String {
         let before = &self.bytes[self.needed - self.first..place - self.first];
         let begin = before
@@ -378,7 +379,7 @@ impl Text {
         self.shown(self.needed + begin.map_or(0, |end| end + 1))
     }
 
-    /// The begin of the text from a place to the end of its line, for messages.
+    /// Returns the beginning of the text from a place to the end of its line, for messages.
     pub fn shown(&self, begin: usize) -> String {
         let rest = &self.bytes[begin - self.first..];
         let end = rest
@@ -390,12 +391,12 @@ impl Text {
     }
 }
 
-/// Whether a byte may be part of the name of a tag.
+/// Returns whether a byte may be part of the name of a tag.
 fn is_name(byte: u8) -> bool {
     !byte.is_ascii_whitespace() && !b"</>'\"=".contains(&byte)
 }
 
-/// How many lines end before a place in some bytes: with LF, CR LF or CR.
+/// Returns the number of line ends (LF, CR LF or CR) before a place in some bytes.
 pub fn lines(bytes: &[u8], place: usize) -> u64 {
     let ends = |(i, &byte): (usize, &u8)| {
         byte == b'\n' || byte == b'\r' && bytes.get(i + 1) != Some(&b'\n')
@@ -407,7 +408,7 @@ pub fn lines(bytes: &[u8], place: usize) -> u64 {
         .count() as u64
 }
 
-/// An error of reading, in words where decompression failed.
+/// Converts an error of reading, with an explanation if decompression failed.
 pub fn broken(path: &Path, error: io::Error, place: &str) -> Error {
     let what = match error.kind() {
         ErrorKind::UnexpectedEof => "the file ends too early; it was cut off",

@@ -1,35 +1,25 @@
-//! Further weights of events: `<wgt>`, with names or without, and `<weights>`.
+//! Additional weights of events: `<wgt>`, with or without names, and `<weights>`.
 
 use crate::event::Event;
 use crate::word::{real, shown};
+use crate::written::{Written, name};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// A weight, or several, as an event's text has it. Places are those in that text.
-pub enum Written {
-    /// `<wgt>`, and its name where it has one.
-    One {
-        id: Option<Range<usize>>,
-        value: Range<usize>,
-    },
-    /// The numbers of `<weights>`.
-    List(Range<usize>),
-}
-
-/// The names of weights, in the order in which they come.
+/// The names of weights in the order of their appearance.
 #[derive(Default)]
 pub struct Names {
     all: Vec<String>,
     by_name: HashMap<String, usize>,
-    /// The same by what stands in the file, for speed.
+    /// The same by the raw text of the file, for speed.
     by_text: HashMap<Vec<u8>, usize>,
-    /// Of each the last event that has it.
+    /// For each name the last event that has it.
     seen: Vec<u64>,
-    /// How many numbers `<weights>` has.
+    /// Number of entries of `<weights>`.
     listed: Option<usize>,
 }
 
-/// A place in the event's text, and what is wrong there.
+/// An offset in the event's text, and what is wrong there.
 type Wrong = (usize, String);
 
 impl Names {
@@ -37,7 +27,8 @@ impl Names {
         &self.all
     }
 
-    /// The weights of an event, whose file lists some. Weights without a name have numbers, from 1.
+    /// Writes the weights of an event to `row`; `listed` are those listed in the head of its file. Weights without a
+    /// name are named by their number, from 1.
     pub fn read(
         &mut self,
         event: &Event,
@@ -92,7 +83,7 @@ impl Names {
         Ok(())
     }
 
-    /// The names of so many numbers in `<weights>`: those that are listed and have no `<wgt>`, in their order.
+    /// Returns the names of the `count` numbers in `<weights>`: the listed weights without a `<wgt>`, in order.
     fn names_of_list(
         &mut self,
         event: &Event,
@@ -160,65 +151,5 @@ impl Names {
         row.resize(self.all.len(), f64::NAN);
         row[index] = value;
         Ok(())
-    }
-}
-
-/// A name as it is meant: without space around it, and with the characters that entities of XML stand for.
-pub fn name(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text.trim_ascii());
-    let mut found = String::with_capacity(text.len());
-    let mut rest = &*text;
-    while let Some(at) = rest.find('&') {
-        found.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let end = rest.find(';').unwrap_or(0);
-        match character(&rest[1.min(end)..end]) {
-            Some(character) => {
-                found.push(character);
-                rest = &rest[end + 1..];
-            }
-            None => {
-                found.push('&');
-                rest = &rest[1..];
-            }
-        }
-    }
-    found + rest
-}
-
-/// The character that an entity stands for.
-fn character(entity: &str) -> Option<char> {
-    match entity {
-        "lt" => Some('<'),
-        "gt" => Some('>'),
-        "amp" => Some('&'),
-        "quot" => Some('"'),
-        "apos" => Some('\''),
-        _ => {
-            let number = entity.strip_prefix('#')?;
-            let code = match number.strip_prefix(['x', 'X']) {
-                Some(digits) => u32::from_str_radix(digits, 16),
-                None => number.parse(),
-            };
-            char::from_u32(code.ok()?)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_what_entities_stand_for() {
-        for (text, expected) in [
-            (" muR=2 ", "muR=2"),
-            ("&lt;a&gt;&amp;&quot;&apos;&#65;&#x42;", "<a>&\"'AB"),
-            ("a&b;c&", "a&b;c&"),
-            ("&amp;lt;", "&lt;"),
-            ("&#1114112;", "&#1114112;"),
-        ] {
-            assert_eq!(name(text.as_bytes()), expected);
-        }
     }
 }

@@ -1,8 +1,8 @@
-//! Words of an event file: numbers as Fortran, C and Python write them, and what messages show.
+//! Words of an event file: numbers as written by Fortran, C and Python, and text for messages.
 
 use mebridge_support::message::visible;
 
-/// A number, which may be infinite or NaN where the word says so. What is larger than all numbers is none.
+/// Parses a number, which may be infinite or NaN if the word says so; `None` on overflow.
 pub fn real(word: &str) -> Option<f64> {
     let number = |word: &str| {
         let value = word.parse::<f64>().ok()?;
@@ -11,7 +11,7 @@ pub fn real(word: &str) -> Option<f64> {
     number(word).or_else(|| number(&with_exponent(word)?))
 }
 
-/// A number of Fortran, whose exponent may have a D, or no letter where it has three digits (`1.0-100`), with an E.
+/// Rewrites a Fortran number, whose exponent may have a D, or no letter if it has three digits (`1.0-100`), with an e.
 fn with_exponent(word: &str) -> Option<String> {
     if !word.is_ascii() || word.contains(['e', 'E', 'n', 'N']) {
         return None;
@@ -24,7 +24,7 @@ fn with_exponent(word: &str) -> Option<String> {
     (digits.contains('.') && exponent.len() == 4).then(|| format!("{digits}e{exponent}"))
 }
 
-/// An integer of 32 bits, which may be written as a number without a fraction.
+/// Parses a 32-bit integer, which may be written as a real number without a fraction.
 pub fn integer(word: &str) -> Option<i32> {
     word.parse().ok().or_else(|| {
         let value = real(word)?;
@@ -33,7 +33,7 @@ pub fn integer(word: &str) -> Option<i32> {
     })
 }
 
-/// Text for a message: short, and without what a terminal would act on.
+/// Shortens text for a message, and escapes what a terminal would act on.
 pub fn shown(text: &str) -> String {
     const MOST: usize = 40;
     let mut some = visible(&text.chars().take(MOST).collect::<String>()).into_owned();

@@ -1,17 +1,19 @@
-//! Operations on arrays of wavefunctions: one for all helicities of the legs below.
+//! Operations on arrays of wavefunctions, for all helicities of their legs at once.
 //!
-//! An *array* holds a current for all helicities of the legs below it, one behind the other. An operation makes one
-//! array (`out`, with `count` elements) from others: it makes element `r` from the elements of the others that have the
-//! helicities of `r`. A table gives the offsets of these elements ([`Operand::index`]); operations over the same legs
-//! share it. Some legs may have one helicity at a time. For these a *shift* is added to the address, which all
-//! operations share ([`Operand::shift`]). So the list of operations does not grow with the number of helicities.
+//! An *array* holds a current for all helicities of its legs, contiguously. An operation makes one array (`out`, with
+//! `count` elements) from others: element `r` is computed from those elements of the others that have the same
+//! helicities as `r`. A table holds the offsets of these elements ([`Operand::index`]); operations over the same legs
+//! share it. For some legs only one helicity is evaluated at a time. For these a *shift* is added to the address;
+//! shifts are shared by all operations ([`Operand::shift`]). So the number of operations does not grow with the number
+//! of helicities.
 //!
-//! Elements have four complex components; [`crate`] says how terms and results are laid out. Vectors are kept in one of
-//! three kinds of components ([`Components`]). A massless spinor has two components that are not zero, those of its
-//! chirality. Where a massless line has one helicity, only these are kept ([`Spinors`]).
+//! Elements have four complex components; see [`crate`] for the layout of terms and results. Vectors are stored in one
+//! of three sets of components ([`Components`]). A massless spinor has two non-zero components, those of its chirality.
+//! If a massless line is evaluated for one helicity only, just these are stored ([`Spinors`]).
 //!
-//! Kinds of operations are rows of the table of operations (`table`), each with a payload of its own, a list of parts
-//! ([`Part`]). Visitor ([`visit`]), validation ([`Pools::holds`]), cost, printing and what a GPU reads follow from it.
+//! The kinds of operations are rows of the table of operations (`table`), each with its own payload, a list of parts
+//! ([`Part`]). The visitor ([`visit`]), validation ([`Pools::holds`]), costs, printing and the GPU's structures are
+//! derived from it.
 
 mod parts;
 mod shuffle;
@@ -40,34 +42,35 @@ pub const CHIRAL: u32 = FOUR / 2;
 pub struct Operand {
     /// Address of its first element.
     pub address: Address,
-    /// The shift that is added to the address.
+    /// Index of the shift that is added to the address.
     pub shift: u32,
-    /// Where in [`Pools::indices`] the offsets of its elements begin, one for each element of the result.
+    /// Index in [`Pools::indices`] where the offsets of its elements begin, one for each element of the result.
     pub index: u32,
 }
 
-/// Two arrays that meet.
+/// Two arrays that are multiplied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
     /// The first: a spinor, or a vector.
     pub a: Operand,
     /// The second.
     pub b: Operand,
-    /// Momenta of both, of two vectors.
+    /// For two vectors, the addresses of their momenta.
     pub momenta: [Address; 2],
 }
 
-/// Three vectors that meet.
+/// Three vectors that are multiplied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Triple {
     /// The three arrays.
     pub operands: [Operand; 3],
-    /// Where in [`Pools::indices`] the offsets of products of the first and the last begin, two vectors each.
+    /// Index in [`Pools::indices`] where the offsets of products of the first and the last array begin; such products
+    /// have two vectors.
     pub ends: u32,
 }
 
-/// Currents A and B between two ends, for `2 (F B) (A E) - (F A) (B E)`: an array holds products of one of them with the
-/// first end F, or the second end E.
+/// Products of currents A and B with two ends, for `2 (F B) (A E) - (F A) (B E)`, where F is the first end and E the
+/// second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Split {
     /// `F A` and `F B`.
@@ -76,29 +79,29 @@ pub struct Split {
     pub second: [Operand; 2],
 }
 
-/// An array over the same legs as the result, whose elements are added or subtracted.
+/// An array over the same legs as the result whose elements are added or subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Addend {
     /// Address of its first element.
     pub address: Address,
-    /// Which of the shifts is added to the address.
+    /// Index of the shift that is added to the address.
     pub shift: u32,
     /// Whether it is subtracted.
     pub minus: bool,
 }
 
-/// The scratch of an operation while it runs: some vectors from an address on, and the multiply-adds that fill them.
+/// The scratch that an operation uses while it runs, and the multiply-adds that fill it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScratchUse {
-    /// The address.
+    /// Address of the first vector.
     pub address: Address,
-    /// How many vectors.
+    /// Number of vectors.
     pub vectors: u64,
     /// Multiply-adds.
     pub multiply_adds: usize,
 }
 
-/// An operation.
+/// An operation on arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrayOp {
     /// Address of the first element of the result.
@@ -152,20 +155,20 @@ macro_rules! define {
             /// All kinds.
             pub const ALL: &'static [ArrayKind] = &[$($(ArrayKind::$kind,)*)*];
 
-            /// Whether a GPU has a function for it.
+            /// Whether a GPU has a device function for this kind.
             pub fn is_on_gpu(self) -> bool {
                 match self {
                     $($(ArrayKind::$kind => $gpu,)*)*
                 }
             }
 
-            /// The members that its structure has on a GPU, behind those that all have.
+            /// The members of its structure on a GPU, after those that all kinds have.
             pub fn members(self) -> Vec<String> {
                 let payload = match self {
                     $($(ArrayKind::$kind => Payload::$kind($payload::default()),)*)*
                 };
                 let mut members = Vec::new();
-                // Whether a GPU does it depends on its parts.
+                // Whether a kind is on a GPU depends on its parts.
                 payload.parts(&mut |name, part| {
                     let _ = part.device(name, &mut |name, _| members.push(name.to_string()));
                 });
@@ -174,7 +177,7 @@ macro_rules! define {
         }
 
         impl Payload {
-            /// What it computes.
+            /// The kind of the operation.
             pub fn kind(&self) -> ArrayKind {
                 match self {
                     $($(Payload::$kind(_) => ArrayKind::$kind,)*)*
@@ -195,7 +198,7 @@ macro_rules! define {
                 }
             }
 
-            /// Multiply-adds of an element.
+            /// Multiply-adds per element.
             fn multiply_adds(&self) -> usize {
                 match self {
                     $($(Payload::$kind(payload) => {
@@ -205,7 +208,7 @@ macro_rules! define {
                 }
             }
 
-            /// The scratch that so many computed elements use; `None` where that cannot be.
+            /// The scratch used to compute `count` elements; `None` if the operands are invalid.
             fn scratch(&self, pools: &Pools, count: u32) -> Option<ScratchUse> {
                 match self {
                     $($(Payload::$kind(payload) => $scratch(payload, pools, count),)*)*
@@ -217,12 +220,12 @@ macro_rules! define {
 
 for_each_opcode!(define);
 
-/// For operations that need no scratch.
+/// For kinds that need no scratch.
 fn no_scratch<P>(_: &P, _: &Pools, _: u32) -> Option<ScratchUse> {
     Some(ScratchUse::default())
 }
 
-/// The row of numbers in which products are added up, pair by pair; elements that come in fours need none.
+/// The buffer in which products are added up, pair by pair; not needed if elements come in fours.
 fn row_of_sums(op: &Contract, pools: &Pools, count: u32) -> Option<ScratchUse> {
     let vectors = match op.unrolled {
         FOURS => 0,
@@ -235,11 +238,11 @@ fn row_of_sums(op: &Contract, pools: &Pools, count: u32) -> Option<ScratchUse> {
     })
 }
 
-/// For contractions whose elements come in fours.
+/// Contractions that compute elements in fours.
 pub const FOURS: Unrolled = Unrolled(4);
 
 impl Vector {
-    /// How many of these elements are computed, see [`ArrayOp::computed`].
+    /// Number of elements that are computed, see [`ArrayOp::computed`].
     #[inline(always)]
     pub(crate) fn computed(&self, count: u32) -> u32 {
         match self.mirror {
@@ -248,14 +251,14 @@ impl Vector {
         }
     }
 
-    /// The factor of its products, where they are needed.
+    /// The factor of its products, if they are needed.
     #[inline(always)]
     pub(crate) fn ratio(&self) -> Option<Ratio> {
         Some(self.products?.ratio)
     }
 }
 
-/// Multiply-adds of a vector.
+/// Multiply-adds per element of a vector operation.
 fn cost_of_vectors(op: &Vector) -> usize {
     let (of_pair, of_triple) = match op.pairs.folded {
         None => (72, 96),
@@ -266,9 +269,9 @@ fn cost_of_vectors(op: &Vector) -> usize {
     of_pair * op.pairs.len() + of_triple * op.triples.len() + 32 + products
 }
 
-/// The numbers that an operation on vectors computes first, where terms of triples come with pairs: for each pair a
-/// momentum, and a number for each element of both vectors; for each triple one for the outer vectors. None where a
-/// computed element needs a number behind that of the last element.
+/// The numbers that a vector operation with folded triples computes first: for each pair a momentum, and one number per
+/// element of both vectors; for each triple one per element of the outer vectors. `None` if an element other than the
+/// last has a larger offset than the last.
 fn first_numbers(op: &Vector, pools: &Pools, count: u32) -> Option<ScratchUse> {
     if op.pairs.folded.is_none() {
         return Some(ScratchUse::default());
@@ -298,13 +301,13 @@ fn first_numbers(op: &Vector, pools: &Pools, count: u32) -> Option<ScratchUse> {
 }
 
 impl ArrayOp {
-    /// What it computes.
+    /// The kind of the operation.
     pub fn kind(&self) -> ArrayKind {
         self.payload.kind()
     }
 
-    /// The numbers that a GPU reads of it: address and number of elements, then the [members](ArrayKind::members).
-    /// `None` where a GPU does no such operation.
+    /// The numbers that a GPU reads for this operation: address and number of elements, then the
+    /// [members](ArrayKind::members). `None` if a GPU does not support it.
     pub fn numbers(&self) -> Option<Vec<u32>> {
         let mut numbers = vec![self.out, self.count];
         let mut whole = self.kind().is_on_gpu().then_some(());
@@ -315,7 +318,7 @@ impl ArrayOp {
     }
 }
 
-/// The lists that operations name by numbers.
+/// The lists to which operations refer by index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pools {
     /// Pairs.
@@ -331,29 +334,30 @@ pub struct Pools {
     /// Offsets of elements, in vectors.
     pub indices: Vec<u32>,
     /// Whether elements of contractions come in fours: the helicity of the first end differs between the first two
-    /// elements, that of the second end between these and the others.
+    /// elements, that of the second end between these and the other two.
     pub fours: bool,
-    /// Whether operands may come from slow memory, so that a core asks for them ahead.
+    /// Whether operands may be in slow memory, so that a core should prefetch them.
     pub far: bool,
-    /// Address of a row of numbers, one for each element of a contraction, in which products are added up.
+    /// Address of a buffer in which products are added up, with one number per element of a contraction.
     pub buffer: Address,
     /// Address of the numbers that an operation of [`ArrayKind::Vector`] with [`Folded`] terms computes first: for each
-    /// pair a momentum, and a number for each element of both vectors; for each triple one for the outer vectors.
+    /// pair a momentum, and one number per element of both vectors; for each triple one per element of the outer
+    /// vectors.
     pub first_numbers: Address,
-    /// Ways to shuffle numbers.
+    /// The shuffles to which operations refer.
     pub shuffles: Vec<Shuffle>,
-    /// Address of the numbers that are shuffled, two vectors each: those of [`SHUFFLE_UNROLL`] elements next to each other,
-    /// then those of the next, [`SHUFFLE_TILE`] in all.
+    /// Address of the numbers to be shuffled, two vectors each. The numbers of [`SHUFFLE_UNROLL`] elements are
+    /// interleaved, then follow those of the next elements, [`SHUFFLE_TILE`] in all.
     pub numbers: Address,
-    /// Address of sums of them on the way, of [`SHUFFLE_UNROLL`] elements next to each other.
+    /// Address of the intermediate sums, with those of [`SHUFFLE_UNROLL`] elements interleaved.
     pub sums: Address,
-    /// The places to which results are added, in vectors from the first number of an element.
+    /// The places to which results are added, in vectors relative to the first number of an element.
     pub targets: Vec<u32>,
 }
 
 impl Pools {
-    /// Whether an operation reads and writes within so many vectors, whatever shift is used of those with these
-    /// largest values; and all it names is there.
+    /// Whether everything that an operation refers to exists and is within `vectors` vectors, for any shifts up to the
+    /// values in `largest`.
     pub fn holds(&self, op: &ArrayOp, largest: &[u32], vectors: u32) -> bool {
         let within = |address: u32, shift: u32, offset: u64, size: u32| {
             let shift = largest.get(shift as usize);
@@ -392,13 +396,13 @@ impl Pools {
         good && whole && scratch && result.stride >= result.size && written(result)
     }
 
-    /// The scratch that an operation uses while it runs; `None` where that cannot be.
+    /// The scratch that an operation uses while it runs; `None` if its operands are invalid.
     pub fn scratch(&self, op: &ArrayOp) -> Option<ScratchUse> {
         op.payload.scratch(self, op.computed())
     }
 
-    /// Whether shuffling for so many elements stays within so many vectors, whatever shift is used of those with these
-    /// largest values, and adds to numbers that are less than `far` from the first of an element.
+    /// Whether shuffling `count` elements stays within `vectors` vectors, for any shifts up to the values in `largest`,
+    /// and adds only to numbers less than `far` from the first of an element.
     pub fn holds_shuffle(
         &self,
         op: &ShuffleOp,
@@ -416,7 +420,7 @@ impl Pools {
             let size = 2 * u64::from(elements) * u64::from(numbers);
             u64::from(address) + size <= u64::from(vectors)
         };
-        // As if all products went to the buffer.
+        // Checked as a contraction that writes all products to the buffer.
         let unrolled = match self.fours {
             true => FOURS,
             false => Unrolled::default(),
@@ -441,7 +445,7 @@ impl Pools {
             && self.holds(&products, largest, vectors)
     }
 
-    /// Multiply-adds of an operation, as [`mebridge_plan::count`](../plan/count/index.html) counts.
+    /// Multiply-adds of an operation, as counted by [`mebridge_plan::count`](../plan/count/index.html).
     pub fn multiply_adds(&self, op: &ArrayOp) -> usize {
         let first = self.scratch(op).unwrap_or_default().multiply_adds;
         op.payload.multiply_adds() * op.computed() as usize + first

@@ -1,18 +1,18 @@
-//! Operations: what one step of a plan computes, what its operands are, and how it is computed.
+//! Operations: the steps of a plan, their operands, and their implementation.
 //!
-//! Memory is an array of *vectors*, one number for each event of a block in each; an *address* is
-//! the index of a vector. An operation is an [`Opcode`] and a list of operands (addresses and
-//! counts), laid out as [`opcode`] says.
+//! Memory is an array of *vectors*, each with one number per event of a block; an *address* is the index of a vector.
+//! An operation is an [`Opcode`] and a list of operands (addresses and counts), with the layout described in
+//! [`opcode`].
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `table` | the table of operations: name, formula, operands, cost, kernel |
-//! | [`opcode`] | what follows from it: the enum, layouts, costs |
-//! | [`visit`] | the operand visitor, which follows from that table |
-//! | [`kernels`] | how each is computed on SIMD registers |
+//! | [`opcode`] | derived from the table: the enum, layouts, costs |
+//! | [`visit`] | derived from the table: the operand visitor |
+//! | [`kernels`] | implementation on SIMD registers |
 //! | [`arrays`] | operations on arrays of wavefunctions, for all helicities at once |
-//! | [`general`] | Lorentz structures without an opcode of their own, as interpreted instructions |
-//! | [`recognize`](mod@recognize) | which opcode computes what a routine of a process computes |
+//! | [`general`] | Lorentz structures without an opcode, as interpreted instructions |
+//! | [`recognize`](mod@recognize) | finds the opcode that computes the same as a routine of a process |
 
 pub mod arrays;
 pub mod general;
@@ -33,16 +33,16 @@ pub type Address = u32;
 /// Operations of one opcode that do not depend on each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
-    /// What they compute.
+    /// The opcode of all operations.
     pub opcode: Opcode,
-    /// Operands of one operation, 0 if they have no fixed length.
+    /// Operands per operation, 0 if the length is variable.
     pub stride: usize,
-    /// The operations, one after the other, as [`opcode::Layout`] says.
+    /// The operations, contiguous, in the layout described by [`opcode::Layout`].
     pub operands: Vec<Address>,
 }
 
 impl Batch {
-    /// Operations of no fixed length, see [`visit`].
+    /// A batch of operations of variable length, see [`visit`].
     pub fn stream(opcode: Opcode, operands: Vec<Address>) -> Batch {
         Batch {
             opcode,
@@ -51,18 +51,18 @@ impl Batch {
         }
     }
 
-    /// Number of operations, of an opcode whose operations have a fixed length.
+    /// Number of operations, for opcodes with a fixed number of operands.
     pub fn len(&self) -> usize {
         self.operands.len() / self.stride
     }
 
-    /// Whether there are none.
+    /// Whether there are no operations.
     pub fn is_empty(&self) -> bool {
         self.operands.is_empty()
     }
 }
 
-/// A Lorentz structure without an opcode of its own.
+/// A Lorentz structure without an opcode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GeneralRoutine {
     /// Its arithmetic.

@@ -1,16 +1,14 @@
-//! What follows from the table of operations: the enum, operands and costs.
+//! Derived from the table of operations: the opcodes, their operands and costs.
 //!
-//! A complex number takes two vectors (real, imaginary), a momentum four `(E, px, py, pz)`, and a
-//! wavefunction two for each of its components, without the momentum: 8 for a spinor or a
-//! vector, 2 for a scalar.
+//! A complex number takes two vectors (real, imaginary), a momentum four `(E, px, py, pz)`, and a wavefunction two for
+//! each component, not counting the momentum: 8 for a spinor or a vector, 2 for a scalar.
 //!
-//! Operands of a fixed number are laid out as [`Layout`] says: the wavefunctions that meet, the
-//! factors, the momenta, the mass (for [`Opcode::General`] mass and width), and last the result. A
-//! *factor* is a complex number that was computed once for the event: coupling times propagator
-//! `1 / (p^2 - m (m - i width))` for a wavefunction, the coupling alone for an amplitude, and in
-//! either case times whatever constant the Lorentz structure has relative to the opcode. A
-//! *momentum* is that of a wavefunction as MG5aMC holds it in the first two components, for the
-//! result the sum of those that meet.
+//! Operations with a fixed number of operands have the layout [`Layout`]: input wavefunctions, factors, momenta, the
+//! mass (for [`Opcode::General`] mass and width), and finally the result. A *factor* is a complex number that is
+//! computed once per event: coupling times propagator `1 / (p^2 - m (m - i width))` for a wavefunction, the coupling
+//! alone for an amplitude, in both cases times the constant by which the Lorentz structure differs from the opcode. A
+//! *momentum* is that of a wavefunction as stored by MG5aMC in the first two components; for the result it is the sum
+//! of those of the inputs.
 
 use super::table::for_each_opcode;
 use mebridge_process::lorentz::Routine;
@@ -53,30 +51,29 @@ impl Spin {
     }
 }
 
-/// How the operands of a fixed number are laid out: `inputs`, `factors`, `momenta`, mass (and
-/// width), result.
+/// Layout of a fixed number of operands: `inputs`, `factors`, `momenta`, mass (and width), result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Wavefunctions that meet.
+    /// Number of input wavefunctions.
     pub inputs: usize,
-    /// Complex factors.
+    /// Number of complex factors.
     pub factors: usize,
-    /// Which momenta are listed.
+    /// The momenta that are listed.
     pub momenta: Momenta,
-    /// Real numbers behind the momenta: none, the mass, or mass and width.
+    /// Number of real numbers after the momenta: none, the mass, or mass and width.
     pub masses: usize,
     /// Whether the result is an amplitude (one complex number).
     pub amplitude: bool,
 }
 
-/// Which momenta an operation lists.
+/// The momenta that an operation lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Momenta {
     /// None.
     None,
-    /// That of the result.
+    /// The momentum of the result.
     Result,
-    /// Those of the wavefunctions that meet.
+    /// The momenta of the inputs.
     Inputs,
 }
 
@@ -92,7 +89,7 @@ impl Layout {
         }
     }
 
-    /// Momenta that are listed.
+    /// Number of momenta that are listed.
     pub fn momentum_count(&self) -> usize {
         match self.momenta {
             Momenta::None => 0,
@@ -101,75 +98,75 @@ impl Layout {
         }
     }
 
-    /// Operands of one operation.
+    /// Number of operands of one operation.
     pub fn len(&self) -> usize {
         self.inputs + self.factors + self.momentum_count() + self.masses + 1
     }
 
-    /// Never: an operation has at least a result.
+    /// Always false: an operation has at least a result.
     pub fn is_empty(&self) -> bool {
         false
     }
 }
 
-/// What stands in an operation of no fixed length, one operand after the other.
+/// An operand (or a group of operands) of an operation with variable length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// A count, or a [`Mode`] where it is the first operand; fields behind refer to it by its place
-    /// among the numbers of the operation.
+    /// A count, or a [`Mode`] if it is the first operand; later fields refer to it by its index among the numbers of
+    /// the operation.
     Number,
-    /// So many vectors are read from there.
+    /// The address of this number of vectors to be read.
     Read(u32),
-    /// A wavefunction of so many vectors; among amplitudes its number in the helicity's table.
+    /// A wavefunction with this number of vectors; in amplitudes its index in the helicity's table.
     Wave(u32),
-    /// Read unless the mode is [`Mode::BARE`]; then it stands there unused.
+    /// Read unless the mode is [`Mode::BARE`]; then it is present but unused.
     UnlessBare(u32),
-    /// So many vectors are written there.
+    /// The address of this number of vectors to be written.
     Write(u32),
-    /// The same, or they are changed where the mode is [`Mode::ADD`].
+    /// Written, or updated if the mode is [`Mode::ADD`].
     Result(u32),
-    /// These fields, as often as the sum of these numbers says.
+    /// These fields, repeated as often as the sum of these numbers.
     Repeat(&'static [usize], &'static [Field]),
 }
 
-/// The inputs of one result, for its cost.
+/// The inputs of one result, for computing its cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Consumed {
-    /// Spinors and vectors.
+    /// Number of spinors and vectors.
     pub waves: usize,
-    /// Momenta.
+    /// Number of momenta.
     pub momenta: usize,
-    /// Scalars and factors.
+    /// Number of scalars and factors.
     pub numbers: usize,
 }
 
-/// What becomes of a sum of vertices.
+/// What is done with a sum of vertices.
 pub struct Mode;
 
 impl Mode {
-    /// Store it.
+    /// Store the sum.
     pub const STORE: u32 = 0;
-    /// Add it to what is there.
+    /// Add it to the previous value.
     pub const ADD: u32 = 1;
-    /// Leave out the numerator of the fermion's propagator.
+    /// Omit the numerator of the fermion's propagator.
     pub const BARE: u32 = 2;
 }
 
-/// Operands of a row of the table.
+/// The operands in a row of the table.
 #[derive(Clone, Copy, Debug)]
 pub enum Operands {
-    /// A fixed number of them.
+    /// A fixed number of operands.
     Fixed {
-        /// The wavefunctions that meet and, last, the result.
+        /// The input wavefunctions, followed by the result.
         spins: &'static [Spin],
-        /// Where which operand stands.
+        /// The layout.
         layout: Layout,
         /// Multiply-adds.
         multiply_adds: usize,
     },
-    /// As many as the counts among them say.
+    /// A variable number of operands, determined by the counts among them.
     Stream {
-        /// What stands where.
+        /// The operands.
         fields: &'static [Field],
         /// Multiply-adds of one result.
         multiply_adds: fn(Consumed) -> usize,
@@ -196,7 +193,7 @@ macro_rules! define {
         dots { $($(#[$ddoc:meta])* $dot:ident = $dfields:expr, multiply_adds: $dc:expr, amplitude: $dk:path;)* }
         arrays { $($arrays:tt)* }
     ) => {
-        /// What an operation computes; `crates/ops/src/table.rs` says how names are made.
+        /// The operation; see `crates/ops/src/table.rs` for the naming scheme.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Opcode {
             $($(#[$adoc])* $amplitude,)*
@@ -209,14 +206,14 @@ macro_rules! define {
         }
 
         impl Opcode {
-            /// Vertices that a routine of a process can be recognised as.
+            /// Opcodes that routines of a process can be identified with.
             pub const VERTICES: &'static [Opcode] = &[$(Opcode::$amplitude,)* $(Opcode::$current,)*];
 
-            /// Every opcode whose operations have no fixed number of operands.
+            /// Opcodes with a variable number of operands.
             pub const STREAMS: &'static [Opcode] = &[$(Opcode::$sum,)* $(Opcode::$dot,)*];
 
-            /// What stands in an operation; `None` for [`Opcode::General`], whose layout follows from its
-            /// routine, see [`Layout::of_routine`].
+            /// The operands of an operation; `None` for [`Opcode::General`], whose layout follows from its routine, see
+            /// [`Layout::of_routine`].
             pub fn operands(self) -> Option<Operands> {
                 #[allow(unused_imports)]
                 use Field::{Number as MODE, Number as COUNT, Read, Repeat, Result, UnlessBare, Wave, Write};
@@ -259,7 +256,7 @@ macro_rules! fixed {
 for_each_opcode!(define);
 
 impl Opcode {
-    /// The wavefunctions that meet and, last, the result, where their number is fixed.
+    /// The input wavefunctions followed by the result, if their number is fixed.
     pub fn spins(self) -> &'static [Spin] {
         match self.operands() {
             Some(Operands::Fixed { spins, .. }) => spins,
@@ -267,7 +264,7 @@ impl Opcode {
         }
     }
 
-    /// The layout of operations of a fixed number of operands.
+    /// The layout of an operation with a fixed number of operands.
     pub fn layout(self) -> Option<Layout> {
         match self.operands()? {
             Operands::Fixed { layout, .. } => Some(layout),
@@ -275,7 +272,7 @@ impl Opcode {
         }
     }
 
-    /// Whether the result has the unitary-gauge numerator of a massive vector.
+    /// Whether the result has the numerator of a massive vector in unitary gauge.
     pub fn is_unitary(self) -> bool {
         self.spins().last() == Some(&Spin::V) && self.layout().is_some_and(|l| l.masses > 0)
     }

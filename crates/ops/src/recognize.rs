@@ -1,16 +1,14 @@
-//! Which kernel computes a Lorentz structure, decided by what the structure computes.
+//! Identifies the kernel for a Lorentz structure, based on what the structure computes.
 //!
-//! A routine is evaluated at random points and compared with every kernel that has wavefunctions
-//! of the same sizes, in every order of them. The question is whether the routine is a linear
-//! combination, with constant coefficients, of coupling times what the kernel computes with one
-//! of its factors set to 1; for a wavefunction also times the propagator
-//! `1 / (p^2 - m (m - i width))`. The coefficients are fitted, made exact where they are close to a
-//! simple fraction, and verified at further points. Names play no part, so a model that calls
-//! its structures differently, or has new ones that reduce to known ones, is served as well.
+//! A routine is evaluated at random points and compared with every kernel that has wavefunctions of the same sizes, for
+//! all permutations of them. It matches if it is a linear combination, with constant coefficients, of couplings times
+//! the results of the kernel with one of its factors set to 1; for a wavefunction also times the propagator `1 / (p^2 -
+//! m (m - i width))`. The coefficients are fitted, rounded to a simple fraction if they are close to one, and verified
+//! at further points. Names are not used, so models that name their structures differently, or have new ones that
+//! reduce to known ones, are supported as well.
 //!
-//! The points obey momentum conservation, as all real ones do: two forms of an amplitude that
-//! agree only then are the same for us. They are drawn from a generator with a fixed seed, so the
-//! answer is always the same.
+//! The points satisfy momentum conservation, as in all applications: two forms of an amplitude that agree only then
+//! count as equal. They come from a generator with a fixed seed, so the result is reproducible.
 
 use super::opcode::{Momenta, Opcode, Operands};
 use crate::kernels::{Direct, amplitudes, currents};
@@ -19,30 +17,29 @@ use mebridge_simd::Real;
 use mebridge_support::random::SplitMix64;
 use num_complex::Complex64;
 
-/// A kernel that computes what a routine computes.
+/// A kernel that computes the same as a routine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recognized {
     /// The kernel.
     pub opcode: Opcode,
-    /// For each wavefunction that meets in the kernel, which argument of the routine it is.
+    /// For each input of the kernel, the index of the corresponding argument of the routine.
     pub input_permutation: Vec<usize>,
-    /// For each factor of the kernel the terms that it is the sum of: index of the routine's
-    /// coupling and coefficient. For a wavefunction the sum is to be multiplied by the
-    /// propagator.
+    /// For each factor of the kernel the terms of which it is the sum: index of the routine's coupling, and
+    /// coefficient. For a wavefunction the sum must be multiplied by the propagator.
     pub factors: Vec<Vec<(usize, Complex64)>>,
 }
 
-/// Points for the fit, and further points for the verification.
+/// Number of points for the fit, and of further points for the verification.
 const FIT_POINTS: usize = 4;
 const CHECK_POINTS: usize = 8;
 
-/// Largest deviation, relative to the largest term, that counts as agreement. Rounding gives
-/// less than 1e-13 for the routines of the Standard Model; a wrong kernel deviates by order 1.
+/// Largest deviation, relative to the largest term, that counts as agreement. Rounding errors are below 1e-13 for the
+/// routines of the Standard Model; a wrong kernel deviates by order 1.
 const TOLERANCE: f64 = 1e-11;
 
 /// Arguments for a routine and for kernels.
 struct Point {
-    /// Components without momentum.
+    /// Components, without momentum.
     wavefunctions: Vec<Vec<Complex64>>,
     momenta: Vec<[f64; 4]>,
     /// Sum of the momenta.
@@ -50,13 +47,12 @@ struct Point {
     mass: f64,
     /// 1 for an amplitude.
     propagator: Complex64,
-    /// What the routine gives for these couplings.
+    /// Pairs of couplings and the routine's results for them.
     results: Vec<(Vec<Complex64>, Vec<Complex64>)>,
 }
 
-/// The kernel that computes what the routine computes, or `None` where no kernel does.
-/// `massless` says that the mass (and with it the width) is exactly zero where the routine is
-/// used.
+/// Finds the kernel that computes the same as the routine; `None` if there is none. `massless` means that the mass (and
+/// with it the width) is exactly zero where the routine is used.
 pub fn recognize(routine: &Routine, massless: bool) -> Option<Recognized> {
     let sizes: Vec<u8> = routine
         .inputs
@@ -103,8 +99,8 @@ pub fn recognize(routine: &Routine, massless: bool) -> Option<Recognized> {
     None
 }
 
-/// Whether the momentum of the routine's result is the sum of those of its arguments, component
-/// by component, as everything that follows a plan takes for granted. True for an amplitude.
+/// Whether the momentum of the routine's result is the sum of those of its arguments, component by component. The
+/// execution of plans relies on this. True for an amplitude.
 pub fn momentum_is_conserved(routine: &Routine) -> bool {
     if routine.is_amplitude() {
         return true;
@@ -124,8 +120,7 @@ pub fn momentum_is_conserved(routine: &Routine) -> bool {
     })
 }
 
-/// Components of a wavefunction with this many complex numbers, momentum included, if kernels
-/// know such.
+/// Components of a wavefunction with this number of complex numbers, including momentum, if kernels support it.
 fn size(numbers: u32) -> Option<u8> {
     match numbers {
         3 => Some(1),
@@ -134,10 +129,10 @@ fn size(numbers: u32) -> Option<u8> {
     }
 }
 
-/// Opcodes that a routine may be, cheaper ones first.
+/// Opcodes to be tried for a routine, cheapest first.
 fn candidates(massless: bool) -> Vec<Opcode> {
     let all = Opcode::VERTICES.iter().copied();
-    // Nothing divides by a mass that is zero.
+    // No kernel may divide by a mass that is zero.
     let mut opcodes: Vec<Opcode> = all.filter(|o| !(massless && o.is_unitary())).collect();
     opcodes.sort_by_key(|&opcode| match opcode.operands() {
         Some(Operands::Fixed {
@@ -150,7 +145,7 @@ fn candidates(massless: bool) -> Vec<Opcode> {
     opcodes
 }
 
-/// All orders of `n` things, that of the indices first.
+/// All permutations of `n` indices, beginning with the identity.
 fn permutations(n: usize) -> Vec<Vec<usize>> {
     let mut all = vec![vec![]];
     for _ in 0..n {
@@ -175,9 +170,9 @@ fn complex(rng: &mut SplitMix64) -> Complex64 {
     Complex64::new(rng.between(-1.0, 1.0), rng.between(-1.0, 1.0))
 }
 
-/// A random point with the routine's results: for the fit one for each coupling set to 1 and the
-/// others to 0, otherwise one for random couplings. `None` where the result's momentum is not the
-/// sum of the arguments'.
+/// Draws a random point and computes the routine's results: for the fit one result for each coupling set to 1 and the
+/// others to 0, otherwise one for random couplings. `None` if the result's momentum is not the sum of those of the
+/// arguments.
 fn draw(routine: &Routine, massless: bool, for_fit: bool, rng: &mut SplitMix64) -> Option<Point> {
     let legs = routine.inputs.len();
     let wavefunctions: Vec<Vec<Complex64>> = routine
@@ -210,7 +205,7 @@ fn draw(routine: &Routine, massless: bool, for_fit: bool, rng: &mut SplitMix64) 
         };
         let p2 = total[0].powi(2) - total[1].powi(2) - total[2].powi(2) - total[3].powi(2);
         let denominator = p2 - mass * Complex64::new(mass, -width);
-        // Close to the pole rounding would be amplified.
+        // Close to the pole, rounding errors would be amplified.
         if denominator.norm() > 0.1 {
             break (momenta, total, mass, width, denominator.inv());
         }
@@ -268,8 +263,7 @@ fn draw(routine: &Routine, massless: bool, for_fit: bool, rng: &mut SplitMix64) 
     })
 }
 
-/// What a kernel gives at a point for each of its factors set to 1 and the others to 0, times the
-/// propagator.
+/// Results of a kernel at a point for each of its factors set to 1 and the others to 0, times the propagator.
 fn basis(opcode: Opcode, permutation: &[usize], point: &Point) -> Vec<Vec<Complex64>> {
     let Some(layout) = opcode.layout() else {
         return Vec::new();
@@ -315,7 +309,7 @@ fn basis(opcode: Opcode, permutation: &[usize], point: &Point) -> Vec<Vec<Comple
             for i in 0..layout.factors {
                 memory[first_factor + 2 * i] = if i == factor { 1.0 } else { 0.0 };
             }
-            // SAFETY: every CPU has level none, and all addresses are in `memory`.
+            // SAFETY: every CPU supports level none, and all addresses are in `memory`.
             unsafe {
                 let base = memory.as_mut_ptr();
                 if layout.amplitude {
@@ -332,7 +326,7 @@ fn basis(opcode: Opcode, permutation: &[usize], point: &Point) -> Vec<Vec<Comple
         .collect()
 }
 
-/// The coefficients for each factor, if the kernel computes what the routine computes.
+/// Fits the coefficients for each factor; `None` if the kernel does not compute the same as the routine.
 fn fit(
     routine: &Routine,
     opcode: Opcode,
@@ -378,7 +372,7 @@ fn fit(
     Some(factors)
 }
 
-/// `Some` where the sum of factors times basis is the value.
+/// `Some` if the sum of factors times basis equals the value.
 fn agrees(
     factors: &[Vec<(usize, Complex64)>],
     row: &[Complex64],
@@ -394,11 +388,11 @@ fn agrees(
             scale = scale.max(term.norm());
         }
     }
-    // Written so that NaN does not agree.
+    // Written such that NaN does not count as agreement.
     ((sum - value).norm() < TOLERANCE * scale).then_some(())
 }
 
-/// A number that is close to a simple fraction, made exactly that.
+/// Rounds a number that is close to a simple fraction to this fraction.
 fn exact(x: f64) -> f64 {
     for denominator in [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 9.0, 12.0, 16.0, 18.0, 24.0] {
         let scaled = x * denominator;
@@ -414,7 +408,7 @@ fn exact(x: f64) -> f64 {
     x
 }
 
-/// Solves `rows` for up to three unknowns by normal equations. `None` where they are singular.
+/// Solves `rows` for up to three unknowns using normal equations. `None` if they are singular.
 fn least_squares(rows: &[(Vec<Complex64>, Complex64)], unknowns: usize) -> Option<Vec<Complex64>> {
     let zero = Complex64::new(0.0, 0.0);
     let mut matrix = vec![vec![zero; unknowns + 1]; unknowns];

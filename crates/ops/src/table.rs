@@ -2,39 +2,38 @@
 //!
 //! # Adding an operation
 //!
-//! 1. A row here. Enum, layout, operand visitor, cost, recognition, CPU dispatch and the GPU's decoding of
-//!    operands of a fixed number are derived from it.
+//! 1. A row here. Enum, layout, operand visitor, cost, recognition, CPU dispatch and the GPU's decoding of a fixed
+//!    number of operands are derived from it.
 //! 2. The CPU kernel in `crates/ops/src/kernels/`.
-//! 3. The device function of the same name in `cuda/vertices.cuh` (where operands have no fixed number, the
-//!    loop over them in `cuda/operations.cuh`).
+//! 3. The device function of the same name in `cuda/vertices.cuh` (for a variable number of operands, the loop over
+//!    them in `cuda/operations.cuh`).
 //!
-//! An operation on arrays is added in the same way: a row here, of which its payload, visitor, validation, cost,
-//! printing and the structure that the GPU reads are derived; the kernel in `crates/ops/src/kernels/arrays.rs`; and,
-//! where the row says that a GPU does it, the device function in `cuda/arrays.cuh`.
+//! An operation on arrays is added in the same way: a row here, from which its payload, visitor, validation, cost,
+//! printing and the structure that the GPU reads are derived; the kernel in `crates/ops/src/kernels/arrays.rs`; and, if
+//! the row declares GPU support, the device function in `cuda/arrays.cuh`.
 //!
-//! Tests of `crates/ops/src/kernels/` and `crates/gpu/src/vertices_tests.rs` go through the table and fail where a
+//! The tests of `crates/ops/src/kernels/` and `crates/gpu/src/vertices_tests.rs` cover the whole table and fail if a
 //! kernel or a device function is missing or computes something else. Generated GPU code
-//! (`crates/gpu/src/codegen/values.rs`) knows operands of a fixed number from the table; a process with an operation of
-//! no fixed number that it does not know runs by tables.
+//! (`crates/gpu/src/codegen/values.rs`) obtains fixed operands from the table; a process that uses an operation of
+//! variable length unknown to it runs by tables.
 
-/// The table. `for_each_opcode!(callback)` gives all rows to a macro.
+/// The table. `for_each_opcode!(callback)` passes all rows to a macro.
 ///
-/// Index 0 in a name: an amplitude; otherwise the leg that is the result, in ALOHA's numbering. `f1`
-/// is the fermion flowing in, `f2` the one flowing out. The result is the factor times what is said
-/// here (the numerator, without coupling and propagator).
+/// A name with index 0 is an amplitude; otherwise the index is the leg that is the result, in ALOHA's numbering. `f1`
+/// is the incoming fermion, `f2` the outgoing one. The result is the factor times the expression given here (the
+/// numerator, without coupling and propagator).
 ///
-/// `L` and `R` are the parts of a structure that act on the left- and the right-handed
-/// components of `f1`; an opcode with one factor takes L + R, one named `L` has only L.
-/// One named `Massive` has the unitary-gauge numerator of a massive vector:
-/// `v - p (p v) / m^2` instead of `v`. `p` is the momentum of the result, `p1`, `p2`, ... those of
-/// the wavefunctions that meet, each as MG5aMC holds it; `p/` is `p` slashed.
+/// `L` and `R` are the parts of a structure that act on the left- and the right-handed components of `f1`; an opcode
+/// with one factor computes L + R, one with `L` in its name only L. `Massive` in the name means the unitary-gauge
+/// numerator of a massive vector: `v - p (p v) / m^2` instead of `v`. `p` is the momentum of the result, `p1`, `p2`,
+/// ... are those of the inputs, each as stored by MG5aMC; `p/` is `p` slashed.
 ///
-/// F is a spinor, V a vector, S a scalar, A an amplitude. `multiply_adds` are counted by hand from
-/// what a kernel does, a complex product as four, a sum as one for each part.
+/// F is a spinor, V a vector, S a scalar, A an amplitude. `multiply_adds` are counted by hand from the kernels: four
+/// for a complex product, one for each part of a sum.
 macro_rules! for_each_opcode {
     ($then:ident) => {
         $then! {
-        // Vertices that a routine of a process can be recognised as, each with operands of a fixed number.
+        // Vertices that a routine of a process can be identified with; they have a fixed number of operands.
         amplitudes {
             /// `f2 V/ f1` of (f1, f2, V).
             Ffv0 = (F, F, V) -> A,
@@ -75,7 +74,7 @@ macro_rules! for_each_opcode {
             Ssss0 = (S, S, S, S) -> A,
                 factors: 1, momenta: None, masses: 0, multiply_adds: 32, amplitude: scalar::product::<V, I, 4>;
         }
-        // The same with a wavefunction as the result.
+        // The same vertices with a wavefunction as the result.
         currents {
             /// `f2 V/ (m + p/)` of (f2, V): outgoing fermion line.
             Ffv1 = (F, V) -> F,
@@ -168,116 +167,115 @@ macro_rules! for_each_opcode {
             Ssss1 = (S, S, S) -> S,
                 factors: 1, momenta: None, masses: 0, multiply_adds: 32, current: scalar::product::<V, I, 3>;
         }
-        // Amplitudes whose vertex has been computed up to its last leg.
+        // Amplitudes whose vertex has been computed except for the product with its last leg.
         products {
-            /// Product of two spinors component by component: an amplitude whose vertex has been computed
-            /// up to its last leg.
+            /// Component-wise product of two spinors: an amplitude whose vertex has been computed except for the
+            /// product with its last leg.
             DotSpinor0 = (F, F) -> A,
                 factors: 0, momenta: None, masses: 0, multiply_adds: 16, amplitude: sums::dot_spinors;
-            /// The same with two vectors and the metric.
+            /// Like [`Opcode::DotSpinor0`], for two vectors, with the metric.
             DotVector0 = (V, V) -> A,
                 factors: 0, momenta: None, masses: 0, multiply_adds: 16, amplitude: sums::dot_vectors;
-            /// The same with two scalars.
+            /// Like [`Opcode::DotSpinor0`], for two scalars.
             DotScalar0 = (S, S) -> A,
                 factors: 0, momenta: None, masses: 0, multiply_adds: 4, amplitude: scalar_sums::dot;
         }
-        // Operations of a recursion; what stands in one is a list of [`Field`].
+        // Operations of a recursion, given as lists of [`Field`]s.
         sums {
-            /// Sum over several [`Opcode::Ffv1`] before the propagator, see [`Mode`].
+            /// Sum of several [`Opcode::Ffv1`] before the propagator, see [`Mode`].
             SumFfv1 = [MODE, COUNT, COUNT,
                 Repeat(&[1, 2], &[Read(FOUR), Read(FOUR)]),
                 Read(COMPLEX), UnlessBare(MOMENTUM), UnlessBare(REAL), Result(FOUR)],
                 multiply_adds: |r| r.waves / 2 * 32 + FACTOR + if r.momenta > 0 { 32 } else { 0 },
                 current: sums::outgoing;
-            /// Sum over several [`Opcode::Ffv2`] before the propagator.
+            /// Sum of several [`Opcode::Ffv2`] before the propagator.
             SumFfv2 = [MODE, COUNT, COUNT,
                 Repeat(&[1, 2], &[Read(FOUR), Read(FOUR)]),
                 Read(COMPLEX), UnlessBare(MOMENTUM), UnlessBare(REAL), Result(FOUR)],
                 multiply_adds: |r| r.waves / 2 * 32 + FACTOR + if r.momenta > 0 { 32 } else { 0 },
                 current: sums::incoming;
-            /// Sum over several [`Opcode::Ffv3`].
+            /// Sum of several [`Opcode::Ffv3`].
             SumFfv3 = [MODE, COUNT, COUNT,
                 Repeat(&[1, 2], &[Read(FOUR), Read(FOUR)]),
                 Read(COMPLEX), Result(FOUR)],
                 multiply_adds: |r| r.waves / 2 * 48 + FACTOR,
                 current: sums::vector;
-            /// Sum over several [`Opcode::Vvv1`] and, with a factor of their own, four-vector vertices
-            /// `2 V3 (V2 V4) - V2 (V3 V4) - V4 (V2 V3)`: that of colour-ordered gluons.
+            /// Sum of several [`Opcode::Vvv1`] and, with a separate factor, four-vector vertices `2 V3 (V2 V4) - V2 (V3
+            /// V4) - V4 (V2 V3)` of colour-ordered gluons.
             SumVvv1 = [MODE, COUNT, COUNT, COUNT,
                 Repeat(&[1], &[Read(FOUR), Read(FOUR), Read(MOMENTUM), Read(MOMENTUM)]),
                 Repeat(&[2, 3], &[Read(FOUR), Read(FOUR), Read(FOUR)]),
                 Read(COMPLEX), Read(COMPLEX), Result(FOUR)],
                 multiply_adds: three_and_four_vectors,
                 current: sums::three_vectors;
-            /// Sum over several [`Opcode::VvvvDiff1`].
+            /// Sum of several [`Opcode::VvvvDiff1`].
             SumVvvvDiff1 = [MODE, COUNT,
                 Repeat(&[1], &[Read(FOUR), Read(FOUR), Read(FOUR)]),
                 Read(COMPLEX), Result(FOUR)],
                 multiply_adds: |r| r.waves / 3 * 64 + FACTOR,
                 current: sums::four_vectors;
-            /// Sum over several [`Opcode::Vss1`], whose `p2 - p3` are momenta of their own, and, with a factor of
-            /// their own, [`Opcode::Vvss1`].
+            /// Sum of several [`Opcode::Vss1`], whose `p2 - p3` are separate momenta, and, with a separate factor,
+            /// [`Opcode::Vvss1`].
             SumVss1 = [MODE, COUNT, COUNT, COUNT,
                 Repeat(&[1], &[Read(COMPLEX), Read(COMPLEX), Read(MOMENTUM)]),
                 Repeat(&[2, 3], &[Read(FOUR), Read(COMPLEX), Read(COMPLEX)]),
                 Read(COMPLEX), Read(COMPLEX), Result(FOUR)],
                 multiply_adds: |r| 12 * r.momenta + 20 * r.waves + if r.waves > 0 { 2 * FACTOR } else { FACTOR },
                 current: scalar_sums::vector;
-            /// What a scalar is multiplied by where vectors meet it: the sum of `q V1` with `q = p1 + 2 p2`
-            /// ([`Opcode::Vss3`]) and, with a factor of their own, `V1 V2` ([`Opcode::Vvss4`]).
+            /// Number that multiplies a scalar at vertices with vectors: the sum of `q V1` with `q = p1 + 2 p2`
+            /// ([`Opcode::Vss3`]) and, with a separate factor, `V1 V2` ([`Opcode::Vvss4`]).
             ScalarVertex = [MODE, COUNT, COUNT, COUNT, COUNT,
                 Repeat(&[1, 2], &[Read(FOUR), Read(MOMENTUM)]),
                 Repeat(&[3, 4], &[Read(FOUR), Read(FOUR)]),
                 Read(COMPLEX), Read(COMPLEX), Result(COMPLEX)],
                 multiply_adds: |r| 8 * r.waves + if r.waves > r.momenta { 8 } else { 4 },
                 current: scalar_sums::vertex;
-            /// Sum over several [`Opcode::Sss1`].
+            /// Sum of several [`Opcode::Sss1`].
             SumSss1 = [COUNT, COUNT, Repeat(&[0, 1], &[Read(COMPLEX), Read(COMPLEX)]),
                 Read(COMPLEX), Write(COMPLEX)],
                 multiply_adds: |r| 2 * (r.numbers + 1),
                 current: scalar_sums::scalar;
-            /// Sum and difference of several wavefunctions of four components.
+            /// Sum and difference of several wavefunctions with four components.
             Add = [COUNT, COUNT, Repeat(&[0, 1], &[Read(FOUR)]), Write(FOUR)],
                 multiply_adds: |r| 8 * r.waves,
                 current: sums::add_wavefunctions;
-            /// Complex conjugate of a wavefunction of four components.
+            /// Complex conjugate of a wavefunction with four components.
             Conjugate = [Read(FOUR), Write(FOUR)],
                 multiply_adds: |_| 0,
                 current: sums::conjugate::<V, false>;
-            /// The same with the opposite sign.
+            /// Complex conjugate with the opposite sign.
             MinusConjugate = [Read(FOUR), Write(FOUR)],
                 multiply_adds: |_| 0,
                 current: sums::conjugate::<V, true>;
-            /// Hermitian matrix `sum of a_i a_j^*` of several spinors and of the same spinors mirrored, which are
-            /// theirs with all helicities reversed (`crates/ops/src/kernels/density.rs`): `A_00`, `A_11`, then the
-            /// complex `A_01` and `A_02`, of which the other numbers follow.
+            /// Hermitian matrix `sum of a_i a_j^*` over several spinors and their mirrored spinors, which are those
+            /// with all helicities reversed (`crates/ops/src/kernels/density.rs`): `A_00`, `A_11`, then the complex
+            /// `A_01` and `A_02`, from which the other entries follow.
             DensitySpinor = [COUNT, Repeat(&[0], &[Read(FOUR)]), Write(MATRIX)],
                 multiply_adds: |r| 24 * r.waves,
                 current: density::of_spinors;
-            /// The same of vectors, whose mirrored ones are the conjugates, in the components `V0 + V3`, `V0 - V3`,
-            /// `V1`, `V2`: half of the real symmetric matrix, its rows from the diagonal on.
+            /// Like [`Opcode::DensitySpinor`] for vectors, whose mirrored vectors are the conjugates, in the components
+            /// `V0 + V3`, `V0 - V3`, `V1`, `V2`: half of the real symmetric matrix, its rows from the diagonal on.
             DensityVector = [COUNT, Repeat(&[0], &[Read(FOUR)]), Write(MATRIX)],
                 multiply_adds: |r| 20 * r.waves,
                 current: density::of_vectors;
-            /// The same of scalars: the sum of `|S|^2`.
+            /// Like [`Opcode::DensitySpinor`] for scalars: the sum of `|S|^2`.
             DensityScalar = [COUNT, Repeat(&[0], &[Read(COMPLEX)]), Write(REAL)],
                 multiply_adds: |_| 2,
                 current: density::of_scalars;
-            /// From the matrices of two spinors, `sum over i, j of A_ij B_ij`: the sum of the squared moduli
-            /// of their products.
+            /// Sum of the squared moduli of products of two spinors, `sum over i, j of A_ij B_ij`, from their matrices.
             TraceSpinor = [Read(MATRIX), Read(MATRIX), Write(REAL)],
                 multiply_adds: |_| 6,
                 current: density::trace_spinors;
-            /// The same with two vectors and the metric.
+            /// Like [`Opcode::TraceSpinor`], for two vectors, with the metric.
             TraceVector = [Read(MATRIX), Read(MATRIX), Write(REAL)],
                 multiply_adds: |_| 10,
                 current: density::trace_vectors;
-            /// The same with two scalars.
+            /// Like [`Opcode::TraceSpinor`], for two scalars.
             TraceScalar = [Read(REAL), Read(REAL), Write(REAL)],
                 multiply_adds: |_| 1,
                 current: density::trace_scalars;
         }
-        // The same, with amplitudes as results.
+        // Operations of a recursion with amplitudes as results.
         dots {
             /// Products of one spinor with several.
             Dots = [Wave(FOUR), COUNT, Repeat(&[0], &[Wave(FOUR), Write(COMPLEX)])],
@@ -285,16 +283,16 @@ macro_rules! for_each_opcode {
                 amplitude: sums::dots;
         }
         // Operations on arrays ([`crate::arrays`]): a payload is a list of parts ([`crate::arrays::Part`]); kinds with
-        // the same payload share a row. `multiply_adds` are those of an element, `scratch` says what else is used while
-        // it runs, `gpu` whether there is a device function.
+        // the same payload share a row. `multiply_adds` are per element, `scratch` describes other memory used while
+        // the operation runs, `gpu` is whether there is a device function.
         arrays {
-            /// Spinors of pairs (spinor, slashed vector), times a factor.
+            /// Spinors from pairs (spinor, slashed vector), times a factor.
             Line -> FOUR {
                 /// The factor.
                 factor: Once<COMPLEX>,
                 /// The propagator without its denominator.
                 propagator: Option<Propagator>,
-                /// Two where each two elements have the same vectors: they differ in the spinors alone that enter.
+                /// Two if each two elements have the same vectors, and differ only in the input spinors.
                 unrolled: Unrolled,
                 /// Spinors and vectors.
                 pairs: Pairs<FOUR, FOUR>,
@@ -303,38 +301,39 @@ macro_rules! for_each_opcode {
             scratch: no_scratch,
             gpu: true,
             kinds: {
-                /// Those that flow in, as [`Opcode::SumFfv2`](crate::Opcode::SumFfv2).
+                /// Incoming spinors, as [`Opcode::SumFfv2`](crate::Opcode::SumFfv2).
                 LineIn: ArrayContext::line::<true>;
-                /// Those that flow out, as [`Opcode::SumFfv1`](crate::Opcode::SumFfv1).
+                /// Outgoing spinors, as [`Opcode::SumFfv1`](crate::Opcode::SumFfv1).
                 LineOut: ArrayContext::line::<false>;
             }
-            /// Spinors of one chirality of a massless line, of pairs (spinor of the other one, slashed vector).
+            /// Spinors of one chirality of a massless line, from pairs (spinor of the other chirality, slashed vector).
             ChiralLine -> CHIRAL {
-                /// Which components enter. The result has the other two, and once propagated these again.
+                /// The non-zero components of the inputs. The result has the other two, and after propagation again
+                /// these.
                 spinors: Spinors,
                 /// The propagator.
                 propagator: Option<MasslessPropagator>,
                 /// Spinors and vectors.
                 pairs: Pairs<CHIRAL, FOUR>,
-                /// Those that are subtracted.
+                /// Pairs to be subtracted.
                 less: Less<Pairs<CHIRAL, FOUR>>,
             }
             multiply_adds: |op| 16 * (op.pairs.len() + op.less.0.len()) + if op.propagator.is_some() { 12 } else { 0 },
             scratch: no_scratch,
             gpu: false,
             kinds: {
-                /// Those that flow in.
+                /// Incoming spinors.
                 ChiralLineIn: ArrayContext::chiral_line::<true>;
-                /// Those that flow out.
+                /// Outgoing spinors.
                 ChiralLineOut: ArrayContext::chiral_line::<false>;
             }
-            /// Vectors of pairs (f1, f2), times a factor, as [`Opcode::SumFfv3`](crate::Opcode::SumFfv3).
+            /// Vectors from pairs (f1, f2), times a factor, as [`Opcode::SumFfv3`](crate::Opcode::SumFfv3).
             Current -> FOUR {
-                /// The form of the result.
+                /// The components of the result.
                 components: Components,
                 /// The factor.
                 factor: Once<COMPLEX>,
-                /// Spinors that flow in and out.
+                /// Incoming and outgoing spinors.
                 pairs: Pairs<FOUR, FOUR>,
             }
             multiply_adds: |op| 48 * op.pairs.len() + 16,
@@ -344,21 +343,21 @@ macro_rules! for_each_opcode {
                 /// Vectors of two spinors.
                 Current: ArrayContext::currents;
             }
-            /// Vectors of pairs and triples of vectors, as [`Opcode::SumVvv1`](crate::Opcode::SumVvv1).
+            /// Vectors from pairs and triples of vectors, as [`Opcode::SumVvv1`](crate::Opcode::SumVvv1).
             Vector -> FOUR {
-                /// The form of the result.
+                /// The components of the result.
                 components: Components,
                 /// Which elements are conjugates of others.
                 mirror: Mirror,
                 /// The factor of pairs.
                 factor: Once<COMPLEX>,
-                /// The factor of triples, where there are any.
+                /// The factor of triples, if there are any.
                 factor_of_triples: Option<Once<COMPLEX>>,
-                /// Its own products, where they are needed.
+                /// The result's own products, if they are needed.
                 products: Option<WithProducts>,
-                /// Two vectors.
+                /// Pairs of vectors.
                 pairs: VectorPairs,
-                /// Three vectors.
+                /// Triples of vectors.
                 triples: Triples,
             }
             multiply_adds: cost_of_vectors,
@@ -368,13 +367,13 @@ macro_rules! for_each_opcode {
                 /// Vectors of vectors.
                 Vector: ArrayContext::all_vectors;
             }
-            /// Sums and differences of arrays of vectors; of one array a form, or a multiple.
+            /// Sums and differences of arrays of vectors; for a single array, a conversion or a multiple.
             Sum -> FOUR {
-                /// The form of the result.
+                /// The components of the result.
                 components: Components,
                 /// The factor of the sum, if it has one.
                 factor: Option<Once<COMPLEX>>,
-                /// What is added up.
+                /// The arrays to be added.
                 addends: Addends,
             }
             multiply_adds: |op| 8 * op.addends.len() + if op.factor.is_some() { 16 } else { 0 },
@@ -384,14 +383,14 @@ macro_rules! for_each_opcode {
                 /// Sums.
                 Sum: ArrayContext::sums;
             }
-            /// Complex numbers: products of pairs component by component, with what numbers give.
+            /// Complex numbers: component-wise products of pairs, plus products of numbers.
             Contract -> COMPLEX {
-                /// From one element of the result to the next.
+                /// Distance between elements of the result.
                 stride: Stride,
-                /// Four where elements come in fours: of the first two the first end's helicity differs, and the second
-                /// end's of these and the others.
+                /// Four if elements come in fours: the first end's helicity differs between the first two elements, the
+                /// second end's between these and the other two.
                 unrolled: Unrolled,
-                /// Pairs of arrays, each leg below one of the two.
+                /// Pairs of arrays; each leg belongs to one of the two.
                 pairs: Pairs<FOUR, FOUR>,
                 /// Pairs whose first array is over both ends.
                 broadcast: Pairs<FOUR, FOUR>,
@@ -407,10 +406,9 @@ macro_rules! for_each_opcode {
             }
             /// Complex numbers: products of pairs of spinors of one chirality.
             ChiralContract -> COMPLEX {
-                /// From one element of the result to the next.
+                /// Distance between elements of the result.
                 stride: Stride,
-                /// Of how many elements, as far apart as there are others of the first, the first array of a pair has
-                /// the same one.
+                /// Number of elements, at equal distances, that share the first array of a pair.
                 unrolled: Unrolled,
                 /// Spinors.
                 pairs: Pairs<CHIRAL, CHIRAL>,
@@ -424,7 +422,7 @@ macro_rules! for_each_opcode {
             }
             /// Complex numbers: the [products](crate::arrays::Folded) of pairs of vectors.
             Products -> COMPLEX {
-                /// Their factor, if they have one.
+                /// The factor of the products, if there is one.
                 ratio: Option<Ratio>,
                 /// Vectors.
                 pairs: Pairs<FOUR, FOUR>,

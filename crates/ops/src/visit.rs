@@ -1,31 +1,30 @@
-//! The operand visitor: every address that an operation names, what it reads and what it writes.
+//! The operand visitor: every address in an operation, with its kind of access.
 //!
-//! The visitor follows from the table of operations. Validation of plans, schedules, costs and the GPU's tables go
-//! through operands with it and know no opcode.
+//! The visitor is derived from the table of operations. Validation of plans, schedules, costs and the GPU's tables use
+//! it to go through operands, without knowing the opcodes.
 
 use super::opcode::{COMPLEX, Field, Layout, MOMENTUM, Mode, Opcode, Operands, REAL};
 use super::{Address, Batch, GeneralRoutine};
 
-/// What becomes of an operand.
+/// The role of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// So many vectors are read from there.
+    /// The address of this number of vectors to be read.
     Read(u32),
-    /// So many vectors are written there.
+    /// The address of this number of vectors to be written.
     Write(u32),
-    /// So many vectors are changed there.
+    /// The address of this number of vectors to be updated.
     Update(u32),
-    /// It is the number of a wavefunction (of so many vectors) in a helicity's table, which is
-    /// read.
+    /// The index of a wavefunction (with this number of vectors) in a helicity's table, which is read.
     Indexed(u32),
-    /// It is no address but a count or a mode.
+    /// A count or a mode, not an address.
     Number,
 }
 
-/// Calls `visitor` for each operand of a batch, in order, with what becomes of it. `indexed`: whether
-/// the batch is one of a plan's amplitudes, whose wavefunctions are looked up in the helicity's table.
+/// Calls `visitor` for each operand of a batch, in order, with its role. `indexed` tells whether the batch is one of a
+/// plan's amplitudes, whose wavefunctions are looked up in the helicity's table.
 ///
-/// Gives `None`, after as many operands as made sense, if the operands end within an operation.
+/// Returns `None` if the operands end within an operation, after visiting those before.
 pub fn visit(
     batch: &Batch,
     general: &[GeneralRoutine],

@@ -1,17 +1,15 @@
-//! `Source/param_card.inc`: the parameters of a card as Fortran assignments, which MG5aMC writes
-//! when a run of MadEvent starts.
+//! `Source/param_card.inc`: the parameters of a card as Fortran assignments, which MG5aMC writes when a MadEvent run
+//! starts.
 //!
-//! MG5aMC rounds each number to seven digits there. Here all digits are kept, so that a difference
-//! is one of matrix elements and not of cards. As with MG5aMC the width of a particle with a
-//! negative mass is negative.
+//! MG5aMC rounds each number to seven digits there. Here all digits are kept, so that differences come from matrix
+//! elements and not from cards. As in MG5aMC the width of a particle with a negative mass is negative.
 
 use super::tree::Tree;
 use mebridge::files::lines;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Adds the file to a tree in which something includes it; one that is there is replaced where
-/// the cards are.
+/// Adds the file to a tree in which a file includes it; an existing one is replaced if the cards are present.
 pub fn add(tree: &mut Tree) -> Result<(), String> {
     let wanted = tree
         .text("Source/MODEL/param_read.inc")
@@ -43,7 +41,7 @@ fn assignments(ident: &str, card: &str) -> String {
             continue;
         };
         let key = (block.to_ascii_lowercase(), numbers);
-        // What no process needs may be missing, such as the scale of loops.
+        // Entries that no process needs may be missing, such as the scale of loops.
         let Some(&value) = values.get(&key) else {
             continue;
         };
@@ -56,7 +54,7 @@ fn assignments(ident: &str, card: &str) -> String {
     text
 }
 
-/// The numbers of a card.
+/// Returns the numbers of a card.
 fn entries(card: &str) -> HashMap<Key, f64> {
     let mut entries = HashMap::new();
     let mut block = String::new();

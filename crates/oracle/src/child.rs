@@ -1,4 +1,4 @@
-//! A program with limits of time and memory. It and what it starts are a group of processes, so that both can be ended.
+//! Runs a program with limits of time and memory, in a process group, so that it can be killed with all its children.
 
 use mebridge::files::temporary::folder_of;
 use std::collections::BTreeSet;
@@ -9,36 +9,36 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The first wait between two looks at whether a program has ended; waits become longer.
+/// Time between the first two checks whether a program has ended; later intervals are longer.
 const FIRST_LOOK: Duration = Duration::from_micros(300);
-/// The longest wait.
+/// Longest interval.
 const LAST_LOOK: Duration = Duration::from_millis(20);
-/// How long a program may take to end.
+/// Time that a program may take to end.
 const GRACE: Duration = Duration::from_millis(500);
-/// The end of what a program wrote on stderr is kept.
+/// Number of bytes kept from the end of a program's stderr.
 const KEPT: usize = 4000;
 
-/// Those that run, by the number of their group.
+/// Process groups of the running programs.
 static RUNNING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-/// A program that runs, which ends with this.
+/// A running program, which is killed on drop.
 struct Running(Child);
 
 impl Running {
     fn start(command: &mut Command) -> std::io::Result<Running> {
-        // Held all the while: there is no moment at which it runs and is not listed.
+        // Locked during the start, so that a running program is always listed.
         let mut all = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let child = command.process_group(0).spawn()?;
         all.insert(child.id().cast_signed());
         Ok(Running(child))
     }
 
-    /// How it ended, if it did.
+    /// Returns the exit status, if the program has ended.
     fn ended(&mut self) -> std::io::Result<Option<ExitStatus>> {
         let mut all = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let status = self.0.try_wait()?;
         if status.is_some() {
-            // The number is another program's from now on.
+            // From now on the number may belong to another program.
             all.remove(&self.0.id().cast_signed());
         }
         Ok(status)
@@ -61,21 +61,21 @@ impl Drop for Running {
     }
 }
 
-/// gfortran removes its files before it ends, but only where it is asked to end.
+/// Sends a signal. gfortran removes its files only if it is asked to end.
 fn send(signal: i32, group: i32) {
-    // SAFETY: numbers.
+    // SAFETY: the arguments are numbers.
     unsafe { libc::kill(-group, signal) };
 }
 
-/// Ends all that run, for a program that is about to end: none can be started any more.
+/// Kills all running programs before this program ends; none can be started afterwards.
 pub fn end_all() {
     let all = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     all.iter().for_each(|&group| send(libc::SIGTERM, group));
     std::mem::forget(all);
 }
 
-/// Runs a program to its end. What it writes on stdout is thrown away, the end of what it writes on
-/// stderr (into a file at `errors`, in a temporary folder) comes with the reason why it failed.
+/// Runs a program to its end. Its stdout is discarded; if it fails, the end of its stderr (written to a file at
+/// `errors`, in a temporary folder) is part of the reason.
 pub fn run(
     mut command: Command,
     input: Option<&Path>,
@@ -92,7 +92,7 @@ pub fn run(
         .stdin(stdin)
         .stdout(Stdio::null())
         .stderr(File::create(errors).map_err(text)?)
-        // Files of the compiler go with the folder: it may be ended before it removes them.
+        // The compiler's files are removed with the folder: it may be killed before it removes them.
         .env("TMPDIR", folder_of(errors))
         .env("GFORTRAN_ERROR_BACKTRACE", "n")
         .env("LC_ALL", "C");
@@ -122,14 +122,14 @@ pub fn run(
     })
 }
 
-/// No core files, and no more memory than this.
+/// Disables core files, and limits memory.
 pub fn limit_resources(command: &mut Command, memory: Option<u64>) {
     let limit = move |resource, bytes| {
         let limit = libc::rlimit {
             rlim_cur: bytes,
             rlim_max: bytes,
         };
-        // SAFETY: it reads a struct that outlives the call.
+        // SAFETY: setrlimit reads a struct that outlives the call.
         unsafe { libc::setrlimit(resource, &limit) };
     };
     let limits = move || {
@@ -139,7 +139,7 @@ pub fn limit_resources(command: &mut Command, memory: Option<u64>) {
         }
         Ok(())
     };
-    // SAFETY: between fork and exec it calls setrlimit alone, which may be called there.
+    // SAFETY: between fork and exec the closure calls only setrlimit, which is allowed there.
     unsafe { command.pre_exec(limits) };
 }
 
@@ -147,7 +147,7 @@ pub fn limit_resources(command: &mut Command, memory: Option<u64>) {
 mod tests {
     use super::*;
 
-    /// Also what a program has started, and one that does not want to.
+    /// Children of the program are killed, too, even if they ignore signals.
     #[test]
     fn programs_end_in_time_with_what_they_started() {
         let folder = tempfile::tempdir().unwrap();
@@ -167,7 +167,7 @@ mod tests {
             );
             assert!(ran.is_err_and(|e| e.contains("longer")));
             let number = std::fs::read_to_string(path("number")).unwrap();
-            // Dead, be it that nobody has asked how it ended.
+            // Dead, even if it was not waited for.
             let state = std::fs::read_to_string(format!("/proc/{}/stat", number.trim()));
             assert!(state.is_err() || state.is_ok_and(|s| s.contains(") Z ")));
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Longer than the compiler takes for the largest files that MG5aMC writes.
+/// Time limit, longer than the compiler takes for MG5aMC's largest files.
 const LIMIT: Duration = Duration::from_secs(1800);
 
 /// The compiler with its options, for the copy of an output at `root`.
@@ -19,14 +19,14 @@ pub struct Compiler {
     pub flags: Vec<String>,
 }
 
-/// Whether there is a gfortran.
+/// Whether gfortran is installed.
 pub fn is_there() -> bool {
     let version = Command::new("gfortran").arg("--version").output();
     version.is_ok_and(|output| output.status.success())
 }
 
 impl Compiler {
-    /// A compiler with this optimisation; in quadruple precision where asked.
+    /// Makes a compiler with this optimisation; in quadruple precision with `quad`.
     pub fn new(root: &Path, objects: &Path, optimisation: &str, quad: bool) -> Compiler {
         let mut flags: Vec<String> = ["-w", "-ffixed-line-length-132", optimisation]
             .map(String::from)
@@ -46,13 +46,13 @@ impl Compiler {
         }
     }
 
-    /// Where the object of a file lies.
+    /// Returns the path of a file's object.
     pub fn object(&self, file: &Path) -> PathBuf {
         let name = file.file_stem().unwrap_or_default();
         self.objects.join(name).with_extension("o")
     }
 
-    /// Compiles files of the copy. A failure is told by its first error.
+    /// Compiles files of the copy. A failure is reported with its first error.
     pub fn compile(&self, files: &[PathBuf]) -> Result<(), String> {
         if files.is_empty() {
             return Ok(());
@@ -71,7 +71,7 @@ impl Compiler {
         self.run(command)
     }
 
-    /// The routines that these objects lack to be a program, in lower case.
+    /// Returns the routines, in lower case, that are missing for these objects to be a program.
     pub fn lacking(&self, objects: &[PathBuf]) -> Vec<String> {
         if self.link(objects, &self.objects.join("lacking")).is_ok() {
             return Vec::new();
@@ -89,7 +89,7 @@ impl Compiler {
     }
 }
 
-/// The names that the linker does not find.
+/// Returns the undefined names in the linker's output.
 fn lacking(text: &str) -> Vec<String> {
     let names = text.lines().filter_map(|line| {
         let (_, name) = line.split_once("undefined reference to `")?;
@@ -101,7 +101,7 @@ fn lacking(text: &str) -> Vec<String> {
     names
 }
 
-/// The first error of gfortran's report, with file and line.
+/// Returns the first error of gfortran's report, with file and line.
 fn first_error(text: &str, root: &Path) -> Option<String> {
     let mut place = "";
     for line in text.lines() {

@@ -1,28 +1,28 @@
-//! The Fortran that calls `SMATRIX<i>`, and what stands in for the rest of MadEvent.
+//! The Fortran that calls `SMATRIX<i>`, and stubs for the rest of MadEvent.
 //!
-//! The driver reads events from standard input and writes the answers into the file that its argument names. Everything
-//! that MadEvent would set in COMMON blocks is set for each event, and all helicities are evaluated each time. Wholly
-//! polarised beams are an exception: only the helicities are evaluated that `SMATRIX<i>` finds good when it has seen
-//! all events, because MadEvent's channels are those of good helicities there.
+//! The driver reads events from standard input and writes the answers into the file named by its argument. It sets
+//! everything that MadEvent would set in COMMON blocks for each event, and evaluates all helicities every time.
+//! Completely polarised beams are an exception: only the helicities that `SMATRIX<i>` finds good after all events are
+//! evaluated, because MadEvent's channels are then those of good helicities.
 
 use super::matrix_element::{Caller, MatrixElement};
 use super::tree::Tree;
 use mebridge_run::run_card;
 use std::fmt::Write;
 
-/// What a run card says, as far as matrix elements depend on it.
+/// Run card entries on which matrix elements depend.
 #[derive(Clone, Copy, Debug)]
 pub struct RunCard {
     /// Widths are at least this fraction of their mass.
     pub small_width_treatment: f64,
-    /// How many widths from its mass a line is off shell.
+    /// Number of widths from its mass at which a line is off shell.
     pub bw_cutoff: f64,
     /// Polarisations of the beams in per cent.
     pub polarisations: [f64; 2],
 }
 
 impl RunCard {
-    /// That of the tree, with MG5aMC's defaults for what it does not have.
+    /// Reads the run card of the tree, with MG5aMC's defaults for missing entries.
     pub fn of(tree: &Tree) -> RunCard {
         let text = tree.text("Cards/run_card.dat").unwrap_or("");
         let entries = run_card::parse(text);
@@ -39,14 +39,14 @@ impl RunCard {
     }
 }
 
-/// The program that evaluates one matrix element.
+/// Returns the program that evaluates one matrix element.
 pub fn program(tree: &Tree, element: &MatrixElement, run: RunCard) -> String {
     let has = |file: &str| tree.text(tree.element.join(file)).is_some();
     let madevent = element.kind == Caller::MadEvent;
     let vector = tree.text("Source/vector.inc");
     let wholly = run.polarisations.iter().any(|x| x.abs() == 100.0);
     let two_passes = madevent && wholly && element.good_helicities.is_some();
-    // The first versions for batches call it NB_PAGE, and have no IGRAPH.
+    // The first versions with batches call it NB_PAGE, and have no IGRAPH.
     let igraph = vector.is_some_and(|text| text.to_ascii_uppercase().contains("VECSIZE_MEMMAX="));
     let vector = vector.is_some();
     let mut t = String::new();
@@ -162,7 +162,7 @@ pub fn program(tree: &Tree, element: &MatrixElement, run: RunCard) -> String {
             };
             line(&format!("POL({i})={pol:.17e}").replace('e', "D"));
         }
-        // Elsewhere it is in a DATA statement of the matrix element.
+        // In other versions it is in a DATA statement of the matrix element.
         if let Some(states) = spin_states(tree) {
             for (i, states) in (1..).zip(states) {
                 line(&format!("NB_SPIN_STATE({i})={states}"));
@@ -210,7 +210,7 @@ pub fn program(tree: &Tree, element: &MatrixElement, run: RunCard) -> String {
             line("ENDDO");
         }
         if two_passes {
-            // Below 0 once good helicities are known.
+            // Negative once good helicities are known.
             line("NTRY=0");
             line("IF(MEB_CALLS.LT.0) NTRY=100000");
         } else if element.good_helicities.is_some() {
@@ -240,7 +240,7 @@ pub fn program(tree: &Tree, element: &MatrixElement, run: RunCard) -> String {
         let _ = writeln!(t, "      {text}");
     };
     if two_passes {
-        // SMATRIX<i> looks for good helicities in its first calls, however many events there are.
+        // SMATRIX<i> looks for good helicities in its first calls, for any number of events.
         line("IF(MEB_CALLS.GT.0) THEN");
         line("IF(MEB_CALLS.GT.100) MEB_CALLS=-1");
         line("REWIND(5)");
@@ -252,7 +252,7 @@ pub fn program(tree: &Tree, element: &MatrixElement, run: RunCard) -> String {
     t
 }
 
-/// NB_SPIN_STATE, which MadEvent's `auto_dsig.f` gives in a DATA statement.
+/// Returns NB_SPIN_STATE, which MadEvent's `auto_dsig.f` sets in a DATA statement.
 fn spin_states(tree: &Tree) -> Option<[String; 2]> {
     let text = tree.text(tree.element.join("auto_dsig.f"))?;
     let values = super::statements::read(text).into_iter().find_map(|s| {
@@ -263,7 +263,7 @@ fn spin_states(tree: &Tree) -> Option<[String; 2]> {
     Some([first.into(), second.into()])
 }
 
-/// The program that tells the masses of the legs, where `pmass.inc` says what they are.
+/// Returns the program that prints the masses of the legs, if `pmass.inc` defines them.
 pub fn masses(tree: &Tree) -> Option<String> {
     tree.text(tree.element.join("pmass.inc"))?;
     let vector = match tree.text("Source/vector.inc") {
@@ -293,7 +293,7 @@ pub fn masses(tree: &Tree) -> Option<String> {
     ))
 }
 
-/// Routines of MadEvent that a matrix element calls.
+/// Returns stubs for routines of MadEvent that a matrix element calls.
 pub fn stand_ins() -> &'static str {
     "      SUBROUTINE RANMAR(R)
       REAL*8 R,RHEL
@@ -317,7 +317,7 @@ C     Single precision, as in Source/ran1.f; below 1.
 "
 }
 
-/// The module that matrix elements of MadEvent use: here there is no sampling over helicities.
+/// Returns a stub for the module that MadEvent's matrix elements use; it does not sample helicities.
 pub fn sampler() -> &'static str {
     "      MODULE DISCRETESAMPLER
       TYPE SAMPLEDDIMENSION
@@ -353,8 +353,8 @@ pub fn sampler() -> &'static str {
 "
 }
 
-/// Routines of MadEvent that are named somewhere, but are not to be called on our way. Counters, which the
-/// plugin's outputs have until 3.5, may be.
+/// Returns stubs for routines of MadEvent that are named but must not be called here, except for counters, which the
+/// plugin's outputs have up to 3.5.
 pub fn absent(names: &[String]) -> String {
     let mut text = String::new();
     for name in names {
@@ -374,8 +374,8 @@ pub fn absent(names: &[String]) -> String {
     text
 }
 
-/// A choice of colour flows that is made in channels alone: without them `SMATRIX<i>` of 3.5 leaves JAMP2, by which
-/// it is made, without a value.
+/// Returns a colour-flow choice that is made only in channels: without channels `SMATRIX<i>` of 3.5 does not set JAMP2,
+/// on which the choice depends.
 pub fn only_in_channels(choice: &str) -> String {
     let renamed = |line: &str| {
         let line = line.replace("SELECT_COLOR(", "MEB_COLOR(");
@@ -397,8 +397,8 @@ pub fn only_in_channels(choice: &str) -> String {
     text
 }
 
-/// The choice of colour flows as the directory has it, by itself: the lines of `SELECT_COLOR` in
-/// `auto_dsig.f`. `None` where it is elsewhere, or takes other arguments.
+/// Returns the directory's own choice of colour flows: the lines of `SELECT_COLOR` in `auto_dsig.f`. `None` if it is
+/// elsewhere, or has other arguments.
 pub fn color_choice(tree: &Tree) -> Option<String> {
     let text = tree.text(tree.element.join("auto_dsig.f"))?;
     let statements = super::statements::read(text);

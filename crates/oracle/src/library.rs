@@ -1,4 +1,4 @@
-//! What mebridge answers for the same events.
+//! mebridge's answers for the same events.
 
 use super::points::{Kinematics, Point};
 use super::workshop::Channel;
@@ -12,7 +12,7 @@ use mebridge::runtime::{BackendChoice, Switches};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// At alpha_s = 0.118; masses and widths depend on it in few models.
+/// g_s at alpha_s = 0.118; masses and widths depend on it in few models.
 const G: f64 = 1.2177157847767195;
 
 /// One answer.
@@ -20,7 +20,7 @@ const G: f64 = 1.2177157847767195;
 pub struct Answer {
     /// |M|^2, times the channel's weight.
     pub value: f64,
-    /// What it is without cancellations, or what is known of that.
+    /// Size of the terms before cancellations, as far as known.
     pub terms: f64,
     /// The chosen helicity, from 1.
     pub helicity: u32,
@@ -28,8 +28,7 @@ pub struct Answer {
     pub color: u32,
 }
 
-/// Imports a matrix element (from 0) of a directory; the reason where that is refused, or where the importer
-/// panics.
+/// Imports a matrix element (from 0) of a directory; returns the reason if it is refused, or if the importer panics.
 pub fn import(
     directory: &Path,
     card: Option<&Path>,
@@ -49,14 +48,14 @@ pub fn import(
     }
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     text.unwrap_or("without a message").to_owned()
 }
 
-/// Legs and lines of a process.
+/// Returns legs and lines of a process.
 pub fn kinematics(process: &Process) -> Kinematics {
     let values = process.model.evaluate(&process.model.default_card(), G);
     let number = |quantity: Quantity| {
@@ -83,7 +82,7 @@ pub fn kinematics(process: &Process) -> Kinematics {
     kinematics
 }
 
-/// Answers by way of a bridge, as MadEvent gets them.
+/// Evaluates with a bridge, as MadEvent does.
 pub fn bridge(
     process: &Process,
     points: &[Point],
@@ -131,7 +130,7 @@ pub fn bridge(
         .collect())
 }
 
-/// Answers by the plain meaning of the process.
+/// Evaluates with the definition of the process.
 pub fn plain(process: &Process, points: &[Point], channel: Option<Channel>) -> Vec<Answer> {
     let card = process.model.default_card();
     let answer = |point: &Point| {
@@ -163,13 +162,13 @@ pub fn plain(process: &Process, points: &[Point], channel: Option<Channel>) -> V
     points.iter().map(answer).collect()
 }
 
-/// What |M|^2 is without cancellations.
+/// Returns the size of |M|^2 before cancellations.
 pub fn terms(process: &Process, point: &Point) -> f64 {
     let answers = plain_or_panic(process, std::slice::from_ref(point), None);
     answers.map_or(0.0, |answers| answers[0].terms)
 }
 
-/// The same with the time and the shape of a panic: broken processes may not be evaluable.
+/// The same as [`plain`], returning the message of a panic: invalid processes may not be evaluable.
 pub fn plain_or_panic(
     process: &Process,
     points: &[Point],
@@ -179,7 +178,7 @@ pub fn plain_or_panic(
     catch_unwind(answers).map_err(|panic| format!("PANIC {}", message(panic.as_ref())))
 }
 
-/// Makes contributions positive and gives the sign of the chosen one.
+/// Makes contributions positive and returns the sign of the chosen one.
 fn take_absolute_values(evaluation: &mut Evaluation, random: f64) -> f64 {
     let signs: Vec<f64> = evaluation
         .contributions

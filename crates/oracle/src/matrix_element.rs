@@ -1,49 +1,49 @@
-//! What a `matrix<i>.f` says about how it is to be called.
+//! How a `matrix<i>.f` is to be called.
 
 use super::statements::{self, Statement};
 use super::tree::Tree;
 use std::path::{Path, PathBuf};
 
-/// Who was to call it.
+/// The intended caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
     /// MadEvent: helicities are chosen, there are channels.
     MadEvent,
-    /// A program of the user's: `output standalone`.
+    /// A user's program: `output standalone`.
     Standalone,
 }
 
 /// One matrix element of a directory.
 #[derive(Clone, Debug)]
 pub struct MatrixElement {
-    /// Its number as it stands in names; empty for `matrix.f`.
+    /// Its number as used in names; empty for `matrix.f`.
     pub number: String,
     /// Its file.
     pub file: PathBuf,
-    /// Who was to call it.
+    /// The intended caller.
     pub kind: Caller,
-    /// What MG5aMC calls the process.
+    /// Name of the process as written by MG5aMC.
     pub name: String,
-    /// What stands before names in a standalone output with prefixes: `M0_`.
+    /// Prefix of names in a standalone output with prefixes: `M0_`.
     pub prefix: String,
-    /// The arguments of `SMATRIX<i>`, as they are called there.
+    /// The arguments of `SMATRIX<i>`, by their names there.
     pub arguments: Vec<String>,
-    /// The COMMON block of the good helicities, where there is one.
+    /// The COMMON block of the good helicities, if there is one.
     pub good_helicities: Option<GoodHelicities>,
-    /// Whether the helicity is told in `HEL_BUFF`.
+    /// Whether the helicity is returned in `HEL_BUFF`.
     pub helicity_buffer: bool,
     /// Whether there is a switch that makes it look for good helicities again.
     pub reset: bool,
-    /// Whether the channel is named by `SUBDIAG` in a COMMON block.
+    /// Whether the channel is set by `SUBDIAG` in a COMMON block.
     pub channel_in_common: bool,
 }
 
-/// The COMMON block of the good helicities, whatever the variables are called there.
+/// The COMMON block of the good helicities, for any names of its variables.
 #[derive(Clone, Debug)]
 pub struct GoodHelicities {
-    /// Bounds of the number of events so far: `(2)`, or nothing in ungrouped outputs.
+    /// Bounds of the number of events so far: `(2)`, or empty in ungrouped outputs.
     pub tries: String,
-    /// Bounds of what is true for a good helicity: `(NCOMB,2)`.
+    /// Bounds of the flags of good helicities: `(NCOMB,2)`.
     pub good: String,
     /// Value of `NCOMB`.
     pub count: String,
@@ -60,12 +60,12 @@ const KNOWN: [&str; 10] = [
     "IHEL",
     "ICOL",
     "ANS_SUMMED",
-    // 3.1, and the vectorised 3.3 and 3.4: handed out, for who calls to choose a colour.
+    // 3.1, and the vectorised 3.3 and 3.4: an output for callers that choose a colour.
     "JAMP2",
 ];
 
 impl MatrixElement {
-    /// Reads a file of the tree, or says why it cannot be called.
+    /// Reads a file of the tree, or returns why it cannot be called.
     pub fn read(tree: &Tree, number: &str, file: &Path) -> Result<MatrixElement, String> {
         let text = tree.text(file).unwrap_or("");
         let found = statements::read(text);
@@ -103,7 +103,7 @@ impl MatrixElement {
         })
     }
 
-    /// Name of the subroutine.
+    /// Returns the name of the subroutine.
     pub fn entry(&self) -> String {
         format!("{}SMATRIX{}", self.prefix, self.number)
     }
@@ -113,13 +113,13 @@ impl MatrixElement {
         self.arguments.iter().any(|a| a == argument)
     }
 
-    /// Whether it can be asked for the share of a channel.
+    /// Whether it can evaluate the share of a channel.
     pub fn has_channels(&self) -> bool {
         self.takes("CHANNEL") || self.channel_in_common
     }
 }
 
-/// Whatever stands behind `Process:` in a comment.
+/// Returns the text after `Process:` in a comment.
 fn process_name(text: &str) -> String {
     let lines = text.lines().filter(|line| statements::is_comment(line));
     let mut names = lines.filter_map(|line| line.split_once("Process:"));

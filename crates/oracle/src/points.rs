@@ -1,19 +1,18 @@
-//! Events to compare on.
+//! Events for comparisons.
 //!
-//! Half of them have one energy, well above all masses. The others have random energies from close
-//! above the threshold on, energies just above it, and energies close to the masses of lines that
-//! can be resonant. Where the energy is a mass, the others are boosted along the beams: at rest a
-//! particle has the helicities that the conservation of angular momentum along z leaves it, and
-//! others where it moves one way or the other.
+//! Half of them have one energy, well above all masses. The others have random energies from just above the threshold
+//! on, energies very close to the threshold, and energies close to the masses of lines that can be resonant. If the
+//! energy has to be a mass, these others are boosted along the beams: a particle at rest has the helicities that
+//! conservation of angular momentum along z allows, and others if it moves in one direction or the other.
 
 use crate::random::Random;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::{Error, Result};
 use std::f64::consts::PI;
 
-/// Random numbers for what is not a momentum: energy (2), g, helicity, colour.
+/// Number of random numbers that are not for momenta: energy (2), g, helicity, colour.
 const OTHERS: usize = 5;
-/// Greatest rapidity of boosts.
+/// Largest rapidity of boosts.
 const RAPIDITY: f64 = 1.5;
 /// Energy of the ordinary events in GeV, if that is far above the threshold.
 const ENERGY: f64 = 1000.0;
@@ -43,13 +42,13 @@ pub struct Kinematics {
 }
 
 impl Kinematics {
-    /// Energies above this one are possible.
+    /// Returns the smallest possible energy.
     fn threshold(&self) -> f64 {
         let sum = |masses: &[f64]| masses.iter().sum::<f64>();
         sum(&self.incoming).max(sum(&self.outgoing))
     }
 
-    /// The energy if it is the mass of the only particle on a side.
+    /// Returns the energy if it is the mass of the only particle on a side.
     fn fixed(&self) -> Option<f64> {
         match (&self.incoming[..], &self.outgoing[..]) {
             ([mass], _) | (_, [mass]) => Some(*mass),
@@ -57,7 +56,7 @@ impl Kinematics {
         }
     }
 
-    /// The energy of an event, by two random numbers.
+    /// Returns the energy of an event from two random numbers.
     fn energy(&self, event: usize, random: &[f64]) -> f64 {
         if let Some(energy) = self.fixed() {
             return energy;
@@ -82,7 +81,7 @@ impl Kinematics {
         }
     }
 
-    /// So many events.
+    /// Makes `count` events.
     pub fn points(&self, count: usize, seed: u64) -> Result<Vec<Point>> {
         let source = Random::new(seed);
         let legs = 4 * self.outgoing.len();
@@ -122,8 +121,8 @@ fn boost(momenta: &mut [f64], rapidity: f64) {
     }
 }
 
-/// Events with these momenta, and alpha_s where it is known; other random numbers as for events that are made here, g too
-/// where alpha_s is not known.
+/// Makes events with these momenta, and alpha_s if known; other random numbers are as in [`Kinematics::points`], and so
+/// is g if alpha_s is unknown.
 pub fn with_momenta(given: Vec<(Vec<f64>, Option<f64>)>, seed: u64) -> Vec<Point> {
     let source = Random::new(seed);
     let point = |(event, (momenta, alpha_s)): (usize, (Vec<f64>, Option<f64>))| {

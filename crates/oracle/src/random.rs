@@ -1,15 +1,14 @@
-//! Random numbers for events: the same for an event, whoever computes it.
+//! Random numbers for events: those of an event do not depend on the thread that computes it.
 //!
-//! The numbers of an event depend on the seed, the iteration and the event's number alone, so
-//! that splitting the events among threads changes nothing.
+//! The numbers of an event depend only on the seed, the iteration and the event's number, so
+//! distributing the events over threads changes nothing.
 
 use rand::Rng;
 use rand::SeedableRng;
 use rand::distr::Open01;
 use rand_chacha::ChaCha8Rng;
 
-/// A source of random numbers in the open interval (0, 1): ChaCha with 8 rounds, one stream an
-/// iteration.
+/// A source of random numbers in the open interval (0, 1): ChaCha with 8 rounds, one stream per iteration.
 #[derive(Clone, Debug)]
 pub struct Random {
     seed: u64,
@@ -19,7 +18,7 @@ pub struct Random {
 const WORDS: u128 = 2;
 
 impl Random {
-    /// A source with this seed.
+    /// Makes a source with this seed.
     pub fn new(seed: u64) -> Self {
         Random { seed }
     }

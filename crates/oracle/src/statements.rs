@@ -2,24 +2,24 @@
 
 use std::ops::Range;
 
-/// Where a line ends that MG5aMC's makefiles let gfortran read (`-ffixed-line-length-132`).
+/// Line length with which MG5aMC's makefiles call gfortran (`-ffixed-line-length-132`).
 const LAST_COLUMN: usize = 132;
 
 /// One statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// Its lines, from 0; comments between them included.
+    /// Its lines, from 0, including comments between them.
     pub lines: Range<usize>,
     /// In upper case and without blanks.
     pub text: String,
 }
 
-/// Whether a line is nothing but a comment.
+/// Whether a line is only a comment.
 pub fn is_comment(line: &str) -> bool {
     match line.chars().next() {
         None => true,
         Some('C' | 'c' | '*' | '!') => true,
-        // In column 6 it says that the line goes on.
+        // In column 6 it marks a continuation.
         Some(_) => match line.find(|c: char| !c.is_whitespace()) {
             None => true,
             Some(at) => at != 5 && line[at..].starts_with('!'),
@@ -27,7 +27,7 @@ pub fn is_comment(line: &str) -> bool {
     }
 }
 
-/// Where the comment behind a statement begins, if there is one.
+/// Returns where the comment after a statement begins, or the end of the line.
 pub fn code_end(line: &str) -> usize {
     let mut quote = None;
     for (at, c) in line.char_indices() {
@@ -35,7 +35,7 @@ pub fn code_end(line: &str) -> usize {
             Some(open) if c == open => quote = None,
             Some(_) => {}
             None if c == '\'' || c == '"' => quote = Some(c),
-            // In column 6 it says that the line goes on.
+            // In column 6 it marks a continuation.
             None if c == '!' && at != 5 => return at,
             None => {}
         }
@@ -43,13 +43,13 @@ pub fn code_end(line: &str) -> usize {
     line.len().min(line.floor_char_boundary(LAST_COLUMN))
 }
 
-/// Whether a line goes on with the statement before it.
+/// Whether a line continues the previous statement.
 pub fn continues(line: &str) -> bool {
     let bytes = line.as_bytes();
     bytes.len() > 5 && bytes[..5].iter().all(|b| *b == b' ') && !matches!(bytes[5], b' ' | b'0')
 }
 
-/// The statements of a file.
+/// Returns the statements of a file.
 pub fn read(text: &str) -> Vec<Statement> {
     let mut statements: Vec<Statement> = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -78,7 +78,7 @@ pub fn read(text: &str) -> Vec<Statement> {
     statements
 }
 
-/// The file that an INCLUDE statement names, as it is written.
+/// Returns the file that an INCLUDE statement names, as written.
 pub fn included(line: &str) -> Option<&str> {
     let code = line.get(..code_end(line))?.trim();
     let head = code.get(..7)?;

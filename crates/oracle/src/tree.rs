@@ -1,4 +1,4 @@
-//! The files of an output that a matrix element is made of.
+//! The files of an output on which a matrix element depends.
 
 use super::statements;
 use mebridge::files::{regular, temporary};
@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
-/// Longer files are no text that matters.
+/// Size limit in bytes; larger files are ignored.
 const LONGEST: u64 = 64 << 20;
-/// What is copied, by extension.
+/// Extensions of files that are copied.
 const EXTENSIONS: [&str; 6] = ["f", "inc", "dat", "mg", "txt", "f90"];
 
 /// Files of one output, by their path in it.
@@ -19,12 +19,12 @@ pub struct Tree {
     pub element: PathBuf,
     /// Path and contents.
     pub files: BTreeMap<PathBuf, String>,
-    /// Files that are links to others of these, and to which.
+    /// Files that are links to others of these, with their targets.
     pub links: BTreeMap<PathBuf, PathBuf>,
 }
 
 impl Tree {
-    /// Reads what belongs to a subprocess directory.
+    /// Reads the files of a subprocess directory.
     pub fn read(directory: &Path) -> Result<Tree> {
         let full = std::fs::canonicalize(directory).map_err(Error::io(directory))?;
         let name = full.file_name().unwrap_or_default().to_owned();
@@ -72,7 +72,7 @@ impl Tree {
         std::fs::write(&to, text).map_err(Error::io(&to))
     }
 
-    /// Where one of them is written, with the folders that it needs. The folder is a temporary one.
+    /// Returns the path for writing one of the files, after making its folders. `folder` is a temporary one.
     fn place(folder: &Path, path: &Path) -> Result<PathBuf> {
         let to = folder.join(path);
         if let Some(parent) = path.parent() {
@@ -81,12 +81,12 @@ impl Tree {
         Ok(to)
     }
 
-    /// A file's text.
+    /// Returns a file's text.
     pub fn text(&self, path: impl AsRef<Path>) -> Option<&str> {
         self.files.get(path.as_ref()).map(String::as_str)
     }
 
-    /// The Fortran files of a folder.
+    /// Returns the Fortran files of a folder.
     pub fn sources(&self, folder: &str) -> Vec<PathBuf> {
         let is_source = |path: &&PathBuf| {
             path.parent() == Some(Path::new(folder)) && path.extension().is_some_and(|e| e == "f")
@@ -94,8 +94,8 @@ impl Tree {
         self.files.keys().filter(is_source).cloned().collect()
     }
 
-    /// The matrix elements of the directory: number (empty for `matrix.f`) and file. MG5aMC's own
-    /// file comes before what a run made of it.
+    /// Returns the matrix elements of the directory: number (empty for `matrix.f`) and file. MG5aMC's own file is
+    /// preferred to one that a run derived from it.
     pub fn elements(&self) -> Vec<(String, PathBuf)> {
         let mut found: BTreeMap<(u32, String), PathBuf> = BTreeMap::new();
         for path in self.sources(&self.element.to_string_lossy()) {
@@ -121,7 +121,7 @@ impl Tree {
             .collect()
     }
 
-    /// Reads the files of a folder, but not those of folders in it.
+    /// Reads the files of a folder, but not of its subfolders.
     fn add(&mut self, output: &Path, folder: &Path) -> Result<()> {
         let Ok(entries) = std::fs::read_dir(output.join(folder)) else {
             return Ok(());
@@ -132,7 +132,7 @@ impl Tree {
             if !EXTENSIONS.iter().any(|e| extension == *e) {
                 continue;
             }
-            // A link into nothing is as good as no file.
+            // A dangling link counts as a missing file.
             let Ok(data) = std::fs::metadata(entry.path()) else {
                 continue;
             };
@@ -153,7 +153,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The files that a file includes, and those that they include.
+    /// Returns the files that a file includes, directly or indirectly.
     pub fn includes(&self, file: &Path) -> BTreeSet<PathBuf> {
         let mut found = BTreeSet::new();
         if let Some(text) = self.text(file) {
@@ -162,7 +162,7 @@ impl Tree {
         found
     }
 
-    /// The same of a text that lies in place of this file.
+    /// The same for a text that replaces this file.
     pub fn add_includes(&self, text: &str, file: &Path, found: &mut BTreeSet<PathBuf>) {
         for name in text.lines().filter_map(statements::included) {
             let beside = file.parent().unwrap_or(Path::new(""));
@@ -173,7 +173,7 @@ impl Tree {
             else {
                 continue;
             };
-            // A link stands for the file as well.
+            // A link and its target belong together.
             found.extend(self.links.get(&path).cloned());
             if found.insert(path.clone())
                 && let Some(text) = self.text(&path)
@@ -184,7 +184,7 @@ impl Tree {
     }
 }
 
-/// A path without `..`.
+/// Returns a path without `..`.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

@@ -13,25 +13,25 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// More than any matrix element needs, and less than what makes a machine swap.
+/// Memory limit in bytes, more than any matrix element needs, and less than would make a machine swap.
 const MEMORY: u64 = 8 << 30;
 
-/// A temporary folder for nobody else: what is in it is compiled and run.
+/// Makes a private temporary folder, because its contents are compiled and run.
 pub fn scratch() -> Result<Temporary> {
     let within = std::env::temp_dir();
     Temporary::folder(&within, 0o700).map_err(Error::io(within))
 }
 
-/// What the Fortran answers for one event.
+/// The Fortran's answer for one event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// `ANS`.
     pub value: f64,
-    /// The chosen helicity, from 1; 0 where it is not told.
+    /// The chosen helicity, from 1; 0 if it is not returned.
     pub helicity: u32,
-    /// The chosen colour flow, from 1; 0 where it is not told.
+    /// The chosen colour flow, from 1; 0 if it is not returned.
     pub color: u32,
-    /// Helicities of the legs, where they are told so.
+    /// Helicities of the legs, if they are returned this way.
     pub helicities: Vec<i8>,
 }
 
@@ -55,7 +55,7 @@ pub struct Workshop {
     pub common: Vec<PathBuf>,
     /// Whether the choice of colour flows is the directory's own.
     pub colors: bool,
-    /// Where programs run.
+    /// Folder in which programs run.
     running: PathBuf,
     scratch: Temporary,
 }
@@ -84,7 +84,7 @@ impl Workshop {
         };
         let sampler = add("meb_sampler.f", driver::sampler().into());
         let stand_ins = add("meb_stand_ins.f", driver::stand_ins().into());
-        // The module comes first: others use it.
+        // The module comes first, because others use it.
         let mut common = vec![sampler, stand_ins];
         for folder in ["Source/DHELAS", "Source/MODEL"] {
             common.extend(tree.sources(folder).into_iter().filter(|file| {
@@ -118,7 +118,7 @@ impl Workshop {
         Ok(Ok(workshop))
     }
 
-    /// The directory's own choice of colour flows, or one that chooses nothing.
+    /// Adds the directory's own choice of colour flows, or one that chooses nothing.
     fn add_color_choice(&mut self) -> Result<()> {
         let p = self.tree.element.clone();
         let nothing = "      SUBROUTINE SELECT_COLOR(RCOL,JAMP2,ICONFIG,IPROC,ICOL)
@@ -152,24 +152,24 @@ impl Workshop {
         Ok(path.to_owned())
     }
 
-    /// The scratch folder.
+    /// Returns the temporary folder.
     pub fn folder(&self) -> &Path {
         self.scratch.path()
     }
 
-    /// A file in the folder in which programs run.
+    /// Returns the path of a file in the folder in which programs run.
     pub fn running(&self, file: &Path) -> PathBuf {
         self.running.join(file)
     }
 
-    /// Writes the driver of a matrix element and gives its file.
+    /// Writes the driver of a matrix element and returns its file.
     pub fn driver(&mut self, element: &MatrixElement) -> Result<PathBuf> {
         let text = driver::program(&self.tree, element, self.run_card);
         let name = format!("meb_driver{}.f", element.number);
         self.add(&self.tree.element.join(name), text)
     }
 
-    /// Objects of these files and of the common ones.
+    /// Returns the objects of these files and of the common ones.
     pub fn objects(&self, files: &[&Path]) -> Vec<PathBuf> {
         let files = files.iter().copied();
         files
@@ -193,8 +193,8 @@ impl Workshop {
         Ok(made.map(|()| program))
     }
 
-    /// The files of a program but for the common ones, compiled: the matrix element's own, the
-    /// driver, and what stands in for routines that are nowhere.
+    /// Compiles the files of a program except for the common ones: the matrix element's own, the driver, and stubs for
+    /// routines that do not exist.
     pub fn parts(
         &mut self,
         element: &MatrixElement,
@@ -217,7 +217,7 @@ impl Workshop {
         Ok(Ok(files))
     }
 
-    /// Number of incoming legs and masses of all legs, as the Fortran has them.
+    /// Returns the number of incoming legs and the masses of all legs, from the Fortran.
     pub fn masses(&mut self) -> Result<Option<(usize, Vec<f64>)>> {
         let Some(text) = driver::masses(&self.tree) else {
             return Ok(None);
@@ -242,7 +242,7 @@ impl Workshop {
         Ok(incoming.zip(masses))
     }
 
-    /// Links objects, and stand-ins for what is nowhere.
+    /// Links objects, with stubs for missing routines.
     fn link_with_absent(
         &mut self,
         objects: &[PathBuf],
@@ -258,7 +258,7 @@ impl Workshop {
         self.compiler.link(&objects, program)
     }
 
-    /// Asks a program.
+    /// Evaluates events with a program.
     pub fn ask(
         &self,
         program: &Path,
@@ -281,7 +281,7 @@ impl Workshop {
         Ok(answers)
     }
 
-    /// Runs a program and gives what it wrote.
+    /// Runs a program and returns its output.
     fn execute(
         &self,
         program: &Path,
@@ -297,7 +297,7 @@ impl Workshop {
     }
 }
 
-/// Events as the driver reads them, with all digits of each number.
+/// Formats events for the driver, with all digits of each number.
 pub fn events(points: &[Point], channel: Option<Channel>) -> String {
     let mut text = String::new();
     let (diagram, config) = channel.map_or((0, 0), |c| (c.diagram, c.config));

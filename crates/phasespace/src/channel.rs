@@ -1,162 +1,162 @@
-//! From a diagram to a list of steps.
+//! Compilation of a diagram into a list of steps.
 //!
-//! The lines of a diagram are drawn from the heaviest structure on: resonances from the outside in, the energy of the
-//! partons, then all other invariants from the outside in. Between two beams a chain of exchanges is divided in two
-//! again and again; what goes out on each side is a line like the others. Momenta follow from the whole to its parts:
-//! two particles each time, isotropic in their rest frame or by the square of what is exchanged.
+//! The invariants of a diagram are drawn in this order: resonances from the root to the legs, the energy of the
+//! partons, then all other invariants from the root to the legs. A chain of exchanges between the beams is split in two
+//! recursively; the outgoing particles on each side are a line like the others. Momenta follow from the whole to its
+//! parts by two-body splittings, isotropic in the rest frame or distributed in the momentum transfer.
 
 use super::diagram::{Diagram, Error, Legs, OutgoingSide, Propagator, Spine};
 use super::limits::Limits;
 use super::map::Map;
 use std::f64::consts::TAU;
 
-/// What is drawn of a line: its mass, the square of that, and its momentum.
+/// The slots of a line: its mass, squared mass and momentum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cluster {
     pub mass: usize,
     pub square: usize,
-    /// The first of four.
+    /// The first of four slots.
     pub momentum: usize,
 }
 
-/// What comes in: the square of its momentum, and that.
+/// The slots of an incoming line: its squared momentum, and its momentum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Incoming {
     pub square: usize,
     pub momentum: usize,
 }
 
-/// One step of a channel. Random numbers are numbered, lines are slots.
+/// One step of a channel. `random` fields are indices of random numbers, all others are slots or constants.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
-    /// The least mass that a line can have, where parts of it have been drawn.
+    /// The least mass of a line, some parts of which have been drawn: the sum of `of`, at least `floor`.
     Least {
         floor: f64,
         of: Vec<usize>,
         to: usize,
     },
-    /// The invariant of a line.
+    /// Draws the invariant of a line.
     Invariant {
         random: usize,
         map: Map,
         least: usize,
-        /// Of what contains it,
+        /// The mass of the line that contains it,
         whole: usize,
-        /// less these.
+        /// from which these are subtracted.
         without: Vec<usize>,
-        /// The largest mass that cuts leave, GeV; infinite for none.
+        /// The largest mass that the cuts allow, GeV; infinite for no limit.
         ceiling: f64,
         to: Cluster,
-        /// What a change of it counts: `1 / 2 pi` within the whole.
+        /// The factor of its phase space: `1 / 2 pi` within a larger line.
         measure: f64,
     },
-    /// The energy fractions of the partons, by a random number that shares them between two beams.
+    /// Draws the energy fractions of the partons, by a random number that divides their product between the beams.
     Fractions {
         random: Option<usize>,
-        /// Of one beam alone, the squared mass of the other one over the squared energy.
+        /// If only one beam has partons, the squared mass of the other beam over the squared energy.
         heavy: f64,
-        /// How it is drawn from 0 to 1.
+        /// The density from 0 to 1.
         map: Map,
         whole: Cluster,
         measure: f64,
     },
-    /// The momenta of the legs that come in, along z.
+    /// Computes the momenta of the incoming legs, along z.
     Beams { whole: Cluster, to: [Incoming; 2] },
-    /// Two parts without a preferred direction: cosine and angle.
+    /// Draws an isotropic two-body decay: cosine and azimuth.
     Decay {
         random: [usize; 2],
         whole: Cluster,
         parts: [Cluster; 2],
     },
-    /// Two parts by what is exchanged: its square, and the angle about the axis.
+    /// Draws a two-body scattering: momentum transfer, and azimuth about the axis.
     Scatter {
         random: [usize; 2],
         map: Map,
-        /// The squared mass of what is exchanged.
+        /// The squared mass of the exchanged particle.
         pole: f64,
-        /// What cuts leave at least of the transverse energies of both parts, 0 where nothing is known of -t by that.
+        /// Lower limits from [`beside`] for both parts; 0 if they do not restrict -t.
         transverse: [f64; 2],
         incoming: [Incoming; 2],
         whole: Cluster,
         parts: [Cluster; 2],
-        /// What is exchanged, as it comes in on either side.
+        /// The exchanged line, as it comes in on either side.
         exchanged: [Incoming; 2],
     },
 }
 
-/// What the beams bring.
+/// The kinds of beams.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Beams {
-    /// Partons have a fraction of the energy of both beams.
+    /// Partons carry fractions of the energies of both beams.
     Both,
-    /// Those of the first one have.
+    /// Only the parton of the first beam carries a fraction.
     First,
-    /// Those of the second one have.
+    /// Only the parton of the second beam carries a fraction.
     Second,
-    /// Partons are the beams.
+    /// The partons are the beams.
     Neither,
-    /// One particle decays: the second leg that comes in, at rest. The first one is nothing and has no momentum.
+    /// One particle decays at rest: the second incoming leg. The first one is a placeholder with zero momentum.
     AtRest,
 }
 
 impl Beams {
-    /// Whether partons have a fraction of the energy.
+    /// Whether partons carry fractions of the energy.
     fn share(self) -> bool {
         !matches!(self, Beams::Neither | Beams::AtRest)
     }
 }
 
-/// How the points of one diagram are drawn.
+/// The steps that draw the points of one diagram.
 #[derive(Clone, Debug)]
 pub struct Channel {
     pub(crate) steps: Vec<Step>,
     pub(crate) slots: usize,
-    /// Numbers that slots have from the start.
+    /// Slots with constant values.
     pub(crate) constants: Vec<(usize, f64)>,
-    /// Of the legs that go out.
+    /// The outgoing legs.
     pub(crate) legs: Vec<Cluster>,
     pub(crate) incoming: [Incoming; 2],
-    /// Every line, as the legs that it consists of.
+    /// Every line, with the set of its legs.
     pub(crate) lines: Vec<(Legs, Cluster)>,
     pub(crate) dimension: usize,
     pub(crate) energy: f64,
     pub(crate) beams: Beams,
 }
 
-/// What is not in a diagram: beams and cuts.
+/// The settings of a channel besides its diagram: beams and cuts.
 #[derive(Clone, Debug)]
 pub struct ChannelSettings {
-    /// Of both beams in their centre of mass, or of what decays, GeV.
+    /// Energy of both beams in their centre of mass, or of the decaying particle, GeV.
     pub energy: f64,
-    /// What they bring.
+    /// The kinds of beams.
     pub beams: Beams,
-    /// Masses of the partons, GeV. They are on their mass shells whatever they come from, as in MadEvent: their energy
-    /// fractions are those of light-cone momenta of both together.
+    /// Masses of the partons, GeV. As in MadEvent, partons are always on their mass shells: the energy fractions are
+    /// those of the light-cone momenta of both together.
     pub incoming: [f64; 2],
-    /// Which legs are fermions, both that come in first.
+    /// Whether each leg is a fermion, incoming legs first.
     pub fermions: Vec<bool>,
-    /// What the cuts leave.
+    /// The limits that follow from the cuts.
     pub limits: Limits,
 }
 
-/// Above the mass of a resonance by this many widths nothing is left of it.
+/// A resonance is ignored if its mass is outside the limits by more than this many widths.
 const WIDTHS: f64 = 5.0;
-/// The squared energy of partons falls like this power of it, with densities.
+/// Power with which the density in the partons' squared energy falls, with parton densities.
 const FALL: f64 = 1.3;
-/// Half of the width of the distribution of rapidities, of those that are possible.
+/// Half width of the distribution of rapidities, relative to the allowed range.
 const CENTRAL: f64 = 0.2;
-/// A square that nothing keeps from 0.
+/// Power for a square that can reach 0.
 const TO_ZERO: f64 = 0.8;
-/// One whose least value is small, and hardly ever 0.
+/// Power for a square whose least value is small, but hardly ever 0.
 const CLOSE_TO_ZERO: f64 = 0.9;
-/// Of a line whose least value is above 0.
+/// Power for a line whose least value is above 0.
 const LINE: f64 = 1.2;
-/// Of the square of a boson that is exchanged, without a mass and with one: |M|^2 falls like 1 / t^2 where nothing else is
-/// in the way, and like 1 / t with a fermion.
+/// Powers for exchanged bosons, massless and massive. |M|^2 falls at most like 1 / t^2 for a boson, and like 1 / t for
+/// a fermion.
 const BOSON: f64 = 1.3;
 const HEAVY_BOSON: f64 = 2.0;
 
-/// A line, or several that count as one.
+/// A line, or several combined into one.
 #[derive(Debug)]
 struct Node {
     legs: Legs,
@@ -165,14 +165,14 @@ struct Node {
     children: Vec<usize>,
     split: Branching,
     map: Map,
-    /// The least mass: that of a leg, or what cuts and legs leave.
+    /// The least mass: that of a leg, or the limit from cuts and legs.
     least: f64,
     resonant: bool,
     depth: usize,
     drawn: bool,
 }
 
-/// How a node becomes its children.
+/// How a node splits into its children.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Branching {
     None,
@@ -180,10 +180,10 @@ enum Branching {
     Scatter(Exchange),
 }
 
-/// What is exchanged between the beams.
+/// The exchanged particle of a scattering.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Exchange {
-    /// Its squared mass.
+    /// Its squared mass, GeV^2.
     pole: f64,
     fermion: bool,
 }
@@ -196,19 +196,18 @@ struct Builder<'a> {
     slots: usize,
     constants: Vec<(usize, f64)>,
     randoms: usize,
-    /// The node of all that goes out.
+    /// The node of all outgoing legs.
     root: usize,
-    /// For each leg that comes in, by how much at most its own large light-cone momentum is less than that of all, as a
-    /// share of it.
+    /// See [`excess`].
     excess: [f64; 2],
     wrong: Option<Error>,
 }
 
 impl Channel {
-    /// The steps of a diagram.
+    /// Compiles a diagram.
     ///
     /// # Errors
-    /// The diagram is no tree, a number cannot be, or the energy does not suffice.
+    /// The diagram is not a tree, a number is invalid, or the energy does not suffice.
     pub fn new(diagram: &Diagram, settings: &ChannelSettings) -> Result<Self, Error> {
         let spine = diagram.spine()?;
         let numbers = [settings.energy, settings.incoming[0], settings.incoming[1]];
@@ -231,12 +230,12 @@ impl Channel {
         builder.build()
     }
 
-    /// How many random numbers a point takes.
+    /// Number of random numbers per point.
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// Which of the random numbers are azimuths.
+    /// The indices of the random numbers that are azimuths.
     pub fn azimuths(&self) -> impl Iterator<Item = usize> {
         self.steps.iter().filter_map(|step| match step {
             Step::Decay { random, .. } | Step::Scatter { random, .. } => Some(random[1]),
@@ -244,7 +243,7 @@ impl Channel {
         })
     }
 
-    /// How many legs go out.
+    /// Number of outgoing legs.
     pub fn outgoing(&self) -> usize {
         self.legs.len()
     }
@@ -285,7 +284,7 @@ impl Builder<'_> {
         self.randoms - 1
     }
 
-    /// A line of some parts.
+    /// Adds a line with these children.
     fn node(&mut self, children: Vec<usize>, split: Branching, of: Option<Propagator>) -> usize {
         let legs = (children.iter()).fold(0, |legs, &child| legs | self.nodes[child].legs);
         let sum: f64 = children.iter().map(|&child| self.nodes[child].least).sum();
@@ -355,7 +354,8 @@ impl Builder<'_> {
         self.node(children, split, branch.propagator)
     }
 
-    /// Of more than two lines at a vertex all but the first count as one, whose invariant is drawn evenly.
+    /// Reduces the lines at a vertex to two, by combining the last two repeatedly; the invariants of combined lines are
+    /// drawn uniformly.
     fn in_two(&mut self, mut children: Vec<usize>) -> (Vec<usize>, Branching) {
         while children.len() > 2 {
             let last = children.split_off(children.len() - 2);
@@ -366,7 +366,7 @@ impl Builder<'_> {
         (children, Branching::Decay)
     }
 
-    /// All that goes out at one vertex between the beams.
+    /// Adds the outgoing lines of one vertex between the beams.
     fn at_vertex(&mut self, out: &[OutgoingSide]) -> usize {
         let children: Vec<usize> = out.iter().map(|branch| self.branch(branch)).collect();
         let (children, split) = self.in_two(children);
@@ -380,7 +380,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What goes out altogether; it is the last node.
+    /// Adds the node of all outgoing legs, which is the last node.
     fn root(&mut self, spine: &Spine) {
         let out = spine.out.iter().map(|out| self.at_vertex(out));
         let out: Vec<usize> = out.collect();
@@ -397,8 +397,8 @@ impl Builder<'_> {
         self.chain(&out, &exchanged);
     }
 
-    /// A chain of exchanges: one at an end divides it, that beside a leg without mass where there is one: cuts keep its
-    /// square from 0.
+    /// Splits a chain of exchanges at one of its ends, preferably next to a massless leg, where cuts keep the momentum
+    /// transfer away from 0.
     fn chain(&mut self, out: &[usize], exchanged: &[Exchange]) -> usize {
         if let [one] = *out {
             return one;
@@ -470,7 +470,7 @@ impl Builder<'_> {
         let whole = self.nodes[root].part;
         if beams.share() {
             let random = (beams == Beams::Both).then(|| self.random());
-            // One particle alone has no other factor.
+            // A single outgoing particle has no other phase-space factor.
             let alone = self.nodes[root].children.is_empty();
             let heavy = match beams {
                 Beams::First => self.settings.incoming[1] / energy,
@@ -566,7 +566,7 @@ impl Builder<'_> {
         self.nodes[node].drawn = true;
     }
 
-    /// Where the least mass of a node lies, given what has been drawn.
+    /// The slot of the least mass of a node, given the invariants drawn so far.
     fn least(&mut self, node: usize) -> usize {
         if self.nodes[node].drawn {
             return self.nodes[node].part.mass;
@@ -585,8 +585,8 @@ impl Builder<'_> {
         to
     }
 
-    /// Where the least transverse energy of a node lies, its mass included. Those of parts add up, and the energy of what
-    /// has no transverse momentum altogether is no less.
+    /// The slot of the least transverse energy of a node, including its mass. Transverse energies of parts add up, and
+    /// are a lower limit on the energy of a system without transverse momentum.
     fn transverse(&mut self, node: usize) -> usize {
         let floor = f64::max(self.nodes[node].least, self.transverse_floor(node));
         let of = if self.nodes[node].drawn && !self.nodes[node].children.is_empty() {
@@ -605,14 +605,14 @@ impl Builder<'_> {
         to
     }
 
-    /// What masses and cuts leave of the transverse energy.
+    /// The least transverse energy allowed by masses and cuts.
     fn transverse_floor(&self, node: usize) -> f64 {
         let some = (0..self.masses.len()).filter(|leg| self.nodes[node].legs & (1 << leg) != 0);
         some.map(|leg| self.masses[leg].hypot(self.settings.limits.pt(leg)))
             .sum()
     }
 
-    /// Whether the invariant of a part has been drawn.
+    /// Whether the invariant of any part has been drawn.
     fn any_drawn(&self, node: usize) -> bool {
         self.nodes[node].children.iter().any(|&child| {
             let child_node = &self.nodes[child];
@@ -677,14 +677,14 @@ impl Builder<'_> {
         }
     }
 
-    /// The square of what comes in, where it is known.
+    /// The squared momentum of an incoming line, if it is a constant.
     fn known(&self, from: Incoming) -> Option<f64> {
         let mut of = (self.constants.iter()).filter(|(slot, _)| *slot == from.square);
         of.next().map(|(_, value)| *value)
     }
 
-    /// That a leg that comes in cannot decay into a part and what is exchanged, so that the square of that stays below its
-    /// mass.
+    /// Checks that an incoming leg cannot decay into a part and the exchanged particle, so that the momentum transfer
+    /// stays below the pole.
     fn check_stable(&mut self, node: usize, mass: f64, exchanged: f64) {
         let Node { least, .. } = self.nodes[node];
         if mass > (least + exchanged) * (1.0 + EQUAL) {
@@ -693,31 +693,33 @@ impl Builder<'_> {
     }
 }
 
-/// Two masses that differ by less are the same.
+/// Masses with a smaller relative difference are equal.
 const EQUAL: f64 = 1e-9;
 
-/// Of particles on their mass shells that come in with this energy together at least: what the other one has at most of
-/// the large light-cone momentum of each, as a share of that.
+/// For two incoming on-shell particles with at least this energy together: the largest light-cone momentum of the other
+/// one along the large direction of each, relative to the large light-cone momentum of each.
 fn excess([first, second]: [f64; 2], energy: f64) -> [f64; 2] {
     let s = energy * energy;
     let (a, b) = (first * first, second * second);
     let sum = first + second;
     let along = ((s - sum * sum).max(0.0) * (s - (first - second).powi(2)).max(0.0)).sqrt();
-    // (s + a - b + along) / 2 is the large one of the first, and times the small one it is a.
+    // The large light-cone momentum of the first is (s + a - b + along) / 2 (times 1 / energy), and its product with
+    // the small one is a.
     let large = [s + a - b + along, s + b - a + along];
     let ratio = |mass: f64, own: f64, other: f64| match mass > 0.0 {
-        // The product of the other's two is its squared mass.
+        // The product of the other's two light-cone momenta is its squared mass.
         true => 4.0 * mass * s / (own * other),
         false => 0.0,
     };
     [ratio(b, large[0], large[1]), ratio(a, large[1], large[0])]
 }
 
-/// A number whose square is what -t is at least beside a leg that comes in, and the squared mass of what goes out there,
-/// which has a transverse energy of `least`.
+/// The square root of a lower limit on `-t + m^2`, where t is the momentum transfer from an incoming leg with this
+/// `square`, and m the mass of the outgoing part beside it, whose transverse energy is at least `least`; 0 for no
+/// limit.
 ///
-/// With light-cone momenta, r the share of the large one that goes out, -t is `least^2 / r + square r` less both squared
-/// masses; r is at most `1 + excess`.
+/// With r the outgoing part's share of the large light-cone momentum, -t is `least^2 / r + square r` minus both squared
+/// masses, and r is at most `1 + excess`.
 fn beside(square: f64, least: f64, excess: f64) -> f64 {
     let most = 1.0 + excess;
     match most.is_finite() && least >= square.sqrt() * most {
@@ -726,7 +728,7 @@ fn beside(square: f64, least: f64, excess: f64) -> f64 {
     }
 }
 
-/// Whether a line can be on its mass shell, and is not far from it.
+/// Whether a line can be on its mass shell, within the limits of the cuts.
 pub(crate) fn resonant(of: Propagator, legs: Legs, masses: &[f64], limits: &Limits) -> bool {
     let some = (masses.iter().enumerate()).filter(|(leg, _)| legs & (1 << leg) != 0);
     let least: f64 = some.map(|(_, mass)| mass).sum();

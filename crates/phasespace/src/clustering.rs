@@ -1,18 +1,20 @@
-//! Points clustered to 2 -> 2 along diagrams of their process: the scales of `dynamical_scale_choice = -1`, cuts on
+//! Clustering of points to 2 -> 2 along diagrams of their process: the scales of `dynamical_scale_choice = -1`, cuts on
 //! clustered jets, and the weights of MLM matching.
 //!
-//! What MadEvent does in `cluster.f` and `setclscales` of `reweight.f` (kT clustering of arXiv:hep-ph/0208156 and
-//! arXiv:0810.5350, by the diagrams that the process has). Legs and what they are combined to are sets of bits, 1 and 2
-//! being the beams.
+//! As in MadEvent's `cluster.f` and `setclscales` of `reweight.f` (kT clustering of arXiv:hep-ph/0208156 and
+//! arXiv:0810.5350, restricted to the diagrams of the process). Lines are bit masks of their legs; the masks 1 and 2
+//! are the beams.
 //!
-//! A point belongs to a channel. The diagrams that it may be clustered by are those with as many strong vertices as its
-//! channel, and with the resonances that are on their mass shells in its channel; and it has as many jets as its channel.
+//! A point belongs to a channel. It may be clustered along diagrams that have the same number of strong vertices as its
+//! channel, and all resonances that are on their mass shells in its channel; and it must have the same number of jets
+//! as its channel.
 //!
-//! What follows from the order of the steps alone is found once for each order ([`Memory`]); a point that is clustered
-//! costs the distances of what is left of it.
+//! Everything that depends on the order of the steps alone is computed once per order ([`Memory`]); for each point,
+//! only the distances are computed.
 
 mod matching;
 mod memory;
+mod path;
 mod point;
 mod trace;
 
@@ -23,52 +25,52 @@ use memory::Start;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What cannot be clustered.
+/// Errors of clustering.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// Colours that no rule is known for.
+    /// Colours for which there is no rule.
     #[error(
         "an event cannot be clustered: {mother} becomes {first} and {second} (PDG codes); set dynamical_scale_choice to 3"
     )]
     Colors {
-        /// PDG code of what they come from.
+        /// PDG code of the combined line.
         mother: i32,
-        /// PDG code.
+        /// PDG code of the first line.
         first: i32,
-        /// PDG code.
+        /// PDG code of the second line.
         second: i32,
     },
-    /// A process with so many legs that there is no table of all lines.
+    /// The number of legs is not supported.
     #[error(
         "{0} legs cannot be clustered: it takes from 3 to {MOST_LEGS}; set dynamical_scale_choice to 3"
     )]
     Legs(usize),
-    /// Processes of a matrix element have the same legs.
+    /// Processes of one matrix element have different numbers of legs.
     #[error("processes of {0} and {1} legs are clustered together")]
     Processes(usize, usize),
-    /// A line that is none.
+    /// A line without legs on one side.
     #[error(
-        "a line with the legs {0:#b}, as bits, of a process with {1} legs: some have to be on either side of it"
+        "a line with the legs {0:#b}, as bits, of a process with {1} legs: there must be legs on both sides of it"
     )]
     NoLine(u32, usize),
-    /// More lines than a diagram of these legs has.
-    #[error("a diagram of {0} lines, of a process with {1} legs")]
+    /// More lines than a diagram with these legs can have.
+    #[error("a diagram of a process with {1} legs has too many lines, {0}")]
     Lines(usize, usize),
 }
 
-/// Legs at most.
+/// Most legs.
 pub const MOST_LEGS: usize = 16;
 
-/// What is known of a line beside its legs.
+/// The condition on the mass of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub enum Forced {
-    /// Nothing.
+    /// No condition.
     #[default]
     No,
-    /// It is of a decay chain, on its mass shell.
+    /// On its mass shell (a decay chain).
     On,
-    /// It is behind a `$`, not on it.
+    /// Off its mass shell (`$`).
     Off,
 }
 
@@ -94,109 +96,108 @@ impl From<Forced> for u8 {
 /// A propagator of a diagram.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ListedLine {
-    /// The legs on one side of it.
+    /// The legs on one side, as a bit mask.
     pub legs: u32,
-    /// The two lines that meet there.
+    /// The two lines into which it splits, as bit masks.
     pub daughters: [u32; 2],
     /// PDG code.
     pub code: i32,
-    /// Whether its momentum is that of an exchange.
+    /// Whether the line is spacelike.
     pub spacelike: bool,
-    /// Where it has to be.
+    /// The condition on its mass.
     #[serde(default)]
     pub forced: Forced,
-    /// GeV.
+    /// Mass, GeV.
     pub mass: f64,
-    /// GeV.
+    /// Width, GeV.
     pub width: f64,
 }
 
-/// A diagram with a channel, by its lines as MG5aMC lists them, which clustering depends on.
+/// A diagram with a channel. Clustering depends on the order of its lines, which is MG5aMC's.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ListedDiagram {
-    /// From the outer ones inwards.
+    /// The propagators, from the legs inwards.
     pub lines: Vec<ListedLine>,
-    /// Powers of the strong coupling.
+    /// Order in the strong coupling.
     pub nqcd: i32,
 }
 
-/// What of the run card matters.
+/// Entries of the run card for clustering.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct ClusteringSettings {
     /// Whether hadrons collide.
     pub hadrons: bool,
-    /// The beam, 0 or 1, that is a parton itself beside one of hadrons.
+    /// The beam, 0 or 1, without densities, if the other one is a hadron.
     #[serde(default)]
     pub parton_beam: Option<usize>,
-    /// Quarks up to it are jets.
+    /// Quarks up to this flavour are jets.
     pub maxjetflavor: i32,
-    /// Widths about a mass within which it is on its shell.
+    /// A line is on its mass shell within this many widths.
     pub bwcutoff: f64,
-    /// The least width, of the mass.
+    /// Least width, relative to the mass.
     pub small_width: f64,
-    /// The entry d.
+    /// The entry `d`: the radius of the kT measure.
     pub distance: f64,
-    /// Whether channels have their shares by propagators (`sde_strategy = 2`), not by squared diagrams.
+    /// Whether channel weights are from propagators (`sde_strategy = 2`) instead of squared diagrams.
     #[serde(default)]
     pub denominators: bool,
-    /// `ktscheme`: 1, transverse momenta, or 2, those of Pythia's shower.
+    /// `ktscheme`: 1 for transverse momenta, 2 for those of Pythia's shower.
     pub scheme: i32,
-    /// `chcluster`: whether points are clustered along the diagram of their channel alone.
+    /// `chcluster`: whether points are clustered only along the diagram of their channel.
     pub alone: bool,
 }
 
-/// Clustering of one matrix element.
+/// Clustering for one matrix element.
 #[derive(Clone, Debug)]
 pub struct Clustering {
     legs: usize,
     settings: ClusteringSettings,
     matching: Matching,
     diagrams: Vec<ListedDiagram>,
-    /// PDG codes of all legs of each process that it serves.
+    /// PDG codes of all legs of each process.
     processes: Vec<Vec<i32>>,
-    /// Diagrams by a propagator, from either side; lines are places.
+    /// The diagrams that have a line, indexed by the line's bit mask; either side counts.
     by_line: Vec<Vec<u32>>,
-    /// PDG codes of lines, of each diagram.
+    /// PDG codes of the lines of each diagram.
     codes: Vec<BTreeMap<u32, i32>>,
-    /// Lines that may be on their mass shells, of each diagram.
+    /// Lines of each diagram that may be on their mass shells.
     resonant: Vec<Vec<u32>>,
     /// Dimensions of colour by PDG code.
     colors: BTreeMap<i32, i32>,
-    /// Of each channel, where it is known.
+    /// Number of jets of each channel, if known.
     jets: Vec<Option<usize>>,
 }
 
-/// A point that is clustered, and passes the cuts.
+/// A clustered point that passes the cuts.
 #[derive(Clone, Debug)]
 pub struct Clustered {
-    /// Of renormalisation, and of both densities, GeV.
+    /// Renormalisation scale, and factorisation scales of both beams, GeV.
     pub scales: [f64; 3],
-    /// Squared, of the central process, of both beams.
+    /// Squared scales of the central process, for both beams.
     central: [f64; 2],
-    /// Where what follows from its steps stands in a memory.
+    /// Index of its trace in the memory.
     traced: usize,
 }
 
-/// How many jets points have, by channel and by the resonances that are on their mass shells.
+/// Numbers of points by their number of jets, for each channel and set of resonances on their mass shells.
 #[derive(Debug, Default)]
 pub struct JetCounts {
     counts: BTreeMap<(usize, u32), Vec<usize>>,
     memory: Memory,
 }
 
-/// The least squared scale of densities, GeV^2.
+/// Least squared factorisation scale, GeV^2.
 const LEAST: f64 = 4.0;
 
 impl Clustering {
-    /// Of a matrix element.
+    /// Creates the clustering for a matrix element.
     ///
-    /// Args:
-    ///     processes: PDG codes of all legs of each process that it serves, first those that diagrams have the codes of.
-    ///     diagrams: those that have channels, which go by their places.
-    ///     colors: PDG codes with dimensions of colour.
+    /// * `processes`: PDG codes of all legs of each process; the codes of the diagrams belong to the first one.
+    /// * `diagrams`: the diagrams with channels, in the order of the channels.
+    /// * `colors`: dimensions of colour by PDG code.
     ///
     /// # Errors
-    /// There are too many legs, or a line has all of them or none.
+    /// The number of legs is not supported, or a line has all legs or none.
     pub fn new(
         processes: Vec<Vec<i32>>,
         diagrams: Vec<ListedDiagram>,
@@ -251,24 +252,24 @@ impl Clustering {
         Ok(made)
     }
 
-    /// Whether points are weighted by what clustering finds (`ickkw = 1`).
+    /// Whether points are reweighted by the clustering (`ickkw = 1`).
     pub fn reweighted(&self) -> bool {
         self.matching.reweighted
     }
 
-    /// How many channels there are.
+    /// Number of channels.
     pub fn channels(&self) -> usize {
         self.diagrams.len()
     }
 
-    /// Counts the jets of points that are clustered along the diagrams of their own channels; those with a negative channel
-    /// have none.
+    /// Clusters points along the diagrams of their channels, and counts their jets. Points with a negative channel are
+    /// skipped.
     ///
     /// # Errors
     /// A point cannot be clustered.
     ///
     /// # Panics
-    /// The arrays do not fit each other.
+    /// If the array lengths differ.
     pub fn count_jets(
         &self,
         momenta: &Rows,
@@ -295,28 +296,28 @@ impl Clustering {
         Ok(())
     }
 
-    /// From now on points of a channel have as many jets as most have that were counted. What is known of a channel stays.
+    /// Fixes the number of jets of each channel to the most frequent one among the counted points. Numbers that are
+    /// already fixed stay.
     pub fn settle(&mut self, counts: &JetCounts) {
-        // Of several resonances the first ones count.
+        // The first set of resonances decides.
         for ((channel, _), found) in &counts.counts {
             let most = (0..found.len()).rev().max_by_key(|&jets| found[jets]);
             self.jets[*channel] = self.jets[*channel].or(most);
         }
     }
 
-    /// Clusters a point; nothing where MadEvent drops it: it cannot be clustered, is cut, or has a scale of densities, of
-    /// beams that have some, below 2 GeV.
+    /// Clusters a point. `None` if MadEvent drops it: it cannot be clustered, fails the cuts, or has a factorisation
+    /// scale below 2 GeV for a beam with densities.
     ///
-    /// Args:
-    ///     process: its number among those of the matrix element.
-    ///     p: in the rest frame of what comes in.
-    ///     memory: of this clustering alone.
+    /// * `process`: number of the process in the matrix element.
+    /// * `p`: momenta in the rest frame of the incoming legs.
+    /// * `memory`: must be used for this clustering only.
     ///
     /// # Errors
-    /// It cannot be clustered, by the colours of its lines.
+    /// There is no rule for the colours of its lines.
     ///
     /// # Panics
-    /// The arrays do not fit each other.
+    /// If the array lengths differ.
     pub fn at(
         &self,
         channel: usize,
@@ -329,7 +330,7 @@ impl Clustering {
         let Some(key) = self.on_shell(channel, p) else {
             return Ok(None);
         };
-        // Codes of legs matter for weights alone.
+        // PDG codes of legs matter only for weights.
         let process = if self.matching.reweighted { process } else { 0 };
         let mut found = None;
         for alone in [self.settings.alone, true] {
@@ -345,7 +346,7 @@ impl Clustering {
         Ok(found.and_then(|traced| self.scaled(traced, given, memory)))
     }
 
-    /// What the weight of the point is multiplied by that was clustered last, and what its event says of it.
+    /// Returns the weight and the event data of the point that was clustered last.
     pub fn matched(
         &self,
         of: &Clustered,
@@ -358,8 +359,8 @@ impl Clustering {
         (self.matching).weigh(path, traced, of.scales, central, given, by)
     }
 
-    /// Whether MadEvent drops a point in its channel: a resonance of a decay chain is off its mass shell, or one behind a
-    /// `$` is on it.
+    /// Whether MadEvent drops a point in its channel, because a resonance of a decay chain is off its mass shell, or
+    /// one excluded by `$` is on it.
     pub fn excludes(&self, channel: usize, p: &[[f64; 4]]) -> bool {
         self.on_shell(channel, p).is_none()
     }
@@ -386,8 +387,8 @@ impl Clustering {
         })
     }
 
-    /// Clusters a point along diagrams that suit its channel, or along that of its channel alone, and finds what follows
-    /// from the order; nothing where none does.
+    /// Clusters a point along the diagrams that suit its channel, or along that of its channel only, and returns the
+    /// index of its trace; `None` if it cannot be clustered.
     fn walk(
         &self,
         channel: usize,
@@ -408,8 +409,7 @@ impl Clustering {
         memory.trace(self, memory.path.end, process, p).map(Some)
     }
 
-    /// Which propagators of the channel are on their mass shells, as bits of their places; nothing where the point is
-    /// dropped.
+    /// The propagators of the channel that are on their mass shells, as a bit mask; `None` if the point is dropped.
     fn on_shell(&self, channel: usize, p: &[[f64; 4]]) -> Option<u32> {
         let lines = &self.diagrams[channel].lines;
         let (mut found, mut masses) = ([false; MOST_LEGS], [0.0; MOST_LEGS]);
@@ -432,7 +432,7 @@ impl Clustering {
                 Forced::On => !shell,
                 Forced::No => false,
             };
-            // Of a particle that becomes the same particle and another one, one of the two is on its mass shell.
+            // If a particle splits into the same particle and another one, only one of the two is on its mass shell.
             let codes = &self.codes[channel];
             let same = |daughter: &&u32| codes.get(daughter) == Some(&line.code);
             if let Some(same) = line.daughters.iter().rfind(same) {
@@ -464,7 +464,7 @@ impl Clustering {
     }
 }
 
-/// Takes the momenta of a point.
+/// Copies the momenta of a point.
 pub fn take<'a>(momenta: &Rows, point: usize, to: &'a mut [[f64; 4]]) -> &'a [[f64; 4]] {
     for (leg, p) in to.iter_mut().enumerate() {
         *p = [0, 1, 2, 3].map(|i| momenta.row(4 * leg + i)[point]);

@@ -1,11 +1,11 @@
-//! Points that are kept move to the front.
+//! Compaction: points that are kept move to the front.
 
 use crate::Rows;
 
-/// Points that a whole number of any registers holds.
+/// A multiple of every register length, in points.
 const LONGEST: usize = 8;
 
-/// The numbers of the points that passed, in rising order.
+/// Collects the numbers of the points that passed, in ascending order.
 pub fn kept(passed: &[bool], kept: &mut Vec<u32>) {
     kept.clear();
     kept.resize(passed.len(), 0);
@@ -17,10 +17,10 @@ pub fn kept(passed: &[bool], kept: &mut Vec<u32>) {
     kept.truncate(count);
 }
 
-/// Leaves these points, in rising order, and no others. Lanes after the last one hold copies of it.
+/// Keeps only these points, in ascending order. Lanes after the last point hold copies of it.
 ///
 /// # Panics
-/// There is no such point, or they are in no rising order.
+/// If a point is out of range, or the points are not in ascending order.
 pub fn keep(rows: &mut Rows, kept: &[u32]) {
     let rising = kept.windows(2).all(|two| two[0] < two[1]);
     let there = kept

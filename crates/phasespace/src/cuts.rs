@@ -1,9 +1,9 @@
-//! Cuts: observables of the legs that lie between two numbers, and rules that are no such windows.
+//! Cuts: windows on observables of the legs, and rules that are not windows.
 //!
-//! They mean what `crates/run/src/cuts.rs` has made of a run card or of cuts by name, with the same names, and
-//! what MadEvent's `cuts.f` does: rapidities and distances are those of particles with their masses; only the isolation
-//! of photons (S. Frixione, hep-ph/9801442) has pseudorapidities. A momentum that is no number passes no cuts, and
-//! neither does one of which an observable is asked that it does not have.
+//! `crates/run/src/cuts.rs` derives them from a run card or from named cuts, with the same names. As in MadEvent's
+//! `cuts.f`, rapidities and distances are those of massive particles; only the isolation of photons (S. Frixione,
+//! hep-ph/9801442) uses pseudorapidities. A point with a momentum that is not finite fails all cuts, and so does one
+//! for which a required observable is undefined.
 
 pub(crate) mod program;
 
@@ -13,65 +13,65 @@ use program::{CutCall, CutProgram};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// What is wrong with cuts.
+/// Errors in cuts.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// There is no such leg.
+    /// A leg is out of range.
     #[error(
-        "a cut on leg {leg}, counted from 0, of a process with {legs} legs: give it a leg that goes out"
+        "a cut on leg {leg}, counted from 0, of a process with {legs} legs: give it an outgoing leg"
     )]
     NoLeg {
-        /// From 0.
+        /// The leg, from 0.
         leg: usize,
-        /// How many there are.
+        /// Number of legs.
         legs: usize,
     },
-    /// A window without legs, or without those that it needs.
+    /// A window without legs, or with a wrong number of groups.
     #[error("a window in {0:?} with {1} groups of legs: {2}")]
     Groups(Observable, usize, &'static str),
-    /// A limit that is no number.
+    /// A limit is NaN.
     #[error("a window in {0:?} whose limits are {1} and {2}: both must be numbers or infinite")]
     NoNumber(Observable, f64, f64),
-    /// What is taken of several groups.
+    /// An invalid [`Take`].
     #[error(
         "a window takes {0:?} of its groups: it must be all, any, sum, a number such as 0, or +2"
     )]
     Take(String),
-    /// A rule that has not what it needs.
+    /// A rule with invalid arguments.
     #[error("the rule {0}: {1}")]
     Rule(&'static str, &'static str),
 }
 
-/// What a window is in.
+/// The observable of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Observable {
     /// Transverse momentum, GeV.
     Pt,
-    /// The absolute value of the rapidity in the frame of the detector.
+    /// Absolute rapidity in the detector frame.
     Rapidity,
-    /// In the rest frame of what comes in, GeV.
+    /// Energy in the rest frame of the incoming legs, GeV.
     Energy,
-    /// Of two groups, in rapidity and azimuth.
+    /// Distance of two groups in rapidity and azimuth.
     Distance,
     /// Invariant mass, GeV.
     Mass,
 }
 
-/// What of several groups has to lie in a window.
+/// The value, from those of several groups, that must be in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Take {
     /// Each of them.
     #[default]
     All,
-    /// One of them at least.
+    /// At least one of them.
     Any,
     /// Their sum.
     Sum,
-    /// That with this number in falling order, from 0; where there are fewer, nothing is asked.
+    /// The one with this number in descending order, from 0; if there are fewer, every point passes.
     Number(usize),
-    /// The sum of so many first ones in falling order.
+    /// The sum of this many largest ones.
     First(usize),
 }
 
@@ -113,12 +113,12 @@ impl TryFrom<String> for Take {
     }
 }
 
-/// An observable that lies between two numbers. In JSON a limit that is not there, or null, is infinite.
+/// A window on an observable. In JSON, a limit that is missing or null is infinite.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Window {
-    /// In what.
+    /// The observable.
     pub observable: Observable,
-    /// Legs, from 0 and with those that come in, whose momenta are added: one sum for each group; a distance has two.
+    /// Groups of legs, from 0 with the incoming ones; the momenta of a group are added. A distance needs two groups.
     pub legs: Vec<Vec<usize>>,
     /// The least value; -infinity for none.
     #[serde(
@@ -127,17 +127,17 @@ pub struct Window {
         serialize_with = "finite"
     )]
     pub least: f64,
-    /// The largest one; infinity for none.
+    /// The largest value; infinity for none.
     #[serde(
         default = "no_largest",
         deserialize_with = "largest",
         serialize_with = "finite"
     )]
     pub largest: f64,
-    /// What has to lie in it.
+    /// The value that must be in the window.
     #[serde(default)]
     pub take: Take,
-    /// The observable lies outside the window instead, or on its border.
+    /// Whether the observable must instead be outside the window, or on its border.
     #[serde(default)]
     pub outside: bool,
 }
@@ -150,7 +150,7 @@ fn no_largest() -> f64 {
     f64::INFINITY
 }
 
-/// One that is infinite is null.
+/// Serializes an infinite limit as null.
 fn finite<S: serde::Serializer>(limit: &f64, to: S) -> Result<S::Ok, S::Error> {
     limit.is_finite().then_some(limit).serialize(to)
 }
@@ -164,7 +164,7 @@ fn largest<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
 }
 
 impl Window {
-    /// That something lies between two numbers, all groups of it.
+    /// Creates a window for all groups.
     pub fn new(observable: Observable, legs: Vec<Vec<usize>>, least: f64, largest: f64) -> Self {
         Window {
             observable,
@@ -177,61 +177,62 @@ impl Window {
     }
 }
 
-/// A cut that is no window.
+/// A cut that is not a window.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "Plain", into = "Plain")]
 pub enum Rule {
-    /// One of the jets, in falling order of their transverse momenta, lies in the window of its place.
+    /// At least one of the jets, in descending order of transverse momentum, is in the window for its place.
     Some {
         /// Legs.
         jets: Vec<usize>,
         /// Least and largest transverse momentum of each place, GeV.
         limits: Vec<[f64; 2]>,
     },
-    /// The two jets with the largest transverse momenta go to different sides.
+    /// The two jets with the largest transverse momenta have rapidities of opposite sign.
     Opposite {
         /// Legs, two or more.
         jets: Vec<usize>,
-        /// The least absolute value of their rapidities.
+        /// Least absolute value of their rapidities.
         least: f64,
-        /// The least difference of them.
+        /// Least difference of their rapidities.
         apart: f64,
     },
-    /// Photons have little about them.
+    /// Photons are isolated.
     Isolated {
         /// Legs.
         photons: Vec<usize>,
-        /// What may be near only with little energy.
+        /// Partons from which photons must be isolated.
         jets: Vec<usize>,
-        /// The same for what is electromagnetic, by itself and with the other photons; none where that may be near.
+        /// Leptons from which photons must be isolated, separately and together with the other photons; `None` for no
+        /// electromagnetic isolation.
         electromagnetic: Option<Vec<usize>>,
-        /// The least transverse momentum of photons, GeV.
+        /// Least transverse momentum of photons, GeV.
         least: f64,
-        /// The cone.
+        /// Radius of the cone.
         radius: f64,
-        /// The power that the allowed energy falls by.
+        /// Power with which the allowed energy falls.
         power: f64,
-        /// How much of the photon's transverse momentum is allowed in the whole cone.
+        /// Allowed transverse momentum in the whole cone, relative to the photon's.
         share: f64,
     },
-    /// Each two of the jets have a relative transverse momentum: the smaller one of both times their distance in rapidity
-    /// and azimuth (`ktdurham` of MadEvent, for hadrons).
+    /// A lower limit on the relative transverse momentum of all pairs of jets: the smaller of both transverse momenta
+    /// times their distance in rapidity and azimuth (`ktdurham` of MadEvent, for hadrons).
     Relative {
         /// Legs, two or more.
         jets: Vec<usize>,
-        /// The least one, GeV.
+        /// Least relative transverse momentum, GeV.
         least: f64,
-        /// The unit of distances.
+        /// Unit of distances.
         radius: f64,
     },
 }
 
-/// A rule as JSON has it.
+/// A rule in JSON.
 #[derive(Deserialize, Serialize)]
 struct Plain {
     kind: String,
     legs: Vec<Vec<usize>>,
-    /// Those that are infinite are null: the first of two is -infinity then.
+    /// Infinite limits are null: -infinity for the first of two, infinity for the second.
     numbers: Vec<Option<f64>>,
 }
 
@@ -292,8 +293,8 @@ impl TryFrom<Plain> for Rule {
             )),
             ("relative", ..) => Err(Error::Rule("relative", "one list of jets, and two numbers")),
             _ => Err(Error::Rule(
-                "by its kind",
-                "it is some, opposite, isolated or relative",
+                "of unknown kind",
+                "it must be some, opposite, isolated or relative",
             )),
         }
     }
@@ -344,29 +345,28 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// All of these windows and rules on a process with so many legs, those that come in included.
+    /// Creates the cuts for a process with `legs` legs, including the incoming ones.
     ///
     /// # Errors
-    /// One names a leg that is not there, or lacks what it needs.
+    /// A leg is out of range, or a window or rule is invalid.
     pub fn new(legs: usize, windows: &[Window], rules: &[Rule]) -> Result<Self, Error> {
         CutProgram::new(legs, windows, rules).map(|program| Cuts { program })
     }
 
-    /// What GPUs do not know of them.
+    /// A kind of cut in this list that GPUs do not support, if any.
     pub fn not_on_gpus(&self) -> Option<&'static str> {
         let relative = |test: &program::Tested| matches!(test.test, program::CutTest::Relative(..));
         let found = self.program.tests.iter().any(relative);
         found.then_some("a cut on relative transverse momenta (ktdurham)")
     }
 
-    /// Which points pass.
+    /// Determines which points pass.
     ///
-    /// Args:
-    ///     momenta: of all legs, rows 4 l to 4 l + 3 of leg l, in any frame along the beams.
-    ///     boost: of each point the rapidity of that frame in the frame of the detector; none where it is that frame.
+    /// * `momenta`: those of leg l are in rows 4 l to 4 l + 3, in any frame along the beams.
+    /// * `boost`: the rapidity of that frame in the detector frame, per point; `None` if the frames are the same.
     ///
     /// # Panics
-    /// The arrays do not fit each other, or the CPU lacks the level.
+    /// If the array lengths differ, or the CPU does not support the level.
     pub fn passed(&self, level: Level, momenta: &Rows, boost: Option<&[f64]>, passed: &mut [bool]) {
         assert_eq!(passed.len(), momenta.points(), "an answer for each point");
         assert!(
@@ -379,7 +379,7 @@ impl Cuts {
             boost,
             passed,
         };
-        // SAFETY: the task asks for nothing but the level.
+        // SAFETY: the task requires nothing but the level, which `dispatch` checks.
         unsafe { dispatch(level, run) };
     }
 }

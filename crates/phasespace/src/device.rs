@@ -1,7 +1,7 @@
-//! Channels, cuts, weights and scales as tables of words and numbers, which the device code of a GPU reads
+//! Channels, cuts, weights and scales as tables of words and numbers for the device code on GPUs
 //! (`cuda/phase_space.cuh`, `cuda/cuts.cuh`, `cuda/channel_weights.cuh`, `cuda/scales.cuh`).
 //!
-//! What that code does not know is refused by its name: whoever asks takes the CPU then.
+//! Features that this code does not support are refused by name; the caller then uses the CPU.
 
 mod channel;
 mod cuts;
@@ -10,17 +10,17 @@ mod weights;
 use crate::permutations::Permutation;
 use crate::scales::{Dynamical, Scale};
 
-/// In the place of a row, a number or a table: there is none.
+/// Marks the absence of a row, a number or a table.
 pub const NOWHERE: u32 = u32::MAX;
-/// Of an operand that is a number and not a row.
+/// Bit of an operand that is a number instead of a row.
 const CONSTANT: u32 = 1 << 31;
 
-/// What a GPU does not know.
+/// A feature that is not supported on GPUs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is not done on a GPU: take the CPU")]
+#[error("{0} is not supported on GPUs: use the CPU")]
 pub struct Unknown(pub String);
 
-/// Words and numbers. Words say where others begin, and numbers, counted from the first.
+/// Tables of words and numbers. Some words are offsets of other words or of numbers, from the first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tables {
     /// Words.
@@ -30,25 +30,25 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Where the next word goes.
+    /// The offset of the next word.
     pub fn next(&self) -> u32 {
         self.words.len() as u32
     }
 
-    /// Adds numbers; where they begin.
+    /// Adds numbers; returns their offset.
     pub fn numbers(&mut self, some: &[f64]) -> u32 {
         let at = self.numbers.len() as u32;
         self.numbers.extend_from_slice(some);
         at
     }
 
-    /// Adds something of a kind, after a word for that and for its length, both included.
+    /// Adds an item: a word with its kind and its length, which includes this word, and its words.
     fn tagged(&mut self, kind: u32, words: &[u32]) {
         self.words.push(kind | (words.len() as u32 + 1) << 8);
         self.words.extend_from_slice(words);
     }
 
-    /// Adds scales; where they begin.
+    /// Adds scales; returns their offset.
     pub fn scale(&mut self, scale: &Scale) -> u32 {
         let Scale {
             dynamical,
@@ -73,7 +73,7 @@ impl Tables {
         at
     }
 
-    /// Adds the rows of the legs that go out, permuted so: each leg has four.
+    /// Adds the first of the four rows of each outgoing leg, permuted.
     pub fn leg_rows(&mut self, permutation: &Permutation) {
         let mut rows = vec![0; permutation.legs.len()];
         for (leg, &place) in permutation.legs.iter().enumerate() {

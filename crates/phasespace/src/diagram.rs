@@ -1,13 +1,13 @@
-//! What a channel is made of: a diagram as a tree of lines.
+//! A diagram as a tree of lines, from which a channel is compiled.
 
 use std::str::FromStr;
 
 /// A line of a diagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
-    /// A leg that comes in: 0 or 1.
+    /// An incoming leg: 0 or 1.
     In(usize),
-    /// A leg that goes out, from 0.
+    /// An outgoing leg, from 0.
     Out(usize),
     /// A propagator, from 0.
     Propagator(usize),
@@ -30,7 +30,7 @@ impl FromStr for Edge {
     }
 }
 
-/// A particle that a diagram exchanges.
+/// Mass and width of a propagator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Propagator {
     /// GeV, not negative.
@@ -39,41 +39,41 @@ pub struct Propagator {
     pub width: f64,
 }
 
-/// A diagram with two legs that come in.
+/// A diagram with two incoming legs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagram {
-    /// Of the legs that go out, GeV.
+    /// Masses of the outgoing legs, GeV.
     pub masses: Vec<f64>,
-    /// By number.
+    /// The propagators, by number.
     pub propagators: Vec<Propagator>,
     /// The lines that meet at each vertex.
     pub vertices: Vec<Vec<Edge>>,
 }
 
-/// What is wrong with a diagram.
+/// Errors in a diagram.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// A name of a line.
-    #[error("{0:?} is no line of a diagram: i0, i1, o0, p0 and the like are")]
+    /// The name of a line is invalid.
+    #[error("{0:?} is not a line of a diagram, such as i0, i1, o0 or p0")]
     Name(String),
-    /// It is no tree.
-    #[error("the diagram is no tree of its lines: {0}")]
+    /// The lines do not form a tree.
+    #[error("the lines of the diagram do not form a tree: {0}")]
     Tree(&'static str),
-    /// More legs than a set of them holds.
-    #[error("the diagram has {0} legs that go out; {MOST_LEGS} are the most")]
+    /// More legs than [`Legs`] can hold.
+    #[error("the diagram has {0} outgoing legs; at most {MOST_LEGS} are possible")]
     Legs(usize),
-    /// Masses or energies.
-    #[error("{0} GeV are no mass, width or energy")]
+    /// A mass, width or energy is invalid.
+    #[error("{0} GeV is not a mass, width or energy")]
     Number(f64),
-    /// No energy is left.
+    /// The energy does not suffice.
     #[error("the process needs {0} GeV at least, and has {1}")]
     Energy(f64, f64),
-    /// One particle has no energy but its mass.
+    /// A single outgoing particle can only have the energy of its mass.
     #[error(
         "a particle that goes out alone has the energy of its mass, {0} GeV: its events need beams with densities"
     )]
     Alone(f64),
-    /// A particle that comes in decays.
+    /// An incoming particle can decay.
     #[error(
         "a particle of {0} GeV that comes in can decay into what goes out beside it, of {1} GeV at least, and a particle \
          of {2} GeV, which is exchanged on its mass shell then: the cross section is infinite; change the masses, or \
@@ -82,22 +82,22 @@ pub enum Error {
     Unstable(f64, f64, f64),
 }
 
-/// Legs that go out, as bits.
+/// Most outgoing legs.
 pub const MOST_LEGS: usize = 16;
 
-/// A set of legs that go out.
+/// A set of outgoing legs, as a bit mask.
 pub type Legs = u32;
 
-/// What hangs on a line on the side that goes out.
+/// The subtree of a line on its outgoing side.
 #[derive(Clone, Debug)]
 pub struct OutgoingSide {
-    /// The legs at its ends.
+    /// The legs of the subtree.
     pub legs: Legs,
-    /// Unless it is a leg, what is exchanged.
+    /// The propagator of the line; `None` for a leg.
     pub propagator: Option<Propagator>,
-    /// The number of that.
+    /// The number of the propagator.
     pub number: Option<usize>,
-    /// Where it splits.
+    /// The lines into which it splits.
     pub children: Vec<OutgoingSide>,
 }
 
@@ -110,14 +110,14 @@ impl OutgoingSide {
     }
 }
 
-/// The vertices from one leg that comes in to the other.
+/// The vertices from one incoming leg to the other.
 #[derive(Clone, Debug)]
 pub struct Spine {
-    /// What goes out at each vertex.
+    /// The outgoing lines at each vertex.
     pub out: Vec<Vec<OutgoingSide>>,
-    /// What is exchanged between each vertex and the next.
+    /// The propagators between each vertex and the next.
     pub exchanged: Vec<Propagator>,
-    /// The numbers of these.
+    /// The numbers of these propagators.
     pub numbers: Vec<usize>,
 }
 
@@ -125,7 +125,7 @@ pub struct Spine {
 type Path = (Vec<usize>, Vec<Edge>);
 
 impl Diagram {
-    /// The tree as seen from the legs that come in.
+    /// The tree as seen from the incoming legs.
     pub fn spine(&self) -> Result<Spine, Error> {
         if self.masses.len() > MOST_LEGS {
             return Err(Error::Legs(self.masses.len()));
@@ -156,7 +156,7 @@ impl Diagram {
             }
             if out.is_empty() {
                 return Err(Error::Tree(
-                    "a vertex between the legs that come in has no other line",
+                    "a vertex between the incoming legs has no other line",
                 ));
             }
             spine.out.push(out);
@@ -174,15 +174,15 @@ impl Diagram {
             (union | legs, count + legs.count_ones() as usize)
         });
         if count != self.masses.len() || union.count_ones() as usize != count {
-            return Err(Error::Tree("not every leg stands there once"));
+            return Err(Error::Tree("not every leg occurs exactly once"));
         }
         Ok(spine)
     }
 
-    /// The propagators on the side that goes out, by their numbers, and the legs behind each.
+    /// The timelike propagators, by their numbers, with the outgoing legs of each.
     ///
     /// # Errors
-    /// The diagram is no tree.
+    /// The diagram is not a tree.
     pub fn timelike(&self) -> Result<Vec<(usize, Legs)>, Error> {
         let mut found = Vec::new();
         for branch in self.spine()?.out.iter().flatten() {
@@ -191,7 +191,7 @@ impl Diagram {
         Ok(found)
     }
 
-    /// The vertex at which a line ends, other than `but`.
+    /// The vertex other than `but` at which a line ends.
     fn vertex_of(&self, line: Edge, but: Option<usize>) -> Result<usize, Error> {
         let mut at = (0..self.vertices.len())
             .filter(|&vertex| Some(vertex) != but && self.vertices[vertex].contains(&line));
@@ -201,14 +201,14 @@ impl Diagram {
         }
     }
 
-    /// Vertices, and lines between them, that lead to `i1`.
+    /// The vertices from `vertex` to `i1`, and the lines between them.
     fn path(&self, vertex: usize, from: Option<Edge>) -> Result<Option<Path>, Error> {
-        // As many steps as there are vertices.
+        // Bounded by the number of vertices.
         let mut paths = vec![(vec![vertex], Vec::<Edge>::new(), from)];
         while let Some((vertices, lines, from)) = paths.pop() {
             let &last = vertices.last().expect("it begins with one");
             if vertices.len() > self.vertices.len() {
-                return Err(Error::Tree("lines make a circle"));
+                return Err(Error::Tree("lines form a loop"));
             }
             if self.vertices[last].contains(&Edge::In(1)) {
                 return Ok(Some((vertices, lines)));
@@ -235,12 +235,12 @@ impl Diagram {
                 number: None,
                 children: Vec::new(),
             }),
-            Edge::Out(_) => Err(Error::Tree("a leg goes out that has no mass")),
+            Edge::Out(_) => Err(Error::Tree("an outgoing leg has no mass")),
             Edge::Propagator(number) => {
                 let &propagator =
                     (self.propagators.get(number)).ok_or(Error::Tree("a propagator is missing"))?;
                 if depth > self.vertices.len() {
-                    return Err(Error::Tree("lines make a circle"));
+                    return Err(Error::Tree("lines form a loop"));
                 }
                 let next = self.vertex_of(line, Some(vertex))?;
                 let mut children = Vec::new();

@@ -1,4 +1,4 @@
-//! The steps of a channel on registers: from random numbers to momenta, and back.
+//! Execution of the steps of a channel on registers: from random numbers to momenta, and back.
 
 use super::Rows;
 use super::channel::{Beams, Channel, Cluster, Incoming, Step};
@@ -10,15 +10,15 @@ use super::permutations::Permutation;
 use mebridge_simd::{Level, Simd, Task, dispatch, functions};
 use std::f64::consts::{PI, TAU};
 
-/// Rows of a point beside its momenta: rows `4 leg` to `4 leg + 3` are those of a leg, both that come in first, in the
-/// centre of mass.
+/// The rows of a point. Rows `4 leg` to `4 leg + 3` are the momentum of a leg in the centre of mass, incoming legs
+/// first; the others follow.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     legs: usize,
 }
 
 impl Layout {
-    /// Of so many legs, those that come in included.
+    /// Creates the layout for `legs` legs, including the incoming ones.
     pub const fn new(legs: usize) -> Self {
         Layout { legs }
     }
@@ -28,7 +28,7 @@ impl Layout {
         4 * leg
     }
 
-    /// By how much phase space and energy fractions change with the random numbers: 0 where the point is none.
+    /// The Jacobian of phase space and energy fractions by the random numbers; 0 for an invalid point.
     pub const fn weight(self) -> usize {
         4 * self.legs
     }
@@ -48,7 +48,7 @@ impl Layout {
         4 * self.legs + 4
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub const fn rows(self) -> usize {
         4 * self.legs + 5
     }
@@ -57,14 +57,13 @@ impl Layout {
 impl Channel {
     /// Draws points.
     ///
-    /// The phase space is `(2 pi)^4 delta^4(sum) prod d^3p / ((2 pi)^3 2 E)`, and where densities are, `dx1 dx2`.
+    /// The phase space is `(2 pi)^4 delta^4(sum) prod d^3p / ((2 pi)^3 2 E)`, times `dx1 dx2` for beams with densities.
     ///
-    /// Args: `random` has a row from 0 to 1 for each of [`Channel::dimension`]; `points` as many points, in rows as
-    /// [`Layout`] says. Of several permutations, eight points have one and the next eight the next, the first eight that
-    /// with the number `first`.
+    /// `random` has [`Channel::dimension`] rows of numbers from 0 to 1; `points` has the same number of points,
+    /// in the rows of [`Layout`]. The permutations take turns, eight points each, beginning with number `first`.
     ///
     /// # Panics
-    /// If there are not enough rows, or a permutation is none.
+    /// If rows are missing, or a permutation is invalid.
     pub fn draw(
         &self,
         level: Level,
@@ -74,7 +73,7 @@ impl Channel {
         points: &mut Rows,
     ) {
         self.check(random, permutations, points);
-        // SAFETY: `dispatch` looks at the level; rows check their bounds.
+        // SAFETY: `dispatch` checks the level; rows check their bounds.
         unsafe {
             dispatch(
                 level,
@@ -89,10 +88,10 @@ impl Channel {
         }
     }
 
-    /// The random numbers of points, in rows as for [`Channel::draw`], and a last row for the weight.
+    /// Computes the random numbers of points, in rows as for [`Channel::draw`], and the Jacobian in a last row.
     ///
     /// # Panics
-    /// If there are not enough rows, or a permutation is none.
+    /// If rows are missing, or a permutation is invalid.
     pub fn invert(
         &self,
         level: Level,
@@ -138,7 +137,7 @@ impl Channel {
     }
 }
 
-/// What steps read and write.
+/// The values that steps read and write.
 struct Slots<V>(Vec<V>);
 
 impl<V: Simd<Scalar = f64>> Slots<V> {
@@ -163,7 +162,7 @@ impl<V: Simd<Scalar = f64>> Slots<V> {
         self.0[slot..slot + 4].copy_from_slice(&p);
     }
 
-    /// The bounds of an invariant.
+    /// The bounds of a squared invariant mass, and whether there is room between them.
     #[inline(always)]
     fn bounds(
         &self,
@@ -179,7 +178,7 @@ impl<V: Simd<Scalar = f64>> Slots<V> {
         }
         let most = most.min(most.same(ceiling));
         let possible = least.lt(most);
-        // Any number will do where nothing is possible.
+        // Any number will do if no value is possible.
         let most = V::select(possible, most, least + least + least.same(1.0));
         (least * least, most * most, possible)
     }
@@ -193,7 +192,7 @@ struct Draw<'a> {
     points: &'a mut Rows,
 }
 
-/// Which order a register has.
+/// The permutation of a register.
 #[inline(always)]
 fn permutation_of<V: Simd>(
     permutations: &[Permutation],
@@ -210,7 +209,7 @@ impl Task<f64> for Draw<'_> {
     unsafe fn run<V: Simd<Scalar = f64>>(self) {
         let channel = self.channel;
         let layout = Layout::new(channel.legs.len() + 2);
-        // SAFETY: the caller promises the level.
+        // SAFETY: the caller guarantees the level.
         let zero = unsafe { V::zero() };
         let mut slots = Slots(vec![zero; channel.slots]);
         for &(slot, value) in &channel.constants {
@@ -279,10 +278,10 @@ fn put<V: Simd<Scalar = f64>>(rows: &mut Rows, row: usize, register: usize, p: M
 }
 
 /// # Safety
-/// The CPU has the level.
+/// The CPU must support the level of `V`.
 #[inline(always)]
 pub unsafe fn take<V: Simd<Scalar = f64>>(rows: &Rows, row: usize, register: usize) -> Momentum<V> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees the level.
     unsafe {
         [
             rows.load(row, register),
@@ -293,7 +292,7 @@ pub unsafe fn take<V: Simd<Scalar = f64>>(rows: &Rows, row: usize, register: usi
     }
 }
 
-/// What a point has besides its momenta.
+/// The values of a point besides its momenta.
 struct Point<V> {
     weight: V,
     fractions: [V; 2],
@@ -301,7 +300,7 @@ struct Point<V> {
 }
 
 /// # Safety
-/// The CPU has the level.
+/// The CPU must support the level of `V`.
 #[inline(always)]
 unsafe fn forward<V: Simd<Scalar = f64>>(
     step: &Step,
@@ -330,10 +329,10 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
             measure,
         } => {
             let (from, up_to, possible) = slots.bounds(*least, *whole, without, *ceiling);
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees the level.
             let at = unsafe { random.load::<V>(*number, register) };
             let (value, slope) = map.forward(at, from, up_to);
-            // Rounding must not leave the interval.
+            // Rounding must not take the value out of the interval.
             let value = value.max(from).min(up_to);
             slots.set(to.square, value);
             slots.set(to.mass, value.sqrt());
@@ -351,7 +350,7 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
             *weight = *weight * zero.same(*measure);
             match number {
                 Some(number) => {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: the caller guarantees the level.
                     let at = unsafe { random.load::<V>(*number, register) };
                     let logarithm = functions::ln(share);
                     let (at, slope) = map.forward(at, zero, zero.same(1.0));
@@ -361,7 +360,7 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
                     *rapidity = logarithm * at.neg_mul_add(zero.same(1.0), zero.same(0.5));
                 }
                 None => {
-                    // The light-cone momentum along the beam that is whole.
+                    // The light-cone momentum along the beam without partons.
                     let along = share.mul_add(zero.same(1.0 - heavy), zero.same(*heavy));
                     let first = channel.beams == Beams::First;
                     fractions[usize::from(!first)] = share;
@@ -384,7 +383,7 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
             whole,
             parts,
         } => {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees the level.
             let (cosine, angle) = unsafe {
                 (
                     random.load::<V>(*first, register),
@@ -394,7 +393,7 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
             let (s, mass) = (slots.get(whole.square), slots.get(whole.mass));
             let root =
                 lambda_of_masses(s, slots.get(parts[0].mass), slots.get(parts[1].mass)).sqrt();
-            // 1 - cosine over 2 is the random number.
+            // The random number is (1 - cosine) / 2.
             let across = zero.same(2.0) * (cosine * (zero.same(1.0) - cosine)).sqrt();
             let along = zero.same(-2.0).mul_add(cosine, zero.same(1.0));
             let (sine, cosine) = functions::sin_cos(angle * zero.same(TAU));
@@ -413,7 +412,7 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
             parts,
             exchanged,
         } => {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees the level.
             let (at, angle) = unsafe {
                 (
                     random.load::<V>(*first, register),
@@ -425,7 +424,7 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
             let (value, slope) = map.forward(at, from, up_to);
             let value = value.max(from).min(up_to);
             let pole = zero.same(*pole);
-            // From forward: 1 - cosine.
+            // 1 - cosine, from the forward direction.
             let less = not_negative((value - (pole - frame.forward)) / frame.range_half);
             let less = less.min(zero.same(2.0));
             let across = (less * (zero.same(2.0) - less)).sqrt();
@@ -455,7 +454,7 @@ fn least<V: Simd<Scalar = f64>>(
     slots.set(to, sum.max(zero.same(floor)));
 }
 
-/// Gives two parts their momenta: `size` in a direction in the frame where the whole rests, and back to back.
+/// Sets the momenta of two parts: back to back along `direction` in the rest frame of the whole, with modulus `size`.
 #[inline(always)]
 fn divide<V: Simd<Scalar = f64>>(
     slots: &mut Slots<V>,
@@ -477,7 +476,7 @@ fn divide<V: Simd<Scalar = f64>>(
     }
 }
 
-/// What is exchanged, as it comes in on either side.
+/// Sets the exchanged line, as it comes in on either side.
 #[inline(always)]
 fn exchange<V: Simd<Scalar = f64>>(
     slots: &mut Slots<V>,
@@ -486,7 +485,7 @@ fn exchange<V: Simd<Scalar = f64>>(
     parts: [Cluster; 2],
     exchanged: [Incoming; 2],
 ) {
-    // Beside the first parts comes what the second ones do not take.
+    // Each side takes in its beam and the exchanged momentum.
     let first = difference(
         slots.momentum(parts[0].momentum),
         slots.momentum(incoming[0].momentum),
@@ -501,19 +500,19 @@ fn exchange<V: Simd<Scalar = f64>>(
     }
 }
 
-/// Two that come in and two that go out, where these rest together.
+/// A 2 -> 2 scattering in its centre of mass.
 struct Scattering<V> {
-    /// The square roots of lambda of what comes in, and of what goes out.
+    /// The square root of lambda of the incoming lines.
     root_in: V,
-    /// The momentum of what goes out.
+    /// The modulus of the outgoing momenta.
     size: V,
-    /// The square of what is exchanged in forward direction, the largest.
+    /// The momentum transfer t in the forward direction, its largest value.
     forward: V,
-    /// Half of how far it falls from there.
+    /// Half of the range of t.
     range_half: V,
-    /// Those of what goes out.
+    /// The squared masses of the outgoing lines.
     squares: [V; 2],
-    /// The direction of what comes in first, and two across.
+    /// Axes: two transverse directions, and that of the first incoming line.
     frame: [[V; 3]; 3],
 }
 
@@ -531,7 +530,7 @@ impl<V: Simd<Scalar = f64>> Scattering<V> {
         let range_half = root_in * root_out * half / s;
         let mean = a + c - (s + a - b) * (s + c - d) * half / s;
         let backward = mean - range_half;
-        // In forward direction the sum may lose all digits; the product of both ends does not.
+        // The sum may lose all digits in the forward direction; the product of both ends does not.
         let product = (a - c) * (b - d) + (a * d - b * c) * (a - b - c + d) / s;
         let safe = (mean + range_half).abs().lt(backward.abs() * s.same(1e-3));
         let forward = V::select(safe, product / backward, mean + range_half);
@@ -549,13 +548,13 @@ impl<V: Simd<Scalar = f64>> Scattering<V> {
         }
     }
 
-    /// The bounds of the squared mass of what is exchanged less t.
+    /// The bounds of `pole - t`, and whether there is room between them.
     #[inline(always)]
     fn bounds(&self, pole: f64, transverse: [f64; 2]) -> (V, V, V::Mask) {
         let pole = self.forward.same(pole);
-        // What comes in is stable, so that the difference is above 0 if the pole is.
+        // The incoming lines are stable, so the difference is positive if the pole is.
         let mut least = (pole - self.forward).max(pole * pole.same(f64::EPSILON));
-        // Beside a beam without mass, -t is no less than the square of the transverse momentum.
+        // See `beside` in channel.rs.
         for (transverse, square) in transverse.into_iter().zip(self.squares) {
             if transverse > 0.0 {
                 least = least.max(pole + (pole.same(transverse * transverse) - square));
@@ -593,7 +592,7 @@ impl Task<f64> for Invert<'_> {
     unsafe fn run<V: Simd<Scalar = f64>>(self) {
         let channel = self.channel;
         let layout = Layout::new(channel.legs.len() + 2);
-        // SAFETY: the caller promises the level.
+        // SAFETY: the caller guarantees the level.
         let zero = unsafe { V::zero() };
         let mut slots = Slots(vec![zero; channel.slots]);
         for register in 0..self.points.registers::<V>() {
@@ -734,7 +733,7 @@ fn backward<V: Simd<Scalar = f64>>(
     }
 }
 
-/// The angle of a direction, from 0 to 1 for a whole turn.
+/// The azimuth of a direction, in turns from 0 to 1.
 #[inline(always)]
 fn turns<V: Simd<Scalar = f64>>(y: V, x: V) -> V {
     let (zero, tiny) = (x.same(0.0), x.same(f64::MIN_POSITIVE));

@@ -1,4 +1,4 @@
-//! Two bodies: momenta in a frame at rest, boosts and rotations.
+//! Two-body kinematics: momenta in the rest frame, boosts and rotations.
 
 use mebridge_simd::Simd;
 
@@ -31,21 +31,21 @@ pub fn not_negative<V: Simd>(x: V) -> V {
     x.max(x.same(0.0))
 }
 
-/// `lambda(s, m1^2, m2^2)` of masses, in which nothing cancels at the threshold.
+/// `lambda(s, m1^2, m2^2)` from the masses, without cancellation at the threshold.
 #[inline(always)]
 pub fn lambda_of_masses<V: Simd>(s: V, m1: V, m2: V) -> V {
     let (sum, difference) = (m1 + m2, m1 - m2);
     not_negative(sum.neg_mul_add(sum, s)) * not_negative(difference.neg_mul_add(difference, s))
 }
 
-/// `lambda(s, a, b)` of squares, which may be negative.
+/// `lambda(s, a, b)` from squared masses, which may be negative.
 #[inline(always)]
 pub fn lambda<V: Simd>(s: V, a: V, b: V) -> V {
     let rest = s - a - b;
     not_negative(rest.mul_sub(rest, s.same(4.0) * a * b))
 }
 
-/// A momentum given in the rest frame of `frame`, whose mass is given, in the frame where `frame` has its momentum.
+/// Boosts a momentum from the rest frame of `frame`, which has the given mass, to the frame in which `frame` is given.
 #[inline(always)]
 pub fn boost<V: Simd>(p: Momentum<V>, frame: Momentum<V>, mass: V) -> Momentum<V> {
     let along = p[1].mul_add(frame[1], p[2].mul_add(frame[2], p[3] * frame[3]));
@@ -59,7 +59,7 @@ pub fn boost<V: Simd>(p: Momentum<V>, frame: Momentum<V>, mass: V) -> Momentum<V
     ]
 }
 
-/// Two directions that make a right-handed frame with a unit vector (Duff et al., JCGT 6 (2017) 1).
+/// Two unit vectors that form a right-handed frame with a unit vector (Duff et al., JCGT 6 (2017) 1).
 #[inline(always)]
 pub fn across<V: Simd>([x, y, z]: [V; 3]) -> [[V; 3]; 2] {
     let one = x.same(1.0);
@@ -72,7 +72,7 @@ pub fn across<V: Simd>([x, y, z]: [V; 3]) -> [[V; 3]; 2] {
     ]
 }
 
-/// The direction of a vector, and its length; along z where it has none.
+/// The direction of a vector and its length; along z for the zero vector.
 #[inline(always)]
 pub fn direction<V: Simd>([x, y, z]: [V; 3]) -> ([V; 3], V) {
     let length = x.mul_add(x, y.mul_add(y, z * z)).sqrt();

@@ -1,4 +1,5 @@
-//! Phase space as data: a channel is a list of steps, made of a diagram, which draws momenta of many points at once.
+//! Phase space as data: a channel is a list of steps, compiled from a diagram, that generates momenta of many points at
+//! once.
 
 mod channel;
 pub mod clustering;

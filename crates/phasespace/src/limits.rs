@@ -1,4 +1,4 @@
-//! What cuts imply for invariants, so that no points are drawn where all would fail.
+//! Limits on invariants that follow from the cuts, so that no points are drawn where all would fail.
 
 use super::cuts::{Observable, Take, Window};
 use super::diagram::Legs;
@@ -6,27 +6,27 @@ use super::permutations::Permutation;
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
 
-/// The least, and of invariant masses the largest, that cuts leave of some quantities.
+/// Lower limits, and upper limits on invariant masses, that follow from the cuts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Transverse momenta of legs that go out, GeV.
+    /// Least transverse momenta of the outgoing legs, GeV.
     pub pt: Vec<f64>,
-    /// Invariant masses of sets of legs, GeV.
+    /// Least invariant masses of sets of legs, GeV.
     pub masses: Vec<(Legs, f64)>,
-    /// The largest of them.
+    /// Largest invariant masses of sets of legs, GeV.
     pub largest_masses: Vec<(Legs, f64)>,
-    /// Distances of two legs in rapidity and angle.
+    /// Least distances of two legs in rapidity and azimuth.
     pub distances: Vec<(Legs, f64)>,
 }
 
 impl Limits {
-    /// Those of windows on so many legs that go out.
+    /// Derives the limits from windows on `legs` outgoing legs.
     pub fn new(legs: usize, windows: &[Window]) -> Self {
         let mut found = Limits {
             pt: vec![0.0; legs],
             ..Limits::default()
         };
-        // Legs of windows are counted with those that come in.
+        // Windows count legs with the two incoming ones.
         let set = |group: &[usize]| {
             let out = group.iter().filter(|&&leg| leg >= 2);
             out.fold(0, |set: Legs, leg| set | 1 << (leg - 2))
@@ -62,13 +62,13 @@ impl Limits {
         found
     }
 
-    /// What holds of legs that are permuted in all of these ways.
+    /// Limits that hold for the legs in all of these permutations.
     pub fn permuted(&self, permutations: &[Permutation]) -> Limits {
         let pt = (0..self.pt.len()).map(|leg| {
             let of = permutations.iter().map(|one| self.pt[one.legs[leg]]);
             of.fold(f64::INFINITY, f64::min)
         });
-        // Of each set, what holds of it in all of them.
+        // For each set, the limit that holds in all permutations.
         let sets = |of: &[(Legs, f64)], value: &dyn Fn(Legs) -> f64, both: fn(f64, f64) -> f64| {
             let mut before = BTreeSet::new();
             for one in permutations {
@@ -92,18 +92,18 @@ impl Limits {
         }
     }
 
-    /// An invariant mass of these legs above which no point passes.
+    /// Upper limit on the invariant mass of these legs, GeV.
     pub fn largest_mass(&self, legs: Legs) -> f64 {
         let some = self.largest_masses.iter().filter(|(one, _)| *one == legs);
         some.map(|(_, value)| *value).fold(f64::INFINITY, f64::min)
     }
 
-    /// The least transverse momentum of a leg.
+    /// Lower limit on the transverse momentum of a leg, GeV.
     pub fn pt(&self, leg: usize) -> f64 {
         self.pt.get(leg).copied().unwrap_or(0.0)
     }
 
-    /// An energy of the partons below which no point passes.
+    /// Lower limit on the energy of the partons in their rest frame, GeV.
     pub fn least_energy(&self, masses: &[f64]) -> f64 {
         let transverse = masses
             .iter()
@@ -112,10 +112,10 @@ impl Limits {
         transverse.sum()
     }
 
-    /// An invariant mass of these legs below which no point passes.
+    /// Lower limit on the invariant mass of these legs, GeV.
     ///
-    /// Of two without masses it is 2 pt pt' (cosh y - cos phi), squared; where y^2 + phi^2 is at least R^2, the bracket
-    /// is at least 1 - cos R.
+    /// For two massless legs its square is 2 pt pt' (cosh y - cos phi); if y^2 + phi^2 >= R^2, the bracket is at least
+    /// 1 - cos R.
     pub fn least_mass(&self, legs: Legs, masses: &[f64]) -> f64 {
         let of: Vec<usize> = (0..masses.len())
             .filter(|leg| legs & (1 << leg) != 0)
@@ -138,13 +138,13 @@ impl Limits {
     }
 }
 
-/// The largest of the numbers of a set of legs.
+/// The largest limit that is listed for a set of legs; 0 if there is none.
 fn largest(of: &[(Legs, f64)], legs: Legs) -> f64 {
     let some = of.iter().filter(|(one, _)| *one == legs);
     some.map(|(_, value)| *value).fold(0.0, f64::max)
 }
 
-/// Where the legs of a set are moved to.
+/// The set with each leg moved to its place in `to`.
 fn moved(legs: Legs, to: &[usize]) -> Legs {
     let some = to
         .iter()

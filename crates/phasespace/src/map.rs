@@ -1,13 +1,13 @@
-//! How an invariant follows from a random number, and the other way round.
+//! Maps between random numbers and invariants.
 
 use mebridge_simd::{Simd, functions};
 
-/// The density of points of an invariant.
+/// The density of points in an invariant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Map {
-    /// The same everywhere.
+    /// Uniform.
     Flat,
-    /// `s^-power`, the power not 1; the least may be 0 if it is smaller than 1.
+    /// `s^-power` with a power other than 1; the lower limit may be 0 if the power is below 1.
     Power(f64),
     /// `1 / s`.
     Inverse,
@@ -21,7 +21,7 @@ pub enum Map {
 }
 
 impl Map {
-    /// The invariant for a random number from 0 to 1, and by how much it changes with it.
+    /// Returns the invariant for a random number from 0 to 1, and its derivative by the random number.
     #[inline(always)]
     pub fn forward<V: Simd<Scalar = f64>>(self, random: V, least: V, most: V) -> (V, V) {
         match self {
@@ -53,7 +53,7 @@ impl Map {
         }
     }
 
-    /// The random number of an invariant, and by how much the invariant changes with it.
+    /// Returns the random number of an invariant, and the derivative of the invariant by it.
     #[inline(always)]
     pub fn inverse<V: Simd<Scalar = f64>>(self, value: V, least: V, most: V) -> (V, V) {
         match self {
@@ -88,7 +88,7 @@ impl Map {
     }
 }
 
-/// A power of a number that may be 0, the power being positive then.
+/// `x^power`; 0 for `x = 0`, where the power must be positive.
 #[inline(always)]
 fn power_of<V: Simd<Scalar = f64>>(x: V, power: V) -> V {
     let zero = x.same(0.0);

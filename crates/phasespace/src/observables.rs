@@ -1,4 +1,4 @@
-//! Observables of the momenta of a chunk of points, each computed once for all that ask for it.
+//! Observables of the momenta of a chunk of points, each computed once for all tests that use it.
 
 use crate::Rows;
 use mebridge_simd::{Simd, functions};
@@ -11,45 +11,44 @@ use std::ops::Range;
 pub enum MomentumOf {
     /// Of a leg.
     Leg(usize),
-    /// Of several: its four components are values from this one on.
+    /// Of the sum of several legs: the four components are values from this one on.
     Sum(usize),
 }
 
-/// The value that says the rapidity of the frame of the momenta in that of the detector.
+/// The value that holds the rapidity of the momenta's frame in the detector frame.
 pub const BOOST: usize = 0;
 
-/// What is computed.
+/// The kinds of observables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObservableKind {
-    /// 1 where all components of the legs are finite, otherwise 0.
+    /// 1 if all components of all legs are finite, otherwise 0.
     Finite,
-    /// exp(2 y) of the rapidity of the frame of the momenta in that of the detector.
+    /// exp(2 y), where y is the rapidity of the momenta's frame in the detector frame.
     BoostSquared,
-    /// Its hyperbolic cosine and sine; two values.
+    /// cosh y and sinh y; two values.
     BoostMatrix,
-    /// Energy in the rest frame of what comes in, times the mass of that; and the mass. Two values.
+    /// Energy in the rest frame of the incoming legs times their invariant mass, and that mass. Two values.
     Energy,
-    /// Of the frame of the detector: E + |pz| and E - |pz|, both times the same number. NaN where there is no rapidity.
-    /// Two values.
+    /// E + |pz| and E - |pz| in the detector frame, up to a common factor; NaN if there is no rapidity. Two values.
     LightCone,
     PtSquared,
     Pt,
     MassSquared,
     Mass,
-    /// The rapidity in the frame of the detector.
+    /// Rapidity in the detector frame.
     SeenRapidity,
-    /// The absolute value of it.
+    /// Absolute rapidity in the detector frame.
     RapiditySize,
     /// E + pz and E - pz. Two values.
     Cone,
-    /// Two numbers with the ratio of |p| + pz and |p| - pz in the frame of the detector.
+    /// |p| + pz and |p| - pz in the detector frame, up to a common factor. Two values.
     PseudoCone,
-    /// GeV.
+    /// Energy in the rest frame of the incoming legs, GeV.
     PlainEnergy,
 }
 
 impl ObservableKind {
-    /// How many values it has.
+    /// Number of its values.
     fn width(self) -> usize {
         match self {
             ObservableKind::BoostMatrix
@@ -62,10 +61,10 @@ impl ObservableKind {
     }
 }
 
-/// One observable of a momentum, and where its values go.
+/// One step of the computation; `to` is its first value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// The sum of some legs.
+    /// The sum of the momenta of some legs.
     Add {
         first: usize,
         count: usize,
@@ -74,56 +73,56 @@ enum Step {
     Compute {
         kind: ObservableKind,
         body: MomentumOf,
-        /// Values that it needs.
+        /// The values that it depends on.
         of: [usize; 2],
         to: usize,
     },
 }
 
-/// Steps in an order in which each has what it needs, and which values they give.
+/// A list of observables, as steps in order of their dependence.
 #[derive(Clone, Debug)]
 pub struct Observables {
     steps: Vec<Step>,
-    /// Of all sums.
+    /// The legs of all sums.
     legs: Vec<usize>,
     values: usize,
 }
 
-/// Points of a chunk: few enough for all values to stay in the first cache, and more than a register.
+/// Points per chunk: several registers, but few enough for all values to stay in the L1 cache.
 pub const POINTS: usize = 64;
 
-/// Values of the points of a chunk.
+/// One value for all points of a chunk.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Column([f64; POINTS]);
 
-/// Rows of values, each of a chunk of points.
+/// Storage for all values of a chunk of points.
 pub struct ChunkRows(Vec<Column>);
 
 impl ChunkRows {
-    /// So many.
+    /// Creates the storage.
     pub fn new(rows: usize) -> Self {
         ChunkRows(vec![Column([0.0; POINTS]); rows])
     }
 }
 
-/// A chunk of points, with values of them.
+/// A chunk of points with its values.
 pub struct PointChunk<'a, V> {
     momenta: &'a Rows,
-    /// The first of its points.
+    /// Number of its first point.
     first: usize,
-    /// How many registers it has.
+    /// Number of registers per row.
     pub registers: usize,
     values: *mut Column,
     rows: usize,
-    /// Whether the frame of the momenta is not that of the detector.
+    /// Whether the momenta's frame differs from the detector frame.
     boosted: bool,
-    /// It shows that the CPU has the level.
+    /// Zero; it also proves that the CPU supports the level.
     pub zero: V,
     owner: PhantomData<&'a mut ChunkRows>,
 }
 
-/// Registers of a row.
+/// A row of registers, for reading.
 #[derive(Clone, Copy)]
 pub struct RowRegisters<'a, V> {
     from: *const f64,
@@ -132,7 +131,7 @@ pub struct RowRegisters<'a, V> {
     owner: PhantomData<&'a V>,
 }
 
-/// Registers of a row that is written.
+/// A row of registers, for writing.
 pub struct RowMut<'a, V> {
     to: *mut f64,
     registers: usize,
@@ -141,28 +140,28 @@ pub struct RowMut<'a, V> {
 }
 
 impl<V: Simd<Scalar = f64>> RowRegisters<'_, V> {
-    /// One of them.
+    /// Loads a register.
     #[inline(always)]
     pub fn at(&self, register: usize) -> V {
         assert!(register < self.registers, "a register of the chunk");
-        // SAFETY: the row has so many, aligned, and they live as long as the chunk that it borrows; a value of `V` shows
-        // that the CPU has the level.
+        // SAFETY: the row has `registers` aligned registers, which live as long as the borrowed chunk; a value of `V`
+        // exists, so the CPU supports the level.
         unsafe { V::load(self.from.add(register * V::LANES)) }
     }
 }
 
 impl<V: Simd<Scalar = f64>> RowMut<'_, V> {
-    /// Writes one of them.
+    /// Writes a register.
     #[inline(always)]
     pub fn set(&self, register: usize, value: V) {
         assert!(register < self.registers, "a register of the chunk");
-        // SAFETY: as above; the chunk has the only reference to them.
+        // SAFETY: as above; the chunk holds the only reference to the values.
         unsafe { value.store(self.to.add(register * V::LANES)) }
     }
 }
 
 impl<'a, V: Simd<Scalar = f64>> PointChunk<'a, V> {
-    /// The points from this one on, a whole number of chunks before it.
+    /// Creates the chunk that begins at point `first`, a multiple of [`POINTS`].
     #[inline(always)]
     pub fn new(
         momenta: &'a Rows,
@@ -193,7 +192,7 @@ impl<'a, V: Simd<Scalar = f64>> PointChunk<'a, V> {
         let (begin, numbers) = self.momenta.begin(row);
         assert!(self.first + self.registers * V::LANES <= numbers, "points");
         RowRegisters {
-            // SAFETY: the row has these numbers.
+            // SAFETY: the row has at least these numbers, as just checked.
             from: unsafe { begin.add(self.first) },
             registers: self.registers,
             _proof: self.zero,
@@ -212,7 +211,7 @@ impl<'a, V: Simd<Scalar = f64>> PointChunk<'a, V> {
         }
     }
 
-    /// A value that is written.
+    /// A value of each point, for writing.
     #[inline(always)]
     pub fn value_mut(&self, value: usize) -> RowMut<'_, V> {
         RowMut {
@@ -226,7 +225,7 @@ impl<'a, V: Simd<Scalar = f64>> PointChunk<'a, V> {
     #[inline(always)]
     fn line(&self, value: usize) -> *mut f64 {
         assert!(value < self.rows, "a value of the chunk");
-        // SAFETY: there are so many lines, each of which has the registers of a chunk.
+        // SAFETY: there are `rows` columns, each of which holds all points of a chunk.
         unsafe { self.values.add(value).cast() }
     }
 
@@ -253,7 +252,7 @@ impl<'a, V: Simd<Scalar = f64>> PointChunk<'a, V> {
 }
 
 impl Observables {
-    /// None but the rapidity of the frame.
+    /// An empty list: only the rapidity of the frame.
     pub fn new() -> Self {
         Observables {
             steps: Vec::new(),
@@ -262,24 +261,24 @@ impl Observables {
         }
     }
 
-    /// How many values there are.
+    /// Number of values.
     pub fn values(&self) -> usize {
         self.values
     }
 
-    /// How many steps there are.
+    /// Number of steps.
     pub fn steps(&self) -> usize {
         self.steps.len()
     }
 
-    /// Room for more values.
+    /// Reserves values; returns the first.
     pub fn reserve(&mut self, values: usize) -> usize {
         let first = self.values;
         self.values += values;
         first
     }
 
-    /// The momentum of some legs.
+    /// The total momentum of some legs.
     pub fn body(&mut self, legs: &[usize]) -> MomentumOf {
         if let [leg] = legs {
             return MomentumOf::Leg(*leg);
@@ -297,7 +296,7 @@ impl Observables {
         }))
     }
 
-    /// Whether the first legs are finite.
+    /// Adds the test that the first `legs` legs have finite momenta.
     pub fn finite(&mut self, legs: usize) -> usize {
         let to = self.reserve(1);
         self.steps.push(Step::Compute {
@@ -309,8 +308,8 @@ impl Observables {
         to
     }
 
-    /// The value of an observable of a momentum: its first one where it has two.
-    pub fn of(&mut self, kind: ObservableKind, body: MomentumOf) -> usize {
+    /// The value of an observable of a momentum, the first if it has two.
+    pub fn value_of(&mut self, kind: ObservableKind, body: MomentumOf) -> usize {
         let known = self.steps.iter().find_map(|step| match *step {
             Step::Compute {
                 kind: k,
@@ -329,11 +328,11 @@ impl Observables {
         })
     }
 
-    /// What a value is, the first one where there are two.
+    /// The observable of a value, the first if it has two.
     ///
     /// # Panics
-    /// If it is no observable.
-    pub fn of_value(&self, value: usize) -> (ObservableKind, MomentumOf) {
+    /// If it is not an observable.
+    pub fn observable_of(&self, value: usize) -> (ObservableKind, MomentumOf) {
         let found = self.steps.iter().find_map(|step| match *step {
             Step::Compute { kind, body, to, .. } => (to == value).then_some((kind, body)),
             Step::Add { .. } => None,
@@ -356,23 +355,23 @@ impl Observables {
         found.expect("a sum of legs")
     }
 
-    /// The values that it follows from.
+    /// The values that an observable depends on.
     fn needed(&mut self, kind: ObservableKind, body: MomentumOf) -> [usize; 2] {
-        // What belongs to the frame has no momentum.
+        // Observables of the frame have no momentum.
         let frame = MomentumOf::Leg(0);
         match kind {
             ObservableKind::LightCone => [
-                self.of(ObservableKind::Cone, body),
-                self.of(ObservableKind::BoostSquared, frame),
+                self.value_of(ObservableKind::Cone, body),
+                self.value_of(ObservableKind::BoostSquared, frame),
             ],
-            ObservableKind::Pt => [self.of(ObservableKind::PtSquared, body), 0],
-            ObservableKind::Mass => [self.of(ObservableKind::MassSquared, body), 0],
-            ObservableKind::RapiditySize => [self.of(ObservableKind::SeenRapidity, body), 0],
-            ObservableKind::PlainEnergy => [self.of(ObservableKind::Energy, body), 0],
-            ObservableKind::SeenRapidity => [self.of(ObservableKind::Cone, body), 0],
+            ObservableKind::Pt => [self.value_of(ObservableKind::PtSquared, body), 0],
+            ObservableKind::Mass => [self.value_of(ObservableKind::MassSquared, body), 0],
+            ObservableKind::RapiditySize => [self.value_of(ObservableKind::SeenRapidity, body), 0],
+            ObservableKind::PlainEnergy => [self.value_of(ObservableKind::Energy, body), 0],
+            ObservableKind::SeenRapidity => [self.value_of(ObservableKind::Cone, body), 0],
             ObservableKind::PseudoCone => [
-                self.of(ObservableKind::PtSquared, body),
-                self.of(ObservableKind::BoostMatrix, frame),
+                self.value_of(ObservableKind::PtSquared, body),
+                self.value_of(ObservableKind::BoostMatrix, frame),
             ],
             _ => [0; 2],
         }
@@ -402,7 +401,7 @@ impl Observables {
     }
 }
 
-/// The squared mass of a momentum, not below 0.
+/// The squared mass of a momentum, at least 0.
 #[inline(always)]
 pub fn mass_squared<V: Simd<Scalar = f64>>(p: [V; 4]) -> V {
     let square = p[3].neg_mul_add(
@@ -534,7 +533,7 @@ fn compute<V: Simd<Scalar = f64>>(
             for r in 0..chunk.registers {
                 let (pz, square) = (p[3].at(r), square.at(r));
                 let along = sinh.at(r).mul_add(p[0].at(r), cosh.at(r) * pz);
-                // The square of the larger one, and their product.
+                // The square of the larger one, and the product of both.
                 let larger = along.abs() + along.mul_add(along, square).sqrt();
                 let larger = larger * larger;
                 let forward = zero.le(along);
@@ -547,7 +546,7 @@ fn compute<V: Simd<Scalar = f64>>(
                 let p = chunk.momentum(MomentumOf::Leg(leg));
                 let sums = chunk.value(to);
                 for r in 0..chunk.registers {
-                    // What is infinite or no number stays so in a sum.
+                    // Infinities and NaN persist in a sum.
                     let sum = (p[0].at(r) + p[1].at(r)) + (p[2].at(r) + p[3].at(r));
                     let before = if leg == 0 {
                         chunk.value(BOOST).at(r)
@@ -566,7 +565,7 @@ fn compute<V: Simd<Scalar = f64>>(
     }
 }
 
-/// Two momenta whose distance is asked for.
+/// Two momenta whose distance is needed.
 #[derive(Clone, Copy, Debug)]
 pub struct Separation {
     bodies: [MomentumOf; 2],
@@ -576,11 +575,11 @@ pub struct Separation {
     transverse: [usize; 2],
 }
 
-/// A distance that two momenta have at least or not: most are told by sines alone.
+/// A limit on the distance of two momenta, such that most comparisons need only sines.
 ///
-/// With D^2 = y^2 + phi^2 and D below R, sinh(y) / y is at most sinh(R) / R, and phi / sin(phi) at most R / sin(R).
-/// So D is at least R where sin(phi)^2 + (R / sinh(R))^2 sinh(y)^2 is at least R^2; and it is below R where
-/// (R / sin(R))^2 sin(phi)^2 + sinh(y)^2 is, for angles below pi / 2.
+/// With D^2 = y^2 + phi^2 and D below R, sinh(y) / y is at most sinh(R) / R, and phi / sin(phi) at most R / sin(R). So
+/// D is at least R if sin(phi)^2 + (R / sinh(R))^2 sinh(y)^2 >= R^2, and below R if (R / sin(R))^2 sin(phi)^2 +
+/// sinh(y)^2 < R^2, for angles below pi / 2.
 #[derive(Clone, Copy, Debug)]
 pub struct Radius {
     square: f64,
@@ -589,7 +588,7 @@ pub struct Radius {
 }
 
 impl Radius {
-    /// One up to which sines tell anything.
+    /// Creates the limit; `None` for radii for which the inequalities do not hold.
     pub fn new(radius: f64) -> Option<Self> {
         (radius > 0.0 && radius < 1.5).then(|| Radius {
             square: radius * radius,
@@ -598,7 +597,7 @@ impl Radius {
         })
     }
 
-    /// The square with room for rounding above it and below it, and both factors.
+    /// The square with margins for rounding above and below, and both factors.
     pub fn numbers(&self) -> [f64; 4] {
         let Radius {
             square,
@@ -614,12 +613,12 @@ impl Radius {
     }
 }
 
-/// What rounding may change, relative; and products below which it may change more.
+/// Margin for rounding, relative; and products below which it does not suffice.
 const ROUNDING: f64 = 1e-12;
 const SMALLEST: f64 = 1e-280;
 
 impl Separation {
-    /// Of two momenta, in rapidity or in pseudorapidity.
+    /// Creates the pair; `cone` decides between rapidity and pseudorapidity.
     pub fn new(
         observables: &mut Observables,
         bodies: [MomentumOf; 2],
@@ -627,19 +626,19 @@ impl Separation {
     ) -> Self {
         Separation {
             bodies,
-            cones: bodies.map(|body| observables.of(cone, body)),
-            transverse: bodies.map(|body| observables.of(ObservableKind::PtSquared, body)),
+            cones: bodies.map(|body| observables.value_of(cone, body)),
+            transverse: bodies.map(|body| observables.value_of(ObservableKind::PtSquared, body)),
         }
     }
 
-    /// Its momenta.
+    /// The two momenta.
     pub fn bodies(&self) -> [MomentumOf; 2] {
         self.bodies
     }
 
-    /// What it needs, of a chunk.
+    /// The pair's values in a chunk.
     #[inline(always)]
-    pub fn of<'a, V: Simd<Scalar = f64>>(&self, chunk: &'a PointChunk<V>) -> PairOf<'a, V> {
+    pub fn in_chunk<'a, V: Simd<Scalar = f64>>(&self, chunk: &'a PointChunk<V>) -> PairOf<'a, V> {
         let (p, q) = (
             chunk.momentum(self.bodies[0]),
             chunk.momentum(self.bodies[1]),
@@ -661,7 +660,7 @@ impl Separation {
     }
 }
 
-/// Two momenta of each point.
+/// The values of a pair of momenta, for each point.
 pub struct PairOf<'a, V> {
     /// Components x and y of both.
     transverse: [RowRegisters<'a, V>; 4],
@@ -670,7 +669,7 @@ pub struct PairOf<'a, V> {
 }
 
 impl<V: Simd<Scalar = f64>> PairOf<'_, V> {
-    /// Scalar and vector product of what is transverse.
+    /// Scalar and vector product of the transverse momenta.
     #[inline(always)]
     fn products(&self, r: usize) -> (V, V) {
         let [a, b, c, d] = &self.transverse;
@@ -678,13 +677,13 @@ impl<V: Simd<Scalar = f64>> PairOf<'_, V> {
         (a.mul_add(c, b * d), b.neg_mul_add(c, a * d))
     }
 
-    /// The smaller one of the squared transverse momenta.
+    /// The smaller of the squared transverse momenta.
     #[inline(always)]
     pub fn smaller(&self, r: usize) -> V {
         self.squares[0].at(r).min(self.squares[1].at(r))
     }
 
-    /// 1 where the distance is at least the radius, 0 where it is smaller, and NaN where sines do not tell.
+    /// 1 if the distance is at least the radius, 0 if it is smaller, and NaN if the sines do not decide.
     #[inline(always)]
     pub fn apart(&self, radius: &Radius, r: usize) -> V {
         let (dot, cross) = self.products(r);
@@ -708,8 +707,8 @@ impl<V: Simd<Scalar = f64>> PairOf<'_, V> {
         V::select(known, found, nan)
     }
 
-    /// The squared distance. NaN where one of the two has no rapidity or no angle; but what goes along a beam without a
-    /// mass is far from all else.
+    /// The squared distance. NaN if one of the momenta has no rapidity or no azimuth, except that a massless momentum
+    /// along a beam is infinitely far from all others.
     #[inline(always)]
     pub fn distance(&self, r: usize) -> V {
         let (dot, cross) = self.products(r);

@@ -1,23 +1,23 @@
-//! Diagrams that are one but for a permutation of the legs.
+//! Diagrams that differ only by a permutation of the legs.
 //!
-//! A diagram is a tree: its ends are the legs, its edges the propagators. Two diagrams are the same tree where legs take
-//! each other's places, and have the same mapping of phase space then. Such channels are sampled as one, each permutation
-//! as often as the others: what is learned of one holds for all, and so many more points teach it.
+//! A diagram is a tree: its ends are the legs, its edges the propagators. Diagrams that become the same tree when legs
+//! are exchanged have the same mapping of phase space. Such channels are sampled as one, with all permutations equally
+//! often, so that the adaptation to one mapping benefits from the points of all.
 
 use super::diagram::{Diagram, Error, OutgoingSide, Spine};
 use std::collections::BTreeMap;
 
-/// Which legs take which places.
+/// A permutation of the legs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Permutation {
-    /// For each leg that goes out, counted from 0, the one whose place it takes.
+    /// For each outgoing leg, from 0, the leg whose place it takes.
     pub legs: Vec<usize>,
-    /// Whether the legs that come in take each other's places: the event is turned by half a turn about the x axis.
+    /// Whether the incoming legs are exchanged: the event is rotated by pi about the x axis.
     pub turned: bool,
 }
 
 impl Permutation {
-    /// Each leg in its own place.
+    /// The identity.
     pub fn none(legs: usize) -> Self {
         Permutation {
             legs: (0..legs).collect(),
@@ -26,23 +26,23 @@ impl Permutation {
     }
 }
 
-/// Diagrams with one tree.
+/// Diagrams with the same tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PermutedDiagrams {
-    /// Which ones; the first has the mapping.
+    /// The numbers of the diagrams; the first one defines the mapping.
     pub members: Vec<usize>,
-    /// For each of them, how the legs of the first become its own.
+    /// For each of them, the permutation from the legs of the first diagram to its own.
     pub permutations: Vec<Permutation>,
 }
 
-/// Puts together diagrams by their trees, in the order of the first of each.
+/// Groups diagrams by their trees, in the order of their first members.
 ///
-/// `labels` has a name for each leg that goes out: those with the same one may take each other's places. `codes` has a
-/// number for each propagator of each diagram, which counts besides its mass and its width. With `turns` both legs that
-/// come in have one label, too.
+/// `labels` has a label for each outgoing leg: legs with the same label may be exchanged. `codes` has a number for each
+/// propagator of each diagram, which must agree in addition to mass and width. With `turns`, the incoming legs may be
+/// exchanged, too.
 ///
 /// # Errors
-/// A diagram is no tree.
+/// A diagram is not a tree.
 pub fn permuted<L: std::fmt::Debug>(
     diagrams: &[Diagram],
     labels: &[L],
@@ -75,10 +75,11 @@ pub fn permuted<L: std::fmt::Debug>(
     Ok(found.into_iter().map(|(_, _, of)| of).collect())
 }
 
-/// The name of a tree, the legs in the order of that name, and whether it is as seen from the second beam.
+/// Returns the canonical name of a tree, the legs in the order of that name, and whether it is seen from the second
+/// beam.
 ///
 /// # Errors
-/// The diagram is no tree.
+/// The diagram is not a tree.
 pub fn canonical<L: std::fmt::Debug>(
     diagram: &Diagram,
     labels: &[L],

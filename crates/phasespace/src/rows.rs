@@ -1,27 +1,27 @@
-//! Numbers of many points, one row for each quantity.
+//! Arrays of numbers of many points, one row per quantity.
 
 use mebridge_simd::Simd;
 
-/// Numbers that the longest register holds.
+/// Number of doubles in the longest register.
 const LONGEST: usize = 8;
 
-/// As many numbers as a cache line holds, which is also the longest register.
+/// The numbers of one cache line, which is also the longest register.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 struct CacheLine([f64; LONGEST]);
 
-/// Rows of doubles, one for each quantity of a point; each row begins a register, whatever its length. What lies behind
-/// the last point of a row is computed like the others and read by nobody.
+/// Rows of doubles, one row per quantity, one column per point. Each row starts at a register boundary. The padding
+/// after the last point is computed like the others, but never read.
 #[derive(Clone, Debug)]
 pub struct Rows {
     lines: Vec<CacheLine>,
-    /// Of each row.
+    /// Cache lines per row.
     per_row: usize,
     points: usize,
 }
 
 impl Rows {
-    /// So many rows of zeros.
+    /// Creates rows of zeros.
     pub fn new(rows: usize, points: usize) -> Self {
         let per_row = points.div_ceil(LONGEST);
         Rows {
@@ -31,26 +31,26 @@ impl Rows {
         }
     }
 
-    /// How many points each row has.
+    /// Number of points in each row.
     pub fn points(&self) -> usize {
         self.points
     }
 
-    /// Has so many points from now on, at most as many as at first; rows lie where they lay.
+    /// Changes the number of points, up to the capacity of the rows; the rows do not move.
     ///
     /// # Panics
-    /// If rows have no room for them.
+    /// If the rows are too short.
     pub fn set_points(&mut self, points: usize) {
         assert!(points <= self.per_row * LONGEST, "rows have no room");
         self.points = points;
     }
 
-    /// How many numbers lie from a row to the next.
+    /// Distance from one row to the next, in numbers.
     pub fn stride(&self) -> usize {
         self.per_row * LONGEST
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn count(&self) -> usize {
         self.lines.len().checked_div(self.per_row).unwrap_or(0)
     }
@@ -67,29 +67,30 @@ impl Rows {
         &self.numbers()[row * self.stride()..][..self.points]
     }
 
-    /// A row, to be written.
+    /// A row, mutable.
     pub fn row_mut(&mut self, row: usize) -> &mut [f64] {
         let (begin, count) = (row * self.stride(), self.lines.len() * LONGEST);
-        // SAFETY: a line is eight doubles without padding; the borrow is the caller's own.
+        // SAFETY: a line is eight doubles without padding; `self` is borrowed mutably.
         let numbers =
             unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<f64>(), count) };
         &mut numbers[begin..][..self.points]
     }
 
-    /// Registers of `V` that a row takes.
+    /// Number of registers of `V` per row.
     #[inline(always)]
     pub fn registers<V: Simd<Scalar = f64>>(&self) -> usize {
         self.points.div_ceil(V::LANES)
     }
 
-    /// A register of a row.
+    /// Loads a register of a row.
     ///
     /// # Safety
-    /// The CPU has the level of `V`.
+    /// The CPU must support the level of `V`.
     #[inline(always)]
     pub unsafe fn load<V: Simd<Scalar = f64>>(&self, row: usize, register: usize) -> V {
         let at = self.at::<V>(row, register);
-        // SAFETY: `at` lies in the row; a line begins each row, and registers divide lines.
+        // SAFETY: `at` checks the bounds; rows start at a line, and the register length divides that of a line, so the
+        // address is aligned.
         unsafe { V::load(self.lines.as_ptr().cast::<f64>().add(at)) }
     }
 
@@ -97,17 +98,17 @@ impl Rows {
     #[inline(always)]
     pub fn store<V: Simd<Scalar = f64>>(&mut self, row: usize, register: usize, value: V) {
         let at = self.at::<V>(row, register);
-        // SAFETY: as for `load`; the value says that the CPU has the level.
+        // SAFETY: as for `load`; a value of `V` exists, so the CPU supports the level.
         unsafe { value.store(self.lines.as_mut_ptr().cast::<f64>().add(at)) }
     }
 
-    /// Where a row begins, and how many numbers may be read from there on, those of whole registers.
+    /// The start of a row, and the number of doubles that may be read from there, padding included.
     pub(crate) fn begin(&self, row: usize) -> (*const f64, usize) {
         let lines = &self.lines[row * self.per_row..][..self.per_row];
         (lines.as_ptr().cast(), self.per_row * LONGEST)
     }
 
-    /// Where a register begins.
+    /// The offset of a register, in numbers.
     #[inline(always)]
     fn at<V: Simd<Scalar = f64>>(&self, row: usize, register: usize) -> usize {
         let within = register * V::LANES;

@@ -1,20 +1,21 @@
-//! Scales of renormalisation and of both densities, from the momenta of each point.
+//! Renormalisation scale and factorisation scales of both beams, from the momenta of each point.
 
 use crate::Rows;
 use crate::observables::mass_squared;
 use mebridge_simd::{Level, Simd, Task, dispatch};
 use serde::{Deserialize, Serialize};
 
-/// A scale that depends on the momenta, with the number that `dynamical_scale_choice` has for it in a run card.
+/// A scale that depends on the momenta, with its number in `dynamical_scale_choice` of a run card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Dynamical {
-    /// 1: the sum of transverse energies, E pt / |p|, of what goes out; in the rest frame of what comes in for MadEvent.
+    /// 1: the sum of the transverse energies, E pt / |p|, of the outgoing legs (in MadEvent in the rest frame of the
+    /// incoming legs).
     #[serde(rename = "et")]
     TransverseEnergy,
-    /// 2: the sum of transverse masses.
+    /// 2: the sum of the transverse masses.
     #[serde(rename = "ht")]
     TransverseMass,
-    /// 3: a half of it.
+    /// 3: half of that sum.
     #[serde(rename = "ht/2")]
     HalfTransverseMass,
     /// 4: the energy of the partons in their rest frame.
@@ -22,29 +23,29 @@ pub enum Dynamical {
     PartonicEnergy,
 }
 
-/// Scales of points.
+/// The choice of scales.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Scale {
-    /// What those are that are not fixed.
+    /// The dynamical scale, for scales that are not fixed.
     pub dynamical: Dynamical,
-    /// What multiplies them.
+    /// Factor for the dynamical scale.
     pub factor: f64,
-    /// That of renormalisation where it is fixed, GeV.
+    /// The renormalisation scale, GeV, if it is fixed.
     #[serde(default)]
     pub renormalisation: Option<f64>,
-    /// Those of densities where they are fixed, GeV.
+    /// The factorisation scales of both beams, GeV, if they are fixed.
     #[serde(default)]
     pub factorisation: Option<[f64; 2]>,
 }
 
-/// How many rows scales take.
+/// Number of rows of scales.
 pub const ROWS: usize = 3;
 
 impl Scale {
-    /// Writes three rows from `first` on: the scale of renormalisation and those of the densities of both beams, GeV.
+    /// Writes three rows from `first` on: the renormalisation scale and the factorisation scales of both beams, GeV.
     ///
     /// # Panics
-    /// The rows have not the same points, there are too few, or the CPU lacks the level.
+    /// If the numbers of points differ, rows are missing, or the CPU does not support the level.
     pub fn evaluate(
         &self,
         level: Level,
@@ -61,11 +62,11 @@ impl Scale {
             scales,
             first,
         };
-        // SAFETY: the task asks for nothing but the level.
+        // SAFETY: the task requires nothing but the level, which `dispatch` checks.
         unsafe { dispatch(level, run) };
     }
 
-    /// In the order of the rows.
+    /// The fixed scales, in the order of the rows.
     pub(crate) fn fixed(&self) -> [Option<f64>; ROWS] {
         match self.factorisation {
             Some([one, other]) => [self.renormalisation, Some(one), Some(other)],
@@ -74,7 +75,7 @@ impl Scale {
     }
 }
 
-/// Points, and the rows that their scales go to.
+/// Arguments of an evaluation.
 struct Evaluation<'a> {
     scale: Scale,
     legs: usize,
@@ -88,7 +89,7 @@ impl Task<f64> for Evaluation<'_> {
 
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = f64>>(self) {
-        // SAFETY: the CPU has the level.
+        // SAFETY: the caller guarantees the level.
         let zero = unsafe { V::zero() };
         let factor = match self.scale.dynamical {
             Dynamical::HalfTransverseMass => 0.5,

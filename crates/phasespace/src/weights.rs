@@ -1,11 +1,11 @@
-//! Weights of channels by their propagators.
+//! Channel weights from propagators.
 //!
-//! Of each diagram the product of its propagators; a channel's weight is its product over the sum of all. MG5aMC's
-//! `sde_strategy = 2` has squared propagators. Here they have the power 1.5, `|p^2 - m^2|^-1.5`: points of a channel are about
-//! as dense as the power 1 to 1.3, and where weights fall faster than points do, those between two channels have
-//! large weights. What can be on its mass shell is as dense as its square, and that is its weight:
-//! `(m width)^0.5 / ((p^2 - m^2)^2 + (m width)^2)`, which on the mass shell is the power 1.5 as well. Weights do not follow
-//! what cancels in the sum of diagrams, as it does with gluons and with vector bosons.
+//! Each diagram has the product of its propagators; a channel's weight is its product divided by the sum of all
+//! products. MG5aMC's `sde_strategy = 2` uses squared propagators. Here they have the power 1.5, `|p^2 - m^2|^-1.5`:
+//! the density of points in a channel is about that of the power 1 to 1.3, and if channel weights fell faster than
+//! that, points between two channels would have large weights. Resonances are drawn with the density of the squared
+//! propagator, and so their factor is `(m width)^0.5 / ((p^2 - m^2)^2 + (m width)^2)`, which also is the power 1.5 on
+//! the mass shell. The weights ignore cancellations between diagrams, which occur with gluons and vector bosons.
 
 use super::diagram::{Diagram, Error, Legs};
 use super::draw::{Layout, take};
@@ -14,36 +14,37 @@ use super::limits::Limits;
 use super::{Rows, channel};
 use mebridge_simd::{Level, Simd, Task, dispatch};
 
-/// The products of propagators of some diagrams.
+/// The products of propagators of several diagrams.
 #[derive(Clone, Debug)]
 pub struct Weights {
     pub(crate) legs: usize,
-    /// Whether all propagators are squared, as those of MG5aMC.
+    /// Whether all propagators are squared, as in MG5aMC.
     pub(crate) squared: bool,
-    /// What each squared momentum is made of: a set of legs that go out, less the first that comes in.
+    /// The squared momenta: a set of outgoing legs, and whether the first incoming leg is subtracted.
     pub(crate) squares: Vec<(Legs, bool)>,
-    /// A squared momentum, the squared mass, and `(m width)^2` of what can be on its mass shell.
+    /// The propagators: index into `squares`, squared mass, and `(m width)^2`; the latter is 0 unless the line can be
+    /// on its mass shell.
     pub(crate) propagators: Vec<(usize, f64, f64)>,
-    /// Of each diagram a factor, and its propagators.
+    /// For each diagram, a factor and its propagators.
     pub(crate) products: Vec<(f64, Vec<usize>)>,
 }
 
 impl Weights {
-    /// The products of diagrams that have the same legs.
+    /// Creates the products of diagrams with the same legs.
     ///
-    /// Far above its mass a resonance has the propagator of a massless line and none of the points. With
-    /// `one_energy` all partons have the energy of the beams, and such a diagram has a small factor.
+    /// Far above its mass, a resonance has the propagator of a massless line, but none of its channel's points. With
+    /// `one_energy`, all partons have the energy of the beams, and such a diagram gets a small factor.
     ///
     /// # Errors
-    /// A diagram is no tree.
+    /// A diagram is not a tree.
     pub fn new(diagrams: &[Diagram], limits: &Limits, one_energy: bool) -> Result<Self, Error> {
         Weights::with(diagrams, limits, one_energy, false)
     }
 
-    /// The products of squared propagators, which are weights of MG5aMC.
+    /// Creates the products of squared propagators, the weights of MG5aMC.
     ///
     /// # Errors
-    /// A diagram is no tree.
+    /// A diagram is not a tree.
     pub fn squared(diagrams: &[Diagram], limits: &Limits) -> Result<Self, Error> {
         Weights::with(diagrams, limits, false, true)
     }
@@ -71,8 +72,8 @@ impl Weights {
                 let resonant = channel::resonant(propagator, legs, &diagram.masses, limits);
                 let width = if resonant { propagator.width } else { 0.0 };
                 if one_energy && resonant && legs != every {
-                    // Of equal areas are 1 / s and M G / ((s - M^2)^2 + (M G)^2); weights are 1 / s^1.5 and this over
-                    // (M G)^0.5.
+                    // 1 / s and M G / ((s - M^2)^2 + (M G)^2) have comparable areas; the weights are 1 / s^1.5 and the
+                    // latter over (M G)^0.5.
                     factor *= f64::min(1.0, width / propagator.mass).sqrt();
                 }
                 product.push(found.propagator(legs, false, propagator.mass, width));
@@ -94,15 +95,15 @@ impl Weights {
         place(&mut self.propagators, (square, mass * mass, width * width))
     }
 
-    /// How many diagrams there are.
+    /// Number of diagrams.
     pub fn count(&self) -> usize {
         self.products.len()
     }
 
-    /// Those of some of the diagrams, in this order.
+    /// The weights of some of the diagrams, in this order.
     ///
     /// # Panics
-    /// If there is no such diagram.
+    /// If a diagram is out of range.
     pub fn of(&self, diagrams: &[u32]) -> Weights {
         let mut found = Weights {
             legs: self.legs,
@@ -124,10 +125,10 @@ impl Weights {
         found
     }
 
-    /// Which propagators of a diagram can be on their mass shells, by their numbers, ascending.
+    /// The numbers of a diagram's propagators that can be on their mass shells, ascending.
     ///
     /// # Panics
-    /// If there is no such diagram.
+    /// If a diagram is out of range.
     pub fn resonances(&self, diagram: u32) -> Vec<usize> {
         let resonant = |&one: &usize| {
             let (square, _, width) = self.propagators[one];
@@ -139,20 +140,20 @@ impl Weights {
         found
     }
 
-    /// The share of one diagram in the sum of all, that of each point's own.
+    /// Computes the weight of one channel per point, given by `columns`.
     ///
     /// # Panics
-    /// If there is no such diagram, rows are missing, or there are not as many columns and shares as points.
+    /// If a diagram is out of range, rows are missing, or the numbers of points, columns and shares differ.
     pub fn shares(&self, level: Level, points: &Rows, columns: &[u32], shares: &mut Rows) {
         let there = |&one: &u32| (one as usize) < self.products.len();
         assert!(columns.len() == points.points() && columns.iter().all(there));
         self.run(level, points, Some(columns), shares);
     }
 
-    /// The share of each diagram in the sum of all: a row for each.
+    /// Computes the weights of all channels, one row each.
     ///
     /// # Panics
-    /// If rows are missing, or `shares` has not as many points.
+    /// If rows are missing, or `shares` has another number of points.
     pub fn every_share(&self, level: Level, points: &Rows, shares: &mut Rows) {
         assert!(shares.count() >= self.products.len());
         self.run(level, points, None, shares);
@@ -161,7 +162,7 @@ impl Weights {
     fn run(&self, level: Level, points: &Rows, columns: Option<&[u32]>, shares: &mut Rows) {
         assert!(points.count() >= 4 * (self.legs + 2), "rows are missing");
         assert!(points.points() == shares.points() && shares.count() > 0);
-        // SAFETY: `dispatch` looks at the level; rows check their bounds.
+        // SAFETY: `dispatch` checks the level; rows check their bounds.
         unsafe {
             dispatch(
                 level,
@@ -198,7 +199,7 @@ impl Task<f64> for Shares<'_> {
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = f64>>(self) {
         let (weights, layout) = (self.weights, Layout::new(self.weights.legs + 2));
-        // SAFETY: the caller promises the level.
+        // SAFETY: the caller guarantees the level.
         let zero = unsafe { V::zero() };
         let mut momenta: Vec<Momentum<V>> = vec![[zero; 4]; weights.legs + 1];
         let mut squares = vec![zero; weights.squares.len()];
@@ -206,7 +207,7 @@ impl Task<f64> for Shares<'_> {
         let mut products = vec![zero; weights.products.len()];
         for register in 0..self.points.registers::<V>() {
             for (leg, to) in momenta.iter_mut().enumerate() {
-                // The last one is the first that comes in.
+                // The last entry is the first incoming leg.
                 let leg = if leg == weights.legs { 0 } else { leg + 2 };
                 // SAFETY: as above.
                 *to = unsafe { take(self.points, layout.momentum(leg), register) };
@@ -225,7 +226,7 @@ impl Task<f64> for Shares<'_> {
             }
             for (to, &(place, mass, width)) in propagators.iter_mut().zip(&weights.propagators) {
                 let off = squares[place] - zero.same(mass);
-                // A pole is none for the sum.
+                // Poles are cut off, so that the sum stays finite.
                 *to = if weights.squared {
                     let size = off.mul_add(off, zero.same(width));
                     zero.same(1.0) / size.max(zero.same(SMALLEST * SMALLEST))
@@ -248,7 +249,7 @@ impl Task<f64> for Shares<'_> {
             let inverse = zero.same(1.0) / total;
             match self.columns {
                 Some(columns) => {
-                    // Points of a register may have different ones.
+                    // Points of a register may have different columns.
                     let mut own = [0.0; 8];
                     let begin = register * V::LANES;
                     let end = (begin + V::LANES).min(columns.len());
@@ -258,7 +259,7 @@ impl Task<f64> for Shares<'_> {
                         unsafe { products[column as usize].store_doubles(numbers.as_mut_ptr()) };
                         own[lane] = numbers[lane];
                     }
-                    // SAFETY: as above, and the level is there.
+                    // SAFETY: the array holds the longest register, and the caller guarantees the level.
                     let own = unsafe { V::load_doubles(own.as_ptr()) };
                     self.shares.store(0, register, own * inverse);
                 }
@@ -272,10 +273,10 @@ impl Task<f64> for Shares<'_> {
     }
 }
 
-/// The squared momentum of a line is as far from its squared mass at least, GeV^2.
+/// Lower limit on the distance of a line's squared momentum from its squared mass, GeV^2.
 const SMALLEST: f64 = 1e-15;
 
-/// `(m width)^0.5`, of the square of that in brackets.
+/// Computes `(m width)^0.5` from `(m width)^2`.
 pub(crate) fn scale(width: f64) -> f64 {
     width.sqrt().sqrt()
 }

@@ -1,4 +1,4 @@
-//! Points of channels: volumes beside closed forms, momenta, and the way back.
+//! Points of channels: volumes compared with closed forms, momenta, and inversion.
 
 use mebridge_phasespace::{
     Beams, Channel, ChannelSettings, Diagram, Edge, Error, Layout, Limits, Permutation, Propagator,
@@ -70,14 +70,14 @@ fn factorial(n: usize) -> f64 {
     (1..=n).map(|i| i as f64).product()
 }
 
-/// Of particles without mass.
+/// Volume of massless particles.
 fn massless(n: usize, energy: f64) -> f64 {
     let power = 4.0 - 3.0 * n as f64;
     (2.0 * PI).powf(power) * (PI / 2.0).powi(n as i32 - 1) * energy.powi(2 * n as i32 - 4)
         / (factorial(n - 1) * factorial(n - 2))
 }
 
-/// Diagrams of two to five legs without mass.
+/// Diagrams of two to five massless legs.
 fn shapes() -> Vec<(usize, Diagram)> {
     let zero = (0.0, 0.0);
     vec![
@@ -237,7 +237,7 @@ fn volumes_without_masses() {
     }
 }
 
-/// Without what energy does to them they are those at the energy of the beams.
+/// Divided by their dependence on the energy, they are the weights at the energy of the beams.
 #[test]
 fn volumes_of_two_beams() {
     for (n, diagram) in shapes() {
@@ -262,12 +262,12 @@ fn volumes_of_two_beams() {
     }
 }
 
-/// Beams with masses are on their mass shells, and what goes out has the volume that it has without.
+/// Beams with masses are on their mass shells, and the volume of the outgoing legs is the same as without.
 #[test]
 fn volumes_of_beams_with_masses() {
     let (incoming, energy) = ([30.0, 40.0], 1000.0);
     for (n, mut diagram) in shapes() {
-        // Heavy enough for what comes in to be stable.
+        // Heavy enough for the incoming legs to be stable.
         for propagator in &mut diagram.propagators {
             propagator.mass = propagator.mass.max(1000.0);
         }
@@ -289,7 +289,7 @@ fn volumes_of_beams_with_masses() {
     }
 }
 
-/// A transverse momentum that cuts leave keeps what is exchanged beside a beam with a mass from 0, and no point is lost.
+/// A cut on transverse momentum keeps -t away from 0 beside a massive beam, and no point is lost.
 #[test]
 fn limits_beside_masses() {
     let exchange: [&[&str]; 2] = [&["i0", "o0", "p0"], &["p0", "i1", "o1"]];
@@ -329,7 +329,7 @@ fn limits_beside_masses() {
     }
 }
 
-/// A beam that can decay into what goes out beside it exchanges what is on its mass shell.
+/// If a beam can decay into the outgoing line beside it, the exchanged particle can be on its mass shell.
 #[test]
 fn unstable_beams_are_refused() {
     let exchange: [&[&str]; 2] = [&["i0", "o0", "p0"], &["p0", "i1", "o1"]];
@@ -349,7 +349,7 @@ fn unstable_beams_are_refused() {
     }
 }
 
-/// Of a parton of a beam and another beam with a mass, the rapidity is that of their light-cone momenta.
+/// The rapidity of a parton and a massive beam is that of their light-cone momenta.
 #[test]
 fn one_beam_with_a_mass() {
     let (energy, mass) = (100.0, 40.0);
@@ -373,7 +373,7 @@ fn one_beam_with_a_mass() {
             assert!(
                 (points.row(layout.energy_square())[k] / (x * energy * energy) - 1.0).abs() < 1e-9
             );
-            // In the centre of mass of both beams, the parton's without a mass.
+            // In the centre of mass of both beams; the parton's beam is massless.
             let along = (energy * energy - mass * mass) / (2.0 * energy);
             let (e, z) = (along.hypot(mass) + x * along, along - x * along);
             let rapidity = [-1.0, 1.0][side] * 0.5 * ((e + z) / (e - z)).ln();
@@ -383,7 +383,7 @@ fn one_beam_with_a_mass() {
     }
 }
 
-/// One particle decays at rest: the volume is that of two that come in with its mass.
+/// One particle decays at rest: the volume is that of two incoming legs with its mass as energy.
 #[test]
 fn volumes_of_decays() {
     for (n, diagram) in shapes() {
@@ -392,7 +392,7 @@ fn volumes_of_decays() {
         if !spine.exchanged.is_empty() || diagram.vertices.len() == 1 {
             continue;
         }
-        // What decays is the line at which both came in.
+        // The decaying particle is the line of both incoming legs.
         let number = diagram.vertices[0]
             .iter()
             .position(|line| *line == Edge::Propagator(0));
@@ -419,7 +419,7 @@ fn volumes_of_decays() {
     }
 }
 
-/// Lines that have to be near their masses are drawn there, and no point is lost; those that cannot be resonances, too.
+/// Lines that must be near their masses are drawn there, and no point is lost; also those that cannot be resonances.
 #[test]
 fn windows_lose_nothing() {
     let chain: [&[&str]; 5] = [
@@ -488,7 +488,7 @@ fn windows_lose_nothing() {
     }
 }
 
-/// Limits leave out points that fail the cuts, and no others.
+/// Limits exclude only points that fail the cuts.
 #[test]
 fn limits_lose_nothing() {
     for (n, diagram) in shapes() {
@@ -539,7 +539,7 @@ fn limits_lose_nothing() {
     }
 }
 
-/// Every map gives back its random numbers and its weight, at every level.
+/// Inversion of every map returns the random numbers and the weight, at every level.
 #[test]
 fn momenta_and_the_way_back() {
     for level in Level::ALL.into_iter().filter(|level| level.is_supported()) {
@@ -591,7 +591,7 @@ fn momenta_and_the_way_back() {
                 close += usize::from(most < 1e-7);
             }
             assert!(count > 50, "{count} points {diagram:?}");
-            // Angles of what is collinear have no digits.
+            // Angles of collinear momenta have no significant digits.
             assert!(
                 close * 100 >= count * 97,
                 "{close} of {count} come back {level} {diagram:?}"
@@ -600,8 +600,8 @@ fn momenta_and_the_way_back() {
     }
 }
 
-/// Lines have their propagators to the power 1.5, and what can be on its mass shell its square, which there is the same;
-/// with those of MG5aMC all are squared.
+/// Propagators have the power 1.5, except those of resonances, which are squared, with the same value on the mass
+/// shell; with MG5aMC's weights all are squared.
 #[test]
 fn weights_are_powers_of_propagators() {
     let (mass, width) = (91.188, 2.5);

@@ -1,4 +1,5 @@
-//! Points clustered beside what the clustering in the Python package found of them: `crates/phasespace/tests/clustering.json`.
+//! Clustered points compared with results of the Python package's clustering:
+//! `crates/phasespace/tests/clustering.json`.
 
 use mebridge_phasespace::Rows;
 use mebridge_phasespace::clustering::{
@@ -25,7 +26,7 @@ struct Case {
 struct Event {
     channel: i32,
     process: usize,
-    /// Of what goes out but the last one, GeV; it rests together.
+    /// Three-momenta of the outgoing legs except the last one, GeV; their sum is at rest.
     momenta: Vec<[f64; 3]>,
     x: [f64; 2],
     found: Option<Found>,
@@ -62,7 +63,7 @@ impl Event {
     }
 }
 
-/// As the script that wrote the file had them.
+/// As in the script that wrote the file.
 fn alpha_s(q: f64) -> f64 {
     1.0 / (1.0 + 0.9 * (1.0 + q).ln())
 }

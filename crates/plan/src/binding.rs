@@ -1,8 +1,8 @@
-//! A model with numbers: masses, widths and couplings for one parameter card.
+//! A model evaluated for one parameter card: masses, widths and couplings.
 //!
-//! Couplings follow each event's G. Most are polynomials in G (`GC_11 = i G`), and those are
-//! kept as such, so that a backend evaluates them on vectors of events; any other formula is
-//! evaluated event by event as the model's program says.
+//! Couplings depend on each event's G. Most are polynomials in G (`GC_11 = i G`) and are stored as such, so that
+//! backends can evaluate them on vectors of events; any other coupling is evaluated event by event from the model's
+//! program.
 
 use crate::series::{LARGEST, Series, series};
 use mebridge_process::arith::{Builder, Comparison, Function, Op, Program, ValueId, evaluate_op};
@@ -12,43 +12,43 @@ use mebridge_support::error::{Error, Result};
 use mebridge_support::message;
 use num_complex::Complex64;
 
-/// Highest power of G that is looked for; higher ones go by their formula.
+/// Highest power of G in a polynomial; couplings with higher powers are evaluated as formulas.
 const MAX_POWER: usize = 12;
 
-/// Numbers of a model for one parameter card.
+/// Parameters and couplings of a model for one parameter card.
 #[derive(Clone, Debug)]
 pub struct Binding {
     /// Values of [`Model::parameters`] (masses and widths).
     pub parameters: Vec<f64>,
-    /// For each of [`Model::couplings`] how it follows G.
+    /// For each of [`Model::couplings`], its dependence on G.
     pub couplings: Vec<Coupling>,
-    /// The formulas, for couplings that are no polynomials.
+    /// The formulas of couplings that are not polynomials.
     formulas: Option<Formulas>,
 }
 
-/// How a coupling follows the strong coupling G.
+/// Dependence of a coupling on the strong coupling G.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Coupling {
     /// `sum of c[k] G^k`.
     Polynomial(Vec<Complex64>),
-    /// By its formula, see [`Binding::evaluate_formulas`].
+    /// Any other function of G, see [`Binding::evaluate_formulas`].
     Formula,
 }
 
-/// What is left of the model's formulas with the numbers of a card: a program with G as its only input.
+/// The model's formulas after the parameters of a card have been inserted: a program with G as its only input.
 #[derive(Clone, Debug)]
 struct Formulas {
     program: Program,
-    /// Indices of couplings, and where the program computes them.
+    /// Indices of couplings, with the values of the program that compute them.
     couplings: Vec<(usize, ValueId)>,
-    /// Where it computes the function that series are in.
+    /// The value that computes the function in which series are expanded.
     function: Option<ValueId>,
-    /// Couplings that are series, which is quicker than by the program.
+    /// Couplings that are series, which are faster to evaluate than the program.
     series: Vec<(usize, Series)>,
 }
 
 impl Binding {
-    /// Puts the numbers of a card (in the order of [`Model::card`]) into a model.
+    /// Inserts the values of a card (in the order of [`Model::card`]) into a model.
     pub fn new(model: &Model, card: &[f64]) -> Result<Binding> {
         if card.len() != model.card.len() {
             return Err(Error::InvalidProcess {
@@ -101,7 +101,7 @@ impl Binding {
             message::say_once(line);
         }
         let formulas =
-            (!of_formula.is_empty()).then(|| Formulas::of(model, card, &polynomials, &of_formula));
+            (!of_formula.is_empty()).then(|| Formulas::new(model, card, &polynomials, &of_formula));
         Ok(Binding {
             parameters,
             couplings,
@@ -109,7 +109,7 @@ impl Binding {
         })
     }
 
-    /// All couplings at one value of G.
+    /// Evaluates all couplings at one value of G.
     pub fn evaluate(&self, g: f64, out: &mut Vec<Complex64>) {
         out.clear();
         for coupling in &self.couplings {
@@ -124,7 +124,7 @@ impl Binding {
         self.evaluate_formulas(g, out);
     }
 
-    /// Fills in those couplings that are no polynomials.
+    /// Evaluates the couplings that are not polynomials.
     pub fn evaluate_formulas(&self, g: f64, out: &mut [Complex64]) {
         let Some(formulas) = &self.formulas else {
             return;
@@ -142,7 +142,7 @@ impl Binding {
         }
     }
 
-    /// Whether some coupling is no polynomial in G.
+    /// Whether any coupling is not a polynomial in G.
     pub fn has_formulas(&self) -> bool {
         self.formulas.is_some()
     }
@@ -152,7 +152,7 @@ impl Binding {
         quantity.0.map_or(0.0, |i| self.parameters[i as usize])
     }
 
-    /// Masses in GeV of the legs that come in, or of those that go out.
+    /// Masses in GeV of the incoming or the outgoing legs.
     pub fn masses(&self, legs: &[Leg], incoming: bool) -> Vec<f64> {
         let legs = legs.iter().filter(|leg| leg.incoming == incoming);
         legs.map(|leg| self.value(leg.mass)).collect()
@@ -160,8 +160,8 @@ impl Binding {
 }
 
 impl Formulas {
-    /// Those of some couplings. What does not depend on G is a number in them.
-    fn of(
+    /// The formulas of some couplings. Subexpressions that do not depend on G become constants.
+    fn new(
         model: &Model,
         card: &[f64],
         polynomials: &[Option<Vec<Complex64>>],
@@ -209,12 +209,12 @@ impl Formulas {
     }
 }
 
-/// Imaginary parts below this may come from a card's rounding, as in `sqrt(1 - c**2)` of a cosine 1.00000001.
+/// Largest imaginary part that may come from rounding in a card, as in `sqrt(1 - c**2)` for a cosine of 1.00000001.
 const ROUNDING: f64 = 1e-3;
 
-/// What is said of couplings, masses and widths in which a real function stands outside of its domain, the root of a
-/// negative number for one: their values are no real ones then, and seldom what a card means. MG5aMC takes the real part
-/// of the parameter in which it happens, and says nothing.
+/// A warning if a coupling, mass or width contains a real function outside of its domain, such as the square root of a
+/// negative number: its value is then not real, and seldom what the card intends. MG5aMC silently takes the real part
+/// of the parameter in which this happens.
 fn outside(model: &Model, values: &[Complex64], varies: &[bool]) -> Option<String> {
     let mut found: Vec<Option<(Function, f64)>> = Vec::with_capacity(values.len());
     for (at, op) in model.program.ops.iter().enumerate() {
@@ -240,14 +240,15 @@ fn outside(model: &Model, values: &[Complex64], varies: &[bool]) -> Option<Strin
         let (function, x) = found[named.value as usize]?;
         let function = format!("{function:?}").to_lowercase();
         Some(format!(
-            "{} has {function}({x}) in it with these parameters, which is no real number; check the parameter card",
+            "{} contains {function}({x}) with these parameters, which is not a real number; check the parameter card",
             named.name
         ))
     };
     named.filter_map(line).next()
 }
 
-/// Whether a value is real, and small where it is a number: what [`mebridge_process::running`] bounds.
+/// Whether a value is real and, if used as an argument, small enough: it has the form that
+/// [`mebridge_process::running`] gives to bounded values.
 fn is_real(program: &Program, value: ValueId) -> bool {
     let bounded = |v: ValueId| match program.ops[v as usize] {
         Op::Const(most, _) => most <= LARGEST,
@@ -257,7 +258,7 @@ fn is_real(program: &Program, value: ValueId) -> bool {
         Op::Select { test: Comparison::Le, rhs, .. } if bounded(rhs))
 }
 
-/// The value that a choice between two comes to, where what it depends on is known.
+/// The branch taken by a conditional, if the operands of its comparison are known.
 fn chosen<'p>(op: &Op, known: impl Fn(ValueId) -> Option<&'p [Complex64]>) -> Option<ValueId> {
     let Op::Select {
         test,
@@ -275,7 +276,7 @@ fn chosen<'p>(op: &Op, known: impl Fn(ValueId) -> Option<&'p [Complex64]>) -> Op
     }
 }
 
-/// For each value of the program its coefficients as a polynomial in G, where it is one.
+/// For each value of the program its coefficients as a polynomial in G; `None` if it is not one.
 fn polynomials(program: &Program, card: &[f64], g_input: u32) -> Vec<Option<Vec<Complex64>>> {
     let constant = |c: Complex64| Some(vec![c]);
     let mut known: Vec<Option<Vec<Complex64>>> = Vec::with_capacity(program.ops.len());
@@ -310,7 +311,7 @@ fn polynomials(program: &Program, card: &[f64], g_input: u32) -> Vec<Option<Vec<
                 }
                 power
             }
-            // The value is REAL for every G, so its coefficients are real.
+            // The value is marked as real for every G, so its coefficients are real.
             Op::Call(Function::Re, a) => get(a).map(|a| a.iter().map(|c| c.re.into()).collect()),
             Op::Call(Function::Im, a) => get(a).map(|a| a.iter().map(|c| c.im.into()).collect()),
             Op::Call(Function::Conj, a) => get(a).map(|a| a.iter().map(|c| c.conj()).collect()),
@@ -327,7 +328,7 @@ fn polynomials(program: &Program, card: &[f64], g_input: u32) -> Vec<Option<Vec<
     known
 }
 
-/// Whether it vanishes for every G.
+/// Whether a value vanishes for every G.
 fn is_zero(polynomial: Option<&[Complex64]>) -> bool {
     polynomial.is_some_and(|c| c.iter().all(|c| *c == Complex64::default()))
 }
@@ -393,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_root_of_a_negative_number_is_told() {
-        let told = |m: f64, function: Function, hidden: bool| {
+        let warning = |m: f64, function: Function, hidden: bool| {
             let mut b = Builder::new(2);
             let (m_, zero) = (b.input(0), b.real(0.0));
             let _g = b.input(1);
@@ -414,20 +415,20 @@ mod tests {
             let values = model.evaluate(&[m], 1.0);
             outside(&model, &values, &vec![false; values.len()])
         };
-        let sqrt = |m| told(m, Function::Sqrt, false);
+        let sqrt = |m| warning(m, Function::Sqrt, false);
         let line = sqrt(-2.0).unwrap();
         assert!(
-            line.starts_with("GC_1 has sqrt(-2) in it with these parameters"),
+            line.starts_with("GC_1 contains sqrt(-2) with these parameters"),
             "{line}"
         );
-        assert!(told(1.5, Function::Acos, false).is_some_and(|line| line.contains("acos(1.5)")));
-        assert!(told(-1.5, Function::Asin, false).is_some());
-        // What is real, what rounding makes, what a choice leaves out.
+        assert!(warning(1.5, Function::Acos, false).is_some_and(|line| line.contains("acos(1.5)")));
+        assert!(warning(-1.5, Function::Asin, false).is_some());
+        // A real value, one that rounding produces, and one that a conditional excludes.
         assert_eq!(
-            [sqrt(2.0), sqrt(-1e-9), told(1.0, Function::Acos, false)],
+            [sqrt(2.0), sqrt(-1e-9), warning(1.0, Function::Acos, false)],
             [None, None, None]
         );
-        assert_eq!(told(-2.0, Function::Sqrt, true), None);
+        assert_eq!(warning(-2.0, Function::Sqrt, true), None);
     }
 
     #[test]
@@ -463,7 +464,7 @@ mod tests {
         }
     }
 
-    /// Where what a choice depends on is known, and what a formula is multiplied by is zero, a formula is a polynomial.
+    /// A formula reduces to a polynomial if the condition it depends on is known, or if it is multiplied by zero.
     #[test]
     fn numbers_of_the_card_simplify_formulas() {
         let mut b = Builder::new(2);

@@ -22,12 +22,12 @@ use rustc_hash::FxHashMap as HashMap;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Makes the plan of a process for the helicities with these indices, for any core.
+/// Makes the plan of a process for the helicities with these indices. The plan is suitable for any core.
 pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Result<Plan> {
     compile_until(Pass::MemoryReuse, process, binding, helicities)
 }
 
-/// The same for a machine, which plans of loops depend on: how many helicities they run over at once.
+/// Makes a plan for a machine, which determines over how many helicities loops run at once.
 pub fn compile_for(
     machine: color_ordered::Machine,
     process: &Process,
@@ -42,7 +42,7 @@ pub fn compile_for(
     }
 }
 
-/// The same with the passes behind one left out (of those that are not of the recursion).
+/// Makes a plan without the passes after `last` (of those that are not part of the recursion).
 pub(super) fn compile_until(
     last: Pass,
     process: &Process,
@@ -74,24 +74,24 @@ pub(super) fn compile_until(
     Ok(plan)
 }
 
-/// The state while a plan is made.
+/// State of the plan compiler.
 pub(super) struct Compiler<'a> {
     pub(super) process: &'a Process,
     pub(super) binding: &'a Binding,
-    /// The plan, whose body is added in the end.
+    /// The plan, whose body is added at the end.
     pub(super) plan: Plan,
     pub(super) operations: Operations,
-    /// The last pass to do.
+    /// The last pass to apply.
     pub(super) last: Pass,
-    /// Which wavefunctions some amplitude needs.
+    /// Whether each wavefunction is needed by some amplitude.
     used: Vec<bool>,
     /// The legs and addresses of each wavefunction.
     pub(super) wavefunctions: Vec<WavefunctionInstances>,
-    /// For each helicity and leg, which of the leg's helicity values it is.
+    /// `[helicity][leg]`: index of the helicity in `values`.
     pub(super) helicity_indices: Vec<Vec<u32>>,
-    /// For each leg its helicity values.
+    /// `[leg]`: helicity values.
     pub(super) values: Vec<Vec<i8>>,
-    /// For each routine, and whether the mass is zero, the kernel; `None` for the general path.
+    /// For each routine, and whether the mass is zero, the kernel; `None` for the general code.
     recognized: HashMap<(u32, bool), Option<Recognized>>,
     constants: HashMap<u64, Address>,
     momenta: HashMap<Vec<i8>, Address>,
@@ -104,16 +104,16 @@ pub(super) struct Compiler<'a> {
 /// Coupling terms (index and coefficient bits) and the propagator.
 type FactorKey = (Vec<(u32, u64, u64)>, Option<Address>);
 
-/// A wavefunction: the legs below it, and its address for each combination of their helicities.
+/// A wavefunction: its external legs, and its address for each combination of their helicities.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WavefunctionInstances {
-    /// Legs below it, with the sign of their momentum.
+    /// For each leg the sign of its momentum in the wavefunction's; 0 for legs that are not part of it.
     pub(super) signs: Vec<i8>,
-    /// For each leg the stride of its helicity in `instances` (0: not below).
+    /// For each leg the stride of its helicity in `instances` (0 for legs that are not part of it).
     strides: Vec<u32>,
-    /// Address for each combination of helicities; [`NOWHERE`] where it does not occur.
+    /// Address for each combination of helicities; [`NOWHERE`] if it does not occur.
     pub(super) instances: Vec<Address>,
-    /// For each combination that occurs one helicity configuration that has it.
+    /// For each combination that occurs, one helicity configuration with this combination.
     pub(super) examples: Vec<(u32, usize)>,
 }
 
@@ -188,7 +188,7 @@ impl<'a> Compiler<'a> {
         compiler
     }
 
-    /// The plan with the operations.
+    /// Adds the operations to the plan and returns it.
     pub(super) fn into_plan(self) -> Plan {
         Plan {
             body: Body::Operations(self.operations),
@@ -202,14 +202,14 @@ impl<'a> Compiler<'a> {
         address
     }
 
-    /// Gives every wavefunction its legs and addresses, and makes the external ones.
+    /// Assigns legs and addresses to all wavefunctions, and makes the external ones.
     pub(super) fn externals(&mut self) {
         let process = self.process;
         for (w, wavefunction) in process.wavefunctions.iter().enumerate() {
             let signs = match wavefunction {
                 Wavefunction::External(e) => {
                     let mut signs = vec![0; process.legs.len()];
-                    // IXXXXX and IRXXXX hold -NSF times the momentum, the others +.
+                    // IXXXXX and IRXXXX store -NSF times the momentum, the others +NSF.
                     signs[e.leg as usize] = match e.kind {
                         ExternalKind::FermionIn | ExternalKind::RaritaIn => -e.sign,
                         _ => e.sign,
@@ -264,7 +264,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Kind and address of an external wavefunction with a helicity, which is computed if no row has it.
+    /// Kind and address of an external wavefunction with a given helicity, which is added if no row has it.
     pub(super) fn external(
         &mut self,
         wavefunction: u32,
@@ -272,7 +272,7 @@ impl<'a> Compiler<'a> {
     ) -> Result<(ExternalKind, Address)> {
         let Wavefunction::External(e) = self.process.wavefunctions[wavefunction as usize] else {
             return Err(Error::InvalidProcess {
-                what: format!("wavefunction {} is no external one", wavefunction + 1),
+                what: format!("wavefunction {} is not external", wavefunction + 1),
             });
         };
         let mut known = self.values[e.leg as usize].iter();
@@ -293,7 +293,7 @@ impl<'a> Compiler<'a> {
         Ok((e.kind, address))
     }
 
-    /// A wavefunction with these legs below it, with memory for every combination of helicities that occurs.
+    /// Makes a wavefunction from these legs, with memory for every combination of helicities that occurs.
     pub(super) fn wavefunction(
         &mut self,
         signs: Vec<i8>,
@@ -330,15 +330,15 @@ impl<'a> Compiler<'a> {
         line
     }
 
-    /// The same, added to those of the compiler; gives its number.
+    /// Makes a wavefunction, adds it to those of the compiler, and returns its index.
     pub(super) fn add_wavefunction(&mut self, signs: Vec<i8>, components: u32) -> u32 {
-        let made = self.wavefunction(signs, components, true);
-        self.wavefunctions.push(made);
+        let wavefunction = self.wavefunction(signs, components, true);
+        self.wavefunctions.push(wavefunction);
         self.wavefunctions.len() as u32 - 1
     }
 
-    /// The combination of helicities of a wavefunction when all helicities of a configuration are reversed. `None` if
-    /// there is no such combination.
+    /// The combination of helicities of a wavefunction after reversing all helicities of a configuration. `None` if
+    /// this combination does not occur.
     pub(super) fn reversed(&self, line: &WavefunctionInstances, h: usize) -> Option<usize> {
         let mut instance = 0;
         for (leg, &stride) in line.strides.iter().enumerate().filter(|(_, s)| **s != 0) {
@@ -399,7 +399,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// These amplitudes, and their addresses.
+    /// Makes the batches of the given amplitudes, and returns the addresses.
     fn amplitude_batches(
         &mut self,
         diagrams: &Diagrams,
@@ -423,7 +423,7 @@ impl<'a> Compiler<'a> {
         Ok(batches.into_values().collect())
     }
 
-    /// Adds the amplitudes of AMP2 to a plan that computes colour flows without them.
+    /// Adds the amplitudes for AMP2 to a plan that computes colour flows without them.
     pub(super) fn squared_amplitudes(&mut self, diagrams: &Diagrams) -> Result<()> {
         let process = self.process;
         let mut currents = std::mem::take(&mut self.operations.currents);
@@ -439,13 +439,13 @@ impl<'a> Compiler<'a> {
         self.operations.amplitudes.extend(amplitudes);
         currents.append(&mut self.operations.currents);
         self.operations.currents = currents;
-        // One helicity at a time: only products at the root can be products of two helicities.
+        // One helicity at a time: only products at the root can be evaluated for two helicities.
         self.tables();
         self.operations.channels = channel_plan(process, address);
         Ok(())
     }
 
-    /// For each helicity the address of each wavefunction.
+    /// Makes the table of wavefunction addresses for each helicity.
     pub(super) fn tables(&mut self) {
         let wavefunctions = &self.wavefunctions;
         let address = |line: &WavefunctionInstances, helicity_indices: &[u32]| {
@@ -463,8 +463,8 @@ impl<'a> Compiler<'a> {
             .collect();
     }
 
-    /// How a vertex is computed: its kernel, and every address but those of its inputs, which
-    /// depend on helicity, and of its result.
+    /// Determines how a vertex is computed: its kernel and all operands except the inputs, which depend on helicity,
+    /// and the result.
     fn call(&mut self, vertex: &Vertex) -> Result<VertexKernel> {
         let mass = self.binding.value(vertex.mass);
         let width = self.binding.value(vertex.width);
@@ -503,7 +503,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// A vertex that no kernel knows: its routine's own arithmetic, bare couplings as factors.
+    /// A vertex without a matching kernel: its routine's own arithmetic, with bare couplings as factors.
     fn general_call(&mut self, vertex: &Vertex, mass: f64, width: f64) -> Result<VertexKernel> {
         let routine = &self.process.routines[vertex.routine as usize];
         let massless = mass == 0.0;
@@ -624,8 +624,8 @@ impl<'a> Compiler<'a> {
         address
     }
 
-    /// `p^2 - m^2` of a line with these signs of the legs' momenta, by the legs on the side that has fewer, or no
-    /// others than those that come in or go out. `None` if the signs are not those of a line.
+    /// `p^2 - m^2` of a line with these signs of the legs' momenta, computed from the legs on the side with fewer legs;
+    /// if equal, from a side with only incoming or only outgoing legs. `None` if the signs are not those of a line.
     fn virtuality(&mut self, signs: &[i8], mass: f64) -> Option<Virtuality> {
         let flow = |leg: usize| {
             if self.process.legs[leg].incoming {
@@ -653,7 +653,7 @@ impl<'a> Compiler<'a> {
         let masses = legs.iter().map(|&leg| self.plan.masses[leg].powi(2));
         let (masses, own) = (masses.sum::<f64>(), mass * mass);
         let mut all = Virtuality {
-            // What cancels altogether was equal, and not rounded.
+            // Terms that cancel exactly were equal, without rounding.
             size: if masses == own { 0.0 } else { masses + own },
             squares: Vec::new(),
             terms: Vec::new(),
@@ -706,7 +706,7 @@ impl<'a> Compiler<'a> {
             .map(|&(argument, c)| {
                 let coupling = couplings[argument];
                 let c = if coupling.negative { -c } else { c };
-                // Zeros of one sign only, so that what is equal looks equal.
+                // Normalises the sign of zeros, so that equal factors have equal bits.
                 (coupling.coupling, c + Complex64::default())
             })
             .collect();
@@ -730,7 +730,7 @@ impl<'a> Compiler<'a> {
 }
 
 impl WavefunctionInstances {
-    /// The combination of the helicities of the legs below in a helicity configuration.
+    /// The combination of helicities of the wavefunction's legs in a helicity configuration.
     pub(super) fn instance(&self, helicity_indices: &[u32]) -> usize {
         let terms = self.strides.iter().zip(helicity_indices);
         terms
@@ -739,11 +739,11 @@ impl WavefunctionInstances {
     }
 }
 
-/// How a vertex is computed.
+/// The kernel and operands of a vertex.
 pub(super) struct VertexKernel {
     pub(super) opcode: Opcode,
     pub(super) layout: Layout,
-    /// Numbers of the wavefunctions that meet, in the kernel's order.
+    /// Indices of the input wavefunctions, in the kernel's order.
     pub(super) inputs: Vec<u32>,
     /// Factors, momenta and masses.
     pub(super) others: Vec<Address>,
@@ -759,7 +759,7 @@ impl VertexKernel {
     }
 }
 
-/// The amplitudes of AMP2, by number.
+/// The amplitudes in AMP2, by index.
 pub(super) fn squared(process: &Process) -> impl Iterator<Item = u32> + use<> {
     let squares = process.channels.amp2.iter().flat_map(|amp2| &amp2.squares);
     squares
@@ -769,7 +769,7 @@ pub(super) fn squared(process: &Process) -> impl Iterator<Item = u32> + use<> {
         .into_iter()
 }
 
-/// Which wavefunctions some of these amplitudes need.
+/// Whether each wavefunction is needed by some of these amplitudes.
 pub(super) fn used<'a>(
     process: &Process,
     amplitudes: impl IntoIterator<Item = &'a Vertex>,
@@ -792,7 +792,7 @@ pub(super) fn used<'a>(
     used
 }
 
-/// The tables of channels for amplitudes at these addresses.
+/// The channel tables for amplitudes at these addresses.
 fn channel_plan(process: &Process, amplitude: impl Fn(u32) -> Address) -> ChannelPlan {
     let (sets, tables) = amp2_index(process);
     let address = |square: Vec<u32>| square.into_iter().map(&amplitude).collect();
@@ -803,14 +803,13 @@ fn channel_plan(process: &Process, amplitude: impl Fn(u32) -> Address) -> Channe
     }
 }
 
-/// For each AMP2 the sets of amplitudes that are added before squaring, and the tables that
-/// refer to it.
+/// For each AMP2 the sets of amplitudes that are added before squaring, and the tables that refer to it.
 pub(super) fn amp2_index(process: &Process) -> (Vec<Vec<Vec<u32>>>, ChannelPlan) {
     let channels = &process.channels;
     let mut amp2_of_diagram = vec![None; process.diagrams as usize];
     let mut sets: Vec<Vec<Vec<u32>>> = Vec::new();
     for entry in &channels.amp2 {
-        // A diagram may be listed more than once: its squares add up.
+        // A diagram may be listed more than once: its squares are added.
         let amp2 = &mut amp2_of_diagram[entry.diagram as usize - 1];
         match *amp2 {
             Some(at) => {

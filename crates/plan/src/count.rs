@@ -1,8 +1,9 @@
-//! How much work a plan is.
+//! Operation counts of a plan.
 //!
-//! The table has the multiply-adds of each operation ([`mebridge_ops::opcode`]). Couplings, momenta and external
-//! wavefunctions do not count, nor do colour sums, which [`crate::color::BlockDiagonal::multiply_adds`] counts. The
-//! numbers compare plans with each other, and throughput with the hardware's peak.
+//! The multiply-adds of each operation come from the table of operations ([`mebridge_ops::opcode`]). Couplings, momenta
+//! and external wavefunctions are not counted, nor are colour sums, for which see
+//! [`crate::color::BlockDiagonal::multiply_adds`]. The counts serve to compare plans with each other, and throughput
+//! with the hardware's peak.
 
 use super::Plan;
 use super::color_ordered::Loops;
@@ -11,29 +12,29 @@ use mebridge_ops::opcode::{COMPLEX, Consumed, FOUR, MOMENTUM, Operands};
 use mebridge_ops::visit::{Access, visit};
 use serde::{Deserialize, Serialize};
 
-/// Work for one event.
+/// Operation counts for one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// Off-shell wavefunctions computed, over all helicities.
+    /// Off-shell wavefunctions, summed over helicities.
     pub currents: usize,
-    /// Amplitudes, or products at the root of a recursion, over all helicities.
+    /// Amplitudes, or products at the root of a recursion, summed over helicities.
     pub amplitudes: usize,
-    /// Terms of JAMP sums, over all helicities.
+    /// Terms of JAMP sums, summed over helicities.
     pub jamp_terms: usize,
-    /// Distinct momenta of inner lines.
+    /// Distinct momenta of internal lines.
     pub momenta: usize,
     /// Distinct propagators.
     pub propagators: usize,
     /// Vectors of memory.
     pub vectors: usize,
-    /// Multiply-adds in wavefunctions, amplitudes and JAMP.
+    /// Multiply-adds in wavefunctions, amplitudes and JAMPs.
     pub multiply_adds: usize,
-    /// Multiply-adds in squared single diagrams, which only calls with channels need.
+    /// Multiply-adds in squared single diagrams, which are needed only for calls with channels.
     pub squares: usize,
 }
 
 impl Count {
-    /// Counts the work of a plan.
+    /// Counts the operations of a plan.
     pub fn of(plan: &Plan) -> Count {
         let helicities = plan.helicities.len();
         let operations = plan.operations();
@@ -63,26 +64,26 @@ impl Count {
     }
 }
 
-/// The cost of a term of a JAMP sum beyond its two multiply-adds, in multiply-adds: it waits for loads. Measured at
-/// 512z on gg -> ttbar + 1, 2 and 3 gluons by running both plans.
+/// Cost of a term of a JAMP sum in addition to its two multiply-adds, in multiply-adds: it is dominated by loads.
+/// Measured at 512z on gg -> ttbar + 1, 2 and 3 gluons by running both kinds of plans.
 const JAMP_TERM_LOADS: usize = 6;
 
 impl Count {
-    /// The cost of a plan in multiply-adds, to compare it with another plan of the process.
+    /// The cost of a plan in multiply-adds, for comparison with other plans of the process.
     pub fn cost(&self) -> usize {
         self.multiply_adds + JAMP_TERM_LOADS * self.jamp_terms
     }
 
-    /// The same for calls with channels.
+    /// The cost for calls with channels.
     pub fn cost_with_channels(&self) -> usize {
         self.cost() + self.squares
     }
 }
 
-/// Multiply-adds of a general routine, roughly.
+/// Approximate multiply-adds of a general routine.
 const GENERAL: usize = 200;
 
-/// Number of results of a batch, and multiply-adds.
+/// Number of results of a batch, and its multiply-adds.
 fn work(batch: &Batch) -> (usize, usize) {
     match batch.opcode.operands() {
         Some(Operands::Fixed { multiply_adds, .. }) => (batch.len(), batch.len() * multiply_adds),
@@ -91,7 +92,7 @@ fn work(batch: &Batch) -> (usize, usize) {
     }
 }
 
-/// Number of results, and the work of all of them, of operations of no fixed length.
+/// Number of results of operations of variable length, and their total work.
 fn each_result(batch: &Batch, work: impl Fn(Consumed) -> usize) -> (usize, usize) {
     let (mut results, mut all) = (0, 0);
     let mut read = Consumed::default();

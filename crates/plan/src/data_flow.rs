@@ -1,16 +1,16 @@
-//! Whether a plan reads what was written, and what it is meant to read.
+//! Checks that a plan reads only what has been written, and what it is meant to read.
 //!
-//! Memory is reused. Validation ([`super::validate`]) checks that no address lies outside of it. Here the operations
-//! are followed one by one, with the last writer of each vector. An operation must read the whole of what one operation
-//! has written.
+//! Memory is reused. Validation ([`super::validate`]) checks that no address is out of range. This module follows the
+//! operations one by one, tracking the last write to each vector. Everything that one operand reads must have been
+//! written by a single operation.
 //!
-//! For operations on arrays the legs below each element are followed as well, with the helicity of each. Arrays that
-//! meet must have no leg in common; the terms of an element must have the same legs with the same helicities; a JAMP
-//! must have all legs. So an array whose memory is reused too early is found where the new array has other legs. (The
-//! order of the same insertions is not followed; tests of numbers see what is wrong with it.) A run leaves nothing for
-//! the next one.
+//! For operations on arrays, the legs of each element and their helicities are tracked as well. Arrays that are
+//! multiplied must have no leg in common; the terms of an element must have the same legs with the same helicities; a
+//! JAMP must have all legs. So memory of an array that is reused too early is detected if the new array has other legs.
+//! (The order of insertions is not tracked; errors in it are found by numerical tests.) Nothing may be carried over
+//! from one run to the next.
 //!
-//! Following a plan takes much longer than running it once: it is for tests, and for who doubts a plan.
+//! Following a plan takes much longer than running it once; it is meant for tests and for debugging.
 
 use super::color_ordered::{Loops, NO_HELICITY};
 use super::{Body, Operations, Plan, Virtuality};
@@ -21,24 +21,24 @@ use mebridge_ops::visit::{Access, visit};
 use mebridge_ops::{Address, Batch};
 use mebridge_process::Process;
 
-/// Why a plan reads what it is not meant to read.
+/// Result of following a plan; the error describes the invalid access.
 type FlowResult<T> = Result<T, String>;
 
-/// Bits of the helicity of a leg.
+/// Number of bits for the helicity of a leg.
 const BITS: u32 = 4;
-/// A helicity is stored as this much more, so that it is not zero.
+/// Offset added to stored helicities, so that they are not zero.
 const ZERO: i8 = 8;
 
-/// The legs below a number.
+/// The legs of a number, with their helicities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Below {
-    /// It is zero, for any legs.
+    /// The number is zero, and compatible with any legs.
     Zero,
-    /// For each leg [`BITS`]: 0 if it is not below, otherwise its helicity and [`ZERO`].
+    /// [`BITS`] bits per leg: 0 if it is not included, otherwise its helicity plus [`ZERO`].
     Legs(u128),
 }
 
-/// No leg.
+/// No legs.
 const NOTHING: Below = Below::Legs(0);
 
 impl Below {
@@ -51,7 +51,7 @@ impl Below {
         Below::Legs(legs.sum())
     }
 
-    /// Those of a product; `None` where a leg is below both.
+    /// The legs of a product; `None` if both factors have a leg in common.
     fn meet(self, other: Below) -> Option<Below> {
         let (Below::Legs(a), Below::Legs(b)) = (self, other) else {
             return Some(Below::Zero);
@@ -61,7 +61,7 @@ impl Below {
         (!(0..u128::BITS / BITS).any(twice)).then_some(Below::Legs(a | b))
     }
 
-    /// Those of a sum; `None` where they differ.
+    /// The legs of a sum; `None` if those of the terms differ.
     fn add(self, other: Below) -> Option<Below> {
         match (self, other) {
             (Below::Zero, any) | (any, Below::Zero) => Some(any),
@@ -69,7 +69,7 @@ impl Below {
         }
     }
 
-    /// With all helicities reversed.
+    /// The same legs with all helicities reversed.
     fn reversed(self) -> Below {
         let Below::Legs(legs) = self else {
             return self;
@@ -87,11 +87,11 @@ impl Below {
 #[derive(Clone, Copy)]
 struct Content {
     below: Below,
-    /// The number of the write that made it.
+    /// Number of the write that set it.
     write: u32,
 }
 
-/// The contents of the memory.
+/// The tracked contents of memory.
 #[derive(Clone)]
 struct TrackedMemory {
     vectors: Vec<Option<Content>>,
@@ -109,7 +109,7 @@ impl TrackedMemory {
         Ok(())
     }
 
-    /// The content that one operation has written there.
+    /// The content of a range that a single operation must have written.
     fn read(&self, at: Address, size: u32) -> FlowResult<Below> {
         let range = at as usize..at as usize + size as usize;
         let vectors = self.vectors.get(range);
@@ -132,7 +132,8 @@ impl TrackedMemory {
 impl Plan {
     /// Follows all operations of a plan that is [valid](Plan::validate) for the process.
     ///
-    /// # Errors The operation that reads what nothing has written, or something else than it is meant to read.
+    /// # Errors
+    /// Describes the operation that reads unwritten memory, or something other than it is meant to read.
     pub fn follow(&self, process: &Process) -> FlowResult<()> {
         let mut memory = TrackedMemory {
             vectors: vec![None; self.vectors as usize],
@@ -145,7 +146,7 @@ impl Plan {
         }
     }
 
-    /// The contents before any operation.
+    /// Contents before the first operation.
     fn event(&self, memory: &mut TrackedMemory) -> FlowResult<()> {
         for leg in 0..self.masses.len() as u32 {
             memory.write(self.leg_momenta + 4 * leg, 4, NOTHING)?;
@@ -153,7 +154,7 @@ impl Plan {
         for constant in &self.constants {
             memory.write(constant.0, 1, NOTHING)?;
         }
-        // Constants that are complex numbers.
+        // Constants that form complex numbers.
         for (one, next) in self.constants.iter().zip(self.constants.iter().skip(1)) {
             if next.0 == one.0 + 1 {
                 memory.write(one.0, 2, NOTHING)?;
@@ -236,7 +237,7 @@ impl Operations {
         Ok(())
     }
 
-    /// The operations of a batch; a helicity's table for amplitudes.
+    /// Follows the operations of a batch; `table` is a helicity's table for amplitudes.
     fn batch(
         &self,
         batch: &Batch,
@@ -252,15 +253,15 @@ impl Operations {
                 Access::Number => Ok(()),
                 Access::Read(size) => memory.read(at, size).map(drop),
                 Access::Update(size) | Access::Write(size) => {
-                    let there = match access {
+                    let outcome = match access {
                         Access::Update(_) => memory.read(at, size).map(drop),
                         _ => Ok(()),
                     };
-                    there.and_then(|()| memory.write(at, size, NOTHING))
+                    outcome.and_then(|()| memory.write(at, size, NOTHING))
                 }
                 Access::Indexed(size) => {
                     let at = table.and_then(|table| table.get(at as usize).copied());
-                    let at = at.ok_or_else(|| "looks up what is not there".to_owned());
+                    let at = at.ok_or_else(|| "looks up an entry that does not exist".to_owned());
                     at.and_then(|at| memory.read(at, size)).map(drop)
                 }
             };
@@ -276,7 +277,7 @@ impl Loops {
         let none = self.runs.first().map_or(&[][..], Vec::as_slice);
         for (i, op) in self.once.iter().enumerate() {
             let done = self.pools.follow(op, none, &mut memory);
-            done.map_err(|what| format!("operation {i} of those once an event, {what}"))?;
+            done.map_err(|what| format!("once-per-event operation {i}, {what}"))?;
         }
         for weight in self.weights.iter().flatten() {
             for &factor in weight.products.iter().flatten() {
@@ -296,7 +297,7 @@ impl Loops {
         Ok(())
     }
 
-    /// Follows the shuffles and what they add to JAMPs, and checks these.
+    /// Follows the shuffles and their additions to JAMPs, and checks the JAMPs.
     fn jamps_of_run(
         &self,
         plan: &Plan,
@@ -348,10 +349,10 @@ impl Loops {
     }
 }
 
-/// How operations on arrays are followed.
+/// Following operations on arrays.
 trait Follow {
     fn follow(&self, op: &ArrayOp, shifts: &[u32], memory: &mut TrackedMemory) -> FlowResult<()>;
-    /// The legs below the product of a term.
+    /// The legs of the product of a term.
     fn term(
         &self,
         term: &AddendTerm,
@@ -379,11 +380,12 @@ impl Follow for Pools {
             }
         });
         let mut products = Vec::new();
-        let there = self.products_of(op, &mut |reads| products.push(reads.to_vec()));
+        let products_read = self.products_of(op, &mut |reads| products.push(reads.to_vec()));
         let scratch = self.scratch(op);
         let kind = op.kind();
-        let named = whole.and(once).and(there).and(scratch);
-        let scratch = named.ok_or_else(|| format!("{kind:?}: it names what is not there"))?;
+        let named = whole.and(once).and(products_read).and(scratch);
+        let scratch =
+            named.ok_or_else(|| format!("{kind:?}: it refers to something that does not exist"))?;
         let (result, besides) = (op.result(), op.result_products());
         known.map_err(|what| format!("{kind:?}: {what}"))?;
         let computed = op.computed();
@@ -435,7 +437,7 @@ impl Follow for Pools {
         for read in term.reads() {
             let below = self.element(read, element, shifts, memory)?;
             let met = product.meet(below);
-            product = met.ok_or("a leg is below two arrays that meet")?;
+            product = met.ok_or("two factors have a leg in common")?;
         }
         Ok(product)
     }
@@ -450,7 +452,7 @@ impl Follow for Pools {
         let offset = self.offset(read, element);
         let shift = shifts.get(read.shift as usize);
         let (Some(offset), Some(shift)) = (offset, shift) else {
-            return Err("it names what is not there".into());
+            return Err("it refers to something that does not exist".into());
         };
         memory.read(read.address + shift + offset, read.size)
     }

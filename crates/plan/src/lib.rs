@@ -1,15 +1,15 @@
-//! From a process to a plan: which operations a backend runs, on what, in which order.
+//! Compilation of a process to a plan: the operations that a backend executes, their operands and order.
 //!
-//! A plan is made for one process, one parameter card and one list of helicities. It recycles
-//! helicities: a wavefunction depends only on the helicities of the legs below it, and is
-//! computed once for each combination of those. Everything that does not depend on helicity
-//! (momenta of the lines, propagators, couplings) is computed once an event.
+//! A plan is made for one process, one parameter card and one list of helicities. It recycles helicities: a
+//! wavefunction depends only on the helicities of its own legs, and is computed once for each combination of them.
+//! Everything that does not depend on helicity (momenta of the lines, propagators, couplings) is computed once per
+//! event.
 //!
 //! Memory is an array of vectors as described in [`mebridge_ops`]. For a block of events a backend fills in
-//! [`Plan::constants`] (once), couplings, momenta, propagators and factors, then the external wavefunctions, then runs
-//! the batches of [`Operations::currents`] in order. After that, for each helicity, it runs [`Operations::amplitudes`]
-//! with that helicity's table, and [`Operations::jamp`]. A process without diagrams has [`Plan::loops`] in place of
-//! these. A plan for a CPU may compute currents in between ([`Operations::tiles`]).
+//! [`Plan::constants`] (once), couplings, momenta, propagators and factors, then the external wavefunctions, then
+//! executes the batches of [`Operations::currents`] in order. After that, for each helicity, it executes
+//! [`Operations::amplitudes`] with that helicity's table, and [`Operations::jamp`]. A process without diagrams has
+//! [`Plan::loops`] instead. A plan for a CPU may compute some currents in between ([`Operations::tiles`]).
 
 pub mod binding;
 pub mod color;
@@ -40,24 +40,24 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use sums::Sums;
 
-/// How to evaluate a process.
+/// The operations that evaluate a process.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Plan {
-    /// Vectors of memory that one block of events takes.
+    /// Number of vectors of memory per block of events.
     pub vectors: u32,
     /// Masses of the external legs, in order.
     pub masses: Vec<f64>,
-    /// Address of the momenta of the external legs, as the events give them, leg after leg.
+    /// Address of the momenta of the external legs as given by the events, one leg after the other.
     pub leg_momenta: Address,
-    /// Real constants (masses and widths of inner lines), the same for all events.
+    /// Real constants (masses and widths of internal lines), the same for all events.
     pub constants: Vec<(Address, f64)>,
-    /// Where each coupling of the model goes.
+    /// Address of each coupling of the model.
     pub couplings: Vec<Address>,
     /// Sums of external momenta.
     pub momenta: Vec<MomentumSum>,
-    /// Squares of momenta of legs.
+    /// Squares of the momenta of legs.
     pub squares: Vec<MomentumSquare>,
-    /// Products of momenta of two legs.
+    /// Products of the momenta of two legs.
     pub products: Vec<MomentumProduct>,
     /// Propagators `1 / (p^2 - m (m - i width))`.
     pub propagators: Vec<Propagator>,
@@ -65,24 +65,24 @@ pub struct Plan {
     pub factors: Vec<Factor>,
     /// External wavefunctions.
     pub externals: Vec<External>,
-    /// Good helicities, as indices into the process's table, in its order.
+    /// Good helicities, as indices into the process's table, in ascending order.
     pub helicities: Vec<u32>,
     /// Address of the first JAMP; the others follow.
     pub jamp_base: Address,
     /// Number of colour flows.
     pub flows: usize,
-    /// What is run behind all that.
+    /// The operations that follow the external wavefunctions.
     pub body: Body,
-    /// How much work there is.
+    /// Operation counts.
     pub count: Count,
 }
 
-/// What a plan runs once external wavefunctions are there.
+/// The operations that a plan executes after the external wavefunctions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Body {
-    /// Operations on single wavefunctions, of diagrams or of a recursion over them.
+    /// Operations on single wavefunctions, of diagrams or of a recursion.
     Operations(Operations),
-    /// Operations on arrays, of a colour-ordered form.
+    /// Operations on arrays, for a colour-ordered form.
     Loops(Loops),
 }
 
@@ -92,34 +92,33 @@ impl Default for Body {
     }
 }
 
-/// Operations on single wavefunctions, and what they are for.
+/// Operations on single wavefunctions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Operations {
     /// Off-shell wavefunctions.
     pub currents: Vec<Batch>,
-    /// The amplitudes of one helicity; the addresses of their inputs are numbers of
-    /// wavefunctions, to be looked up in the helicity's table.
+    /// The amplitudes of one helicity; their inputs are indices of wavefunctions, to be looked up in the helicity's
+    /// table.
     pub amplitudes: Vec<Batch>,
-    /// For each good helicity the address of each wavefunction.
+    /// For each good helicity, the addresses of all wavefunctions.
     pub tables: Vec<Vec<Address>>,
-    /// The good helicities (indices into `tables`) in the order in which they are evaluated, in
-    /// groups of one or two. The two of a group differ only in the first wavefunction of each
-    /// [`Opcode::Dots`](mebridge_ops::Opcode::Dots), and all amplitudes are of that kind.
+    /// The good helicities (indices into `tables`) in order of evaluation, in groups of one or two. The two helicities
+    /// of a group differ only in the first wavefunction of each [`Opcode::Dots`](mebridge_ops::Opcode::Dots), and all
+    /// amplitudes are of that kind.
     pub groups: Vec<Vec<u32>>,
-    /// Currents that are computed between groups, by ascending groups.
+    /// Currents that are computed between groups, in ascending order of groups.
     pub tiles: Vec<Tile>,
-    /// Vectors from where the first helicity of a group has its amplitudes and JAMP to where the
-    /// second has them.
+    /// Distance in vectors from the amplitudes and JAMPs of the first helicity of a group to those of the second.
     pub pair_stride: u32,
-    /// From amplitudes to JAMP.
+    /// The sums of amplitudes that give JAMPs.
     pub jamp: Sums,
     /// Squared single diagrams.
     pub channels: ChannelPlan,
-    /// Lorentz structures that no kernel knows, by the index in [`Opcode::General`](mebridge_ops::Opcode::General).
+    /// Lorentz structures without a kernel, by the index in [`Opcode::General`](mebridge_ops::Opcode::General).
     pub general: Vec<GeneralRoutine>,
 }
 
-/// Those of a plan that has none.
+/// The operations of a plan that has only loops.
 static NO_OPERATIONS: Operations = Operations {
     currents: Vec::new(),
     amplitudes: Vec::new(),
@@ -143,7 +142,7 @@ static NO_OPERATIONS: Operations = Operations {
 };
 
 impl Plan {
-    /// The operations on single wavefunctions: of a plan of loops none.
+    /// The operations on single wavefunctions; empty for a plan of loops.
     #[inline]
     pub fn operations(&self) -> &Operations {
         match &self.body {
@@ -152,7 +151,7 @@ impl Plan {
         }
     }
 
-    /// The same, to be changed, unless it is a plan of loops.
+    /// Mutable access to the operations; `None` for a plan of loops.
     pub fn operations_mut(&mut self) -> Option<&mut Operations> {
         match &mut self.body {
             Body::Operations(operations) => Some(operations),
@@ -160,7 +159,7 @@ impl Plan {
         }
     }
 
-    /// The loops, of a plan that is made of them.
+    /// The loops; `None` for a plan of operations on single wavefunctions.
     #[inline]
     pub fn loops(&self) -> Option<&Loops> {
         match &self.body {
@@ -169,14 +168,14 @@ impl Plan {
         }
     }
 
-    /// Squared single diagrams: of a plan of loops none.
+    /// Squared single diagrams; empty for a plan of loops.
     #[inline]
     pub fn channels(&self) -> &ChannelPlan {
         &self.operations().channels
     }
 
-    /// The good helicities (indices into [`Plan::helicities`]) in the order in which they are evaluated, in groups of
-    /// one or two; those of loops one by one.
+    /// The good helicities (indices into [`Plan::helicities`]) in order of evaluation, in groups of one or two. For
+    /// loops, every group has one helicity.
     pub fn groups(&self) -> Cow<'_, [Vec<u32>]> {
         match &self.body {
             Body::Operations(operations) => Cow::Borrowed(&operations.groups),
@@ -188,27 +187,27 @@ impl Plan {
 /// A sum of external momenta.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MomentumSum {
-    /// Where its four components go.
+    /// Address of the four components.
     pub address: Address,
-    /// For each leg how often it is added; below zero, subtracted.
+    /// Factor of each leg: how often its momentum is added or, if negative, subtracted.
     pub signs: Vec<i8>,
 }
 
-/// The square of the momentum of a leg: that of its mass, unless the event says another one.
+/// The square of a leg's momentum: that of the mass, unless the event gives an off-shell momentum.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MomentumSquare {
-    /// Where it goes (real).
+    /// Address of the result (real).
     pub address: Address,
     /// The leg.
     pub leg: u32,
 }
 
-/// The product of the momenta of two legs. From their directions it has all digits where they are nearly collinear or
-/// one is soft, and a sum of momenta, squared, has none. It is left as a fraction, so that a line of two legs takes one
-/// division.
+/// The product of the momenta of two legs. Computed from their directions, it keeps all digits if they are nearly
+/// collinear or one is soft, where the square of a sum of momenta keeps none. It is stored as a fraction, so that a
+/// line of two legs needs one division only.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MomentumProduct {
-    /// Where numerator and denominator go (two reals).
+    /// Address of numerator and denominator (two reals).
     pub address: Address,
     /// The legs.
     pub legs: [u32; 2],
@@ -216,19 +215,19 @@ pub struct MomentumProduct {
     pub squares: [Address; 2],
 }
 
-/// `p^2 - m^2` of a line without a width, which may vanish: `-m^2`, squares and products of momenta.
+/// `p^2 - m^2` of a line without a width, which may vanish, as a sum of `-m^2`, squares and products of momenta.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Virtuality {
-    /// How large the squares of the masses of line and legs are, which are rounded; zero where they cancel altogether.
+    /// Size of the squared masses of line and legs, which have rounding errors; zero if they cancel exactly.
     pub size: f64,
     /// Addresses of squares.
     pub squares: Vec<Address>,
-    /// Addresses of products, and how often they are added: 2 or -2.
+    /// Addresses of products, with their coefficients: 2 or -2.
     pub terms: Vec<(Address, f64)>,
 }
 
 impl Virtuality {
-    /// Addresses of squares and products, and how many numbers each has.
+    /// Addresses of squares and products, with the number of vectors of each.
     fn addresses(&self) -> impl Iterator<Item = (Address, u32)> {
         let squares = self.squares.iter().map(|&square| (square, 1));
         squares.chain(self.terms.iter().map(|&(product, _)| (product, 2)))
@@ -238,7 +237,7 @@ impl Virtuality {
 /// A propagator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Propagator {
-    /// Where it goes (complex).
+    /// Address of the result (complex).
     pub address: Address,
     /// Address of its momentum.
     pub momentum: Address,
@@ -246,25 +245,25 @@ pub struct Propagator {
     pub mass: f64,
     /// Width.
     pub width: f64,
-    /// Without a width.
+    /// `p^2 - m^2`, if the line has no width.
     pub virtuality: Option<Virtuality>,
 }
 
-/// A linear combination of couplings, times a propagator where there is one.
+/// A linear combination of couplings, multiplied by a propagator if there is one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Factor {
-    /// Where it goes (complex).
+    /// Address of the result (complex).
     pub address: Address,
-    /// Couplings, by index, with their coefficients.
+    /// Indices of couplings, with their coefficients.
     pub terms: Vec<(u32, Complex64)>,
     /// Address of the propagator.
     pub propagator: Option<Address>,
 }
 
-/// An external wavefunction for all helicities of its leg that occur.
+/// An external wavefunction for all helicities of its leg that are needed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct External {
-    /// Which kind.
+    /// The kind of wavefunction.
     pub kind: ExternalKind,
     /// The leg.
     pub leg: u32,
@@ -274,12 +273,11 @@ pub struct External {
     pub sign: i8,
     /// Helicities.
     pub helicities: Vec<i8>,
-    /// Where the wavefunction of each helicity goes.
+    /// Address of the wavefunction for each helicity.
     pub results: Vec<Address>,
 }
 
-/// Currents that are computed right ahead of a group of helicities, behind the groups before it,
-/// see [`tiling`].
+/// Currents that are computed just before a group of helicities, see [`tiling`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tile {
     /// The group, as an index into [`Operations::groups`].
@@ -288,18 +286,18 @@ pub struct Tile {
     pub currents: Vec<Batch>,
 }
 
-/// What multichannel weights and colour choices need. AMP2 come either from the amplitudes of each
-/// helicity (`amp2`), or from operations of their own (`squares`, `totals`).
+/// Data for multichannel weights and colour choices. AMP2 come either from the amplitudes of each helicity (`amp2`), or
+/// from separate operations (`squares`, `totals`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChannelPlan {
     /// For each AMP2 the sets of amplitudes (addresses) that are added before squaring.
     pub amp2: Vec<Vec<Vec<Address>>>,
-    /// Operations that compute AMP2, summed over helicities; run only if channels are asked for.
+    /// Operations that compute AMP2, summed over helicities; executed only if channel weights are requested.
     pub squares: Vec<Batch>,
-    /// For each AMP2 where these leave it.
+    /// Addresses of the AMP2 computed by `squares`.
     pub totals: Vec<Address>,
-    /// For each configuration that this process has, the index of its AMP2: the sum over these
-    /// is the denominator of the weight.
+    /// For each configuration of this process, the index of its AMP2; their sum is the denominator of the channel
+    /// weight.
     pub denominator: Vec<u32>,
     /// For each diagram the index of its AMP2, if it has one.
     pub amp2_of_diagram: Vec<Option<u32>>,
@@ -311,7 +309,8 @@ impl ChannelPlan {
         self.amp2.len().max(self.totals.len())
     }
 
-    /// Diagrams (from 0) that have an AMP2 and a configuration, each with its AMP2: those that a sampler draws from.
+    /// Diagrams (from 0) that have an AMP2 and a configuration, each with the index of its AMP2: those from which a
+    /// sampler draws.
     pub fn drawn(&self, channels: &Channels) -> Vec<(u32, u32)> {
         let configs = channels.config_of_diagrams(self.amp2_of_diagram.len() as u32);
         let both = self.amp2_of_diagram.iter().zip(configs);

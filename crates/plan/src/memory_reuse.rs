@@ -1,17 +1,17 @@
-//! Where wavefunctions lie: memory is reused when nothing will read a wavefunction again.
+//! Allocation of memory to wavefunctions: memory is reused after its last read.
 //!
-//! A block of events that fits into L2 is evaluated without waiting for memory. The operations are in an order in which
-//! small currents come first; here each wavefunction (and each matrix of squared diagrams) gets its place when it is
-//! computed and gives it back behind the batch that reads it last. Wavefunctions that helicities look up stay until the
-//! next tile behind the last such helicity, or until the end. The place that was freed last is used first, because it
-//! is the likeliest to be in the first cache. A place that is too large is divided where there is no other.
+//! A block of events that fits into L2 is evaluated without waiting for memory. The order of operations computes small
+//! currents first. This pass gives each wavefunction (and each matrix of squared diagrams) memory when it is computed,
+//! and frees it after the batch that reads it last. Wavefunctions that helicities look up stay until the next tile
+//! after the last such helicity, or until the end. The memory freed last is reused first, as it is most likely to be in
+//! the L1 cache. If no block of the right size is free, a larger one is split.
 
 use super::Plan;
 use mebridge_ops::visit::{Access, visit};
 use mebridge_ops::{Address, Batch, GeneralRoutine};
 use std::collections::BTreeMap;
 
-/// A wavefunction or a matrix.
+/// Memory and lifetime of a wavefunction or a matrix.
 #[derive(Clone, Copy)]
 struct Lifetime {
     start: Address,
@@ -20,8 +20,8 @@ struct Lifetime {
     last: usize,
 }
 
-/// Gives all wavefunctions new places. `None`, and the plan as it was, if its operations are not
-/// whole.
+/// Assigns new addresses to all wavefunctions. Returns `None`, and leaves the plan unchanged, if its operations are
+/// malformed.
 pub fn reuse(plan: &mut Plan) -> Option<()> {
     let looked_up = looked_up(plan)?;
     let objects = objects(plan, &looked_up)?;
@@ -77,7 +77,7 @@ enum PlanStep<'a> {
 fn steps(plan: &Plan) -> impl Iterator<Item = PlanStep<'_>> {
     let plan = plan.operations();
     let before = plan.currents.iter().chain(&plan.channels.squares);
-    // Where the groups of a tile begin.
+    // The first group of a tile.
     let start_of = |tile: usize| match plan.tiles.get(tile) {
         Some(tile) => tile.group as usize,
         None => plan.groups.len(),
@@ -93,7 +93,7 @@ fn steps(plan: &Plan) -> impl Iterator<Item = PlanStep<'_>> {
         .chain(tiles)
 }
 
-/// The entries of tables that the amplitudes look up.
+/// The table entries that amplitudes look up.
 pub(super) fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
     let mut used = Vec::new();
     let operations = plan.operations();
@@ -109,7 +109,7 @@ pub(super) fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
     Some(used)
 }
 
-/// The wavefunctions and matrices that can be placed anew, in the order in which they are computed.
+/// The wavefunctions and matrices that can be moved, in the order in which they are computed.
 fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Lifetime>> {
     let mut objects = Objects {
         at: vec![None; plan.vectors as usize],
@@ -149,7 +149,7 @@ fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Lifetime>> {
             }
         }
     }
-    // Totals have to stay together.
+    // Totals must stay contiguous.
     for &total in &operations.channels.totals {
         objects.at[total as usize] = None;
     }
@@ -161,7 +161,7 @@ fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Lifetime>> {
 
 /// The wavefunctions and matrices seen so far.
 struct Objects {
-    /// For each address which object begins there.
+    /// For each address the object that begins there.
     at: Vec<Option<u32>>,
     all: Vec<Lifetime>,
 }
@@ -188,16 +188,16 @@ impl Objects {
     }
 }
 
-/// From old addresses to new ones.
+/// Maps old addresses to new ones.
 struct Map {
     new: Vec<Address>,
-    /// Free places by size.
+    /// Free addresses by size.
     free: BTreeMap<u32, Vec<Address>>,
     end: Address,
 }
 
 impl Map {
-    /// All other numbers keep their order, at the beginning.
+    /// All other numbers are moved to the beginning, in their order.
     fn new(plan: &Plan, objects: &[Lifetime]) -> Self {
         let mut movable = vec![false; plan.vectors as usize];
         for object in objects {
@@ -232,7 +232,7 @@ impl Map {
         }
     }
 
-    /// A free place of this size, or the front of the smallest larger one.
+    /// Takes a free block of this size, or the front of the smallest larger one.
     fn find(&mut self, vectors: u32) -> Option<Address> {
         let mut places = self.free.range_mut(vectors..);
         let (size, at) = places.find_map(|(&size, at)| Some((size, at.pop()?)))?;
@@ -261,7 +261,7 @@ impl Map {
         Some(())
     }
 
-    /// Rewrites everything that does not move.
+    /// Rewrites the addresses of all numbers that are not reallocated.
     fn persistent(&self, plan: &mut Plan) {
         let to = |at: &mut Address| *at = self.of(*at);
         to(&mut plan.leg_momenta);

@@ -1,10 +1,9 @@
-//! Sharing between single amplitudes.
+//! Sharing of partial vertices between amplitudes.
 //!
-//! An amplitude is linear in each of its wavefunctions, so it is the product of one of them with
-//! what the vertex makes of the others. That *partial vertex* depends on the helicities of the
-//! legs below the others alone, and often serves several amplitudes; the product takes a
-//! fraction of the whole vertex. For each amplitude the last wavefunction is chosen such that
-//! partial vertices serve as many amplitudes as they can at the least cost (greedily).
+//! An amplitude is linear in each of its wavefunctions, so it is the product of one of them with a function of the
+//! others. This *partial vertex* depends only on the helicities of its own legs and often serves several amplitudes,
+//! and the product costs a fraction of the full vertex. For each amplitude the wavefunction of the final product is
+//! chosen greedily, such that partial vertices serve as many amplitudes as possible at the least cost.
 
 use super::Batch;
 use super::compile::{Compiler, VertexKernel};
@@ -13,7 +12,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// A partial vertex: kernel, wavefunctions that meet in it, factor.
+/// A partial vertex: kernel, input wavefunctions, factor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Partial {
     opcode: Opcode,
@@ -24,17 +23,17 @@ struct Partial {
 /// One way to compute an amplitude.
 struct LastProduct {
     partial: Partial,
-    /// The wavefunction that the partial vertex is multiplied with.
+    /// The wavefunction by which the partial vertex is multiplied.
     last: u32,
     /// [`Opcode::DotSpinor0`] or [`Opcode::DotVector0`].
     dot: Opcode,
 }
 
-/// Multiply-adds of a dot product, with something for the loads that it waits for.
+/// Cost of a dot product in multiply-adds, including a share for load latencies.
 const DOT: f64 = 24.0;
 
-/// Replaces calls of whole vertices by products with partial vertices, where that is less work,
-/// and adds the partial vertices to the plan.
+/// Replaces full vertices by products with partial vertices if that is less work, and adds the partial vertices to the
+/// plan.
 pub fn share(compiler: &mut Compiler, calls: &mut [VertexKernel]) {
     let helicities = compiler.helicity_indices.len() as f64;
     let ways: Vec<Vec<LastProduct>> = calls.iter().map(ways).collect();
@@ -107,7 +106,7 @@ pub fn share(compiler: &mut Compiler, calls: &mut [VertexKernel]) {
     compiler.operations.currents.append(&mut batches);
 }
 
-/// Multiply-adds of a whole vertex or a partial one, with something for storing it.
+/// Cost in multiply-adds of a full or partial vertex, including a share for stores.
 fn work(opcode: Opcode) -> f64 {
     match opcode {
         Opcode::Ffv0 => 60.0,
@@ -120,7 +119,7 @@ fn work(opcode: Opcode) -> f64 {
     }
 }
 
-/// Opcode of a partial vertex, the amplitude's inputs that meet in it, and the input that is left.
+/// Opcode of a partial vertex, indices of its inputs, and index of the remaining input.
 type Choice = (Opcode, &'static [usize], usize);
 
 /// The ways to compute an amplitude from a partial vertex.
@@ -172,7 +171,7 @@ fn ways(call: &VertexKernel) -> Vec<LastProduct> {
         .collect()
 }
 
-/// The most combinations of helicities of the legs below some wavefunctions.
+/// Maximum number of helicity combinations of the legs of some wavefunctions.
 fn combinations(compiler: &Compiler, inputs: &[u32]) -> usize {
     inputs
         .iter()
@@ -180,7 +179,7 @@ fn combinations(compiler: &Compiler, inputs: &[u32]) -> usize {
         .product()
 }
 
-/// Adds the operations of a partial vertex; gives the number of its wavefunction.
+/// Adds the operations of a partial vertex; returns the index of its wavefunction.
 fn emit(compiler: &mut Compiler, partial: &Partial, batches: &mut Vec<Batch>) -> u32 {
     let signs = compiler.sum_of(&partial.inputs);
     let node = compiler.add_wavefunction(signs, 4);
@@ -218,7 +217,7 @@ fn emit(compiler: &mut Compiler, partial: &Partial, batches: &mut Vec<Batch>) ->
         operands.extend(&momenta);
         operands.push(partial.factor);
         if partial.opcode == Opcode::SumVvv1 {
-            // The factor of four-vector vertices, of which there are none.
+            // The factor of four-leg terms, of which there are none.
             operands.push(partial.factor);
         }
         if spinor {
@@ -230,7 +229,7 @@ fn emit(compiler: &mut Compiler, partial: &Partial, batches: &mut Vec<Batch>) ->
     node
 }
 
-/// A partial vertex in the queue: the cheapest for each amplitude that it serves comes first.
+/// A partial vertex in the priority queue, ordered by its cost per amplitude served.
 struct Candidate<'a> {
     each: f64,
     users: usize,

@@ -1,39 +1,38 @@
-//! The passes of the plan compiler, one after the other.
+//! The passes of the plan compiler, in order.
 //!
-//! Each pass leaves the answer as it is and makes less work of it (or memory, for the last two).
-//! They can be left out from the end, which is how their tests see that the answer does not move, and
-//! how `mebridge info --plan` tells what each one saves.
+//! Each pass preserves the results and reduces the work (or memory, for the last two). Passes can be left out from the
+//! end: tests use this to check that the results do not change, and `mebridge info --plan` to report what each pass
+//! saves.
 
 use super::binding::Binding;
 use super::{Plan, compile, recursion};
 use mebridge_process::Process;
 use mebridge_support::error::Result;
 
-/// A pass.
+/// A pass of the plan compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pass {
-    /// Every diagram for every helicity, as MG5aMC lists them.
+    /// Every diagram for every helicity, in MG5aMC's form.
     List,
-    /// A wavefunction depends on the helicities of the legs below it alone, and is computed once
-    /// for each combination of those ([`super::compile()`]).
+    /// A wavefunction depends only on the helicities of its own legs, and is computed once for each combination of them
+    /// ([`super::compile()`]).
     Recycling,
     /// Amplitudes share partial vertices: products of all but one of the wavefunctions of a vertex (`partial`).
     PartialVertices,
-    /// Sub-diagrams that always occur together are added before they go on: a recursion over sets
-    /// of legs. From here on squared diagrams come from their two halves ([`super::recursion`]).
+    /// Sub-diagrams that always occur together are added first, which gives a recursion over sets of legs. From here on
+    /// squared diagrams are computed from two halves ([`super::recursion`]).
     Recursion,
-    /// Currents get such phases that sums of vertices share one factor
-    /// ([`recursion::berends_giele`]).
+    /// The phases of currents are chosen such that sums of vertices share one factor ([`recursion::berends_giele`]).
     Phases,
-    /// Currents that are sums of others are computed as such ([`recursion::berends_giele`]).
+    /// Currents that are linear combinations of others are computed as such ([`recursion::berends_giele`]).
     Basis,
-    /// Currents of reversed helicities that are complex conjugates are not computed
+    /// Currents of reversed helicities that are complex conjugates of others are computed by conjugation
     /// ([`super::recursion`]).
     Conjugates,
-    /// Memory is reused when nothing reads it again ([`super::memory_reuse`]).
+    /// Memory is reused after its last read ([`super::memory_reuse`]).
     MemoryReuse,
-    /// Currents are computed right ahead of the helicities that need them, if the plan does not fit
-    /// into L2 ([`super::tiling`]). Only for CPUs.
+    /// Currents are computed just before the helicities that need them, if the plan does not fit into L2
+    /// ([`super::tiling`]). Only for CPUs.
     Tiling,
 }
 
@@ -51,7 +50,7 @@ impl Pass {
         Pass::Tiling,
     ];
 
-    /// What it does, in a few words.
+    /// A short description of the pass.
     pub fn what(self) -> &'static str {
         match self {
             Pass::List => "diagrams as listed",
@@ -67,8 +66,8 @@ impl Pass {
     }
 }
 
-/// The plan after this pass, with all passes before it. `None` from the recursion on for a process
-/// that has none.
+/// Makes the plan after this pass, with all passes before it. `None` for passes of the recursion if the process does
+/// not have one.
 pub fn plan_after(
     pass: Pass,
     process: &Process,

@@ -1,16 +1,16 @@
-//! Plans as text, to be read and to be compared.
+//! Plans as text, for reading and comparison.
 //!
-//! An address stands behind a letter that says what is there: `w` a spinor or a vector, `c` a complex number, `p` four
-//! real numbers (a momentum, or a spinor of one chirality), `r` a real number, `x` anything else. Operations are printed
-//! by the table of operations and its visitors ([`mebridge_ops::visit`], [`mebridge_ops::arrays::visit`]), so that a new
-//! one needs nothing here.
+//! An address follows a letter that tells what is stored there: `w` is a spinor or a vector, `c` a complex number, `p`
+//! four real numbers (a momentum, or a spinor of one chirality), `r` a real number, `x` anything else. Operations are
+//! printed using the table of operations and its visitors ([`mebridge_ops::visit`], [`mebridge_ops::arrays::visit`]),
+//! so that new ones need no code here.
 //!
-//! `w96 = Ffv2 w64 w72 c30 p24 r22` writes 96 and reads the others; `+=` adds to what is there. A wavefunction that
-//! amplitudes look up in the table of a helicity is its number there, `[4]`; `#2` is a count or a mode.
+//! `w96 = Ffv2 w64 w72 c30 p24 r22` writes 96 and reads the others; `+=` adds to the previous value. A wavefunction
+//! that amplitudes look up in the table of a helicity is printed as its index there, `[4]`; `#2` is a count or a mode.
 //!
-//! The operation on arrays `w96 x4 = LineIn, propagated: w64[i0] w72[i4+s1] + ..` makes four elements. Each is the sum
-//! of these products of elements. `i0` names a list of offsets, printed at the end; `s1` is the run's shift 1 of the
-//! address. Behind the first semicolon stands what is read once for all elements.
+//! The operation on arrays `w96 x4 = LineIn, propagated: w64[i0] w72[i4+s1] + ..` computes four elements. Each is the
+//! sum of these products of elements. `i0` refers to a list of offsets, printed at the end; `s1` is the run's shift 1
+//! of the address. Operands after the first semicolon are read once for all elements.
 
 use super::color_ordered::{Loops, NO_HELICITY};
 use super::sums::Sums;
@@ -24,10 +24,10 @@ use num_complex::Complex64;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-/// Numbers of a list in a line.
+/// Numbers per line of a list.
 const IN_A_LINE: usize = 16;
 
-/// So many vectors at an address.
+/// A number of vectors at an address.
 struct At(Address, u32);
 
 impl Display for At {
@@ -44,7 +44,7 @@ impl Display for At {
     }
 }
 
-/// A coefficient in front of something: nothing for 1, a sign for -1.
+/// A coefficient as a prefix: nothing for 1, a sign for -1.
 struct Times(Complex64);
 
 impl Display for Times {
@@ -61,7 +61,7 @@ impl Display for Times {
     }
 }
 
-/// A number to some digits, which is as much as one wants to read and another compiler agrees with.
+/// A number rounded to digits that are readable and do not depend on the compiler.
 struct Rounded(f64);
 
 impl Display for Rounded {
@@ -77,7 +77,7 @@ fn joined<T: Display>(all: impl IntoIterator<Item = T>, between: &str) -> String
     all.join(between)
 }
 
-/// A list of numbers, some in a line.
+/// Prints a list of numbers, several per line.
 fn list<T: Display>(f: &mut Formatter, name: &str, all: &[T]) -> fmt::Result {
     if all.is_empty() {
         return Ok(());
@@ -89,7 +89,7 @@ fn list<T: Display>(f: &mut Formatter, name: &str, all: &[T]) -> fmt::Result {
     Ok(())
 }
 
-/// A heading, and a line for each of these.
+/// Prints a heading, and a line for each item.
 fn lines<T>(
     f: &mut Formatter,
     name: &str,
@@ -367,10 +367,10 @@ impl Loops {
     }
 }
 
-/// For each first offset that occurs how many are used.
+/// For each offset list that occurs (by first index), its length.
 type Offsets = BTreeMap<u32, u32>;
 
-/// How operations on arrays are printed.
+/// Printing of operations on arrays.
 trait Print {
     fn operation(&self, f: &mut Formatter, op: &ArrayOp, offsets: &mut Offsets) -> fmt::Result;
     /// The product of a term, without its sign.
@@ -408,16 +408,16 @@ impl Print for Pools {
             write!(f, "; {}", joined(once, " "))?;
         }
         let mut products = Vec::new();
-        let there = self.products_of(op, &mut |reads| {
+        let products_read = self.products_of(op, &mut |reads| {
             let reads = reads.iter().map(|read| operand(read, op.count, offsets));
             products.push(joined(reads, " "));
         });
         if !products.is_empty() {
             write!(f, "; products of pairs {}", joined(products, ", "))?;
         }
-        match whole.and(known).and(there) {
+        match whole.and(known).and(products_read) {
             Some(()) => Ok(()),
-            None => write!(f, "; it names what is not there"),
+            None => write!(f, "; it refers to something that does not exist"),
         }
     }
 

@@ -1,19 +1,19 @@
-//! Couplings that are polynomials in G and in one other function of it: those with parameters that run are, by the
-//! logarithm of G.
+//! Couplings that are polynomials in G and one other function of G. Those with running parameters depend on the
+//! logarithm of G in this way.
 
 use mebridge_process::arith::{Function, Op, Program, ValueId};
 use num_complex::Complex64;
 
-/// Highest powers of G, and of the function.
+/// Maximum powers of G and of the function.
 const MOST: [usize; 2] = [12, 200];
-/// What is left out of a sum, relative to its largest term.
+/// Relative size of terms that are omitted from a sum.
 const ACCURACY: f64 = 1e-18;
-/// Arguments that have a number of terms of their own, each half of the one before.
+/// Number of ranges of arguments with separate numbers of terms; each range ends at half the previous one.
 const RANGES: usize = 10;
-/// The largest argument: that of parameters that run is smaller.
+/// Largest argument; that of running parameters is smaller.
 pub const LARGEST: f64 = 0.25;
 
-/// The function that values of a program have besides powers of G.
+/// The function of G that a value depends on, besides powers of G.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Atoms {
     None,
@@ -35,16 +35,16 @@ impl Atoms {
 /// `sum of c[k][n] G^k f^n`.
 type Coefficients = Vec<Vec<Complex64>>;
 
-/// A coupling in this form.
+/// A coupling as a series.
 #[derive(Clone, Debug)]
 pub struct Series {
     coefficients: Coefficients,
-    /// Terms that are needed for arguments up to [`LARGEST`], half of it and so on.
+    /// Number of terms needed for arguments up to [`LARGEST`], half of it and so on.
     terms: [usize; RANGES],
 }
 
 impl Series {
-    /// Its value at G and f, none where f is too large.
+    /// The value at G and f; `None` if f is too large.
     pub fn value(&self, g: f64, f: f64) -> Option<Complex64> {
         let size = f.abs();
         if size.is_nan() || size > LARGEST {
@@ -91,7 +91,7 @@ impl Series {
     }
 }
 
-/// The function that most of these values of a program have, and each of them that has no other as a series in it.
+/// Finds the function that most values depend on, and expands all values that depend on no other function in it.
 /// `polynomials` are the values that are polynomials in G.
 pub fn series(
     program: &Program,
@@ -145,7 +145,7 @@ pub fn series(
     Some((atom, values.iter().map(of).collect()))
 }
 
-/// The number that a value is for every G.
+/// The value, if it is the same for every G.
 fn constant(polynomials: &[Option<Vec<Complex64>>], value: ValueId) -> Option<Complex64> {
     match polynomials[value as usize].as_deref() {
         Some(&[c]) => Some(c),
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
     use mebridge_process::arith::Builder;
 
-    /// i G^2 (3 + f (f - G)) with f = log G, of which the second has the logarithm of another function.
+    /// i G^2 (3 + f (f - G)) with f = log G; the second value has the logarithm of another function.
     #[test]
     fn polynomials_in_a_function_are_found() {
         let mut b = Builder::new(1);
@@ -233,7 +233,7 @@ mod tests {
         assert!(found.value(1.0, 0.3).is_none() && found.value(1.0, f64::NAN).is_none());
     }
 
-    /// exp(x) to rounding with as many terms as x needs.
+    /// exp(x) is accurate to rounding with only the terms that x requires.
     #[test]
     fn terms_that_do_not_matter_are_left_out() {
         let mut factorial = 1.0;

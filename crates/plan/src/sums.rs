@@ -1,9 +1,9 @@
 //! Linear combinations with constant coefficients, as lists of terms without branches.
 //!
-//! Nearly all coefficients are 1, -1, i or -i: such terms are mere addresses, sorted by
-//! coefficient. Any other term adds `fr * x[re]` to the real and `fi * x[im]` to the imaginary
-//! part of a sum, where `re` and `im` are addresses: a factor of `i` merely swaps them. A
-//! coefficient that is neither real nor imaginary takes two of these.
+//! Nearly all coefficients are 1, -1, i or -i: such terms are stored as addresses, sorted by coefficient. Any other
+//! term adds `fr * x[re]` to the real and `fi * x[im]` to the imaginary part of a sum, where `re` and `im` are
+//! addresses; for a factor of `i` they are swapped. A coefficient that is neither real nor imaginary needs two such
+//! terms.
 
 use super::Address;
 use mebridge_process::{LinearMap, Term, TermSource};
@@ -23,29 +23,29 @@ pub struct Sums {
 /// One sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
-    /// Where it goes (complex).
+    /// Address of the result (complex).
     pub address: Address,
-    /// How many terms it has with coefficients 1, -1, i and -i.
+    /// Numbers of terms with coefficients 1, -1, i and -i.
     pub units: [u32; 4],
-    /// How many other ones.
+    /// Number of other terms.
     pub terms: u32,
 }
 
 /// One term of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SumTerm {
-    /// Address of the number that goes into the real part.
+    /// Address of the number added to the real part.
     pub re: Address,
-    /// Address of the number that goes into the imaginary part.
+    /// Address of the number added to the imaginary part.
     pub im: Address,
-    /// Its factor in the real part.
+    /// Factor for the real part.
     pub factor_re: f64,
-    /// Its factor in the imaginary part.
+    /// Factor for the imaginary part.
     pub factor_im: f64,
 }
 
 impl Sums {
-    /// The sums of a map, with given addresses for amplitudes, partial sums and results.
+    /// Makes the sums of a map, given the addresses of amplitudes, partial sums and results.
     pub fn new(
         map: &LinearMap,
         amplitude: impl Fn(u32) -> Address,
@@ -58,8 +58,7 @@ impl Sums {
         let outputs = map.outputs.iter().zip(0..);
         let outputs = outputs.map(|(terms, i)| Long::new(terms, output(i), &amplitude, &partial));
         let mut outputs: Vec<Long> = outputs.collect();
-        // Nothing depends on outputs: sums of the same shape one after the other, so that the
-        // lengths of loops can be predicted.
+        // Nothing depends on outputs, so sums of the same shape are grouped to make loop lengths predictable.
         outputs.sort_by_key(Long::shape);
         let mut sums = Sums::default();
         for long in partial_sums.chain(outputs) {
@@ -80,7 +79,7 @@ impl Sums {
         self.units.len() + self.terms.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no terms.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -122,14 +121,14 @@ impl Long {
         long
     }
 
-    /// How many terms of each kind.
+    /// Numbers of terms of each kind.
     fn shape(&self) -> ([u32; 4], u32) {
         let units = [0, 1, 2, 3].map(|k: usize| self.units[k].len() as u32);
         (units, self.terms.len() as u32)
     }
 }
 
-/// The terms of a coefficient times the number at an address.
+/// The terms for a coefficient times the number at an address.
 fn general(x: Address, re: f64, im: f64) -> impl Iterator<Item = SumTerm> {
     let real = (re != 0.0).then_some(SumTerm {
         re: x,

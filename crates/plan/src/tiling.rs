@@ -1,17 +1,16 @@
-//! Cache tiling: currents are computed right ahead of the first helicities that need them.
+//! Cache tiling: currents are computed just before the first helicities that need them.
 //!
-//! A current depends on the helicities of the legs below it, so a tile of helicities that follow each other reads some
-//! of the currents only. If all currents were computed first, all of them would have to be kept. Here the groups of
-//! helicities are cut into tiles of the same length. Ahead of each tile come the currents that it needs and no tile
-//! before did. Nothing is done twice, every helicity has the numbers that it would have otherwise, and the memory of
-//! currents that no later tile needs is reused ([`super::memory_reuse`]).
+//! A current depends on the helicities of its own legs, so a tile of consecutive helicities reads only some of the
+//! currents. If all currents were computed first, all of them would have to be kept. Here the groups of helicities are
+//! divided into tiles of equal length. Before each tile come the currents that it needs and no earlier tile did.
+//! Nothing is computed twice, the results are identical, and the memory of currents that no later tile needs is reused
+//! ([`super::memory_reuse`]).
 //!
-//! How much is kept depends on the order of helicities. Those of vectors change slowest, those of
-//! fermions fastest: most currents have the fermion among their legs, and where its helicity
-//! changes first, the two of them are needed one after the other.
+//! The memory required depends on the order of helicities. Helicities of vectors change slowest, those of fermions
+//! fastest: most currents include the fermion, and if its helicity changes first, the currents for both helicities are
+//! needed in succession.
 //!
-//! Squared diagrams, and the currents that they are made of, are computed ahead of all tiles, for all helicities at
-//! once.
+//! Squared diagrams, and the currents from which they are computed, come before all tiles, for all helicities at once.
 
 use super::{Body, External, Operations, Plan, Tile, memory_reuse};
 use mebridge_ops::visit::{Access, visit};
@@ -19,14 +18,14 @@ use mebridge_ops::{Address, Batch};
 use mebridge_process::ExternalKind;
 use std::ops::Range;
 
-/// Vectors of a plan that fits into L2 as it is: 1 MB of 64-byte vectors. Tiling makes
-/// batches shorter, which costs a plan that fits some percent.
+/// Vectors of a plan that fits into L2 without tiling: 1 MB of 64-byte vectors. Tiling makes batches shorter, which
+/// makes a plan that fits a few per cent slower.
 const L2_VECTORS: u32 = 1 << 14;
 
-/// Gives wavefunctions their places. A plan that does not fit into L2 then is cut into twice as many tiles, until it
-/// fits or gets no smaller. A tile has at least two groups: the two helicities of the fermion that changes fastest,
-/// whose currents meet the same vectors and are computed together. `None` if its operations are not whole. `helicities`
-/// are those of the process.
+/// Allocates memory to wavefunctions. A plan that then does not fit into L2 is divided into twice as many tiles, until
+/// it fits or stops shrinking. A tile has at least two groups: the two helicities of the fermion that changes fastest,
+/// whose currents use the same vectors and are computed together. Returns `None` if the operations are malformed.
+/// `helicities` are those of the process.
 pub fn reuse(plan: &mut Plan, helicities: &[Vec<i8>]) -> Option<()> {
     let mut apart = plan.clone();
     memory_reuse::reuse(plan)?;
@@ -34,7 +33,7 @@ pub fn reuse(plan: &mut Plan, helicities: &[Vec<i8>]) -> Option<()> {
         return Some(());
     }
     order(&mut apart, helicities);
-    let needs = Needs::of(&apart)?;
+    let needs = Needs::new(&apart)?;
     let mut runs = 2;
     while plan.vectors > L2_VECTORS && runs <= plan.operations().groups.len() / 2 {
         let mut more = apart.clone();
@@ -67,37 +66,37 @@ pub fn order(plan: &mut Plan, helicities: &[Vec<i8>]) {
     }
 }
 
-/// Cuts the groups into so many tiles, or fewer if there are not as many. `None`, and the plan as it was, if its
-/// operations are not whole. No two currents may lie in the same memory yet.
+/// Divides the groups into `runs` tiles, or fewer if there are not enough groups. Returns `None`, and leaves the plan
+/// unchanged, if its operations are malformed. Currents must not share memory yet.
 pub fn cut(plan: &mut Plan, runs: usize) -> Option<()> {
-    Needs::of(plan)?.cut(plan.operations_mut()?, runs);
+    Needs::new(plan)?.cut(plan.operations_mut()?, runs);
     Some(())
 }
 
 /// An operation of a batch.
 struct Operation {
-    /// Its operands in the batch.
+    /// Range of its operands in the batch.
     range: Range<usize>,
     result: Address,
-    /// Its reads, in [`Needs::reads`].
+    /// Range of its reads in [`Needs::reads`].
     reads: Range<usize>,
-    /// The operation before that has the same result, if there is one.
+    /// The previous operation with the same result, if any.
     before: Option<u32>,
 }
 
-/// The wavefunctions that each group needs, however groups are cut into tiles.
+/// The wavefunctions that each group needs, for any division into tiles.
 struct Needs {
-    /// The operations of all batches, one after the other.
+    /// The operations of all batches, in order.
     operations: Vec<Operation>,
     reads: Vec<Address>,
-    /// For each address the last operation whose result is there.
+    /// For each address the last operation that writes its result there.
     makers: Vec<Option<u32>>,
-    /// For each result the first group that needs it, from 1; 0 is ahead of all of them.
+    /// For each result the first group that needs it, from 1; 0 if it is needed before all groups.
     first: Vec<Option<u32>>,
 }
 
 impl Needs {
-    fn of(plan: &Plan) -> Option<Needs> {
+    fn new(plan: &Plan) -> Option<Needs> {
         let mut needs = Needs {
             operations: Vec::new(),
             reads: Vec::new(),
@@ -108,7 +107,7 @@ impl Needs {
         for batch in &operations.currents {
             needs.batch(operations, batch)?;
         }
-        // Currents of squared diagrams come ahead of all tiles.
+        // Currents for squared diagrams come before all tiles.
         for batch in &operations.channels.squares {
             visit(batch, &operations.general, false, &mut |operand, access| {
                 if let Access::Read(_) = access {
@@ -127,7 +126,7 @@ impl Needs {
         Some(needs)
     }
 
-    /// Notes the operations of a batch.
+    /// Adds the operations of a batch.
     fn batch(&mut self, plan: &Operations, batch: &Batch) -> Option<()> {
         let (mut start, mut at) = (0, 0);
         let mut read = self.reads.len();
@@ -151,7 +150,7 @@ impl Needs {
         })
     }
 
-    /// Notes that a group needs a wavefunction, with all that it is made of.
+    /// Records that a group needs a wavefunction, and everything from which it is computed.
     fn note(&mut self, wavefunction: Address, group: u32) {
         let mut open = vec![wavefunction];
         while let Some(next) = open.pop() {
@@ -167,7 +166,7 @@ impl Needs {
         }
     }
 
-    /// Cuts the plan into tiles of groups.
+    /// Divides the groups of the plan into tiles.
     fn cut(&self, plan: &mut Operations, runs: usize) {
         let length = plan.groups.len().div_ceil(runs.max(1)).max(1);
         let mut tiles: Vec<Tile> = (0..plan.groups.len().div_ceil(length))
@@ -184,7 +183,7 @@ impl Needs {
             while left > 0
                 && let Some(operation) = operations.next()
             {
-                // Currents that nobody needs stay where they were.
+                // Currents that are not needed stay in place.
                 let tile = match self.first[operation.result as usize] {
                     None | Some(0) => 0,
                     Some(group) => 1 + (group as usize - 1) / length,

@@ -1,9 +1,8 @@
-//! Validation: whether a plan can be run.
+//! Validation: whether a plan can be executed safely.
 //!
-//! Engines follow the addresses of a plan without looking, and index by its tables. Here it is seen, of a plan
-//! that was compiled as of one that comes from a file, that no address lies outside of its memory, no index
-//! outside of its table, and that it is one for the process. A [`ValidPlan`] is the proof, and all that an engine
-//! takes.
+//! Engines follow the addresses and table indices of a plan without checks. This module checks, for compiled plans as
+//! well as those from files, that no address is outside of the plan's memory and no index out of range, and that the
+//! plan fits the process. A [`ValidPlan`] is the proof, and the only input that an engine accepts.
 
 use super::compile::amp2_index;
 use super::sums::Sum;
@@ -16,13 +15,12 @@ use mebridge_support::error::{Error, Result};
 use std::collections::HashSet;
 use std::ops::Deref;
 
-/// The most vectors of a plan: vectors that the engine puts behind them still have addresses.
+/// Maximum number of vectors of a plan, so that vectors appended by the engine can still be addressed.
 const MOST_VECTORS: u32 = 1 << 30;
-/// Largest helicity, up to the sign, that external wavefunctions know (see
-/// [`mebridge_process::external`]).
+/// Largest absolute helicity supported for external wavefunctions (see [`mebridge_process::external`]).
 const LARGEST_HELICITY: u8 = 4;
 
-/// A plan that has been validated. It cannot be changed any more.
+/// A plan that has been validated, and cannot be changed any more.
 #[derive(Clone, Debug)]
 pub struct ValidPlan(Plan);
 
@@ -35,18 +33,18 @@ impl Deref for ValidPlan {
 }
 
 impl ValidPlan {
-    /// The plan, to be changed.
+    /// Returns the plan for modification.
     pub fn into_inner(self) -> Plan {
         self.0
     }
 }
 
 impl Plan {
-    /// The plan as one that an engine of this process takes. Its numbers are not checked.
+    /// Checks that an engine of this process can execute the plan. Numerical values are not checked.
     ///
     /// # Errors
-    /// [`Error::InvalidProcess`] for a plan of another process, or one whose addresses or indices lie
-    /// outside of what they belong to.
+    /// [`Error::InvalidProcess`] if the plan is for another process, or if any of its addresses or indices is out of
+    /// range.
     pub fn validate(self, process: &Process) -> Result<ValidPlan> {
         let valid = self.is_for(process)
             && self.vectors <= MOST_VECTORS
@@ -61,12 +59,12 @@ impl Plan {
         match valid {
             true => Ok(ValidPlan(self)),
             false => Err(Error::InvalidProcess {
-                what: "a plan that is none of this process".into(),
+                what: "a plan of another process".into(),
             }),
         }
     }
 
-    /// Whether it has the legs, helicities, couplings, colour flows and routines of that process.
+    /// Whether the plan has the legs, helicities, couplings, colour flows and routines of the process.
     pub fn is_for(&self, process: &Process) -> bool {
         let helicities = &self.helicities;
         let known = |&h: &u32| (h as usize) < process.helicities.len();
@@ -92,12 +90,12 @@ impl Plan {
             })
     }
 
-    /// Whether so many vectors from an address on belong to the plan.
+    /// Whether `vectors` vectors starting at an address are within the plan's memory.
     fn holds(&self, address: Address, vectors: u32) -> bool {
         u64::from(address) + u64::from(vectors) <= u64::from(self.vectors)
     }
 
-    /// The same, for the second helicity of a group where there are groups of two.
+    /// Whether this also holds for the second helicity of groups of two.
     fn holds_for_all(&self, address: Address, vectors: u32) -> bool {
         let shift = if self.has_pairs() {
             self.operations().pair_stride
@@ -113,7 +111,7 @@ impl Plan {
         self.groups().iter().any(|group| group.len() == 2)
     }
 
-    /// The numbers that are computed once an event.
+    /// Checks the numbers that are computed once per event.
     fn event_valid(&self, process: &Process) -> bool {
         let legs = process.legs.len();
         let coupling = |term: &(u32, _)| (term.0 as usize) < self.couplings.len();
@@ -160,9 +158,9 @@ impl Plan {
             && self.externals.iter().all(external)
     }
 
-    /// The batches, and the groups ahead of which tiles are taken.
+    /// Checks the batches, and the groups at which tiles begin.
     fn operations_valid(&self) -> bool {
-        // For each wavefunction the vectors that amplitudes look at.
+        // For each table entry the number of vectors that amplitudes read.
         let lines = self
             .operations()
             .tables
@@ -211,7 +209,7 @@ impl Plan {
             })
     }
 
-    /// Whether the kernel of a batch belongs among the amplitudes.
+    /// Whether a batch is allowed among the amplitudes.
     fn gives_amplitudes(&self, batch: &Batch) -> bool {
         match batch.opcode {
             Opcode::Dots => true,
@@ -223,8 +221,8 @@ impl Plan {
         }
     }
 
-    /// Whether all operations are whole and name only addresses of the plan; `look` judges numbers
-    /// of wavefunctions.
+    /// Whether all operations are well-formed and refer only to addresses of the plan; `look` checks indices of
+    /// wavefunctions.
     fn batch_valid(
         &self,
         batch: &Batch,
@@ -257,7 +255,7 @@ impl Plan {
         whole.is_some() && good
     }
 
-    /// From amplitudes to JAMP.
+    /// Checks the sums that give JAMPs.
     fn jamps_valid(&self) -> bool {
         let jamp = &self.operations().jamp;
         let complex = |&at: &Address| self.holds_for_all(at, 2);
@@ -280,7 +278,7 @@ impl Plan {
             && flows.is_ok_and(|flows| self.holds_for_all(self.jamp_base, flows))
     }
 
-    /// AMP2: all of the process, or none.
+    /// Checks AMP2: the plan has those of the process, or none.
     fn channels_valid(&self, process: &Process) -> bool {
         let channels = &self.operations().channels;
         let (sets, tables) = amp2_index(process);
@@ -301,7 +299,7 @@ impl Plan {
             && channels.totals.iter().all(|&at| self.holds(at, 1))
     }
 
-    /// Whether the plan computes the AMP2 that the process has.
+    /// Whether the plan computes the AMP2 of the process.
     pub fn has_channels_of(&self, process: &Process) -> bool {
         let diagrams = process.channels.amp2.iter().map(|amp2| amp2.diagram);
         self.operations().channels.len() == diagrams.collect::<HashSet<_>>().len()

@@ -1,4 +1,4 @@
-//! Plans read what was written, and what they are meant to read; damaged ones are seen.
+//! Plans read only what has been written and what they are meant to read; damaged plans are detected.
 
 use mebridge_generate::generate;
 use mebridge_ops::arrays::{ArrayKind, ArrayOp, Payload};
@@ -12,12 +12,12 @@ fn generated(text: &str) -> Process {
     generate(text).expect(text).remove(0)
 }
 
-/// The colour-ordered form alone, its numbers and the helicities that may contribute.
+/// A process in its colour-ordered form, its parameters, and the helicities that may contribute.
 fn form(text: &str) -> (Process, Binding, Vec<u32>) {
     let process = generated(text);
     let process = process.as_color_ordered().expect(text);
     let binding = Binding::new(&process.model, &process.model.default_card()).expect(text);
-    // Quarks that come in are opposite, as those that contribute are.
+    // Incoming quarks have opposite helicities in all contributions.
     let quarks = process.legs[0].pdg.abs() < 6 && process.legs[1].pdg.abs() < 6;
     let rows = (0..).zip(&process.helicities);
     let good = rows.filter(|(_, row)| !quarks || row[0] == -row[1]);
@@ -32,7 +32,7 @@ fn follow(what: &str, plan: Plan, process: &Process) {
     }
 }
 
-/// Gluons alone, quarks with and without mass, and with a colour singlet; few and many of them, in one run and in many.
+/// Pure gluons, quarks with and without mass, and with a colour singlet; few and many legs, in one run and in many.
 #[test]
 fn plans_of_loops_read_what_was_written() {
     for text in [
@@ -95,7 +95,7 @@ fn loops(plan: &mut Plan) -> &mut Loops {
     }
 }
 
-/// Each of these leaves all addresses within the memory, so that validation has nothing against it.
+/// All addresses of these damaged plans are within memory, so that validation accepts them.
 #[test]
 fn damaged_plans_are_seen() {
     type Change = fn(&mut Loops);
@@ -181,7 +181,7 @@ fn damaged_plans_are_seen() {
             "other legs or helicities",
         ),
     ];
-    // The second has gluon currents that are sums within a run, in memory that is used again.
+    // The second process has gluon currents that are sums within a run, in memory that is reused.
     let made = ["g g > t t~ g g g g", "g g > g g g g g"].map(|text| {
         let (process, binding, good) = form(text);
         let plan = compile(&process, &binding, &good).expect(text);

@@ -1,6 +1,6 @@
-//! Small plans after each pass, held against text files in `plans/`.
+//! Small plans after each pass, compared with text files in `plans/`.
 //!
-//! With `MEBRIDGE_UPDATE_PLANS=1` the files are written anew: what `git diff` shows is what a change makes of plans.
+//! With `MEBRIDGE_UPDATE_PLANS=1` the files are rewritten, so that `git diff` shows the effect of a change on plans.
 
 use mebridge_generate::generate;
 use mebridge_import::import_directory;
@@ -16,7 +16,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 const UPDATE: &str = "MEBRIDGE_UPDATE_PLANS";
-/// Lines that are shown around the first that differs.
+/// Number of lines shown before and after the first difference.
 const AROUND: usize = 2;
 
 fn generated(text: &str) -> Process {
@@ -31,7 +31,7 @@ fn all(process: &Process) -> Vec<u32> {
     (0..process.helicities.len() as u32).collect()
 }
 
-/// Each pass, with what this prints of its plan.
+/// Each pass, with the output of `print` for its plan.
 fn passes(process: &Process, print: impl Fn(&Plan) -> String) -> String {
     let (binding, all) = (binding(process), all(process));
     let mut text = String::new();
@@ -45,7 +45,7 @@ fn passes(process: &Process, print: impl Fn(&Plan) -> String) -> String {
     text
 }
 
-/// Holds a text against the file of this name.
+/// Compares a text with the file of this name.
 fn hold(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/plans")
@@ -87,7 +87,7 @@ fn quarks_to_electrons() {
     hold("uux_epem.txt", &passes(&process, Plan::to_string));
 }
 
-/// How often each kind of operation comes in a plan.
+/// Number of operations of each kind in a plan.
 fn histogram(plan: &Plan) -> BTreeMap<String, usize> {
     let mut all = BTreeMap::new();
     let mut add = |name: String, count: usize| *all.entry(name).or_default() += count;
@@ -119,7 +119,7 @@ fn histogram(plan: &Plan) -> BTreeMap<String, usize> {
     all
 }
 
-/// Results of a batch.
+/// Number of results of a batch.
 fn results(operations: &Operations, batch: &Batch, tables: bool) -> usize {
     let mut results = 0;
     visit(batch, &operations.general, tables, &mut |_, access| {
@@ -128,7 +128,7 @@ fn results(operations: &Operations, batch: &Batch, tables: bool) -> usize {
     results
 }
 
-/// What there is of each operation.
+/// Numbers of operations of each kind.
 #[test]
 fn gluons_to_top_quarks_and_a_gluon() {
     let process = generated("g g > t t~ g");
@@ -159,7 +159,7 @@ fn gluons_in_color_order() {
 #[test]
 fn quarks_and_a_boson_in_color_order() {
     let process = generated("u d~ > w+ g").as_color_ordered().expect("a form");
-    // Quarks that are opposite.
+    // Quarks with opposite helicities.
     let rows = (0..).zip(&process.helicities);
     let good = rows.filter(|(_, row)| row[0] == -row[1]);
     let good: Vec<u32> = good.map(|(h, _)| h).collect();
@@ -167,7 +167,7 @@ fn quarks_and_a_boson_in_color_order() {
     hold("udx_wpg_color_ordered.txt", &plan.to_string());
 }
 
-/// That the files are read, and differences are seen.
+/// Checks that the files are read and differences are detected.
 #[test]
 fn another_plan_is_seen() {
     if std::env::var_os(UPDATE).is_some() {

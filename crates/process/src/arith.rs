@@ -1,19 +1,18 @@
-//! Straight-line arithmetic: the one form in which formulas are held.
+//! Straight-line arithmetic: the representation of all formulas.
 //!
-//! A model's couplings and parameters (`Source/MODEL`) and the bodies of Lorentz structures
-//! (`Source/DHELAS`) are both "plain arithmetic": no loops, and no branches beyond a choice
-//! between two values. Both are therefore held as the same thing, a list of operations in
-//! single-assignment form in which each operation names earlier ones.
+//! A model's couplings and parameters (`Source/MODEL`) and the bodies of Lorentz structures (`Source/DHELAS`) have no
+//! loops, and no branches beyond a choice between two values. Both are therefore held as a list of operations in
+//! single-assignment form, in which each operation refers to earlier ones.
 //!
-//! Convention: every value is a complex number; a value that Fortran calls REAL has a zero
-//! imaginary part. Where Fortran's meaning depends on the type (a square root of a negative
-//! number is NaN for REAL and imaginary for COMPLEX) the two are different operations here.
+//! Every value is a complex number; a REAL value of Fortran has imaginary part zero. If the meaning in Fortran depends
+//! on the type (the square root of a negative number is NaN for REAL and imaginary for COMPLEX), there are two
+//! operations here.
 
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Names the value computed by the operation at this position of [`Program::ops`].
+/// A value: the position in [`Program::ops`] of the operation that computes it.
 pub type ValueId = u32;
 
 /// Functions of one argument.
@@ -58,7 +57,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Whether it holds for two values.
+    /// Whether the comparison holds for two values.
     pub fn holds(self, a: Complex64, b: Complex64) -> bool {
         match self {
             Comparison::Eq => a == b,
@@ -71,7 +70,7 @@ impl Comparison {
     }
 }
 
-/// One operation; its operands are earlier values.
+/// An operation on earlier values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Op {
@@ -100,7 +99,7 @@ pub enum Op {
     Sign(ValueId, ValueId),
     /// `ATAN2(a, b)`.
     Atan2(ValueId, ValueId),
-    /// `yes` where the comparison of `lhs` and `rhs` holds, otherwise `no`.
+    /// `yes` if the comparison of `lhs` and `rhs` holds, otherwise `no`.
     Select {
         test: Comparison,
         lhs: ValueId,
@@ -179,7 +178,7 @@ impl Op {
 pub struct Program {
     /// Number of inputs.
     pub inputs: u32,
-    /// The operations; each names only earlier ones.
+    /// The operations; each refers only to earlier ones.
     pub ops: Vec<Op>,
 }
 
@@ -205,8 +204,8 @@ impl Program {
         depends
     }
 
-    /// What is wrong with the program, if anything: an operand that is not an earlier value,
-    /// or an input beyond the last.
+    /// Describes the first defect: an operand that is not an earlier value, or an input out of range. `None` if there
+    /// is none.
     pub fn defect(&self) -> Option<String> {
         for (i, op) in self.ops.iter().enumerate() {
             if let Op::Input(n) = *op
@@ -242,7 +241,7 @@ pub fn evaluate_op(op: &Op, inputs: &[Complex64], v: impl Fn(ValueId) -> Complex
         Op::Mul(a, b) => {
             let (a, b) = (v(a), v(b));
             if a.im == 0.0 && b.im == 0.0 {
-                // REAL times REAL: no -0.0, which would be the other side of a branch cut.
+                // REAL times REAL: the imaginary part must not be -0.0, the other side of a branch cut.
                 real(a.re * b.re)
             } else if a.im == 0.0 {
                 b * a.re
@@ -336,20 +335,20 @@ fn call(function: Function, x: Complex64) -> Complex64 {
     }
 }
 
-/// Appends operations to a program, computing nothing twice: an operation that already stands
-/// in the program is found again, and operations on constants are folded.
+/// Builds a program without duplicates: an operation that is already in the program is reused, and operations on
+/// constants are folded.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     program: Program,
     seen: HashMap<Key, ValueId>,
 }
 
-/// An operation with its constants as bits, so that it can be hashed.
+/// An operation in hashable form, with its constants as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key(u8, u64, u64, u64);
 
 impl Builder {
-    /// A program with this many inputs and no operations yet.
+    /// Starts a program with this many inputs.
     pub fn new(inputs: u32) -> Self {
         let program = Program {
             inputs,
@@ -361,7 +360,7 @@ impl Builder {
         }
     }
 
-    /// Adds one more input and gives its value.
+    /// Adds an input and returns its value.
     pub fn new_input(&mut self) -> ValueId {
         let n = self.program.inputs;
         self.program.inputs += 1;
@@ -383,10 +382,10 @@ impl Builder {
         self.push(Op::Const(re, im))
     }
 
-    /// The value of an operation, which is appended unless it is there already.
+    /// Returns the value of an operation, which is appended unless it already exists.
     pub fn push(&mut self, op: Op) -> ValueId {
         let op = self.fold(op);
-        let key = Key::of(&op);
+        let key = Key::new(&op);
         if let Some(&value) = self.seen.get(&key) {
             return value;
         }
@@ -396,7 +395,7 @@ impl Builder {
         value
     }
 
-    /// The constant that a value is, if it is one.
+    /// The constant of this value; `None` if it is not a constant.
     pub fn constant(&self, value: ValueId) -> Option<Complex64> {
         match self.program.ops[value as usize] {
             Op::Const(re, im) => Some(Complex64::new(re, im)),
@@ -430,7 +429,7 @@ impl Builder {
 }
 
 impl Key {
-    fn of(op: &Op) -> Key {
+    fn new(op: &Op) -> Key {
         let two = |tag: u8, a: ValueId, b: ValueId| Key(tag, a.into(), b.into(), 0);
         match *op {
             Op::Input(n) => Key(0, n.into(), 0, 0),

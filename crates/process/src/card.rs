@@ -1,17 +1,16 @@
 //! Parameter cards in the SUSY Les Houches Accord format (hep-ph/0311123).
 //!
-//! A card has blocks (`BLOCK name`, perhaps with a scale `Q=`) of lines "indices value", and
-//! lines `DECAY pdg width`. `#` starts a comment; upper and lower case are the same. Exponents
-//! may be written with D.
+//! A card has blocks (`BLOCK name`, optionally with a scale `Q=`) of lines "indices value", and lines `DECAY pdg
+//! width`. `#` starts a comment; case is ignored. Exponents may be written with D.
 //!
-//! MG5aMC has three readers, which differ where a card is not clear. `check_param_card.py` reads it whenever a run is
-//! launched, and what it refuses gives no run; `lha_read.f` reads it in programs that stand alone, the plugin's C++
-//! there too. What the first refuses is refused here, where it is asked for:
+//! MG5aMC has three readers, which differ for ambiguous cards. `check_param_card.py` reads the card whenever a run is
+//! launched, and stops at errors; `lha_read.f` reads it in standalone programs, and so does the plugin's C++. An entry
+//! that the first one refuses is refused here when its value is requested:
 //!
 //! | card | `check_param_card.py` (3.4.2 to 3.5.7) | `lha_read.f` (2.8.3 to 3.5.7) | plugin |
 //! |---|---|---|---|
 //! | one entry in two lines, two values | `already define` | the first | the last |
-//! | `6 173.0 5`, `DECAY 6 1.49 5` | no number, `ValueError` | 173.0 | |
+//! | `6 173.0 5`, `DECAY 6 1.49 5` | not a number, `ValueError` | 173.0 | |
 //! | `6 173 5` where 6 is needed | entry of indices 6 173; the default, with a warning | 173 | |
 
 use super::model::{CardParameter, Model};
@@ -22,13 +21,13 @@ use mebridge_support::message;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// What stands in the place of a width that is left to be computed.
+/// The text, in lower case, that replaces a width which is to be computed.
 const AUTO: &str = "auto";
 
-/// A card is a few kilobytes; a file beyond this is none.
+/// Largest card that is read; cards have a few kilobytes.
 const MAX_CARD_BYTES: u64 = 64 << 20;
 
-/// A parameter card that was read.
+/// A parameter card.
 #[derive(Clone, Debug, Default)]
 pub struct Card {
     path: PathBuf,
@@ -38,13 +37,13 @@ pub struct Card {
     scales: HashMap<String, f64>,
 }
 
-/// A value as it stands in a card.
+/// The text of a value in a card.
 #[derive(Clone, Debug)]
 struct Entry {
-    /// All that stands behind the indices.
+    /// Everything after the indices.
     text: String,
     line: usize,
-    /// The line with another value for the same entry, and that value.
+    /// The line of a second, different value for the same entry, and that value.
     other: Option<(usize, String)>,
 }
 
@@ -55,8 +54,8 @@ impl Card {
         Ok(Card::parse(&String::from_utf8_lossy(&bytes), path))
     }
 
-    /// Reads a card from text; `path` is for messages. Values are looked at when they are asked
-    /// for, since a card may hold whatever other programs want.
+    /// Reads a card from text; `path` is for messages. Values are parsed only when they are requested, because a card
+    /// may hold entries for other programs.
     pub fn parse(text: &str, path: &Path) -> Card {
         let mut card = Card {
             path: path.to_path_buf(),
@@ -106,7 +105,7 @@ impl Card {
         }
     }
 
-    /// An entry of a block, where there is one that is a number.
+    /// The number of an entry; `None` if there is no such entry or it is not a number.
     pub fn number(&self, block: &str, index: &[i32]) -> Option<f64> {
         let entry = self.entries.get(&(block.to_owned(), index.to_vec()))?;
         number(&entry.text)
@@ -118,7 +117,7 @@ impl Card {
         self.entries.contains_key(&key)
     }
 
-    /// The scale of a block (`Q=`), where it has one.
+    /// The scale of a block (`Q=`), if it has one.
     pub fn scale(&self, block: &str) -> Option<f64> {
         self.scales.get(block).copied()
     }
@@ -128,18 +127,18 @@ impl Card {
         &self.path
     }
 
-    /// Whether an entry leaves a number to be computed: `Auto`, or `Auto@NLO`.
+    /// Whether an entry leaves its number to be computed: `Auto`, or `Auto@NLO`.
     pub fn is_auto(&self, block: &str, index: &[i32]) -> bool {
         let entry = self.entries.get(&(block.to_owned(), index.to_vec()));
         entry.is_some_and(|entry| is_auto(&entry.text))
     }
 
-    /// Whether the card leaves a width of the process to be computed.
+    /// Whether the card leaves a width to be computed at leading order (`Auto`).
     pub fn leaves_open(&self, parameter: &CardParameter) -> bool {
         parameter.block == "decay" && self.text(parameter) == AUTO
     }
 
-    /// What is wrong with an entry that is left to be computed where it cannot be.
+    /// The error for an entry that is `Auto` but cannot be computed, because of `why`.
     pub fn not_computed(&self, parameter: &CardParameter, why: &str) -> Error {
         let key = (parameter.block.clone(), parameter.index.clone());
         let line = self.entries.get(&key).map_or(0, |entry| entry.line);
@@ -160,14 +159,14 @@ impl Card {
         self.number("mass", pdg).is_some_and(|mass| mass < 0.0)
     }
 
-    /// What stands in the place of a parameter, in lower case; nothing where there are two values, or none.
+    /// The text of a parameter's value, in lower case; empty if there is no value, or two.
     fn text(&self, parameter: &CardParameter) -> String {
         let key = (parameter.block.clone(), parameter.index.clone());
         let one = self.entries.get(&key).filter(|entry| entry.other.is_none());
         one.map_or_else(String::new, |entry| entry.text.to_ascii_lowercase())
     }
 
-    /// An entry whose indices begin with these.
+    /// Finds an entry whose indices begin with these, for error messages.
     fn longer(&self, (block, index): &(String, Vec<i32>)) -> Option<(String, &Entry)> {
         let is_longer = |key: &&(String, Vec<i32>)| key.0 == *block && key.1.starts_with(index);
         let key = self.entries.keys().filter(is_longer).min()?;
@@ -186,13 +185,14 @@ impl Card {
         let Some(Entry { text, line, other }) = self.entries.get(&key) else {
             if let Some((index, entry)) = self.longer(&key) {
                 return Err(fail(format!(
-                    "line {}: `{index} {}` is no entry {place} ({}), which the process needs: it has more indices than \
-                     ident_card.dat says; write one value, and # before what is none",
+                    "line {}: `{index} {}` is not the entry {place} ({}), which the process needs: it has more indices than \
+                     in ident_card.dat; write one value, and # before any comment",
                     entry.line, entry.text, parameter.name
                 )));
             }
             return Err(fail(match self.entries.is_empty() {
-                true => "there is not one entry in it; give a parameter card, with `BLOCK MASS` and the like".to_owned(),
+                true => "it has no entries; give a parameter card, with `BLOCK MASS` and so on"
+                    .to_owned(),
                 false => format!(
                     "there is no entry {place} ({}), which the process needs; add it",
                     parameter.name
@@ -204,8 +204,8 @@ impl Card {
         }
         if let Some((again, other)) = other {
             return Err(fail(format!(
-                "{place} ({}) stands there twice: `{text}` in line {line} and `{other}` in line {again}; leave the \
-                 one that is meant",
+                "{place} ({}) is given twice: `{text}` in line {line} and `{other}` in line {again}; keep the right \
+                 one",
                 parameter.name
             )));
         }
@@ -216,8 +216,8 @@ impl Card {
                 parameter.name
             ))),
             None if text.contains(' ') => Err(fail(format!(
-                "line {line}: {place} ({}) is `{text}`, more than one word, which MG5aMC takes for no number; write one \
-                 value, and # before what is none",
+                "line {line}: {place} ({}) is `{text}`, more than one word, which MG5aMC does not accept; write one \
+                 value, and # before any comment",
                 parameter.name
             ))),
             _ => Err(fail(format!(
@@ -228,8 +228,8 @@ impl Card {
     }
 }
 
-/// Indices and value of a line, as MG5aMC parts them: all words but the last are indices where they are whole numbers;
-/// else the first ones that are, and all that follows is the value.
+/// Splits a line into indices and value, as MG5aMC does: the leading integers are indices, except the last word;
+/// everything after them is the value.
 fn parts<'a, 'b>(words: &'a [&'b str]) -> (Vec<i32>, &'a [&'b str]) {
     let last = words.len() - 1;
     let index: Vec<i32> = words[..last].iter().map_while(|w| w.parse().ok()).collect();
@@ -237,24 +237,24 @@ fn parts<'a, 'b>(words: &'a [&'b str]) -> (Vec<i32>, &'a [&'b str]) {
     (index, &words[at..])
 }
 
-/// The scale behind the name of a block: `Q= 172.5`, with spaces or without.
+/// Parses the scale after the name of a block: `Q= 172.5`, with spaces or without.
 fn scale(words: &[&str]) -> Option<f64> {
     let text = words.get(1..)?.concat();
     number(text.to_ascii_lowercase().strip_prefix("q=")?)
 }
 
-/// A number, whose exponent may be written with D.
+/// Parses a number whose exponent may be written with D.
 fn number(text: &str) -> Option<f64> {
     text.replace(['d', 'D'], "e").parse().ok()
 }
 
-/// Whether a number is left to be computed.
+/// Whether the text of a value leaves the number to be computed.
 fn is_auto(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     text == AUTO || text.starts_with("auto@")
 }
 
-/// A parameter's place in the card, in words.
+/// A parameter's place in the card, for messages.
 pub(crate) fn place(parameter: &CardParameter) -> String {
     let index: Vec<String> = parameter.index.iter().map(i32::to_string).collect();
     match parameter.block.as_str() {
@@ -265,13 +265,14 @@ pub(crate) fn place(parameter: &CardParameter) -> String {
 }
 
 impl Model {
-    /// The values that a card gives to [`Model::card`], in its order. A width that it leaves to be computed is computed
-    /// where the model has formulas, and a line on stderr says so.
+    /// The card's values for [`Model::card`], in its order. A width left to be computed is computed if the model has
+    /// formulas for it, and reported on stderr.
     pub fn card_values(&self, card: &Card) -> Result<Vec<f64>> {
         self.values(card, false)
     }
 
-    /// The same, NaN for widths that the card leaves to be computed: for who gets their values later.
+    /// The same, but NaN for widths that the card leaves to be computed and the model has no formulas for; the caller
+    /// obtains these later.
     pub fn card_values_so_far(&self, card: &Card) -> Result<Vec<f64>> {
         self.values(card, true)
     }
@@ -287,7 +288,7 @@ impl Model {
             let is_width = parameter.block == "decay";
             let negative =
                 self.widths_signed && is_width && card.has_negative_mass(&parameter.index);
-            // A one-loop width (`Auto@NLO`) is another one.
+            // The formulas do not give one-loop widths (`Auto@NLO`).
             let auto = self.auto_widths.iter().find(|width| width.parameter == at);
             let value = match auto.filter(|_| card.leaves_open(parameter)) {
                 Some(width) => {
@@ -340,7 +341,7 @@ DECAY 23 nan
         assert_eq!(value("decay", &[6]).unwrap(), 1.49);
     }
 
-    /// As of editors on other systems, those of old Macintoshes among them.
+    /// Line endings of other systems, including old Macintoshes.
     #[test]
     fn lines_end_in_any_way() {
         let parameter = |block: &str| CardParameter {
@@ -370,7 +371,7 @@ DECAY 23 nan
             let error = at("\n", nothing).value(&parameter("mass")).unwrap_err();
             let error = error.to_string();
             assert!(
-                error.contains("param_card.dat: there is not one entry in it; give a"),
+                error.contains("param_card.dat: it has no entries; give a"),
                 "{error}"
             );
         }
@@ -406,7 +407,7 @@ DECAY 23 nan
             let open = card(&format!("BLOCK MASS\n25 125\nDECAY 25 {auto}\n"));
             let values = model.card_values_so_far(&open).unwrap();
             assert!(values[0].is_nan() && values[1] == 125.0, "{values:?}");
-            // A one-loop width is none that formulas of two bodies give.
+            // The two-body formulas do not give a one-loop width.
             assert_eq!(open.leaves_open(&model.card[0]), auto == "Auto");
             let error = model.card_values(&open).unwrap_err().to_string();
             assert!(
@@ -414,7 +415,7 @@ DECAY 23 nan
                 "{error}"
             );
         }
-        // What is no width is not left open.
+        // A parameter other than a width cannot be left open.
         let mass = card("BLOCK MASS\n25 Auto\nDECAY 25 1\n");
         assert!(!mass.leaves_open(&model.card[1]));
         assert!(model.card_values_so_far(&mass).is_err());
@@ -434,12 +435,12 @@ DECAY 23 nan
             };
             card.value(&parameter)
         };
-        // The same number in another form is no second value.
+        // The same number in another form does not count as a second value.
         assert_eq!(value("mass", 23).unwrap(), 91.0);
         assert_eq!(value("mass", 5).unwrap(), 173.0);
         for block in ["mass", "decay"] {
             let error = value(block, 6).unwrap_err().to_string();
-            assert!(error.contains("stands there twice"), "{error}");
+            assert!(error.contains("is given twice"), "{error}");
         }
         let error = value("mass", 6).unwrap_err().to_string();
         assert!(
@@ -448,7 +449,7 @@ DECAY 23 nan
         );
     }
 
-    /// What MG5aMC stops at when it launches a run, or takes for another entry.
+    /// Entries at which MG5aMC stops when it launches a run, or which it takes for others.
     #[test]
     fn one_value_stands_behind_the_indices() {
         let text = "BLOCK MASS\n  6 173.0 5 # MT\n  5 4.7 GeV\n 23 91 5\n 24 80.4 # 5\nDECAY 6 1.49 7\nBLOCK MIX\n\
@@ -473,7 +474,7 @@ DECAY 23 nan
             (
                 "mass",
                 &[23],
-                "line 4: `23 91 5` is no entry 23 of block mass",
+                "line 4: `23 91 5` is not the entry 23 of block mass",
             ),
             ("decay", &[6], "`1.49 7`, more than one word"),
             ("mix", &[1, 3], "`0.5 1`, more than one word"),

@@ -1,9 +1,9 @@
-//! Channels: what MadEvent's multichannel integration asks of single diagrams.
+//! Tables for MadEvent's multichannel integration by single diagrams.
 //!
-//! A *channel* is the number of a diagram (from 1) that an event was generated for; its weight
-//! is `AMP2(channel) / sum of AMP2` over the diagrams of all configurations. A *configuration*
-//! (`iconfig`, from 1) is a topology of the integration; `CONFSUB` says which diagram of this
-//! process belongs to it (0: none). `ICOLAMP` says which colour flows a configuration allows.
+//! A *channel* is the number (from 1) of the diagram that an event was generated for; its weight is `AMP2(channel) /
+//! sum of AMP2` over the diagrams of all configurations. A *configuration* (`iconfig`, from 1) is a topology of the
+//! integration; `CONFSUB` gives the diagram of this process that belongs to it (0: none), and `ICOLAMP` the colour
+//! flows that a configuration allows.
 
 use super::Quantity;
 use serde::{Deserialize, Serialize};
@@ -11,23 +11,23 @@ use serde::{Deserialize, Serialize};
 /// Tables of channels and configurations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Channels {
-    /// `AMP2`: for each diagram that has one its squared amplitudes.
+    /// `AMP2`: the squared amplitudes of each diagram that has an AMP2.
     pub amp2: Vec<Amp2>,
     /// `CONFSUB`: the diagram number (from 1) of each configuration, or 0.
     pub config_diagram: Vec<u32>,
     /// `ICOLAMP`: for each configuration, whether each colour flow is allowed.
     pub color_allowed: Vec<Vec<bool>>,
-    /// `ICOLUP` of leshouche.inc: for each colour flow and leg the colour and anticolour tags.
+    /// `ICOLUP` of leshouche.inc: the colour and anticolour tags, `[flow][leg]`.
     pub color_flows: Vec<Vec<(i32, i32)>>,
-    /// Lines that are to be on their mass shells, or must not be.
+    /// Lines that must, or must not, be on their mass shells.
     pub resonances: Vec<Resonance>,
 }
 
-/// A line of diagrams about whose mass events are asked something, within the run card's `bwcutoff` widths of the mass
-/// of its particle. |M|^2 does not depend on it.
+/// A line of diagrams with a condition on its mass: within the run card's `bwcutoff` widths of the particle's mass, or
+/// outside. |M|^2 does not depend on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resonance {
-    /// The legs that its particle decays into, ascending. Other lines with these legs have another mass.
+    /// The legs that its particle decays into, ascending. Other lines with the same legs have a different mass.
     pub legs: Vec<u32>,
     /// PDG code of the particle.
     pub pdg: i32,
@@ -35,8 +35,8 @@ pub struct Resonance {
     pub mass: Quantity,
     /// Its width.
     pub width: Quantity,
-    /// Whether it is to be on its mass shell (a decay chain); otherwise it must not be (`$`), in the diagrams that have
-    /// it.
+    /// Whether the line must be on its mass shell (a decay chain); otherwise it must be off (`$`), in diagrams that
+    /// have it.
     pub on_shell: bool,
 }
 
@@ -64,7 +64,7 @@ impl Channels {
         self.color_allowed.iter().map(allowed).collect()
     }
 
-    /// For each of so many diagrams (from 0) the configuration (from 0) of its channel, see [`Channels::config_of`].
+    /// The configuration (from 0) of each of the first `diagrams` diagrams (from 0), see [`Channels::config_of`].
     pub fn config_of_diagrams(&self, diagrams: u32) -> Vec<Option<u32>> {
         let mut configs = vec![None; diagrams as usize];
         for (config, &channel) in (0..).zip(&self.config_diagram) {
@@ -76,7 +76,7 @@ impl Channels {
         configs
     }
 
-    /// The configuration (from 0) of a channel, the first that names its diagram.
+    /// The configuration (from 0) of a channel: the first one with its diagram.
     pub fn config_of(&self, channel: u32) -> Option<usize> {
         if channel == 0 {
             return None;

@@ -1,20 +1,20 @@
 //! The colour matrix.
 //!
-//! MG5aMC writes the colour matrix as integers over a common denominator. Since 3.6 it writes
-//! the upper triangle with the off-diagonal entries doubled, so that the sum runs over j >= i;
-//! before, the full matrix with one denominator a row. Here: the upper triangle, row by row,
-//! of the symmetric matrix itself, not doubled.
+//! MG5aMC writes the colour matrix as integers over a common denominator. Since 3.6 it writes the upper triangle with
+//! doubled off-diagonal entries, so that the sum runs over j >= i; before, it wrote the full matrix with one
+//! denominator per row. Here it is the upper triangle of the symmetric matrix, row by row, not doubled.
 
 use serde::{Deserialize, Serialize};
 
-/// Largest matrix that is factored.
+/// Matrices with more rows are not factorised, and taken to be positive.
 const MOST_FACTORED: usize = 2000;
 
 /// `CF` and `DENOM`: `|M|^2` is the sum over i and j of `JAMP_i^* C_ij JAMP_j`, with
 /// `C_ij = upper / denominator`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ColorMatrix {
-    /// Number of JAMPs: colour flows, `NCOLOR`, or these times the coupling orders that are split, `NAMPSO`.
+    /// Number of JAMPs: colour flows (`NCOLOR`), times the number of split coupling orders (`NAMPSO`) if orders are
+    /// split.
     pub flows: u32,
     /// The common denominator.
     pub denominator: f64,
@@ -22,11 +22,12 @@ pub struct ColorMatrix {
     pub upper: Vec<f64>,
 }
 
-/// `JAMP2`: the weight of a colour flow in the choice of one, where it is not `|JAMP|^2`. Where coupling orders
-/// are split (NAMPSO > 1) it is a sum over pairs of orders that are selected.
+/// `JAMP2`: the weight of a colour flow in the choice of a flow, if it is not `|JAMP|^2`. With split coupling orders
+/// (NAMPSO > 1) it is a sum over the selected pairs of orders.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowWeight {
-    /// For each modulus that is added the pairs (a, b) of which `Re(JAMP_a JAMP_b^*)` is summed within it.
+    /// The weight is the sum over this list of `|sum of Re(JAMP_a JAMP_b^*)|`, the inner sum over the pairs (a, b) of
+    /// an element.
     pub moduli: Vec<Vec<(u32, u32)>>,
 }
 
@@ -44,12 +45,12 @@ impl ColorMatrix {
     pub fn entry(&self, i: usize, j: usize) -> f64 {
         let n = self.flows as usize;
         let (i, j) = if i <= j { (i, j) } else { (j, i) };
-        // Row i starts behind the i rows above it, of n, n-1, ... entries.
+        // Row i follows the i rows above it, which have n, n-1, ... entries.
         self.upper[i * n - i * i.saturating_sub(1) / 2 + (j - i)] / self.denominator
     }
 
-    /// Whether `JAMP^dagger CF JAMP` cannot be negative, but by rounding: a Cholesky factorisation with the
-    /// largest pivot first comes to an end. Matrices that are too large for that are taken to be positive.
+    /// Whether `JAMP^dagger CF JAMP` cannot be negative, apart from rounding, that is, whether a Cholesky factorisation
+    /// with pivoting succeeds. Very large matrices are taken to be positive.
     pub fn is_positive(&self) -> bool {
         let n = self.flows as usize;
         if n > MOST_FACTORED {
@@ -70,7 +71,7 @@ impl ColorMatrix {
             let pivot = open[at];
             let size = left[pivot * n + pivot];
             if size <= small {
-                // No diagonal entry of the rest is positive, so the rest must be zero.
+                // No remaining diagonal entry is positive, so all remaining entries must be zero.
                 let zero = |x: f64| x.abs() <= 1e3 * small;
                 let mut rest = open.iter().flat_map(|&i| open.iter().map(move |&j| (i, j)));
                 return size >= -small && rest.all(|(i, j)| zero(left[i * n + j]));
@@ -87,7 +88,7 @@ impl ColorMatrix {
         true
     }
 
-    /// Number of entries of the upper triangle of a matrix of this size.
+    /// Number of entries in the upper triangle of a matrix of this size.
     pub fn triangle(flows: usize) -> usize {
         flows * (flows + 1) / 2
     }

@@ -1,4 +1,4 @@
-//! The plain meaning of a process: slow, simple, and what every fast backend is tested against.
+//! Reference evaluation of a process: slow and simple; every fast backend is tested against it.
 
 use super::arith::ValueId;
 use super::channels::Channels;
@@ -11,19 +11,19 @@ use super::{
 use num_complex::Complex64;
 use std::collections::HashMap;
 
-/// One event, evaluated.
+/// The results for one event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
-    /// For each helicity configuration `JAMP^dagger CF JAMP / DENOM / IDEN`.
+    /// `JAMP^dagger CF JAMP / DENOM / IDEN` of each helicity configuration.
     pub contributions: Vec<f64>,
     /// `AMP2` of the diagrams of [`Channels::amp2`], summed over helicities.
     pub amp2: Vec<f64>,
     /// `JAMP2` of the colour flows, summed over helicities.
     pub jamp2: Vec<f64>,
-    /// How contributions are added.
+    /// How the contributions are added.
     pub helicity_sum: HelicitySum,
-    /// The same sum of products of amplitudes with all of them positive. Where terms cancel, it is this that
-    /// rounding is to be compared with.
+    /// The sum of the absolute values of all products of amplitudes. If terms cancel, rounding errors are relative to
+    /// this.
     pub terms: f64,
 }
 
@@ -35,12 +35,12 @@ pub struct Numbers<'a> {
 }
 
 impl Process {
-    /// Evaluates one event: momenta of the legs, strong coupling, and the card's values in the
-    /// order of [`super::model::Model::card`].
+    /// Evaluates one event from the momenta of the legs, the strong coupling and the card values in the order of
+    /// [`super::model::Model::card`].
     ///
     /// # Panics
-    /// If there are not as many momenta as legs or not as many card values as parameters, or the process has no
-    /// diagrams ([`super::Amplitudes`]).
+    /// If the number of momenta differs from that of the legs, or the number of card values from that of the card's
+    /// parameters, or the process has no diagrams ([`super::Amplitudes`]).
     pub fn evaluate(&self, momenta: &[Momentum], g: f64, card: &[f64]) -> Evaluation {
         assert_eq!(momenta.len(), self.legs.len(), "one momentum for each leg");
         assert_eq!(card.len(), self.model.card.len(), "one value each");
@@ -105,7 +105,7 @@ impl ColorMatrix {
         sum / self.denominator
     }
 
-    /// [`ColorMatrix::sum`] of positive numbers with a positive matrix.
+    /// The sum of [`ColorMatrix::sum`] with absolute values of all entries and factors.
     fn terms(&self, sizes: &[f64]) -> f64 {
         let mut sum = 0.0;
         let mut entries = self.upper.iter();
@@ -119,7 +119,7 @@ impl ColorMatrix {
 }
 
 impl<'a> Numbers<'a> {
-    /// The process with these values of its model's program.
+    /// Takes masses, widths and couplings from the values of the model's program.
     pub fn of(process: &'a Process, value: impl Fn(ValueId) -> Complex64) -> Numbers<'a> {
         let model = &process.model;
         let parameters = model.parameters.iter().map(|p| value(p.value).re);
@@ -136,7 +136,7 @@ impl<'a> Numbers<'a> {
         quantity.0.map_or(0.0, |i| self.parameters[i as usize])
     }
 
-    /// All amplitudes, of these external wavefunctions.
+    /// Evaluates all amplitudes from these external wavefunctions.
     pub fn amplitudes(&self, external: impl Fn(&External) -> Vec<Complex64>) -> Vec<Complex64> {
         let mut wavefunctions: Vec<Vec<Complex64>> = Vec::new();
         for wavefunction in &self.process.wavefunctions {
@@ -160,7 +160,7 @@ impl<'a> Numbers<'a> {
         self.call(vertex.routine, &inputs, &vertex.couplings, propagator)
     }
 
-    /// Calls a Lorentz structure, with mass and width of the result.
+    /// Calls a Lorentz structure; `propagator` is the mass and width of the result.
     pub fn call(
         &self,
         routine: u32,
@@ -194,7 +194,7 @@ impl FlowWeight {
 }
 
 impl LinearMap {
-    /// What the outcomes would be if nothing cancelled.
+    /// Bounds on the results: their sizes if nothing cancelled.
     fn sizes(&self, amplitudes: &[Complex64]) -> Vec<f64> {
         let sum = |terms: &[Term], partial: &[f64]| -> f64 {
             terms
@@ -216,7 +216,7 @@ impl LinearMap {
         self.outputs.iter().map(|t| sum(t, &partial)).collect()
     }
 
-    /// The outcomes for given amplitudes.
+    /// Applies the map to amplitudes.
     pub fn apply(&self, amplitudes: &[Complex64]) -> Vec<Complex64> {
         let sum = |terms: &[Term], partial: &[Complex64]| -> Complex64 {
             terms
@@ -240,12 +240,12 @@ impl LinearMap {
 }
 
 impl Evaluation {
-    /// `|M|^2` without a channel, whatever the sign of contributions.
+    /// `|M|^2` without a channel, with the signs of the contributions.
     pub fn total(&self) -> f64 {
         self.contributions.iter().sum()
     }
 
-    /// What `SMATRIX<i>` answers where it chooses the helicity by this random number.
+    /// The result of `SMATRIX<i>` if the helicity is chosen with this random number.
     pub fn answer(&self, random: f64) -> f64 {
         match self.helicity_sum {
             HelicitySum::Positive | HelicitySum::Signed => self.total(),
@@ -272,15 +272,15 @@ impl Evaluation {
             .filter(|&&d| d != 0)
             .map(|&d| amp2(d))
             .sum();
-        // Where no AMP2 contributes, SMATRIX<i> leaves the sum as it is.
+        // If all AMP2 vanish, SMATRIX<i> leaves the sum unchanged.
         match all == 0.0 {
             true => self.total(),
             false => self.total() * amp2(channel) / all,
         }
     }
 
-    /// The number (from 1) of the first helicity configuration whose running sum is above
-    /// `random` times the total, by absolute values.
+    /// The number (from 1) of the first helicity configuration whose running sum of absolute contributions is above
+    /// `random` times the total.
     pub fn helicity(&self, random: f64) -> u32 {
         let sizes: Vec<f64> = self.contributions.iter().map(|x| x.abs()).collect();
         first_above(&sizes, |_| true, random)
@@ -294,8 +294,7 @@ impl Evaluation {
     }
 }
 
-/// The number (from 1) of the first allowed weight whose running sum is above `random` times
-/// the total; where none is, 0.
+/// The number (from 1) of the first allowed weight whose running sum is above `random` times the total; 0 if none is.
 fn first_above(weights: &[f64], allowed: impl Fn(usize) -> bool, random: f64) -> u32 {
     let weight = |i: usize| if allowed(i) { weights[i] } else { 0.0 };
     let total: f64 = (0..weights.len()).map(weight).sum();

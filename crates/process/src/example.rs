@@ -1,9 +1,8 @@
-//! A process small enough to be read at a glance: phi phi > phi phi in a theory of one scalar of
-//! mass `MDL_MPHI` with the coupling `GC_1 = i G`, in the s, t and u channel.
+//! A minimal process: phi phi > phi phi in a theory of one scalar of mass `MDL_MPHI` with the coupling `GC_1 = i G`, in
+//! the s, t and u channel.
 //!
-//! Its matrix element has a closed form, `|M|^2 = G^4/2 (1/(s-m^2) + 1/(t-m^2) + 1/(u-m^2))^2`
-//! for vanishing width, so tests of the file format, of the doors and of the bridge do not need an
-//! MG5aMC directory.
+//! Its matrix element has a closed form, `|M|^2 = G^4/2 (1/(s-m^2) + 1/(t-m^2) + 1/(u-m^2))^2` for vanishing width, so
+//! tests of the file format, the interfaces and the bridge do not need an MG5aMC directory.
 
 use super::arith::{Builder, Op};
 use super::channels::{Amp2, Channels};
@@ -129,8 +128,7 @@ fn model() -> Model {
     }
 }
 
-/// `SSS1_1(S2, S3, COUP, M1, W1, S1)`: the sum of the momenta, and
-/// `COUP * i/(P^2 - M1 (M1 - i W1)) * S2 * S3`.
+/// `SSS1_1(S2, S3, COUP, M1, W1, S1)`: the sum of the momenta, and `COUP * i/(P^2 - M1 (M1 - i W1)) * S2 * S3`.
 fn line() -> Routine {
     // Inputs: S2(1..3), S3(1..3), COUP, M1, W1.
     let mut b = Builder::new(9);

@@ -1,24 +1,22 @@
-//! External wavefunctions in the conventions of HELAS (KEK-91-11): IXXXXX, OXXXXX, VXXXXX and
-//! SXXXXX.
+//! External wavefunctions in the conventions of HELAS (KEK-91-11): IXXXXX, OXXXXX, VXXXXX and SXXXXX.
 //!
-//! Spinors are in the chiral representation, left-handed components first, and helicity
-//! eigenstates along their momentum; `sign` (NSF) is +1 for a particle and -1 for an
-//! antiparticle. Polarisation vectors are real along the plane of momentum and z axis and
-//! imaginary across it; `sign` (NSV) is -1 for an incoming and +1 for an outgoing boson. The
-//! first two components of each hold the momentum that flows along the fermion line or out of
-//! the vertex.
+//! Spinors are in the chiral representation, left-handed components first, and helicity eigenstates along their
+//! momentum; `sign` (NSF) is +1 for a particle and -1 for an antiparticle. Polarisation vectors are real in the plane
+//! of the momentum and the z axis, and imaginary perpendicular to it; `sign` (NSV) is -1 for an incoming and +1 for an
+//! outgoing boson. The first two components of each wavefunction hold the momentum that flows along the fermion line or
+//! out of the vertex.
 //!
-//! Spin 2 and 3/2 are made of these with Clebsch-Gordan coefficients, the component (mu, nu) of a tensor at place
-//! `4 mu + nu` and (mu, spinor component) of spin 3/2 likewise, as TXXXXX, IRXXXX and ORXXXX of ALOHA do
-//! (arXiv:1010.4261).
+//! Spin 2 and 3/2 are built from these with Clebsch-Gordan coefficients, as in ALOHA's TXXXXX, IRXXXX and ORXXXX
+//! (arXiv:1010.4261). The component (mu, nu) of a tensor has the index `4 mu + nu`, and so has (mu, spinor component)
+//! of spin 3/2.
 //!
-//! Two things are not HELAS's, in any version of it. `p0 + p3` and `|p| + p3`, which a fermion's spinors are made of,
-//! are `pt^2 / (p0 - p3)` and `pt^2 / (|p| - p3)` where p3 is negative: near -z HELAS's sums lose digits, up to all of
-//! them. And a leg with `|p| <= ` [`AT_REST`] ` m` has its spin along z, as one at rest has in HELAS: there is no
-//! direction of flight but rounding's.
+//! Two things differ from every version of HELAS. For negative p3, `p0 + p3` and `|p| + p3` in a fermion's spinors are
+//! computed as `pt^2 / (p0 - p3)` and `pt^2 / (|p| - p3)`, because the sums lose digits near -z, up to all of them. And
+//! a leg with `|p| <= ` [`AT_REST`] ` m` has its spin along z, like a leg at rest in HELAS, because its direction of
+//! flight is dominated by rounding.
 //!
-//! In place of a vector's helicity [`MOMENTUM`] asks for its momentum as the polarisation, over
-//! its mass or, where it has none, over its energy, whatever NSV is: what a Ward identity needs.
+//! The helicity [`MOMENTUM`] of a vector gives its momentum as the polarisation, divided by its mass or, if massless,
+//! by its energy, whatever NSV is. Tests of Ward identities use this.
 
 use super::ExternalKind;
 use num_complex::Complex64;
@@ -26,16 +24,16 @@ use num_complex::Complex64;
 /// A momentum `(E, px, py, pz)`.
 pub type Momentum = [f64; 4];
 
-/// Up to this |p| / m a leg has its spin along z, and not along its momentum; its wavefunctions are those of a leg at
-/// rest, boosted to that momentum in first order, so that no digit of a sum over helicities depends on the axis. Small
-/// enough that the second order is below rounding in double precision (2^-26, also in `cuda/external.cuh` and
-/// `fortran/gg_ttx/Source/DHELAS/aloha_functions.f`).
+/// Up to this |p| / m, the spin of a leg is along z instead of along its momentum. Its wavefunctions are those at rest,
+/// boosted to that momentum to first order, so that sums over helicities do not depend on the axis. 2^-26: the second
+/// order is below rounding in double precision. Also in `cuda/external.cuh` and
+/// `fortran/gg_ttx/Source/DHELAS/aloha_functions.f`.
 pub const AT_REST: f64 = 1.0 / 67_108_864.0;
 
-/// HELAS's `NHEL = 4` of `VXXXXX`: the momentum in place of the polarisation.
+/// `NHEL = 4` of HELAS's `VXXXXX`: the momentum in place of the polarisation.
 pub const MOMENTUM: i8 = 4;
 
-/// The wavefunction of an external leg; `helicity` is `NHEL`, `sign` is NSF, NSV or NSS.
+/// Evaluates the wavefunction of an external leg; `helicity` is `NHEL`, `sign` is NSF, NSV or NSS.
 pub fn external(
     kind: ExternalKind,
     p: &Momentum,
@@ -71,7 +69,7 @@ fn modulus(p: &Momentum) -> f64 {
     p[0].min((p[1] * p[1] + p[2] * p[2] + p[3] * p[3]).sqrt())
 }
 
-/// `px^2 + py^2`; zero where it is too small to have all its digits.
+/// `px^2 + py^2`; zero where it is so small that digits are lost to underflow.
 fn transverse_square(p: &Momentum) -> f64 {
     let square = p[1] * p[1] + p[2] * p[2];
     if square < 2f64.powi(-1000) {
@@ -90,12 +88,13 @@ fn light_cone(p: &Momentum, size: f64) -> f64 {
     }
 }
 
-/// Whether a leg with this |p| has its spin along z.
+/// Whether a leg with this |p| has its spin along z, see [`AT_REST`].
 fn is_at_rest(size: f64, mass: f64) -> bool {
     size <= AT_REST * mass.abs()
 }
 
-/// The boost of a two-spinor up or down along z from rest: `1 + sigma p / 2 m` and, for the left-handed half, with `-`.
+/// A two-spinor with spin up or down along z, boosted from rest to first order by `1 + h sigma p / 2 m`, where `h` is
+/// +1 for the right-handed and -1 for the left-handed half.
 fn boosted(p: &Momentum, mass: f64, up: bool, handedness: f64) -> [Complex64; 2] {
     let [x, y, z] = [p[1], p[2], p[3]].map(|x| handedness * x / (2.0 * mass.abs()));
     match up {
@@ -104,8 +103,8 @@ fn boosted(p: &Momentum, mass: f64, up: bool, handedness: f64) -> [Complex64; 2]
     }
 }
 
-/// Spinor of a massive fermion that moves: the two-spinor `chi` of helicity `nh` (first the one
-/// along the direction of flight), and the square roots of `E +- |p|` with their signs.
+/// Spinor of a massive moving fermion: the two-spinor `chi` of helicity `nh`, and the square roots of `E +- |p|` with
+/// their signs.
 fn moving(p: &Momentum, mass: f64, pp: f64, nh: f64, nsf: f64) -> ([Complex64; 2], [f64; 2]) {
     let sf = [
         0.5 * (1.0 + nsf + (1.0 - nsf) * nh),
@@ -199,7 +198,7 @@ fn fermion_out(p: &Momentum, mass: f64, helicity: f64, nsf: f64) -> [Complex64; 
     [f[1] * chi[0], f[1] * chi[1], f[0] * chi[0], f[0] * chi[1]]
 }
 
-/// All products of the components of two wavefunctions, added to `sum`.
+/// Adds all products of the components of two wavefunctions, times `factor`, to `sum`.
 fn add_products(sum: &mut [Complex64], factor: Complex64, a: &[Complex64; 4], b: &[Complex64; 4]) {
     for (mu, a) in a.iter().enumerate() {
         for (nu, b) in b.iter().enumerate() {
@@ -215,7 +214,7 @@ fn tensor(p: &Momentum, mass: f64, helicity: f64, nst: f64) -> Vec<Complex64> {
         add_products(&mut sum, real(factor), &of(a), &of(b));
     };
     match helicity.abs() {
-        // A card may take the mass of a particle that has five helicities.
+        // A card may set the mass to 0 for a particle whose table has five helicities.
         h if mass == 0.0 && h < 2.0 => {}
         2.0 => add(1.0, helicity / 2.0, helicity / 2.0),
         1.0 => {
@@ -244,7 +243,7 @@ fn rarita(p: &Momentum, mass: f64, helicity: f64, nsr: f64, incoming: bool) -> V
     // The phase of the spinor of helicity -1 relative to that of the vector.
     let pt = transverse_square(p).sqrt().min(modulus(p));
     let phase = if is_at_rest(modulus(p), mass) {
-        // In motion the longitudinal vector has the sign of the mass, which it does not have at rest.
+        // The longitudinal vector has the sign of the mass in motion, but not at rest.
         real(1f64.copysign(mass))
     } else if pt == 0.0 {
         real(1f64.copysign(p[3]))

@@ -1,21 +1,19 @@
 //! The file format of a process, `.mebridge`.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 0 to 7 | the magic `mebridge` |
 //! | 8 to 11 | [`FORMAT_VERSION`] |
 //! | 12 to 19 | length of the body in bytes |
-//! | 20 to 23 | CRC-32 (that of IEEE 802.3) of the body |
+//! | 20 to 23 | CRC-32 (IEEE 802.3) of the body |
 //! | 24 to the end | the body: the [`Process`] in postcard's encoding |
 //!
-//! All numbers of the header are little-endian. A file is used only where all of this holds, the
-//! body is read to its last byte and [`Process::validate`] finds nothing wrong; so any bytes give
-//! either a process that can be evaluated or an error. What is allocated while reading is bounded
-//! by the size of the file: every element of an array takes at least one byte of it, and serde
-//! does not reserve more than a MiB ahead.
+//! All numbers of the header are little-endian. A file is accepted only if all of this holds, the body is read to its
+//! last byte and [`Process::validate`] finds no error; so any bytes give either a process that can be evaluated or an
+//! error. Memory allocated while reading is bounded by the size of the file: every array element takes at least one
+//! byte of it, and serde does not reserve more than 1 MiB ahead.
 //!
-//! The format has no means of reading older versions: a process is imported again in well under a
-//! second.
+//! Older versions of the format cannot be read: importing the process again takes well under a second.
 
 use super::Process;
 use mebridge_support::error::{Error, Result};
@@ -23,8 +21,8 @@ use mebridge_support::files::{regular, replace};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Version of the format. To be raised whenever a type within [`Process`] changes; the test
-/// `the_encoding_is_that_of_this_version` fails where that was forgotten.
+/// Version of the format. Raise it whenever a type within [`Process`] changes; the test
+/// `the_encoding_is_that_of_this_version` fails if that is forgotten.
 pub const FORMAT_VERSION: u32 = 10;
 
 /// Extension of the files, without the dot.
@@ -32,19 +30,19 @@ pub const EXTENSION: &str = "mebridge";
 
 const MAGIC: &[u8; 8] = b"mebridge";
 const HEADER: usize = 24;
-/// No process is larger.
+/// Largest process file that is read, in bytes.
 const MOST: u64 = 1 << 30;
 
-/// What is wrong with a file.
+/// Defect of a process file.
 #[derive(Debug, thiserror::Error)]
 enum Defect {
-    /// It does not begin with the magic.
+    /// The file does not begin with the magic.
     #[error(
         "is not a mebridge process file; make one with `mebridge import DIR -o FILE`, or name the \
          directory itself"
     )]
     NotOurs,
-    /// It is of another version.
+    /// The file has another format version.
     #[error(
         "is a process file of format {found}, this version of mebridge reads format \
          {FORMAT_VERSION}; import the process again with `mebridge import DIR -o FILE`"
@@ -53,30 +51,30 @@ enum Defect {
         /// The version in the file.
         found: u32,
     },
-    /// It ends too early.
+    /// The file ends too early.
     #[error(
         "is truncated: {has} bytes of {needs}; copy it again, or import the process again with \
          `mebridge import DIR -o FILE`"
     )]
     Truncated {
-        /// Bytes that are there.
+        /// Size of the file in bytes.
         has: u64,
-        /// Bytes that the header announces.
+        /// Size according to the header, in bytes.
         needs: u64,
     },
-    /// Its contents do not fit its checksum, or do not decode.
+    /// The contents do not match the checksum, or cannot be decoded.
     #[error(
         "is damaged ({what}); copy it again, or import the process again with `mebridge import \
          DIR -o FILE`"
     )]
     Damaged {
-        /// How that was seen.
+        /// What does not match.
         what: String,
     },
 }
 
 impl Process {
-    /// The contents of a process file.
+    /// Encodes the process as the contents of a process file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = vec![0; HEADER];
         bytes = postcard::to_extend(self, bytes).map_err(|e| Error::InvalidProcess {
@@ -91,7 +89,7 @@ impl Process {
         Ok(bytes)
     }
 
-    /// Reads the contents of a process file; `origin` is what messages call it.
+    /// Decodes the contents of a process file; `origin` is its name in messages.
     pub fn from_bytes(bytes: &[u8], origin: &Path) -> Result<Process> {
         let process = decode(bytes).map_err(|defect| Error::ProcessFile {
             path: origin.to_owned(),
@@ -101,7 +99,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Writes a process file: whole, or not at all.
+    /// Writes a process file, atomically.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         replace::write(path, &self.to_bytes()?, false).map_err(Error::io(path))
@@ -154,7 +152,7 @@ fn decode(bytes: &[u8]) -> std::result::Result<Process, Defect> {
     }
     match postcard::take_from_bytes(body) {
         Ok((process, [])) => Ok(process),
-        Ok(_) => Err(damaged("there are bytes behind the process")),
+        Ok(_) => Err(damaged("there are bytes after the process")),
         Err(e) => Err(damaged(&e.to_string())),
     }
 }
@@ -195,8 +193,7 @@ mod tests {
 
     #[test]
     fn the_encoding_is_that_of_this_version() {
-        // Where this fails, a type within Process has changed: raise FORMAT_VERSION and put the
-        // new numbers here.
+        // If this fails, a type within Process has changed: raise FORMAT_VERSION and update the numbers here.
         let bytes = example::scalars().to_bytes().unwrap();
         let seen = (
             FORMAT_VERSION,
@@ -238,7 +235,7 @@ mod tests {
         let mut long = good.clone();
         long.push(0);
         assert!(message(&long).contains("longer than its header says"));
-        assert!(message(&reencode(long)).contains("bytes behind the process"));
+        assert!(message(&reencode(long)).contains("bytes after the process"));
     }
 
     #[test]
@@ -258,8 +255,8 @@ mod tests {
         assert!(read(&process.to_bytes().unwrap()).is_err());
     }
 
-    /// A small file that asks for much: rows of the helicity table that stand there over and over, a formula that is long
-    /// and called for each of them, and terms of JAMPs.
+    /// Small files that would need a lot of work: many equal rows in the helicity table, each with a long formula or
+    /// many terms of JAMPs.
     #[test]
     fn work_without_a_bound_is_an_error() {
         let mut process = example::scalars();
@@ -343,7 +340,7 @@ mod tests {
             if honest {
                 if let Ok(process) = read(&reencode(bytes)) {
                     process.validate().unwrap();
-                    // What was read is written and read again the same.
+                    // Writing and reading again gives the same bytes.
                     let bytes = process.to_bytes().unwrap();
                     prop_assert_eq!(read(&bytes).unwrap().to_bytes().unwrap(), bytes);
                 }

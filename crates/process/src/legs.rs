@@ -1,9 +1,9 @@
-//! What is known of the legs of a process by its tables.
+//! Properties of the external legs that follow from a process's tables.
 
 use super::Wavefunction;
 use std::collections::BTreeSet;
 
-/// How many different helicities each leg has in a table of all.
+/// Returns the number of different helicities of each leg in a helicity table.
 pub fn helicity_counts(helicities: &[Vec<i8>], legs: usize) -> Vec<usize> {
     let count = |leg: usize| {
         let different: BTreeSet<i8> = helicities.iter().map(|row| row[leg]).collect();
@@ -12,7 +12,7 @@ pub fn helicity_counts(helicities: &[Vec<i8>], legs: usize) -> Vec<usize> {
     (0..legs).map(count).collect()
 }
 
-/// For each wavefunction the legs below it, a bit for each.
+/// Returns, for each wavefunction, the external legs that it is built from, as a bit mask.
 pub fn legs_below(wavefunctions: &[Wavefunction]) -> Vec<u32> {
     let mut below: Vec<u32> = Vec::with_capacity(wavefunctions.len());
     for wavefunction in wavefunctions {

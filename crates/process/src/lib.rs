@@ -1,15 +1,15 @@
-//! The process as data.
+//! A process as data.
 //!
-//! A [`Process`] holds everything that is needed to evaluate one squared matrix element, and nothing that depends on
-//! how it is evaluated. It has the external legs, the helicity table, the model's parameters and couplings as formulas,
-//! and the Lorentz structures as arithmetic. It has the wavefunctions and amplitudes of the diagrams, the map from
-//! amplitudes to colour flows, the colour matrix and the tables of channels. The order of helicities, diagrams, colour
-//! flows and configurations is MG5aMC's own; all indices here count from 0, MG5aMC's from 1.
+//! A [`Process`] holds everything needed to evaluate one squared matrix element, and nothing that depends on how it is
+//! evaluated: the external legs, the helicity table, the model's parameters and couplings as formulas, the Lorentz
+//! structures as arithmetic, the wavefunctions and amplitudes of the diagrams, the map from amplitudes to colour flows,
+//! the colour matrix and the channel tables. Helicities, diagrams, colour flows and configurations are in MG5aMC's
+//! order; indices here count from 0, MG5aMC's from 1.
 //!
-//! Conventions, all of them HELAS's and ALOHA's as MG5aMC writes them:
+//! Conventions are those of HELAS and ALOHA, as written by MG5aMC:
 //! * metric (+,-,-,-), momenta `(E, px, py, pz)` in GeV, incoming ones with positive energy;
-//! * a wavefunction is an array of complex numbers whose first two hold the momentum that flows
-//!   along it, `(E + i pz, px + i py)`, and whose others are its components;
+//! * a wavefunction is an array of complex numbers: the first two hold the momentum that flows along it, `(E + i pz, px
+//!   + i py)`, the others its components;
 //! * spinors in the chiral (Weyl) representation, left-handed components first;
 //! * `|M|^2 = 1/IDEN * sum over helicities of JAMP^dagger CF JAMP / DENOM`.
 
@@ -42,47 +42,47 @@ use serde::{Deserialize, Serialize};
 /// One squared matrix element as data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Process {
-    /// What MG5aMC calls it, such as `g g > t t~ g WEIGHTED<=3 @1`.
+    /// MG5aMC's name of the process, such as `g g > t t~ g WEIGHTED<=3 @1`.
     pub name: String,
-    /// Name of the model, such as `sm`, where it is known; otherwise empty.
+    /// Name of the model, such as `sm`; empty if unknown.
     pub model_name: String,
     /// The external legs in MG5aMC's order, incoming ones first.
     pub legs: Vec<Leg>,
-    /// PDG codes of the legs for other particles with the same matrix element (`c c~` beside `u u~`).
+    /// For each other set of particles with the same matrix element (`c c~` besides `u u~`), the PDG codes of the legs.
     pub other_flavours: Vec<Vec<i32>>,
-    /// `NHEL`: one row of leg helicities for each helicity configuration.
+    /// `NHEL`: one row of leg helicities per helicity configuration.
     pub helicities: Vec<Vec<i8>>,
     /// How the contributions of helicity configurations are added.
     pub helicity_sum: HelicitySum,
-    /// What the contribution of each helicity configuration is multiplied by, where beams are polarised; none
-    /// where none is. A configuration with the weight 0 does not contribute to AMP2 and JAMP2 either.
+    /// Weight of each helicity configuration for polarised beams; empty for unpolarised ones. A configuration with
+    /// weight 0 does not contribute to AMP2 and JAMP2 either.
     pub beam_weights: Vec<f64>,
-    /// `IDEN`: average over initial helicities and colours, and the identical-particle factor.
+    /// `IDEN`: the average over initial helicities and colours, times the identical-particle factor.
     pub iden: u32,
     /// Parameters and couplings.
     pub model: Model,
-    /// The Lorentz structures that occur.
+    /// The Lorentz structures that the vertices call.
     pub routines: Vec<Routine>,
-    /// Wavefunctions, each naming only earlier ones; MG5aMC's reuse of `W` is undone.
+    /// Wavefunctions; each refers only to earlier ones. MG5aMC's reuse of `W` is undone.
     pub wavefunctions: Vec<Wavefunction>,
-    /// How its JAMPs follow.
+    /// The computation of the JAMPs.
     pub amplitudes: Amplitudes,
-    /// Number of diagrams: those that channels and configurations name, whether or not they are listed.
+    /// Number of diagrams that channels and configurations may refer to, whether or not the diagrams are listed.
     pub diagrams: u32,
-    /// `JAMP2` of each colour flow; none where there is one JAMP for each, and its weight is `|JAMP|^2`.
+    /// `JAMP2` of each colour flow; empty if each flow has one JAMP and the weight `|JAMP|^2`.
     pub flow_weights: Vec<FlowWeight>,
     /// `AMP2`, `CONFSUB` and `ICOLAMP`.
     pub channels: Channels,
-    /// Which generation of the Fortran contract the directory was written for.
+    /// The generation of the Fortran contract that the directory was written for.
     pub contract: Contract,
 }
 
-/// How the JAMPs of a process follow from its external wavefunctions, and the matrix of their products.
+/// The computation of a process's JAMPs from its external wavefunctions, and the colour matrix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Amplitudes {
     /// From diagrams.
     Diagrams(Diagrams),
-    /// By recursion over colour orderings alone; the process's wavefunctions are external ones.
+    /// By recursion over colour orderings alone; all wavefunctions of the process are external.
     ColorOrdered(ColorOrdered),
 }
 
@@ -95,12 +95,12 @@ pub struct Diagrams {
     pub jamp: LinearMap,
     /// `CF` and `DENOM`.
     pub color: ColorMatrix,
-    /// How the colour flows follow without diagrams, where that is known.
+    /// The recursion that gives the colour flows without diagrams, if there is one.
     pub color_ordered: Option<ColorOrdered>,
 }
 
 impl Amplitudes {
-    /// The diagrams, if there are any.
+    /// The diagrams, if any.
     pub fn diagrams(&self) -> Option<&Diagrams> {
         match self {
             Amplitudes::Diagrams(diagrams) => Some(diagrams),
@@ -108,7 +108,7 @@ impl Amplitudes {
         }
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn diagrams_mut(&mut self) -> Option<&mut Diagrams> {
         match self {
             Amplitudes::Diagrams(diagrams) => Some(diagrams),
@@ -116,7 +116,7 @@ impl Amplitudes {
         }
     }
 
-    /// The vertices of all diagrams at which amplitudes end; none without diagrams.
+    /// The final vertex of each amplitude; empty without diagrams.
     pub fn vertices(&self) -> &[Vertex] {
         self.diagrams().map_or(&[], |diagrams| &diagrams.amplitudes)
     }
@@ -129,7 +129,7 @@ impl Amplitudes {
         }
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn color_ordered_mut(&mut self) -> Option<&mut ColorOrdered> {
         match self {
             Amplitudes::Diagrams(diagrams) => diagrams.color_ordered.as_mut(),
@@ -145,7 +145,7 @@ impl Amplitudes {
         }
     }
 
-    /// `DENOM`: what entries of the colour matrix are over.
+    /// `DENOM`: the common denominator of the colour matrix.
     pub fn denominator(&self) -> f64 {
         match self {
             Amplitudes::Diagrams(diagrams) => diagrams.color.denominator,
@@ -157,20 +157,20 @@ impl Amplitudes {
 /// How `SMATRIX<i>` adds the contributions of helicity configurations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum HelicitySum {
-    /// None can be negative.
+    /// No contribution can be negative.
     #[default]
     Positive,
-    /// As they are, as in a standalone output. They can be negative where an interference of coupling orders
+    /// With their signs, as in a standalone output. Contributions can be negative if an interference of coupling orders
     /// is selected (`QCD^2==2`).
     Signed,
-    /// By their absolute values, as in MadEvent, which gives the sum the sign of the helicity that it chooses.
+    /// By their absolute values, as in MadEvent, which gives the sum the sign of the chosen helicity's contribution.
     Absolute,
 }
 
 /// The two generations of the Fortran contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Contract {
-    /// The process does not say.
+    /// Unknown: the process does not record it.
     #[default]
     Unknown,
     /// `fbridgesequence` without `igraph`: MG5aMC up to 3.6.
@@ -189,7 +189,7 @@ impl Process {
         }
     }
 
-    /// The same without names of particles and of the process: all that a plan can follow from.
+    /// The process without names of particles and of itself: everything that a plan depends on.
     pub fn without_names(&self) -> Process {
         let mut process = self.clone();
         process.name.clear();
@@ -202,7 +202,7 @@ impl Process {
         process
     }
 
-    /// The process in its colour-ordered form alone, without its diagrams and their channels, if it has such a form.
+    /// The process in its colour-ordered form only, without diagrams and their channels; `None` if it has no such form.
     pub fn as_color_ordered(&self) -> Option<Process> {
         let form = self.amplitudes.color_ordered()?;
         let external = |w: &Wavefunction| matches!(w, Wavefunction::External(_));
@@ -218,7 +218,7 @@ impl Process {
         })
     }
 
-    /// The process by its diagrams alone, if it has any.
+    /// The process with its diagrams only; `None` if it has none.
     pub fn as_diagrams(&self) -> Option<Process> {
         let diagrams = self.amplitudes.diagrams()?;
         Some(Process {
@@ -230,12 +230,12 @@ impl Process {
         })
     }
 
-    /// Whether there are no diagrams: its colour-ordered form is all there is.
+    /// Whether the process has only a colour-ordered form, and no diagrams.
     pub fn is_color_ordered(&self) -> bool {
         matches!(self.amplitudes, Amplitudes::ColorOrdered(_))
     }
 
-    /// The process with these values of the card as its own.
+    /// The process with these card values as its defaults.
     pub fn with_card(&self, card: &[f64]) -> Process {
         let mut process = self.clone();
         for (parameter, value) in process.model.card.iter_mut().zip(card) {
@@ -244,7 +244,7 @@ impl Process {
         process
     }
 
-    /// For each leg what its momentum counts in the sum that is zero: 1 coming in, -1 going out.
+    /// The sign of each leg's momentum in momentum conservation: 1 for incoming, -1 for outgoing legs.
     pub fn signs(&self) -> Vec<f64> {
         let sign = |leg: &Leg| if leg.incoming { 1.0 } else { -1.0 };
         self.legs.iter().map(sign).collect()
@@ -254,7 +254,7 @@ impl Process {
 /// An external leg.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Leg {
-    /// PDG code of the (first) particle that this leg stands for; 0 where the directory does not say.
+    /// PDG code of the (first) particle of this leg; 0 if the directory does not state it.
     pub pdg: i32,
     /// Whether the leg is in the initial state.
     pub incoming: bool,
@@ -271,7 +271,7 @@ impl Quantity {
     pub const ZERO: Quantity = Quantity(None);
 }
 
-/// A wavefunction: an external one or the outcome of a vertex.
+/// A wavefunction: external, or the result of a vertex.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Wavefunction {
     /// An external wavefunction.
@@ -280,10 +280,10 @@ pub enum Wavefunction {
     Internal(Vertex),
 }
 
-/// Call of `IXXXXX`, `OXXXXX`, `VXXXXX`, `SXXXXX`, `TXXXXX`, `IRXXXX` or `ORXXXX`.
+/// A call of `IXXXXX`, `OXXXXX`, `VXXXXX`, `SXXXXX`, `TXXXXX`, `IRXXXX` or `ORXXXX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct External {
-    /// Which of them.
+    /// The routine.
     pub kind: ExternalKind,
     /// The leg.
     pub leg: u32,
@@ -306,14 +306,14 @@ pub enum ExternalKind {
     Scalar,
     /// `TXXXXX`: a tensor, of spin 2.
     Tensor,
-    /// `IRXXXX`: a massive particle of spin 3/2 (Rarita-Schwinger), flowing in.
+    /// `IRXXXX`: a massive particle of spin 3/2 (Rarita-Schwinger), fermion flow in.
     RaritaIn,
-    /// `ORXXXX`: the same, flowing out.
+    /// `ORXXXX`: the same, fermion flow out.
     RaritaOut,
 }
 
 impl ExternalKind {
-    /// The kind of wavefunction that a routine of this name makes.
+    /// The kind of wavefunction that the routine of this name computes.
     pub fn of_routine(name: &str) -> Option<ExternalKind> {
         match name {
             "IXXXXX" => Some(ExternalKind::FermionIn),
@@ -327,7 +327,7 @@ impl ExternalKind {
         }
     }
 
-    /// Name of the routine that makes it.
+    /// Name of the routine that computes this kind.
     pub fn routine(self) -> &'static str {
         match self {
             ExternalKind::FermionIn => "IXXXXX",
@@ -340,7 +340,7 @@ impl ExternalKind {
         }
     }
 
-    /// The helicities that such a particle can have, with or without mass; in halves for fermions.
+    /// The helicities of such a particle, with or without mass; for spin 1/2 and 3/2 in units of 1/2.
     pub fn helicities(self, massive: bool) -> &'static [i8] {
         match self {
             ExternalKind::FermionIn | ExternalKind::FermionOut => &[-1, 1],
@@ -350,12 +350,12 @@ impl ExternalKind {
             ExternalKind::Tensor if massive => &[-2, -1, 0, 1, 2],
             ExternalKind::Tensor => &[-2, 2],
             ExternalKind::RaritaIn | ExternalKind::RaritaOut if massive => &[-3, -1, 1, 3],
-            // HELAS's wavefunctions of these are not to be relied on.
+            // HELAS's wavefunctions of massless spin 3/2 are not reliable.
             ExternalKind::RaritaIn | ExternalKind::RaritaOut => &[],
         }
     }
 
-    /// Complex numbers in the wavefunction, the two of the momentum included.
+    /// Number of complex numbers in the wavefunction, including the two of the momentum.
     pub fn components(self) -> u32 {
         match self {
             ExternalKind::FermionIn | ExternalKind::FermionOut | ExternalKind::Vector => 6,
@@ -370,8 +370,7 @@ impl ExternalKind {
 pub struct Vertex {
     /// Index into [`Process::routines`].
     pub routine: u32,
-    /// The wavefunctions that meet, in the routine's order: indices into
-    /// [`Process::wavefunctions`].
+    /// The incoming wavefunctions, in the routine's order: indices into [`Process::wavefunctions`].
     pub inputs: Vec<u32>,
     /// The couplings, in the routine's order.
     pub couplings: Vec<CouplingRef>,
@@ -386,29 +385,29 @@ pub struct Vertex {
 pub struct CouplingRef {
     /// Index into [`Model::couplings`].
     pub coupling: u32,
-    /// Whether its negative is meant.
+    /// Whether the coupling enters with a minus sign.
     pub negative: bool,
 }
 
-/// Linear combinations of amplitudes, by way of shared partial sums.
+/// Linear combinations of amplitudes, with shared partial sums.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinearMap {
-    /// `TMP_JAMP`: partial sums in an order in which each names only earlier ones.
+    /// `TMP_JAMP`: partial sums; each refers only to earlier ones.
     pub partial: Vec<Vec<Term>>,
-    /// `JAMP`: the outcomes.
+    /// `JAMP`: the results.
     pub outputs: Vec<Vec<Term>>,
 }
 
 /// One term of a linear combination.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Term {
-    /// What is added.
+    /// The value that is added.
     pub source: TermSource,
     /// Real and imaginary part of its coefficient.
     pub factor: (f64, f64),
 }
 
-/// What a term of a [`LinearMap`] refers to.
+/// The source of a term of a [`LinearMap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TermSource {
     /// An amplitude.

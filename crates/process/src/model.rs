@@ -1,9 +1,9 @@
 //! Parameters and couplings of a model, as formulas.
 //!
-//! MG5aMC computes them in three steps: parameters from the card, what depends on nothing else
-//! once, and what depends on the strong coupling G for each event. Here all of them are one
-//! [`Program`]: its inputs are the card's parameters in the order of [`Model::card`], and as
-//! the last one G of the event. What does not depend on G is the same for all events.
+//! MG5aMC computes them in three steps: it reads the card's parameters, computes once what depends only on them, and
+//! computes per event what depends on the strong coupling G. Here all of it is one [`Program`]: its inputs are the
+//! card's parameters in the order of [`Model::card`], then the event's G. Values that do not depend on G are the same
+//! for all events.
 
 use super::arith::{Program, ValueId};
 use super::widths::AutoWidth;
@@ -15,16 +15,16 @@ use serde::{Deserialize, Serialize};
 pub struct Model {
     /// Parameters that are read from the parameter card.
     pub card: Vec<CardParameter>,
-    /// Everything that follows from them and from G.
+    /// Everything computed from the card's parameters and G.
     pub program: Program,
     /// Masses and widths.
     pub parameters: Vec<Named>,
     /// Couplings.
     pub couplings: Vec<Named>,
-    /// Whether a particle of negative mass has a negative width: so MG5aMC writes the card for MadEvent
-    /// (`write_inc_file` of its check_param_card.py), while a standalone output takes the card as it is.
+    /// Whether a particle of negative mass has a negative width. MG5aMC writes the card that way for MadEvent
+    /// (`write_inc_file` of check_param_card.py), while a standalone output takes the card as it is.
     pub widths_signed: bool,
-    /// Widths that the model computes where the card says `Auto`.
+    /// Widths that the model can compute if the card has `Auto`.
     pub auto_widths: Vec<AutoWidth>,
 }
 
@@ -33,12 +33,12 @@ pub struct Model {
 pub struct CardParameter {
     /// Fortran name in upper case, such as `MDL_MT`.
     pub name: String,
-    /// Block of the SLHA card in lower case, such as `mass`; `decay` for a width.
+    /// Block of the SLHA card in lower case, such as `mass`; `decay` for a width. Empty for a parameter that no card
+    /// holds (its value is `default`).
     pub block: String,
-    /// Index within the block; PDG code for `mass` and `decay`. Empty for a parameter that no
-    /// card holds (then `default` is its value).
+    /// Index within the block; PDG code for `mass` and `decay`; empty in a block of a single number.
     pub index: Vec<i32>,
-    /// Value in the card that lay beside the process when it was imported.
+    /// Value in the card beside the process at import.
     pub default: f64,
 }
 
@@ -47,17 +47,17 @@ pub struct CardParameter {
 pub struct Named {
     /// Fortran name in upper case, such as `GC_11`.
     pub name: String,
-    /// Where the program computes it.
+    /// The value's position in the program.
     pub value: ValueId,
 }
 
 impl Model {
-    /// Input of the program that holds G.
+    /// The program's input for G.
     pub fn g_input(&self) -> u32 {
         self.card.len() as u32
     }
 
-    /// Evaluates the program for given card values and G.
+    /// Evaluates the program for these card values and G.
     pub fn evaluate(&self, card: &[f64], g: f64) -> Vec<Complex64> {
         let inputs: Vec<Complex64> = card
             .iter()
@@ -67,7 +67,8 @@ impl Model {
         self.program.evaluate(&inputs)
     }
 
-    /// Which parameter of the card has this name. Capitals and the prefix `MDL_` may be left out.
+    /// Returns the index of the card parameter with this name. Case does not matter, and the prefix `MDL_` may be
+    /// omitted.
     pub fn card_parameter(&self, name: &str) -> Option<usize> {
         let name = name.to_ascii_uppercase();
         let full = format!("MDL_{name}");
@@ -75,7 +76,7 @@ impl Model {
         at(&name).or_else(|| at(&full))
     }
 
-    /// The card values as they were on import.
+    /// The card values at import.
     pub fn default_card(&self) -> Vec<f64> {
         self.card.iter().map(|p| p.default).collect()
     }

@@ -4,20 +4,20 @@
 //! space at high energies", Comput. Phys. Commun. 40 (1986) 359.
 //!
 //! Conventions:
-//! * momenta as MadEvent has them, `P(0:3, NEXTERNAL)`: `(E, px, py, pz)` in GeV, the incoming
-//!   legs first, with positive energy, along +z and -z in their centre-of-mass frame;
-//! * the weight is the paper's: the volume element is the product of `d^4p delta(p^2 - m^2)` times
-//!   `delta^4(P - sum p)`, *without* the `(2 pi)^(4-3n)` of a cross section. So the total weight of
-//!   n massless particles is `(pi/2)^(n-1) w^(2n-4) / (Gamma(n) Gamma(n-1))`;
-//! * four random numbers in the open interval (0, 1) make one final-state momentum.
+//! * momenta as in MadEvent, `P(0:3, NEXTERNAL)`: `(E, px, py, pz)` in GeV, the incoming legs first, with positive
+//!   energy, along +z and -z in their centre-of-mass frame;
+//! * the weight is that of the paper: the volume element is the product of `d^4p delta(p^2 - m^2)` times `delta^4(P -
+//!   sum p)`, *without* the `(2 pi)^(4-3n)` of a cross section. The total weight of n massless particles is
+//!   `(pi/2)^(n-1) w^(2n-4) / (Gamma(n) Gamma(n-1))`;
+//! * each final-state momentum takes four random numbers in the open interval (0, 1).
 
 use mebridge_support::error::{Error, Result};
 use std::f64::consts::{FRAC_PI_2, TAU};
 
-/// Random numbers that one final-state leg takes.
+/// Number of random numbers per final-state leg.
 pub const RANDOMS_PER_LEG: usize = 4;
 
-/// Bound on the Newton steps for the scaling of massive momenta; a handful is usual.
+/// Bound on the Newton steps for the scaling of massive momenta; usually a few suffice.
 const MAX_STEPS: usize = 100;
 
 /// Flat phase space of one process at one energy.
@@ -30,8 +30,8 @@ pub struct PhaseSpace {
 }
 
 impl PhaseSpace {
-    /// Phase space at this centre-of-mass energy, given the masses of the incoming legs (one or
-    /// two) and of the outgoing ones (at least two; or one, whose mass is the energy).
+    /// Creates the phase space at this centre-of-mass energy in GeV, given the masses of the incoming legs (one or two)
+    /// and of the outgoing legs (at least two, or one whose mass is the energy).
     pub fn new(energy: f64, incoming: &[f64], outgoing: &[f64]) -> Result<Self> {
         let bad = |what: String| Err(Error::PhaseSpace { what });
         if !(energy.is_finite() && energy > 0.0) {
@@ -96,21 +96,20 @@ impl PhaseSpace {
         self.incoming.len() + self.masses.len()
     }
 
-    /// Random numbers that one event takes: [`RANDOMS_PER_LEG`] for each outgoing leg.
+    /// Number of random numbers per event: [`RANDOMS_PER_LEG`] for each outgoing leg.
     pub fn randoms(&self) -> usize {
         RANDOMS_PER_LEG * self.masses.len()
     }
 
-    /// Numbers in the momenta of one event.
+    /// Number of momentum components per event, 4 per leg.
     pub fn components(&self) -> usize {
         4 * self.legs()
     }
 
-    /// Fills in the momenta of one event and gives its weight.
+    /// Fills in the momenta of one event and returns its weight.
     ///
     /// # Panics
-    /// Where `random` has not [`PhaseSpace::randoms`] numbers, or `momenta` not
-    /// [`PhaseSpace::components`].
+    /// If the length of `random` is not [`PhaseSpace::randoms`], or that of `momenta` not [`PhaseSpace::components`].
     pub fn event(&self, random: &[f64], momenta: &mut [f64]) -> f64 {
         assert_eq!(random.len(), self.randoms(), "random numbers of an event");
         assert_eq!(momenta.len(), self.components(), "momenta of an event");
@@ -129,12 +128,12 @@ impl PhaseSpace {
         self.massless_volume * self.give_masses(outgoing)
     }
 
-    /// Scales the three-momenta so that the legs get their masses, and gives the weight relative
-    /// to the massless one (section 4 of the paper).
+    /// Scales the three-momenta so that the legs are on their mass shells, and returns the weight relative to the
+    /// massless one (section 4 of the paper).
     fn give_masses(&self, momenta: &mut [f64]) -> f64 {
         let w = self.energy;
         let legs = || momenta.chunks_exact(4).zip(&self.masses);
-        // The sum of energies is convex in xi; its largest zero lies below this start.
+        // The sum of energies is convex in xi, and its largest zero is below this start.
         let total: f64 = self.masses.iter().sum();
         let mut xi = (1.0 - (total / w).powi(2)).sqrt();
         for _ in 0..MAX_STEPS {
@@ -146,7 +145,7 @@ impl PhaseSpace {
             }
             let step = excess / slope;
             xi -= step;
-            // From above every step goes down, until rounding takes over.
+            // From above, every step decreases xi, until rounding dominates.
             if step <= 1e-15 * xi {
                 break;
             }
@@ -167,8 +166,8 @@ impl PhaseSpace {
     }
 }
 
-/// Momenta of massless legs at energy `w`: isotropic ones, boosted and scaled together
-/// into the centre-of-mass frame (sections 2 and 3 of the paper).
+/// Generates momenta of massless legs at energy `w`: isotropic ones, boosted and scaled into the centre-of-mass frame
+/// (sections 2 and 3 of the paper).
 fn massless(w: f64, random: &[f64], momenta: &mut [f64]) {
     for (r, q) in random
         .chunks_exact(RANDOMS_PER_LEG)
@@ -184,14 +183,14 @@ fn massless(w: f64, random: &[f64], momenta: &mut [f64]) {
         q[3] = e * cos;
     }
     to_rest(w, momenta);
-    // Where all legs were close to each other, that boost was large and digits were lost. What is left of it is tiny.
+    // If all legs are close to each other, the boost is large and digits are lost. A second, tiny boost restores them.
     for q in momenta.chunks_exact_mut(4) {
         q[0] = (q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt();
     }
     to_rest(w, momenta);
 }
 
-/// Boosts momenta into the frame in which they add up to zero, and scales them to the energy `w`.
+/// Boosts momenta into their centre-of-mass frame, and scales them to the energy `w`.
 fn to_rest(w: f64, momenta: &mut [f64]) {
     let mut total = [0.0; 4];
     for q in momenta.chunks_exact(4) {
@@ -220,7 +219,7 @@ fn to_rest(w: f64, momenta: &mut [f64]) {
 pub fn massless_volume(n: usize, w: f64) -> f64 {
     let mut volume = 1.0;
     for k in 1..n {
-        // (pi/2) w^2 / (k (k-1)) each, without w^2 / (k-1) for the first.
+        // A factor (pi/2) w^2 / (k (k-1)) each, without w^2 / (k-1) for k = 1.
         volume *= FRAC_PI_2 / k as f64;
         if k > 1 {
             volume *= w * w / (k - 1) as f64;
@@ -229,7 +228,7 @@ pub fn massless_volume(n: usize, w: f64) -> f64 {
     volume
 }
 
-/// Momentum of two legs of these masses in their centre-of-mass frame, if the energy suffices.
+/// Momentum of two legs of these masses in their centre-of-mass frame; `None` below threshold.
 fn two_body_momentum(w: f64, a: f64, b: f64) -> Option<f64> {
     if w < a + b {
         return None;
@@ -267,7 +266,7 @@ mod tests {
         }
     }
 
-    /// Calls `f` with the momenta and the weight of many events.
+    /// Calls `f` with the momenta and the weight of `count` events.
     fn events(space: &PhaseSpace, count: usize, mut f: impl FnMut(&[f64], f64)) {
         let mut random = SplitMix64::new(7);
         let mut numbers = vec![0.0; space.randoms()];
@@ -318,8 +317,8 @@ mod tests {
         check_kinematics(125.0, &[0.0, 0.0], &[125.0], 2e-15);
     }
 
-    /// Massless weights are constant, so their value proves nothing about the momenta. The
-    /// distribution of the mass M of all legs but one does.
+    /// Massless weights are constant, so they do not test the momenta. The distribution of the mass M of all legs but
+    /// one does.
     #[test]
     fn massless_phase_space_is_flat() {
         let w = 100.0;

@@ -1,10 +1,10 @@
-//! Leaving out what a program computes and nobody needs.
+//! Removal of unused operations from a program.
 
 use super::arith::{Program, ValueId};
 
 impl Program {
-    /// The program with only those operations that the given values need, and for every old
-    /// value its new number. Inputs keep their numbers.
+    /// Returns the program with only the operations that the given values need, and the new number of every old value
+    /// that is kept. Inputs keep their numbers.
     pub fn pruned(&self, roots: &[ValueId]) -> (Program, Vec<Option<ValueId>>) {
         let mut needed = vec![false; self.ops.len()];
         for &root in roots {
@@ -20,7 +20,7 @@ impl Program {
         for (i, op) in self.ops.iter().enumerate() {
             if needed[i] {
                 new_ids[i] = Some(ops.len() as ValueId);
-                // An operand of what is needed is needed, and comes earlier.
+                // Operands of needed operations are needed too, and come earlier.
                 ops.push(op.map_operands(|v| new_ids[v as usize].unwrap_or(0)));
             }
         }

@@ -1,15 +1,15 @@
-//! Parameters that run with alpha_s (UFO 2.0, arXiv:2304.09883), as formulas of G.
+//! Parameters that run with alpha_s (UFO 2.0, arXiv:2304.09883), as formulas in G.
 //!
-//! They obey d c_i / d ln mu = alpha_s sum_j gamma_ij c_j. With the one-loop running of alpha_s that is
+//! They obey d c_i / d ln mu = alpha_s sum_j gamma_ij c_j. With one-loop running of alpha_s the solution is
 //!
 //! ```text
 //! c(mu) = exp(4 pi gamma r) c(Q),  r = ln(g(Q) / g(mu)) / beta_0,  beta_0 = 11 - 2/3 n_f
 //! ```
 //!
-//! where Q is the scale of their block in the parameter card. MG5aMC has the same (`C_RUNNING_<n>` of couplings.f), with
-//! alpha_s at both scales by the run's own running. alpha_s at Q, and n_f, are no parameters of the model, but they are
-//! inputs of its formulas: a block `running_<block>` of the card gives them to a process ([`ENTRIES`]). Without it they
-//! follow from the card, see [`absent`].
+//! where Q is the scale of their block in the parameter card. MG5aMC has the same (`C_RUNNING_<n>` of couplings.f),
+//! with alpha_s at both scales from the run's own running. alpha_s at Q and n_f are not parameters of the model, but
+//! inputs of these formulas: a card block `running_<block>` may set them ([`ENTRIES`]). Otherwise they follow from the
+//! card, see [`absent`].
 
 use super::arith::{Builder, Comparison, Function, Op, ValueId};
 use super::card::Card;
@@ -18,23 +18,22 @@ use super::widths::running as two_loops;
 use mebridge_support::error::{Error, Result};
 use std::f64::consts::PI;
 
-/// What is before the name of a block with the inputs of another one's running.
+/// Prefix of the blocks with the inputs for the running of another block.
 const BLOCK: &str = "running_";
 
-/// The inputs: ends of their names, in the order of their indices from 1.
+/// Name suffixes of the inputs, in the order of their indices from 1.
 pub const ENTRIES: [&str; 4] = [
     // alpha_s at the scale of the block.
-    "ALPHA_S",
-    // alpha_s at the scale that all events have; 0 where it is the event's.
-    "FIXED",  // Flavours in the running of alpha_s.
-    "QUARKS", // The scale of the block.
+    "ALPHA_S", // alpha_s at a fixed scale of all events; 0 to use the event's.
+    "FIXED",   // Flavours in the running of alpha_s.
+    "QUARKS",  // The scale of the block.
     "SCALE",
 ];
 
-/// Flavours, where nothing else is said.
+/// Default number of flavours.
 pub const QUARKS: f64 = 5.0;
 
-/// The entries of a block whose parameters run, with what they are where there is no card.
+/// Returns the entries for the running of a block, with their values in the absence of a card.
 pub fn entries(block: &str, defaults: [f64; 4]) -> [CardParameter; 4] {
     let mut index = 0;
     ENTRIES.map(|entry| {
@@ -48,7 +47,7 @@ pub fn entries(block: &str, defaults: [f64; 4]) -> [CardParameter; 4] {
     })
 }
 
-/// The block whose running a parameter of the card is an input of, and which of [`ENTRIES`] it is.
+/// Returns the block whose running a card parameter is an input of, and its entry of [`ENTRIES`].
 pub fn entry(parameter: &CardParameter) -> Option<(&str, &'static str)> {
     let block = parameter.block.strip_prefix(BLOCK)?;
     let [index] = parameter.index[..] else {
@@ -59,12 +58,12 @@ pub fn entry(parameter: &CardParameter) -> Option<(&str, &'static str)> {
     (parameter.name == name).then_some((block, *entry))
 }
 
-/// alpha_s at the scale of a block by that at the mass of the Z boson, by two loops.
+/// alpha_s at the scale of a block from its value at the mass of the Z boson, at two loops.
 pub fn alpha_s(at_z: f64, scale: f64) -> f64 {
     two_loops(at_z, scale)
 }
 
-/// The value of an entry that a card does not have.
+/// Computes the value of an entry that is missing in the card.
 pub fn absent(card: &Card, parameter: &CardParameter) -> Result<f64> {
     let fail = |what: String| Error::Card {
         path: card.path().to_path_buf(),
@@ -76,7 +75,7 @@ pub fn absent(card: &Card, parameter: &CardParameter) -> Result<f64> {
     let scale = || {
         card.scale(block).filter(|scale| *scale > 0.0).ok_or_else(|| {
             fail(format!(
-                "block {block} has no scale, from which its parameters run; write it behind the name of the block \
+                "block {block} has no scale, from which its parameters run; write it after the name of the block \
                  (`BLOCK {} Q= 91.188`)",
                 block.to_ascii_uppercase()
             ))
@@ -88,7 +87,7 @@ pub fn absent(card: &Card, parameter: &CardParameter) -> Result<f64> {
             let scale = scale()?;
             let at_z = card.number("sminputs", &[3]).ok_or_else(|| {
                 fail(format!(
-                    "there is no entry 3 of block sminputs (alpha_s), by which parameters of block {block} run; add it"
+                    "there is no entry 3 of block sminputs (alpha_s), with which parameters of block {block} run; add it"
                 ))
             })?;
             match alpha_s(at_z, scale) {
@@ -103,8 +102,8 @@ pub fn absent(card: &Card, parameter: &CardParameter) -> Result<f64> {
     }
 }
 
-/// A block whose parameters run from an alpha_s that a card does not say, but a program's own running of alpha_s does.
-/// `values` are those of the card.
+/// Returns a block whose parameters run from an alpha_s that the card does not state, so that a program's own running
+/// of alpha_s may give another value. `values` are those of the card.
 pub fn unknown<'m>(model: &'m Model, card: Option<&Card>, values: &[f64]) -> Option<&'m str> {
     let value = |block: &str, name: &str| {
         let is = |p: &CardParameter| entry(p) == Some((block, name));
@@ -113,28 +112,28 @@ pub fn unknown<'m>(model: &'m Model, card: Option<&Card>, values: &[f64]) -> Opt
     };
     model.card.iter().find_map(|p| match entry(p) {
         Some((block, "ALPHA_S")) if !card.is_some_and(|card| card.has(p)) => {
-            // Where both are the same, nothing runs.
+            // If both are equal, nothing runs.
             (value(block, "FIXED") != value(block, "ALPHA_S")).then_some(block)
         }
         _ => None,
     })
 }
 
-/// alpha_s may differ from that at the scale of the card by this factor, at least. Beyond, formulas give no number.
+/// alpha_s may differ from its value at the card's scale by at least this factor. Further away, the formulas give NaN.
 const FARTHEST: f64 = 6.0;
-/// The most flavours, for which the beta function is least.
+/// The largest number of flavours, for which the beta function is smallest.
 const MOST_QUARKS: f64 = 6.0;
-/// What the first term that is left out may be, relative to what runs.
+/// Bound on the first omitted term of the series, relative to the parameters.
 const ACCURACY: f64 = 1e-18;
-/// Terms of the exponential series. More are not needed, unless gamma is out of all proportion.
+/// Largest number of terms of the exponential series; enough unless gamma is absurdly large.
 const MOST_TERMS: u32 = 150;
 
-/// The largest r for which the series is made.
+/// The largest r that the series must cover.
 fn largest() -> f64 {
     FARTHEST.ln() / 2.0 / (11.0 - 2.0 / 3.0 * MOST_QUARKS)
 }
 
-/// How the parameters of one block, which mix, run.
+/// The running of the parameters of one block, which mix.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mixing {
     /// Number of parameters.
@@ -144,7 +143,7 @@ pub struct Mixing {
 }
 
 impl Mixing {
-    /// Terms of the series that are needed, or why there would be too many.
+    /// Returns the number of terms needed, or an error if there are too many.
     fn terms(&self) -> std::result::Result<u32, String> {
         let mut rows = vec![0.0; self.parameters];
         for &(row, _, value) in &self.matrix {
@@ -164,7 +163,7 @@ impl Mixing {
         ))
     }
 
-    /// `exp(4 pi gamma r)` times the parameters at the scale of the card, as formulas.
+    /// Builds the formulas for `exp(4 pi gamma r)` times the parameters at the card's scale.
     pub fn evolved(
         &self,
         b: &mut Builder,
@@ -209,7 +208,7 @@ impl Mixing {
     }
 }
 
-/// `ln(g(Q) / g(mu)) / beta_0` by the inputs of [`ENTRIES`], but for the last.
+/// Builds `ln(g(Q) / g(mu)) / beta_0` from the first three inputs of [`ENTRIES`].
 pub fn logarithm(b: &mut Builder, [reference, fixed, quarks]: [ValueId; 3], g: ValueId) -> ValueId {
     let from = coupling(b, reference);
     let to = coupling_there(b, fixed, g);
@@ -219,21 +218,21 @@ pub fn logarithm(b: &mut Builder, [reference, fixed, quarks]: [ValueId; 3], g: V
     b.push(Op::Div(logarithm, beta))
 }
 
-/// `beta_0` of a number of flavours.
+/// Builds `beta_0` for a number of flavours.
 pub fn beta(b: &mut Builder, quarks: ValueId) -> ValueId {
     let (eleven, third) = (b.real(11.0), b.real(2.0 / 3.0));
     let below = b.push(Op::Mul(third, quarks));
     b.push(Op::Sub(eleven, below))
 }
 
-/// The strong coupling of an alpha_s.
+/// Builds G from alpha_s.
 fn coupling(b: &mut Builder, alpha_s: ValueId) -> ValueId {
     let four_pi = b.real(4.0 * PI);
     let square = b.push(Op::Mul(four_pi, alpha_s));
     b.push(Op::Call(Function::RealSqrt, square))
 }
 
-/// The strong coupling at the scale of the parameters: that of the fixed one, if there is one, or that of the event.
+/// Builds G at the scale of the parameters: from the fixed alpha_s if it is positive, otherwise the event's.
 pub fn coupling_there(b: &mut Builder, fixed: ValueId, g: ValueId) -> ValueId {
     let zero = b.real(0.0);
     let stated = coupling(b, fixed);
@@ -246,7 +245,7 @@ pub fn coupling_there(b: &mut Builder, fixed: ValueId, g: ValueId) -> ValueId {
     })
 }
 
-/// The same, and no number where it is too large for the series.
+/// `r`, or NaN if it is too large for the series.
 fn bounded(b: &mut Builder, r: ValueId) -> ValueId {
     let distance = b.push(Op::Call(Function::Abs, r));
     let most = b.real(largest());
@@ -279,7 +278,7 @@ mod tests {
         }
     }
 
-    /// Of a mixing at one G.
+    /// Parameters of a mixing at one G.
     fn evolved(mixing: &Mixing, inputs: [f64; 3], g: f64) -> Vec<f64> {
         let mut b = Builder::new(7);
         let start = [0, 1, 2].map(|n| b.input(n));
@@ -293,7 +292,7 @@ mod tests {
         values.iter().map(|&value| all[value as usize].re).collect()
     }
 
-    /// d c / d ln mu = alpha_s gamma c and d alpha_s / d ln mu = -beta_0 alpha_s^2 / (2 pi), by Runge and Kutta's method
+    /// d c / d ln mu = alpha_s gamma c and d alpha_s / d ln mu = -beta_0 alpha_s^2 / (2 pi), integrated by Runge-Kutta
     /// from Q to e^t Q: alpha_s and the parameters there.
     fn integrated(alpha_s: f64, quarks: f64, t: f64) -> [f64; 4] {
         let slope = |y: [f64; 4]| -> [f64; 4] {
@@ -379,7 +378,7 @@ mod tests {
                 .unwrap_err()
                 .contains("no alpha_s at 0.01 GeV")
         );
-        // A model's own parameter of such a block is none.
+        // A model's own parameter in such a block is not an entry.
         let mut other = all[0].clone();
         other.name = "MDL_X".into();
         assert_eq!(entry(&other), None);

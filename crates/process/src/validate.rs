@@ -1,22 +1,22 @@
-//! Checks that a process is whole: that every index in it points at something.
+//! Validation of a process: every index must be in range.
 
 use super::color::ColorMatrix;
 use super::legs::helicity_counts;
 use super::{Amplitudes, Diagrams, LinearMap, Process, Quantity, TermSource, Vertex, Wavefunction};
 use mebridge_support::error::{Error, Result};
 
-/// Legs that a process may have; wavefunctions are told apart by sets of legs in 32 bits.
+/// Most legs of a process: sets of legs are masks of 32 bits.
 const MAX_LEGS: usize = 32;
-/// Combinations of leg helicities that a process may have: 2^22.
+/// Most combinations of leg helicities.
 const MAX_HELICITIES: usize = 1 << 22;
-/// Wavefunctions and amplitudes in all helicities. g g > t t~ g g g g, 2e7 bytes of file, has 7e6 of them. Plans of so
-/// many take a GB and some ten seconds.
+/// Most wavefunctions and amplitudes in all helicities. g g > t t~ g g g g (a file of 2e7 bytes) has 7e6 of them.
+/// Planning at this limit takes about 1 GB and ten seconds.
 const MAX_RESULTS: u64 = 1 << 24;
-/// Operations for one event: of Lorentz structures, terms of JAMPs and of squared diagrams, entries of the colour matrix.
-/// g g > t t~ g g g g has 9e8 of them; so many take seconds.
+/// Most operations per event: of Lorentz structures, terms of JAMPs and of squared diagrams, entries of the colour
+/// matrix. g g > t t~ g g g g has 9e8 of them; this many take seconds.
 const MAX_OPERATIONS: u64 = 1 << 31;
 
-/// The legs below these wavefunctions together, unless one is below two of them.
+/// Returns the union of the legs below these wavefunctions; `None` if two of them share a leg.
 fn union(inputs: &[u32], below: &[u32]) -> Option<u32> {
     inputs.iter().try_fold(0, |union, &input| {
         let mask = below[input as usize];
@@ -25,8 +25,7 @@ fn union(inputs: &[u32], below: &[u32]) -> Option<u32> {
 }
 
 impl Process {
-    /// Checks every index and length. A process that passes can be evaluated without any
-    /// index running out of bounds.
+    /// Checks every index and length. A process that passes can be evaluated without any index out of bounds.
     pub fn validate(&self) -> Result<()> {
         let bad = |what: String| Err(Error::InvalidProcess { what });
         let legs = self.legs.len();
@@ -62,7 +61,7 @@ impl Process {
         if let Some(w) = self.beam_weights.iter().find(bad_weight) {
             return bad(format!("a weight of beams is {w}"));
         }
-        // Up to 3 for spin 3/2 (in halves); 4 is ALOHA's sign for the gauge test of a vector.
+        // Up to 3 for spin 3/2 (in halves); 4 is ALOHA's code for the gauge test of a vector.
         if let Some(h) = self
             .helicities
             .iter()
@@ -86,7 +85,7 @@ impl Process {
             if routine.inputs.iter().any(|&n| !(3..=64).contains(&n)) {
                 return bad(format!("routine {}: wavefunction size", routine.name));
             }
-            // In 64 bits: the numbers of a damaged file may be anything.
+            // In 64 bits, because the numbers of a damaged file may be arbitrary.
             let wavefunctions: u64 = routine.inputs.iter().map(|&n| u64::from(n)).sum();
             let rest = u64::from(routine.couplings) + if routine.massive { 2 } else { 0 };
             if u64::from(routine.program.inputs) != wavefunctions + rest {
@@ -101,7 +100,7 @@ impl Process {
             }
         }
         let mut components = Vec::with_capacity(self.wavefunctions.len());
-        // The legs below each wavefunction, a bit each: no leg comes in twice.
+        // The legs below each wavefunction, as a bit mask; no leg may enter twice.
         let mut below: Vec<u32> = Vec::with_capacity(self.wavefunctions.len());
         for (i, wavefunction) in self.wavefunctions.iter().enumerate() {
             match wavefunction {
@@ -152,8 +151,8 @@ impl Process {
         self.validate_work(&values, &below)
     }
 
-    /// Checks that planning and evaluating end: a small file may repeat what is long, for many helicities. For each leg
-    /// the number of its helicities, and for each wavefunction the legs below it.
+    /// Bounds the work of planning and evaluating, because a small file may repeat a long formula for many helicities.
+    /// `values` is the number of helicities of each leg, `below` the legs below each wavefunction.
     fn validate_work(&self, values: &[usize], below: &[u32]) -> Result<()> {
         let rows = self.helicities.len() as u64;
         let (mut results, mut operations) = (0u64, 0u64);
@@ -166,7 +165,7 @@ impl Process {
         for (wavefunction, mask) in self.wavefunctions.iter().zip(below) {
             let legs = values.iter().enumerate();
             let legs = legs.filter(|(leg, _)| mask >> leg & 1 != 0);
-            // Not more than all combinations, which are few enough.
+            // Cannot overflow: at most the number of all combinations, checked above.
             let instances = legs.map(|(_, &n)| n as u64).product();
             match wavefunction {
                 Wavefunction::External(_) => add(None, instances),
@@ -199,8 +198,8 @@ impl Process {
         Ok(())
     }
 
-    /// Checks amplitudes, JAMPs and the colour matrix, given the components of the wavefunctions and the legs below
-    /// them (a bit each).
+    /// Checks amplitudes, JAMPs and the colour matrix, given the number of components of each wavefunction and the legs
+    /// below it (a bit mask).
     fn validate_diagrams(
         &self,
         diagrams: &Diagrams,

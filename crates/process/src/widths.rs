@@ -1,8 +1,8 @@
-//! Widths that a parameter card leaves open (`DECAY 6 Auto`): sums of partial widths, by the formulas of the model.
+//! Widths that a parameter card leaves to be computed (`DECAY 6 Auto`): sums of partial widths by the model's formulas.
 //!
-//! MG5aMC (`compute_widths` with `--body_decay=2`) does the same: a decay counts if its mother is heavier than what it
-//! decays into, alpha_s is that of the mother's mass, and of particles with colour partial widths below 0.1 GeV are left
-//! out, because there is no perturbation theory for them.
+//! MG5aMC (`compute_widths` with `--body_decay=2`) does the same: a decay is open if the mother is heavier than its
+//! products, and alpha_s is taken at the mother's mass. For coloured mothers, partial widths below 0.1 GeV are left
+//! out, because perturbation theory does not apply to them.
 
 use super::arith::Program;
 use super::card::Card;
@@ -12,9 +12,9 @@ use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
-/// Partial widths of particles with colour that are below this are none, in GeV.
+/// Partial widths of coloured particles below this are left out, in GeV.
 const LEAST_COLORED: f64 = 0.1;
-/// Rounding makes numbers of this size of a width that vanishes, in GeV.
+/// Rounding errors of a vanishing width are below this, in GeV.
 const ROUNDING: f64 = 1e-10;
 
 /// A width as the sum of partial widths.
@@ -22,12 +22,12 @@ const ROUNDING: f64 = 1e-10;
 pub struct AutoWidth {
     /// Index of the width in [`super::model::Model::card`].
     pub parameter: u32,
-    /// What the formulas need of the card; the inputs of the program, which has the strong coupling as its last one.
+    /// The card parameters that the formulas need: the inputs of the program, whose last input is the strong coupling.
     pub card: Vec<CardParameter>,
-    /// Which of these is alpha_s.
+    /// Index of alpha_s in `card`.
     pub alpha_s: Option<u32>,
-    /// The mass of the particle, then its partial widths with their names (`t > w+ b`); those of decays that the masses do
-    /// not allow are zero.
+    /// The mass of the particle, then its partial widths with their names (`t > w+ b`); those of closed decays are
+    /// zero.
     pub values: Vec<Named>,
     /// The formulas.
     pub program: Program,
@@ -36,7 +36,7 @@ pub struct AutoWidth {
 }
 
 impl AutoWidth {
-    /// The width with the values of a card, and a line that says what it is.
+    /// Returns the width for the values of a card, and a message line about it.
     pub fn value(&self, card: &Card, parameter: &CardParameter) -> Result<(f64, String)> {
         let values = self.card.iter().map(|parameter| card.value(parameter));
         let values: Vec<f64> = values.collect::<Result<_>>()?;
@@ -55,12 +55,12 @@ impl AutoWidth {
         ))
     }
 
-    /// What a line says of a width that was computed.
+    /// The message about a computed width; `of` describes the sum, as returned by [`AutoWidth::of`].
     pub fn line(&self, width: f64, of: &str) -> String {
-        format!("{width:.6e} GeV, {of}; decays into more particles, or by loops, are not in it")
+        format!("{width:.6e} GeV, {of}; decays into more particles, or by loops, are not included")
     }
 
-    /// The width with these values of the card, and what it is the sum of.
+    /// Returns the width for these card values, and a text that lists the decays it sums over.
     pub fn of(&self, card: &[f64]) -> std::result::Result<(f64, String), String> {
         let evaluate = |card: &[f64]| {
             let alpha_s = self
@@ -71,7 +71,7 @@ impl AutoWidth {
             self.program.evaluate(&inputs)
         };
         let Some((mass, decays)) = self.values.split_first() else {
-            return Err("the model has no mass of it".into());
+            return Err("the model has no mass for the particle".into());
         };
         let mut card = card.to_vec();
         let mass = evaluate(&card)[mass.value as usize].re.abs();
@@ -113,14 +113,14 @@ impl AutoWidth {
     }
 }
 
-/// Where the number of light quarks changes, and the mass of the Z boson, in GeV: those of MG5aMC.
+/// Thresholds where the number of light quarks changes, and the mass of the Z boson, in GeV, as in MG5aMC.
 const CHARM: f64 = 1.4;
 const BOTTOM: f64 = 4.7;
 const Z: f64 = 91.188;
-/// Below, the strong coupling is no small number, in GeV.
+/// Below this scale the strong coupling is not small, in GeV.
 const LEAST_SCALE: f64 = 0.188_775_276_209;
 
-/// alpha_s at a scale by its two-loop evolution from the mass of the Z boson; zero where there is none.
+/// alpha_s at a scale by two-loop evolution from the mass of the Z boson; zero where it is undefined.
 pub(crate) fn running(alpha_s: f64, scale: f64) -> f64 {
     let evolved = |alpha_s: f64, from: f64, quarks: f64, to: f64| {
         // d a / d log(q^2) = -b a^2 (1 + c a), whose solution is t = F(a(t)) - F(a(0)).
@@ -202,7 +202,7 @@ mod tests {
         let (width, of) = at(false, [0.118, Z, 5.0, 0.01]).unwrap();
         assert!((width - 0.01 - strong(0.118)).abs() < 1e-12, "{width}");
         assert_eq!(of, "the sum of X > y y, X > g g");
-        // A closed one is none, and the strong coupling is that of the mass, whatever its sign.
+        // A closed decay does not count, and the strong coupling is taken at |mass|.
         for mass in [1000.0, -1000.0] {
             let (width, of) = at(false, [0.118, mass, 2000.0, 0.01]).unwrap();
             assert!((width / strong(running(0.118, 1000.0)) - 1.0).abs() < 1e-12);
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// What a card says of a width is a number, or Auto.
+    /// A width in a card is a number, or Auto.
     #[test]
     fn cards_are_asked_for_what_formulas_need() {
         let width = CardParameter {
@@ -259,7 +259,7 @@ mod tests {
         );
     }
 
-    /// A file that somebody made does not make the program look where nothing is.
+    /// A crafted file cannot cause an out-of-range access.
     #[test]
     fn what_does_not_fit_is_refused() {
         let validated = |change: fn(&mut AutoWidth)| {
@@ -284,7 +284,7 @@ mod tests {
         }
     }
 
-    /// The solution of the equation, from far above to below the thresholds.
+    /// The running solves its differential equation, from far above to below the thresholds.
     #[test]
     fn the_strong_coupling_runs() {
         assert!((running(0.118, Z) - 0.118).abs() < 1e-14);
@@ -305,7 +305,7 @@ mod tests {
                 "{scale}"
             );
         }
-        // The coupling is one number at each threshold.
+        // The coupling is continuous at each threshold.
         for threshold in [BOTTOM, CHARM] {
             let below = running(0.118, threshold * (1.0 - 1e-12));
             assert!((below - running(0.118, threshold)).abs() < 1e-10);

@@ -1,11 +1,11 @@
 //! Decays of one particle, from its directory or its name: cuts, scales and checks of a run card, and the request for the
 //! events of all of them. Widths are in GeV.
 
+use crate::channel_line::ChannelLine;
 use crate::cuts::{self, Cut, Legs};
 use crate::densities::AlphaS;
 use crate::element::Element;
 use crate::output::Directory;
-use crate::poles::ChannelLine;
 use crate::run_card::RunCard;
 use crate::text::{general, significant};
 use crate::topology::legs_of;

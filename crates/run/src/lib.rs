@@ -8,6 +8,7 @@ pub mod banner;
 pub mod beams;
 pub mod calculator;
 pub mod cards;
+mod channel_line;
 pub mod chart;
 pub mod conditions;
 pub mod cuts;

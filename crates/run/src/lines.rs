@@ -1,9 +1,9 @@
 //! Propagators that a directory lists: their masses, widths and topologies, by the channels of the matrix element.
 
+use crate::channel_line::{NARROWEST, without_width};
 use crate::cuts::{Cut, resonance};
 use crate::element::Element;
 use crate::output::{Config, DiagramLine, Directory};
-use crate::poles::{NARROWEST, without_width};
 use crate::topology::{legs_of, outgoing};
 use mebridge::describe::Channel;
 use mebridge::propagators::Topology;

@@ -1,8 +1,8 @@
 //! Cuts by name, `pt`, `drjl`, ...: of which particles they are, and as windows of legs.
 
 use crate::Element;
+use crate::channel_line::ChannelLine;
 use crate::cuts::resonance;
-use crate::poles::ChannelLine;
 use crate::text::{general, quoted};
 use mebridge::describe::Channel;
 use mebridge::{Error, Result};

@@ -1,4 +1,4 @@
-//! Blocks of points on several threads. What comes out does not depend on how many there are.
+//! Blocks of points, weighed by several threads. Results do not depend on the number of threads.
 
 use super::flow::Flow;
 use super::grid::Grid;
@@ -6,34 +6,34 @@ use super::integrand::{Failure, Integrand, Squared, Workspace};
 use super::parallel;
 use super::random::Philox;
 
-/// Points that are weighed together.
+/// Maximum number of points in a block.
 pub const POINTS: usize = 512;
 
-/// A block of points.
+/// A block of points of one source.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
-    /// The number of its source.
+    /// Index of the source.
     pub source: usize,
-    /// The grid of that.
+    /// Grid of the source.
     pub grid: &'a Grid,
-    /// Its random numbers.
+    /// Random numbers of the source.
     pub random: Philox,
-    /// The first point.
+    /// Number of the first point.
     pub first: u64,
-    /// How many there are, [`POINTS`] at most, a multiple of 8.
+    /// Number of points, at most [`POINTS`], a multiple of 8.
     pub count: usize,
-    /// What its grid is given.
+    /// Input of the grid.
     pub numbers: Numbers<'a>,
 }
 
-/// What grids are given.
+/// Input of a grid.
 #[derive(Clone, Copy, Debug)]
 pub enum Numbers<'a> {
     /// Random numbers.
     Random,
-    /// What a flow makes of them.
+    /// Random numbers mapped by a flow.
     Flow(&'a Flow),
-    /// These: those of a point, and one for its partons, come before those of the next point.
+    /// These numbers, `[point][dimensions + 1]`; the last one of each point selects its partons.
     Given(&'a [f64]),
 }
 
@@ -44,13 +44,13 @@ impl<'a> From<Option<&'a Flow>> for Numbers<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// With other numbers.
+    /// Returns the block with other numbers.
     pub fn with(self, numbers: Numbers<'a>) -> Self {
         Block { numbers, ..self }
     }
 }
 
-/// Blocks for so many points of a source, from `first` on; both are multiples of 8.
+/// Splits `count` points of a source, from `first` on, into blocks; both numbers are multiples of 8.
 pub fn blocks<'a>(
     source: usize,
     grid: &'a Grid,
@@ -68,15 +68,15 @@ pub fn blocks<'a>(
     })
 }
 
-/// What becomes of a block.
+/// What is extracted from each weighed block.
 pub trait Harvest: Sync {
-    /// What is kept of it.
+    /// The extracted data.
     type Kept: Send;
-    /// Looks at the workspace in which the block lies.
+    /// Extracts data from the workspace that holds the block.
     fn keep(&self, block: &Block, work: &Workspace) -> Self::Kept;
 }
 
-/// Weighs blocks in these threads, one for each evaluator, and gives what is kept to `take`, in their order.
+/// Weighs blocks with one thread per evaluator, and passes the extracted data to `take` in the order of the blocks.
 ///
 /// # Errors
 /// A matrix element cannot be evaluated.
@@ -90,8 +90,8 @@ pub fn weigh_each<S: Squared + Send, H: Harvest>(
     harvest: &H,
     take: impl FnMut(H::Kept),
 ) -> Result<(), Failure> {
-    let with_room = |evaluator| (evaluator, Workspace::new(integrand, POINTS));
-    let mut workers: Vec<(&mut S, Workspace)> = evaluators.iter_mut().map(with_room).collect();
+    let with_workspace = |evaluator| (evaluator, Workspace::new(integrand, POINTS));
+    let mut workers: Vec<(&mut S, Workspace)> = evaluators.iter_mut().map(with_workspace).collect();
     let weigh = |(evaluator, work): &mut (&mut S, Workspace), number: usize| {
         let block = &blocks[number];
         integrand.weigh(block, *evaluator, work)?;

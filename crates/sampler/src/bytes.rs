@@ -1,4 +1,4 @@
-//! Doubles as little endian bytes.
+//! Doubles as little-endian bytes.
 
 use crate::{Error, Result};
 

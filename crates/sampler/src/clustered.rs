@@ -1,11 +1,12 @@
-//! Scales, cuts and weights of points that are clustered.
+//! Scales, cuts and weights of clustered points.
 //!
-//! MadEvent clusters a point in its channel of integration, whose share is that of its squared diagram (or of its
-//! propagators, `sde_strategy = 2`), and scales depend on the channel: the cross section is a sum over channels of shares
-//! times what the scales of each give. Channels are others here. So each point draws one of MadEvent's by its shares, which
-//! is the same sum by random numbers.
+//! MadEvent clusters a point in its integration channel, with the share given by its squared diagram (or by its
+//! propagators, `sde_strategy = 2`), and the scales depend on the channel: the cross section is a sum over channels of
+//! the share times the integrand at the scales of that channel. The channels here are different. So each point draws
+//! one of MadEvent's channels in proportion to its share, which gives the same sum by Monte Carlo.
 //!
-//! Before that partons are drawn and |M|^2 is evaluated by scales of the momenta, and what these counted is replaced.
+//! Before clustering, partons are drawn and |M|^2 is evaluated at scales of the momenta; these factors are replaced
+//! afterwards.
 
 use super::blocks::Block;
 use super::integrand::{
@@ -19,61 +20,61 @@ use mebridge_phasespace::scales::Scale;
 use mebridge_phasespace::{Layout, Rows};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What clustering needs of the matrix elements of a group.
+/// Clustering of the matrix elements of a group.
 #[derive(Clone, Debug)]
 pub struct Clusterings {
-    /// Of each matrix element of the group.
+    /// One entry per matrix element of the group.
     pub elements: Vec<ElementClustering>,
-    /// Of each of the group's partons the places of their processes among those of their matrix element.
+    /// For each of the group's partons, the indices of their processes among those of their matrix element.
     pub processes: Vec<Vec<usize>>,
     /// Whether scales that are not fixed are those of clustering (`dynamical_scale_choice = -1`).
     pub scaled: bool,
-    /// Whether points are cut or weighted by what clustering finds; otherwise, where scales are those of momenta, points
-    /// of excluded resonances are dropped and nothing else is done.
+    /// Whether clustering cuts or weights points; otherwise, if scales are those of momenta, only points of excluded
+    /// resonances are dropped.
     pub matched: bool,
-    /// Of both beams, GeV.
+    /// Energy of both beams together, GeV.
     pub energy: f64,
-    /// Memories that no thread has: what one learns is there for the next part of a run.
+    /// Memories not in use by a thread: results that one thread memorised are available in the next part of a run.
     pub memories: Memories,
 }
 
-/// Those of the matrix elements of a group, by thread.
+/// Memories of the matrix elements of a group, by thread.
 pub type Memories = Arc<Mutex<Vec<Vec<Memory>>>>;
 
 /// Clustering of a matrix element.
 #[derive(Clone, Debug)]
 pub struct ElementClustering {
-    /// By which diagrams, and what of it counts.
+    /// Its diagrams, and which results are used.
     pub clustering: Clustering,
-    /// Of each channel the number of its diagram, from 0.
+    /// For each channel the number of its diagram, from 0.
     pub diagrams: Vec<u32>,
-    /// The power of alpha_s in |M|^2; none where there are several.
+    /// The power of alpha_s in |M|^2; `None` if there are several.
     pub power: Option<i32>,
 }
 
-/// What a thread keeps of points that are clustered.
+/// Data of a thread for the points that it clusters.
 #[derive(Debug, Default)]
 pub struct ClusteringWork {
-    /// Of each point its channel, among the diagrams of its matrix element's clustering.
+    /// For each point its channel, among the diagrams of its matrix element's clustering.
     pub channels: Vec<i32>,
-    /// Of each point what matching found, where points are weighted.
+    /// For each point the result of matching, if points are weighted.
     pub matched: Vec<Option<Matched>>,
     pub(crate) numbers: Vec<f64>,
-    /// Of each group, and where they come from.
+    /// For each group its memories, and the pool to return them to.
     memories: Vec<(Vec<Memory>, Memories)>,
     before: Vec<f64>,
     alpha_s: Vec<f64>,
 }
 
-/// Scales of the momenta that partons are drawn by are as large as this, GeV: densities of heavy quarks vanish at their
-/// masses, where those of clustered scales may not.
+/// Lower bound in GeV for the scales by which partons are drawn: densities of heavy quarks vanish at their masses,
+/// where those at clustered scales may not.
 const LEAST: f64 = 10.0;
 
-/// Points of each source by which jets are counted.
+/// Points per source used to count jets.
 const COUNTED: usize = 64;
 
 impl ClusteringWork {
-    /// For an integrand.
+    /// Creates the data for an integrand.
     pub(crate) fn new(integrand: &Integrand) -> Self {
         let of_group = |group: &ElementGroup| {
             let Some(of) = &group.clustering else {
@@ -109,7 +110,7 @@ fn lock(memories: &Memories) -> MutexGuard<'_, Vec<Vec<Memory>>> {
 }
 
 impl Clusterings {
-    /// Raises the scales that partons are drawn by, but for those that are fixed.
+    /// Raises the scales by which partons are drawn to [`LEAST`], except for fixed scales.
     pub(crate) fn raise(&self, of: &Scale, scales: &mut Rows) {
         let beams = of.factorisation.is_some();
         for (row, fixed) in [of.renormalisation.is_some(), beams, beams]
@@ -124,12 +125,12 @@ impl Clusterings {
         }
     }
 
-    /// Whether points may have other scales than before.
+    /// Returns whether clustering may change the scales of points.
     fn changes_scales(&self) -> bool {
         self.scaled || self.elements.iter().any(|one| one.clustering.reweighted())
     }
 
-    /// The number of the process of a point, among those of its matrix element.
+    /// Returns the index of a point's process among those of its matrix element.
     fn process(&self, partons: usize, random: f64) -> usize {
         let some = &self.processes[partons];
         some[((random * some.len() as f64) as usize).min(some.len() - 1)]
@@ -137,8 +138,7 @@ impl Clusterings {
 }
 
 impl Integrand {
-    /// Clusters the points that were evaluated, and puts its scales, alpha_s, densities, cuts and weights in the place of
-    /// those that they had.
+    /// Clusters the evaluated points and replaces their scales, alpha_s, densities, cuts and weights.
     pub(crate) fn cluster(
         &self,
         group: &ElementGroup,
@@ -217,7 +217,7 @@ impl Integrand {
         Ok(())
     }
 
-    /// Puts densities and |M|^2 at the scales of now in the place of those before.
+    /// Replaces densities and |M|^2 by their values at the new scales.
     fn replace(
         &self,
         group: &ElementGroup,
@@ -258,7 +258,7 @@ impl Integrand {
         Ok(())
     }
 
-    /// Scales of a point before it is clustered.
+    /// Returns the scales of a point before it is clustered.
     fn given(&self, group: &ElementGroup, of: &Clusterings, scales: &Rows, place: usize) -> Given {
         let fixed = group.scale.factorisation;
         let (renormalisation, factorisation) = match of.scaled {
@@ -286,7 +286,7 @@ impl Integrand {
         }
     }
 
-    /// Counts the jets of all channels that points are clustered in, by some points of each source.
+    /// Counts the jets of all channels in which points are clustered, from a few points of each source.
     ///
     /// # Errors
     /// A matrix element cannot be evaluated, or points cannot be clustered.
@@ -303,7 +303,7 @@ impl Integrand {
             let Some(of) = &group.clustering else {
                 continue;
             };
-            // No survey and no round of events has these numbers.
+            // A round number that no survey and no round of events uses.
             let random = Philox {
                 seed: 0,
                 round: u16::MAX,
@@ -354,7 +354,7 @@ impl Integrand {
             let elements = group.clustering.iter_mut().flat_map(|of| &mut of.elements);
             for (element, [own, every]) in elements.zip(counts) {
                 element.clustering.settle(own);
-                // No point has been drawn in these.
+                // For channels in which no point was drawn.
                 element.clustering.settle(every);
             }
         }

@@ -13,38 +13,38 @@ use mebridge_phasespace::{Layout, Rows};
 /// An event, with its legs in the order of its matrix element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Which source drew it,
+    /// Index of the source that drew it.
     pub source: u32,
-    /// as which of its points.
+    /// Number of the point in its source.
     pub point: u64,
-    /// The number of its matrix element.
+    /// Index of its matrix element.
     pub element: u32,
-    /// What came in: the number among the partons of its group.
+    /// Incoming partons, as index among the partons of its group.
     pub partons: u32,
-    /// A random number in (0, 1) that chooses among the processes of these.
+    /// A random number in (0, 1) that selects one of the processes with these partons.
     pub process: f64,
-    /// 1, or more where the point's weight was above the threshold, negative if it was; the point's weight, pb, until the
-    /// thresholds are known.
+    /// 1, or more if the point's weight is above the threshold, with the sign of the point's weight; until the
+    /// thresholds are known, the point's weight in pb.
     pub weight: f64,
-    /// (E, px, py, pz) of each leg, GeV, in the frame of the detector, the first beam along +z.
+    /// (E, px, py, pz) of each leg in GeV, in the detector frame with the first beam along +z.
     pub momenta: LegMomenta,
-    /// Energy fractions of what comes from the first and from the second beam.
+    /// Energy fractions of the partons from the first and the second beam.
     pub fractions: [f64; 2],
-    /// Of renormalisation, and of the densities of the first and the second beam, GeV.
+    /// Scales of renormalisation and of the densities of the first and the second beam, GeV.
     pub scales: [f64; 3],
-    /// The one that records show: the larger one of the densities, or without them that of renormalisation; of matched
-    /// events the one that a shower begins with.
+    /// The scale in event records: the larger one of the densities, or without densities that of renormalisation; for
+    /// matched events the starting scale of the shower.
     pub shown: f64,
-    /// The strong coupling at the first of these.
+    /// The strong coupling at the renormalisation scale.
     pub alpha_s: f64,
-    /// Where it was clustered, the diagram of its channel, from 0.
+    /// If it was clustered, the diagram of its channel, from 0.
     pub diagram: Option<u32>,
-    /// What matching found, where points are weighted by it; the first beam is first.
+    /// The result of matching, if points are weighted by it; the first beam comes first.
     pub matched: Option<Box<Matched>>,
 }
 
-/// Momenta of an event in the rest frame of what comes in, along z from the frame of the detector: helicities are those of
-/// this frame, as in MadEvent (`me_frame`). A particle that goes out alone rests.
+/// Boosts the momenta of an event along z from the detector frame to the rest frame of the incoming particles, in which
+/// helicities are defined as in MadEvent (`me_frame`). A single outgoing particle is exactly at rest.
 pub fn at_rest(momenta: &[[f64; 4]]) -> LegMomenta {
     let [energy, along] = [0, 3].map(|i| momenta[0][i] + momenta[1][i]);
     let mass = ((energy - along) * (energy + along)).sqrt();
@@ -58,16 +58,16 @@ pub fn at_rest(momenta: &[[f64; 4]]) -> LegMomenta {
     momenta.iter().enumerate().map(rest).collect()
 }
 
-/// Momenta of so many legs lie within an event.
+/// Maximum number of legs whose momenta are stored inline.
 const FEW: usize = 8;
 
-/// The momenta of the legs of an event. There are millions of events: those of few legs take no memory of their own.
+/// The momenta of an event's legs. There are millions of events, so few legs are stored without a heap allocation.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum LegMomenta {
-    /// Of the first so many.
+    /// Momenta of the first `.1` legs.
     Few([[f64; 4]; FEW], usize),
-    /// More of them.
+    /// Momenta of more legs.
     Many(Vec<[f64; 4]>),
 }
 
@@ -115,17 +115,17 @@ impl FromIterator<[f64; 4]> for LegMomenta {
     }
 }
 
-/// The events of a round, in the order in which they are mixed. Millions of them stay where they were made.
+/// The events of a round in mixed order. The millions of events stay where they were made.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     parts: Vec<Vec<Event>>,
-    /// Of each event its part, and its place there.
+    /// For each event its part and its index there.
     order: Vec<[u32; 2]>,
     threads: usize,
 }
 
 impl Events {
-    /// In the order of the keys of all events in [0, 1), `most` of them.
+    /// Orders the events by their keys in [0, 1) and keeps the first `most` of them.
     pub(crate) fn new(threads: usize, parts: Vec<Vec<Event>>, keys: &[f64], most: usize) -> Self {
         let begins: Vec<usize> = (parts.iter())
             .scan(0, |begin, part| {
@@ -148,12 +148,12 @@ impl Events {
         }
     }
 
-    /// All of them.
+    /// Iterates over the events.
     pub fn iter(&self) -> impl Iterator<Item = &Event> {
         (0..self.len()).map(|event| &self[event])
     }
 
-    /// Of each source, how many it has.
+    /// Returns the number of events of each source.
     pub fn of_sources(&self, sources: usize) -> Vec<u64> {
         let mut counts = vec![0; sources];
         for source in parallel::map(self.threads, self.len(), |event| self[event].source) {
@@ -162,12 +162,12 @@ impl Events {
         counts
     }
 
-    /// How many there are.
+    /// Returns the number of events.
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
@@ -196,12 +196,12 @@ impl Drop for Events {
     }
 }
 
-/// Keeps the points that become events.
+/// Extracts the points that become events.
 #[derive(Debug)]
 pub(crate) struct Draw<'a> {
-    /// What is integrated.
+    /// The integrand.
     pub integrand: &'a Integrand,
-    /// Of each source the weight above which points are more than one event.
+    /// For each source the weight above which a point counts as more than one event.
     pub thresholds: &'a [f64],
 }
 
@@ -242,7 +242,7 @@ impl Draw<'_> {
         let group = &self.integrand.groups[source.group];
         let layout = Layout::new(group.legs);
         let row = |row: usize| work.points.row(row)[place];
-        // After the numbers of the grid and the one by which the partons were drawn.
+        // The next dimension after those of the grid and the one that selects the partons.
         let next = source.channel.dimension() as u32 + 1;
         let partons = work.drawn[place];
         let of_partons = &group.partons[partons as usize];
@@ -283,8 +283,8 @@ impl Draw<'_> {
     }
 }
 
-/// (E, px, py, pz) of the legs of a point, in the frame of the detector; where its partons are exchanged, turned by half a turn
-/// about the x axis.
+/// Returns (E, px, py, pz) of the legs of a point in the detector frame; if its partons are exchanged, rotated by half
+/// a turn about the x axis.
 pub(crate) fn momenta(
     points: &Rows,
     layout: Layout,

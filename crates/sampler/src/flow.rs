@@ -1,51 +1,51 @@
-//! Normalising flows before grids (MadNIS: T. Heimel et al., arXiv:2212.06172, 2311.01548): a grid knows each random number by
-//! itself, and networks know how these depend on each other.
+//! Normalising flows before grids (MadNIS: T. Heimel et al., arXiv:2212.06172, 2311.01548): a grid treats each random
+//! number separately, while networks learn their correlations.
 //!
-//! A flow maps random numbers to the numbers of a grid by coupling blocks. Each of them maps some dimensions, every one by a
-//! monotonic rational-quadratic spline (C. Durkan et al., arXiv:1906.04032) whose bins a network makes of the others, which
-//! stay as they are. The formulas are those of `madnis.nn.Flow` of the Python package madnis 1.0, by which flows are trained,
-//! in its direction of sampling: last block first, each spline inverted.
+//! A flow maps random numbers to the input of a grid by coupling blocks. Each block maps some dimensions, each by a
+//! monotonic rational-quadratic spline (C. Durkan et al., arXiv:1906.04032) whose bins a network computes from the
+//! other dimensions, which do not change. The formulas are those of `madnis.nn.Flow` of the Python package madnis 1.0,
+//! which trains the flows, in its sampling direction: last block first, each spline inverted.
 //!
-//! Networks compute in single precision, splines in double: their Jacobian is the derivative of what was mapped, whatever the
-//! networks give. Levels with fused products differ in the last bits from those without.
+//! Networks compute in single precision, splines in double: the Jacobian is the exact derivative of the map, whatever
+//! the networks return. SIMD levels with fused multiply-add differ in the last bits from those without.
 
 use super::grid::Grid;
 use mebridge_phasespace::Rows;
 use mebridge_simd::{Level, Real, Simd, Task, dispatch, functions};
 use serde::Deserialize;
 
-/// Points that networks see together, a multiple of all registers' lanes.
+/// Points that a network processes at a time, a multiple of the lanes of all registers.
 const POINTS: usize = 32;
-/// Neurons that are computed together.
+/// Neurons computed at a time.
 const TOGETHER: usize = 4;
-/// Bins have at least this width and height, and derivatives at their edges this size.
+/// Lower bound for the width and height of bins and for the derivatives at their edges.
 const LEAST: f64 = 1e-3;
-/// Of a neuron whose input is negative.
+/// Slope of a neuron (leaky ReLU) for negative input.
 const LEAK: f64 = 0.01;
-/// The least of all random numbers.
+/// The smallest possible random number.
 const LEAST_NUMBER: f64 = f64::EPSILON / 2.0;
 
-/// What flows with other parameters have in common.
+/// The shape of a flow, without its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowShape {
     /// Bins of each spline.
     pub bins: usize,
-    /// Neurons of each layer between the first and the last.
+    /// Neurons of each hidden layer.
     pub units: usize,
-    /// How many layers a network has, of weights.
+    /// Number of weight layers of a network.
     pub layers: usize,
-    /// Of each block, which dimensions stay as they are, in the order of the training's direction.
+    /// For each block, which dimensions it leaves unchanged, in the order of the training direction.
     pub conditions: Vec<Vec<bool>>,
 }
 
 impl FlowShape {
-    /// How many random numbers are mapped.
+    /// Returns the number of random numbers that are mapped.
     pub fn dimensions(&self) -> usize {
         self.conditions.first().map_or(0, Vec::len)
     }
 
-    /// Of each layer of a block its inputs and outputs.
+    /// Returns the numbers of inputs and outputs of each layer of a block.
     fn layers(&self, conditions: &[bool]) -> Vec<[usize; 2]> {
         let inputs = conditions.iter().filter(|&&stays| stays).count();
         let outputs = (conditions.len() - inputs) * self.outputs();
@@ -54,12 +54,12 @@ impl FlowShape {
         widths.windows(2).map(|pair| [pair[0], pair[1]]).collect()
     }
 
-    /// Numbers that a spline is made of.
+    /// Returns the number of parameters of a spline.
     fn outputs(&self) -> usize {
         3 * self.bins + 1
     }
 
-    /// How many parameters there are.
+    /// Returns the number of parameters of the networks.
     pub fn parameters(&self) -> usize {
         let of = |block: &Vec<bool>| -> usize {
             let layers = self.layers(block).into_iter();
@@ -68,7 +68,7 @@ impl FlowShape {
         self.conditions.iter().map(of).sum()
     }
 
-    /// What is wrong with it.
+    /// Returns what is wrong with the shape, if anything.
     fn defect(&self) -> Option<&'static str> {
         let dimensions = self.dimensions();
         let both = |block: &Vec<bool>| block.contains(&true) && block.contains(&false);
@@ -91,7 +91,7 @@ pub struct Flow {
     shape: FlowShape,
     /// In the order of the training.
     parameters: Vec<f32>,
-    /// In the order in which they map.
+    /// In the order in which they are applied.
     blocks: Vec<Coupling>,
 }
 
@@ -102,7 +102,7 @@ struct Coupling {
     layers: Vec<Layer>,
 }
 
-/// Weights of [`TOGETHER`] neurons for each input, after their biases.
+/// For each group of [`TOGETHER`] neurons, their biases and then their weights for each input.
 #[derive(Clone, Debug, PartialEq)]
 struct Layer {
     inputs: usize,
@@ -110,7 +110,7 @@ struct Layer {
 }
 
 impl Layer {
-    /// Args: `weights` of each neuron, which may be fewer than are computed together.
+    /// `weights` are those of each neuron in turn; the number of neurons need not be a multiple of [`TOGETHER`].
     fn new(inputs: usize, weights: &[f32], biases: &[f32]) -> Layer {
         let mut neurons = Vec::new();
         let chunks = weights.chunks(TOGETHER * inputs);
@@ -133,11 +133,11 @@ impl Layer {
 }
 
 impl Flow {
-    /// Of parameters block by block in the order of the training, in each layer by layer: the weights of each neuron, then
-    /// the biases of all.
+    /// Creates a flow. The parameters come block by block in the order of the training and layer by layer in each
+    /// block: the weights of each neuron, then all biases.
     ///
     /// # Errors
-    /// There is no such flow, or a parameter is no number.
+    /// The shape is invalid, or a parameter is not finite.
     pub fn new(shape: FlowShape, parameters: Vec<f32>) -> Result<Flow, String> {
         if let Some(defect) = shape.defect() {
             return Err(defect.into());
@@ -149,7 +149,7 @@ impl Flow {
             ));
         }
         if !parameters.iter().all(|parameter| parameter.is_finite()) {
-            return Err("a parameter of a flow is no number: its training diverged".into());
+            return Err("a parameter of a flow is not a number: its training diverged".into());
         }
         let mut rest = &parameters[..];
         let mut take = |count: usize| {
@@ -177,22 +177,22 @@ impl Flow {
         })
     }
 
-    /// What others have in common with it.
+    /// Returns its shape.
     pub fn shape(&self) -> &FlowShape {
         &self.shape
     }
 
-    /// Whether it can be before this grid: it may map the number for partons as well.
+    /// Returns whether it can precede this grid; it may also map the number that selects the partons.
     pub fn fits(&self, grid: &Grid) -> bool {
         self.shape.dimensions() <= grid.dimensions() + 1
     }
 
-    /// As [`Flow::new`] took them.
+    /// Returns the parameters in the order of [`Flow::new`].
     pub fn parameters(&self) -> &[f32] {
         &self.parameters
     }
 
-    /// Maps random numbers in (0, 1), one row for each dimension, where they are, and multiplies each point's Jacobian.
+    /// Maps random numbers in (0, 1) in place, one row per dimension, and multiplies the Jacobian of each point.
     ///
     /// # Panics
     /// If there are fewer rows or Jacobians, or the CPU lacks the level.
@@ -221,7 +221,7 @@ impl Flow {
                             To::Layer(to)
                         },
                     };
-                    // SAFETY: it asks for nothing but the level.
+                    // SAFETY: the task requires nothing but the level, which `dispatch` checks.
                     unsafe { dispatch(level, task) };
                     scratch.swap(0, 1);
                 }
@@ -233,19 +233,19 @@ impl Flow {
                     numbers,
                     jacobians,
                 };
-                // SAFETY: it asks for nothing but the level.
+                // SAFETY: the task requires nothing but the level, which `dispatch` checks.
                 unsafe { dispatch(level, task) };
             }
         }
     }
 }
 
-/// What a neuron has for some points.
+/// Values of a neuron for [`POINTS`] points.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Lanes([f32; POINTS]);
 
-/// The same for splines.
+/// Values of a spline parameter for [`POINTS`] points.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Doubles([f64; POINTS]);
@@ -262,7 +262,7 @@ struct Neurons<'a> {
     to: To<'a>,
 }
 
-/// Registers that are computed together.
+/// Registers computed at a time.
 const PAIR: usize = 2;
 
 impl Task<f32> for Neurons<'_> {
@@ -275,21 +275,21 @@ impl Task<f32> for Neurons<'_> {
         for (group, neurons) in self.layer.neurons.chunks_exact(inputs + 1).enumerate() {
             let (biases, weights) = neurons.split_first().expect("biases come first");
             for pair in (0..POINTS).step_by(PAIR * V::LANES) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller guarantees that the CPU has the level.
                 let mut sums = unsafe { [[V::zero(); PAIR]; TOGETHER] };
                 for (sums, &bias) in sums.iter_mut().zip(biases) {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: the caller guarantees that the CPU has the level.
                     *sums = unsafe { [V::splat(bias); PAIR] };
                 }
                 for (from, weights) in from.iter().zip(weights) {
                     let some = &from.0[pair..][..PAIR * V::LANES];
-                    // SAFETY: as many as two registers have, aligned as the row is.
+                    // SAFETY: the slice holds two registers and is aligned as the row.
                     let numbers: [V; PAIR] = unsafe {
                         let (one, other) = (some.as_ptr(), some[V::LANES..].as_ptr());
                         [V::load(one), V::load(other)]
                     };
                     for (sums, &weight) in sums.iter_mut().zip(weights) {
-                        // SAFETY: the caller's promise.
+                        // SAFETY: the caller guarantees that the CPU has the level.
                         let weight = unsafe { V::splat(weight) };
                         sums[0] = weight.mul_add(numbers[0], sums[0]);
                         sums[1] = weight.mul_add(numbers[1], sums[1]);
@@ -301,12 +301,12 @@ impl Task<f32> for Neurons<'_> {
                         match &mut self.to {
                             To::Layer(to) => {
                                 let to = &mut to[group * TOGETHER + neuron].0[at..][..V::LANES];
-                                // SAFETY: as many as a register has, aligned as the row is.
+                                // SAFETY: the slice holds one register and is aligned as the row.
                                 unsafe { sum.max(sum * sum.same(LEAK)).store(to.as_mut_ptr()) };
                             }
                             To::Splines(to) => {
                                 let to = &mut to[group * TOGETHER + neuron].0[at..][..V::LANES];
-                                // SAFETY: as many as a register has.
+                                // SAFETY: the slice holds one register.
                                 unsafe { sum.store_doubles(to.as_mut_ptr()) };
                             }
                         }
@@ -322,7 +322,7 @@ struct Splines<'a> {
     bins: usize,
     made: &'a mut [Doubles],
     mapped: &'a [usize],
-    /// The first of the points.
+    /// Index of the first point.
     first: usize,
     numbers: &'a mut Rows,
     jacobians: &'a mut [f64],
@@ -337,17 +337,17 @@ impl Task<f64> for Splines<'_> {
         let points = POINTS.min(self.numbers.points() - self.first);
         for at in (0..points).step_by(V::LANES) {
             let register = (self.first + at) / V::LANES;
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees that the CPU has the level.
             let mut product = unsafe { V::splat(1.0) };
             for (made, &row) in self.made.chunks_exact_mut(count).zip(self.mapped) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller guarantees that the CPU has the level.
                 let number = unsafe { self.numbers.load(row, register) };
                 let (x, jacobian) = invert::<V>(self.bins, number, made, at);
                 self.numbers.store(row, register, x);
                 product = product * jacobian;
             }
             let mut products = Doubles([0.0; POINTS]);
-            // SAFETY: there is room for the longest register.
+            // SAFETY: the array holds the longest register.
             unsafe { product.store_doubles(products.0.as_mut_ptr()) };
             for (to, of) in
                 (self.jacobians[self.first + at..].iter_mut()).zip(&products.0[..V::LANES])
@@ -358,22 +358,22 @@ impl Task<f64> for Splines<'_> {
     }
 }
 
-/// A derivative at an edge: soft, and 1 where networks give 0.
+/// The derivative at an edge: a softplus, scaled to be 1 where networks return 0.
 #[inline(always)]
 fn slope<V: Simd<Scalar = f64>>(of: V) -> V {
     let soft = of.max(of.same(0.0)) + functions::ln(of.same(1.0) + functions::exp(-of.abs()));
     (soft + of.same(LEAST)) / of.same(LEAST + std::f64::consts::LN_2)
 }
 
-/// A register of a row; `proof` shows that the CPU has the level.
+/// Loads a register of a row; `_proof` shows that the CPU has the level.
 #[inline(always)]
 fn register<V: Simd<Scalar = f64>>(of: &Doubles, at: usize, _proof: V) -> V {
-    // SAFETY: as many as a register has, aligned as the row is.
+    // SAFETY: the slice holds one register and is aligned as the row.
     unsafe { V::load(of.0[at..][..V::LANES].as_ptr()) }
 }
 
-/// Where a spline has the value y, and the derivative of that by y. It is made of the logarithms of the widths of its bins,
-/// then of their heights, and of what derivatives at edges follow from; `at` is the first of the points.
+/// Returns x where the spline has the value y, and dx/dy. `made` holds the logarithms of the widths of the bins, then
+/// of their heights, then the parameters of the derivatives at the edges; `at` is the first of the points.
 #[inline(always)]
 fn invert<V: Simd<Scalar = f64>>(bins: usize, y: V, made: &mut [Doubles], at: usize) -> (V, V) {
     let (zero, one, least) = (y.same(0.0), y.same(1.0), y.same(LEAST));
@@ -388,7 +388,7 @@ fn invert<V: Simd<Scalar = f64>>(bins: usize, y: V, made: &mut [Doubles], at: us
         for row in sizes {
             let size = functions::exp(register(row, at, y) - largest);
             sum = sum + size;
-            // SAFETY: as for reading.
+            // SAFETY: as for `register`.
             unsafe { size.store(row.0[at..][..V::LANES].as_mut_ptr()) };
         }
         *scale = y.same(1.0 - LEAST * bins as f64) / sum;
@@ -418,7 +418,7 @@ fn invert<V: Simd<Scalar = f64>>(bins: usize, y: V, made: &mut [Doubles], at: us
     let b = (height * first) - above * bend;
     let c = -(delta * above);
     let discriminant = (b * b - y.same(4.0) * a * c).max(zero);
-    // The part of the bin before it.
+    // Fraction of the bin before x.
     let part = (c + c) / (-b - discriminant.sqrt());
     let part = part.max(zero).min(one);
     let rest = one - part;

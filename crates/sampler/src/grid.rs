@@ -1,14 +1,14 @@
-//! Grids that adapt: VEGAS (G. P. Lepage, J. Comput. Phys. 27 (1978) 192; arXiv:2009.05112).
+//! Adaptive grids: VEGAS (G. P. Lepage, J. Comput. Phys. 27 (1978) 192; arXiv:2009.05112).
 //!
-//! A dimension from 0 to 1 has [`BINS`] bins with edges e_0 = 0 < e_1 < .. < 1. A random number u lies in bin
-//! i = floor(BINS u), and becomes x = e_i + (e_(i+1) - e_i) (BINS u - i): all bins are drawn as often, narrow ones where the
-//! integrand is large. The Jacobian is the product of BINS (e_(i+1) - e_i) over the dimensions.
+//! A dimension from 0 to 1 has [`BINS`] bins with edges e_0 = 0 < e_1 < .. < 1. A random number u lies in bin i =
+//! floor(BINS u) and becomes x = e_i + (e_(i+1) - e_i) (BINS u - i): all bins are drawn equally often, and they are
+//! narrow where the integrand is large. The Jacobian is the product of BINS (e_(i+1) - e_i) over the dimensions.
 //!
-//! Training sums w^2 in each bin, where w is the whole weight of a point, Jacobian included. With d the shares of those
-//! sums, smoothed over some bins, a bin has the importance ((1 - d) / ln(1 / d))^damping, and new edges divide the
-//! importance into equal parts. The variance is least where all bins have the same sum of w^2.
+//! Training sums w^2 in each bin, where w is the full weight of a point, Jacobian included. With d the shares of those
+//! sums, smoothed over some bins, a bin has the importance ((1 - d) / ln(1 / d))^damping, and the new edges divide the
+//! importance into equal parts. The variance is smallest if all bins have the same sum of w^2.
 //!
-//! Maps round as IEEE 754 says and have no fused products, so that all levels and machines give the same numbers.
+//! Maps round according to IEEE 754 without fused multiply-add, so that all levels and machines give the same numbers.
 
 use crate::sums::is_usable;
 use crate::{Error, Result, bytes};
@@ -18,28 +18,28 @@ use mebridge_simd::{Level, Real, Simd, Task, dispatch, functions};
 /// Bins of a dimension.
 pub const BINS: usize = 64;
 const EDGES: usize = BINS + 1;
-/// Of a bin: what is less is wider than it should be, and no bin is empty.
+/// Minimum width of a bin, so that no bin is empty.
 const LEAST_WIDTH: f64 = 1e-10;
-/// What counts as the share of a bin at least. A bin in which no point contributed keeps a tenth of an average importance
-/// or more: nobody knows that there is nothing.
+/// Minimum share of a bin. A bin without contributions keeps a tenth of an average importance or more: that no point
+/// hit it does not prove that the integrand vanishes there.
 const LEAST_SHARE: f64 = 1e-10;
-/// How often a bin takes a quarter of each of its neighbours: with 16 times it spreads by three bins. A part of a survey has
-/// a few large weights in each bin, and grids that follow them one by one have half the efficiency.
+/// How often a bin takes a quarter of each of its neighbours: 16 times spread it by three bins. A part of a survey has
+/// few large weights in each bin, and grids that follow them individually have half the efficiency.
 const SMOOTHED: usize = 16;
-/// What makes a number a whole one in its lowest bits where it is added.
+/// Adding this rounds a number to an integer, held in its lowest bits.
 const TO_WHOLE: f64 = (1_u64 << 52) as f64;
-/// Numbers that the longest register holds.
+/// Lanes of the longest register.
 const LONGEST: usize = 8;
 
-/// Bins of some dimensions.
+/// The bins of all dimensions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
-    /// Of each dimension [`EDGES`], ascending from 0 to 1.
+    /// [`EDGES`] edges for each dimension, ascending from 0 to 1.
     edges: Vec<f64>,
 }
 
 impl Grid {
-    /// Bins of equal widths.
+    /// Creates a grid with bins of equal width.
     pub fn new(dimensions: usize) -> Self {
         let edges = (0..EDGES).map(|i| i as f64 / BINS as f64);
         Grid {
@@ -47,18 +47,17 @@ impl Grid {
         }
     }
 
-    /// How many dimensions there are.
+    /// Returns the number of dimensions.
     pub fn dimensions(&self) -> usize {
         self.edges.len() / EDGES
     }
 
-    /// The edges of the bins of a dimension, ascending from 0 to 1.
+    /// Returns the edges of the bins of a dimension, ascending from 0 to 1.
     pub fn edges(&self, dimension: usize) -> &[f64] {
         &self.edges[dimension * EDGES..][..EDGES]
     }
 
-    /// Maps random numbers in (0, 1), one row for each dimension, to as many rows of x in (0, 1), and a last row of
-    /// Jacobians.
+    /// Maps random numbers in (0, 1), one row per dimension, to rows of x in (0, 1), followed by a row of Jacobians.
     ///
     /// # Panics
     /// If there are fewer rows, or the CPU lacks the level.
@@ -68,11 +67,11 @@ impl Grid {
             numbers,
             to,
         };
-        // SAFETY: it asks for nothing but the level.
+        // SAFETY: the task requires nothing but the level, which `dispatch` checks.
         unsafe { dispatch(level, task) }
     }
 
-    /// The random numbers that [`Self::map`] maps to x in [0, 1), and a last row of its Jacobians.
+    /// Computes the random numbers that [`Self::map`] maps to x in [0, 1), followed by a row of its Jacobians.
     ///
     /// # Panics
     /// If there are fewer rows.
@@ -94,17 +93,17 @@ impl Grid {
         }
     }
 
-    /// Moves the edges after what points contributed. They stay with a `damping` of 0, and follow faster but with more
-    /// noise the larger it is: 1 serves where a survey has few parts of a few thousand points. A dimension to which
-    /// nothing contributed stays as it is.
+    /// Moves the edges according to the training data. With a `damping` of 0 they do not move; the larger it is, the
+    /// faster but noisier they follow. 1 suits surveys with few parts of a few thousand points. A dimension without
+    /// contributions does not change.
     ///
     /// # Panics
-    /// If the training has other dimensions.
+    /// If the training data have other dimensions.
     pub fn adapt(&mut self, training: &Training, damping: f64) {
         assert_eq!(training.squares.len(), self.dimensions() * BINS);
         let squares = training.squares.chunks_exact(BINS);
         for (edges, squares) in self.edges.chunks_exact_mut(EDGES).zip(squares) {
-            // One large weight may have overflowed the sum beside others.
+            // The sum may overflow when a large weight is among others.
             let most = squares.iter().copied().fold(0.0, f64::max);
             if most > 0.0 && most.is_finite() {
                 divide(edges, &importance(squares, most, damping));
@@ -112,12 +111,12 @@ impl Grid {
         }
     }
 
-    /// The edges as little endian doubles, those of a dimension after each other.
+    /// Returns the edges as little-endian doubles, dimension by dimension.
     pub fn to_bytes(&self) -> Vec<u8> {
         bytes::written(&self.edges)
     }
 
-    /// What [`Self::to_bytes`] wrote.
+    /// Reads the bytes of [`Self::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let edges = bytes::read(bytes)?;
         if edges.len() % EDGES != 0 {
@@ -134,7 +133,7 @@ impl Grid {
     }
 }
 
-/// What [`Grid::map`] does, for who runs at a level already.
+/// The task of [`Grid::map`], for callers that already run at a SIMD level.
 #[derive(Debug)]
 pub struct MapGrid<'a> {
     /// The bins.
@@ -152,12 +151,12 @@ impl Task<f64> for MapGrid<'_> {
     unsafe fn run<V: Simd<Scalar = f64>>(self) {
         let dimensions = self.grid.dimensions();
         for register in 0..self.numbers.registers::<V>() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees that the CPU has the level.
             let one = unsafe { V::splat(1.0) };
             let mut jacobian = one;
             for dimension in 0..dimensions {
                 let edges = &self.grid.edges[dimension * EDGES..][..EDGES];
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller guarantees that the CPU has the level.
                 let number: V = unsafe { self.numbers.load(dimension, register) };
                 let (x, width) = place(edges, number);
                 self.to.store(dimension, register, x);
@@ -171,7 +170,7 @@ impl Task<f64> for MapGrid<'_> {
 #[repr(align(64))]
 struct Aligned([f64; LONGEST]);
 
-/// Where a random number lies, and the width of its bin.
+/// Returns x for a random number, and the width of its bin.
 #[inline(always)]
 fn place<V: Simd<Scalar = f64>>(edges: &[f64], number: V) -> (V, V) {
     let to_whole = number.same(TO_WHOLE);
@@ -180,19 +179,19 @@ fn place<V: Simd<Scalar = f64>>(edges: &[f64], number: V) -> (V, V) {
     let above = scaled.lt(nearest);
     let bin = V::select(above, nearest - number.same(1.0), nearest);
     let mut bins = Aligned([0.0; LONGEST]);
-    // SAFETY: there is room for the longest register, aligned to it.
+    // SAFETY: the array holds the longest register and is aligned to it.
     unsafe { (bin + to_whole).store(bins.0.as_mut_ptr()) };
     let (mut left, mut right) = (Aligned([0.0; LONGEST]), Aligned([0.0; LONGEST]));
     for lane in 0..V::LANES {
-        // Whatever the number is, NaN too, this is one of the bins.
+        // A valid bin for any number, even NaN.
         let at = bins.0[lane].to_bits() as usize % BINS;
         left.0[lane] = edges[at];
         right.0[lane] = edges[at + 1];
     }
-    // SAFETY: as above; the number says that the CPU has the level.
+    // SAFETY: as above; `number` proves that the CPU has the level.
     let (left, right): (V, V) = unsafe { (V::load(left.0.as_ptr()), V::load(right.0.as_ptr())) };
     let width = right - left;
-    // The last bin ends at 1, to which the last numbers of it may be rounded.
+    // The last bin ends at 1, to which its largest numbers may be rounded.
     let below_one = number.same(f64::BELOW_ONE);
     ((left + width * (scaled - bin)).min(below_one), width)
 }
@@ -204,20 +203,20 @@ pub struct Training {
 }
 
 impl Training {
-    /// Nothing, of a grid with so many dimensions.
+    /// Creates empty training data for a grid with `dimensions` dimensions.
     pub fn new(dimensions: usize) -> Self {
         Training {
             squares: vec![0.0; dimensions * BINS],
         }
     }
 
-    /// Sums that were made elsewhere, those of the bins of a dimension after each other.
+    /// Wraps sums computed elsewhere, the bins of one dimension after those of another.
     pub fn of(squares: Vec<f64>) -> Self {
         Training { squares }
     }
 
-    /// Adds points: their random numbers, one row for each dimension, and their weights. A weight that is not usable is
-    /// left out; [`crate::sums::WeightSums`] counts those.
+    /// Adds points: their random numbers, one row per dimension, and their weights. Unusable weights are skipped;
+    /// [`crate::sums::WeightSums`] counts them.
     ///
     /// # Panics
     /// If there are fewer rows, or more weights than points.
@@ -235,13 +234,13 @@ impl Training {
         }
     }
 
-    /// Leaves a dimension as it is.
+    /// Clears the sums of a dimension, so that its edges do not move.
     pub fn forget(&mut self, dimension: usize) {
         self.squares[dimension * BINS..][..BINS].fill(0.0);
     }
 
-    /// Adds those of later points. Each block of points is summed alone, and blocks are put together in their order, so
-    /// that the result does not depend on who computed them.
+    /// Adds the sums of later points. Each block of points is summed separately, and blocks are merged in order, so the
+    /// result does not depend on which thread computed them.
     ///
     /// # Panics
     /// If dimensions differ.
@@ -253,9 +252,9 @@ impl Training {
     }
 }
 
-/// How many of the new bins each of the old ones becomes, up to a common factor. `most` is the largest of the squares.
+/// Returns the number of new bins for each old one, up to a common factor. `most` is the largest of the squares.
 fn importance(squares: &[f64], most: f64, damping: f64) -> [f64; BINS] {
-    // None overflows when they are summed.
+    // Normalised so that the sum does not overflow.
     let mut shares: [f64; BINS] = std::array::from_fn(|bin| squares[bin] / most);
     for _ in 0..SMOOTHED {
         let before = shares;
@@ -272,7 +271,8 @@ fn importance(squares: &[f64], most: f64, damping: f64) -> [f64; BINS] {
         shares: &mut shares,
         damping,
     };
-    // SAFETY: every CPU has the level. It is always this one: the results of others differ in the last bit.
+    // SAFETY: every CPU has this level. It is used on all machines, since the results of other levels differ in the
+    // last bit.
     unsafe { dispatch(Level::None, task) };
     shares
 }
@@ -289,7 +289,7 @@ impl Task<f64> for Compress<'_> {
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = f64>>(self) {
         for shares in self.shares.chunks_exact_mut(V::LANES) {
-            // SAFETY: there are as many numbers as lanes; the rest is the caller's promise.
+            // SAFETY: the chunk has as many numbers as lanes; the caller guarantees that the CPU has the level.
             unsafe {
                 let share = V::load_doubles(shares.as_ptr());
                 let base = (share - share.same(1.0)) / functions::ln(share);
@@ -299,7 +299,7 @@ impl Task<f64> for Compress<'_> {
     }
 }
 
-/// Divides the importance into equal parts.
+/// Moves the edges so that they divide the importance into equal parts.
 fn divide(edges: &mut [f64], importance: &[f64; BINS]) {
     let part = importance.iter().sum::<f64>() / BINS as f64;
     let mut new = [0.0; EDGES];
@@ -314,7 +314,7 @@ fn divide(edges: &mut [f64], importance: &[f64; BINS]) {
         *edge = edges[bin] + (edges[bin + 1] - edges[bin]) * share;
     }
     new[BINS] = 1.0;
-    // Bins of the least width push their neighbours up, and those below 1 down again.
+    // Bins of the minimum width push their neighbours up, and those near 1 down again.
     for i in 1..BINS {
         new[i] = new[i].max(new[i - 1] + LEAST_WIDTH);
     }

@@ -1,9 +1,9 @@
-//! From random numbers to weights: a block of points of one channel.
+//! Computes weights from random numbers for a block of points of one channel.
 //!
-//! The weight of a point is what it has of the cross section, in pb, or of the width, in GeV: phase space, the share of
-//! its channel in all, flux, densities and |M|^2. Matrix elements that differ by flavours may have their channels in
-//! common; one of them is drawn for each point by its densities and by what is known of its |M|^2, so that a point costs
-//! one |M|^2.
+//! The weight of a point is its contribution to the cross section in pb, or to the width in GeV: phase space, the share
+//! of its channel in all channels, flux, densities and |M|^2. Matrix elements that differ by flavours may share their
+//! channels; one of them is drawn for each point, according to its densities and the known size of its |M|^2, so that
+//! each point costs one |M|^2.
 
 use super::blocks::{Block, Numbers};
 use super::clustered::{ClusteringWork, Clusterings};
@@ -19,15 +19,15 @@ use std::sync::Arc;
 /// 1 / GeV^2 in pb (CODATA 2018).
 pub const PICOBARN: f64 = 0.389_379_372_1e9;
 
-/// Why |M|^2 could not be had.
+/// Reason why |M|^2 could not be evaluated.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The matrix elements of a run, as one thread evaluates them.
+/// The matrix elements of a run, evaluated by one thread.
 pub trait Squared {
-    /// |M|^2 of points, summed and averaged, in GeV^(4-2n) for n legs that go out.
+    /// Evaluates |M|^2 of points, summed and averaged, in GeV^(4-2n) for n outgoing legs.
     ///
-    /// Args: `element` is its number; `points` have its momenta in the rows of [`Layout`]; `alpha_s` and `squared` have
-    /// as many numbers as there are points.
+    /// `element` is the index of the matrix element; `points` hold its momenta in the rows of [`Layout`]; `alpha_s` and
+    /// `squared` have one number per point.
     ///
     /// # Errors
     /// It cannot be evaluated.
@@ -39,11 +39,11 @@ pub trait Squared {
         squared: &mut [f64],
     ) -> Result<(), Failure>;
 
-    /// The same, and for each point the channel that it is clustered in, drawn by the shares of channels with a number in
-    /// (0, 1); negative where there is none.
+    /// As [`Squared::evaluate`]; also draws the channel in which each point is clustered, by the shares of the channels
+    /// with a random number in (0, 1); negative if there is none.
     ///
     /// # Errors
-    /// It cannot be evaluated, or this cannot draw channels.
+    /// It cannot be evaluated, or the implementation cannot draw channels.
     fn evaluate_in_channels(
         &mut self,
         _element: usize,
@@ -57,15 +57,15 @@ pub trait Squared {
     }
 }
 
-/// A cut that only the caller knows.
+/// A cut defined by the caller.
 pub trait Selection: std::fmt::Debug + Send + Sync {
-    /// Says which events pass.
+    /// Determines which events pass.
     ///
-    /// Args: `element` is their number; `momenta` has (E, px, py, pz) of all `legs` of each event, GeV, in the frame of the
-    /// detector, the leg along +z first; `passes` has as many numbers as there are events, all of them true.
+    /// `element` is the index of their matrix element; `momenta` has (E, px, py, pz) of all `legs` of each event in
+    /// GeV, in the detector frame, the leg along +z first; `passes` has one entry per event, initially true.
     ///
     /// # Errors
-    /// It cannot be said.
+    /// The cut fails.
     fn select(
         &self,
         element: usize,
@@ -75,30 +75,30 @@ pub trait Selection: std::fmt::Debug + Send + Sync {
     ) -> Result<(), Failure>;
 }
 
-/// Partons that come in, and what they are to a matrix element.
+/// Incoming partons, and how they enter a matrix element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Partons {
-    /// Among the matrix elements of its group.
+    /// Index among the matrix elements of its group.
     pub element: usize,
     /// PDG codes of the first and the second leg.
     pub codes: [i32; 2],
     /// Whether the first leg comes from the second beam.
     pub exchanged: bool,
-    /// What it is multiplied by: how many processes it stands for.
+    /// Factor of the weight: the number of processes that they represent.
     pub factor: f64,
 }
 
-/// What comes in, as the formula of a cross section has it.
+/// The flux factor of the incoming particles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Flux {
-    /// Two particles with these masses, GeV: weights are in pb.
+    /// Two colliding particles with these masses, GeV: weights are in pb.
     Collision([f64; 2]),
-    /// One with this mass, GeV, that decays: weights are in GeV.
+    /// A decaying particle with this mass, GeV: weights are in GeV.
     Decay(f64),
 }
 
 impl Flux {
-    /// What phase space and |M|^2 are multiplied by, at a squared energy.
+    /// Returns the flux factor at a squared energy.
     fn factor(self, s: f64) -> f64 {
         match self {
             Flux::Collision([one, other]) => {
@@ -110,67 +110,67 @@ impl Flux {
     }
 }
 
-/// Matrix elements that have their channels in common.
+/// Matrix elements that share their channels.
 #[derive(Clone, Debug)]
 pub struct ElementGroup {
-    /// Their numbers.
+    /// Their indices.
     pub elements: Vec<usize>,
     /// What comes in.
     pub partons: Vec<Partons>,
     /// Weights of all their channels.
     pub weights: Weights,
-    /// What points have to pass.
+    /// Cuts on points.
     pub cuts: Option<Cuts>,
-    /// Their scales; those of densities in the order of the legs.
+    /// Their scales; those of the densities are in the order of the legs.
     pub scale: Scale,
-    /// How they are clustered.
+    /// Their clustering, if points are clustered.
     pub clustering: Option<Clusterings>,
-    /// How many legs there are.
+    /// Number of legs.
     pub legs: usize,
-    /// From which beam each of the legs that come in is. Where both orders of like beams count, that is the first order.
+    /// Beam of each incoming leg. If both orders of like beams count, this is the first order.
     pub beams: [usize; 2],
-    /// The rapidity of the centre of mass of the beams in the frame of the detector, the first leg going along +z.
+    /// The rapidity of the beams' centre of mass in the detector frame, with the first leg along +z.
     pub rapidity: f64,
     /// What comes in.
     pub flux: Flux,
 }
 
-/// Where points of a group come from.
+/// A source of points of a group: one channel with its permutations.
 #[derive(Clone, Debug)]
 pub struct PointSource {
     /// Its group.
     pub group: usize,
-    /// How momenta are drawn.
+    /// The channel that draws momenta.
     pub channel: Channel,
-    /// How their legs are permuted,
+    /// Permutations of the legs.
     pub permutations: Vec<Permutation>,
-    /// and where the weight of the channel stands for each of these.
+    /// Column of the channel weight for each permutation.
     pub columns: Vec<u32>,
-    /// For each matrix element of the group, how often it is drawn besides its densities.
+    /// Relative probability, apart from densities, of drawing each matrix element of the group.
     pub chances: Vec<f64>,
 }
 
-/// What partons come from.
+/// The origin of incoming partons.
 #[derive(Clone, Debug)]
 pub enum Beam {
     /// The beam is the parton, with all of its energy.
     Parton,
-    /// A hadron, or what radiates photons.
+    /// A hadron, or a particle that radiates photons.
     Densities {
-        /// Of its partons.
+        /// Densities of its partons.
         densities: Arc<Densities>,
-        /// Whether it is the antiparticle of what these are of.
+        /// Whether it is the antiparticle of the particle that the densities describe.
         anti: bool,
     },
 }
 
 impl Beam {
-    /// Whether the beam is the parton.
+    /// Returns whether the beam is the parton itself.
     pub fn is_parton(&self) -> bool {
         matches!(self, Beam::Parton)
     }
 
-    /// Whether both beams have the same partons.
+    /// Returns whether both beams have the same partons.
     pub fn is_like(&self, other: &Beam) -> bool {
         match (self, other) {
             (Beam::Parton, Beam::Parton) => true,
@@ -188,7 +188,7 @@ impl Beam {
         }
     }
 
-    /// How many densities it has; a parton that is the beam has one, which is 1.
+    /// Returns the number of densities; a beam that is a parton has one, which is 1.
     fn flavors(&self) -> usize {
         match self {
             Beam::Parton => 1,
@@ -196,7 +196,7 @@ impl Beam {
         }
     }
 
-    /// x f(x, Q) of a parton; 0 where the beam does not have it.
+    /// Returns x f(x, Q) of a parton; 0 if the beam lacks it.
     pub(crate) fn value(&self, code: i32, x: f64, q2: f64) -> f64 {
         let mut values = vec![1.0; self.flavors()];
         if let Beam::Densities { densities, .. } = self {
@@ -205,7 +205,7 @@ impl Beam {
         self.place(code).map_or(0.0, |place| values[place])
     }
 
-    /// Where the density of a parton stands among those of the beam; none where it has none.
+    /// Returns the index of a parton's density among those of the beam; `None` if there is none.
     pub fn place(&self, code: i32) -> Option<usize> {
         let Beam::Densities { densities, anti } = self else {
             return Some(0);
@@ -219,16 +219,16 @@ impl Beam {
     }
 }
 
-/// alpha_s by its scale.
+/// alpha_s as a function of the scale.
 #[derive(Clone, Debug)]
 pub enum RunningCoupling {
-    /// The same everywhere.
+    /// Constant.
     Fixed(f64),
-    /// By a table.
+    /// From a table.
     Table(Arc<Coupling>),
 }
 
-/// What is integrated.
+/// The integrand of a run.
 #[derive(Clone, Debug)]
 pub struct Integrand {
     /// Matrix elements with their channels.
@@ -239,32 +239,32 @@ pub struct Integrand {
     pub beams: [Beam; 2],
     /// The strong coupling.
     pub running: RunningCoupling,
-    /// What points have to pass besides the cuts of their group. It takes its time.
+    /// A cut of the caller in addition to those of each group. It may be slow.
     pub selection: Option<Arc<dyn Selection>>,
-    /// At which it runs.
+    /// SIMD level.
     pub level: Level,
 }
 
-/// What a thread needs for blocks of points.
+/// Buffers of a thread for a block of points.
 #[derive(Debug)]
 pub struct Workspace {
-    /// Random numbers, as grids see them.
+    /// Random numbers, the input of grids.
     pub numbers: Rows,
-    /// The weights of the points of the last block, 0 of those that pass no cut.
+    /// The weights of all points of the last block, 0 for those that fail the cuts.
     pub weights: Vec<f64>,
-    /// Of each of them that passes, its number in the block.
+    /// Index in the block of each point that passes; the fields that follow have one entry for each of these.
     pub kept: Vec<u32>,
-    /// For these, which partons of the group were drawn.
+    /// Index of the drawn partons in the group.
     pub drawn: Vec<u32>,
-    /// For these, their momenta and more, as [`Layout`] has it.
+    /// Momenta and other variables in the rows of [`Layout`].
     pub points: Rows,
-    /// For these, scales, GeV: of renormalisation, and of the densities of both beams.
+    /// Scales in GeV: of renormalisation, and of the densities of both beams.
     pub scales: Rows,
-    /// For these, alpha_s.
+    /// alpha_s.
     pub alpha_s: Vec<f64>,
-    /// For these, |M|^2; 0 where clustering drops them.
+    /// |M|^2; 0 for points that clustering drops.
     pub squared: Vec<f64>,
-    /// For these, what clustering found.
+    /// Results of clustering.
     pub clustering: ClusteringWork,
     mapped: Rows,
     shares: Rows,
@@ -274,11 +274,11 @@ pub struct Workspace {
     values: [Vec<f64>; 2],
     pub(crate) factors: Vec<f64>,
     parts: Vec<DrawnElement>,
-    /// Of flows.
+    /// Jacobians of flows.
     jacobians: Vec<f64>,
 }
 
-/// The points of a block that have one matrix element.
+/// The points of a block that belong to one matrix element.
 #[derive(Debug)]
 struct DrawnElement {
     points: Rows,
@@ -289,13 +289,14 @@ struct DrawnElement {
     channels: Vec<i32>,
 }
 
-/// Rows behind those of [`Layout`]: the Jacobian of the grid, and the random number for the flavours.
+/// Additional rows after those of [`Layout`]: the Jacobian of the grid, and the random number that selects the
+/// flavours.
 const JACOBIAN: usize = 0;
 const FLAVOR: usize = 1;
 const MORE: usize = 2;
 
 impl Workspace {
-    /// For blocks of so many points of an integrand.
+    /// Creates buffers for blocks of up to `points` points of an integrand.
     pub fn new(integrand: &Integrand, points: usize) -> Self {
         let dimension = integrand
             .sources
@@ -347,7 +348,7 @@ impl Integrand {
     /// A matrix element cannot be evaluated.
     ///
     /// # Panics
-    /// If the workspace is smaller, there is no such source, or its points are no multiples of 8.
+    /// If the workspace is too small, there is no such source, or the number of points is not a multiple of 8.
     pub fn weigh(
         &self,
         block: &Block,
@@ -421,7 +422,7 @@ impl Integrand {
                 evaluate(group, elements, passed, None, work)?;
             }
             Some(of) => {
-                // After those of the grid, of the partons and of their process.
+                // The dimension after those of the grid, of the partons and of their process.
                 let next = dimension as u32 + 2;
                 let number = |&point: &u32| block.random.number(first + u64::from(point), next);
                 let mut numbers = std::mem::take(&mut work.clustering.numbers);
@@ -443,7 +444,7 @@ impl Integrand {
         Ok(())
     }
 
-    /// Leaves the points that pass the cuts, with rapidities in the frame of the detector.
+    /// Keeps the points that pass the cuts, with rapidities in the detector frame.
     pub(crate) fn select(&self, group: &ElementGroup, count: usize, work: &mut Workspace) {
         let layout = Layout::new(group.legs);
         if group.rapidity != 0.0 {
@@ -465,7 +466,7 @@ impl Integrand {
         keep(&mut work.points, &work.kept);
     }
 
-    /// Leaves nothing of the points that do not pass a cut of the caller.
+    /// Sets the factors of points to zero that fail the caller's cut.
     fn filter(
         &self,
         selection: &dyn Selection,
@@ -505,7 +506,7 @@ impl Integrand {
         Ok(())
     }
 
-    /// alpha_s of each point.
+    /// Computes alpha_s of each point.
     fn couple(&self, passed: usize, work: &mut Workspace) {
         work.alpha_s.clear();
         match &self.running {
@@ -518,23 +519,23 @@ impl Integrand {
         }
     }
 
-    /// Whether one of the beams has densities.
+    /// Returns whether one of the beams has densities.
     pub fn has_densities(&self) -> bool {
         !self.beams.iter().all(Beam::is_parton)
     }
 
-    /// How many densities there are of each leg that comes in.
+    /// Returns the number of densities of each incoming leg.
     fn flavors(&self, group: &ElementGroup) -> [usize; 2] {
         group.beams.map(|beam| self.beams[beam].flavors())
     }
 
-    /// Where the densities of two partons stand among those of their legs.
+    /// Returns the indices of the densities of two partons among those of their legs.
     fn places(&self, group: &ElementGroup, codes: [i32; 2]) -> Option<[usize; 2]> {
         let [first, second] = group.beams.map(|beam| &self.beams[beam]);
         Some([first.place(codes[0])?, second.place(codes[1])?])
     }
 
-    /// Densities of all flavours at the scales of points; 1 of a parton that is a beam.
+    /// Looks up the densities of all flavours at the scales of the points; 1 for a beam that is a parton.
     pub(crate) fn look_up(
         &self,
         group: &ElementGroup,
@@ -557,7 +558,7 @@ impl Integrand {
         }
     }
 
-    /// The product of the densities of what was drawn, by the last that were looked up; 1 without densities.
+    /// Returns the product of the densities of the drawn partons from the last look-up; 1 without densities.
     pub(crate) fn luminosity(&self, group: &ElementGroup, work: &Workspace, place: usize) -> f64 {
         if !self.has_densities() {
             return 1.0;
@@ -569,7 +570,7 @@ impl Integrand {
         places.map_or(0.0, |[a, b]| values[0][a] * values[1][b])
     }
 
-    /// Draws what comes in, and writes what it counts.
+    /// Draws the incoming partons of each point, and writes the factors of its weight.
     fn draw_partons(
         &self,
         group: &ElementGroup,
@@ -600,7 +601,7 @@ impl Integrand {
             for ((share, places), one) in shares.iter_mut().zip(&places).zip(&group.partons) {
                 let both = places.map_or(0.0, |[a, b]| values[0][a] * values[1][b]);
                 *share = both * one.factor * source.chances[one.element];
-                // Densities may be negative, and events with them.
+                // Densities may be negative, and then events are too.
                 total += share.abs();
             }
             let mut rest = random[point] * total;
@@ -624,7 +625,7 @@ impl Integrand {
     }
 }
 
-/// The numbers of a block as its grid sees them, and what flows have for Jacobians.
+/// Fills in the input of a block's grid, and the Jacobians of its flow.
 fn fill(block: &Block, level: Level, dimension: usize, work: &mut Workspace) {
     work.jacobians.clear();
     let Numbers::Given(given) = block.numbers else {
@@ -644,7 +645,7 @@ fn fill(block: &Block, level: Level, dimension: usize, work: &mut Workspace) {
     }
 }
 
-/// |M|^2 of all points, by matrix element; with random numbers their channels, too.
+/// Evaluates |M|^2 of all points, by matrix element; with random numbers, also draws their channels.
 pub(crate) fn evaluate(
     group: &ElementGroup,
     elements: &mut dyn Squared,

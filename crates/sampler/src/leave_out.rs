@@ -1,12 +1,12 @@
-//! Sources that others can stand for, which are left out.
+//! Removes sources that others can replace.
 //!
-//! Weights of channels add up to one without them as well, so that the cross section is the same; each source costs a grid
-//! and points of a survey. Points of the others must not have large weights where one that is left out had its peaks.
-//! Channels follow propagators, and so do their weights: at a point at which those that stay have the part S of
-//! all weights, points are as rare, so that the squares of their weights have a 1 / S as large on average. Sources are left
-//! out from the least on, as long as that average, by the points of a trial, grows by a hundredth at most. It is small
-//! for one that has a thousandth of a cross section beside others with the same peaks, and a thousandfold for a photon of
-//! a few GeV that no other one has.
+//! The channel weights of the remaining sources add up to one as well, so the cross section does not change, and each
+//! source costs a grid and survey points. But the remaining points must not have large weights at the peaks of a
+//! removed source. Channels and their weights follow propagators: where the remaining sources have the fraction S of
+//! all channel weights, points are rarer by S, and the mean squared weight grows by 1 / S. Sources are removed in
+//! ascending order of their cross section as long as this mean, measured with the points of a trial, grows by at most a
+//! hundredth. It hardly grows for a source with a thousandth of the cross section and the peaks of other sources, but a
+//! thousandfold for a photon of a few GeV that no other source has.
 
 use super::integrand::{Integrand, Workspace};
 use super::parallel;
@@ -15,29 +15,29 @@ use mebridge_phasespace::{Layout, Rows};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-/// By how much squared weights may grow.
+/// Maximum relative growth of the mean squared weight.
 const GROWTH: f64 = 0.01;
-/// Points of a source that are looked at.
+/// Maximum number of points of a source that are used.
 pub const POINTS: usize = 64;
-/// Numbers of a group that are looked at: where it has many sources, each has fewer points.
+/// Maximum number of weights per group: if it has many sources, fewer points of each are used.
 const NUMBERS: usize = 1 << 22;
-/// A source is left out if fewer of the points that were tried pass the cuts.
+/// A source is removed if fewer of its points than this pass the cuts.
 const FEW: u64 = 10;
 
-/// Points that pass the cuts, in the order in which they were drawn.
+/// Points of a trial that pass the cuts, in the order in which they were drawn.
 #[derive(Clone, Debug, Default)]
 pub struct Tried {
-    /// One row of momenta after the other.
+    /// Momenta, `[point][leg][4]`.
     momenta: Vec<f64>,
     weights: Vec<f64>,
-    /// How many were drawn, and how many passed.
+    /// Number of points drawn.
     pub drawn: u64,
-    /// How many passed.
+    /// Number of points that passed.
     pub passed: u64,
 }
 
 impl Tried {
-    /// The points of a block. Without legs they are counted only.
+    /// Takes the points of a block. If `legs` is 0, they are only counted.
     pub fn of(work: &Workspace, legs: usize) -> Tried {
         let weights = work.kept.iter().map(|&point| work.weights[point as usize]);
         let weights: Vec<f64> = weights.take(if legs > 0 { POINTS } else { 0 }).collect();
@@ -53,9 +53,9 @@ impl Tried {
         }
     }
 
-    /// Points that pass the cuts of so many that were drawn.
+    /// Creates the result of a trial.
     ///
-    /// Args: `momenta` and `weights` are of the first [`POINTS`] of them, one row of momenta after the other.
+    /// `momenta` (`[point][leg][4]`) and `weights` are those of the first [`POINTS`] points that pass.
     pub fn new(momenta: Vec<f64>, weights: Vec<f64>, drawn: u64, passed: u64) -> Tried {
         Tried {
             momenta,
@@ -65,7 +65,7 @@ impl Tried {
         }
     }
 
-    /// Leaves how many there are.
+    /// Drops the points and keeps their numbers.
     pub fn forget_points(&mut self) {
         (self.momenta, self.weights) = (Vec::new(), Vec::new());
     }
@@ -81,7 +81,7 @@ impl Tried {
     }
 }
 
-/// Which sources of an integrand stay, ascending.
+/// Returns the indices of the sources to keep, ascending.
 pub fn staying(integrand: &Integrand, tried: &[&Tried], threads: usize) -> Vec<u32> {
     let of_group = |group: usize| {
         let own = (0..integrand.sources.len()).filter(|&i| integrand.sources[i].group == group);
@@ -99,15 +99,15 @@ pub fn staying(integrand: &Integrand, tried: &[&Tried], threads: usize) -> Vec<u
     found
 }
 
-/// What points say of the sources of a group.
+/// Trial points of all sources of a group, and how the sources cover them.
 struct Trial {
-    /// The weight of each source at all points.
+    /// Channel weight of each source at all points.
     of_sources: Vec<Vec<f64>>,
-    /// What each point has of the cross section.
+    /// Contribution of each point to the cross section.
     values: Vec<f64>,
-    /// What each source has of it.
+    /// Contribution of each source to the cross section.
     shares: Vec<f64>,
-    /// Of each source, of each of its diagrams, the resonances.
+    /// Resonances of each diagram of each source.
     peaks: Vec<Vec<Vec<usize>>>,
 }
 
@@ -148,7 +148,7 @@ impl Trial {
                 }
                 next += integrand.sources[j].columns.len();
             }
-            // These points stand for all that passed.
+            // These points represent all that passed.
             let each = tried[i].passed as f64 / (count as f64 * tried[i].drawn as f64);
             let values = tried[i].weights[..count].iter().map(|w| w.abs() * each);
             let values = values.map(|value| if is_usable(value) { value } else { 0.0 });
@@ -162,7 +162,7 @@ impl Trial {
         found
     }
 
-    /// Which sources stay.
+    /// Returns the indices of the sources to keep.
     fn stay(&self) -> Vec<usize> {
         let count = self.shares.len();
         let mut stays = vec![true; count];
@@ -178,7 +178,7 @@ impl Trial {
         for peaks in self.peaks.iter().flatten() {
             *has.entry(peaks).or_default() += 1;
         }
-        // To so many digits that all machines have the same order.
+        // Rounded so that the order is the same on all machines.
         let rounded = |i: usize| {
             let digits = format!("{:.6e}", self.shares[i]);
             digits.parse::<f64>().unwrap_or(self.shares[i])
@@ -192,13 +192,13 @@ impl Trial {
             let mut grown = 0.0;
             for ((rest, own), value) in rest.iter().zip(&self.of_sources[i]).zip(&self.values) {
                 let without = rest - own;
-                // Nothing is left but for rounding.
+                // Nothing but rounding errors is left.
                 let gone = without < 1e-9 * rest;
                 if *value > 0.0 {
                     grown += if gone { f64::INFINITY } else { value / without };
                 }
             }
-            // What is no number is too much.
+            // NaN counts as too large.
             if grown.is_nan() || grown > most || !self.others_peak(i, &has) {
                 continue;
             }
@@ -215,7 +215,8 @@ impl Trial {
         (0..count).filter(|&i| stays[i]).collect()
     }
 
-    /// Whether other sources have all resonances that diagrams of this one have together.
+    /// Returns whether, for each diagram of this source, other sources have a diagram with all of its resonances or a
+    /// subset of them.
     fn others_peak(&self, i: usize, has: &BTreeMap<&[usize], usize>) -> bool {
         let own = |peaks: &[usize]| self.peaks[i].iter().filter(|own| *own == peaks).count();
         let within = |some: &[usize], of: &[usize]| some.iter().all(|one| of.contains(one));
@@ -226,12 +227,12 @@ impl Trial {
     }
 }
 
-/// What belongs to these sources.
+/// Returns the entries of these sources.
 pub fn those<T: Clone>(all: &[T], sources: &[u32]) -> Vec<T> {
     sources.iter().map(|&i| all[i as usize].clone()).collect()
 }
 
-/// Leaves only these sources in an integrand.
+/// Keeps only these sources of an integrand.
 ///
 /// # Panics
 /// If there is no such source.

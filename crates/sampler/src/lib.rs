@@ -1,21 +1,21 @@
-//! What draws points and makes events of them: random numbers by counter, grids that adapt, unweighting.
+//! Draws phase-space points and turns them into events: counter-based random numbers, adaptive grids, unweighting.
 //!
-//! | module | what it does with points |
+//! | module | purpose |
 //! |---|---|
-//! | [`random`] | numbers of each, whoever draws it |
-//! | [`grid`] | numbers into variables that follow the integrand, with Jacobians |
-//! | [`flow`] | numbers into those of grids, by networks that know how they depend on each other |
-//! | [`weigh`] | blocks of them weighed, by a CPU or GPUs |
-//! | [`clustered`] | their scales, cuts and weights by clustering |
-//! | [`survey`] | what is known of them before a run: which channels stay, their grids and weights |
-//! | [`networks`] | which channels have a flow before their grid, because it is better |
-//! | [`rounds`] | points of known channels until they are as many events as wanted |
-//! | [`parallel`] | what is left to do for each event, by several threads |
-//! | [`sums`] | weights into a cross section with its error |
-//! | [`unweight`] | weighted points into events |
+//! | [`random`] | random numbers of each point, the same wherever it is drawn |
+//! | [`grid`] | maps random numbers to variables that follow the integrand, with Jacobians |
+//! | [`flow`] | maps random numbers to those of grids, by networks that know their correlations |
+//! | [`weigh`] | weighs blocks of points on a CPU or GPUs |
+//! | [`clustered`] | scales, cuts and weights from clustering |
+//! | [`survey`] | prepares a run: selects channels, adapts their grids, measures their weights |
+//! | [`networks`] | selects channels for which a flow before the grid is better |
+//! | [`rounds`] | draws points until they give the requested number of events |
+//! | [`parallel`] | parallel loops over events |
+//! | [`sums`] | sums weights into a cross section with its error |
+//! | [`unweight`] | turns weighted points into events |
 //!
-//! What learns is added up apart for each block of points, and blocks are merged in their order. So results do not depend
-//! on threads, but on the size of a block.
+//! Training data are summed separately for each block of points, and blocks are merged in order. So results do not
+//! depend on the number of threads, only on the block size.
 
 pub mod blocks;
 mod bytes;
@@ -35,28 +35,28 @@ pub mod survey;
 pub mod unweight;
 pub mod weigh;
 
-/// Why what a survey wrote cannot be read.
+/// Errors when reading a stored survey.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A part of a number.
+    /// The number of bytes is not a multiple of 8.
     #[error(
-        "{found} bytes are no whole count of doubles: the file is cut off or damaged; run the survey again"
+        "{found} bytes are not a whole number of doubles: the file is cut off or damaged; run the survey again"
     )]
     Bytes {
-        /// How many there are.
+        /// Number of bytes.
         found: usize,
     },
-    /// A part of a dimension.
+    /// The number of edges is not a multiple of those of a dimension.
     #[error(
-        "{found} edges of a grid are no whole count of dimensions with {} each: the file is cut off or of another \
+        "{found} edges of a grid are not a whole number of dimensions with {} each: the file is cut off or of another \
          version; run the survey again",
         grid::BINS + 1
     )]
     GridSize {
-        /// How many edges there are.
+        /// Number of edges.
         found: usize,
     },
-    /// Edges in disorder.
+    /// The edges do not ascend.
     #[error(
         "the edges of dimension {dimension} of a grid do not ascend from 0 to 1: the file is damaged; run the survey again"
     )]
@@ -64,25 +64,25 @@ pub enum Error {
         /// Which dimension, from 0.
         dimension: usize,
     },
-    /// Something else.
+    /// The file is not a survey.
     #[error("this is no survey of mebridge: name the file that a survey wrote")]
     NoSurvey,
-    /// An older or a newer one.
+    /// The format is older or newer.
     #[error(
         "the survey has the format {found}, and this version of mebridge reads {}: run the survey again",
         stored::FORMAT
     )]
     Format {
-        /// Which one it has.
+        /// The format found.
         found: u64,
     },
-    /// Of other matrix elements, beams, cuts or the like.
+    /// The survey belongs to a run with other matrix elements, beams or cuts.
     #[error("the survey is of another run: name its own, or run the survey again")]
     OtherRun,
-    /// It is not what was written.
+    /// The contents differ from those written.
     #[error("the survey is cut off or damaged: run it again")]
     Damaged,
 }
 
-/// Result of reading what a survey wrote.
+/// Result of reading a stored survey.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,9 +1,9 @@
-//! Flows that were trained after a survey: which sources they serve better than grids alone.
+//! Selects the sources for which flows trained after a survey are better than grids alone.
 //!
-//! A source has its flow if fewer points are needed for an event than by its grid alone, as far as was known before the last
-//! part of the survey, and keeps its grid alone otherwise: a training may have diverged. A flow may also have missed a peak
-//! that the grid had found, and look the better for it: it has none if its cross section is too far from the survey's.
-//! The points that decide this do not count. The cross section of the survey stays that of grids alone.
+//! A source gets its flow if it then needs fewer points per event than with its grid alone, as estimated before the
+//! last part of the survey; otherwise the training may have diverged. A flow may also have missed a peak that the grid
+//! found, and seem better for it: it is rejected if its cross section is too far from that of the survey. The points of
+//! this decision do not count. The cross section of the survey remains that of grids alone.
 
 use super::blocks::{Block, Numbers, blocks};
 use super::flow::Flow;
@@ -14,17 +14,17 @@ use super::survey::{FLOWS, Survey, SurveySettings};
 use super::unweight::Spectrum;
 use super::weigh::Weigh;
 
-/// By how many standard deviations cross sections may differ.
+/// Maximum difference of the cross sections in standard deviations.
 const FAR: f64 = 5.0;
 
-/// Weighs points of a source by its grid, pb. `numbers` has those of each point, which are those of the grid and one for its
-/// partons; there are a multiple of 8 points, and they are points `first` and so on, also a multiple of 8.
+/// Weighs points of a source with its grid; weights are in pb. `numbers` is `[point][dimensions + 1]`: the input of the
+/// grid and a number that selects the partons. The number of points and the first one, `first`, are multiples of 8.
 ///
 /// # Errors
 /// A matrix element cannot be evaluated.
 ///
 /// # Panics
-/// If there is no such source, or the numbers are those of other dimensions.
+/// If there is no such source, or the numbers have other dimensions.
 pub fn weigh_given<W: Weigh + ?Sized>(
     integrand: &Integrand,
     survey: &Survey,
@@ -35,7 +35,7 @@ pub fn weigh_given<W: Weigh + ?Sized>(
 ) -> Result<Vec<f64>, Failure> {
     let grid = &survey.sources[source].grid;
     let each = grid.dimensions() + 1;
-    // They are drawn by nobody.
+    // Not used by any other points.
     let random = Philox {
         seed: 0,
         round: FLOWS,
@@ -54,13 +54,13 @@ pub fn weigh_given<W: Weigh + ?Sized>(
     Ok(found)
 }
 
-/// Tries flows, as many as there are sources, and gives a survey with those that are better.
+/// Tries one flow per source, and returns a survey with those that are better.
 ///
 /// # Errors
 /// A matrix element cannot be evaluated.
 ///
 /// # Panics
-/// If there are other sources, or a flow has dimensions that its source has not.
+/// If the number of sources differs, or a flow has dimensions that its source lacks.
 pub fn try_flows<W: Weigh + ?Sized>(
     integrand: &Integrand,
     survey: &Survey,

@@ -1,4 +1,4 @@
-//! Work on each of many things by several threads.
+//! Parallel loops.
 
 use mebridge_support::memory::ask_for_large_pages;
 use mebridge_support::signals;
@@ -7,17 +7,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
 
-/// Things of which a thread has at least so many.
+/// Minimum number of items per thread.
 const LEAST: usize = 256;
 
-/// Does pieces of work by their numbers, in one thread for each worker, this one among them. What was found goes to `take`
-/// in the order of the numbers, in this thread, while others go on.
+/// Performs numbered pieces of work, with one thread per worker including the calling one. Results are passed to `take`
+/// in the order of the numbers, in the calling thread, while the others continue.
 ///
 /// # Errors
-/// A piece failed; of several, the first one.
+/// A piece failed; of several failures, the first one is returned.
 ///
 /// # Panics
-/// If there is no worker, or a thread panics. Where a thread cannot be started, the others do its work.
+/// If there is no worker, or a thread panics. If a thread cannot be started, the others do its work.
 pub fn each<W: Send, T: Send, E: Send>(
     workers: &mut [W],
     count: usize,
@@ -27,7 +27,7 @@ pub fn each<W: Send, T: Send, E: Send>(
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Result<T, E>)>> = Mutex::new(Vec::new());
     let all_done = || std::mem::take(&mut *done.lock().unwrap_or_else(PoisonError::into_inner));
-    // Whether there was a piece.
+    // Performs the next piece; returns whether there was one.
     let one = |worker: &mut W| {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= count {
@@ -35,7 +35,7 @@ pub fn each<W: Send, T: Send, E: Send>(
         }
         let found = work(worker, number);
         if found.is_err() {
-            // Pieces with smaller numbers are under way; no later one begins.
+            // Pieces with smaller numbers finish; no later one begins.
             next.fetch_max(count, Ordering::Relaxed);
         }
         let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -52,13 +52,13 @@ pub fn each<W: Send, T: Send, E: Send>(
         Ok(())
     };
     let (first, others) = workers.split_first_mut().expect("one worker at least");
-    // Fewer pieces keep fewer threads busy.
+    // No more threads than pieces.
     let others = others.iter_mut().take(count.saturating_sub(1));
     let one = &one;
     let taking = std::thread::scope(|scope| {
         for worker in others {
             let all = move || while one(worker) {};
-            // It would have shared the work.
+            // A thread that cannot be started is not needed.
             let _ = signals::held_back(|| Builder::new().spawn_scoped(scope, all));
         }
         let mut taking = Ok(());
@@ -70,10 +70,10 @@ pub fn each<W: Send, T: Send, E: Send>(
     taking.and_then(|()| take_next(all_done()))
 }
 
-/// Does all parts. Where a thread cannot be started, the others do its work.
+/// Works on all parts. If a thread cannot be started, the others do its work.
 ///
 /// # Panics
-/// If `work` does.
+/// If `work` panics.
 fn share<P: Send>(threads: usize, parts: Vec<P>, work: impl Fn(P) + Sync) {
     let others = threads.min(parts.len()).saturating_sub(1);
     let parts = Mutex::new(parts.into_iter());
@@ -91,21 +91,21 @@ fn share<P: Send>(threads: usize, parts: Vec<P>, work: impl Fn(P) + Sync) {
     });
 }
 
-/// Changes each of some things, of which each takes long.
+/// Changes each item in parallel; for items that take long.
 ///
 /// # Panics
-/// If `change` does.
+/// If `change` panics.
 pub fn for_each<T: Send>(threads: usize, items: &mut [T], change: impl Fn(&mut T) + Sync) {
     share(threads, items.iter_mut().collect(), change);
 }
 
-/// What `work` gives for the numbers from 0 on, in their order, where each takes long, some longer than others.
+/// Collects the results of `work` for the numbers from 0 on, in order; for work that takes long and unequal times.
 ///
 /// # Errors
-/// It failed for one; of several, the first one.
+/// `work` failed; of several failures, the first one is returned.
 ///
 /// # Panics
-/// If `work` does.
+/// If `work` panics.
 pub fn collect<T: Send, E: Send>(
     threads: usize,
     count: usize,
@@ -119,15 +119,15 @@ pub fn collect<T: Send, E: Send>(
     Ok(found)
 }
 
-/// What `make` gives for the numbers from 0 on, in their order.
+/// Collects the results of `make` for the numbers from 0 on, in order.
 ///
 /// # Panics
-/// If `make` does. What was made until then is lost.
+/// If `make` panics. Results made until then are leaked.
 pub fn map<R: Send>(threads: usize, count: usize, make: impl Fn(usize) -> R + Sync) -> Vec<R> {
     map_large(threads.min(count / LEAST), count, make)
 }
 
-/// The same for what takes long.
+/// As [`map`], for work that takes long.
 ///
 /// # Panics
 /// As [`map`].
@@ -141,7 +141,7 @@ pub fn map_large<R: Send>(
     found.swap_remove(0)
 }
 
-/// Vectors of these lengths, of which each thing is what `make` gives for the number of its vector and its place.
+/// Makes vectors of these lengths; `make` gets the index of a vector and the place in it.
 ///
 /// # Panics
 /// As [`map`].
@@ -159,7 +159,7 @@ pub fn map_each<R: Send>(
     )
 }
 
-/// The same, by threads of which each makes `at_once` things of a vector at a time.
+/// As [`map_each`], where each thread makes `at_once` items of a vector at a time.
 fn vectors<R: Send>(
     threads: usize,
     lengths: &[usize],
@@ -170,27 +170,27 @@ fn vectors<R: Send>(
     found.extend(lengths.iter().map(|&length| Vec::with_capacity(length)));
     let mut parts = Vec::new();
     for (number, (vector, &length)) in found.iter_mut().zip(lengths).enumerate() {
-        let room = &mut vector.spare_capacity_mut()[..length];
-        ask_for_large_pages(room);
-        let of_vector = room.chunks_mut(at_once).enumerate();
-        parts.extend(of_vector.map(|(part, room)| (number, at_once * part, room)));
+        let buffer = &mut vector.spare_capacity_mut()[..length];
+        ask_for_large_pages(buffer);
+        let of_vector = buffer.chunks_mut(at_once).enumerate();
+        parts.extend(of_vector.map(|(part, buffer)| (number, at_once * part, buffer)));
     }
-    share(threads, parts, |(number, first, room)| {
-        for (place, to) in room.iter_mut().enumerate() {
+    share(threads, parts, |(number, first, buffer)| {
+        for (place, to) in buffer.iter_mut().enumerate() {
             to.write(make(number, first + place));
         }
     });
     for (vector, &length) in found.iter_mut().zip(lengths) {
-        // SAFETY: the threads have written as many; one that panicked would have passed that on.
+        // SAFETY: the threads have written all `length` items; a panic of a thread would have been propagated.
         unsafe { vector.set_len(length) };
     }
     found
 }
 
-/// The same for parts of so many numbers: `fill` has the first number and writes the part.
+/// Fills a slice of items of `of_one` numbers each: `fill` gets the index of the first item and the part to write.
 ///
 /// # Panics
-/// If `fill` does.
+/// If `fill` panics.
 pub fn fill<T: Send>(
     threads: usize,
     items: &mut [T],
@@ -206,8 +206,7 @@ pub fn fill<T: Send>(
     });
 }
 
-/// Numbers from 0 on as many as there are keys in [0, 1), in the order of the keys, and of the numbers where those are
-/// the same.
+/// Returns the indices of the keys, which are in [0, 1), sorted by key and, for equal keys, by index.
 pub fn order(threads: usize, keys: &[f64]) -> Vec<u32> {
     let buckets = match keys.len() / LEAST {
         0 | 1 => 1,
@@ -247,7 +246,7 @@ mod tests {
             round: 0,
             channel: 0,
         };
-        // Some are the same.
+        // Some keys are equal.
         let key = |number: usize| (philox.number(number as u64, 0) * 1000.0).floor() / 1000.0;
         let keys: Vec<f64> = (0..5000).map(key).collect();
         let mut expected: Vec<u32> = (0..5000).collect();
@@ -278,7 +277,7 @@ mod tests {
             let mut found = Vec::new();
             let work = |done: &mut usize, number: usize| {
                 *done += 1;
-                // Early ones take longer.
+                // Earlier pieces take longer.
                 let long = (0..(100 - number) * 1000).map(|i| i as f64).sum::<f64>();
                 Ok::<_, ()>((number, long))
             };

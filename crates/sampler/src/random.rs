@@ -1,8 +1,8 @@
-//! Random numbers by counter: Philox4x32-10 (J. Salmon et al., SC'11, doi:10.1145/2063384.2063405).
+//! Counter-based random numbers: Philox4x32-10 (J. Salmon et al., SC'11, doi:10.1145/2063384.2063405).
 //!
-//! A number depends on nothing but its place: seed, round, channel, point and dimension. So points are the same whatever
-//! the threads, processes and devices that draw them. The generator encrypts a counter of four words of 32 bits by a
-//! key of two, each time 10 rounds of two products:
+//! A number depends only on its coordinates: seed, round, channel, point and dimension. So points are the same whatever
+//! threads, processes and devices draw them. The generator encrypts a counter of four 32-bit words with a key of two
+//! words, in 10 rounds of two products each:
 //!
 //! | word | bits |
 //! |---|---|
@@ -11,14 +11,14 @@
 //! | counter 2 | the channel |
 //! | counter 3 | the round in the high 16 bits, half the dimension (rounded down) in the low 16 bits |
 //!
-//! The four words of the result are two integers of 64 bits, high word first: an even dimension has words 0 and 1, the
-//! next one words 2 and 3. The number is (2 h + 1) / 2^53, where h is the high 52 bits: neither 0 nor 1, and exact.
+//! The four words of the result form two 64-bit integers, high word first: an even dimension uses words 0 and 1, the
+//! next one words 2 and 3. The number is (2 h + 1) / 2^53, where h is the high 52 bits: never 0 or 1, and exact.
 
 use mebridge_phasespace::Rows;
 use mebridge_simd::{Level, Simd, Task, dispatch};
 use std::ops::Range;
 
-/// Dimensions that a point has at most, [`ACCEPTANCE`] included.
+/// Maximum number of dimensions of a point, including [`ACCEPTANCE`].
 pub const MOST_DIMENSIONS: u32 = 1 << 17;
 /// The dimension that decides whether a point becomes an event.
 pub const ACCEPTANCE: u32 = MOST_DIMENSIONS - 1;
@@ -28,22 +28,22 @@ const PRODUCTS: [u64; 2] = [0xd251_1f53, 0xcd9e_8d57];
 const KEYS: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 const WORD: u64 = 0xffff_ffff;
 
-/// Points that are drawn together: as many as the longest register has lanes.
+/// Points drawn at a time: the lanes of the longest register.
 const LANES: usize = 8;
 
-/// Numbers of the points of one channel in one round.
+/// Random numbers of the points of one channel in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Philox {
-    /// Of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// Of the run, from 0.
+    /// Round of the run, from 0.
     pub round: u16,
-    /// From 0.
+    /// Channel, from 0.
     pub channel: u32,
 }
 
 impl Philox {
-    /// The number of a point in (0, 1) for one of its dimensions.
+    /// Returns the number, in (0, 1), of a point for one of its dimensions.
     ///
     /// # Panics
     /// If the dimension is not below [`MOST_DIMENSIONS`].
@@ -54,8 +54,8 @@ impl Philox {
         numbers(words[first], words[first + 1])[0]
     }
 
-    /// Fills rows with the numbers of some dimensions, those of points `first`, `first + 1` and so on; the first dimension
-    /// goes to row `row`.
+    /// Fills rows with the numbers of `dimensions` for points `first`, `first + 1` and so on; the first dimension goes
+    /// to row `row`.
     ///
     /// # Panics
     /// If rows are missing, dimensions are not below [`MOST_DIMENSIONS`], or the CPU lacks the level.
@@ -74,7 +74,7 @@ impl Philox {
             rows,
             row,
         };
-        // SAFETY: it asks for nothing but the level.
+        // SAFETY: the task requires nothing but the level, which `dispatch` checks.
         unsafe { dispatch(level, fill) }
     }
 
@@ -82,8 +82,8 @@ impl Philox {
         [self.seed as u32, (self.seed >> 32) as u32]
     }
 
-    /// The words, in the low halves. In the high halves is what may not be zero: the compiler would leave out the mask of
-    /// [`encrypt`] then, and with it the fast product.
+    /// Returns the counter words in the low halves. The high halves must not be known to be zero: the compiler would
+    /// then drop the mask in [`encrypt`], and with it the fast product.
     #[inline(always)]
     fn counter<const N: usize>(self, points: [u64; N], pair: u32) -> [[u64; N]; 4] {
         let anything = self.seed & !WORD;
@@ -97,16 +97,16 @@ impl Philox {
     }
 }
 
-/// What [`Philox::fill`] does, for who runs at a level already.
+/// The task of [`Philox::fill`], for callers that already run at a SIMD level.
 #[derive(Debug)]
 pub struct Fill<'a> {
-    /// What is drawn.
+    /// The generator.
     pub philox: Philox,
-    /// The first point.
+    /// Number of the first point.
     pub first: u64,
-    /// Which of the dimensions.
+    /// The dimensions to fill.
     pub dimensions: Range<u32>,
-    /// Where the numbers go.
+    /// Destination of the numbers.
     pub rows: &'a mut Rows,
     /// The row of the first dimension.
     pub row: usize,
@@ -139,7 +139,7 @@ impl Task<f64> for Fill<'_> {
                     let numbers = Aligned(numbers(words[word], words[word + 1]));
                     let row = self.row + (dimension - start) as usize;
                     for part in 0..LANES / V::LANES {
-                        // SAFETY: the array holds eight numbers and is aligned to them all; the CPU has the level.
+                        // SAFETY: the array holds eight numbers and is aligned to all of them; the CPU has the level.
                         let x = unsafe { V::load(numbers.0.as_ptr().add(part * V::LANES)) };
                         self.rows.store(row, register + part, x);
                     }
@@ -153,8 +153,8 @@ impl Task<f64> for Fill<'_> {
 #[repr(align(64))]
 struct Aligned([f64; LANES]);
 
-/// Philox4x32-10. Words lie in the low halves of integers of 64 bits, whose high halves are anything: that is how a
-/// register multiplies them.
+/// Philox4x32-10. Words lie in the low halves of 64-bit integers with arbitrary high halves, as SIMD multiplication
+/// takes them.
 #[inline(always)]
 fn encrypt<const N: usize>(counter: [[u64; N]; 4], key: [u32; 2]) -> [[u64; N]; 4] {
     let [mut a, mut b, mut c, mut d] = counter;
@@ -173,13 +173,13 @@ fn encrypt<const N: usize>(counter: [[u64; N]; 4], key: [u32; 2]) -> [[u64; N]; 
     [a, b, c, d]
 }
 
-/// The numbers of two words each.
+/// Converts pairs of words to numbers in (0, 1).
 #[inline(always)]
 fn numbers<const N: usize>(high: [u64; N], low: [u64; N]) -> [f64; N] {
     let mut numbers = [0.0; N];
     for lane in 0..N {
         let bits = high[lane] << 32 | low[lane] & WORD;
-        // From 1 to 2, in steps of 2^-52; half a step more is exact below 1.
+        // From 1 to 2 in steps of 2^-52; adding half a step is exact below 1.
         let from_one = f64::from_bits(0x3ff0_0000_0000_0000 | bits >> 12);
         numbers[lane] = from_one - (1.0 - f64::EPSILON / 2.0);
     }
@@ -217,7 +217,7 @@ mod tests {
             ),
         ];
         for (counter, key, expected) in cases {
-            // What lies in the high halves does not matter.
+            // The high halves do not matter.
             for high in [0, 0xdead_beef << 32] {
                 let words = encrypt(counter.map(|word| [word | high]), key);
                 assert_eq!(words.map(|[word]| word & WORD), expected);

@@ -1,10 +1,10 @@
-//! Rounds of events, each with random numbers of its own.
+//! Rounds of events, each with its own random numbers.
 //!
-//! With a luminosity L (events for each pb) and a threshold t a source has L t points: so events of all sources weigh the
-//! same, and are mixed as cross sections are. L for n events follows from the survey, so that a round plans its points
-//! before it draws them, and these count for the cross section. Where they are too few events, L rises, and where weights
-//! are larger than those of the survey, the threshold of the source does. The points that are drawn then are events, but do
-//! not count: there are more of them where weights came out low.
+//! With a luminosity L (events per pb) and a threshold t, a source gets L t points: then events of all sources have the
+//! same weight and are mixed in proportion to cross sections. L for n events follows from the survey, so a round plans
+//! its number of points before it draws them, and these points count for the cross section. If they give too few
+//! events, L is raised, and if weights exceed those of the survey, so is the threshold of the source. The additional
+//! points become events but do not count: there are more of them where weights happened to be low.
 
 use super::blocks::blocks;
 use super::events::{Event, Events};
@@ -16,26 +16,26 @@ use super::survey::{self, Known, Nothing, Survey, SurveySettings, whole};
 use super::unweight::{Spectrum, event_weight, is_event, thresholds};
 use super::weigh::Weigh;
 
-/// Events, and what their points say.
+/// Events, and the weights of their points.
 #[derive(Clone, Debug, Default)]
 pub struct Round {
-    /// As many as were wanted, mixed.
+    /// The requested number of events, mixed.
     pub events: Events,
-    /// Of each source, the weights of the points that were planned.
+    /// Sums of the weights of the planned points of each source.
     pub sums: Vec<WeightSums>,
-    /// Of each source, how many points were drawn.
+    /// Number of points drawn for each source.
     pub drawn: Vec<u64>,
-    /// Those of them whose weight is no number.
+    /// Number of points whose weight is not a usable number.
     pub unusable: u64,
 }
 
-/// Makes events. Rounds have numbers, and the same one has the same events.
+/// Generates the events of a round. The same round number gives the same events.
 ///
 /// # Errors
 /// A matrix element cannot be evaluated, or all weights are zero.
 ///
 /// # Panics
-/// If the survey is of another integrand, or there are too many rounds for their numbers.
+/// If the survey belongs to another integrand, or the round number is too large.
 pub fn round<W: Weigh + ?Sized>(
     integrand: &Integrand,
     survey: &Survey,
@@ -92,14 +92,14 @@ pub fn round<W: Weigh + ?Sized>(
         let mut plan = Vec::new();
         for (source, threshold) in thresholds.iter_mut().enumerate() {
             let until = whole(luminosity * *threshold * (1.0 - 1e-12)).max(drawn[source]);
-            // Whole registers are more points, of which fewer become events.
+            // The number of points is rounded up to whole registers, and the threshold is raised accordingly.
             *threshold = until as f64 / luminosity;
             let from = std::mem::replace(&mut drawn[source], until);
             let Known { grid, flow, .. } = &known[source];
             let more = blocks(source, grid, of(source), from as u64, until - from);
             plan.extend(more.map(|block| block.with(flow.as_ref().into())));
         }
-        // Those that were drawn before, by the thresholds of now.
+        // Selects again among earlier points with the current thresholds.
         parallel::for_each(threads, &mut found, |part| {
             part.retain(|event| {
                 let source = event.source as usize;
@@ -123,8 +123,8 @@ pub fn round<W: Weigh + ?Sized>(
         let count: usize = found.iter().map(Vec::len).sum();
         let mut done = count as u64 >= events;
         if !done {
-            let there = count.max(1) as f64;
-            luminosity *= ((wanted + wanted.sqrt()) / there).min(MOST_RISE);
+            let count_so_far = count.max(1) as f64;
+            luminosity *= ((wanted + wanted.sqrt()) / count_so_far).min(MOST_RISE);
         }
         for (threshold, now) in thresholds.iter_mut().zip(together(&spectra, &points)) {
             let now = now.unwrap_or(0.0);
@@ -142,7 +142,7 @@ pub fn round<W: Weigh + ?Sized>(
             event.weight = event_weight(event.weight, thresholds[event.source as usize]);
         }
     });
-    // Events lie by source: they are mixed by a random number each.
+    // Events are sorted by source; a random key for each mixes them.
     let mix = of(u32::MAX as usize);
     let count = found.iter().map(Vec::len).sum();
     let keys = parallel::map(threads, count, |place| mix.number(place as u64, 0));
@@ -155,29 +155,30 @@ pub fn round<W: Weigh + ?Sized>(
     })
 }
 
-/// A round gives up where it would take so many times the points that the survey promised: weights without a bound rise
-/// with each of them.
+/// A round gives up if it would need this many times the points expected from the survey: unbounded weights grow with
+/// the number of points.
 const HOPELESS: f64 = 100.0;
 
-/// By how much the luminosity rises at once: of few events nobody knows how many there are.
+/// Maximum factor by which the luminosity rises at once: with few events, their expected number is uncertain.
 const MOST_RISE: f64 = 4.0;
 
-/// How many points of a source a round with so many events counts for; `share` is what [`shares`] gives.
+/// Returns the number of planned points of a source for a round of `events` events; `share` is that of [`shares`].
 fn planned(events: u64, share: f64) -> f64 {
     whole(events as f64 * share) as f64
 }
 
-/// Of each source how many points for each event of a round are planned, by what was found before the last part.
+/// Returns the planned number of points per event for each source, from the estimates before the last part of the
+/// survey.
 pub fn shares(survey: &Survey) -> Vec<f64> {
     let total: f64 = survey.sources.iter().map(|one| one.trial[0]).sum();
     let of_source = |one: &Known| one.trial[1] / total;
     survey.sources.iter().map(of_source).collect()
 }
 
-/// The cross section, pb, by a survey and rounds with so many events each: the points that were planned.
+/// Returns the cross section in pb from the planned points of a survey and of rounds with these numbers of events.
 ///
-/// Rounds count by the points that they would have by what was found before the last part of the survey. Those that they
-/// have follow from that part: one that came out low would have other ones beside it.
+/// Rounds are weighted by the number of points that follows from the estimates before the last part of the survey.
+/// Their actual number depends on that part: a low result there would change its own weight relative to them.
 pub fn cross_section<'a>(
     survey: &Survey,
     rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,
@@ -185,7 +186,7 @@ pub fn cross_section<'a>(
     together(survey, rounds, WeightSums::mean)
 }
 
-/// The same without the signs of weights.
+/// As [`cross_section`], with the absolute values of weights.
 pub fn cross_section_without_signs<'a>(
     survey: &Survey,
     rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,

@@ -1,7 +1,7 @@
-//! A survey as bytes.
+//! Serialisation of surveys.
 //!
-//! Words of 64 bits, little endian: a mark, the number of the format, four that say which run it belongs to, four that
-//! are the digest of the rest; then what [`Survey`] has, each list after its length.
+//! 64-bit little-endian words: a mark, the format number, four words that identify the run, four words with the digest
+//! of the rest; then the fields of [`Survey`], each list after its length.
 
 use super::flow::{Flow, FlowShape};
 use super::grid::Grid;
@@ -10,16 +10,16 @@ use super::survey::{Known, Survey};
 use super::unweight::Spectrum;
 use super::{Error, Result};
 
-/// The number of the format. Another one holds something else, or points had other weights.
+/// The format number. It changes when the contents or the weights of points change.
 pub const FORMAT: u64 = 3;
 const MARK: u64 = u64::from_le_bytes(*b"mesurvey");
-/// Bytes before the rest, and of the two digests there.
+/// Length of the head, and the places of its two digests.
 const HEAD: usize = 80;
 const BELONGS: std::ops::Range<usize> = 16..48;
 const DIGEST: std::ops::Range<usize> = 48..HEAD;
 
 impl Survey {
-    /// As bytes, which say that they belong to a run with this digest.
+    /// Serialises the survey of the run with this digest.
     pub fn to_bytes(&self, belongs: &[u8; 32]) -> Vec<u8> {
         let mut words = vec![u64::from(self.of), self.points, self.sources.len() as u64];
         for (known, &stay) in self.sources.iter().zip(&self.stay) {
@@ -49,10 +49,10 @@ impl Survey {
         bytes
     }
 
-    /// What [`Self::to_bytes`] wrote.
+    /// Reads the bytes of [`Self::to_bytes`].
     ///
     /// # Errors
-    /// It is none, is damaged, has another format, or belongs to another run.
+    /// The bytes are no survey, are damaged, have another format, or belong to another run.
     pub fn from_bytes(bytes: &[u8], belongs: &[u8; 32]) -> Result<Self> {
         let mut head = Words(bytes);
         if head.next() != Ok(MARK) {
@@ -98,7 +98,8 @@ impl Survey {
     }
 }
 
-/// A flow: numbers of bins, neurons and layers, dimensions; of each block which dimensions stay; parameters.
+/// Serialises a flow: numbers of bins, neurons, layers, dimensions and blocks; for each block the dimensions that it
+/// leaves unchanged; parameters.
 fn flow_words(flow: &Flow) -> Vec<u64> {
     let shape = flow.shape();
     let dimensions = shape.dimensions();
@@ -119,7 +120,7 @@ fn flow_words(flow: &Flow) -> Vec<u64> {
     sizes.chain(stays).chain(parameters).collect()
 }
 
-/// What [`flow_words`] gave; none of nothing.
+/// Reads the words of [`flow_words`]; `None` if there are none.
 fn flow(bytes: &[u8]) -> Result<Option<Flow>> {
     if bytes.is_empty() {
         return Ok(None);
@@ -145,7 +146,7 @@ fn flow(bytes: &[u8]) -> Result<Option<Flow>> {
     flow.map(Some).map_err(|_| Error::Damaged)
 }
 
-/// Bytes that are left.
+/// The bytes not read yet.
 struct Words<'a>(&'a [u8]);
 
 impl<'a> Words<'a> {
@@ -167,7 +168,7 @@ impl<'a> Words<'a> {
         u32::try_from(self.next()?).map_err(|_| Error::Damaged)
     }
 
-    /// As many words as the next one says.
+    /// Reads a list, whose length is the next word.
     fn list(&mut self) -> Result<&'a [u8]> {
         let count = usize::try_from(self.next()?).ok();
         let size = count.and_then(|count| count.checked_mul(8));

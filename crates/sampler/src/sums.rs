@@ -1,28 +1,28 @@
-//! Sums of weights, which do not depend on who computed them.
+//! Sums of weights that do not depend on which thread computed them.
 //!
-//! Points are divided into blocks of a fixed size. Whoever computes a block sums it alone ([`WeightSums::of`]), always by
-//! the same eight partial sums; blocks are then put together in their order ([`WeightSums::merge`]), with what was rounded
-//! off kept aside (A. Neumaier, ZAMM 54 (1974) 39). So the bits of the result depend on the size of a block alone.
+//! Points are divided into blocks of a fixed size. Each block is summed separately ([`WeightSums::of`]), always with
+//! the same eight partial sums; blocks are then merged in order ([`WeightSums::merge`]) with compensated summation (A.
+//! Neumaier, ZAMM 54 (1974) 39). So the bits of the result depend only on the block size.
 //!
-//! With weights w of N points, cuts' zeros among them, the cross section is the mean m = sum w / N, and its error squared
-//! (sum w^2 / N - m^2) / (N - 1).
+//! With weights w of N points, including zeros of points that fail cuts, the cross section is the mean m = sum w / N,
+//! and the square of its error (sum w^2 / N - m^2) / (N - 1).
 
-/// The largest weight that counts: squares of more would overflow.
+/// The largest usable weight: squares of larger ones would overflow.
 pub const LARGEST_WEIGHT: f64 = 1e140;
 
-/// Whether a weight is a number of a size that can be squared and summed.
+/// Returns whether a weight is a number that can be squared and summed.
 #[inline(always)]
 pub fn is_usable(weight: f64) -> bool {
-    // NaN is not.
+    // False for NaN.
     weight.abs() <= LARGEST_WEIGHT
 }
 
-/// Words that sums are kept as.
+/// Length of serialised sums in words.
 pub const WORDS: usize = 10;
 /// Partial sums of a block.
 const LANES: usize = 8;
 
-/// A sum, and what was rounded off.
+/// A compensated sum: the sum and its rounding error.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Compensated {
     sum: f64,
@@ -53,15 +53,15 @@ impl Compensated {
 /// A number with its error, one standard deviation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// What is estimated.
+    /// The estimate.
     pub mean: f64,
-    /// Of the mean.
+    /// Its standard deviation.
     pub error: f64,
 }
 
 impl Estimate {
-    /// The mean of independent estimates of one number by weights that do not follow from them, as numbers of points that
-    /// were planned before. (By their errors the low ones would count for more.) Zero where all weights are.
+    /// Returns the mean of independent estimates of one number, with weights that do not depend on them, such as
+    /// planned numbers of points. (Weighting by errors would favour low estimates.) Zero if all weights are zero.
     pub fn average(parts: impl IntoIterator<Item = (f64, Estimate)>) -> Estimate {
         let (mut total, mut mean, mut square) = (0.0, Compensated::default(), 0.0);
         for (weight, part) in parts {
@@ -78,7 +78,7 @@ impl Estimate {
         }
     }
 
-    /// The sum of independent numbers, as of channels.
+    /// Returns the sum of independent numbers, such as channels.
     pub fn sum(parts: impl IntoIterator<Item = Estimate>) -> Estimate {
         let (mut mean, mut square) = (Compensated::default(), 0.0);
         for part in parts {
@@ -105,7 +105,7 @@ pub struct WeightSums {
 }
 
 impl WeightSums {
-    /// Those of a block. A weight that is not usable counts as zero, and is counted apart ([`Self::unusable`]).
+    /// Sums the weights of a block. Unusable weights count as zero and are counted separately ([`Self::unusable`]).
     pub fn of(weights: &[f64]) -> Self {
         let mut lanes = [[0.0; LANES]; 4];
         let mut counts = [[0_u64; LANES]; 2];
@@ -137,7 +137,7 @@ impl WeightSums {
         }
     }
 
-    /// Adds those of later points.
+    /// Adds the sums of later points.
     pub fn merge(&mut self, later: &WeightSums) {
         self.points += later.points;
         self.passed += later.passed;
@@ -148,38 +148,38 @@ impl WeightSums {
         self.largest = self.largest.max(later.largest);
     }
 
-    /// How many points there are.
+    /// Returns the number of points.
     pub fn points(&self) -> u64 {
         self.points
     }
 
-    /// Points with a weight other than zero.
+    /// Returns the number of points with a weight other than zero.
     pub fn passed(&self) -> u64 {
         self.passed
     }
 
-    /// Points whose weight was NaN, infinite or above [`LARGEST_WEIGHT`]. Where there are some, sums are of the others.
+    /// Returns the number of points whose weight was NaN, infinite or above [`LARGEST_WEIGHT`]. The sums exclude them.
     pub fn unusable(&self) -> u64 {
         self.unusable
     }
 
-    /// The largest size of a weight.
+    /// Returns the largest absolute value of a weight.
     pub fn largest(&self) -> f64 {
         self.largest
     }
 
-    /// The mean of the weights with its error: zero of no point, with an infinite error of one.
+    /// Returns the mean of the weights with its error: zero without points, and an infinite error for one point.
     pub fn mean(&self) -> Estimate {
         self.estimate(self.sum)
     }
 
-    /// The mean of the sizes of the weights, which says how many events there are where weights have signs.
+    /// Returns the mean of the absolute weights, which determines the number of events if weights have signs.
     pub fn mean_size(&self) -> Estimate {
         self.estimate(self.absolute)
     }
 
-    /// As words that are kept: how many points there are, pass and are not usable; of weights, sizes and squares the bits of
-    /// the sum and of what was rounded off; and those of the largest size.
+    /// Serialises the sums: numbers of points, of those that pass and of unusable ones; the bits of sum and rounding
+    /// error of weights, absolute weights and squares; the largest absolute weight.
     pub fn words(&self) -> [u64; WORDS] {
         let bits = |of: Compensated| [of.sum.to_bits(), of.rest.to_bits()];
         let [[a, b], [c, d], [e, f]] = [self.sum, self.absolute, self.square].map(bits);
@@ -188,7 +188,7 @@ impl WeightSums {
         [points, passed, unusable, a, b, c, d, e, f, largest]
     }
 
-    /// What [`Self::words`] gave.
+    /// Reads the words of [`Self::words`].
     pub fn from_words(words: [u64; WORDS]) -> Self {
         let of = |sum: usize| Compensated {
             sum: f64::from_bits(words[sum]),
@@ -215,7 +215,7 @@ impl WeightSums {
             let error = f64::INFINITY;
             return Estimate { mean, error };
         }
-        // Of equal weights rounding may leave less than nothing.
+        // For equal weights, rounding may make it negative.
         let spread = (self.square.value() / points - mean * mean).max(0.0);
         let error = (spread / (points - 1.0)).sqrt();
         Estimate { mean, error }
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn many_blocks_lose_nothing() {
-        // A plain sum in double precision loses the small ones one by one.
+        // A plain sum in double precision loses the small terms one by one.
         let mut sums = WeightSums::of(&[1e16]);
         for _ in 0..1000 {
             sums.merge(&WeightSums::of(&[1.0]));

@@ -1,11 +1,11 @@
-//! A survey: what is known of the sources before events are made of their points.
+//! The survey: explores the sources before events are generated from their points.
 //!
-//! Grids adapt in parts. The first one is a trial of all sources with even grids, by which it is decided which of them
-//! stay ([`leave_out`]). Further ones have twice as many points each, and a source has them as long as that is little
-//! beside what the run needs of it: points of important sources, and of those whose weights differ, are worth training.
-//! The last part measures weights, with the grids that events are made with. How many points it has is known before it is
-//! drawn, and follows from nothing that counts: what counts for a cross section must not decide by how much it does. (A
-//! part that ends where weights look even ends sooner where large ones are missing, and its mean is too small.)
+//! Grids adapt in parts. The first part is a trial of all sources with even grids, which decides which sources are kept
+//! ([`leave_out`]). Each further part has twice as many points, and a source takes part as long as the cost is small
+//! compared with what the run needs of it: training pays off for sources that are important or whose weights vary. The
+//! last part measures weights with the final grids. Its number of points is fixed before it is drawn and does not
+//! depend on its own results: points that count for a cross section must not decide how many of them count. (A part
+//! that stops when weights look even stops earlier when large weights are missing, and its mean is too small.)
 
 use super::blocks::blocks;
 use super::flow::Flow;
@@ -19,65 +19,65 @@ use super::unweight::{Spectrum, thresholds};
 use super::weigh::{Taught, Weigh};
 use serde::{Deserialize, Serialize};
 
-/// What a run wants of its survey.
+/// Settings of a survey.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SurveySettings {
-    /// What random numbers follow from.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// How many events are to be made.
+    /// Number of events to generate.
     pub events: u64,
-    /// What events may have above the least weight, as a share of the cross section.
+    /// Maximum excess of event weights above one, as a share of the cross section.
     pub overweight: f64,
-    /// The relative error of the cross section, if the survey is to measure it as well as that.
+    /// Relative error of the cross section that the survey must reach, if any.
     #[serde(default)]
     pub precision: Option<f64>,
 }
 
-/// What is known of a source.
+/// Results of the survey for a source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
     /// Its grid.
     pub grid: Grid,
-    /// What is before the grid, if that is better: then spectrum and trial are those of the two together.
+    /// The flow before the grid, if it is better; then `spectrum` and `trial` are those of flow and grid together.
     pub flow: Option<Flow>,
-    /// For each matrix element of the group, how often it is drawn besides its densities.
+    /// Relative probability, apart from densities, of drawing each matrix element of the group.
     pub chances: Vec<f64>,
-    /// The weights of the last part.
+    /// Sums of the weights of the last part.
     pub sums: WeightSums,
-    /// Their sizes.
+    /// Spectrum of their absolute values.
     pub spectrum: Spectrum,
-    /// What was found before the last part: the mean size of weights, and the threshold of events.
+    /// Results before the last part: the mean absolute weight, and the threshold of events.
     pub trial: [f64; 2],
 }
 
-/// What a survey found.
+/// Results of a survey.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Survey {
-    /// Of the sources that stay.
+    /// The sources that are kept.
     pub sources: Vec<Known>,
-    /// Their numbers in the integrand that was surveyed.
+    /// Their indices in the integrand that was surveyed.
     pub stay: Vec<u32>,
-    /// How many sources that one had.
+    /// Number of sources of that integrand.
     pub of: u32,
-    /// All points that were drawn.
+    /// Total number of points drawn.
     pub points: u64,
 }
 
-/// Why there are no events.
+/// Reason why there are no events.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Nothing {
-    /// Nowhere.
+    /// No point passes the cuts.
     #[error(
         "of {0} points none passes the cuts, in any channel: loosen them, or look whether they exclude each other"
     )]
     Passes(u64),
-    /// |M|^2 or densities are zero.
+    /// All weights are zero.
     #[error(
         "all points that pass the cuts have the weight zero: |M|^2 or the densities vanish there"
     )]
     Weighs,
-    /// A few points have nearly all of the cross section.
+    /// A few points carry nearly all of the cross section.
     #[error(
         "of {0} points only {1} become events, as a few have nearly all of the cross section: it is infinite, or hardly \
          within reach; give cuts that keep propagators from their poles"
@@ -85,55 +85,55 @@ pub enum Nothing {
     Hardly(u64, u64),
 }
 
-/// Of the trial: points of a source at first, as many again each time as it had, and three times, until so many pass
-/// the cuts, and at most.
+/// Points of a source in the trial: it begins with `FIRST` and adds three times as many as it has until `ENOUGH` of
+/// them pass the cuts or it has `MOST_TRIED`.
 const FIRST: usize = 1024;
 const ENOUGH: u64 = 32;
 const MOST_TRIED: u64 = 1 << 16;
-/// Where there are thousands of sources, one has its part of so many at most, or [`LEAST_TRIED`]: there are others for
-/// what it hardly reaches.
+/// Points of all sources in the trial: if there are thousands of sources, each gets an equal part, but at least
+/// [`LEAST_TRIED`], since other sources cover what it hardly reaches.
 const ALL_TRIED: u64 = 1 << 22;
 const LEAST_TRIED: u64 = 1 << 12;
-/// Points that pass the cuts in the part after the trial; further ones have twice as many.
+/// Points that pass the cuts in the part after the trial; each further part has twice as many.
 const PASSING: f64 = 256.0;
-/// That part has at most so many for each that the run needs of the source, or so many.
+/// Maximum number of points of that part, as a multiple of what the run needs of the source; at least `LEAST_FIRST`.
 const MOST_FIRST: f64 = 8.0;
 const LEAST_FIRST: f64 = 1024.0;
-/// A part has so many points for each that passes, at most.
+/// Lower bound for the share of points that pass, which limits the points of a part.
 const LEAST_PASSING: f64 = 0.05;
-/// The last part has a share of what the run needs, within bounds.
+/// Points of the last part, as a share of what the run needs, within bounds.
 const MEASURED: f64 = 0.2;
 const LEAST_MEASURED: f64 = 512.0;
 const MOST_MEASURED: f64 = 65536.0;
-/// Parts at most, which also bounds how many points one has.
+/// Maximum number of parts, which also limits the points of the last of them.
 const PARTS: u16 = 12;
-/// By how much weights differ that are the same but for rounding.
+/// Relative difference of weights that are equal up to rounding.
 const SAME: f64 = 1e-9;
-/// How far a grid follows what a part found.
+/// Damping exponent of the grids.
 const DAMPING: f64 = 1.0;
-/// Rounds of random numbers that a survey has for its parts; rounds of events have later ones.
+/// Rounds of random numbers reserved for the survey; rounds of events have later ones.
 pub(crate) const ROUNDS: u16 = 64;
-/// That of the last part, and that of flows.
+/// The rounds of the last part and of flows.
 const LAST: u16 = ROUNDS - 1;
 pub(crate) const FLOWS: u16 = ROUNDS - 2;
 
 impl Taught {
-    /// Points of which so many pass the cuts, as far as these say.
+    /// Returns the number of points of which `passing` are expected to pass the cuts.
     fn points(&self, passing: f64) -> usize {
         let share = self.tried.passed as f64 / self.tried.drawn.max(1) as f64;
         whole(passing / share.max(LEAST_PASSING))
     }
 }
 
-/// At least so many points, as registers have them.
+/// Rounds a number of points up to whole registers.
 pub(crate) fn whole(points: f64) -> usize {
     (points.ceil() as usize).next_multiple_of(8)
 }
 
-/// Surveys an integrand, of which sources are left out that others can stand for.
+/// Surveys an integrand and removes sources that others can replace.
 ///
 /// # Errors
-/// A matrix element cannot be evaluated, or there is [`Nothing`].
+/// A matrix element cannot be evaluated, or there are no events ([`Nothing`]).
 pub fn survey<W: Weigh + ?Sized>(
     integrand: &mut Integrand,
     settings: &SurveySettings,
@@ -170,7 +170,7 @@ pub fn survey<W: Weigh + ?Sized>(
         for ((latest, found), &count) in latest.iter_mut().zip(found).zip(&more) {
             if count > 0 {
                 *latest = found;
-                // The grid has followed it.
+                // The grid has been adapted to it.
                 latest.training = Training::new(0);
             }
         }
@@ -223,7 +223,7 @@ struct Surveyed {
 }
 
 impl Surveyed {
-    /// The first part, of which sources with few points that pass the cuts have more.
+    /// Performs the first part; sources with few points that pass the cuts get more.
     fn try_all<W: Weigh + ?Sized>(
         &mut self,
         integrand: &Integrand,
@@ -246,7 +246,7 @@ impl Surveyed {
         }
     }
 
-    /// A part with so many points of each source.
+    /// Performs a part with these numbers of points of each source.
     fn part<W: Weigh + ?Sized>(
         &mut self,
         integrand: &Integrand,
@@ -284,7 +284,7 @@ impl Surveyed {
         })
     }
 
-    /// Grids and chances follow what was found of some sources.
+    /// Adapts the grids and chances of the sources selected by `of` to the results of a part.
     fn learn(
         &mut self,
         integrand: &mut Integrand,
@@ -296,7 +296,7 @@ impl Surveyed {
             (of(number) && differ(&found[number].sums)).then(|| {
                 let mut grid = self.grids[number].clone();
                 let mut training = found[number].training.clone();
-                // Weights do not depend on azimuths but together, and grids would follow noise.
+                // Weights depend only on combinations of azimuths, so grids would follow noise.
                 for dimension in integrand.sources[number].channel.azimuths() {
                     training.forget(dimension);
                 }
@@ -313,14 +313,14 @@ impl Surveyed {
     }
 }
 
-/// Whether weights are not all the same. Of a decay into two they are, and a grid would follow how many points its bins have
-/// by chance.
+/// Returns whether weights differ. In a two-body decay they do not, and a grid would follow statistical fluctuations of
+/// the number of points in its bins.
 fn differ(sums: &WeightSums) -> bool {
     sums.largest() > sums.mean_size().mean * (1.0 + SAME)
 }
 
-/// Points of each source for the events of the run. Events of all sources have the same weight if the points of each are
-/// in proportion to its threshold.
+/// Returns the number of points of each source for the events of the run. Events of all sources have the same weight if
+/// the points of each are in proportion to its threshold.
 fn needed(latest: &[Taught], settings: &SurveySettings) -> Vec<f64> {
     let total: f64 = latest.iter().map(|one| one.sums.mean_size().mean).sum();
     let spectra = latest.iter().map(|one| (&one.spectrum, one.sums.points()));
@@ -332,7 +332,7 @@ fn needed(latest: &[Taught], settings: &SurveySettings) -> Vec<f64> {
     thresholds.map(points).collect()
 }
 
-/// Points of the part after the trial: few where a source has few points in the run.
+/// Returns the points of the part after the trial: few for a source with few points in the run.
 fn first(latest: &[Taught], settings: &SurveySettings) -> Vec<usize> {
     let of = |(one, needed): (&Taught, f64)| {
         let most = (MOST_FIRST * needed).max(LEAST_FIRST);
@@ -345,7 +345,7 @@ fn first(latest: &[Taught], settings: &SurveySettings) -> Vec<usize> {
         .collect()
 }
 
-/// Points of the last part.
+/// Returns the points of the last part.
 fn measured(latest: &[Taught], settings: &SurveySettings) -> Vec<usize> {
     let needed = needed(latest, settings);
     let share = needed.into_iter().map(|needed| {
@@ -354,7 +354,8 @@ fn measured(latest: &[Taught], settings: &SurveySettings) -> Vec<usize> {
     });
     let mut points: Vec<usize> = share.collect();
     if let Some(precision) = settings.precision {
-        // The error is least for so many points if those of each source are in proportion to the spread of its weights.
+        // For a given total, the error is smallest if the points of each source are in proportion to the spread of its
+        // weights.
         let spread = |one: &Taught| one.sums.mean().error * (one.sums.points() as f64).sqrt();
         let (all, mean) = latest.iter().fold((0.0, 0.0), |(all, mean), one| {
             (all + spread(one), mean + one.sums.mean().mean)
@@ -369,10 +370,11 @@ fn measured(latest: &[Taught], settings: &SurveySettings) -> Vec<usize> {
     points
 }
 
-/// Of what each matrix element would have if all were the same: few points say what is so on average, not everywhere.
+/// Minimum chance of a matrix element, relative to equal chances: few points determine only its average |M|^2, not
+/// |M|^2 everywhere.
 const LEAST_CHANCE: f64 = 0.3;
 
-/// Matrix elements are drawn by their densities and their mean |M|^2.
+/// Updates the chances, so that matrix elements are drawn by their densities and their mean |M|^2.
 fn learn_chances(chances: &mut [f64], sizes: &[[f64; 2]]) {
     let mean = |&[with, without]: &[f64; 2]| if without > 0.0 { with / without } else { 0.0 };
     let means: Vec<f64> = sizes.iter().map(mean).collect();
@@ -387,11 +389,11 @@ fn learn_chances(chances: &mut [f64], sizes: &[[f64; 2]]) {
 }
 
 impl Survey {
-    /// Makes of an integrand like the one that was surveyed what the survey made of it: sources that are left out, and
-    /// chances of matrix elements.
+    /// Applies the survey to an integrand like the one that was surveyed: removes sources and sets the chances of
+    /// matrix elements.
     ///
     /// # Errors
-    /// It has other sources.
+    /// The integrand has other sources.
     pub fn apply(&self, integrand: &mut Integrand) -> crate::Result<()> {
         let fits = |(known, &source): (&Known, &u32)| {
             let source = integrand.sources.get(source as usize);
@@ -412,7 +414,7 @@ impl Survey {
         Ok(())
     }
 
-    /// The cross section by the last part, pb.
+    /// Returns the cross section of the last part in pb.
     pub fn cross_section(&self) -> Estimate {
         Estimate::sum(self.sources.iter().map(|one| one.sums.mean()))
     }
@@ -422,7 +424,7 @@ impl Survey {
 mod tests {
     use super::*;
 
-    /// A source of which so many points of 65536 pass, all with a weight.
+    /// A source of which `passed` of 65536 points pass, all with the same weight.
     fn taught(passed: usize, weight: f64) -> Taught {
         let mut weights = vec![0.0; 1 << 16];
         weights[..passed].fill(weight);

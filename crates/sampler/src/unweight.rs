@@ -1,52 +1,54 @@
-//! From weighted points to events of weight one.
+//! Turns weighted points into events of weight one.
 //!
-//! A channel draws N points with weights w whose mean is its cross section. With a threshold t a point becomes an event with
-//! the probability min(1, |w| / t), and the event has the weight max(1, |w| / t) with the sign of w. The product is |w| / t:
-//! whatever t is, N / t times the cross section is what events weigh together, and in any part of phase space. Of the
-//! sizes' sum S the events above one carry more than the others by the share
+//! A channel draws N points with weights w whose mean is its cross section. With a threshold t, a point becomes an
+//! event with the probability min(1, |w| / t), and the event has the weight max(1, |w| / t) with the sign of w. The
+//! product is |w| / t: for any t, the event weights add up to N / t times the cross section, also in any part of phase
+//! space. Events above weight one carry an excess over the others; as a share of the sum S of all |w| it is
 //!
 //! ```text
 //! excess(t) = sum over |w| > t of (|w| - t) / S.
 //! ```
 //!
-//! [`Spectrum::threshold`] is the smallest t with an excess of at most `overweight`, so the largest number of events. The
-//! largest weight is that of an excess of 0; a larger `overweight` unweights in part. Contents are kept as a histogram with
-//! sixteen bins from each power of two to the next, of counts and sums in whole numbers: the same whatever the order of the
-//! points, whoever added them. Between edges excess(t) is convex, so the straight line that stands for it lies above, and
-//! `overweight` holds.
+//! [`Spectrum::threshold`] is the smallest t with an excess of at most `overweight`, so the one with most events. An
+//! excess of 0 gives the largest weight as threshold; a larger `overweight` unweights partially. Sizes are kept as a
+//! histogram with sixteen bins per factor of two, with integer counts and sums, so that the result does not depend on
+//! the order of the points. Between edges excess(t) is convex, so linear interpolation lies above it, and `overweight`
+//! holds.
 //!
-//! The number that decides about a point is its own ([`crate::random::ACCEPTANCE`]): point i is an event where
-//! number < |w| / t. Events of a larger threshold are among those of a smaller one, so when t rises those that were
-//! accepted are asked again with the same numbers, and which are left depends on the last t alone.
+//! The random number that decides about a point belongs to it ([`crate::random::ACCEPTANCE`]): point i is an event if
+//! number < |w| / t. Events of a larger threshold are a subset of those of a smaller one, so when t rises, accepted
+//! points are tested again with the same numbers, and the result depends only on the last t.
 //!
-//! *Channels together.* With a luminosity L channel j has L t_j points, so that all events weigh 1 / L: see
-//! [`crate::rounds`]. [`thresholds`] are those with the least sum of t_j, so the fewest points, whose events carry at most
-//! `overweight` of the cross section of all channels, and those of one channel [`MOST_OF_ONE`] times that of its own.
+//! *Several channels.* With a luminosity L, channel j gets L t_j points, so that all events have the weight 1 / L: see
+//! [`crate::rounds`]. [`thresholds`] minimises the sum of t_j, and so the number of points, with an excess of at most
+//! `overweight` of the cross section of all channels, and in each channel [`MOST_OF_ONE`] times `overweight` of its
+//! own.
 
 use crate::sums::is_usable;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Bins of a spectrum: sixteen powers of two.
+/// Bins of a spectrum, which covers sixteen powers of two.
 pub const BINS: usize = 256;
-/// Bits of a number below those that say its bin: 11 of the exponent and 4 of the fraction are left.
+/// Bits of a number below those that determine its bin, which are 11 of the exponent and 4 of the fraction.
 pub const WITHIN: u32 = 48;
-/// Of those below, how many are summed: 2^36 points have room in a bin.
+/// The leading bits of these that are summed: 2^36 points fit into a bin.
 pub const SUMMED: u32 = 28;
 
-/// The sizes of the weights of a channel, from the largest down to 2^-16 of it. What is less is left out, also of S.
+/// The sizes (absolute values) of a channel's weights, from the largest down to 2^-16 of it. Smaller ones are left out,
+/// also of S.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spectrum {
-    /// Bin `i` of all sizes is at `i % BINS`.
+    /// Bin `i` is at `i % BINS`.
     bins: Vec<Contents>,
     largest: f64,
 }
 
-/// What lies in a bin.
+/// Contents of a bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Contents {
     points: u64,
-    /// Of the first bits within the bin.
+    /// Sum of the first [`SUMMED`] bits of each size within the bin.
     within: u64,
 }
 
@@ -59,18 +61,18 @@ impl Default for Spectrum {
     }
 }
 
-/// The bin of a size.
+/// Returns the bin of a size.
 fn bin_of(size: f64) -> usize {
     (size.to_bits() >> WITHIN) as usize
 }
 
-/// The least size in a bin.
+/// Returns the smallest size in a bin.
 fn edge(bin: usize) -> f64 {
     f64::from_bits((bin as u64) << WITHIN)
 }
 
 impl Contents {
-    /// Their sum.
+    /// Returns the sum of the sizes in the bin.
     fn sum(self, bin: usize) -> f64 {
         let width = edge(bin + 1) - edge(bin);
         let unit = 1.0 / (1_u64 << SUMMED) as f64;
@@ -79,7 +81,8 @@ impl Contents {
 }
 
 impl Spectrum {
-    /// What was counted elsewhere: the largest size, and of bin `i % BINS` how many sizes there are and their bits within.
+    /// Creates a spectrum counted elsewhere: the largest size, and for each bin `i % BINS` the number of sizes and the
+    /// sum of their bits within it.
     ///
     /// # Panics
     /// If there are not [`BINS`].
@@ -92,7 +95,7 @@ impl Spectrum {
         }
     }
 
-    /// Adds weights. Those that are zero or not usable are left out; [`crate::sums::WeightSums`] counts them.
+    /// Adds weights. Zero and unusable ones are skipped; [`crate::sums::WeightSums`] counts them.
     pub fn add(&mut self, weights: &[f64]) {
         for weight in weights {
             let size = weight.abs();
@@ -109,7 +112,7 @@ impl Spectrum {
         }
     }
 
-    /// Adds those of other points.
+    /// Adds the spectrum of other points.
     pub fn merge(&mut self, other: &Spectrum) {
         self.rise(other.largest);
         for bin in other.range() {
@@ -121,7 +124,7 @@ impl Spectrum {
         }
     }
 
-    /// Takes a size as the largest if it is, and gives up the bins that are too small beside it.
+    /// Updates the largest size, and clears the bins that become too small compared with it.
     fn rise(&mut self, size: f64) {
         let (before, after) = (bin_of(self.largest), bin_of(size));
         for bin in before + 1..=after.min(before + BINS) {
@@ -130,18 +133,18 @@ impl Spectrum {
         self.largest = self.largest.max(size);
     }
 
-    /// The bins that are kept, ascending.
+    /// Returns the bins that are kept, ascending.
     fn range(&self) -> std::ops::RangeInclusive<usize> {
         let last = bin_of(self.largest);
         (last + 1).saturating_sub(BINS)..=last
     }
 
-    /// The largest size; zero where there is none.
+    /// Returns the largest size; zero if there is none.
     pub fn largest(&self) -> f64 {
         self.largest
     }
 
-    /// As words that are kept: the largest size, and of each bin with points its place, their number and what is within.
+    /// Serialises the spectrum: the largest size, and for each non-empty bin its place, count and sum within.
     pub(crate) fn words(&self) -> Vec<u64> {
         let mut words = vec![self.largest.to_bits()];
         for (place, of) in self.bins.iter().enumerate().filter(|(_, of)| of.points > 0) {
@@ -150,7 +153,7 @@ impl Spectrum {
         words
     }
 
-    /// What [`Self::words`] gave; none where that cannot be.
+    /// Reads the words of [`Self::words`]; `None` if they are invalid.
     pub(crate) fn from_words(words: &[u64]) -> Option<Self> {
         let (&largest, bins) = words.split_first()?;
         let (bins, rest) = bins.as_chunks::<3>();
@@ -164,13 +167,14 @@ impl Spectrum {
         (rest.is_empty() && is_usable(found.largest)).then_some(found)
     }
 
-    /// S.
+    /// Returns S, the sum of all sizes.
     fn total(&self) -> f64 {
         let bins = self.range();
         bins.map(|bin| self.bins[bin % BINS].sum(bin)).sum()
     }
 
-    /// From the largest size down to the edges of bins: sizes t, and sum of (|w| - t) over |w| > t.
+    /// Iterates over the largest size and the edges of bins, descending: pairs of t and the sum of (|w| - t) over |w| >
+    /// t.
     fn above(&self) -> impl Iterator<Item = (f64, f64)> {
         let (mut points, mut sum) = (0, 0.0);
         let edges = self.range().rev().map(move |bin| {
@@ -182,7 +186,8 @@ impl Spectrum {
         std::iter::once((self.largest, 0.0)).chain(edges)
     }
 
-    /// How the threshold may fall from the largest size, bin by bin, to the least one that has points.
+    /// Iterates over the steps by which the threshold falls from the largest size, bin by bin, to the smallest one with
+    /// points.
     fn falls(&self, points: u64) -> impl Iterator<Item = Fall> {
         let least = self.range().find(|bin| self.bins[bin % BINS].points > 0);
         let least = least.filter(|_| self.largest > 0.0);
@@ -196,7 +201,8 @@ impl Spectrum {
             above += sizes.points;
             below = f64::max(sum - above as f64 * to, before);
             let added = (below - before) / points.max(1) as f64;
-            // Without points in the bin it is their number above, the same for all that have as many.
+            // Without points in the bin, the slope is the number of points above, equal for all channels with that
+            // number.
             let slope = match sizes.points {
                 0 => above as f64 / points.max(1) as f64,
                 _ if upper > to => added / (upper - to),
@@ -207,7 +213,7 @@ impl Spectrum {
         })
     }
 
-    /// The threshold with an excess of at most `overweight`; none where all weights are zero.
+    /// Returns the threshold with an excess of at most `overweight`; `None` if all weights are zero.
     pub fn threshold(&self, overweight: f64) -> Option<f64> {
         if self.largest == 0.0 {
             return None;
@@ -226,7 +232,7 @@ impl Spectrum {
         least.map(edge)
     }
 
-    /// The excess of a threshold.
+    /// Returns the excess of a threshold.
     pub fn excess(&self, threshold: f64) -> f64 {
         let (mut upper, mut below) = (self.largest, 0.0);
         for (lower, above) in self.above() {
@@ -238,33 +244,32 @@ impl Spectrum {
             }
             (upper, below) = (lower, above);
         }
-        // All kept sizes are above.
+        // All sizes are above the threshold.
         let points: u64 = self.bins.iter().map(|sizes| sizes.points).sum();
         1.0 - points as f64 * threshold / self.total()
     }
 
-    /// How many events the points that were added give on average.
+    /// Returns the expected number of events from the points added.
     pub fn events(&self, threshold: f64) -> f64 {
         (1.0 - self.excess(threshold)) * self.total() / threshold
     }
 }
 
-/// How many times `overweight` the excess of one channel may be where others need less of it.
+/// Maximum excess of one channel in units of `overweight`, if others need less.
 const MOST_OF_ONE: f64 = 5.0;
 
-/// How far the threshold of a channel falls at once, by how much that adds to what its events carry above one.
+/// A step by which the threshold of a channel falls.
 struct Fall {
-    /// What is added for each unit of the threshold, by the points of the channel.
+    /// Excess added per unit of the threshold and point of the channel.
     slope: f64,
     to: f64,
     added: f64,
 }
 
-/// The thresholds of channels whose events are put together, of each by its spectrum and of how many points that is; none
-/// where all weights are zero.
+/// Returns the thresholds of channels whose events are combined, from each channel's spectrum and number of points;
+/// `None` where all weights are zero.
 ///
-/// The threshold that falls is always the one by which events carry least above one: of an excess that is convex this is
-/// the least sum.
+/// Each step lowers the threshold that adds least to the excess; since the excess is convex, this minimises the sum.
 pub fn thresholds(spectra: &[(&Spectrum, u64)], overweight: f64) -> Vec<Option<f64>> {
     let totals: Vec<f64> = (spectra.iter())
         .map(|(of, points)| of.total() / (*points).max(1) as f64)
@@ -279,7 +284,7 @@ pub fn thresholds(spectra: &[(&Spectrum, u64)], overweight: f64) -> Vec<Option<f
     let mut falls: Vec<_> = (spectra.iter())
         .map(|&(of, points)| of.falls(points).peekable())
         .collect();
-    // Slopes are not negative, and have the order of their bits.
+    // Slopes are not negative, so they are ordered like their bits.
     let key = |fall: &Fall, channel: usize| Reverse((fall.slope.to_bits(), channel));
     let mut next: BinaryHeap<_> = (falls.iter_mut().enumerate())
         .filter_map(|(channel, falls)| Some(key(falls.peek()?, channel)))
@@ -305,13 +310,13 @@ pub fn thresholds(spectra: &[(&Spectrum, u64)], overweight: f64) -> Vec<Option<f
     found
 }
 
-/// Whether a point becomes an event.
+/// Returns whether a point becomes an event.
 #[inline(always)]
 pub fn is_event(weight: f64, number: f64, threshold: f64) -> bool {
     is_usable(weight) && number * threshold < weight.abs()
 }
 
-/// The weight of an event: 1 or, above the threshold, more; negative if the point's was.
+/// Returns the weight of an event: 1 or, above the threshold, more, with the sign of the point's weight.
 pub fn event_weight(weight: f64, threshold: f64) -> f64 {
     (weight.abs() / threshold).max(1.0).copysign(weight)
 }

@@ -1,7 +1,7 @@
-//! What weighs blocks, and what becomes of them: the threads of a CPU here, GPUs elsewhere.
+//! The interface of engines that weigh blocks: CPU threads here, GPUs elsewhere.
 //!
-//! Surveys and rounds plan blocks and give them to a [`Weigh`]. What comes back is in the order of the blocks, whoever
-//! weighed them. A GPU may put blocks of one source that follow each other together before it answers.
+//! Surveys and rounds plan blocks and pass them to a [`Weigh`]. Results come back in the order of the blocks. A GPU may
+//! merge consecutive blocks of one source before it answers.
 
 use super::blocks::{Block, Harvest, weigh_each};
 use super::events::{Draw, Event};
@@ -11,25 +11,25 @@ use super::leave_out::Tried;
 use super::sums::WeightSums;
 use super::unweight::Spectrum;
 
-/// What weighs blocks.
+/// An engine that weighs blocks.
 pub trait Weigh {
-    /// How many threads there are for all else.
+    /// Returns the number of threads for all other work.
     fn threads(&self) -> usize;
 
-    /// Seconds that parts of the work have taken so far, by name; parts may overlap.
+    /// Returns the seconds that parts of the work have taken so far, by name; parts may overlap.
     fn seconds(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 
-    /// Blocks that come are of this integrand: its sources and their chances may be others than before. Their grids come
-    /// with blocks.
+    /// Sets the integrand of the blocks that follow: its sources and their chances may have changed. Grids come with
+    /// the blocks.
     ///
     /// # Errors
-    /// It cannot weigh such ones.
+    /// The engine does not support this integrand.
     fn set(&mut self, integrand: &Integrand) -> Result<(), Failure>;
 
-    /// Weighs blocks, and gives what they teach to `take`, with the number of the source. In a `trial` points themselves
-    /// are looked at.
+    /// Weighs blocks, and passes the training data of each with the index of its source to `take`. In a `trial` the
+    /// data include the points themselves.
     ///
     /// # Errors
     /// A matrix element cannot be evaluated.
@@ -41,7 +41,7 @@ pub trait Weigh {
         take: &mut dyn FnMut(usize, &Taught),
     ) -> Result<(), Failure>;
 
-    /// Weighs blocks, and gives the weights of all their points to `take`.
+    /// Weighs blocks, and passes the weights of all their points to `take`.
     ///
     /// # Errors
     /// A matrix element cannot be evaluated, or this is a GPU.
@@ -54,7 +54,7 @@ pub trait Weigh {
         Err("a GPU gives no weights to who trains networks: train them on a CPU".into())
     }
 
-    /// Weighs blocks, and gives those of their points to `take` that become events by the thresholds of their sources.
+    /// Weighs blocks, and passes the points that become events by the thresholds of their sources to `take`.
     ///
     /// # Errors
     /// A matrix element cannot be evaluated.
@@ -67,23 +67,23 @@ pub trait Weigh {
     ) -> Result<(), Failure>;
 }
 
-/// What points of a source say.
+/// Training data from points of a source.
 #[derive(Clone, Debug)]
 pub struct Taught {
-    /// Their weights.
+    /// Sums of their weights.
     pub sums: WeightSums,
-    /// Where in the grid they are large.
+    /// Sums for the grid.
     pub training: Training,
-    /// Their sizes.
+    /// Spectrum of the absolute weights.
     pub spectrum: Spectrum,
-    /// By matrix element of the group the size of the weights, and the same without |M|^2.
+    /// For each matrix element of the group, the sum of the sizes of weights, and the same without |M|^2.
     pub sizes: Vec<[f64; 2]>,
-    /// Points themselves, in a trial, and how many pass the cuts.
+    /// Number of points that pass the cuts and, in a trial, the points themselves.
     pub tried: Tried,
 }
 
 impl Taught {
-    /// Of no points.
+    /// Creates training data without points.
     pub fn nothing(source: &PointSource) -> Self {
         Taught {
             sums: WeightSums::default(),
@@ -107,22 +107,22 @@ impl Taught {
     }
 }
 
-/// Points of a source of which some are events.
+/// Points of a source, some of which are events.
 #[derive(Clone, Debug)]
 pub struct Drawn {
-    /// The source.
+    /// Index of the source.
     pub source: usize,
-    /// The weights of all points.
+    /// Sums of the weights of all points.
     pub sums: WeightSums,
-    /// Their sizes.
+    /// Spectrum of the absolute weights.
     pub spectrum: Spectrum,
-    /// Their weights are those of the points, pb.
+    /// The events; their weights are those of the points in pb.
     pub events: Vec<Event>,
 }
 
 struct Learn<'a> {
     integrand: &'a Integrand,
-    /// Whether points themselves are looked at.
+    /// Whether the points themselves are kept.
     trial: bool,
 }
 
@@ -160,7 +160,7 @@ impl Harvest for Weights {
     }
 }
 
-/// Threads of the CPU, one for each evaluator.
+/// CPU threads, one per evaluator.
 impl<S: Squared + Send> Weigh for Vec<S> {
     fn threads(&self) -> usize {
         self.len()

@@ -52,14 +52,15 @@ fn evaluators(threads: usize) -> Vec<OverMass> {
     (0..threads).map(|_| OverMass).collect()
 }
 
-/// What the first two legs have between two masses: of three massless legs ds_12 ds_23 / (128 pi^3 s) is phase space.
+/// Cross section with the mass of the first two legs between two values: three massless legs have the phase space ds_12
+/// ds_23 / (128 pi^3 s).
 fn exact(from: f64, to: f64) -> f64 {
     let s = ENERGY * ENERGY;
     let integral = s * f64::ln(to * to / (from * from)) - (to * to - from * from);
     PICOBARN / (2.0 * s) * integral / (128.0 * PI.powi(3))
 }
 
-/// The tree in which two of the legs come from a line with this mass and width.
+/// The tree in which two of the legs come from a propagator with this mass and width.
 fn diagram(pair: [usize; 2], mass: f64, width: f64) -> Diagram {
     let other = 3 - pair[0] - pair[1];
     let vertices = [
@@ -198,7 +199,7 @@ fn masses_follow_the_cross_section(events: &Events) {
     };
     let count = events.len() as f64;
     let total: f64 = events.iter().map(|event| event.weight).sum();
-    // What is above one is a hundredth of each source at most by the spectrum.
+    // The excess is at most a hundredth of each source, as its spectrum requires.
     assert!((1.0..1.02).contains(&(total / count)), "{total}");
     for (from, to) in [
         (50.0, 100.0),
@@ -234,7 +235,7 @@ fn events_follow_the_cross_section() {
 
 #[test]
 fn sources_that_others_can_stand_for_are_left_out() {
-    // What is far from its mass shell has weights of a thousandth. Its resonance stays, but not twice.
+    // Far from the mass shell, weights are a thousandth. Its resonance is kept, but not twice.
     let far = |pair, width| diagram(pair, 5000.0, width);
     let all = [
         diagram([0, 1], 0.0, 0.0),
@@ -265,7 +266,7 @@ fn azimuths_stay_even() {
     for (source, known) in what.sources.iter().zip(&found.sources) {
         let even = Grid::new(known.grid.dimensions());
         let azimuths: Vec<usize> = source.channel.azimuths().collect();
-        // Of two decays.
+        // For two decays.
         assert_eq!((azimuths.len(), known.grid.dimensions()), (2, 5));
         for dimension in 0..5 {
             let same = known.grid.edges(dimension) == even.edges(dimension);
@@ -282,11 +283,11 @@ fn a_survey_measures_as_well_as_is_wanted() {
     };
     let (found, _) = made(&precise, 0, 1);
     let xs = found.cross_section();
-    // Errors are those of other points than the ones by which the number was planned.
+    // The errors come from other points than those that determined the number of points.
     assert!(xs.error < 0.004 * xs.mean, "{xs:?}");
 }
 
-/// The numbers of each point and one for its partons, and its weight.
+/// The input numbers of each point, including the one for its partons, and its weight.
 struct Given;
 
 impl Harvest for Given {
@@ -345,7 +346,7 @@ fn flows(survey: &Survey, size: f64) -> Vec<Option<Flow>> {
         .collect()
 }
 
-/// As if grids had needed so many times as many points.
+/// Pretends that grids needed more points by this factor.
 fn worse(survey: &Survey, times: f64) -> Survey {
     let mut survey = survey.clone();
     for known in &mut survey.sources {
@@ -383,7 +384,7 @@ fn a_source_has_a_flow_where_that_is_better() {
 fn a_flow_that_misses_what_the_survey_has_is_left_out() {
     let (mut what, settings, mut of) = (three(), settings(5, 2000), evaluators(1));
     let mut grids = survey(&mut what, &settings, &mut of).expect("a survey");
-    // The same weights, of which the survey has another integrand.
+    // The weights are the same, but the survey belongs to another integrand.
     what.groups[0].partons[0].factor = 0.5;
     grids = worse(&grids, 100.0);
     let found = try_flows(&what, &grids, &settings, flows(&grids, 0.1), &mut of);
@@ -409,7 +410,7 @@ fn events_by_flows_are_those_of_grids() {
     let (survey, round) = made(1);
     let (_, other) = made(3);
     assert!(round.events == other.events && round.sums == other.sums);
-    // Points of the round alone: the survey's are those of grids.
+    // Only points of the round: those of the survey used grids alone.
     let of_round = Estimate::sum(round.sums.iter().map(WeightSums::mean));
     let pull = (of_round.mean - exact(LEAST, ENERGY)) / of_round.error;
     assert!(pull.abs() < 4.0, "{of_round:?}");
@@ -467,7 +468,7 @@ fn where_nothing_passes_it_is_said() {
     );
 }
 
-/// |M|^2 with a pole that nothing keeps points from.
+/// |M|^2 with a pole that no cut excludes.
 struct Pole;
 
 impl Squared for Pole {

@@ -3,7 +3,7 @@
 use super::Simd;
 use std::ops::{Add, Mul, Neg, Sub};
 
-/// A complex number for each event of a vector.
+/// A complex number in each lane.
 #[derive(Clone, Copy)]
 pub struct Cx<V> {
     /// Real part.
@@ -13,7 +13,7 @@ pub struct Cx<V> {
 }
 
 impl<V: Simd> Cx<V> {
-    /// From its parts.
+    /// Makes a complex number from its parts.
     #[inline(always)]
     pub fn new(re: V, im: V) -> Self {
         Cx { re, im }

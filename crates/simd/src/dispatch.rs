@@ -1,41 +1,41 @@
-//! From a level known at run time to code compiled for it.
+//! Dispatch from a level known at run time to code compiled for it.
 
 use super::{Level, Real, Simd};
 
-/// Work that is written once and compiled for each level.
+/// Code that is written once and compiled for each level.
 pub trait Task<S: Real> {
-    /// What it gives.
+    /// The result of the task.
     type Output;
-    /// Does the work. Implementations must be `#[inline(always)]`.
+    /// Runs the task. Implementations must be `#[inline(always)]`.
     ///
     /// # Safety
-    /// The CPU has the level of `V`; and whatever the implementation asks for.
+    /// The CPU supports the level of `V`; further requirements are those of the implementation.
     unsafe fn run<V: Simd<Scalar = S>>(self) -> Self::Output;
 }
 
 /// Runs a task at a level.
 ///
 /// # Panics
-/// If the CPU lacks the level; [`Level::choose`] gives only levels that it has.
+/// If the CPU does not support the level; [`Level::choose`] returns supported levels only.
 ///
 /// # Safety
-/// What the task's `run` asks for beside the level.
+/// The requirements of the task's `run` other than the level.
 pub unsafe fn dispatch<S: Real, T: Task<S>>(level: Level, task: T) -> T::Output {
     assert!(
         level.is_supported(),
-        "SIMD level {level} on a CPU without it"
+        "this CPU does not support SIMD level {level}"
     );
-    // SAFETY: the CPU has the level; the rest is the caller's promise.
+    // SAFETY: the CPU supports the level; the rest is guaranteed by the caller.
     unsafe { dispatch_unchecked(level, task) }
 }
 
-/// As [`dispatch`], by a caller that is running at this level already.
+/// Like [`dispatch`], for a caller that already runs at this level.
 ///
 /// # Safety
-/// The CPU has the level; and what the task's `run` asks for.
+/// The CPU supports the level; further requirements are those of the task's `run`.
 #[inline(always)]
 pub unsafe fn dispatch_unchecked<S: Real, T: Task<S>>(level: Level, task: T) -> T::Output {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match level {
             Level::None => S::None::call(task),

@@ -1,15 +1,14 @@
-//! Between the arrays of a call (numbers of one event after the other, in double precision) and
-//! registers of either precision; a module for each register.
+//! Conversions between the arrays of a call (one number per event in double precision) and registers of either
+//! precision, with a module for each register.
 //!
-//! * `columns` reads four doubles of each event, those of an event `stride` behind those of the one
-//!   before, and gives four registers. The doubles of an event are read at once and put in order in
-//!   registers; number by number it would be two instructions for each, in single precision as in
-//!   double.
-//! * `load` reads one double of each event.
-//! * `store` writes one double of each event.
-//! * `integers` writes small whole numbers.
+//! - `columns` reads four doubles per event, with distance `stride` between events, and returns four registers. The
+//!   doubles of an event are read at once and transposed in registers; reading them one by one would take two
+//!   instructions for each, in single precision as in double.
+//! - `load` reads one double per event.
+//! - `store` writes one double per event.
+//! - `integers` writes small integers.
 //!
-//! None of them asks for more than the alignment of one number.
+//! None of them requires more than the alignment of a single number.
 
 /// Defines the four functions of a register from expressions.
 macro_rules! edges {
@@ -20,32 +19,31 @@ macro_rules! edges {
             use super::*;
 
             /// # Safety
-            /// The CPU has the register's level; for each lane four numbers can be read at
-            /// `lane * stride`.
+            /// The CPU supports the register's level; four numbers can be read at `lane * stride` for each lane.
             #[inline(always)]
             pub unsafe fn columns($from: *const f64, $stride: usize) -> [$reg; 4] {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { $columns }
             }
             /// # Safety
-            /// The CPU has the register's level; `from` is valid for a read of a number for each lane.
+            /// The CPU supports the register's level; `from` is valid for reading one number per lane.
             #[inline(always)]
             pub unsafe fn load($source: *const f64) -> $reg {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { $load }
             }
             /// # Safety
-            /// The CPU has the register's level; `to` is valid for a write of a number for each lane.
+            /// The CPU supports the register's level; `to` is valid for writing one number per lane.
             #[inline(always)]
             pub unsafe fn store($x: $reg, $to: *mut f64) {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { $store }
             }
             /// # Safety
             /// As for [`store`].
             #[inline(always)]
             pub unsafe fn integers($y: $reg, $place: *mut i32) {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { $integers }
             }
         }

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes of the L2 cache of a core of this machine; 0 where the system does not say.
+/// Size in bytes of the L2 cache of a core of this machine; 0 if the system does not report it.
 ///
-/// Threads that come at once each ask the system. None waits for another: behind a fork it would wait for ever.
+/// Concurrent first calls each query the system. No thread waits for another, since it might wait forever after a fork.
 pub fn l2_bytes() -> usize {
     const NOT_ASKED: usize = usize::MAX;
     static BYTES: AtomicUsize = AtomicUsize::new(NOT_ASKED);
@@ -20,11 +20,11 @@ pub fn l2_bytes() -> usize {
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn of_system() -> usize {
-    // SAFETY: sysconf takes any name, and gives -1 or 0 for what it does not know.
+    // SAFETY: `sysconf` accepts any name, and returns -1 or 0 for unknown values.
     let bytes = unsafe { libc::sysconf(libc::_SC_LEVEL2_CACHE_SIZE) };
     match usize::try_from(bytes) {
         Ok(bytes) if bytes > 0 => bytes,
-        // The C library asks the processor on x86-64 alone; the kernel knows it of most.
+        // The C library queries the processor on x86-64 only; the kernel knows the size on most systems.
         _ => std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index2/size")
             .ok()
             .and_then(|text| kilobytes(&text))
@@ -32,7 +32,7 @@ fn of_system() -> usize {
     }
 }
 
-/// Bytes by the kernel's way to write them: `1024K`.
+/// Parses a size in the kernel's format, such as `1024K`, and converts it to bytes.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn kilobytes(text: &str) -> Option<usize> {
     let kilobytes: usize = text.trim().strip_suffix('K')?.parse().ok()?;

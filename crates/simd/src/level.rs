@@ -1,4 +1,4 @@
-//! The SIMD levels and which of them this CPU has.
+//! The SIMD levels, and their support by this CPU.
 
 use super::{Real, Simd};
 use mebridge_support::error::{Error, Result};
@@ -11,7 +11,7 @@ pub enum Level {
     None,
     /// 128-bit registers (SSE4.2; NEON on ARM).
     Sse4,
-    /// 256-bit registers (AVX2 and FMA; with them all such CPUs have BMI2). On ARM SVE.
+    /// 256-bit registers (AVX2 and FMA; all CPUs with these also have BMI2). On ARM SVE.
     Avx2,
     /// 256-bit registers with AVX-512VL.
     Avx512y,
@@ -29,7 +29,7 @@ impl Level {
         Level::Avx512z,
     ];
 
-    /// The name that users know.
+    /// The name used in options and messages.
     pub fn name(self) -> &'static str {
         match self {
             Level::None => "none",
@@ -40,7 +40,7 @@ impl Level {
         }
     }
 
-    /// Numbers in a register of this level.
+    /// Number of lanes in a register of this level.
     pub fn lanes<T: Real>(self) -> usize {
         match self {
             Level::None => T::None::LANES,
@@ -51,12 +51,12 @@ impl Level {
         }
     }
 
-    /// Whether there are 32 registers and not 16.
+    /// Whether there are 32 registers rather than 16.
     pub fn has_32_registers(self) -> bool {
         cfg!(target_arch = "aarch64") || matches!(self, Level::Avx512y | Level::Avx512z)
     }
 
-    /// Whether this CPU has the level.
+    /// Whether this CPU supports the level.
     pub fn is_supported(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         {
@@ -92,7 +92,7 @@ impl Level {
         }
     }
 
-    /// Whether this build has code of the level: on ARM it has those of SVE for one length of registers.
+    /// Whether this build contains code for the level: on ARM it supports SVE registers of one length only.
     pub fn is_built(self) -> bool {
         #[cfg(target_arch = "aarch64")]
         {
@@ -108,7 +108,7 @@ impl Level {
         }
     }
 
-    /// The levels that this CPU has, in ascending order.
+    /// The supported levels, in ascending order.
     pub fn supported() -> Vec<Level> {
         Level::ALL
             .into_iter()
@@ -116,12 +116,12 @@ impl Level {
             .collect()
     }
 
-    /// The widest level that this CPU has.
+    /// The widest supported level.
     pub fn best() -> Level {
         Level::supported().pop().unwrap_or(Level::None)
     }
 
-    /// The level of this name if the CPU has it; [`Level::best`] for `auto` and the empty name.
+    /// The level with this name if the CPU supports it; [`Level::best`] for `auto` and the empty name.
     pub fn choose(name: &str) -> Result<Level> {
         let trimmed = name.trim();
         if trimmed.is_empty() || trimmed.eq_ignore_ascii_case("auto") {

@@ -1,22 +1,22 @@
-//! SIMD registers behind one trait, so that a kernel is written once and compiled for each level.
+//! A trait for SIMD registers, so that a kernel is written once and compiled for each level.
 //!
-//! A *level* is an instruction set, with the names that users of CUDACPP know: `none`, `sse4`, `avx2`, `512y` (AVX-512
-//! instructions on 256-bit registers: 32 of them instead of 16) and `512z` (512-bit registers); on ARM, as there,
-//! `sse4` is NEON, and `avx2` and `512z` are SVE with registers of as many bits. Each level has a register type for `f64`
-//! and one for `f32`, found by way of [`Real`].
+//! A *level* is an instruction set, named as in CUDACPP: `none`, `sse4`, `avx2`, `512y` (AVX-512 instructions on
+//! 256-bit registers, of which there are 32 instead of 16) and `512z` (512-bit registers). On ARM, as in CUDACPP,
+//! `sse4` is NEON, and `avx2` and `512z` are SVE with registers of the same size. Each level has a register type for
+//! `f64` and one for `f32`, see [`Real`].
 //!
-//! The choice is made once, outside the loops. Work is a [`Task`], whose `run` is generic over the register type.
+//! The level is chosen once, outside of loops. A [`Task`] has a function `run` that is generic over the register type.
 //! [`dispatch()`] compiles it for every level inside a function that has the level's instructions enabled, and calls
-//! the one that is asked for. Everything that `run` calls must be `#[inline(always)]` (or go through [`Simd::call`],
-//! which makes another such function): a function that is not inlined does not get the instructions.
+//! the one for the requested level. Everything that `run` calls must be `#[inline(always)]` (or go through
+//! [`Simd::call`], which creates another such function): a function that is not inlined cannot use the instructions.
 //!
-//! Safety: a register type's values can only be made (`zero`, `splat`, `load`) by unsafe
-//! functions whose caller promises that the CPU has the level. So who holds a value has the
-//! proof, and all arithmetic on values is safe.
+//! Safety: values of a register type can only be made (`zero`, `splat`, `load`) by unsafe functions whose caller
+//! guarantees that the CPU supports the level. The existence of a value proves this, so all arithmetic on values is
+//! safe.
 //!
-//! `mul_add` and its relatives round once where the level has fused instructions (`avx2` and
-//! up, NEON, SVE) and twice elsewhere. Comparisons with NaN are false; where
-//! `self` is NaN and `b` a number, `self.max(b)` and `self.min(b)` are `b`.
+//! `mul_add` and related functions round once if the level has fused instructions (`avx2` and up, NEON, SVE) and twice
+//! otherwise. Comparisons with NaN are false; if `self` is NaN and `b` a number, `self.max(b)` and `self.min(b)` are
+//! `b`.
 
 mod complex;
 mod dispatch;
@@ -41,7 +41,7 @@ pub use level::Level;
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// A register of numbers, one for each of [`Simd::LANES`] events.
+/// A register with one number in each of its [`Simd::LANES`] lanes.
 pub trait Simd:
     Copy
     + Add<Output = Self>
@@ -50,68 +50,66 @@ pub trait Simd:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
-    /// The numbers in it.
+    /// The type of the numbers.
     type Scalar: Real;
-    /// The outcome of a comparison.
+    /// The result of a comparison.
     type Mask: Copy;
-    /// How many numbers it holds. Pointers given to `load` and `store` are aligned to that many.
+    /// Number of lanes. Pointers passed to `load` and `store` are aligned to the size of all lanes.
     const LANES: usize;
-    /// The level that its instructions belong to.
+    /// The level that provides its instructions.
     const LEVEL: Level;
 
-    /// All lanes zero.
+    /// Zero in all lanes.
     ///
     /// # Safety
-    /// The CPU has the level.
+    /// The CPU supports the level.
     unsafe fn zero() -> Self;
-    /// All lanes `x`.
+    /// `x` in all lanes.
     ///
     /// # Safety
-    /// The CPU has the level.
+    /// The CPU supports the level.
     unsafe fn splat(x: Self::Scalar) -> Self;
     /// Reads a vector.
     ///
     /// # Safety
-    /// The CPU has the level; `from` is valid for a read of `LANES` numbers and aligned to the
-    /// register's size.
+    /// The CPU supports the level; `from` is valid for reading `LANES` numbers and aligned to the register's size.
     unsafe fn load(from: *const Self::Scalar) -> Self;
     /// Writes a vector.
     ///
     /// # Safety
-    /// `to` is valid for a write of `LANES` numbers and aligned to the register's size.
+    /// `to` is valid for writing `LANES` numbers and aligned to the register's size.
     unsafe fn store(self, to: *mut Self::Scalar);
     /// Writes a vector rounded to single precision.
     ///
     /// # Safety
-    /// `to` is valid for a write of `LANES` numbers and aligned to their size in all.
+    /// `to` is valid for writing `LANES` numbers and aligned to their total size.
     unsafe fn store_single(self, to: *mut f32);
-    /// Reads four doubles for each lane, those of a lane `stride` numbers behind those of the one
-    /// before: the first of all lanes, the second of all lanes and so on, in this register's precision.
+    /// Reads four doubles per lane, with distance `stride` between lanes, and transposes them: the first of all lanes,
+    /// the second of all lanes and so on, in this register's precision.
     ///
     /// # Safety
-    /// The CPU has the level; `from.add(lane * stride)` is valid for a read of four numbers for each
-    /// lane.
+    /// The CPU supports the level; `from.add(lane * stride)` is valid for reading four numbers for each lane.
     unsafe fn columns(from: *const f64, stride: usize) -> [Self; 4];
-    /// Reads a double for each lane, in this register's precision.
+    /// Reads one double per lane, in this register's precision.
     ///
     /// # Safety
-    /// The CPU has the level; `from` is valid for a read of `LANES` numbers.
+    /// The CPU supports the level; `from` is valid for reading `LANES` numbers.
     unsafe fn load_doubles(from: *const f64) -> Self;
     /// Writes every lane in double precision.
     ///
     /// # Safety
-    /// `to` is valid for a write of `LANES` numbers.
+    /// `to` is valid for writing `LANES` numbers.
     unsafe fn store_doubles(self, to: *mut f64);
-    /// Writes every lane as an integer; lanes are whole numbers that fit.
+    /// Writes every lane as an integer; lanes must hold integers in range.
     ///
     /// # Safety
-    /// `to` is valid for a write of `LANES` numbers.
+    /// `to` is valid for writing `LANES` numbers.
     unsafe fn store_integers(self, to: *mut i32);
 
-    /// All lanes `x`; the existing value proves that the CPU has the level.
+    /// `x` in all lanes; the existing value proves that the CPU supports the level.
     #[inline(always)]
     fn same(self, x: f64) -> Self {
-        // SAFETY: `self` exists, so the CPU has the level.
+        // SAFETY: `self` exists, so the CPU supports the level.
         unsafe { Self::splat(Self::Scalar::from_f64(x)) }
     }
 
@@ -123,39 +121,39 @@ pub trait Simd:
     fn neg_mul_add(self, b: Self, c: Self) -> Self;
     /// Square root.
     fn sqrt(self) -> Self;
-    /// The larger.
+    /// The larger number in each lane.
     fn max(self, b: Self) -> Self;
-    /// The smaller.
+    /// The smaller number in each lane.
     fn min(self, b: Self) -> Self;
     /// Absolute value.
     fn abs(self) -> Self;
     /// |self| with the sign of `sign`.
     fn copysign(self, sign: Self) -> Self;
-    /// Where `self < b`.
+    /// Mask of lanes with `self < b`.
     fn lt(self, b: Self) -> Self::Mask;
-    /// Where `self <= b`.
+    /// Mask of lanes with `self <= b`.
     fn le(self, b: Self) -> Self::Mask;
-    /// Where `self == b`.
+    /// Mask of lanes with `self == b`.
     fn eq(self, b: Self) -> Self::Mask;
-    /// Where both hold.
+    /// Mask of lanes where both masks hold.
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
-    /// Whether it holds in all lanes.
+    /// Whether the mask holds in all lanes.
     fn all(a: Self::Mask) -> bool;
     /// `yes` where the mask holds, otherwise `no`.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 
-    /// Runs a task in a function of its own that has the level's instructions enabled.
+    /// Runs a task in a separate function that has the level's instructions enabled.
     ///
     /// # Safety
-    /// The CPU has the level, and the task may be run.
+    /// The CPU supports the level, and the requirements of the task are met.
     unsafe fn call<T: Task<Self::Scalar>>(task: T) -> T::Output;
 }
 
 /// `f64` or `f32`, with its register type for each level.
 ///
 /// # Safety
-/// It is one of these, as [`Real::DOUBLE`] says: zero bytes are the number zero, all bytes of it are defined, and none is
-/// aligned to more than they have. The registers have as many lanes as they say.
+/// The type is one of these, as indicated by [`Real::DOUBLE`]: zero bytes represent the number zero, all bytes are
+/// initialised, and the alignment does not exceed the size. The registers have the number of lanes that they declare.
 pub unsafe trait Real: Copy + Debug + Default + PartialOrd + Send + Sync + 'static {
     /// Registers of level none.
     type None: Simd<Scalar = Self>;
@@ -173,15 +171,15 @@ pub unsafe trait Real: Copy + Debug + Default + PartialOrd + Send + Sync + 'stat
     const BELOW_ONE: Self;
     /// The distance from 1 to the next larger number.
     const EPSILON: Self;
-    /// Rounded from `f64`.
+    /// Converts from `f64`, with rounding.
     fn from_f64(x: f64) -> Self;
-    /// As `f64`.
+    /// Converts to `f64`.
     fn to_f64(self) -> f64;
 }
 
 macro_rules! real {
     ($scalar:ident, $double:expr, $none:ty, $sse4:ty, $avx2:ty, $avx512y:ty, $avx512z:ty) => {
-        // SAFETY: `f64` or `f32`, with the registers of its levels.
+        // SAFETY: the type is `f64` or `f32`, with the registers of its levels.
         unsafe impl Real for $scalar {
             type None = $none;
             type Sse4 = $sse4;
@@ -226,7 +224,8 @@ mod registers {
     );
 }
 
-// Level 512y, AVX-512 on 256 bits, does not exist on ARM and is never asked for; that it is level none makes no code.
+// Level 512y (AVX-512 with 256 bits) does not exist on ARM and is never used; mapping it to level none generates no
+// code.
 #[cfg(target_arch = "aarch64")]
 mod registers {
     use super::{Real, neon, plain, sve};
@@ -260,15 +259,15 @@ mod registers {
 #[cfg(test)]
 mod tests;
 
-/// Asks for what is at an address, which may be any, to come to the first cache.
+/// Prefetches the memory at an address, which need not be valid, to the L1 cache.
 #[inline(always)]
 pub fn prefetch<T>(at: *const T) {
-    // SAFETY: a hint, which reads nothing; every x86-64 processor knows it.
+    // SAFETY: this is a hint that reads nothing; every x86-64 processor supports it.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
     }
-    // SAFETY: a hint, which changes nothing and faults nowhere; every 64-bit ARM core knows it.
+    // SAFETY: this is a hint that changes nothing and never faults; every 64-bit ARM core supports it.
     #[cfg(target_arch = "aarch64")]
     unsafe {
         std::arch::asm!("prfm pldl1keep, [{}]", in(reg) at, options(nostack, preserves_flags, readonly));

@@ -1,17 +1,17 @@
-//! Level sse4 of ARM: NEON, 128-bit registers, which every 64-bit ARM core has.
+//! Level sse4 on ARM: NEON, 128-bit registers, which every 64-bit ARM core has.
 //!
-//! CUDACPP calls this level `sse4` there, too. The intrinsics' documentation:
+//! CUDACPP also uses the name `sse4` here. Documentation of the intrinsics:
 //! <https://developer.arm.com/architectures/instruction-sets/intrinsics/>.
 //!
-//! `max` and `min` are the instructions that give the number where one operand is NaN.
+//! `max` and `min` use the instructions that return the number if one operand is NaN.
 //!
-//! There is no fused `a * b - c`: it is `a * b + (-c)`, which rounds the same.
+//! There is no fused `a * b - c`; `a * b + (-c)` is used instead, which rounds in the same way.
 
 use super::{Level, Simd, Task, edges};
 use std::arch::aarch64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// One register type: its intrinsics have names that end in `q_` and the type of the numbers.
+/// Defines one register type from intrinsics whose names end in `q_` and the type of the numbers.
 macro_rules! register {
     (
         $name:ident: $reg:ident of $lanes:literal $scalar:ident, mask $mask:ident of $bits:ident,
@@ -56,34 +56,34 @@ macro_rules! register {
             }
             #[inline(always)]
             unsafe fn load(from: *const $scalar) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 $name(unsafe { $load(from) })
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut $scalar) {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { $store(to, self.0) }
             }
             register!(@single $single);
             #[inline(always)]
             unsafe fn columns(from: *const f64, stride: usize) -> [Self; 4] {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 let [a, b, c, d] = unsafe { edges::$edges::columns(from, stride) };
                 [$name(a), $name(b), $name(c), $name(d)]
             }
             #[inline(always)]
             unsafe fn load_doubles(from: *const f64) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 $name(unsafe { edges::$edges::load(from) })
             }
             #[inline(always)]
             unsafe fn store_doubles(self, to: *mut f64) {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { edges::$edges::store(self.0, to) }
             }
             #[inline(always)]
             unsafe fn store_integers(self, to: *mut i32) {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { edges::$edges::integers(self.0, to) }
             }
             #[inline(always)]
@@ -157,7 +157,7 @@ macro_rules! register {
             }
             #[inline(never)]
             unsafe fn call<T: Task<$scalar>>(task: T) -> T::Output {
-                // SAFETY: the caller's promise. NEON needs no function of its own.
+                // SAFETY: guaranteed by the caller. NEON does not need a separate function.
                 unsafe { task.run::<$name>() }
             }
         }
@@ -166,14 +166,14 @@ macro_rules! register {
     (@single (same)) => {
         #[inline(always)]
         unsafe fn store_single(self, to: *mut f32) {
-            // SAFETY: the caller's promise; the numbers are single ones.
+            // SAFETY: guaranteed by the caller; the numbers are already in single precision.
             unsafe { self.store(to) }
         }
     };
     (@single ($narrow:ident $store:ident)) => {
         #[inline(always)]
         unsafe fn store_single(self, to: *mut f32) {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { $store(to, $narrow(self.0)) }
         }
     };

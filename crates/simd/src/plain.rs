@@ -1,11 +1,11 @@
-//! Level none: a "register" is one number.
+//! Level none: a "register" is a single number.
 
 use super::{Level, Simd, Task};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 macro_rules! plain {
     ($name:ident, $scalar:ident) => {
-        /// One number.
+        /// A single number.
         #[derive(Clone, Copy)]
         pub struct $name($scalar);
 
@@ -60,41 +60,41 @@ macro_rules! plain {
             }
             #[inline(always)]
             unsafe fn load(from: *const $scalar) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 $name(unsafe { *from })
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut $scalar) {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { *to = self.0 }
             }
             #[inline(always)]
             unsafe fn store_single(self, to: *mut f32) {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { *to = self.0 as f32 }
             }
             #[inline(always)]
             unsafe fn columns(from: *const f64, _: usize) -> [Self; 4] {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 let row = unsafe { *from.cast::<[f64; 4]>() };
                 row.map(|x| $name(x as $scalar))
             }
             #[inline(always)]
             unsafe fn load_doubles(from: *const f64) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 $name(unsafe { *from } as $scalar)
             }
             #[inline(always)]
             unsafe fn store_doubles(self, to: *mut f64) {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { *to = self.0 as f64 }
             }
             #[inline(always)]
             unsafe fn store_integers(self, to: *mut i32) {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { *to = self.0 as i32 }
             }
-            // Not the standard library's mul_add: without the instruction that is a slow call.
+            // Not the standard library's mul_add, which is a slow call without the instruction.
             #[inline(always)]
             fn mul_add(self, b: Self, c: Self) -> Self {
                 $name(self.0 * b.0 + c.0)
@@ -153,7 +153,7 @@ macro_rules! plain {
             }
             #[inline(never)]
             unsafe fn call<T: Task<$scalar>>(task: T) -> T::Output {
-                // SAFETY: every CPU has level none; the rest is the caller's promise.
+                // SAFETY: every CPU supports level none; the rest is guaranteed by the caller.
                 unsafe { task.run::<Self>() }
             }
         }

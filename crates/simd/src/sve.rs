@@ -1,13 +1,13 @@
-//! Levels avx2 and 512z of 64-bit ARM: SVE's registers of 256 and of 512 bits.
+//! Levels avx2 and 512z on 64-bit ARM: SVE registers of 256 and of 512 bits.
 //!
-//! Rust has neither SVE's intrinsics nor types of its registers. A register here is an array, and an operation a loop
-//! over it. In functions that may use SVE, LLVM joins the numbers of an array to a vector again, and gives it a
-//! register, if the compiler was told how long registers are at least:
-//! `-Cllvm-args=-aarch64-sve-vector-bits-min=256` in `.cargo/config.toml`. It is told so once for a build, so that a
-//! build has one of the two levels (`build.rs` reads which). A build without the flag has neither.
+//! Rust has neither SVE intrinsics nor types for its registers. A register here is an array, and an operation a loop
+//! over it. In functions that may use SVE, LLVM turns the loops back into vector operations on registers, provided the
+//! compiler is given a minimum register length: `-Cllvm-args=-aarch64-sve-vector-bits-min=256` in `.cargo/config.toml`.
+//! This applies to the whole build, so a build has one of the two levels (`build.rs` determines which). A build without
+//! the flag has neither.
 //!
-//! Instructions are predicated on as many numbers as a register has here, so that longer registers serve too; on
-//! shorter ones they compute less than they should. [`bits`] says how long those of this core are.
+//! Instructions are predicated on the number of lanes used here, so longer registers work too; on shorter ones the
+//! results would be incomplete. [`bits`] is the register length of this core.
 
 use super::{Level, Simd, Task};
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -18,7 +18,7 @@ compile_error!(
      remove `-C target-cpu` and `-C target-feature=+sve` from the compiler's flags; SVE is chosen at run time"
 );
 
-/// Bits of the SVE registers of this core, as the running thread may use them; 0 without SVE.
+/// Length in bits of the SVE registers of this core, as available to the current thread; 0 without SVE.
 pub fn bits() -> usize {
     if !std::arch::is_aarch64_feature_detected!("sve") {
         return 0;
@@ -26,17 +26,17 @@ pub fn bits() -> usize {
     #[target_feature(enable = "sve")]
     fn bytes() -> usize {
         let bytes: usize;
-        // SAFETY: the instruction writes one register; the function has SVE.
+        // SAFETY: the instruction writes one register; SVE is enabled in this function.
         unsafe {
             std::arch::asm!("rdvl {}, #1", out(reg) bytes, options(pure, nomem, nostack, preserves_flags));
         }
         bytes
     }
-    // SAFETY: the core has SVE.
+    // SAFETY: the core supports SVE.
     8 * unsafe { bytes() }
 }
 
-/// One register type.
+/// Defines one register type.
 macro_rules! register {
     ($name:ident: $lanes:literal $scalar:ident aligned to $bytes:literal, $level:ident) => {
         #[doc = concat!("Register of level ", stringify!($level), ".")]
@@ -75,18 +75,18 @@ macro_rules! register {
             }
             #[inline(always)]
             unsafe fn load(from: *const $scalar) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { *from.cast() }
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut $scalar) {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { *to.cast() = self }
             }
             #[inline(always)]
             unsafe fn store_single(self, to: *mut f32) {
                 for i in 0..$lanes {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: guaranteed by the caller.
                     unsafe { *to.add(i) = self.0[i] as f32 }
                 }
             }
@@ -94,7 +94,7 @@ macro_rules! register {
             unsafe fn columns(from: *const f64, stride: usize) -> [Self; 4] {
                 let mut columns = [$name([0.0; $lanes]); 4];
                 for i in 0..$lanes {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: guaranteed by the caller.
                     let row = unsafe { *from.add(i * stride).cast::<[f64; 4]>() };
                     for (column, x) in columns.iter_mut().zip(row) {
                         column.0[i] = x as $scalar;
@@ -104,7 +104,7 @@ macro_rules! register {
             }
             #[inline(always)]
             unsafe fn load_doubles(from: *const f64) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 let doubles = unsafe { *from.cast::<[f64; $lanes]>() };
                 let mut y = $name([0.0; $lanes]);
                 for i in 0..$lanes {
@@ -115,14 +115,14 @@ macro_rules! register {
             #[inline(always)]
             unsafe fn store_doubles(self, to: *mut f64) {
                 for i in 0..$lanes {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: guaranteed by the caller.
                     unsafe { *to.add(i) = f64::from(self.0[i]) }
                 }
             }
             #[inline(always)]
             unsafe fn store_integers(self, to: *mut i32) {
                 for i in 0..$lanes {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: guaranteed by the caller.
                     unsafe { *to.add(i) = self.0[i] as i32 }
                 }
             }
@@ -175,10 +175,10 @@ macro_rules! register {
             unsafe fn call<T: Task<$scalar>>(task: T) -> T::Output {
                 #[target_feature(enable = "sve")]
                 unsafe fn enabled<T: Task<$scalar>>(task: T) -> T::Output {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: guaranteed by the caller.
                     unsafe { task.run::<$name>() }
                 }
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { enabled(task) }
             }
         }
@@ -238,7 +238,7 @@ register!(F64Avx512z: 8 f64 aligned to 64, Avx512z);
 #[cfg(sve_bits = "512")]
 register!(F32Avx512z: 16 f32 aligned to 64, Avx512z);
 
-// Levels that a build has not are never asked for; that they are level none there makes no code.
+// Levels that a build does not support are never used; mapping them to level none generates no code.
 #[cfg(not(sve_bits = "256"))]
 pub use super::plain::{F32 as F32Avx2, F64 as F64Avx2};
 #[cfg(not(sve_bits = "512"))]

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Every instruction set that code is compiled for is asked of the CPU.
+/// Every instruction set that is enabled for compilation is also checked on the CPU.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn all_features_are_tested() {
@@ -20,7 +20,7 @@ fn all_features_are_tested() {
 }
 use proptest::prelude::*;
 
-/// Applies every operation to three vectors and collects the results, lane after lane.
+/// Applies every operation to three vectors and collects the results lane by lane.
 struct Everything<'a, S> {
     a: &'a [S],
     b: &'a [S],
@@ -41,7 +41,7 @@ impl<S: Real> Task<S> for Everything<'_, S> {
         let load = |from: &[S]| {
             let mut buffer = Aligned([S::default(); 16]);
             buffer.0[..V::LANES].copy_from_slice(from);
-            // SAFETY: the buffer is long enough and aligned; the CPU has the level.
+            // SAFETY: the buffer is long enough and aligned; the CPU supports the level.
             unsafe { V::load(buffer.0.as_ptr()) }
         };
         for first in (0..self.a.len()).step_by(V::LANES) {
@@ -49,7 +49,7 @@ impl<S: Real> Task<S> for Everything<'_, S> {
             let a = load(&self.a[range.clone()]);
             let b = load(&self.b[range.clone()]);
             let c = load(&self.c[range.clone()]);
-            // SAFETY: the CPU has the level.
+            // SAFETY: the CPU supports the level.
             let (zero, one) = unsafe { (V::zero(), V::splat(S::from_f64(1.0))) };
             let z = Cx::new(a, b) * Cx::new(b, c);
             let results: [V; RESULTS - 1] = [
@@ -95,7 +95,7 @@ impl<S: Real> Task<S> for Everything<'_, S> {
     }
 }
 
-/// The same in plain arithmetic.
+/// The same results in plain arithmetic.
 fn expected(a: f64, b: f64, c: f64) -> [f64; RESULTS] {
     let test = |x: bool| if x { 1.0 } else { 0.0 };
     [
@@ -124,7 +124,7 @@ fn expected(a: f64, b: f64, c: f64) -> [f64; RESULTS] {
     ]
 }
 
-/// Small integers and halves: exact in either precision, and equal numbers and zeros occur.
+/// Small integers and halves: exact in either precision, with frequent equal numbers and zeros.
 fn number() -> impl Strategy<Value = f64> {
     (-16i32..=16).prop_map(|n| f64::from(n) / 2.0)
 }
@@ -140,7 +140,7 @@ fn check<S: Real>(numbers: &[(f64, f64, f64)], relative: f64) {
             b: &b,
             c: &c,
         };
-        // SAFETY: the task asks for nothing but the level.
+        // SAFETY: the task requires nothing but the level.
         let got = unsafe { dispatch(level, task) };
         for (got, &(a, b, c)) in got.iter().zip(numbers) {
             let expected = expected(a, b, c);
@@ -156,7 +156,7 @@ fn check<S: Real>(numbers: &[(f64, f64, f64)], relative: f64) {
     }
 }
 
-/// Numbers of events through registers and back.
+/// Passes numbers of events through registers and back.
 struct Edges<'a, S> {
     /// For each event `stride` numbers, of which the first four are read.
     numbers: &'a [f64],
@@ -165,7 +165,7 @@ struct Edges<'a, S> {
 }
 
 impl<S: Real> Task<S> for Edges<'_, S> {
-    /// Lanes, what is read of them as four numbers and what as one number each, as integers too.
+    /// Number of lanes; results of four reads per lane, of single reads, and of these as integers.
     type Output = (usize, Vec<f64>, Vec<f64>, Vec<i32>);
 
     #[inline(always)]
@@ -175,7 +175,7 @@ impl<S: Real> Task<S> for Edges<'_, S> {
         let mut four = vec![0.0; 4 * lanes];
         let mut one = vec![0.0; lanes];
         let mut integers = vec![0; lanes];
-        // SAFETY: the CPU has the level; all arrays are long enough.
+        // SAFETY: the CPU supports the level; all arrays are long enough.
         unsafe {
             let columns = V::columns(self.numbers.as_ptr(), self.stride);
             for (column, four) in columns.iter().zip(four.chunks_mut(lanes)) {
@@ -189,7 +189,7 @@ impl<S: Real> Task<S> for Edges<'_, S> {
             let nan = V::splat(S::from_f64(f64::NAN));
             assert!(V::all(nan.max(zero).eq(zero)) && V::all(nan.min(zero).eq(zero)));
             assert!(!V::all(nan.eq(nan)) && !V::all(nan.lt(zero)) && !V::all(zero.le(nan)));
-            // False in one lane only.
+            // False in only one lane.
             for lane in 0..lanes {
                 let mut other = vec![0.0; lanes];
                 other[lane] = 1.0;
@@ -210,7 +210,7 @@ fn numbers_of_events_go_into_registers_and_back_in_order() {
                 stride,
                 of: std::marker::PhantomData::<S>,
             };
-            // SAFETY: the task asks for nothing but the level.
+            // SAFETY: the task requires nothing but the level.
             let (lanes, four, one, integers) = unsafe { dispatch(level, task) };
             for lane in 0..lanes {
                 for column in 0..4 {
@@ -263,7 +263,7 @@ fn a_register_holds_as_many_lanes_as_its_level_says() {
         assert_eq!(lanes::<f32>().map(|l| l.1), [1, 4, 8, 8, 16]);
     }
     if cfg!(target_arch = "aarch64") {
-        // A level that is not built is level none's registers.
+        // A level that is not built uses the registers of level none.
         let built = |level: Level, lanes| if level.is_built() { lanes } else { 1 };
         let (avx2, avx512z) = (Level::Avx2, Level::Avx512z);
         let doubles = [1, 2, built(avx2, 4), 1, built(avx512z, 8)];
@@ -273,13 +273,13 @@ fn a_register_holds_as_many_lanes_as_its_level_says() {
     }
 }
 
-/// A core has the levels whose registers are as long as its own at most.
+/// A core supports the levels whose registers are not longer than its own.
 #[test]
 #[cfg(target_arch = "aarch64")]
 fn levels_of_sve_need_its_length() {
     let bits = crate::sve::bits();
     assert!(matches!(bits, 0 | 128 | 256 | 512 | 1024 | 2048), "{bits}");
-    // tests/arm.sh says what the emulated core has.
+    // tests/arm.sh sets the register length of the emulated core.
     if let Ok(expected) = std::env::var("MEBRIDGE_TEST_SVE_BITS") {
         assert_eq!(bits.to_string(), expected);
     }

@@ -1,8 +1,8 @@
 //! Levels sse4, avx2, 512y and 512z.
 //!
-//! The intrinsics' documentation: <https://www.intel.com/content/www/us/en/docs/intrinsics-guide/>.
-//! 512y has the instructions of avx2 here; what it gains is that the compiler, allowed to use
-//! AVX-512VL in its functions, has 32 registers.
+//! Documentation of the intrinsics: <https://www.intel.com/content/www/us/en/docs/intrinsics-guide/>. 512y uses the
+//! instructions of avx2 here; its advantage is that the compiler, which may use AVX-512VL in its functions, has 32
+//! registers.
 
 use super::{Level, Simd, Task, edges};
 use std::arch::x86_64::*;
@@ -11,15 +11,15 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 /// Writes the lower half of a register.
 ///
 /// # Safety
-/// `to` is valid for a write of two numbers and aligned to their size in all.
+/// `to` is valid for writing two numbers and aligned to their total size.
 #[inline(always)]
 unsafe fn store_half(to: *mut f32, x: __m128) {
-    // SAFETY: the caller's promise; SSE2 is part of x86-64.
+    // SAFETY: guaranteed by the caller; SSE2 is part of x86-64.
     unsafe { _mm_storel_epi64(to.cast(), _mm_castps_si128(x)) }
 }
 
-/// One register type. `fused` names the three fused instructions or says `twice`; `masks` says how
-/// comparisons and selections work.
+/// Defines one register type. `fused` names the three fused instructions or is `twice`; `masks` selects the
+/// implementation of comparisons and selections.
 macro_rules! register {
     (
         $name:ident: $reg:ident of $lanes:literal $scalar:ident, $level:ident, $features:literal,
@@ -41,7 +41,7 @@ macro_rules! register {
             type Output = Self;
             #[inline(always)]
             fn neg(self) -> Self {
-                // SAFETY: `self` exists, so the CPU has the level.
+                // SAFETY: `self` exists, so the CPU supports the level.
                 unsafe { $name($xor(self.0, $splat(-0.0))) }
             }
         }
@@ -53,70 +53,70 @@ macro_rules! register {
             const LEVEL: Level = Level::$level;
             #[inline(always)]
             unsafe fn zero() -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { $name($zero()) }
             }
             #[inline(always)]
             unsafe fn splat(x: $scalar) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { $name($splat(x)) }
             }
             #[inline(always)]
             unsafe fn load(from: *const $scalar) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { $name($load(from)) }
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut $scalar) {
-                // SAFETY: the caller's promise; `self` exists, so the CPU has the level.
+                // SAFETY: guaranteed by the caller; `self` exists, so the CPU supports the level.
                 unsafe { $store(to, self.0) }
             }
             register!(@single $single $scalar);
             #[inline(always)]
             unsafe fn columns(from: *const f64, stride: usize) -> [Self; 4] {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 let [a, b, c, d] = unsafe { edges::$edges::columns(from, stride) };
                 [$name(a), $name(b), $name(c), $name(d)]
             }
             #[inline(always)]
             unsafe fn load_doubles(from: *const f64) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 $name(unsafe { edges::$edges::load(from) })
             }
             #[inline(always)]
             unsafe fn store_doubles(self, to: *mut f64) {
-                // SAFETY: the caller's promise; `self` exists, so the CPU has the level.
+                // SAFETY: guaranteed by the caller; `self` exists, so the CPU supports the level.
                 unsafe { edges::$edges::store(self.0, to) }
             }
             #[inline(always)]
             unsafe fn store_integers(self, to: *mut i32) {
-                // SAFETY: the caller's promise; `self` exists, so the CPU has the level.
+                // SAFETY: guaranteed by the caller; `self` exists, so the CPU supports the level.
                 unsafe { edges::$edges::integers(self.0, to) }
             }
             register!(@fused $fused);
             #[inline(always)]
             fn sqrt(self) -> Self {
-                // SAFETY: `self` exists, so the CPU has the level.
+                // SAFETY: `self` exists, so the CPU supports the level.
                 unsafe { $name($sqrt(self.0)) }
             }
             #[inline(always)]
             fn max(self, b: Self) -> Self {
-                // SAFETY: `self` exists, so the CPU has the level.
+                // SAFETY: `self` exists, so the CPU supports the level.
                 unsafe { $name($max(self.0, b.0)) }
             }
             #[inline(always)]
             fn min(self, b: Self) -> Self {
-                // SAFETY: `self` exists, so the CPU has the level.
+                // SAFETY: `self` exists, so the CPU supports the level.
                 unsafe { $name($min(self.0, b.0)) }
             }
             #[inline(always)]
             fn abs(self) -> Self {
-                // SAFETY: `self` exists, so the CPU has the level.
+                // SAFETY: `self` exists, so the CPU supports the level.
                 unsafe { $name($andnot($splat(-0.0), self.0)) }
             }
             #[inline(always)]
             fn copysign(self, sign: Self) -> Self {
-                // SAFETY: `self` exists, so the CPU has the level.
+                // SAFETY: `self` exists, so the CPU supports the level.
                 unsafe {
                     let bit = $splat(-0.0);
                     $name($or($andnot(bit, self.0), $and(bit, sign.0)))
@@ -124,16 +124,16 @@ macro_rules! register {
             }
             register!(@masks $masks);
 
-            // `inline(never)` stands here because the compiler (1.95) does not heed it on a function
-            // with target features; those keep `enabled` from being inlined into this one.
+            // `inline(never)` is needed because the compiler (1.95) ignores it on functions with target features; those
+            // prevent `enabled` from being inlined into this function.
             #[inline(never)]
             unsafe fn call<T: Task<$scalar>>(task: T) -> T::Output {
                 #[target_feature(enable = $features)]
                 unsafe fn enabled<T: Task<$scalar>>(task: T) -> T::Output {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: guaranteed by the caller.
                     unsafe { task.run::<$name>() }
                 }
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { enabled(task) }
             }
         }
@@ -144,7 +144,7 @@ macro_rules! register {
             type Output = Self;
             #[inline(always)]
             fn $method(self, b: Self) -> Self {
-                // SAFETY: `self` exists, so the CPU has the level.
+                // SAFETY: `self` exists, so the CPU supports the level.
                 unsafe { $name($instruction(self.0, b.0)) }
             }
         }
@@ -153,14 +153,14 @@ macro_rules! register {
     (@single (same) $scalar:ident) => {
         #[inline(always)]
         unsafe fn store_single(self, to: *mut f32) {
-            // SAFETY: the caller's promise; the numbers are single ones.
+            // SAFETY: guaranteed by the caller; the numbers are already in single precision.
             unsafe { self.store(to) }
         }
     };
     (@single ($narrow:ident $store:ident) $scalar:ident) => {
         #[inline(always)]
         unsafe fn store_single(self, to: *mut f32) {
-            // SAFETY: the caller's promise; `self` exists, so the CPU has the level.
+            // SAFETY: guaranteed by the caller; `self` exists, so the CPU supports the level.
             unsafe { $store(to, $narrow(self.0)) }
         }
     };
@@ -182,17 +182,17 @@ macro_rules! register {
     (@fused ($mul_add:ident $mul_sub:ident $neg_mul_add:ident)) => {
         #[inline(always)]
         fn mul_add(self, b: Self, c: Self) -> Self {
-            // SAFETY: `self` exists, so the CPU has the level.
+            // SAFETY: `self` exists, so the CPU supports the level.
             Self(unsafe { $mul_add(self.0, b.0, c.0) })
         }
         #[inline(always)]
         fn mul_sub(self, b: Self, c: Self) -> Self {
-            // SAFETY: `self` exists, so the CPU has the level.
+            // SAFETY: `self` exists, so the CPU supports the level.
             Self(unsafe { $mul_sub(self.0, b.0, c.0) })
         }
         #[inline(always)]
         fn neg_mul_add(self, b: Self, c: Self) -> Self {
-            // SAFETY: `self` exists, so the CPU has the level.
+            // SAFETY: `self` exists, so the CPU supports the level.
             Self(unsafe { $neg_mul_add(self.0, b.0, c.0) })
         }
     };
@@ -203,21 +203,21 @@ macro_rules! register {
     (@masktype $other:tt $reg:ident) => {
         type Mask = $reg;
     };
-    // Masks in mask registers.
+    // Masks are in mask registers.
     (@masks (bits $mask:ident $compare:ident $blend:ident)) => {
         #[inline(always)]
         fn lt(self, b: Self) -> Self::Mask {
-            // SAFETY: `self` exists, so the CPU has the level.
+            // SAFETY: `self` exists, so the CPU supports the level.
             unsafe { $compare::<_CMP_LT_OQ>(self.0, b.0) }
         }
         #[inline(always)]
         fn le(self, b: Self) -> Self::Mask {
-            // SAFETY: `self` exists, so the CPU has the level.
+            // SAFETY: `self` exists, so the CPU supports the level.
             unsafe { $compare::<_CMP_LE_OQ>(self.0, b.0) }
         }
         #[inline(always)]
         fn eq(self, b: Self) -> Self::Mask {
-            // SAFETY: `self` exists, so the CPU has the level.
+            // SAFETY: `self` exists, so the CPU supports the level.
             unsafe { $compare::<_CMP_EQ_OQ>(self.0, b.0) }
         }
         #[inline(always)]
@@ -230,44 +230,44 @@ macro_rules! register {
         }
         #[inline(always)]
         fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
-            // SAFETY: `yes` exists, so the CPU has the level.
+            // SAFETY: `yes` exists, so the CPU supports the level.
             Self(unsafe { $blend(mask, no.0, yes.0) })
         }
     };
-    // Masks in registers like the others, one comparison instruction with a constant.
+    // Masks are in ordinary registers, with one comparison instruction that takes a constant.
     (@masks (lanes $compare:ident $and:ident $bits:ident $blend:ident)) => {
         #[inline(always)]
         fn lt(self, b: Self) -> Self::Mask {
-            // SAFETY: `self` exists, so the CPU has the level.
+            // SAFETY: `self` exists, so the CPU supports the level.
             unsafe { $compare::<_CMP_LT_OQ>(self.0, b.0) }
         }
         #[inline(always)]
         fn le(self, b: Self) -> Self::Mask {
-            // SAFETY: `self` exists, so the CPU has the level.
+            // SAFETY: `self` exists, so the CPU supports the level.
             unsafe { $compare::<_CMP_LE_OQ>(self.0, b.0) }
         }
         #[inline(always)]
         fn eq(self, b: Self) -> Self::Mask {
-            // SAFETY: `self` exists, so the CPU has the level.
+            // SAFETY: `self` exists, so the CPU supports the level.
             unsafe { $compare::<_CMP_EQ_OQ>(self.0, b.0) }
         }
         register!(@blend $and $bits $blend);
     };
-    // The same with an instruction for each comparison.
+    // Masks are in ordinary registers, with a separate instruction for each comparison.
     (@masks (each $lt:ident $le:ident $eq:ident $and:ident $bits:ident $blend:ident)) => {
         #[inline(always)]
         fn lt(self, b: Self) -> Self::Mask {
-            // SAFETY: `self` exists, so the CPU has the level.
+            // SAFETY: `self` exists, so the CPU supports the level.
             unsafe { $lt(self.0, b.0) }
         }
         #[inline(always)]
         fn le(self, b: Self) -> Self::Mask {
-            // SAFETY: `self` exists, so the CPU has the level.
+            // SAFETY: `self` exists, so the CPU supports the level.
             unsafe { $le(self.0, b.0) }
         }
         #[inline(always)]
         fn eq(self, b: Self) -> Self::Mask {
-            // SAFETY: `self` exists, so the CPU has the level.
+            // SAFETY: `self` exists, so the CPU supports the level.
             unsafe { $eq(self.0, b.0) }
         }
         register!(@blend $and $bits $blend);
@@ -275,7 +275,7 @@ macro_rules! register {
     (@blend $and:ident $bits:ident $blend:ident) => {
         #[inline(always)]
         fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask {
-            // SAFETY: masks come from comparisons of values that exist, so the CPU has the level.
+            // SAFETY: masks come from comparisons of values that exist, so the CPU supports the level.
             unsafe { $and(a, b) }
         }
         #[inline(always)]
@@ -285,7 +285,7 @@ macro_rules! register {
         }
         #[inline(always)]
         fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
-            // SAFETY: `yes` exists, so the CPU has the level.
+            // SAFETY: `yes` exists, so the CPU supports the level.
             Self(unsafe { $blend(no.0, yes.0, mask) })
         }
     };

@@ -1,23 +1,23 @@
-//! What can go wrong, each with a message that names the thing and the cure.
+//! Errors of mebridge; each message names the affected object and the cure.
 
 use std::borrow::Cow;
 use std::ffi::CStr;
 use std::path::PathBuf;
 
-/// What is said of [`Error::CallWithinCall`], there before it is needed: a signal handler may not ask for memory.
+/// Message of [`Error::CallWithinCall`], a constant because a signal handler may not allocate memory.
 pub const CALL_WITHIN_CALL: &CStr =
-    c"a signal handler called the library while the thread that it interrupted was in a call of it, and would wait for \
-      that one for ever; let the handler set a flag, and call when the other call is over";
+    c"a signal handler called the library while the thread that it interrupted was inside a library call, and would \
+      wait for ever; let the handler set a flag, and make the call after the other one has returned";
 
-/// How the CPU is chosen where there is no GPU: by the command, by the environment, and from Python.
+/// How to select the CPU if there is no GPU: with the command, in the environment and in Python.
 const ON_THE_CPU: &str = "evaluate on the CPU (--backend cpu or CUDACPP_RUNTIME_BACKEND=cpu; in Python, device=\"cpu\" or \
                           arrays in the CPU's memory)";
 
 /// Result of anything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that a user, a file or a machine can cause. New kinds of failure get a variant of
-/// their own, with the cure in the message.
+/// Failures caused by users, files and machines. A new kind of failure gets a variant of its own, with the cure in its
+/// message.
 #[derive(Debug, strum::IntoStaticStr, thiserror::Error)]
 #[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
@@ -27,7 +27,7 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Arrays of one call that do not have the same number of events.
@@ -42,7 +42,7 @@ pub enum Error {
         /// The length that fits the others.
         needs: usize,
     },
-    /// A parameter or coupling that a card makes useless.
+    /// A parameter or coupling that is unusable with the values of the card.
     #[error("{name} comes out as {value} with these parameters; check the parameter card")]
     BadParameter {
         /// Fortran name.
@@ -68,27 +68,27 @@ pub enum Error {
     },
     /// Momenta that do not add up.
     #[error(
-        "event {event} (from 0): (E, px, py, pz) of the particles that come in and of those that go out differ by {by:?}, which is too much for the {energy} GeV that come in; check the events and the order of the particles"
+        "event {event} (from 0): the incoming and outgoing momenta (E, px, py, pz) differ by {by:?}, which is too much for an incoming energy of {energy} GeV; check the events and the order of the particles"
     )]
     NotConserved {
         /// Number of the event within the call, from 0.
         event: usize,
-        /// What comes in less what goes out.
+        /// Incoming minus outgoing momentum.
         by: Vec<f64>,
-        /// The energy that comes in.
+        /// The incoming energy.
         energy: f64,
     },
-    /// A matrix element that is infinite or no number.
+    /// A matrix element that is infinite or NaN.
     #[error(
         "event {event} (from 0): its |M|^2 is not finite: {why}; leave such events out, by a cut for example"
     )]
     NotFinite {
         /// Number of the event within the call, from 0.
         event: usize,
-        /// What is known of it.
+        /// The reason, if known.
         why: String,
     },
-    /// An event that no file can hold.
+    /// An event that cannot be stored in an event file.
     #[error("event {event} (from 0): {what}; no event file can hold it")]
     BadRecord {
         /// Number of the event within the call, from 0.
@@ -103,9 +103,9 @@ pub enum Error {
     NoSuchChannel {
         /// Number of the event within the call, from 0.
         event: usize,
-        /// The channel asked for.
+        /// The requested channel.
         channel: i32,
-        /// Those that exist.
+        /// The existing channels.
         known: String,
     },
     /// A configuration that the process does not have.
@@ -115,17 +115,17 @@ pub enum Error {
     NoSuchConfiguration {
         /// Number of the event within the call, from 0.
         event: usize,
-        /// The configuration asked for.
+        /// The requested configuration.
         config: i32,
         /// How many there are.
         configs: usize,
     },
-    /// An index of a batch names nothing.
+    /// An index of a batch that is out of range.
     #[error(
         "event {event} (from 0): {what} index {index} names nothing; there are {count}, counted from 0"
     )]
     NoSuchIndex {
-        /// What it should name.
+        /// Kind of index, such as helicity.
         what: &'static str,
         /// Number of the event within the batch, from 0.
         event: usize,
@@ -134,32 +134,32 @@ pub enum Error {
         /// How many there are.
         count: usize,
     },
-    /// A GPU is asked for, and the process is one that only the CPU runs.
+    /// A GPU was requested for a process that only the CPU can evaluate.
     #[error("{what}: there is no GPU code for it; {ON_THE_CPU}, or leave the choice to auto")]
     NotOnGpu {
-        /// What no GPU code exists for.
+        /// The feature without GPU code.
         what: Cow<'static, str>,
     },
-    /// Something that is for GPUs where a CPU evaluates.
+    /// Something for GPUs only, where the CPU evaluates.
     #[error("{what} cannot be evaluated by the CPU; ask for a GPU (CUDACPP_RUNTIME_BACKEND=cuda)")]
     NotOnCpu {
         /// What it is.
         what: &'static str,
     },
-    /// Memory that a GPU does not reach.
+    /// Memory that the GPU cannot access.
     #[error("{what} are not in the memory of {gpu}, which evaluates; pass addresses in its memory")]
     NotOnThisGpu {
-        /// What lies there.
+        /// The arrays concerned.
         what: &'static str,
         /// The GPU.
         gpu: String,
     },
-    /// A call without events where some are needed.
+    /// A call without events where at least one is needed.
     #[error("there are no events to find the good helicities on; call with at least one")]
     NoEvents,
-    /// Memory that the system does not give.
+    /// Memory that the system refuses.
     #[error(
-        "there is too little memory: {bytes} bytes were refused; give the job more, or take \
+        "there is too little memory: {bytes} bytes could not be allocated; give the job more, or use \
          fewer threads (--threads or CUDACPP_RUNTIME_THREADS)"
     )]
     Memory {
@@ -168,17 +168,17 @@ pub enum Error {
     },
     /// Threads that could not be started.
     #[error(
-        "could not start {threads} threads: {what}; take fewer (--threads or CUDACPP_RUNTIME_THREADS)"
+        "could not start {threads} threads: {what}; use fewer (--threads or CUDACPP_RUNTIME_THREADS)"
     )]
     Threads {
         /// How many.
         threads: usize,
-        /// What the system said.
+        /// The system's error.
         what: String,
     },
     /// A Lorentz structure whose outgoing momentum is not the sum of the incoming ones.
     #[error(
-        "the Lorentz structure {routine} gives a wavefunction whose momentum is not the sum of those that meet; such structures cannot be evaluated"
+        "the Lorentz structure {routine} gives a wavefunction whose momentum is not the sum of the other momenta at its vertex; such structures cannot be evaluated"
     )]
     UnknownMomentum {
         /// Its name.
@@ -198,7 +198,7 @@ pub enum Error {
         /// Why not.
         defect: String,
     },
-    /// A call of the Fortran or C interface with an argument that cannot be.
+    /// A call of the Fortran or C interface with an invalid argument.
     #[error("{function}: {what}")]
     Call {
         /// The function.
@@ -208,56 +208,56 @@ pub enum Error {
     },
     /// A Fortran call of the other generation of the contract.
     #[error(
-        "{function}: this call is not one {assumed}: {defect}. It looks like one {other}. That \
-         it was taken for one {assumed} follows from {reason}. Use the process of the MG5aMC \
+        "{function}: this is not a call {assumed}: {defect}. It looks like a call {other}. A call \
+         {assumed} was assumed because of {reason}. Use the process of the MG5aMC \
          directory that this executable was built in, or set CUDACPP_RUNTIME_IGRAPH={value}"
     )]
     Generation {
         /// The function.
         function: &'static str,
-        /// What the call was taken for.
+        /// The assumed generation.
         assumed: &'static str,
-        /// Why.
+        /// Why it was assumed.
         reason: &'static str,
-        /// What shows that it is not.
+        /// What contradicts the assumption.
         defect: String,
-        /// What it looks like.
+        /// The generation that fits.
         other: &'static str,
-        /// Value of the switch that would read it so.
+        /// Value of the switch for that generation.
         value: &'static str,
     },
-    /// A handle that no open thing of its kind has.
+    /// A handle of no open object of its kind.
     #[error(
-        "the handle {handle:#x} is no open {kind}: {what}; pass the one that the creation of the \
-         {kind} gave, unchanged, in 8 bytes"
+        "the handle {handle:#x} is not an open {kind}: {what}; pass the handle that was returned when the \
+         {kind} was created, unchanged, in 8 bytes"
     )]
     BadHandle {
         /// The handle.
         handle: u64,
-        /// Of what, such as a bridge.
+        /// The kind of object, such as a bridge.
         kind: &'static str,
-        /// What is known of it.
+        /// The reason, if known.
         what: String,
     },
-    /// What an internal error left behind.
-    #[error("this {kind} was left by an internal error; delete it and create a new one")]
+    /// An object left half changed by an internal error.
+    #[error("an internal error left this {kind} unusable; delete it and create a new one")]
     Broken {
         /// What it is.
         kind: &'static str,
     },
-    /// What a thread was in when the program forked.
+    /// An object that a thread was using when the program forked.
     #[error(
-        "a thread of the parent was in this {kind} when the program forked, and what it was doing will not be done \
-         here; create another {kind} in this process, or fork while no call is under way"
+        "a thread of the parent was using this {kind} when the program forked, so that it is unusable here; create \
+         another {kind} in this process, or fork while no call is in progress"
     )]
     Forked {
         /// What it is.
         kind: &'static str,
     },
-    /// A signal handler's call, while the thread that it interrupted is in one.
+    /// A call from a signal handler that interrupted another call in the same thread.
     #[error("{}", CALL_WITHIN_CALL.to_string_lossy())]
     CallWithinCall,
-    /// A panic that was caught at a door.
+    /// A panic that an interface function caught.
     #[error(
         "internal error: {what}. This is a defect of mebridge; please report it with the process \
          and the call that show it"
@@ -266,7 +266,7 @@ pub enum Error {
         /// The panic's message.
         what: String,
     },
-    /// An output of MG5aMC that cannot be put on the library, or taken off it.
+    /// An MG5aMC output that cannot be linked with the library or unlinked.
     #[error("{path}: {what}")]
     Link {
         /// The file or folder.
@@ -274,7 +274,7 @@ pub enum Error {
         /// What is wrong, and the cure.
         what: String,
     },
-    /// Nothing says which process is meant.
+    /// No process is specified.
     #[error(
         "which process? Set CUDACPP_RUNTIME_PROCESS to a .{extension} file or to a P directory that \
          MG5aMC wrote, or run inside such a directory; there is no matrix<i>.f upwards from the \
@@ -288,14 +288,14 @@ pub enum Error {
         /// Extension of process files.
         extension: &'static str,
     },
-    /// Several matrix elements, and one is needed.
+    /// Several matrix elements where one must be chosen.
     #[error("{path} holds {what}; name one of them as '{path}#n', n being one of:{names}")]
     ChooseProcess {
         /// The directory or file.
         path: PathBuf,
         /// How many there are.
         what: String,
-        /// Their numbers and names, one a line.
+        /// Their numbers and names, one per line.
         names: String,
         /// How many matrix elements there are.
         count: usize,
@@ -306,25 +306,25 @@ pub enum Error {
          the second as a 64-bit integer with the number of bytes of the first"
     )]
     LinkedProcess,
-    /// A name of the `CUDACPP_RUNTIME_` family that does not exist.
+    /// An unknown name of the `CUDACPP_RUNTIME_` family.
     #[error("there is no switch {name} ({hint}); correct the name or unset it")]
     UnknownSwitch {
         /// The name in the environment.
         name: String,
-        /// The known name that is most like it, or all of them.
+        /// The most similar known name, or all known names.
         hint: String,
     },
-    /// A switch with a value that it does not take.
+    /// A switch with an invalid value.
     #[error("switch {name} has the value '{value}'; allowed: {allowed}")]
     BadSwitch {
         /// The switch.
         name: String,
         /// Its value.
         value: String,
-        /// What it may be.
+        /// The allowed values.
         allowed: &'static str,
     },
-    /// No GPU, or nothing to reach it by.
+    /// No GPU, or no driver for it.
     #[error(
         "no GPU can be used: {what}. `nvidia-smi` must list one: install NVIDIA's driver, or look at \
          CUDA_VISIBLE_DEVICES; or {ON_THE_CPU}"
@@ -348,12 +348,12 @@ pub enum Error {
          CUDACPP_RUNTIME_DEVICE or CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES of AMD's GPUs)"
     )]
     NoSuchDevice {
-        /// The one asked for.
+        /// The requested GPU.
         device: usize,
         /// How many there are.
         devices: usize,
     },
-    /// A library of the CUDA toolkit that is not there.
+    /// A missing library of the CUDA toolkit.
     #[error(
         "{library} of the CUDA toolkit cannot be loaded: {what}. Install the CUDA toolkit, or \
          `pip install {package}`, and name the folder that holds it in LD_LIBRARY_PATH; or \
@@ -362,12 +362,12 @@ pub enum Error {
     GpuLibrary {
         /// Its name.
         library: &'static str,
-        /// What pip calls it.
+        /// Its package in pip.
         package: String,
-        /// Where it was looked for, or why it does not serve.
+        /// Where it was searched, or why it cannot be used.
         what: String,
     },
-    /// A library of ROCm that is not there.
+    /// A missing library of ROCm.
     #[error(
         "{library} of ROCm cannot be loaded: {what}. Install ROCm 6.0 or later, and name its folder in ROCM_PATH; or \
          {ON_THE_CPU}"
@@ -375,29 +375,29 @@ pub enum Error {
     AmdLibrary {
         /// Its name.
         library: &'static str,
-        /// Where it was looked for, or why it does not serve.
+        /// Where it was searched, or why it cannot be used.
         what: String,
     },
-    /// Device code that the compiler refuses.
+    /// Device code that the compiler rejects.
     #[error("{compiler} does not compile the device code: {log}")]
     GpuCompile {
         /// Compiler and target.
         compiler: String,
-        /// What it said.
+        /// Its messages.
         log: String,
     },
-    /// Memory that the GPU does not have.
+    /// Too little GPU memory.
     #[error(
-        "the GPU has too little memory: {what} was refused, {free} of {total} bytes are free. Lower \
+        "the GPU has too little memory: {what} could not be allocated, {free} of {total} bytes are free. Lower \
          CUDACPP_RUNTIME_GPUMEMORY, run fewer processes on this GPU, or spread them over several \
          with CUDACPP_RUNTIME_DEVICE"
     )]
     GpuMemory {
-        /// What was asked for.
+        /// The requested memory.
         what: String,
-        /// How much is free.
+        /// Free memory in bytes.
         free: usize,
-        /// How much there is.
+        /// Total memory in bytes.
         total: usize,
     },
     /// A call of CUDA that failed.
@@ -405,7 +405,7 @@ pub enum Error {
     GpuCall {
         /// The call.
         call: &'static str,
-        /// What CUDA says.
+        /// CUDA's error.
         what: String,
     },
     /// Events that do not fit into memory.
@@ -428,13 +428,13 @@ pub enum Error {
         /// Where, and what is wrong.
         what: String,
     },
-    /// Events without alpha_s, where nothing else says what it is.
+    /// Events without alpha_s, where no other source provides it.
     #[error("{why}; give it with --alpha-s")]
     NoAlphaS {
-        /// Where it was looked for.
+        /// Where it was searched.
         why: String,
     },
-    /// A measurement without a single point.
+    /// A performance measurement without any point.
     #[error(
         "no point was measured: all would take longer than --limit; raise it, or ask for fewer events \
          (--nevt)"
@@ -446,7 +446,7 @@ pub enum Error {
          (--simd or CUDACPP_RUNTIME_SIMD)"
     )]
     UnknownSimdLevel {
-        /// What was asked for.
+        /// The requested level.
         name: String,
     },
     /// A SIMD level that this CPU lacks.
@@ -460,9 +460,9 @@ pub enum Error {
         /// The levels that the CPU has.
         supported: String,
     },
-    /// A SIMD level of which this build has no code.
+    /// A SIMD level for which this build has no code.
     #[error(
-        "this build has no code of SIMD level `{name}`, and has one length of SVE's registers at most; choose a level \
+        "this build has no code for SIMD level `{name}`, and supports at most one length of SVE registers; choose a level \
          that it has ({supported}) or auto, or build it for the other length (docs/architecture.md, SVE)"
     )]
     SimdLevelNotBuilt {
@@ -492,7 +492,7 @@ pub enum Error {
         /// The construct.
         what: String,
     },
-    /// A file of an MG5aMC directory that does not hold what it should.
+    /// A file of an MG5aMC directory with unexpected contents.
     #[error("{path}: {what}")]
     Import {
         /// The file.
@@ -511,15 +511,15 @@ pub enum Error {
     /// A process that cannot be generated.
     #[error("{process}: {what}")]
     Generate {
-        /// The process, as it was asked for.
+        /// The process as requested.
         process: String,
         /// Why not, and the cure.
         what: String,
     },
-    /// Fortran that cannot be written.
+    /// Fortran that cannot be exported.
     #[error("{what}")]
     Export {
-        /// What it was about, why not, and the cure.
+        /// What was exported, why it failed, and the cure.
         what: String,
     },
     /// A card with a missing or malformed entry.
@@ -530,19 +530,19 @@ pub enum Error {
         /// Which entry, and what is wrong with it.
         what: String,
     },
-    /// A run that cannot be made as its description or its cards have it.
+    /// A run that cannot be performed as described by its request or cards.
     #[error("{}", sentence(place, what, cure))]
     Run {
-        /// The card, file or argument; empty where `what` says it.
+        /// The card, file or argument; empty if `what` names it.
         place: String,
         /// What is wrong.
         what: String,
-        /// What to do; empty where `what` says it.
+        /// What to do; empty if `what` contains it.
         cure: String,
     },
 }
 
-/// What is wrong where, and what to do.
+/// Joins place, defect and cure.
 fn sentence(place: &str, what: &str, cure: &str) -> String {
     let colon = if place.is_empty() { "" } else { ": " };
     let semicolon = if cure.is_empty() { "" } else { "; " };
@@ -550,12 +550,13 @@ fn sentence(place: &str, what: &str, cure: &str) -> String {
 }
 
 impl Error {
-    /// Which kind of error it is, for programs: its variant's name in the form `no_gpu`. Names do not change; new ones come.
+    /// Returns the kind of error for programs: the name of its variant in the form `no_gpu`. Existing names do not
+    /// change; new ones may be added.
     pub fn code(&self) -> &'static str {
         self.into()
     }
 
-    /// The same of a call's part, behind so many events of the call.
+    /// Converts the error of a part of a call, which begins at event number `events`, to an error of the whole call.
     pub fn behind(self, events: usize) -> Error {
         match self {
             Error::NoSuchIndex {
@@ -573,7 +574,7 @@ impl Error {
         }
     }
 
-    /// The event of a call that has no matrix element, from 0, where that is what is wrong.
+    /// Returns the event of the call, from 0, whose matrix element is invalid, if that is the error.
     pub fn bad_event(&self) -> Option<usize> {
         match self {
             Error::BadMomentum { event, .. }
@@ -583,7 +584,7 @@ impl Error {
         }
     }
 
-    /// An [`Error::Run`] whose place `what` says.
+    /// An [`Error::Run`] whose place is named in `what`.
     pub fn run(what: impl Into<String>, cure: impl Into<String>) -> Error {
         Error::run_at("", what, cure)
     }

@@ -1,27 +1,27 @@
-//! How the CPU computes with floating-point numbers while this library does.
+//! The floating-point environment of the CPU while this library computes.
 //!
-//! A caller may have traps switched on (`-ffpe-trap` of gfortran, `feenableexcept`), another rounding
-//! mode, or tiny numbers flushed to zero (`-ffast-math`). Rust's code is compiled for none of that: the
-//! compiler may divide before it knows that the quotient is wanted, as the kernels do themselves for
-//! events of which only some are at rest or on the beam. So everything that computes runs in the
-//! environment that a program starts with, and the caller finds its own as it was, flags included.
+//! A caller may have enabled traps (`-ffpe-trap` of gfortran, `feenableexcept`), another rounding mode, or flushing of
+//! denormal numbers to zero (`-ffast-math`). Rust assumes none of these: the compiler may divide before it is known
+//! whether the quotient is used, as the kernels do themselves for batches in which only some events are at rest or
+//! along the beam. So all computations run in the default environment of a program, and the caller's environment is
+//! restored afterwards, flags included.
 //!
-//! On x86-64 only the control register of SSE and AVX counts: nothing here uses the older registers. 64-bit ARM has one
-//! register for what is asked (FPCR) and one for the flags (FPSR). Other CPUs are left alone.
+//! On x86-64 only the control register of SSE and AVX matters: nothing here uses the x87 registers. 64-bit ARM has
+//! separate control (FPCR) and flag (FPSR) registers. Other CPUs are left alone.
 
-/// Runs `f` in the environment that a program starts with.
+/// Runs `f` in the default environment of a program.
 pub fn in_default_environment<T>(f: impl FnOnce() -> T) -> T {
     let _restored = Restored::new();
     apart(f)
 }
 
-/// A function of its own, so that no arithmetic of `f` is moved out of the environment.
+/// A separate function, so that no arithmetic of `f` is moved out of the environment.
 #[inline(never)]
 fn apart<T>(f: impl FnOnce() -> T) -> T {
     f()
 }
 
-/// Puts the caller's environment back, also where `f` panics.
+/// Restores the caller's environment when dropped, also if `f` panics.
 struct Restored {
     caller: registers::State,
 }
@@ -59,8 +59,8 @@ mod registers {
     #[inline(always)]
     pub fn write(control: State) {
         let at = &raw const control;
-        // SAFETY: SSE is part of x86-64; the value is the default one or came from the register. A value that
-        // is not the default one is loaded only where the caller had it.
+        // SAFETY: SSE is part of x86-64; the value is the default or came from the register, so other values are loaded
+        // only if the caller had them.
         unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) at, options(nostack)) };
     }
 }
@@ -85,8 +85,8 @@ mod registers {
 
     #[inline(always)]
     pub fn write([control, flags]: State) {
-        // SAFETY: as above, written; the values are the default ones or came from the registers. Values that are not the
-        // default ones are loaded only where the caller had them.
+        // SAFETY: both may be written by any program; the values are the defaults or came from the registers, so other
+        // values are loaded only if the caller had them.
         unsafe {
             std::arch::asm!("msr fpcr, {}", "msr fpsr, {}", in(reg) control, in(reg) flags,
                 options(nostack));

@@ -1,15 +1,15 @@
-//! What all of mebridge rests on, which knows nothing of matrix elements.
+//! The foundation of mebridge, independent of matrix elements.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`error`](mod@error) | what can go wrong |
+//! | [`error`](mod@error) | the error type |
 //! | [`memory`] | large pages |
-//! | [`message`] | what is said to those who run the program |
-//! | [`files`] | files that are read and replaced so that nothing is lost |
+//! | [`message`] | messages to the user on stderr |
+//! | [`files`] | safe reading and replacing of files |
 //! | [`runtime`] | the `CUDACPP_RUNTIME_*` switches and all other environment variables |
-//! | [`random`] | random numbers that are the same everywhere |
+//! | [`random`] | random numbers that are the same on all machines |
 //! | [`float_environment`] | traps, rounding and flushing of the floating-point unit |
-//! | [`signals`] | threads that run no signal handler of the caller's |
+//! | [`signals`] | threads that run none of the caller's signal handlers |
 
 pub mod error;
 pub mod files;
@@ -22,7 +22,7 @@ pub mod signals;
 
 pub use error::{Error, Result};
 
-/// The hash of a file's contents.
+/// Returns the BLAKE3 hash of a file's contents.
 pub fn digest(bytes: &[u8]) -> [u8; 32] {
     *blake3::hash(bytes).as_bytes()
 }

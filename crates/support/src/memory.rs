@@ -1,7 +1,7 @@
-//! Memory of many megabytes.
+//! Large blocks of memory.
 
-/// Asks the system for pages of 2 MiB where memory is that large: there are fewer of them to set up, and to find in the tables
-/// of a core. Must come before the memory is written to.
+/// Requests 2 MiB pages for memory that is large enough: fewer pages to set up, and fewer TLB entries. Must be called
+/// before the memory is written.
 pub fn ask_for_large_pages<T>(memory: &mut [T]) {
     const LARGE: usize = 2 << 20;
     const SMALL: usize = 4096;
@@ -11,8 +11,8 @@ pub fn ask_for_large_pages<T>(memory: &mut [T]) {
         return;
     }
     #[cfg(target_os = "linux")]
-    // SAFETY: whole pages of this memory; the advice changes nothing that they hold, and that it may not be followed does not
-    // matter.
+    // SAFETY: the range consists of whole pages of this memory; the advice does not change their contents, and the
+    // result does not matter.
     unsafe {
         let whole = (bytes - skipped) / SMALL * SMALL;
         libc::madvise(first.add(skipped).cast(), whole, libc::MADV_HUGEPAGE);

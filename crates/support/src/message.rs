@@ -1,4 +1,4 @@
-//! What the library says to those who run the program: lines on stderr.
+//! Messages to the user: lines on stderr.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -6,13 +6,13 @@ use std::fmt::Display;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
-/// Writes a line. Not `eprintln!`, which panics where stderr is closed; nothing is lost there.
+/// Writes a line on stderr. Unlike `eprintln!`, it does not panic if stderr is closed.
 pub fn say(line: impl Display) {
     let line = line.to_string();
     let _ = writeln!(std::io::stderr(), "mebridge: {}", visible(&line));
 }
 
-/// Writes a line unless the program has written it: what holds for each process of a label is said once.
+/// Writes a line unless it was written before, so that a message about several processes appears once.
 pub fn say_once(line: impl Display) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let line = line.to_string();
@@ -23,19 +23,19 @@ pub fn say_once(line: impl Display) {
     }
 }
 
-/// Lines that are kept to be compared with.
+/// Maximum number of lines remembered.
 const MOST_SAID: usize = 10_000;
 
-/// A text as a terminal may have it. Names and contents of files are anybody's: control characters in them, which would
-/// move the cursor or change its title, are written out (`\u{1b}`). Lines and tabs stay.
+/// Makes a text safe for a terminal. Names and contents of files are untrusted: control characters in them, which could
+/// move the cursor or change the window title, are escaped (`\u{1b}`). Newlines and tabs are kept.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    let obeyed = |c: char| c.is_control() && c != '\n' && c != '\t';
-    if !text.contains(obeyed) {
+    let is_control = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.contains(is_control) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match obeyed(c) {
+        match is_control(c) {
             true => shown.extend(c.escape_default()),
             false => shown.push(c),
         }

@@ -1,13 +1,13 @@
-//! Random numbers for what the library asks itself: points at which it recognises Lorentz structures, and
-//! points of phase space on which it finds out what holds for a process. They have to be the same on every
-//! machine and generic, no more. (The command draws its events with generators of its own.)
+//! Random numbers for the library's own checks: points at which Lorentz structures are recognised, and phase-space points at
+//! which properties of a process are determined. They only have to be generic and the same on every machine. (The
+//! command draws events with generators of its own.)
 
 /// Steele, Lea and Flood's SplitMix64.
 #[derive(Clone, Debug)]
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// The sequence of this seed.
+    /// Creates the sequence for a seed.
     pub fn new(seed: u64) -> SplitMix64 {
         SplitMix64(seed)
     }
@@ -20,12 +20,12 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A number in the open interval (0, 1).
+    /// Returns a number in the open interval (0, 1).
     pub fn number(&mut self) -> f64 {
         ((self.word() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
     }
 
-    /// A number between these two.
+    /// Returns a number between `low` and `high`.
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.number()
     }

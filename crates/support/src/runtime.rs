@@ -1,9 +1,8 @@
 //! The switches that a user sets in the environment, `CUDACPP_RUNTIME_*`.
 //!
-//! They are read once, when a bridge is made, into [`Switches`]. The family and the old names are
-//! those of the CUDACPP plugin, so that the scripts that users have go on to work. An empty value
-//! means "not set", as it does there. A name of the family that is not known is an error, because
-//! a misspelt switch that is silently ignored gives numbers that somebody did not ask for.
+//! They are read into [`Switches`] when a bridge is created. The prefix and the older names are those of the CUDACPP
+//! plugin, so that users' scripts keep working. As there, an empty value means "not set". An unknown name with this
+//! prefix is an error, because a misspelt switch that is silently ignored leads to wrong numbers.
 
 pub mod environment;
 
@@ -14,36 +13,36 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Once;
 
-/// What all names of the family begin with.
+/// Prefix of all names.
 pub const PREFIX: &str = "CUDACPP_RUNTIME_";
 
 /// The switch that [`check_mode`] reads.
 const FBRIDGEMODE: &str = "FBRIDGEMODE";
 
-/// One switch of the family.
+/// A switch.
 #[derive(Clone, Copy, Debug)]
 pub struct Switch {
     /// Its name without [`PREFIX`].
     pub name: &'static str,
-    /// The values that it takes.
+    /// Allowed values.
     pub values: &'static str,
-    /// What it does, in one line.
+    /// Its effect, in one line.
     pub meaning: &'static str,
 }
 
-/// Values of a switch that is on or off.
+/// Allowed values of a boolean switch.
 const ON_OFF: &str = "on or off (0 and no are off, anything else is on)";
 
-/// Every switch that is known, those included that other parts of the program read.
+/// All known switches, including those read by other programs.
 pub const SWITCHES: &[Switch] = &[
     Switch {
         name: "PROCESS",
-        values: "a .mebridge file, a P directory or a process (g g > t t~), #n behind it for its n-th matrix element",
+        values: "a .mebridge file, a P directory or a process (g g > t t~); append #n for its n-th matrix element",
         meaning: "which process to evaluate",
     },
     Switch {
         name: "MODEL",
-        values: "a model file or a UFO folder, -X behind it for its restrict_X.dat, -full for no restriction",
+        values: "a model file or a UFO folder; append -X for its restrict_X.dat, -full for no restriction",
         meaning: "model of processes that are generated (the Standard Model if not set)",
     },
     Switch {
@@ -89,7 +88,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch {
         name: "CACHE",
         values: "a directory, off, check or check:DIRECTORY",
-        meaning: "where processes and plans are kept for the next start (the user's cache if not set); check makes again what is there, and compares",
+        meaning: "where processes and plans are cached (the user's cache if not set); check recomputes the cached ones and compares",
     },
     Switch {
         name: "VECSIZEUSED",
@@ -139,17 +138,17 @@ pub const SWITCHES: &[Switch] = &[
     Switch {
         name: "AMP2",
         values: ON_OFF,
-        meaning: "output 1 of UMAMI (on if not set); off: left as it is, for weights of channels by propagators",
+        meaning: "output 1 of UMAMI (on if not set); off: not written, for channel weights by propagators",
     },
     Switch {
         name: "FLOWS",
         values: ON_OFF,
-        meaning: "outputs 2 and 4 of UMAMI (on if not set); off: left as they are, where accepted events alone get theirs",
+        meaning: "outputs 2 and 4 of UMAMI (on if not set); off: not written, for samplers that draw them for accepted events only",
     },
     Switch {
         name: "HARMLESSCALLS",
         values: "names of Fortran subroutines, with commas between them",
-        meaning: "calls in a directory whose source is missing and that leave the answer alone (timers, prints)",
+        meaning: "calls whose source is missing and that do not change the result (timers, prints)",
     },
     Switch {
         name: "VERBOSE",
@@ -163,10 +162,10 @@ pub const SWITCHES: &[Switch] = &[
     },
 ];
 
-/// Which engine evaluates.
+/// The engine that evaluates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
-    /// The best that is there.
+    /// The best one available.
     #[default]
     Auto,
     /// The SIMD engine.
@@ -177,15 +176,15 @@ pub enum BackendChoice {
     Hip,
 }
 
-/// Which GPUs serve a bridge, see `gpu::choose`.
+/// The GPUs of a bridge, see `gpu::choose`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Devices {
     /// One, by the local rank of the job.
     #[default]
     Auto,
-    /// These, counted from 0; there is at least one, and none is named twice.
+    /// These, counted from 0; at least one, without repetition.
     These(Vec<usize>),
-    /// All that the process sees.
+    /// All GPUs that the process sees.
     All,
 }
 
@@ -220,7 +219,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// The letter for it.
+    /// Returns its letter.
     pub fn name(self) -> &'static str {
         match self {
             Precision::Double => "d",
@@ -233,7 +232,7 @@ impl Precision {
 /// Whether the Fortran caller passes `igraph`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Igraph {
-    /// As the process says; with igraph where it does not say.
+    /// As the process specifies; with igraph if it does not.
     #[default]
     Auto,
     /// It does: MG5aMC 3.7 and later.
@@ -242,26 +241,26 @@ pub enum Igraph {
     No,
 }
 
-/// Where imported processes and plans are kept for the next start, see `cache`.
+/// Where imported processes and plans are cached, see `cache`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CachePlace {
-    /// Nowhere.
+    /// No cache.
     #[default]
     Off,
     /// In the user's cache: `$XDG_CACHE_HOME/mebridge` or `~/.cache/mebridge`.
     User,
     /// In this directory.
     Folder(PathBuf),
-    /// In this directory or the user's cache, whose content is not used: it is made again and compared.
+    /// In this directory or the user's cache, whose contents are not used but recomputed and compared.
     Check(Option<PathBuf>),
 }
 
-/// Where a process is to be taken from.
+/// The source of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessChoice {
     /// A process file or a directory that MG5aMC wrote.
     pub path: PathBuf,
-    /// Which of its `matrix<i>.f`, the n-th from 1 in the order of their numbers.
+    /// The n-th, from 1, of its `matrix<i>.f` in the order of their numbers.
     pub element: Option<usize>,
 }
 
@@ -330,8 +329,8 @@ pub struct Switches {
     pub verbose: bool,
     /// `HARMLESSCALLS`, in upper case.
     pub harmless_calls: Vec<String>,
-    /// `CACHE`. Switches of the environment, or of the C interface, mean the user's cache where they
-    /// do not say otherwise; [`Switches::default`] means none.
+    /// `CACHE`. Switches from the environment or the C interface use the user's cache by default; [`Switches::default`]
+    /// has none.
     pub cache: CachePlace,
 }
 
@@ -365,13 +364,14 @@ impl Default for Switches {
 }
 
 impl Switches {
-    /// The switches of this program's environment; in a program with more rights than its caller there are none
+    /// Reads the switches from the environment; in a program with more privileges than its caller there are none
     /// ([`environment`]).
     pub fn from_env() -> Result<Switches> {
-        static TOLD: Once = Once::new();
-        let ours = |(name, _): (OsString, OsString)| name.to_string_lossy().starts_with(PREFIX);
-        if environment::has_more_rights() && std::env::vars_os().any(ours) {
-            TOLD.call_once(|| {
+        static WARN_ONCE: Once = Once::new();
+        let is_switch =
+            |(name, _): (OsString, OsString)| name.to_string_lossy().starts_with(PREFIX);
+        if environment::has_more_rights() && std::env::vars_os().any(is_switch) {
+            WARN_ONCE.call_once(|| {
                 message::say(format!(
                     "this program runs with more rights than who called it (set-user-id): {PREFIX}* is not looked at"
                 ));
@@ -380,8 +380,7 @@ impl Switches {
         Switches::from_pairs(environment::variables())
     }
 
-    /// The switches among these pairs of names and values. Names outside the family are passed
-    /// over.
+    /// Reads the switches from pairs of names and values. Names without the prefix are ignored.
     pub fn from_pairs<I, K, V>(pairs: I) -> Result<Switches>
     where
         I: IntoIterator<Item = (K, V)>,
@@ -484,24 +483,25 @@ impl Switches {
                 self.cache = match word.as_str() {
                     "off" => CachePlace::Off,
                     "check" => CachePlace::Check(None),
-                    // Names of folders have capitals.
+                    // `value` instead of `word`: folder names may contain capitals.
                     _ => match value.to_str().and_then(|v| v.strip_prefix("check:")) {
                         Some(folder) => CachePlace::Check(Some(folder.into())),
                         None => CachePlace::Folder(value.into()),
                     },
                 }
             }
-            // Read by MadEvent's side, and by `check_mode`.
+            // Read by MadEvent and by `check_mode`.
             "VECSIZEUSED" | FBRIDGEMODE | "ENABLEFPE" => {}
-            // A row above without its reading here.
+            // A switch in the table that this function does not handle.
             _ => return Err(bad()),
         }
         Ok(())
     }
 }
 
-/// Whether `FBRIDGEMODE` asks an executable of `mebridge link` for both matrix elements, its own and the library's: it
-/// is a number below 0. MadEvent of the plugin reads it by itself, so it is no field of [`Switches`].
+/// Returns whether `FBRIDGEMODE` requests check mode in an executable of `mebridge link`, which evaluates its own and
+/// the library's matrix elements: it is a number below 0. MadEvent with the plugin reads it itself, so it is no field
+/// of [`Switches`].
 pub fn check_mode() -> Result<bool> {
     check_mode_of(environment::variable(&format!("{PREFIX}{FBRIDGEMODE}")))
 }
@@ -520,8 +520,7 @@ fn check_mode_of(value: Option<OsString>) -> Result<bool> {
     }
 }
 
-/// The value of a switch that is on or off. The plugin takes any value for on, so only what plainly
-/// says off is off.
+/// Parses a boolean switch. The plugin takes any value for on, so only 0, off and no mean off.
 fn on(word: &str) -> bool {
     !matches!(word, "0" | "off" | "no")
 }
@@ -534,20 +533,20 @@ fn bad_value(switch: &Switch, value: impl Display) -> Error {
     }
 }
 
-/// What an unknown name may have been meant to be.
+/// Returns a hint at what an unknown name may have meant.
 fn hint(name: &str) -> String {
-    match meant(name) {
+    match closest(name) {
         Some(known) => format!("did you mean {PREFIX}{known}?"),
         None => {
             let names: Vec<&str> = SWITCHES.iter().map(|switch| switch.name).collect();
-            format!("behind {PREFIX} there may be {}", names.join(", "))
+            format!("known after {PREFIX}: {}", names.join(", "))
         }
     }
 }
 
-/// The known name that is most like this one, if it is like it: it is a part of the other, or of three
-/// letters no more than one is wrong.
-fn meant(name: &str) -> Option<&'static str> {
+/// Returns the most similar known name, if one of them contains the other, or if their edit distance is at most a third
+/// of the length of `name`.
+fn closest(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_uppercase();
     let names = || SWITCHES.iter().map(|switch| switch.name);
     let part = |known: &&str| name.len() >= 3 && (known.contains(&name) || name.contains(*known));
@@ -581,7 +580,7 @@ mod tests {
         Switches::from_pairs([(format!("{PREFIX}{name}"), value)])
     }
 
-    /// What an environment without switches means.
+    /// The values without any switch in the environment.
     fn defaults() -> Switches {
         Switches {
             cache: CachePlace::User,
@@ -628,7 +627,7 @@ mod tests {
         assert_eq!(one("THREADS", "").unwrap().threads, 1);
     }
 
-    /// A switch in the table that nothing reads would be ignored without a word.
+    /// A switch in the table that no code reads would be ignored silently.
     #[test]
     fn every_switch_is_read() {
         for switch in SWITCHES {

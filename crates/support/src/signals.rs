@@ -1,17 +1,17 @@
-//! Threads of the library's own, which run no signal handler of its caller's.
+//! The library's own threads, which run none of the caller's signal handlers.
 //!
-//! The system gives a signal of a program to any of its threads that does not hold it back. A handler on a helper of a
-//! call that is under way would wait, in another call, for the end of that one, and that one for the helper.
+//! The system delivers a signal of a process to any thread that does not block it. If a handler on a worker thread of
+//! one call made another call, it would wait for the first call to end, which waits for the worker.
 
-/// Runs `f`, which starts a thread: that one holds back all signals but those that a thread brings about itself and
-/// that of profilers.
+/// Runs `f`, which starts a thread. The new thread blocks all signals except the synchronous ones and that of
+/// profilers.
 pub fn held_back<T>(f: impl FnOnce() -> T) -> T {
     #[cfg(unix)]
     let _restored = Restored::new();
     f()
 }
 
-/// Signals that a thread brings about itself, and the clock of profilers.
+/// Synchronous signals, which a thread causes itself, and the clock of profilers.
 #[cfg(unix)]
 const OWN: [libc::c_int; 8] = [
     libc::SIGSEGV,
@@ -24,14 +24,14 @@ const OWN: [libc::c_int; 8] = [
     libc::SIGPROF,
 ];
 
-/// Puts the signals of this thread back, also where `f` panics.
+/// Restores the signal mask of this thread when dropped, also if `f` panics.
 #[cfg(unix)]
 struct Restored(libc::sigset_t);
 
 #[cfg(unix)]
 impl Restored {
     fn new() -> Restored {
-        // SAFETY: sets of signals on the stack, which the first calls fill: zero bytes are such a set.
+        // SAFETY: signal sets on the stack, which the first calls fill; zero bytes are a valid set.
         unsafe {
             let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
             libc::sigfillset(&raw mut all);
@@ -47,7 +47,7 @@ impl Restored {
 #[cfg(unix)]
 impl Drop for Restored {
     fn drop(&mut self) {
-        // SAFETY: the set that the thread had.
+        // SAFETY: the mask that this thread had before.
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut())
         };
@@ -58,7 +58,7 @@ impl Drop for Restored {
 mod tests {
     use super::*;
 
-    /// Which of these signals this thread holds back.
+    /// Returns which of these signals this thread blocks.
     fn held() -> [bool; 3] {
         // SAFETY: a set on the stack, which the call fills.
         unsafe {

@@ -1,4 +1,4 @@
-//! The compilers of this machine for C and C++.
+//! The C and C++ compilers of this machine.
 
 use crate::require;
 use std::path::{Path, PathBuf};
@@ -6,17 +6,17 @@ use std::process::Command;
 
 pub use cc::Tool;
 
-/// The C compiler, `$CC` or the usual one; says that the test is skipped where there is none.
+/// Returns the C compiler, `$CC` or the usual one; reports a skipped test if there is none.
 pub fn c_compiler() -> Option<Tool> {
     found(false, "CC")
 }
 
-/// The C++ compiler, `$CXX` or the usual one; says that the test is skipped where there is none.
+/// Returns the C++ compiler, `$CXX` or the usual one; reports a skipped test if there is none.
 pub fn cxx_compiler() -> Option<PathBuf> {
     found(true, "CXX").map(|tool| tool.path().to_owned())
 }
 
-/// Compilers that may know AMD's GPUs, by `$MEBRIDGE_CLANG` or the usual names.
+/// Returns compilers that may support AMD's GPUs, from `$MEBRIDGE_CLANG` or by the usual names.
 pub fn clangs() -> Vec<PathBuf> {
     if let Some(named) = crate::named("MEBRIDGE_CLANG") {
         return vec![named];
@@ -49,8 +49,8 @@ fn found(cpp: bool, variable: &str) -> Option<Tool> {
     compiler
 }
 
-/// What starts a program that such a compiler made: itself, or by the words of `MEBRIDGE_TEST_RUNNER`, an emulator where
-/// tests run on one (`make test-arm`).
+/// Makes the command that starts a program made by such a compiler: directly, or with the words of
+/// `MEBRIDGE_TEST_RUNNER`, an emulator for tests that run on one (`make test-arm`).
 pub fn started(program: &Path) -> Command {
     let runner = std::env::var("MEBRIDGE_TEST_RUNNER").unwrap_or_default();
     let mut words = runner.split_whitespace();

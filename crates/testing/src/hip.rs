@@ -1,4 +1,4 @@
-//! A stand-in for `libamdhip64`, `libhiprtc` and `libhipblas`, compiled by the machine's C++ compiler.
+//! A substitute for `libamdhip64`, `libhiprtc` and `libhipblas`, compiled by the machine's C++ compiler.
 
 use crate::compiler::{clangs, cxx_compiler};
 use crate::require;
@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Compiles it into a folder, for `MEBRIDGE_HIP`; says that the test is skipped where there is no C++ compiler.
+/// Compiles it into a folder, for `MEBRIDGE_HIP`; reports a skipped test if there is no C++ compiler.
 pub fn stand_in(folder: &Path) -> Option<PathBuf> {
     let compiler = cxx_compiler()?;
     let root = crate::root();
@@ -49,10 +49,10 @@ pub fn stand_in(folder: &Path) -> Option<PathBuf> {
     Some(folder.to_owned())
 }
 
-/// What HIP's headers have for device code.
+/// Declarations of HIP's headers for device code.
 const HEADERS: &str = include_str!("../../../cuda/bare_hip.h");
 
-/// AMD's compiler, of this machine; says that the test is skipped where there is none.
+/// Returns this machine's compiler for AMD GPUs; reports a skipped test if there is none.
 pub fn compiler() -> Option<PathBuf> {
     let works = |clang: &PathBuf| compiled(clang, "gfx942", "").is_ok();
     let found = clangs().into_iter().find(works);
@@ -66,7 +66,7 @@ pub fn compiler() -> Option<PathBuf> {
     found
 }
 
-/// Compiles device code to assembly; an error is what the compiler says.
+/// Compiles device code to assembly; returns the compiler's message as an error.
 pub fn compiled(clang: &Path, architecture: &str, source: &str) -> Result<String, String> {
     let whole = format!("{HEADERS}\n#line 1 \"unit\"\n{source}");
     let mut child = Command::new(clang)
@@ -85,7 +85,7 @@ pub fn compiled(clang: &Path, architecture: &str, source: &str) -> Result<String
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| error.to_string())?;
-    // It answers after it has read all.
+    // The compiler answers after it has read everything.
     let written = child
         .stdin
         .take()
@@ -99,28 +99,28 @@ pub fn compiled(clang: &Path, architecture: &str, source: &str) -> Result<String
     }
 }
 
-/// What makes machine code of AMD's GPUs, and runs it.
+/// Compiles machine code of AMD's GPUs, and runs it.
 struct MachineCode {
     clang: PathBuf,
     tinygrad: PathBuf,
 }
 
 impl MachineCode {
-    /// Has the stand-in of a program be that GPU. What is made for it stays in a folder, for the next time.
+    /// Makes a program's substitute act as that GPU. Compiled code is kept in a folder for the next time.
     fn set(&self, command: &mut Command, gpu: &str, kept: &Path) {
         command
             .env("STAND_IN_GPU", gpu)
             .env("STAND_IN_CLANG", &self.clang)
             .env("MEBRIDGE_AMD_EMULATOR", &self.tinygrad)
-            // Of tinygrad: its compiler, and where it keeps what that made.
+            // For tinygrad: its compiler, and its cache folder.
             .env("CC", &self.clang)
             .env("CACHEDB", kept.join("tinygrad.db"));
     }
 }
 
-/// Has a test run on the stand-in with machine code of each kind of GPU, for waves of 32 and of 64: it takes the GPU's
-/// name, the stand-in's folder, and what a program's command is told besides. Nothing runs where something is missing,
-/// which is said. What is made for the next time stays in `kept`.
+/// Runs a test on the substitute with machine code of each kind of GPU, with waves of 32 and of 64: the test gets the
+/// GPU's name, the substitute's folder, and a function that configures a program's command. If something is missing,
+/// the test is skipped with a message. Compiled code stays in `kept`.
 pub fn on_machine_code(
     folder: &Path,
     kept: &Path,
@@ -137,8 +137,8 @@ pub fn on_machine_code(
     }
 }
 
-/// The emulator that `MEBRIDGE_AMD_EMULATOR` names, and a clang that links; says that the test is skipped where one is
-/// missing. Takes a folder for a moment.
+/// Returns the emulator that `MEBRIDGE_AMD_EMULATOR` names, and a clang that links; reports a skipped test if one is
+/// missing. Uses a folder temporarily.
 fn machine_code(folder: &Path) -> Option<MachineCode> {
     const NEED: &str = "amd-emulator";
     let Some(tinygrad) = crate::named("MEBRIDGE_AMD_EMULATOR") else {
@@ -163,7 +163,7 @@ fn machine_code(folder: &Path) -> Option<MachineCode> {
     Some(MachineCode { clang, tinygrad })
 }
 
-/// Whether a clang makes code objects.
+/// Whether a clang can make code objects.
 fn links(clang: &Path, folder: &Path) -> bool {
     let ran = Command::new(clang)
         .args([
@@ -184,7 +184,7 @@ fn links(clang: &Path, folder: &Path) -> bool {
     ran.is_ok_and(|output| output.status.success())
 }
 
-/// Whether this CPU fuses.
+/// Whether this CPU has fused multiply-add.
 fn has_fma() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::arch::is_x86_feature_detected!("fma");

@@ -1,4 +1,4 @@
-//! What several tests share: where outside data lie, and the reference files.
+//! Code shared by several tests: locations of external data, and the reference files.
 
 use mebridge_backend::events::Events;
 use std::path::PathBuf;
@@ -10,22 +10,22 @@ pub mod random_routines;
 pub mod require;
 pub mod sample_routines;
 
-/// A model of gluons, a quark `u` and the scalars `s` and `r` in its representation of colour, to be parsed.
+/// Text of a model with gluons, a quark `u` and the scalars `s` and `r` in its colour representation.
 pub const SCALAR_QCD: &str = include_str!("scalar_qcd.toml");
 
-/// The folder of the whole project.
+/// Returns the folder of the whole project.
 pub fn root() -> PathBuf {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.canonicalize().expect("the project's folder")
 }
 
-/// The folder that a variable names; an empty one names none.
+/// Returns the folder named by a variable, unless the variable is empty.
 fn named(variable: &str) -> Option<PathBuf> {
     let path = std::env::var_os(variable).filter(|path| !path.is_empty());
     path.map(PathBuf::from)
 }
 
-/// The folder that holds real MG5aMC outputs (`*.mad`), from `MEBRIDGE_MG5_OUTPUTS`.
+/// Returns the folder of real MG5aMC outputs (`*.mad`), from `MEBRIDGE_MG5_OUTPUTS`.
 pub fn mg5_outputs() -> Option<PathBuf> {
     let Some(path) = named("MEBRIDGE_MG5_OUTPUTS") else {
         require::skipped(
@@ -48,7 +48,7 @@ pub fn mg5_outputs() -> Option<PathBuf> {
     Some(path)
 }
 
-/// The folder of MG5aMC's models (its `models`), from `MEBRIDGE_MG5_MODELS`.
+/// Returns the folder of MG5aMC's models (its `models`), from `MEBRIDGE_MG5_MODELS`.
 pub fn mg5_models() -> Option<PathBuf> {
     let Some(path) = named("MEBRIDGE_MG5_MODELS") else {
         require::skipped(
@@ -65,11 +65,11 @@ pub fn mg5_models() -> Option<PathBuf> {
     Some(path)
 }
 
-/// The folder of reference files, from `MEBRIDGE_REFERENCE` or beside the project.
+/// Returns the folder of reference files, from `MEBRIDGE_REFERENCE` or next to the project.
 pub fn reference_folder() -> Option<PathBuf> {
     let named = named("MEBRIDGE_REFERENCE");
     let beside = root().join("../shared/reference");
-    // A folder that was named has to be there.
+    // A named folder must exist.
     if named.is_some() || beside.is_dir() {
         return Some(named.unwrap_or(beside));
     }
@@ -80,7 +80,7 @@ pub fn reference_folder() -> Option<PathBuf> {
     None
 }
 
-/// Whether there is a gfortran; says so if not.
+/// Whether gfortran is installed; reports a skipped test if not.
 pub fn gfortran() -> bool {
     let output = std::process::Command::new("gfortran")
         .arg("--version")
@@ -104,11 +104,11 @@ pub struct Reference {
     pub name: String,
     /// Its P directory, or its process file.
     pub directory: PathBuf,
-    /// How many helicities contribute.
+    /// Number of helicities that contribute.
     pub good_helicities: usize,
     /// `[event][leg][component]`.
     pub momenta: Vec<f64>,
-    /// `[event]`, as what follows.
+    /// `[event]`, like the following fields.
     pub g_s: Vec<f64>,
     /// Random numbers for the choice of helicity.
     pub random_helicity: Vec<f64>,
@@ -118,18 +118,18 @@ pub struct Reference {
     pub channels: Vec<i32>,
     /// The matrix element without a channel.
     pub plain: Vec<f64>,
-    /// The helicity that is chosen then.
+    /// The helicity chosen without a channel.
     pub plain_helicity: Vec<i32>,
     /// The matrix element in its channel.
     pub weighted: Vec<f64>,
-    /// The helicity that is chosen then.
+    /// The helicity chosen in the channel.
     pub weighted_helicity: Vec<i32>,
-    /// The colour flow that is chosen then.
+    /// The colour flow chosen in the channel.
     pub color: Vec<i32>,
 }
 
 impl Reference {
-    /// Its events, with their channels or without.
+    /// Returns its events, with or without their channels.
     pub fn events(&self, channels: bool) -> Events<'_> {
         Events {
             momenta: &self.momenta,
@@ -142,7 +142,7 @@ impl Reference {
     }
 }
 
-/// All reference files whose MG5aMC directory is there; `None` when anything is missing.
+/// Returns all reference files whose MG5aMC directory exists; `None` if anything is missing.
 pub fn references() -> Option<Vec<Reference>> {
     let outputs = mg5_outputs()?;
     references_of(|output, subprocess| {
@@ -151,8 +151,8 @@ pub fn references() -> Option<Vec<Reference>> {
     })
 }
 
-/// The same with process files in the place of directories, where `MEBRIDGE_PROCESSES` names a folder
-/// of `<output>.<P directory>.mebridge`.
+/// The same with process files instead of directories, if `MEBRIDGE_PROCESSES` names a folder of `<output>.<P
+/// directory>.mebridge`.
 pub fn references_of_files() -> Option<Vec<Reference>> {
     let Some(folder) = std::env::var_os("MEBRIDGE_PROCESSES").map(PathBuf::from) else {
         return references();
@@ -160,7 +160,7 @@ pub fn references_of_files() -> Option<Vec<Reference>> {
     references_of(|output, subprocess| folder.join(format!("{output}.{subprocess}.mebridge")))
 }
 
-/// All reference files, with where the process of each is by the names of its output and P directory.
+/// Returns all reference files; `place` gives the path of a process from the names of its output and P directory.
 fn references_of(place: impl Fn(&str, &str) -> PathBuf) -> Option<Vec<Reference>> {
     let folder = reference_folder()?;
     let mut names: Vec<String> = std::fs::read_dir(folder.clone())
@@ -190,7 +190,7 @@ fn references_of(place: impl Fn(&str, &str) -> PathBuf) -> Option<Vec<Reference>
     )
 }
 
-/// One of them by its name; that it is missing is a skip.
+/// Returns a reference file by its name; reports a skipped test if it is missing.
 pub fn one_of<'a>(references: &'a [Reference], name: &str) -> Option<&'a Reference> {
     let found = references.iter().find(|r| r.name == name);
     if found.is_none() {
@@ -199,7 +199,7 @@ pub fn one_of<'a>(references: &'a [Reference], name: &str) -> Option<&'a Referen
     found
 }
 
-/// One reference file, for a P directory of the caller's; `None` when it is not there.
+/// Returns a reference file for a given P directory; `None` if it does not exist.
 pub fn reference(stem: &str, directory: PathBuf) -> Option<Reference> {
     let path = reference_folder()?.join(format!("{stem}.dat"));
     require::used("reference", path.display());
@@ -250,7 +250,7 @@ fn parse(name: String, directory: PathBuf, text: &str) -> Reference {
     r
 }
 
-/// Largest relative difference; infinite where lengths differ or something is no number.
+/// Returns the largest relative difference; infinite if lengths differ or a value is NaN.
 pub fn worst(a: &[f64], b: &[f64]) -> f64 {
     if a.len() != b.len() {
         return f64::INFINITY;

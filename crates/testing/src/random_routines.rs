@@ -1,14 +1,15 @@
-//! Random Lorentz structures for tests: amplitudes that use most of [`mebridge_process::arith`], without physics.
+//! Random Lorentz structures for tests: amplitudes that use most of [`mebridge_process::arith`], without physical
+//! meaning.
 
 use mebridge_process::arith::{Builder, Comparison, Function, Op, Program};
 use mebridge_process::lorentz::Routine;
 use num_complex::Complex64;
 
-/// One step of a random program: which operation (below 32), on which earlier values.
+/// One step of a random program: the operation (below 32), and the earlier values that it uses.
 #[derive(Clone, Debug)]
 pub struct Step(pub u8, pub u32, pub u32, pub u32, pub u32);
 
-/// An amplitude of a vector and a scalar from random steps.
+/// Makes an amplitude of a vector and a scalar from random steps.
 pub fn random_routine(steps: &[Step]) -> Routine {
     let mut routine = Routine {
         name: "RANDOM_0".into(),
@@ -77,7 +78,7 @@ pub fn random_routine(steps: &[Step]) -> Routine {
         };
         values.push(builder.push(op));
     }
-    // A sum of the last values, so that most of the program matters.
+    // A sum of the last values, so that most of the program contributes.
     let mut sum = values[values.len() - 1];
     for &value in values.iter().rev().skip(1).take(8) {
         sum = builder.push(Op::Add(sum, value));
@@ -87,7 +88,7 @@ pub fn random_routine(steps: &[Step]) -> Routine {
     routine
 }
 
-/// Whether a value is so small or large, or a comparison so close, that rounding decides.
+/// Whether a value is so small or large, or a comparison so close, that rounding matters.
 pub fn badly_conditioned(program: &Program, values: &[Complex64]) -> bool {
     values.iter().zip(&program.ops).any(|(z, op)| {
         let size = z.norm();

@@ -1,13 +1,13 @@
-//! What a test needs besides Rust, and may find missing: a GPU, reference files, compilers.
+//! Requirements of tests besides Rust that may be missing: a GPU, reference files, compilers.
 //!
-//! A test says which of these it used or what it had to skip. Each is a line in the file that `MEBRIDGE_TEST_LOG`
-//! names, from which `make test` makes its summary, as cargo shows nothing of a test that passes. What
-//! `MEBRIDGE_REQUIRE` lists (`gpu,reference`, or `all`) must not be missing: there a skip is a failure.
+//! A test reports which of these it used or why it was skipped. Each report is a line in the file named by
+//! `MEBRIDGE_TEST_LOG`, from which `make test` makes its summary, because cargo shows no output of tests that pass. If
+//! a requirement is listed in `MEBRIDGE_REQUIRE` (`gpu,reference`, or `all`), a skip is a failure.
 
 use std::fmt::Display;
 use std::io::Write;
 
-/// What can be required.
+/// Possible requirements.
 pub const NEEDS: [&str; 12] = [
     "gpu",
     "gpus",
@@ -23,13 +23,13 @@ pub const NEEDS: [&str; 12] = [
     "fortran",
 ];
 
-/// Notes that a test uses something.
+/// Reports that a test uses something.
 pub fn used(need: &str, what: impl Display) {
     assert!(NEEDS.contains(&need), "{need} is not in NEEDS");
     note("used", need, &what.to_string());
 }
 
-/// Notes that a test is skipped; fails where that must not be.
+/// Reports that a test is skipped; fails if that is not allowed.
 #[track_caller]
 pub fn skipped(need: &str, why: impl Display) {
     assert!(NEEDS.contains(&need), "{need} is not in NEEDS");
@@ -42,14 +42,14 @@ pub fn skipped(need: &str, why: impl Display) {
     note("skipped", need, &why.to_string());
 }
 
-/// Cases of a test: a list that is empty tests nothing.
+/// Returns the cases of a test; fails if there are none.
 #[track_caller]
 pub fn cases<T>(what: impl Display, cases: Vec<T>) -> Vec<T> {
     assert!(!cases.is_empty(), "there are no cases to test: {what}");
     cases
 }
 
-/// Whether a list of names has one of them, or all.
+/// Whether a list contains a name, or `all`.
 fn required(asked: &str, need: &str) -> bool {
     let names = asked.split(',').map(str::trim).filter(|n| !n.is_empty());
     let names: Vec<&str> = names.collect();
@@ -67,7 +67,7 @@ fn note(verb: &str, need: &str, what: &str) {
         return;
     };
     let line = format!("{verb} {need} {}\n", what.replace('\n', " "));
-    // One write, as many tests write at a time.
+    // A single write, because many tests write at the same time.
     let log = std::fs::OpenOptions::new()
         .append(true)
         .create(true)

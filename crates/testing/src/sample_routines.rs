@@ -1,6 +1,6 @@
-//! Lorentz structures for tests, written out as ALOHA writes them: momenta taken from the first
-//! two components, a propagator of its own, the numerator of a massive vector behind a test of
-//! the mass. The formulas are the textbook's (gamma matrices and metric), not ALOHA's.
+//! Lorentz structures for tests, written like ALOHA's: momenta taken from the first two components, a propagator in
+//! each routine, the numerator of a massive vector behind a test of the mass. The formulas are textbook ones (gamma
+//! matrices and metric), not ALOHA's.
 
 use mebridge_process::arith::{Builder, Comparison, Function, Op, ValueId};
 use mebridge_process::lorentz::Routine;
@@ -64,15 +64,15 @@ pub struct Arguments<'a> {
     pub w: Vec<Vec<E<'a>>>,
     /// Momentum of each wavefunction.
     pub p: Vec<[E<'a>; 4]>,
-    /// Minus the sum of the momenta: that of the result flowing in, as ALOHA has it.
+    /// Minus the sum of the momenta: the momentum of the result, flowing in, as in ALOHA.
     pub out: [E<'a>; 4],
     /// Couplings.
     pub coupling: Vec<E<'a>>,
     /// Mass of the result.
     pub mass: E<'a>,
-    /// `coupling[0]` times the propagator (of an amplitude: `coupling[0]`).
+    /// `coupling[0]` times the propagator (for an amplitude: `coupling[0]`).
     pub factor: E<'a>,
-    /// `1/m^2`, and zero where the mass is zero.
+    /// `1/m^2`, or zero if the mass is zero.
     pub om: E<'a>,
     /// The imaginary unit.
     pub i: E<'a>,
@@ -178,7 +178,7 @@ pub fn times<'a>(z: E<'a>, v: &[E<'a>]) -> Vec<E<'a>> {
     v.iter().map(|&x| z * x).collect()
 }
 
-/// A slashed vector on a spinor that flows in.
+/// Applies a slashed vector to a spinor that flows in.
 pub fn on<'a>(v: &[E<'a>], f: &[E<'a>], i: E<'a>) -> Vec<E<'a>> {
     let (plus, minus) = (v[0] + v[3], v[0] - v[3]);
     let (up, down) = (v[1] + i * v[2], v[1] - i * v[2]);
@@ -190,7 +190,7 @@ pub fn on<'a>(v: &[E<'a>], f: &[E<'a>], i: E<'a>) -> Vec<E<'a>> {
     ]
 }
 
-/// A spinor that flows out on a slashed vector.
+/// Applies a slashed vector, from the right, to a spinor that flows out.
 pub fn row<'a>(f: &[E<'a>], v: &[E<'a>], i: E<'a>) -> Vec<E<'a>> {
     let (plus, minus) = (v[0] + v[3], v[0] - v[3]);
     let (up, down) = (v[1] + i * v[2], v[1] - i * v[2]);
@@ -339,7 +339,7 @@ pub fn vvvv_1(c: [f64; 3], massive: bool) -> Routine {
     })
 }
 
-/// A dipole: `f2 (V/ q/ - q/ V/) f1`; no kernel knows it.
+/// A dipole: `f2 (V/ q/ - q/ V/) f1`, for which no kernel exists.
 pub fn dipole_0() -> Routine {
     routine("FFV8_0", &[6, 6, 6], 1, 0, |a| {
         let (v, q) = (&a.w[2], &a.p[2]);
@@ -349,7 +349,7 @@ pub fn dipole_0() -> Routine {
     })
 }
 
-/// The operator of gg -> H in the limit of a heavy top, for the scalar; no kernel knows it.
+/// The operator of gg -> H in the limit of a heavy top, for the scalar; no kernel exists for it.
 pub fn heft_3() -> Routine {
     routine("VVS3_3", &[6, 6], 1, 1, |a| {
         let one = product(&a.w[1], &a.p[0]) * product(&a.w[0], &a.p[1]);

@@ -1,16 +1,16 @@
-//! Imports go downwards: the tables of docs/architecture.md, which say what may use what, against the manifests of the
-//! crates and the sources of the root crate.
+//! Dependencies go downwards: compares the tables of docs/architecture.md, which list the allowed dependencies, with
+//! the manifests of the crates and the sources of the root crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// A line of a table: its floor, and what it uses.
+/// A line of a table: its floor, and its dependencies.
 struct Layer {
     floor: u32,
     uses: Vec<String>,
 }
 
-/// The lines of the table whose second column has this heading.
+/// Returns the lines of the table whose second column has this heading.
 fn table(heading: &str) -> BTreeMap<String, Layer> {
     let path = mebridge_testing::root().join("docs/architecture.md");
     let text = std::fs::read_to_string(path).expect("it comes with the source");
@@ -39,7 +39,7 @@ fn table(heading: &str) -> BTreeMap<String, Layer> {
     parts
 }
 
-/// The crates of this workspace that a manifest has under `[dependencies]`.
+/// Returns the crates of this workspace that a manifest lists under `[dependencies]`.
 fn needs(manifest: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(manifest).expect("a manifest");
     let (_, needs) = text
@@ -99,7 +99,7 @@ fn modules_of_the_root_crate_use_what_the_table_says() {
         assert!(!files.is_empty(), "{name}");
         let mut uses = part.uses.clone();
         for text in &files {
-            // Tests see the whole crate.
+            // Tests may use the whole crate.
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
             for used in table.keys().filter(|used| *used != name) {
                 if code.contains(&format!("crate::{used}")) {
@@ -112,7 +112,7 @@ fn modules_of_the_root_crate_use_what_the_table_says() {
     }
 }
 
-/// The text of a source, or of all below a folder.
+/// Reads the text of a source, or of all sources below a folder.
 fn sources(path: &Path, texts: &mut Vec<String>) {
     if path.is_dir() {
         for entry in std::fs::read_dir(path).expect("a folder").flatten() {

@@ -1,9 +1,9 @@
-//! Tests that say what they did.
+//! Tests report what they used or skipped.
 
 use mebridge_testing::require;
 use std::process::Command;
 
-/// Runs the test below in a program of its own, with these in the environment; whether it passed, and its log.
+/// Runs the test below in a separate program with `MEBRIDGE_REQUIRE` set; returns whether it passed, and its log.
 fn run(required: &str) -> (bool, String) {
     let log = tempfile::NamedTempFile::new().unwrap();
     let output = Command::new(std::env::current_exe().unwrap())
@@ -45,7 +45,7 @@ fn an_empty_list_of_cases_is_a_failure() {
     require::cases("outputs in /nowhere", Vec::<u8>::new());
 }
 
-/// The names stand in `make test`'s summary, too.
+/// The names are those in `make test`'s summary.
 #[test]
 fn the_summary_knows_all_names() {
     let script = include_str!("../../../tests/run.sh");

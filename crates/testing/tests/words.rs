@@ -1,22 +1,22 @@
-//! What of the rules of words (docs/architecture.md, "Words") a program can see.
+//! Checks the naming rules (docs/architecture.md, "Words") that a program can check.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Words that say nothing to a reader, in names of types, functions, modules and fields.
+/// Words that mean nothing to a reader, in names of types, functions, modules and fields.
 const UNREADABLE: [&str; 9] = [
     "rung", "alike", "twos", "wide", "hung", "grown", "handed", "told", "stuff",
 ];
 
-/// Types that the whole project has one of at most: the words of the table, and those that once had several meanings.
+/// Types of which the whole project has at most one: the words of the table, and those that once had several meanings.
 const ONE_MEANING: [&str; 26] = [
     "Block", "Blocks", "Bridge", "Check", "Checks", "Element", "Elements", "Form", "Forms",
     "Group", "Groups", "Line", "Lines", "Order", "Orders", "Part", "Parts", "Pass", "Place",
     "Places", "Run", "Runs", "Sample", "Slot", "Split", "Target",
 ];
 
-/// Public types that two crates have: a word of the field or of Rust that means the same in both, or what one crate makes
-/// of the other's. No other name stands for two things.
+/// Public types that exist in two crates: a word of the field or of Rust with the same meaning in both, or a type that
+/// one crate makes from the other's. No other name has two meanings.
 const SHARED: &[&str] = &[
     "Banner",
     "Batch",
@@ -93,7 +93,7 @@ const SHARED: &[&str] = &[
     "Written",
 ];
 
-/// Words of a diary. What holds has no evening.
+/// Words of a diary. Documents describe the current state.
 const DIARY: [&str; 9] = [
     "earlier commit",
     "later that day",
@@ -106,10 +106,10 @@ const DIARY: [&str; 9] = [
     "as of today",
 ];
 
-/// Words of README.md, which a reader has to get through before the first event. The rest is in docs.
+/// Maximum number of words in README.md, which a reader has to read before the first event. The rest is in docs.
 const MOST_WORDS: usize = 1200;
 
-/// Files below a folder with an ending.
+/// Finds files with an extension below a folder.
 fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         let (path, kind) = (entry.path(), entry.file_type().expect("its kind"));
@@ -121,7 +121,7 @@ fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// All Rust sources, with their paths from the top.
+/// Returns all Rust sources, with their paths from the top.
 fn sources() -> Vec<(String, String)> {
     let root = mebridge_testing::root();
     let mut paths = Vec::new();
@@ -136,7 +136,7 @@ fn sources() -> Vec<(String, String)> {
     paths.into_iter().map(read).collect()
 }
 
-/// The keyword and the name of what a line declares.
+/// Returns the keyword and the name that a line declares.
 fn declared(line: &str) -> Option<(&str, &str)> {
     let mut words = line
         .trim_start()
@@ -154,7 +154,7 @@ fn declared(line: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// The words of a name in either spelling.
+/// Splits a name in either spelling into words.
 fn words(name: &str) -> BTreeSet<String> {
     let mut text = String::new();
     for c in name.chars() {
@@ -195,12 +195,12 @@ fn names_can_be_read() {
 fn words_of_the_table_name_one_type() {
     let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (path, text) in &sources() {
-        // The comparison of two libraries and what is only timed know the library by its C interface.
+        // The comparison of two libraries and the benchmarks use the library through its C interface.
         if path.starts_with("benches/") || path.starts_with("tests/") {
             continue;
         }
         for (number, line) in (1..).zip(text.lines()) {
-            // An associated type is the trait's.
+            // Associated types belong to their traits.
             let is_type = |keyword| keyword != "fn" && keyword != "mod";
             let associated = line.starts_with(' ') && line.trim_start().starts_with("type ");
             if let Some((keyword, name)) = declared(line)
@@ -222,7 +222,7 @@ fn words_of_the_table_name_one_type() {
     assert!(several.is_empty(), "{}", several.join("\n"));
 }
 
-/// Crates that only tests and the work on mebridge itself use.
+/// Crates that are used only by tests and for developing mebridge.
 const NO_PRODUCT: [&str; 5] = ["emulator", "oracle", "shared", "testing", "tools"];
 
 #[test]
@@ -274,7 +274,7 @@ fn documents() -> Vec<(String, String)> {
     paths.into_iter().map(read).collect()
 }
 
-/// Whether a word is a day (2026-01-31) or the hash of a commit. They belong to benches/results.
+/// Whether a word is a date (2026-01-31) or the hash of a commit. They belong in benches/results.
 fn is_date_or_commit(word: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     let date = word.split('-').map(str::len).eq([4, 2, 2]) && word.split('-').all(digits);

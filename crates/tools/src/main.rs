@@ -1,4 +1,4 @@
-//! `mebridge-tools`: what work on mebridge itself needs and no user does, one file a subcommand.
+//! `mebridge-tools`: tools for developing mebridge, one file per subcommand.
 
 mod mutate;
 mod share;
@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use mebridge_command::{ended, interrupt, output};
 use std::process::ExitCode;
 
-/// Tools for work on mebridge itself.
+/// Tools for developing mebridge.
 #[derive(Parser)]
 #[command(name = "mebridge-tools", version, max_term_width = 100)]
 struct Command {

@@ -1,7 +1,7 @@
-//! `mebridge mutate`: is what the importer accepts what gfortran compiles?
+//! `mebridge-tools mutate`: tests whether the importer accepts only what gfortran compiles to the same.
 //!
-//! One token or statement of one file of a directory is changed. What the importer then accepts is
-//! compiled and run, and has to give what the process gives.
+//! One token or statement of one file of a directory is changed. If the importer accepts the change, the Fortran is
+//! compiled and run, and has to give the same as the process.
 
 mod change;
 mod judge;
@@ -59,28 +59,28 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     points: u32,
-    /// Relative difference from which on values differ
+    /// Relative difference above which values differ
     #[arg(long, value_name = "X", default_value_t = 1e-7)]
     tolerance: f64,
-    /// Change files alone whose path in the output contains this
+    /// Change only files whose path in the output contains this
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Append each change as a line of JSON; changes that are in it are not made again
+    /// Append each change as a line of JSON; changes that are in it are not repeated
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Make one table of these logs, and nothing else
+    /// Only make one table of these logs
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "directory")]
     summary: Vec<PathBuf>,
-    /// Be the process that imports, for the task in this file
+    /// Run as the importing process, for the task in this file
     #[arg(long, value_name = "FILE", hide = true)]
     worker: Option<PathBuf>,
 }
 
-/// What all jobs share.
+/// Data shared by all jobs.
 struct Shared<'a> {
     options: &'a Options,
     files: Vec<(PathBuf, Original)>,
-    /// Where each file's part of all chances ends.
+    /// Cumulative probabilities of the files.
     chances: Vec<f64>,
     next: AtomicU64,
     log: Mutex<Log>,
@@ -90,7 +90,7 @@ struct Shared<'a> {
 }
 
 impl Options {
-    /// Runs.
+    /// Runs the tests.
     pub fn run(self) -> Result<std::process::ExitCode> {
         if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
             output::usage("--tolerance must be a number from 0 on");
@@ -156,7 +156,7 @@ impl Options {
         })
     }
 
-    /// Events by the process as it is, with masses as the Fortran has them.
+    /// Makes events for the unchanged process, with the Fortran's masses.
     fn points(&self, directory: &Path, tree: &Tree, index: usize) -> Result<Vec<Point>> {
         let process =
             library::import(directory, None, index).map_err(|what| cannot(directory, &what))?;
@@ -190,7 +190,7 @@ impl Options {
         if files.is_empty() {
             return Err(cannot(directory, "has no file to change"));
         }
-        // Large files often, but not so often that nothing else is changed.
+        // Prefer large files, but not so much that no others are changed.
         let mut sum = 0.0;
         let chances = files
             .iter()
@@ -214,7 +214,7 @@ impl Options {
 }
 
 impl Shared<'_> {
-    /// One job: changes, until there are enough.
+    /// Runs one job: changes, until there are enough.
     fn work(&self, mut bench: Bench) -> Result<()> {
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -247,7 +247,7 @@ impl Shared<'_> {
         Ok(())
     }
 
-    /// The change with this number: the same whoever makes it.
+    /// Returns the change with this number, which does not depend on the job.
     fn change(&self, number: u64) -> Option<(usize, Change)> {
         let mut random = ChaCha8Rng::seed_from_u64(self.options.seed);
         random.set_stream(number);
@@ -263,7 +263,7 @@ impl Shared<'_> {
     }
 }
 
-/// An error about a file or a program.
+/// Makes an error about a file or a program.
 fn cannot(path: impl AsRef<Path>, what: &str) -> Error {
     Error::io(path.as_ref())(std::io::Error::other(what.to_owned()))
 }

@@ -6,7 +6,7 @@ use mebridge::{Error, Result};
 use mebridge_command::output;
 use std::path::{Path, PathBuf};
 
-/// Where completions of each shell belong, below `share`.
+/// Folder of each shell's completions, below `share`.
 const COMPLETIONS: [(Shell, &str); 3] = [
     (Shell::Bash, "bash-completion/completions/mebridge"),
     (Shell::Zsh, "zsh/site-functions/_mebridge"),
@@ -16,13 +16,13 @@ const COMPLETIONS: [(Shell, &str); 3] = [
 /// Write manual pages and shell completions below DIR, laid out as below /usr/share
 #[derive(clap::Args)]
 pub struct Options {
-    /// Where to
+    /// Folder to write to
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 }
 
 impl Options {
-    /// Writes.
+    /// Writes the files.
     pub fn run(self) -> Result<()> {
         let mut command = mebridge_command::Command::command();
         let pages = self.directory.join("man/man1");

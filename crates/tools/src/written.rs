@@ -5,18 +5,18 @@ use mebridge_command::output;
 use mebridge_run::written::rows;
 use std::path::PathBuf;
 
-/// Print which routines of cuts and scales a version of MG5aMC writes: lines of crates/run/src/written.txt
+/// Print the routines of cuts and scales that a version of MG5aMC writes: lines of crates/run/src/written.txt
 #[derive(clap::Args)]
 pub struct Options {
-    /// An output that nobody has changed, or Template/LO of MG5aMC
+    /// An unmodified output, or Template/LO of MG5aMC
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Of that MG5aMC
+    /// Version of that MG5aMC
     version: String,
 }
 
 impl Options {
-    /// Prints.
+    /// Prints the lines.
     pub fn run(self) -> Result<()> {
         let lines = rows(&self.folder)?.into_iter();
         let text: String = lines

@@ -1,9 +1,9 @@
-//! The complex-mass scheme, as MG5aMC makes a model one of it (`change_mass_to_complex_scheme` of its base_objects.py).
+//! Conversion of a model to the complex-mass scheme, as in MG5aMC (`change_mass_to_complex_scheme` of base_objects.py).
 //!
-//! A particle with a mass and a width gets the complex mass `sqrt(M^2 - i M W)`. Its propagators have that, and so does
-//! every formula of a parameter or coupling in the place of the mass; masses of external legs and the card stay real.
-//! Yukawa couplings follow the masses, because they could not be complex otherwise. Where the mass of the W follows from
-//! the Fermi constant, it becomes a parameter of the card in its place.
+//! A particle with a mass and a width gets the complex mass `sqrt(M^2 - i M W)`. It replaces the mass in propagators
+//! and in all formulas of parameters and couplings; masses of external legs and the card stay real. Yukawa couplings
+//! follow the masses, because they could not be complex otherwise. If the mass of the W follows from the Fermi
+//! constant, it replaces the latter in the card.
 
 use crate::formula::replaced;
 use crate::imported::Imported;
@@ -18,23 +18,23 @@ use std::f64::consts::{PI, SQRT_2};
 
 type Fallible<T> = Result<T, String>;
 
-/// The W boson.
+/// PDG code of the W boson.
 const W: i32 = 24;
-/// Its mass by the Fermi constant, and the Fermi constant by its mass.
+/// Formulas for its mass from the Fermi constant, and for the latter from its mass.
 const MASS_OF_W: &str = "sqrt(MZ**2/2. + sqrt(MZ**4/4. - (aEW*pi*MZ**2)/(Gf*sqrt(2))))";
 const FERMI: &str = "-aEW*MZ**2*pi/(sqrt(2)*MW**2*(MW**2 - MZ**2))";
-/// Its mass where no card says what it follows from: MG5aMC's.
+/// MG5aMC's default for its mass, if no card determines it.
 const OWN_MASS_OF_W: f64 = 80.385;
 
-/// A parameter's place in the list of all.
+/// The index of a parameter.
 fn place(model: &Imported, name: &str) -> Fallible<usize> {
     let found = model.parameters.iter().position(|p| p.name == name);
     found.ok_or_else(|| format!("there is no parameter `{name}`"))
 }
 
 impl Imported {
-    /// Makes the masses of particles with a width complex. `restricted` says that the values of parameters are those of
-    /// the card of a restriction.
+    /// Makes the masses of particles with a width complex. `restricted` is whether the values of parameters are those
+    /// of a restriction card.
     pub fn make_masses_complex(&mut self, restricted: bool) -> Fallible<()> {
         let values = evaluate(self)?.parameters;
         let number = self.parameters.iter().map(|p| p.name.clone());
@@ -60,9 +60,9 @@ impl Imported {
             let majorana = pair.antiname.is_none() && pair.spin.is_multiple_of(2);
             if pair.pdg.abs() == W && !self.put_w_into_card(&mass)? {
                 message::say_once(format!(
-                    "the mass of the W ({mass}) follows from other parameters than 1/alpha, the Fermi constant and the \
-                     mass of the Z, and its complex mass from their complex values; a model with that mass in its card \
-                     says what it is"
+                    "the mass of the W ({mass}) does not follow from just 1/alpha, the Fermi constant and the mass of the Z, \
+                     so its complex mass follows from complex parameters; use a model with that mass in its card to set \
+                     it"
                 ));
             }
             let (name, follows) = self.complex_mass(&mass, &width, majorana)?;
@@ -94,7 +94,7 @@ impl Imported {
         self.say_what_has_no_width(&derived)
     }
 
-    /// Particles that propagate in the gauge: the W first, as what its mass follows from is another then, and Goldstone
+    /// Particles that propagate in the gauge: the W first, because its treatment changes parameters, and Goldstone
     /// bosons last.
     fn with_complex_masses(&self) -> Vec<usize> {
         let feynman = self.gauge == Gauge::Feynman;
@@ -105,7 +105,7 @@ impl Imported {
         all
     }
 
-    /// Adds the complex mass of a particle, unless it is there, and gives its name and whether it follows from other
+    /// Adds the complex mass of a particle, unless it exists; returns its name, and whether it follows from other
     /// parameters.
     fn complex_mass(
         &mut self,
@@ -123,7 +123,7 @@ impl Imported {
         let derived = formula.is_some();
         let value = match formula {
             None => {
-                // The width of a Majorana fermion has the sign of its mass, and so has the complex mass.
+                // The width of a Majorana fermion has the sign of its mass, and so does the complex mass.
                 let width = match majorana {
                     true => by_sign(&m, call("abs", &w), Expr::Neg(call("abs", &w).into())),
                     false => w,
@@ -150,7 +150,7 @@ impl Imported {
             Some(p) if derived || matches!(&p.value, ParameterValue::Formula(f) if *f == value) => {
                 (name, true)
             }
-            // Two particles with one mass and two widths.
+            // Two particles with the same mass and different widths.
             Some(_) => {
                 let name = format!("{name}_{width}");
                 let known = self.parameters.iter().any(|p| is(p, &name));
@@ -184,7 +184,8 @@ impl Imported {
         Ok((name, derived))
     }
 
-    /// Puts the mass of the W into the card, where it follows from the Fermi constant, which then follows from it.
+    /// If the mass of the W follows from the Fermi constant, puts it into the card, and makes the Fermi constant follow
+    /// from it. Returns whether the mass is in the card.
     fn put_w_into_card(&mut self, mass: &str) -> Fallible<bool> {
         let at = place(self, mass)?;
         let fermi = self.parameters.iter().position(|p| p.name == "Gf");
@@ -201,7 +202,7 @@ impl Imported {
         Ok(true)
     }
 
-    /// Yukawa couplings of the card become the masses of their particles.
+    /// Replaces Yukawa couplings of the card by the masses of their particles.
     fn yukawas_follow(&mut self) -> Fallible<()> {
         for at in 0..self.parameters.len() {
             let parameter = &self.parameters[at];
@@ -224,7 +225,7 @@ impl Imported {
         Ok(())
     }
 
-    /// Names particles whose width follows from complex numbers, none of which has an imaginary part.
+    /// Reports particles without a width because their complex mass follows from real parameters.
     fn say_what_has_no_width(&self, derived: &BTreeSet<String>) -> Fallible<()> {
         if derived.is_empty() {
             return Ok(());
@@ -250,7 +251,7 @@ impl Imported {
     }
 }
 
-/// The mass of the W that the Fermi constant of a card says, where the card has no mass of it.
+/// The mass of the W that follows from the Fermi constant of a card.
 pub fn mass_of_w(card: &Card) -> Option<f64> {
     let inverse = card.number("sminputs", &[1])?;
     let (fermi, z) = (card.number("sminputs", &[2])?, card.number("mass", &[23])?);
@@ -259,8 +260,8 @@ pub fn mass_of_w(card: &Card) -> Option<f64> {
     Some((square + under.sqrt()).sqrt()).filter(|mass| mass.is_finite())
 }
 
-/// A formula with complex masses where MG5aMC has a name for a power or function of a mass, which is a parameter like
-/// others; a mass by itself stays real in formulas of masses and widths.
+/// Replaces masses by complex ones in powers and functions of a single mass, for which MG5aMC introduces parameters; a
+/// bare mass stays real in formulas of masses and widths.
 fn powers_replaced(expr: &Expr, by: &dyn Fn(&str) -> Option<Expr>) -> Expr {
     let named = match expr {
         Expr::Binary(BinaryOperator::Pow, base, exponent) => {
@@ -295,7 +296,7 @@ fn square(of: &Expr) -> Expr {
     binary(BinaryOperator::Pow, of.clone(), Expr::Number(2.0))
 }
 
-/// `negative` where a mass is negative, else `positive`.
+/// `negative` if a mass is negative, otherwise `positive`.
 fn by_sign(mass: &Expr, positive: Expr, negative: Expr) -> Expr {
     let test = binary(
         BinaryOperator::GreaterOrEqual,

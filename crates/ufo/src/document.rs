@@ -1,4 +1,4 @@
-//! The file of a model of what was imported.
+//! Conversion of an imported model to the document of a model file.
 
 use crate::imported::{Imported, ParticlePair};
 use crate::source::{Parameter, ParameterValue, UfoCoupling};
@@ -14,12 +14,12 @@ use std::f64::consts::PI;
 
 type Fallible<T> = Result<T, String>;
 
-/// Coupling orders that have no limit.
+/// `expansion_order` from which on there is no limit.
 const NO_LIMIT: i32 = 99;
 /// The largest denominator of a charge.
 const MOST_PARTS: i32 = 360;
 
-/// Labels as MG5aMC defines them, for the particles that a model has.
+/// MG5aMC's labels; a model gets those whose particles it has.
 const LABELS: [(&str, &str); 6] = [
     ("p", "g u c d s u~ c~ d~ s~"),
     ("j", "g u c d s u~ c~ d~ s~"),
@@ -29,7 +29,7 @@ const LABELS: [(&str, &str); 6] = [
     ("vl~", "ve~ vm~ vt~"),
 ];
 
-/// The document of a model with this name.
+/// Builds the document of a model with this name.
 pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
     if model.interactions.is_empty() {
         return Err("no vertex is left: particles of this model have no interactions".into());
@@ -94,15 +94,15 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
         row.width = pair.width.as_ref().map(renamed);
         row.complex_mass = pair.complex_mass.as_ref().map(renamed);
         if model.has_complex_masses && row.mass.is_none() {
-            // As MG5aMC: what has no mass has no complex one, and so no width.
+            // As in MG5aMC, massless particles have no complex mass, and so no width.
             (row.width, row.complex_mass) = (None, None);
         }
-        // A Majorana fermion whose mass is negative has a negative width in MG5aMC (`SIGN` in its param_read.inc).
+        // A Majorana fermion with negative mass has a negative width in MG5aMC (`SIGN` in its param_read.inc).
         if let (Some(mass), Some(width), None) = (&row.mass, &row.width, &row.antiname)
             && row.spin % 2 == 0
         {
             let formula = format!("abs({width}) if {mass} >= 0 else -abs({width})");
-            // One width may be that of several particles, each with its own mass.
+            // Several particles with different masses may share a width.
             let known = |name: &str| document.parameters.get(name).is_some_and(|f| *f != formula);
             let signed = free(format!("{width}__signed"), known);
             document.parameters.insert(signed.clone(), formula);
@@ -153,8 +153,8 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
     Ok(document)
 }
 
-/// Partial widths of the particles that have a width in the card. Of a particle for which one cannot be computed there are
-/// none, so that none is left out in silence.
+/// Partial widths of the particles that have a width in the card. If one cannot be computed, all of that particle are
+/// omitted, so that none is left out silently.
 fn decays(
     model: &Imported,
     formula: &dyn Fn(&Expr) -> Expr,
@@ -190,7 +190,7 @@ fn decays(
     Ok(found)
 }
 
-/// Whether the model's strong coupling is that of the event.
+/// Whether the model's strong coupling is the event's. An error if it is defined differently.
 fn strong_coupling(model: &Imported) -> Fallible<bool> {
     let find = |name: &str| model.parameters.iter().position(|p| p.name == name);
     let alpha_s = find(ALPHA_S).map(|at| &model.parameters[at].value);
@@ -218,12 +218,12 @@ fn strong_coupling(model: &Imported) -> Fallible<bool> {
 
 /// `G**2/(4*pi)`: the alpha_s of the event.
 fn alpha_s_of_g() -> Expr {
-    // A constant text that is an expression.
+    // Parsing this constant cannot fail.
     parse("G**2/(4*pi)").unwrap_or(Expr::Number(0.0))
 }
 
-/// New names where two parameters differ in upper and lower case alone, which Fortran does not tell apart: as MG5aMC
-/// (`change_parameter_name_with_prefix`) names them.
+/// New names for parameters that differ only by case, which Fortran does not distinguish, as in MG5aMC
+/// (`change_parameter_name_with_prefix`).
 fn names(parameters: &[Parameter]) -> HashMap<String, String> {
     let mut by_lower: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for parameter in parameters {
@@ -247,7 +247,7 @@ fn names(parameters: &[Parameter]) -> HashMap<String, String> {
     new
 }
 
-/// A name that is not taken: this one, or one that begins with it.
+/// An unused name: this one, with underscores appended if needed.
 fn free(mut name: String, is_taken: impl Fn(&str) -> bool) -> String {
     while is_taken(&name) {
         name.push('_');
@@ -293,7 +293,7 @@ fn orders(model: &Imported, document: &mut Document) -> Fallible<()> {
                     1
                 }
             }
-            // Of vertices of Goldstone bosons alone, which no process has.
+            // Only in vertices of Goldstone bosons, which are in no process.
             None if !needed.contains(name) => 1,
             None => {
                 let has = |c: &&UfoCoupling| c.orders.contains_key(name);
@@ -324,7 +324,7 @@ fn orders(model: &Imported, document: &mut Document) -> Fallible<()> {
     Ok(())
 }
 
-/// Charges as whole numbers, and the particles with them.
+/// Adds charges as integers, and the particles.
 fn charges(model: &Imported, document: &mut Document) -> Fallible<()> {
     let names: BTreeSet<&String> = model
         .particles
@@ -345,7 +345,7 @@ fn charges(model: &Imported, document: &mut Document) -> Fallible<()> {
                 .all(|pair| whole(of(pair) * f64::from(parts)))
         });
         let Some(parts) = parts else {
-            // Numbers that are no fractions help nobody to exclude a process.
+            // Numbers that are not simple fractions are of no use for excluding processes.
             continue;
         };
         let key = match name.as_str() {
@@ -382,7 +382,7 @@ fn row(pair: &ParticlePair) -> ParticleRow {
     }
 }
 
-/// MG5aMC's labels; where the b quark has no mass, protons and jets have it.
+/// Adds MG5aMC's labels; protons and jets include b quarks if these are massless.
 fn labels(document: &mut Document) {
     let names: HashSet<&str> = document
         .particles
@@ -408,7 +408,7 @@ fn labels(document: &mut Document) {
     document.labels = labels;
 }
 
-/// A formula with numbers in the place of the names of indices that are summed over (`'mu'`).
+/// Replaces the names of indices that are summed over (`'mu'`) by numbers.
 fn summed_indices(text: &str) -> String {
     let mut pieces = text.split('\'');
     let mut read = pieces.next().unwrap_or_default().to_owned();
@@ -419,7 +419,7 @@ fn summed_indices(text: &str) -> String {
             known.push(name);
             known.len() - 1
         });
-        // Below those that such formulas have as numbers.
+        // Below the numbers that occur in such formulas.
         read += &format!("{}", -100 - at as i32);
         read += behind;
     }

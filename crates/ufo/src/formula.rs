@@ -1,11 +1,11 @@
-//! Formulas of a model, with the functions of its own put in.
+//! Formulas of a model, with its own functions substituted.
 
 use mebridge_generate::model::expression::{Expr, HIGHEST, parse};
 use std::collections::{BTreeMap, HashMap};
 
-/// Operations of a formula with all functions put in.
+/// Most operations of a formula after substitution.
 const MOST_NODES: usize = 200_000;
-/// Functions that call each other.
+/// Deepest nesting of function calls.
 const DEEPEST: usize = 20;
 
 /// A function of a model: its arguments and its formula.
@@ -22,7 +22,7 @@ impl Functions {
     /// Adds a function.
     pub fn add(&mut self, name: &str, arguments: Vec<String>, formula: &str) -> Result<(), String> {
         let formula = parse(formula)?;
-        // `re(z) = z.real` says no more than is known.
+        // `re(z) = z.real` is built in.
         let own = arguments.iter().map(|a| Expr::Name(a.clone())).collect();
         if formula == Expr::Call(name.to_owned(), own) {
             return Ok(());
@@ -34,7 +34,7 @@ impl Functions {
         }
     }
 
-    /// Reads a formula and puts functions in.
+    /// Parses a formula and substitutes functions.
     pub fn read(&self, text: &str) -> Result<Expr, String> {
         let mut left = MOST_NODES;
         self.expand(&parse(text)?, &BTreeMap::new(), [0, 0], &mut left)
@@ -87,7 +87,7 @@ impl Functions {
     }
 }
 
-/// How many operations an expression has, and how many within each other.
+/// The number of operations of an expression, and their nesting.
 fn extent(expr: &Expr) -> (usize, usize) {
     let (mut size, mut height) = (1, 0);
     let _ = expr.map::<()>(&mut |part| {
@@ -99,7 +99,7 @@ fn extent(expr: &Expr) -> (usize, usize) {
     (size, height)
 }
 
-/// A formula with other names, and what stands for some of them.
+/// Replaces names in a formula.
 pub fn replaced(expr: &Expr, by: &dyn Fn(&str) -> Option<Expr>) -> Expr {
     if let Expr::Name(name) = expr {
         return by(name).unwrap_or_else(|| expr.clone());
@@ -146,7 +146,7 @@ mod tests {
         );
     }
 
-    /// Formulas that double with every function do not fill the memory.
+    /// Formulas that double with every function do not exhaust memory.
     #[test]
     fn long_formulas_are_refused() {
         let mut functions = Functions::default();

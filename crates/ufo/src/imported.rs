@@ -1,5 +1,5 @@
-//! A model as MG5aMC imports it (`UFOMG5Converter` of its import_ufo.py): which of two particles is the particle, names,
-//! charges, Lorentz structures that have one coupling as one.
+//! Import of a model as in MG5aMC (`UFOMG5Converter` of import_ufo.py): choice of particle and antiparticle, names,
+//! charges, merging of Lorentz structures with the same coupling.
 
 use crate::restrict::OpenWidths;
 use crate::running;
@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 #[allow(missing_docs)]
 pub struct ParticlePair {
     pub name: String,
-    /// None for its own antiparticle.
+    /// `None` if it is its own antiparticle.
     pub antiname: Option<String>,
     pub pdg: i32,
     pub spin: u8,
     pub color: i8,
     pub mass: Option<String>,
     pub width: Option<String>,
-    /// Its mass in the complex-mass scheme.
+    /// Name of its mass in the complex-mass scheme.
     pub complex_mass: Option<String>,
     pub charges: BTreeMap<String, f64>,
     pub goldstone: bool,
@@ -31,7 +31,7 @@ pub struct ParticlePair {
     pub propagator: Option<String>,
 }
 
-/// One colour structure, one Lorentz structure, one coupling.
+/// A term of a vertex: one colour structure, one Lorentz structure, one coupling.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct VertexTerm {
@@ -47,11 +47,11 @@ pub struct VertexTerm {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct ImportedVertex {
-    /// PDG codes of what goes out.
+    /// PDG codes of the outgoing particles.
     pub particles: Vec<i32>,
     pub colors: Vec<String>,
     pub terms: Vec<VertexTerm>,
-    /// Whether MG5aMC has it in the gauge: those of ghosts where the model is one for loops.
+    /// Whether MG5aMC uses it in the gauge; vertices of ghosts only in models for loops.
     pub physical: bool,
     pub place: String,
 }
@@ -69,7 +69,7 @@ pub struct Imported {
     pub interactions: Vec<ImportedVertex>,
     pub orders: Vec<CouplingOrder>,
     pub decays: Vec<UfoDecays>,
-    /// What `running.py` says.
+    /// The terms in `running.py`.
     pub running: Vec<running::RunningTerm>,
     /// The gauge.
     pub gauge: Gauge,
@@ -77,20 +77,20 @@ pub struct Imported {
     pub open_widths: OpenWidths,
     /// Whether masses of particles with a width are complex.
     pub has_complex_masses: bool,
-    /// Names of new Lorentz structures by whether their parts have signs, and the names of these, which are sorted.
+    /// Names of merged Lorentz structures, by whether their parts have signs, and the sorted names of the parts.
     merged: HashMap<(bool, Vec<String>), String>,
 }
 
 type Fallible<T> = Result<T, String>;
 
-/// Numbers of particles that may be charges.
+/// Most attributes of particles that may be charges.
 const MOST_CHARGES: usize = 100;
-/// New Lorentz structures, and characters of one. Beyond, those of a vertex stay apart.
+/// Most merged Lorentz structures, and most characters of one. Beyond, structures are not merged.
 const MOST_MERGED: usize = 20_000;
 const LONGEST_MERGED: usize = 1 << 14;
 
-/// What MG5aMC calls particles of the Standard Model and of the minimal supersymmetric one, whatever a model calls them
-/// (its input/particles_name_default.txt): PDG code, name, name of the antiparticle where there is one.
+/// MG5aMC's names for particles of the Standard Model and of the minimal supersymmetric one, which replace those of the
+/// model (input/particles_name_default.txt): PDG code, name, name of the antiparticle if different.
 const NAMES: [(i32, &str, &str); 47] = [
     (1, "d", "d~"),
     (2, "u", "u~"),
@@ -142,8 +142,8 @@ const NAMES: [(i32, &str, &str); 47] = [
 ];
 
 impl Imported {
-    /// Imports what a folder says.
-    pub fn of(source: UfoFolder) -> Fallible<Imported> {
+    /// Imports the content of a folder.
+    pub fn from_source(source: UfoFolder) -> Fallible<Imported> {
         let gauge = source.gauge;
         let particles = pairs(&source)?;
         let mut imported = Imported {
@@ -174,7 +174,7 @@ impl Imported {
         Ok(imported)
     }
 
-    /// The particle of a PDG code: its name.
+    /// The name of the particle with a PDG code; empty if there is none.
     pub fn name(&self, pdg: i32) -> &str {
         let pair = self
             .particles
@@ -186,7 +186,8 @@ impl Imported {
         })
     }
 
-    /// Of the numbers of particles those are charges that every vertex conserves; the electric charge has to be one.
+    /// Keeps the numerical attributes of particles that every vertex conserves as charges; the electric charge must be
+    /// one.
     fn keep_conserved(&mut self) -> Fallible<()> {
         let names: BTreeSet<String> = self
             .particles
@@ -208,7 +209,7 @@ impl Imported {
                 sign * pair.charges.get(&name).unwrap_or(&0.0)
             };
             let total = |i: &&ImportedVertex| i.particles.iter().map(of).sum::<f64>().abs() > 1e-12;
-            // As in MG5aMC what the gauge does not have says nothing.
+            // As in MG5aMC, vertices that the gauge does not have are ignored.
             let mut physical = self.interactions.iter().filter(|i| i.physical);
             if let Some(broken) = physical.find(total) {
                 if name == "charge" {
@@ -228,8 +229,8 @@ impl Imported {
         Ok(())
     }
 
-    /// Of couplings with one text and the same orders the first stands for all; those that are 0 go. MG5aMC looks at the
-    /// text alone, but has the orders with the vertex.
+    /// Merges couplings with the same text and orders, and removes those that are 0. MG5aMC compares only the text, but
+    /// stores the orders with the vertex.
     fn merge_equal_texts(&mut self) {
         let mut first: HashMap<(&str, &BTreeMap<String, i32>), usize> = HashMap::new();
         let same: Vec<usize> = (self.couplings.iter().enumerate())
@@ -246,8 +247,8 @@ impl Imported {
         }
     }
 
-    /// In a vertex, Lorentz structures that have one coupling with one colour structure become one. `signed` says that
-    /// of a coupling and its negative one is meant.
+    /// Merges Lorentz structures of a vertex that have the same coupling and colour structure. With `signed`, a
+    /// coupling and its negative count as the same.
     pub fn merge_lorentz(&mut self, at: usize, signed: bool) {
         let mut groups: Vec<((usize, usize, bool), Vec<VertexTerm>)> = Vec::new();
         for term in &self.interactions[at].terms {
@@ -288,7 +289,7 @@ impl Imported {
         }
     }
 
-    /// A new Lorentz structure, the sum of others, with the name that MG5aMC gives it.
+    /// Adds a Lorentz structure that is the sum of others, with the name that MG5aMC would give it.
     fn add_merged(&mut self, (signed, names): (bool, Vec<String>)) -> String {
         let skip = usize::from(signed);
         let plain: Vec<&str> = names.iter().map(|name| &name[skip..]).collect();
@@ -310,7 +311,7 @@ impl Imported {
                 (false, false) => " + ",
                 (_, true) => " - ",
             };
-            // A sum behind a minus needs its brackets; elsewhere they do no harm.
+            // A sum after a minus needs brackets; elsewhere they do no harm.
             structure += &format!("{sign}({text})");
         }
         self.lorentz.insert(name.clone(), structure);
@@ -319,9 +320,9 @@ impl Imported {
     }
 }
 
-/// Whether the order of fermions along the lines of a Lorentz structure is an odd permutation of that of the legs, which
-/// MG5aMC puts into the coupling. An error where the structure has lines of orders that do not agree on it; `None` where
-/// it cannot be read, and so no process of it be generated.
+/// Whether the order of fermions along the lines of a Lorentz structure is an odd permutation of the legs, a sign that
+/// MG5aMC includes in the coupling. An error if the terms of the structure disagree; `None` if it cannot be read, so
+/// that no process with it can be generated.
 fn is_odd_flow(structure: &str) -> Fallible<Option<bool>> {
     let Ok(structure) = Structure::read(structure) else {
         return Ok(None);
@@ -332,9 +333,9 @@ fn is_odd_flow(structure: &str) -> Fallible<Option<bool>> {
             let (lorentz, spinor) = tensor.kind.indices();
             (spinor == 2).then(|| (tensor.indices[lorentz + 1], tensor.indices[lorentz]))
         });
-        // Where a line comes in, and where it goes out.
+        // The two ends of each line: where it comes in, and where it goes out.
         let mut ends: Vec<(i32, i32)> = ends.collect();
-        // Tensors are joined at what is summed over.
+        // Join tensors at indices that are summed over.
         while let Some(at) = ends.iter().position(|&(from, out)| from < 0 || out < 0) {
             let (from, out) = ends.swap_remove(at);
             let (middle, end) = if from < 0 { (from, out) } else { (out, from) };
@@ -345,7 +346,7 @@ fn is_odd_flow(structure: &str) -> Fallible<Option<bool>> {
             let (a, b) = &mut ends[next];
             *(if *a == middle { a } else { b }) = end;
         }
-        // Legs are antiparticle and particle in turn. A unit matrix may be written either way.
+        // Legs alternate between antiparticle and particle. A unit matrix may be written either way.
         for (from, out) in &mut ends {
             if *from % 2 == 0 && *out % 2 == 1 {
                 std::mem::swap(from, out);
@@ -356,20 +357,20 @@ fn is_odd_flow(structure: &str) -> Fallible<Option<bool>> {
         let pairs = (0..order.len()).flat_map(|i| (0..i).map(move |j| (j, i)));
         let odd = pairs.filter(|&(j, i)| order[j] > order[i]).count() % 2 == 1;
         if *found.get_or_insert(odd) != odd {
-            return Err("it joins fermions in several ways, which do not have one sign".into());
+            return Err("it joins fermions in several ways, with different signs".into());
         }
     }
     Ok(found)
 }
 
-/// Particles with their antiparticles. Of two the first is the one that goes out along the flow of a fermion line where
-/// vertices say so, else that with the positive code.
+/// Pairs particles with their antiparticles. The particle is the one that goes out along fermion lines if vertices
+/// determine that, otherwise the one with the positive code.
 fn pairs(source: &UfoFolder) -> Fallible<Vec<ParticlePair>> {
-    // Where a model uses one of the standard names for another particle, its own names stay.
+    // If a model uses a standard name for another particle, all its own names are kept.
     pairs_with(source, true).or_else(|what| pairs_with(source, false).map_err(|_| what))
 }
 
-/// The name that MG5aMC has for a PDG code.
+/// MG5aMC's name for a PDG code.
 fn standard_name(pdg: i32) -> Option<&'static str> {
     let (_, name, anti) = NAMES.iter().find(|(code, ..)| *code == pdg.abs())?;
     match pdg > 0 {
@@ -394,7 +395,7 @@ fn pairs_with(source: &UfoFolder, standard: bool) -> Fallible<Vec<ParticlePair>>
             if first == -second {
                 if outgoing.contains(&first) {
                     return Err(format!(
-                        "{}: the vertex {} has {} in the place where fermions come in, others have it where they go out",
+                        "{}: the vertex {} has {} in the place of an incoming fermion, other vertices in that of an outgoing one",
                         vertex.place, vertex.name, pair[0].name
                     ));
                 }
@@ -431,7 +432,7 @@ fn pairs_with(source: &UfoFolder, standard: bool) -> Fallible<Vec<ParticlePair>>
         let (mut name, mut antiname) = (cased(&particle.name), cased(&particle.antiname));
         if standard {
             name = standard_name(pdg).map_or(name, str::to_owned);
-            // Its own antiparticle has one name.
+            // A particle that is its own antiparticle has one name.
             antiname = match own {
                 true => name.clone(),
                 false => standard_name(-pdg).map_or(antiname, str::to_owned),
@@ -444,7 +445,7 @@ fn pairs_with(source: &UfoFolder, standard: bool) -> Fallible<Vec<ParticlePair>>
         for name in both {
             if let Some(other) = names.insert(name.clone(), pdg) {
                 return Err(fail(format!(
-                    "its name is {name}, which is that of the particle {other}, too"
+                    "its name {name} is also that of the particle {other}"
                 )));
             }
         }
@@ -452,7 +453,7 @@ fn pairs_with(source: &UfoFolder, standard: bool) -> Fallible<Vec<ParticlePair>>
         let spin = spin.map_err(|_| fail(format!("spin = {}", particle.spin)))?;
         let color = i8::try_from(particle.color);
         let color = color.map_err(|_| fail(format!("color = {}", particle.color)))?;
-        // Of what is in no process some models name masses that they do not have.
+        // Some models refer to undefined masses for particles that are in no process.
         let ghost = particle.spin < 0 || particle.goldstone && source.gauge == Gauge::Unitary;
         let known = |name: &str| source.parameters.iter().any(|p| p.name == name);
         let zero = |name: &str| name.eq_ignore_ascii_case("zero") || (ghost && !known(name));

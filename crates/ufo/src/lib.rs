@@ -1,20 +1,21 @@
-//! UFO models (arXiv:1108.2040, arXiv:2304.09883) -> the file of a model.
+//! Conversion of UFO models (arXiv:1108.2040, arXiv:2304.09883) to model files.
 //!
-//! A UFO model is a Python package. It is read here as the data that it is: assignments, calls of UFO's classes and
-//! formulas in texts. No code of it is run, and what would need that is refused, with file, line and what stands there.
+//! A UFO model is a Python package. Here it is read as data: assignments, calls of UFO's classes, and formulas in
+//! strings. None of its code is run; anything that would require that is refused, with file, line and the offending
+//! text.
 //!
-//! | module | what it knows |
+//! | module | content |
 //! |---|---|
-//! | `python` | the Python that such files are written in: words, statements, names and objects |
-//! | `formula` | formulas, with the functions of the model put in |
-//! | `source` | what a folder says, in types |
-//! | `imported` | a model as MG5aMC imports it |
+//! | `python` | the subset of Python in such files: tokens, statements, names and objects |
+//! | `formula` | formulas, with the functions of the model substituted |
+//! | `source` | the content of a folder, as typed data |
+//! | `imported` | the model as imported by MG5aMC |
 //! | `complex_masses` | the complex-mass scheme |
-//! | `values` | numbers of all parameters and couplings |
-//! | `restrict` | restrictions by a card, as MG5aMC applies them |
+//! | `values` | values of all parameters and couplings |
+//! | `restrict` | restrictions by a card, as in MG5aMC |
 //! | `running` | `running.py`: parameters that run |
 //! | `widths` | widths that a card leaves to be computed |
-//! | `document` | the file of a model that comes of it |
+//! | `document` | the resulting model file |
 
 mod complex_masses;
 mod document;
@@ -34,15 +35,15 @@ use mebridge_support::error::{Error, Result};
 use source::UfoFolder;
 use std::path::{Path, PathBuf};
 
-/// How a model is restricted.
+/// The restriction of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Restriction {
-    /// By `restrict_default.dat`, if the folder has it; MG5aMC's `import model X`.
+    /// By `restrict_default.dat`, if it exists; MG5aMC's `import model X`.
     #[default]
     Default,
-    /// Not at all; MG5aMC's `import model X-full`.
+    /// None; MG5aMC's `import model X-full`.
     None,
-    /// By a card: a file, or X for `restrict_X.dat` of the folder; MG5aMC's `import model M-X`.
+    /// By a card: a file, or X for `restrict_X.dat` in the folder; MG5aMC's `import model M-X`.
     By(String),
 }
 
@@ -65,7 +66,7 @@ pub fn read_in(folder: &Path, restriction: &Restriction, scheme: Scheme) -> Resu
         path: folder.to_path_buf(),
         what,
     };
-    // Without a link and without dots, so that the last part is a name.
+    // Without links and dots, so that the last component is a name.
     let folder_itself = folder.canonicalize().map_err(Error::io(folder))?;
     let name = folder_itself
         .file_name()
@@ -77,9 +78,9 @@ pub fn read_in(folder: &Path, restriction: &Restriction, scheme: Scheme) -> Resu
         gauge: source.gauge,
         ..scheme
     };
-    let mut model = Imported::of(source).map_err(fail)?;
+    let mut model = Imported::from_source(source).map_err(fail)?;
     if scheme.complex_masses {
-        // Which widths are zero is said by the card of a restriction, and what it restricts are complex numbers.
+        // The restriction card decides which widths are zero, but the restriction itself applies to complex values.
         if let Some(card) = &card {
             model.set_card(card).map_err(fail)?;
         }
@@ -100,7 +101,7 @@ pub fn read_in(folder: &Path, restriction: &Restriction, scheme: Scheme) -> Resu
     Ok(document)
 }
 
-/// The restrictions that a folder has, in words.
+/// Lists the restrictions in a folder, for messages.
 fn restrictions(folder: &Path) -> String {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| {
@@ -115,7 +116,7 @@ fn restrictions(folder: &Path) -> String {
     }
 }
 
-/// The card of a restriction, and what it adds to the name of the model.
+/// The card of a restriction, and its suffix to the name of the model.
 fn card(
     folder: &Path,
     restriction: &Restriction,

@@ -1,5 +1,5 @@
-//! Restrictions as MG5aMC applies them (`RestrictModel` of its import_ufo.py): a card with zeros, ones and equal values
-//! says which parameters and vertices a model does not have.
+//! Restrictions as in MG5aMC (`RestrictModel` of import_ufo.py): zeros, ones and equal values in a card remove
+//! parameters and vertices from the model.
 
 use crate::complex_masses::mass_of_w;
 use crate::formula::replaced;
@@ -13,19 +13,19 @@ use num_complex::Complex64;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// A coupling below is zero.
+/// Couplings below this are zero.
 const ZERO: f64 = 1e-13;
-/// A coupling between both says that the model has small ones, and only zero is zero.
+/// If any coupling is between `ZERO` and this, the model has small couplings, and only exact zeros are zero.
 const SMALL: f64 = 1e-10;
-/// Blocks that a card need not have; their parameters are the mass of the Z boson.
+/// A block that a card may lack; its parameters are then the mass of the Z boson.
 const SCALES: &str = "loop";
-/// Blocks by which MG5aMC knows supersymmetric models, whose card stays whole.
+/// Blocks by which MG5aMC recognises supersymmetric models, whose card stays complete.
 const SUPERSYMMETRY: [&str; 8] = [
     "USQMIX", "SL2", "MSOFT", "YE", "NMIX", "TU", "MSE2", "UPMNS",
 ];
-/// What a width is to a restriction until it is computed: neither 0 nor 1, which would take it away.
+/// Placeholder for a width that is to be computed: neither 0 nor 1, so that the restriction does not remove it.
 const NOT_YET_COMPUTED: f64 = 0.5;
-/// Values that stand for 0 and 1 without being them.
+/// Values that stand for 0 and 1 without being removed.
 const NEITHER_ZERO_NOR_ONE: [f64; 2] = [0.000001e-99, 9.999999e-1];
 
 type Fallible<T> = Result<T, String>;
@@ -35,15 +35,15 @@ type Fallible<T> = Result<T, String>;
 pub struct OpenWidth {
     /// The card.
     pub card: PathBuf,
-    /// The model's own value, unless it is one that stands for none.
+    /// The model's own value, unless it is a placeholder.
     pub own: Option<f64>,
 }
 
-/// Widths that a card leaves to be computed, by the particle.
+/// Widths that a card leaves to be computed, by PDG code.
 pub type OpenWidths = BTreeMap<i32, OpenWidth>;
 
-/// Notes what a card says of a width, and whether it is open then. A number closes it; a card that does not name it
-/// changes nothing.
+/// Updates the open widths by a card's entry for a width; returns whether the width is open. A number closes it; a card
+/// without an entry changes nothing.
 fn is_open(open: &mut OpenWidths, card: &Card, pdg: i32, value: &mut f64) -> bool {
     if card.number("decay", &[pdg]).is_some() {
         open.remove(&pdg);
@@ -60,7 +60,7 @@ fn is_open(open: &mut OpenWidths, card: &Card, pdg: i32, value: &mut f64) -> boo
 }
 
 impl Imported {
-    /// Puts the values of a card in.
+    /// Sets parameters to the values of a card.
     pub fn set_card(&mut self, path: &Path) -> Fallible<()> {
         let card = Card::read(path).map_err(|e| e.to_string())?;
         let w = mass_of_w(&card).filter(|_| self.has_complex_masses);
@@ -83,7 +83,7 @@ impl Imported {
                 None if block == SCALES && card.number("mass", &[23]).is_some() => {
                     card.number("mass", &[23]).unwrap_or_default()
                 }
-                // What the model says stays, unless that is a special value.
+                // The model's value is kept, unless it is 0 or 1.
                 None if block == "decay" && *value != 0.0 && *value != 1.0 => {
                     message::say_once(format!(
                         "{}: DECAY {} is no number; {} stays {value}, the model's own value",
@@ -107,7 +107,7 @@ impl Imported {
         Ok(())
     }
 
-    /// Restricts the model by a card. `name` is the model's.
+    /// Restricts the model by a card. `name` is the name of the model.
     pub fn restrict(&mut self, card: &Path, name: &str) -> Fallible<()> {
         let blocks: BTreeSet<&str> = self
             .parameters
@@ -151,14 +151,14 @@ impl Imported {
         if let Some(values) = beside("param") {
             self.set_card(&values)?;
         }
-        // What MG5aMC copies as the `param_card.dat` of its output.
+        // The file that MG5aMC copies to `param_card.dat` of its output.
         if let Some(values) = beside("paramcard") {
             self.set_defaults(&values)?;
         }
         Ok(())
     }
 
-    /// Puts the values of a card in where it has them: those that a process begins with.
+    /// Sets default values of parameters from a card, as far as it has them.
     fn set_defaults(&mut self, path: &Path) -> Fallible<()> {
         let card = Card::read(path).map_err(|e| e.to_string())?;
         for parameter in &mut self.parameters {
@@ -180,7 +180,8 @@ impl Imported {
         names.zip(values.parameters.iter().copied()).collect()
     }
 
-    /// Couplings that vanish, and for those that are equal to another one, or its negative, which.
+    /// Finds couplings that vanish, and for each coupling that equals another one up to the sign, that one and whether
+    /// it is negated.
     #[allow(clippy::type_complexity)]
     fn special_couplings(
         &self,
@@ -199,7 +200,7 @@ impl Imported {
                 continue;
             }
             let value = Complex64::new(rounded(value.re), rounded(value.im));
-            // Without the sign of zero.
+            // Removes the sign of zero.
             let key = |x: Complex64| ((x.re + 0.0).to_bits(), (x.im + 0.0).to_bits());
             if let Some(known) = equal.get_mut(&key(-value)) {
                 known.push((n, true));
@@ -207,8 +208,8 @@ impl Imported {
                 equal.entry(key(value)).or_default().push((n, false));
             }
         }
-        // Only couplings of the same orders; those of no physical vertex are apart. MG5aMC takes those that are there
-        // with a minus alone for such, and has the orders with the vertex.
+        // Only couplings with the same orders are merged; those of no physical vertex separately. MG5aMC counts
+        // couplings that only occur with a minus among the latter, and stores the orders with the vertex.
         let physical = self.interactions.iter().filter(|i| i.physical);
         let terms = physical.flat_map(|i| i.terms.iter().filter(|term| !term.negative));
         let used: HashSet<usize> = terms.map(|term| term.coupling).collect();
@@ -246,7 +247,7 @@ impl Imported {
         }
     }
 
-    /// Parameters that are 0 or 1 leave the card. What still names them finds the number.
+    /// Removes parameters that are 0 or 1 from the card, and replaces them by numbers where they are still used.
     fn fix_parameters(&mut self, values: &HashMap<String, Complex64>, keeps_card: bool) {
         let number = |name: &str| values.get(name).filter(|x| x.im == 0.0).map(|x| x.re);
         let mut fixed: HashMap<String, f64> = HashMap::new();
@@ -259,7 +260,7 @@ impl Imported {
             for quantity in [&mut pair.mass, &mut pair.width] {
                 match quantity.as_ref().and_then(|name| fixed.get(name)) {
                     Some(0.0) => *quantity = None,
-                    // A mass of 1 GeV is a mass.
+                    // A mass of 1 GeV stays a mass.
                     Some(_) => {
                         fixed.remove(quantity.as_deref().unwrap_or_default());
                     }
@@ -293,7 +294,7 @@ impl Imported {
             }
             true
         });
-        // Formulas of widths find the numbers of parameters that are gone.
+        // Replace removed parameters in formulas of widths.
         let left: HashSet<&str> = self.parameters.iter().map(|p| p.name.as_str()).collect();
         let gone = |name: &str| fixed.get(name).filter(|_| !left.contains(name));
         let number = |name: &str| gone(name).map(|&x| Expr::Number(x));
@@ -306,7 +307,7 @@ impl Imported {
         }
     }
 
-    /// Of parameters of one block with one value, or opposite ones, the first stays in the card.
+    /// Of parameters of a block with equal or opposite values, only the first stays in the card.
     fn merge_parameters(&mut self) {
         let mut first: HashMap<(String, u64), usize> = HashMap::new();
         let mut renamed: Vec<(String, String)> = Vec::new();
@@ -351,7 +352,7 @@ impl Imported {
 }
 
 impl Parameter {
-    /// Its block in the card.
+    /// The block in the card; `None` for a formula.
     pub fn block(&self) -> Option<&str> {
         match &self.value {
             ParameterValue::External(block, ..) => Some(block),
@@ -360,7 +361,7 @@ impl Parameter {
     }
 }
 
-/// A number to as many decimal places as MG5aMC compares couplings by.
+/// Rounds a number to the decimal places with which MG5aMC compares couplings.
 fn rounded(x: f64) -> f64 {
     if x == 0.0 {
         return x;

@@ -1,4 +1,4 @@
-//! `running.py`: which parameters run, and how they mix (arXiv:2304.09883).
+//! `running.py`: running parameters and their mixing (arXiv:2304.09883).
 
 use crate::imported::Imported;
 use crate::python::modules::{Modules, Object, PythonValue};
@@ -10,21 +10,21 @@ use std::collections::BTreeSet;
 
 type Fallible<T> = Result<T, String>;
 
-/// Entries of `run_objects` in a model.
+/// Most entries of `run_objects` in a model.
 const MOST_TERMS: usize = 20_000;
 
-/// A term of the derivative of a parameter by ln mu: one entry of `run_objects` with the coefficient.
+/// A term of the derivative of a parameter by ln mu: one entry of `run_objects`, with its coefficient.
 #[derive(Clone, Debug)]
 pub struct RunningTerm {
-    /// Names of parameters: what runs, what its derivative is proportional to.
+    /// Names of parameters: the one that runs, and the factors of its derivative.
     pub objects: Vec<String>,
-    /// The coefficient, as it is written.
+    /// The coefficient, as written.
     pub value: String,
     /// File and line.
     pub place: String,
 }
 
-/// The terms that were read.
+/// Reads the terms from the modules.
 pub fn terms(modules: &Modules) -> Fallible<Vec<RunningTerm>> {
     let mut found = Vec::new();
     for object in modules.objects.iter().filter(|o| o.class == "Running") {
@@ -59,14 +59,14 @@ fn names(object: &Object, objects: &PythonValue, modules: &Modules) -> Fallible<
     objects.iter().map(name).collect()
 }
 
-/// A term in the form that runs here.
+/// A term in the supported form: d `of` / d ln mu is proportional to `by`.
 struct Mixed<'a> {
     of: &'a str,
     by: &'a str,
     term: &'a RunningTerm,
 }
 
-/// A term without alpha_s, or G G, in it, or why it is another one.
+/// A term without its factor alpha_s, or G G; or the names in a term that is not supported, and why.
 fn mixed(term: &RunningTerm) -> Result<Mixed<'_>, (Vec<&str>, String)> {
     let strong = |name: &&str| [ALPHA_S, STRONG_COUPLING].contains(name);
     let all = term.objects.iter().map(String::as_str);
@@ -75,13 +75,13 @@ fn mixed(term: &RunningTerm) -> Result<Mixed<'_>, (Vec<&str>, String)> {
     match (&coupling[..], &rest[..]) {
         (["aS"] | ["G", "G"], &[of, by]) => Ok(Mixed { of, by, term }),
         (["aS"] | ["G", "G"], _) => Err(fail(
-            "parameters run in proportion to one parameter alone here",
+            "only running in proportion to one parameter is supported",
         )),
-        _ => Err(fail("parameters run with one power of alpha_s alone here")),
+        _ => Err(fail("only running with one power of alpha_s is supported")),
     }
 }
 
-/// The sets of parameters that mix, with the names that they have in the model's file.
+/// The sets of parameters that mix, with their names in the model file.
 pub fn rows(model: &Imported, renamed: &dyn Fn(&str) -> String) -> Fallible<Vec<RunningRow>> {
     let read: Vec<Result<Mixed, _>> = model.running.iter().map(mixed).collect();
     let mut sets: Vec<BTreeSet<&str>> = Vec::new();
@@ -105,7 +105,7 @@ pub fn rows(model: &Imported, renamed: &dyn Fn(&str) -> String) -> Fallible<Vec<
         .collect())
 }
 
-/// The row of a set; none where a restriction took all of it out of the card.
+/// The row of a set; `None` if a restriction removed all its parameters from the card.
 fn row(
     model: &Imported,
     set: &BTreeSet<&str>,
@@ -168,7 +168,8 @@ fn row(
         }
         ([_], _) => {
             why.get_or_insert(
-                "parameters.py does not give one `scale` to all that it mixes with".into(),
+                "parameters.py does not give the same `scale` to all parameters that it mixes with"
+                    .into(),
             );
         }
         (blocks, _) => {

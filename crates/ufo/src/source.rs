@@ -1,4 +1,4 @@
-//! What a UFO folder says, in types: no choice is made here.
+//! The content of a UFO folder as typed data, without interpretation.
 
 use crate::formula::Functions;
 use crate::python::modules::{Modules, Object, PythonValue};
@@ -19,14 +19,14 @@ pub struct UfoParticle {
     /// `2s + 1`, negative for a ghost.
     pub spin: i32,
     pub color: i32,
-    /// Names of parameters.
+    /// Name of its mass parameter.
     pub mass: String,
     pub width: String,
     pub goldstone: bool,
     pub propagating: bool,
     /// Index into [`UfoFolder::propagators`].
     pub propagator: Option<usize>,
-    /// `charge` and whatever else has a number.
+    /// `charge` and all other numerical attributes.
     pub charges: BTreeMap<String, f64>,
     /// File and line.
     pub place: String,
@@ -38,18 +38,18 @@ pub struct UfoParticle {
 pub struct Parameter {
     pub name: String,
     pub value: ParameterValue,
-    /// Whether it is said to be real.
+    /// Whether it is declared real.
     pub real: bool,
-    /// The scale at which it has its value, in GeV, where it has one.
+    /// The scale of its value, in GeV, if given.
     pub scale: Option<f64>,
     pub place: String,
 }
 
-/// What a parameter is.
+/// The value of a parameter.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum ParameterValue {
-    /// Of the card: block, index, value.
+    /// In the card: block, index, value.
     External(String, Vec<i32>, f64),
     Formula(Expr),
 }
@@ -59,7 +59,7 @@ pub enum ParameterValue {
 #[allow(missing_docs)]
 pub struct UfoCoupling {
     pub name: String,
-    /// As it is written, by which MG5aMC tells equal ones.
+    /// The formula as written, by which MG5aMC recognises equal couplings.
     pub text: String,
     pub formula: Expr,
     pub orders: BTreeMap<String, i32>,
@@ -97,13 +97,13 @@ pub struct UfoVertex {
     pub place: String,
 }
 
-/// What a particle decays into.
+/// The decays of a particle.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct UfoDecays {
     /// PDG code.
     pub mother: i32,
-    /// PDG codes of what goes out, and the partial width.
+    /// PDG codes of the products, and the partial width.
     pub channels: Vec<(Vec<i32>, Expr)>,
 }
 
@@ -129,17 +129,17 @@ pub struct UfoFolder {
     pub propagators: Vec<UfoPropagator>,
     pub vertices: Vec<UfoVertex>,
     pub orders: Vec<CouplingOrder>,
-    /// The one that is taken.
+    /// The gauge that is used.
     pub gauge: Gauge,
-    /// What `decays.py` says; nothing where it is not there, or cannot be read.
+    /// The content of `decays.py`; empty if it is missing or cannot be read.
     pub decays: Vec<UfoDecays>,
-    /// What `running.py` says.
+    /// The content of `running.py`.
     pub running: Vec<running::RunningTerm>,
 }
 
 type Fallible<T> = Result<T, String>;
 
-/// Attributes of particles that are no charges.
+/// Attributes of particles that are not charges.
 const NO_CHARGES: [&str; 17] = [
     "pdg_code",
     "spin",
@@ -160,14 +160,14 @@ const NO_CHARGES: [&str; 17] = [
     "width",
 ];
 
-/// Particles and antiparticles.
+/// Most particles and antiparticles.
 const MOST_PARTICLES: usize = u16::MAX as usize;
-/// Characters of a Lorentz structure with its form factors.
+/// Most characters of a Lorentz structure with its form factors.
 const LONGEST_STRUCTURE: usize = 1 << 16;
-/// Terms of one vertex.
+/// Most terms of a vertex.
 const MOST_TERMS: usize = 10_000;
 
-/// The files of a model, those first that others import.
+/// The files of a model, in the order of their imports, and whether they are mandatory.
 const FILES: [(&str, bool); 9] = [
     ("function_library", false),
     ("parameters", true),
@@ -198,14 +198,14 @@ impl UfoFolder {
             ..UfoFolder::default()
         };
         let functions = source.collect(&modules)?;
-        // Without them partial widths follow from the vertices.
+        // Without these, partial widths are computed from the vertices.
         if decays.is_ok() {
             source.decays = source.decays(&modules, &functions).unwrap_or_default();
         }
         Ok(source)
     }
 
-    /// The decays that are read. As in Python the last one of a particle, and of what it decays into, holds.
+    /// Reads the decays. As in Python, the last definition for a particle, and for its products, is used.
     fn decays(&self, modules: &Modules, functions: &Functions) -> Fallible<Vec<UfoDecays>> {
         let mut all: Vec<UfoDecays> = Vec::new();
         for object in modules.objects.iter().filter(|o| o.class == "Decay") {
@@ -236,7 +236,7 @@ impl UfoFolder {
         Ok(all)
     }
 
-    /// Takes what modules say; their functions are given back.
+    /// Takes over the objects of all modules; returns their functions.
     fn collect(&mut self, modules: &Modules) -> Fallible<Functions> {
         let of = |class: &'static str| {
             let objects = modules.objects.iter().enumerate();
@@ -250,7 +250,7 @@ impl UfoFolder {
         for (_, object) in of("Function") {
             let name = object.text("name")?;
             let arguments = match object.get("arguments") {
-                // `('z')` is no tuple, but means one.
+                // `('z')` is not a tuple, but meant as one.
                 Some(PythonValue::Text(one)) => vec![one.to_string()],
                 _ => texts(object, "arguments")?,
             };
@@ -262,7 +262,7 @@ impl UfoFolder {
         let mut names = HashSet::new();
         let mut entries: HashMap<(String, Vec<i32>), (String, f64)> = HashMap::new();
         for (_, object) in of("Parameter") {
-            let parameter = Parameter::of(object, &functions)?;
+            let parameter = Parameter::from_object(object, &functions)?;
             if let ParameterValue::External(block, index, value) = &parameter.value {
                 let entry = (block.to_lowercase(), index.clone());
                 let own = (parameter.name.clone(), *value);
@@ -333,7 +333,7 @@ impl UfoFolder {
                 Some(_) => object.text("structure")?,
             };
             let structure = with_form_factors(object, &structure, &modules.objects)?;
-            // Some models have one twice.
+            // Some models define one twice.
             let at = *named.entry(name.clone()).or_insert(self.lorentz.len());
             places.insert(number, at);
             match self.lorentz.get(at) {
@@ -344,14 +344,14 @@ impl UfoFolder {
         }
         names.clear();
         for (number, object) in of("Coupling") {
-            // Poles of a counterterm.
+            // Poles of a counterterm are skipped.
             if matches!(
                 object.get("value"),
                 Some(PythonValue::Dict(..) | PythonValue::Unread(_))
             ) {
                 continue;
             }
-            let coupling = UfoCoupling::of(object, &functions)?;
+            let coupling = UfoCoupling::from_object(object, &functions)?;
             if !names.insert(coupling.name.clone()) {
                 return Err(object.fail("two couplings have this name"));
             }
@@ -384,7 +384,7 @@ impl UfoFolder {
                 None
             }
             Some(PythonValue::Object(at)) => Some(*at),
-            // Of several the one of the gauge.
+            // Of several propagators, that of the gauge.
             Some(PythonValue::List(list, _)) => list.get(gauge).and_then(PythonValue::object),
             Some(PythonValue::Dict(dict, _)) => {
                 let own = dict
@@ -392,11 +392,11 @@ impl UfoFolder {
                     .find(|(key, _)| key.number() == Some(gauge as f64));
                 own.and_then(|(_, value)| value.object())
             }
-            Some(_) => return Err(object.fail("`propagator` is none")),
+            Some(_) => return Err(object.fail("`propagator` is not a propagator")),
         };
         let propagator = propagator.map(|at| places.get(&at).copied());
         if propagator == Some(None) {
-            return Err(object.fail("`propagator` is none"));
+            return Err(object.fail("`propagator` is not a propagator"));
         }
         let mut charges = BTreeMap::new();
         for (name, value) in &object.attributes {
@@ -438,12 +438,12 @@ impl PythonValue {
     }
 }
 
-/// A gauge as UFO's lists count it.
+/// The number of a gauge in UFO's lists.
 fn number(gauge: Gauge) -> usize {
     usize::from(gauge == Gauge::Feynman)
 }
 
-/// The gauge that is asked for, or the only one that the model has: MG5aMC changes to that, too.
+/// The requested gauge or, as in MG5aMC, the only one that the model has.
 fn available(asked: Gauge, gauges: &[f64]) -> Fallible<Gauge> {
     let has = |gauge: Gauge| gauges.contains(&(number(gauge) as f64));
     let (other, name, is) = match asked {
@@ -465,8 +465,8 @@ fn available(asked: Gauge, gauges: &[f64]) -> Fallible<Gauge> {
     }
 }
 
-/// A structure with the values of its form factors in the place of their names, in brackets, as MG5aMC does. Those that
-/// are sums of products of tensors are structures then; others are refused where a process needs the vertex.
+/// Replaces the names of form factors in a structure by their values in brackets, as in MG5aMC. If these are sums of
+/// products of tensors, the result is a structure; others are refused if a process needs the vertex.
 fn with_form_factors(object: &Object, structure: &str, objects: &[Object]) -> Fallible<String> {
     let mut values: HashMap<String, String> = HashMap::new();
     if !matches!(object.get("formfactors"), None | Some(PythonValue::None)) {
@@ -501,7 +501,7 @@ fn with_form_factors(object: &Object, structure: &str, objects: &[Object]) -> Fa
     Ok(found)
 }
 
-/// A text without blanks.
+/// A text without spaces.
 fn word(object: &Object, name: &str) -> Fallible<String> {
     let text = object.text(name)?;
     match text.is_empty() || text.contains(char::is_whitespace) {
@@ -520,7 +520,7 @@ fn texts(object: &Object, name: &str) -> Fallible<Vec<String>> {
 }
 
 impl Parameter {
-    fn of(object: &Object, functions: &Functions) -> Fallible<Parameter> {
+    fn from_object(object: &Object, functions: &Functions) -> Fallible<Parameter> {
         let name = word(object, "name")?;
         let value = match &*object.text("nature")? {
             "external" => {
@@ -560,7 +560,7 @@ impl Parameter {
 }
 
 impl UfoCoupling {
-    fn of(object: &Object, functions: &Functions) -> Fallible<UfoCoupling> {
+    fn from_object(object: &Object, functions: &Functions) -> Fallible<UfoCoupling> {
         let text = match object.get("value") {
             Some(PythonValue::Number(x, whole)) if x.is_finite() => match whole {
                 true => format!("{x:.0}"),

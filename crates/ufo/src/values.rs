@@ -1,4 +1,4 @@
-//! Numbers of all parameters and couplings.
+//! Values of all parameters and couplings.
 
 use crate::imported::Imported;
 use crate::source::{Parameter, ParameterValue};
@@ -8,16 +8,16 @@ use num_complex::Complex64;
 use std::collections::HashMap;
 use std::f64::consts::PI;
 
-/// The parameter that says what the strong coupling is.
+/// The parameter that determines the strong coupling.
 pub const ALPHA_S: &str = "aS";
 /// The strong coupling.
 pub const STRONG_COUPLING: &str = "G";
 
-/// Values of parameters and of couplings, in the order of the model's.
+/// Values of parameters and couplings, in the order of the model.
 pub struct ParameterValues {
-    /// Parameters.
+    /// Values of the parameters.
     pub parameters: Vec<Complex64>,
-    /// Couplings.
+    /// Values of the couplings.
     pub couplings: Vec<Complex64>,
 }
 
@@ -30,7 +30,7 @@ pub fn formulas(model: &Imported) -> HashMap<String, Expr> {
     model.parameters.iter().filter_map(formula).collect()
 }
 
-/// The values of everything, with what the parameters of the card are.
+/// Evaluates everything with the values of the card's parameters.
 pub fn evaluate(model: &Imported) -> Result<ParameterValues, String> {
     let external = model.parameters.iter().filter_map(|p| match p.value {
         ParameterValue::External(_, _, value) => Some((p.name.as_str(), value)),
@@ -38,7 +38,7 @@ pub fn evaluate(model: &Imported) -> Result<ParameterValues, String> {
     });
     let (names, card): (Vec<&str>, Vec<f64>) = external.unzip();
     let formulas = formulas(model);
-    // The strong coupling is an input; what the model says about it is a value like others.
+    // The strong coupling is an input; the model's formula for it is a value like others.
     let of = |p: &Parameter| match &p.value {
         ParameterValue::Formula(formula) if p.name == STRONG_COUPLING => formula.clone(),
         _ => Expr::Name(p.name.clone()),
@@ -50,7 +50,7 @@ pub fn evaluate(model: &Imported) -> Result<ParameterValues, String> {
         .collect();
     let places = model.parameters.iter().map(|p| (&p.place, &p.name));
     let places = places.chain(model.couplings.iter().map(|c| (&c.place, &c.name)));
-    // One by one where something is wrong, so that the message says which.
+    // If something is wrong, one by one, so that the message names it.
     let (program, ids) = match program(&names, &formulas, &all) {
         Ok(program) => program,
         Err(what) => {

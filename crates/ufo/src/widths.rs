@@ -6,14 +6,14 @@ use mebridge_generate::model::{Model, ParticleId};
 use mebridge_process::model::CardParameter;
 use mebridge_support::message;
 
-/// Puts them into the document of a model, computed by partial widths with its card. A line on stderr says what each is.
-/// Where they do not follow from vertices the model's own value stays, if it has one.
+/// Computes these widths from partial widths with the model's card, enters them into the document, and reports each on
+/// stderr. If a width cannot be computed from vertices, the model's own value is kept, if it has one.
 pub fn compute(from: &Imported, model: &Model, document: &mut Document) -> Result<(), String> {
     for (pdg, open) in &from.open_widths {
         let is = |block: &str, index: &[i32]| block == "decay" && index == [*pdg];
         let entries = document.card.iter_mut();
         let mut entries = entries.filter(|entry| is(&entry.block.to_lowercase(), &entry.index));
-        // What the restriction took out of the card has no width.
+        // Skip particles whose width the restriction removed from the card.
         let Some(entry) = entries.next() else {
             continue;
         };
@@ -40,7 +40,7 @@ pub fn compute(from: &Imported, model: &Model, document: &mut Document) -> Resul
     Ok(())
 }
 
-/// A width with what a line says of it, or why there is none.
+/// A width with the message about it, or the reason why it cannot be computed.
 fn computed(
     from: &Imported,
     model: &Model,

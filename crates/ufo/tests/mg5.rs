@@ -1,4 +1,5 @@
-//! The models of MG5aMC, where `MEBRIDGE_MG5_MODELS` names their folder, and its outputs (`MEBRIDGE_MG5_OUTPUTS`).
+//! Tests with the models of MG5aMC, if `MEBRIDGE_MG5_MODELS` is their folder, and with its outputs
+//! (`MEBRIDGE_MG5_OUTPUTS`).
 
 use mebridge_generate::generate_with;
 use mebridge_generate::model::Model;
@@ -14,7 +15,7 @@ fn model(folder: &Path, restriction: &Restriction) -> Model {
     Model::from_document(read(folder, restriction).unwrap()).unwrap()
 }
 
-/// All of them are read with all restrictions that they have.
+/// All models can be read with all their restrictions.
 #[test]
 fn every_model_is_read_with_every_restriction() {
     let Some(models) = mg5_models() else { return };
@@ -22,7 +23,7 @@ fn every_model_is_read_with_every_restriction() {
     let folders = folders
         .map(|entry| entry.path())
         .filter(|path| is_ufo(path));
-    // That one is a part of a model, which is added to others.
+    // This one is an add-on to other models.
     let folders = folders.filter(|path| !path.ends_with("hgg_plugin"));
     for folder in require::cases("UFO folders", folders.collect()) {
         let full = model(&folder, &Restriction::None);
@@ -44,7 +45,7 @@ fn every_model_is_read_with_every_restriction() {
     }
 }
 
-/// A process that MG5aMC wrote, and the same one from the UFO folder that lies in its output, with the output's card.
+/// A process written by MG5aMC, and the same from the UFO folder in its output, with the output's card.
 #[test]
 fn outputs_are_what_their_models_give() {
     let Some(outputs) = mg5_outputs() else { return };
@@ -67,12 +68,12 @@ fn outputs_are_what_their_models_give() {
             .map(|entry| entry.path())
             .filter(|p| p.is_dir())
         {
-            // That imports succeed is what other tests are about.
+            // Other tests are for successful imports.
             let Ok(processes) = import_directory(&directory) else {
                 continue;
             };
             for imported in processes.iter().filter(|p| p.legs.len() <= 6) {
-                // Whatever the restriction was called, it is the default of the copy.
+                // The restriction is the default in the copy, whatever its name was.
                 let model = model(&folder, &Restriction::Default);
                 let own = match generate_with(&imported.name, &model) {
                     Ok(mut own) => own.remove(0),
@@ -127,7 +128,7 @@ fn squared(process: &Process, model: &Model, points: usize) -> Vec<f64> {
     at_points(process, &card, points)
 }
 
-/// The same with these values of its own card.
+/// The same with these card values.
 fn at_points(process: &Process, card: &[f64], points: usize) -> Vec<f64> {
     let g = 1.2;
     let values = process.model.evaluate(card, g);
@@ -163,7 +164,7 @@ fn at_points(process: &Process, card: &[f64], points: usize) -> Vec<f64> {
     found
 }
 
-/// The Standard Model of the library is that of MG5aMC: the same card, the same matrix elements.
+/// The library's Standard Model is MG5aMC's: the same card, the same matrix elements.
 #[test]
 fn the_standard_model_is_that_of_the_library() {
     let Some(models) = mg5_models() else { return };
@@ -174,7 +175,7 @@ fn the_standard_model_is_that_of_the_library() {
     let card = |model: &Model| {
         let entries = model.card.iter();
         let mut entries: Vec<_> =
-            // As many digits as MG5aMC writes into a card.
+            // To the digits that MG5aMC writes into a card.
             entries.map(|e| (e.name.clone(), e.block.clone(), e.index.clone(), format!("{:.6e}", e.value))).collect();
         entries.sort();
         entries
@@ -205,7 +206,7 @@ fn the_standard_model_is_that_of_the_library() {
         );
         assert_eq!(own.len(), ufo.len(), "{text}");
         for process in &own {
-            // Particles have another order there, and so have processes.
+            // Particles, and so processes, are in a different order there.
             let same = ufo.iter().find(|p| p.name == process.name);
             let same = same.unwrap_or_else(|| panic!("no {}", process.name));
             assert_eq!(process.diagrams, same.diagrams, "{}", process.name);

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 const COMPLEX: Scheme = Scheme::COMPLEX_MASSES;
 const FEYNMAN: Scheme = Scheme::FEYNMAN;
 
-/// A copy of the toy model with other texts: file, what stands there, what shall.
+/// A copy of the toy model with replacements: file, old text, new text.
 struct Copy(TempDir);
 
 impl Copy {
@@ -66,7 +66,7 @@ fn near(a: Complex64, b: Complex64) -> bool {
     (a - b).norm() < 1e-12 * b.norm()
 }
 
-/// Particles with a mass and a width have complex masses, and couplings have them in the place of the real ones.
+/// Particles with a mass and a width have complex masses, which replace the real ones in couplings.
 #[test]
 fn masses_become_complex() {
     let toy = Copy::with(&[]);
@@ -74,7 +74,7 @@ fn masses_become_complex() {
     assert_eq!(document.name, "toy+complex_masses");
     let of = |name: &str| complex_mass(&document, name);
     assert_eq!((of("zp"), of("x")), (Some("CMASS_MZp"), Some("CMASS_MX")));
-    // What has no width has none, nor what is no part of the gauge.
+    // Particles without a width, or not in the gauge, have none.
     assert_eq!((of("q"), of("s"), of("g0")), (None, None, None));
     assert_eq!(
         document.couplings["GC_9"].value,
@@ -84,24 +84,24 @@ fn masses_become_complex() {
     let root = |mass: f64, width: f64| Complex64::new(mass * mass, -mass * width).sqrt();
     assert!(near(value(&document, "CMASS_MZp"), root(1000.0, 20.0)));
     assert!(near(value(&document, "CMASS_MX"), root(200.0, 2.0)));
-    // The text of the file says all of it.
+    // The text of the file is complete.
     assert_eq!(Document::parse(&document.to_string()).unwrap(), document);
-    // A propagator with a denominator of its own names the real mass and the width.
+    // A propagator with its own denominator uses the real mass and the width.
     let model = Model::from_document(document).unwrap();
     let error = generate_with("q q~ > q q~ QCD=0", &model).unwrap_err();
     let error = error.to_string();
     assert!(
-        error.contains("propagator V: one with a denominator of its own has no complex mass"),
+        error.contains("propagator V: one with its own denominator cannot have a complex mass"),
         "{error}"
     );
-    // A width of zero in the card of a restriction makes none.
+    // With zero width in a restriction card there is no complex mass.
     let by = Restriction::By("equal".into());
     let restricted = toy.restricted(&by, COMPLEX).unwrap();
     assert_eq!(complex_mass(&restricted, "zp"), None);
     assert_eq!(complex_mass(&restricted, "x"), Some("CMASS_MX"));
 }
 
-/// The complex mass of a Majorana fermion has the sign of the real one, as its real mass has in the limit of no width.
+/// The complex mass of a Majorana fermion has the sign of the real mass, as in the limit of zero width.
 #[test]
 fn negative_masses_stay_negative() {
     let negative = [(
@@ -114,7 +114,7 @@ fn negative_masses_stay_negative() {
     assert!(near(value(&document, "CMASS_MX"), -root));
 }
 
-/// Yukawa couplings are the masses of their particles; the mass of the W takes the place of the Fermi constant.
+/// Yukawa couplings are the masses of their particles; the mass of the W replaces the Fermi constant.
 #[test]
 fn parameters_follow_the_masses() {
     let parameters = "G = Parameter(name = 'G',";
@@ -154,9 +154,9 @@ q.loop_particles";
     }
     assert!(near(value(&document, "ymx"), value(&document, "CMASS_MX")));
     assert_eq!(value(&document, "ymq"), Complex64::new(100.0, 0.0));
-    // Without a card that says it, the mass is MG5aMC's own.
+    // Without a card, the mass is MG5aMC's default.
     assert_eq!(in_card(&document, "MW"), Some(80.385));
-    // A mass that follows from complex parameters is complex by them, and its width is what that says.
+    // A mass that follows from complex parameters is complex because of these, and determines the width.
     let [h, vev, m, w] = ["CMASS_MH", "vev", "MH", "WH"].map(|name| value(&document, name));
     assert!(near(h, vev * 0.3) && vev.im != 0.0);
     assert!(near(m * m, Complex64::new((h * h).re, 0.0)));
@@ -181,7 +181,7 @@ q.loop_particles";
     let under = z * z / 4.0 - std::f64::consts::PI * z / (127.9 * 1.16637e-5 * 2f64.sqrt());
     let mass = (z / 2.0 + under.sqrt()).sqrt();
     assert!((in_card(&restricted, "MW").unwrap() / mass - 1.0).abs() < 1e-14);
-    // With it the Fermi constant is what it was, but for the width.
+    // The resulting Fermi constant is unchanged, except for the width.
     let fermi = value(&restricted, "Gf");
     assert!(
         (fermi.re / 1.16637e-5 - 1.0).abs() < 1e-2 && fermi.im != 0.0,
@@ -189,7 +189,7 @@ q.loop_particles";
     );
 }
 
-/// Goldstone bosons are particles of the Feynman gauge, and what has one has its propagator.
+/// Goldstone bosons are particles of the Feynman gauge, and vectors with one have its propagator.
 #[test]
 fn a_model_has_its_gauges() {
     let plain = ("particles.py", ", propagator = Prop.V", "");
@@ -205,11 +205,11 @@ fn a_model_has_its_gauges() {
     let error = generate_with("x x > g0 g0", &model)
         .unwrap_err()
         .to_string();
-    assert!(error.contains("neither comes in nor goes out"), "{error}");
+    assert!(error.contains("cannot be an external particle"), "{error}");
     let (model, found) = count(Scheme::default());
     let zp = model.of(model.particle("zp").unwrap());
     assert!(!zp.feynman && found.is_none());
-    // Without a Goldstone boson of its mass a vector is that of the unitary gauge.
+    // A vector without a Goldstone boson of its mass has the propagator of the unitary gauge.
     let other = (
         "particles.py",
         "color = 1, mass = Param.MZp,\n              width = Param.ZERO",
@@ -222,7 +222,7 @@ fn a_model_has_its_gauges() {
         Copy::with(&[("__init__.py", "gauge = [0, 1]", which)]).read(scheme)
     };
     assert!(gauges("gauge = [1]", FEYNMAN).is_ok());
-    // A model with one gauge is taken in that one, and its name says so.
+    // A model with only one gauge is used in that gauge, and named so.
     let same = |which, scheme, other| {
         assert_eq!(
             gauges(which, scheme).unwrap(),
@@ -233,7 +233,7 @@ fn a_model_has_its_gauges() {
     same("gauge = [1]", Scheme::default(), FEYNMAN);
 }
 
-/// Of several propagators the second is that of the Feynman gauge.
+/// Of several propagators, the second is that of the Feynman gauge.
 #[test]
 fn propagators_have_a_gauge() {
     let second = "\nV2 = Propagator(name = \"V2\", numerator = \"-1 * Metric(1, 2)\", denominator = denominator)\n";
@@ -257,7 +257,7 @@ fn propagators_have_a_gauge() {
     }
 }
 
-/// Negative powers count in `WEIGHTED`, and bound nothing.
+/// Negative powers count in `WEIGHTED`, but cannot be bounded.
 #[test]
 fn coupling_orders_may_be_negative() {
     let order = (
@@ -286,11 +286,11 @@ fn coupling_orders_may_be_negative() {
     for text in ["q q~ > zp zp X=1", "q q~ > zp zp X^2==-2"] {
         let error = generate_with(text, &model).unwrap_err().to_string();
         assert!(
-            error.contains("have negative powers of X, which bound nothing"),
+            error.contains("have negative powers of X, so that it cannot be bounded"),
             "{error}"
         );
     }
-    // Vertices of weight -1: with two in a diagram nothing is above the bound, whatever is joined first.
+    // Vertices of weight -1: with two in a diagram the bound is never exceeded, in any order of joining.
     let below = read(-4);
     let zp = below.particle("zp").unwrap();
     let vertex = below.vertices.iter().find(|v| v.particles.contains(&zp));
@@ -300,7 +300,7 @@ fn coupling_orders_may_be_negative() {
         diagrams("q q~ > zp zp", &below),
         diagrams("q q~ > zp zp", &model)
     );
-    // Beside a gluon the sum is bounded only where the negative part is counted first.
+    // With a gluon, the sum is within the bound only if the negative part is counted first.
     let refused = |text: &str| generate_with(text, &below).unwrap_err().to_string();
     let error = refused("q q~ > zp g WEIGHTED<=0");
     assert!(

@@ -1,8 +1,8 @@
-//! Processes by import and by generation, from whatever MG5aMC was asked for: `MEBRIDGE_MG5_STANDALONE` names a folder of
-//! outputs of `output standalone` (with `set zerowidth_tchannel False`), `MEBRIDGE_MG5_MODELS` that of the models.
+//! Processes by import and by generation, for any outputs of MG5aMC: `MEBRIDGE_MG5_STANDALONE` is a folder with outputs
+//! of `output standalone` (with `set zerowidth_tchannel False`), `MEBRIDGE_MG5_MODELS` that of the models.
 //!
-//! Model and processes are those of an output's proc_card_mg5.dat, numbers those of its param_card.dat. Each matrix element
-//! of the output has to be one of those that are generated, at random points, and none may be left over.
+//! Model and processes are from an output's proc_card_mg5.dat, values from its param_card.dat. Each matrix element of
+//! the output must agree with a generated one at random points, and none may be left over.
 
 use mebridge_generate::generate_with;
 use mebridge_generate::model::Model;
@@ -43,10 +43,10 @@ fn outputs_are_what_is_generated() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// What was asked for, and the largest relative difference; or what is wrong.
+/// The requested process and the largest relative difference, or an error.
 fn compared(output: &Path, models: &Path) -> Result<(String, f64), String> {
     let card = std::fs::read_to_string(output.join("Cards/proc_card_mg5.dat")).unwrap();
-    // Long lines go on in the next one.
+    // Long lines are continued in the next one.
     let card = card.replace("\\\n", "");
     let lines = card
         .lines()
@@ -135,7 +135,7 @@ fn compared(output: &Path, models: &Path) -> Result<(String, f64), String> {
                 )));
             }
             let own = left.remove(at);
-            // Numbers of amplitudes do not depend on how colour is split up.
+            // Independent of how colour is split into amplitudes.
             if (own.iden, own.helicities.len()) != (imported.iden, imported.helicities.len()) {
                 return Err(fail(&format!(
                     "{}: IDEN or helicities differ",
@@ -155,7 +155,7 @@ fn compared(output: &Path, models: &Path) -> Result<(String, f64), String> {
     }
 }
 
-/// The values of an output's card for a process's own parameters; those that it does not have are the model's.
+/// The values of an output's card for the parameters of a generated process; missing ones are the model's.
 fn card_of(own: &Process, imported: &Process) -> Vec<f64> {
     let entries = own.model.card.iter().zip(own.model.default_card());
     let value = |(entry, default): (&mebridge_process::model::CardParameter, f64)| {

@@ -1,4 +1,4 @@
-//! A toy model, and folders that somebody made to do harm.
+//! Tests with a toy model, and with malicious folders.
 
 use mebridge_generate::generate_with;
 use mebridge_generate::model::file::Document;
@@ -37,7 +37,7 @@ fn a_folder_becomes_a_model() {
     let document = model("");
     assert_eq!(document.name, "toy");
     assert_eq!(document.alpha_s.as_deref(), Some("aS"));
-    // Names in lower case, as none differs in that alone; charges in units that make them whole.
+    // Names in lower case, as none differ only by case; charges in units that make them integers.
     let names: Vec<&str> = document.particles.iter().map(|p| p.name.as_str()).collect();
     assert_eq!(names, ["g", "q", "x", "s", "zp", "g0"]);
     let quark = &document.particles[1];
@@ -45,7 +45,7 @@ fn a_folder_becomes_a_model() {
         (quark.antiname.as_deref(), quark.charges["charge"]),
         (Some("q~"), 2)
     );
-    // A number that vertices do not conserve is no charge.
+    // A number that vertices do not conserve is not a charge.
     assert_eq!(document.charges.keys().collect::<Vec<_>>(), ["charge"]);
     assert!(document.particles[5].goldstone && document.particles[2].antiname.is_none());
     assert_eq!(document.particles[4].propagator.as_deref(), Some("V"));
@@ -61,13 +61,13 @@ fn a_folder_becomes_a_model() {
         document.parameters["WX__signed"],
         "abs(WX) if MX >= 0 else -abs(WX)"
     );
-    // The strong coupling is that of the event; so is what follows from aS.
+    // The strong coupling is the event's, also in formulas with aS.
     assert!(!document.parameters.contains_key("G"));
     assert_eq!(
         document.couplings["GC_7"].value,
         "complex(0,1)*mix__2*(G**2/(4*pi))"
     );
-    // Functions are put in; Mix and mix are one name to Fortran.
+    // Functions are substituted; Mix and mix are the same name in Fortran.
     assert_eq!(
         document.parameters["size"],
         "re(turn*complexconjugate(turn)*(1/cos(re(phase))) + (1 if mix == 0 else 2/2))"
@@ -83,13 +83,13 @@ fn a_folder_becomes_a_model() {
         ("xsector", &[3, 1][..], 0.5)
     );
     assert_eq!(document.expansion.get("NP"), Some(&2));
-    // Two structures with one coupling are one.
+    // Two structures with the same coupling are merged.
     assert_eq!(terms(&document, "q~ q g"), ["T(3,2,1) FFV3 GC_2"]);
     assert_eq!(
         document.lorentz["FFV3"],
         "(Gamma(3,2,-1)*ProjM(-1,1)) + (Gamma(3,2,-1)*ProjP(-1,1))"
     );
-    // The order of fermions along the lines is in the sign.
+    // The sign includes the order of fermions along the lines.
     assert_eq!(
         terms(&document, "q~ q q~ q"),
         [
@@ -97,15 +97,15 @@ fn a_folder_becomes_a_model() {
             "Identity(1,2)*Identity(3,4) FFFF4 GC_9"
         ]
     );
-    // Couplings with one text are one.
+    // Couplings with the same text are merged.
     assert_eq!(terms(&document, "x x g0"), ["1 FFS1 GC_7", "1 FFS2 GC_3"]);
-    // The text says all of it.
+    // The text is complete.
     assert_eq!(Document::parse(&document.to_string()).unwrap(), document);
     let model = Model::from_document(document).unwrap();
     assert_eq!((model.vertices.len(), model.unphysical.len()), (6, 1));
 }
 
-/// A form factor that is made of momenta is part of the Lorentz structure.
+/// A form factor of momenta becomes part of the Lorentz structure.
 #[test]
 fn form_factors_are_put_in() {
     let (_folder, path) = copy();
@@ -136,7 +136,7 @@ fn form_factors_are_put_in() {
         refused.collect::<Vec<String>>()
     };
     assert_eq!(refused(document), [""; 0]);
-    // One that is no sum of products is a vertex that cannot be generated; the model can.
+    // If one is not a sum of products, the vertex cannot be generated, but the model can be read.
     for value in [
         "1/(P(-1,3)*P(-1,3) + 1)",
         "cmath.exp(P(-1,3)*P(-1,3))",
@@ -161,7 +161,7 @@ fn form_factors_are_put_in() {
     assert!(error.contains("too long"), "{error}");
 }
 
-/// Its quark with gluons is the top quark of the Standard Model with another mass.
+/// The toy model's quark with gluons is the Standard Model's top quark with another mass.
 #[test]
 fn a_quark_is_a_quark() {
     let (toy, sm) = (
@@ -197,7 +197,7 @@ fn a_card_restricts_it() {
         .iter()
         .map(|entry| entry.name.as_str())
         .collect();
-    // gy and Mix follow gx, MX follows MQ; the phase is zero, MZp is 1 and stays a mass.
+    // gy and Mix follow gx, MX follows MQ; the phase is zero; MZp is 1 and stays a mass.
     assert_eq!(card, ["aS", "gx", "MQ", "MZp", "WX"]);
     assert_eq!(document.parameters["gy"], "gx");
     assert_eq!(document.parameters["mix"], "-gx");
@@ -215,14 +215,14 @@ fn a_card_restricts_it() {
     );
     assert_eq!(quantities("s"), (None, None));
     assert_eq!(quantities("zp"), (Some("MZp".into()), None));
-    // GC_3 = -GC_4, so the structures are one, the second with a minus.
+    // GC_3 = -GC_4, so the structures are merged, the second with a minus.
     assert_eq!(terms(&document, "q~ q zp"), ["Identity(1,2) FFV4 GC_3"]);
     assert_eq!(
         document.lorentz["FFV4"],
         " - (Gamma(3,2,-1)*ProjP(-1,1)) + (Gamma(3,2,-1)*ProjM(-1,1))"
     );
     assert_eq!(terms(&document, "q~ x s"), ["Identity(1,3) FFS1 GC_3"]);
-    // `size` is made of the phase.
+    // `size` depends on the phase.
     assert_eq!(document.parameters["phase"], "0");
     let path = toy().join("restrict_equal.dat");
     let same = read(&toy(), &Restriction::By(path.display().to_string())).unwrap();
@@ -236,7 +236,7 @@ fn a_card_restricts_it() {
     );
 }
 
-/// Entries that are missing, and values of another card for what is left.
+/// Missing entries, and values of another card for the remaining ones.
 #[test]
 fn cards_are_what_mg5amc_takes() {
     let (_folder, path) = copy();
@@ -263,7 +263,7 @@ fn cards_are_what_mg5amc_takes() {
         (Some(0.5), None)
     );
     assert_eq!(document.name, "toy-other");
-    // A card that is that of processes, whatever the restriction merged.
+    // A card with the defaults of processes, whatever the restriction merged.
     fs::write(
         path.join("paramcard_start.dat"),
         "Block XSECTOR\n  1 0.75 # gx\n",
@@ -276,7 +276,7 @@ fn cards_are_what_mg5amc_takes() {
     );
 }
 
-/// Widths that a card leaves to be computed are sums of the partial widths of `decays.py`, or of those of vertices.
+/// Widths that a card leaves to be computed are sums of the partial widths in `decays.py`, or from vertices.
 #[test]
 fn widths_are_computed() {
     let (_folder, path) = copy();
@@ -297,13 +297,13 @@ fn widths_are_computed() {
     let heavy = restricted("9000004 500.").unwrap();
     let quarks = coupling * 500.0 * (1.0f64 - 0.16).sqrt() / (4.0 * std::f64::consts::PI);
     assert!(near(width(&heavy), quarks + coupling * 500.0 * 1.5));
-    // MX is MQ and MS is 0: what is closed is not counted.
+    // MX is MQ and MS is 0: closed decays do not count.
     let light = restricted("9000004 150.").unwrap();
     assert!(near(width(&light), coupling * 150.0), "{}", width(&light));
     let rows = &light.decays["zp"];
     assert_eq!(rows.len(), 3);
     assert_eq!(rows[2], ["s s~", "gx**2*(MZp + 0)"].map(str::to_owned));
-    // A process has the formulas with it, for its own card.
+    // A process contains the formulas, for its own card.
     let model = Model::from_document(heavy).unwrap();
     let process = generate_with("q q~ > q q~ QCD=0", &model)
         .unwrap()
@@ -333,13 +333,13 @@ fn widths_are_computed() {
     );
     let error = widths(&auto.replace("1 0.25 # gx", "# gx")).unwrap_err();
     assert!(error.contains("1 of block xsector"), "{error}");
-    // With alpha_s, that of the mass.
+    // With alpha_s at the mass.
     let document = read(&path, &Restriction::None).unwrap();
     assert_eq!(
         document.decays["x"][0],
         ["q s~", "G**2/(4*pi)*MX*abs(mix)"].map(str::to_owned)
     );
-    // The card of processes may leave it, too, and a number there ends it.
+    // The processes' card may also leave it open, and a number there closes it.
     fs::write(path.join("paramcard_auto.dat"), "DECAY 9000004 2.5\n").unwrap();
     assert_eq!(width(&restricted("9000004 500.").unwrap()), 2.5);
     fs::write(
@@ -352,7 +352,7 @@ fn widths_are_computed() {
     let later = read(&path, &Restriction::By("later".into())).unwrap();
     assert!(near(width(&later), coupling * 150.0));
     fs::remove_file(path.join("paramcard_auto.dat")).unwrap();
-    // Where formulas cannot be read, or are not there, the width follows from the vertices: zp > Q Q~ by an axial current.
+    // If formulas are missing or cannot be read, the width follows from the vertices: zp > Q Q~ by an axial current.
     let by_vertices = quarks * (1.0 - 0.16);
     let file = path.join("decays.py");
     let decays = fs::read_to_string(&file).unwrap();
@@ -385,7 +385,7 @@ fn widths_are_computed() {
     ));
     let closed = restricted("9000004 150.").unwrap();
     assert_eq!(width(&closed), 0.0);
-    // A vertex that cannot be generated leaves the model's own value, if the masses allow its decay.
+    // If a vertex cannot be generated, and the masses allow its decay, the model's own value is kept.
     let file = path.join("lorentz.py");
     let lorentz = fs::read_to_string(&file).unwrap();
     let form_factor = lorentz.replace("Gamma(3,2,-1)*ProjP", "ff(P(-2,3))*Gamma(3,2,-1)*ProjP");
@@ -405,10 +405,10 @@ fn widths_are_computed() {
         );
         document.map_err(|error| error.to_string())
     };
-    // In the complex-mass scheme, where couplings depend on widths, the model's own value stays. Any number is a value, but
-    // those that stand for none.
+    // In the complex-mass scheme, where couplings depend on widths, the model's own value is kept, unless it is a
+    // placeholder.
     assert_eq!(width(&with("0.5").unwrap()), 0.5);
-    // A second card that does not name the width leaves it open.
+    // A second card without the width leaves it open.
     let less: Vec<&str> = card
         .lines()
         .filter(|line| !line.to_lowercase().contains("decay 9000004"))
@@ -450,7 +450,7 @@ fn changed(file: &str, from: &str, to: &str) -> String {
     }
 }
 
-/// The toy model with other texts in its files: file, what stands there, what is to stand there.
+/// The toy model with replacements in its files: file, old text, new text.
 fn with(changes: &[[&str; 3]], restriction: &Restriction) -> Result<Document, String> {
     let (_folder, path) = copy();
     for [file, from, to] in changes {
@@ -462,12 +462,12 @@ fn with(changes: &[[&str; 3]], restriction: &Restriction) -> Result<Document, St
     read(&path, restriction).map_err(|error| error.to_string())
 }
 
-/// Nothing is one with another thing because of its text, or its value, alone.
+/// Things are not merged because of their text, or their value, alone.
 #[test]
 fn what_is_merged_is_the_same_in_all() {
     let by = |name: &str| Restriction::By(name.into());
     let first = "GC_1 = Coupling(";
-    // A coupling that no vertex has changes nothing, whatever its text and orders.
+    // A coupling in no vertex changes nothing, whatever its text and orders.
     let unused = [
         "couplings.py",
         first,
@@ -477,7 +477,7 @@ fn what_is_merged_is_the_same_in_all() {
         let plain = with(&[], &restriction).unwrap();
         assert_eq!(with(&[unused], &restriction).unwrap(), plain);
     }
-    // Used, each has its own orders, restricted or not, also where vertices have them with a minus alone.
+    // If used, each has its own orders, restricted or not, also if vertices have them only with a minus.
     let other = [
         "couplings.py",
         "GC_9 = Coupling(",
@@ -527,7 +527,7 @@ fn what_is_merged_is_the_same_in_all() {
         structure("q~ q zp"),
         " - (Gamma(3,2,-1)*ProjP(-1,1)) + (Gamma(3,2,-1)*ProjM(-1,1))"
     );
-    // Renamed parameters do not take the names of others.
+    // Renamed parameters do not get the names of others.
     let taken = [
         "parameters.py",
         "G = Parameter(",
@@ -536,7 +536,7 @@ fn what_is_merged_is_the_same_in_all() {
     let document = with(&[taken], &Restriction::Default).unwrap();
     assert_eq!(document.parameters["mix__2"], "7");
     assert_eq!(document.parameters["mix__2_"], "mix**2");
-    // One width of two Majorana fermions is that of each with the sign of its mass.
+    // If two Majorana fermions share a width, each has it with the sign of its mass.
     let second = [
         "particles.py",
         "s = Particle(",
@@ -559,7 +559,7 @@ fn what_is_merged_is_the_same_in_all() {
     );
 }
 
-/// Keys of dictionaries are Python's: of two values of one the last holds, and -1 is the last of a list.
+/// Keys of dictionaries are as in Python: the last of two values is used, and -1 is the last of a list.
 #[test]
 fn keys_are_those_of_python() {
     let vertex = |couplings: &str| {
@@ -579,7 +579,7 @@ fn keys_are_those_of_python() {
         "(1,1):C.GC_1,(1,1)",
         "(1,1):C.GC_1,(1.0-0,True)",
     ] {
-        // The last is a key that equals the first.
+        // The last key equals the first.
         assert_eq!(
             vertex(&format!("{key}:C.GC_9")),
             Ok(vec![last.to_owned()]),
@@ -597,10 +597,10 @@ fn keys_are_those_of_python() {
     }
 }
 
-/// What MG5aMC does not look at, or takes as it stands.
+/// Things that MG5aMC ignores, or takes as they are.
 #[test]
 fn what_mg5amc_takes_is_taken() {
-    // A vertex of a Goldstone boson that does not conserve charge, which the unitary gauge does not have.
+    // A vertex of a Goldstone boson that violates charge conservation, but is not in the unitary gauge.
     let goldstone = [
         "vertices.py",
         "particles = [ P.x, P.x, P.g0 ], color = [ '1' ]",
@@ -610,7 +610,7 @@ fn what_mg5amc_takes_is_taken() {
     assert_eq!(document.charges.keys().collect::<Vec<_>>(), ["charge"]);
     let model = Model::from_document(document).unwrap();
     assert_eq!(model.unphysical.len(), 1);
-    // An order of fermions for each term, which have one sign.
+    // Different orders of fermions in the terms, with the same sign.
     let orders = [
         "lorentz.py",
         "'ProjP(4,1)*Identity(2,3)'",
@@ -644,7 +644,7 @@ fn what_mg5amc_takes_is_taken() {
     assert_eq!(squared(&[auxiliary]), squared(&[]));
 }
 
-/// What public models have, and MG5aMC takes.
+/// Things that occur in public models, and that MG5aMC accepts.
 #[test]
 fn oddities_of_public_models_are_read() {
     let (_folder, path) = copy();
@@ -654,10 +654,10 @@ fn oddities_of_public_models_are_read() {
         fs::write(path.join(file), text.replacen(from, to, 1)).unwrap();
     };
     let plain = read(&path, &Restriction::Default).unwrap();
-    // A Lorentz structure twice.
+    // A Lorentz structure that is defined twice.
     let twice = "FFS1 = Lorentz(name = 'FFS1', spins = [ 2, 2, 1 ], structure = 'ProjM(2,1)')\n";
     change("lorentz.py", "FFS2 =", &format!("{twice}FFS2 ="));
-    // A coupling order without a name of its own, of a Goldstone boson's vertex.
+    // An undeclared coupling order, in a Goldstone boson's vertex.
     let (known, other) = (
         "value = 'complex(0,1)*mix*aS', order = {'NP':1}",
         "order = {'1':1}",
@@ -673,7 +673,7 @@ fn oddities_of_public_models_are_read() {
     assert_eq!(odd, plain);
 }
 
-/// Each error says which file and line, and what stands there.
+/// Each error contains file, line, and the text there.
 #[test]
 fn what_is_no_model_is_refused_with_its_place() {
     let (end, start) = (
@@ -871,7 +871,7 @@ fn what_is_no_model_is_refused_with_its_place() {
             "particles.py",
             "name = 'zp', antiname = 'zp'",
             "name = 'x', antiname = 'x'",
-            "its name is x",
+            "its name x is",
         ),
         (
             "particles.py",
@@ -921,7 +921,7 @@ fn what_is_no_model_is_refused_with_its_place() {
     }
 }
 
-/// What would take all memory, or never end.
+/// Input that would exhaust memory, or take forever.
 #[test]
 fn nothing_grows_without_bound() {
     let start = "from .object_library import all_vertices, Vertex\n";
@@ -974,7 +974,7 @@ fn nothing_grows_without_bound() {
             "{error}"
         );
     }
-    // A chain of long formulas is no deep stack.
+    // A chain of long formulas does not need a deep stack.
     let long = "1 + ".repeat(450);
     let chain: String = (0..90)
         .map(|n| {
@@ -1005,7 +1005,7 @@ fn nothing_grows_without_bound() {
     );
 }
 
-/// Lines that name much again and again: a few kilobytes would otherwise be more work than any machine does.
+/// Lines that repeat large objects: a few kilobytes could otherwise cause unbounded work.
 #[test]
 fn what_is_named_again_is_counted_again() {
     let start = "from .object_library import all_vertices, Vertex\n";
@@ -1017,13 +1017,13 @@ fn what_is_named_again_is_counted_again() {
         fs::write(&file, format!("{start}{text}{vertices}")).unwrap();
         read(&path, &Restriction::Default).map_err(|error| error.to_string())
     };
-    // 20,000 names are taken over in each of many lines.
+    // 20,000 names are imported in each of many lines.
     let names: String = (0..20_000).map(|n| format!("n{n} = 1\n")).collect();
     let all = |times: usize| read_with(&names, &"from .other import *\n".repeat(times));
     all(10).unwrap();
     let error = all(1000).unwrap_err();
     assert!(error.contains("entries and names are copied"), "{error}");
-    // One list or one text that many objects have.
+    // One list or text that many objects share.
     let list = |last: &str| format!("x = ['abcdefghijklmnopqrstuvwxyz']{last}\n");
     let long: String = (0..16).map(|_| "x = x + x\n").collect();
     let functions = |named: &str, times: usize| {
@@ -1038,7 +1038,7 @@ fn what_is_named_again_is_counted_again() {
         let error = functions(named, 40).unwrap_err();
         assert!(error.contains("characters and entries"), "{named}: {error}");
     }
-    // Lists that fork: as many ends as no memory holds.
+    // Lists that fork: more leaves than any memory holds.
     let forks = (0..60).map(|n| format!("x{} = [x{n}, x{n}]\n", n + 1));
     let forks = format!(
         "from .object_library import Function\nx0 = ['z']\n{}F = Function('f', x60, 'z')\n",
@@ -1055,11 +1055,11 @@ fn what_is_named_again_is_counted_again() {
     assert!(error.contains("characters and entries"), "{error}");
 }
 
-/// Each count that has an end is tried beyond it.
+/// Each limit is tested by exceeding it.
 #[test]
 fn counts_have_ends() {
     let start = "from .object_library import all_vertices, Vertex\n";
-    // Modules that import each other, without a circle.
+    // Deeply nested imports, without a cycle.
     let (_folder, path) = copy();
     for n in 0..30 {
         let text = format!("from .m{} import x\n", n + 1);
@@ -1077,11 +1077,11 @@ fn counts_have_ends() {
     let couplings = format!("{{(0,0):[{}]}}", "C.GC_1,".repeat(10_002));
     let error = changed("vertices.py", "{(0,0):C.GC_1}", &couplings);
     assert!(error.contains("more than 10000 couplings"), "{error}");
-    // Numbers of a particle.
+    // Attributes of a particle.
     let charges: String = (0..101).map(|n| format!(", c{n} = 1")).collect();
     let error = changed("particles.py", "spin = 3", &format!("spin = 3{charges}"));
     assert!(error.contains("more than 100 charges"), "{error}");
-    // Particles, more than there are numbers for.
+    // More particles than can be numbered.
     let more = |n: u32| {
         let particle = |n| {
             format!("Particle({n}, 'y{n}', 'Y{n}', 1, 1, Param.ZERO, Param.ZERO, 'y', 'Y', 0)\n")
@@ -1094,14 +1094,14 @@ fn counts_have_ends() {
     fs::write(&file, format!("{text}{}", more(66_000))).unwrap();
     let error = read(&path, &Restriction::Default).unwrap_err().to_string();
     assert!(error.contains("more than 65535 particles"), "{error}");
-    // Weights of coupling orders, which are added up.
+    // Weights of coupling orders, which are summed.
     let error = changed(
         "coupling_orders.py",
         "hierarchy = 1",
         "hierarchy = 2147483646",
     );
     assert!(error.contains("weight 2147483646"), "{error}");
-    // Exponents beyond what a number can be, and towers of them.
+    // Exponents out of range, and towers of powers.
     for (file, from, to, says) in [
         (
             "vertices.py",
@@ -1150,7 +1150,7 @@ fn counts_have_ends() {
     }
 }
 
-/// Files in which something was put, taken away or exchanged at random are models or errors.
+/// Files with random insertions, deletions and exchanges are models or errors.
 #[test]
 fn damaged_files_are_models_or_errors() {
     let (_folder, path) = copy();
@@ -1225,7 +1225,7 @@ fn links_pipes_and_huge_files_are_refused() {
     assert!(error.contains("vertices.py: this is a link"), "{error}");
     let error = refused(&|file| {
         let name = CString::new(file.as_os_str().as_bytes()).unwrap();
-        // SAFETY: a name that ends with a zero byte.
+        // SAFETY: the name ends with a zero byte.
         assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
     });
     assert!(error.contains("this is no regular file"), "{error}");
@@ -1281,14 +1281,14 @@ fn parameters_run_as_their_equation_says() {
     let process = generate_with("q q~ > zp zp", &model).unwrap().remove(0);
     let values = process.model.default_card();
     let at = |name: &str| process.model.card_parameter(name).unwrap();
-    // The other one is there, too, because both mix.
+    // The other one is included because both mix.
     let start = [values[at("gx")], values[at("gy")]];
     assert_eq!(start, [0.3, 0.25]);
     let alpha_s = mebridge_process::running::alpha_s(0.118, 250.0);
     let names = ["ALPHA_S", "FIXED", "QUARKS", "SCALE"];
     let entries = names.map(|name| values[at(&format!("RUNNING_XSECTOR_{name}"))]);
     assert_eq!(entries, [alpha_s, 0.0, 5.0, 250.0]);
-    // d (alpha_s, gx, gy) / d ln mu by Runge and Kutta's method.
+    // d (alpha_s, gx, gy) / d ln mu, integrated by Runge-Kutta.
     let slope = |y: [f64; 3]| {
         let pi = std::f64::consts::PI;
         let [a, x, z] = y;
@@ -1314,7 +1314,7 @@ fn parameters_run_as_their_equation_says() {
         let found = all[coupling.unwrap().value as usize];
         assert!((found.im - y[1]).abs() < 1e-12, "{found} {}", y[1]);
     }
-    // What does not need them has none of it.
+    // Processes that do not need them have no running.
     let process = generate_with("q q~ > g g", &model).unwrap().remove(0);
     assert_eq!(process.model.card_parameter("RUNNING_XSECTOR_SCALE"), None);
 }
@@ -1327,12 +1327,15 @@ fn what_runs_in_another_way_is_refused_where_a_process_needs_it() {
     for (running, why) in [
         (
             one("P.gx, P.gx, P.G", "1"),
-            "with one power of alpha_s alone",
+            "with one power of alpha_s is supported",
         ),
-        (one("P.gx, P.gx", "1"), "with one power of alpha_s alone"),
+        (
+            one("P.gx, P.gx", "1"),
+            "with one power of alpha_s is supported",
+        ),
         (
             one("P.gx, P.gx, P.gx, P.aS", "1"),
-            "in proportion to one parameter alone",
+            "in proportion to one parameter is supported",
         ),
         (
             one("P.gx, P.gx, P.aS", "MZp"),
@@ -1342,7 +1345,10 @@ fn what_runs_in_another_way_is_refused_where_a_process_needs_it() {
             one("P.gx, P.MS, P.aS", "1"),
             "parameters of other blocks of the card (mass, xsector)",
         ),
-        (one("P.gx, P.phase, P.aS", "1"), "does not give one `scale`"),
+        (
+            one("P.gx, P.phase, P.aS", "1"),
+            "does not give the same `scale`",
+        ),
         (
             one("P.gx, P.size, P.aS", "1"),
             "has no entry of the card for size, with which it mixes",
@@ -1360,7 +1366,7 @@ fn what_runs_in_another_way_is_refused_where_a_process_needs_it() {
         );
         assert!(generate_with("q q~ > g g", &model).is_ok());
     }
-    // Masses do not follow the event.
+    // Masses must not depend on the event.
     let mut document = read_running(RUNNING).unwrap();
     document.parameters.insert("heavy".into(), "gx*1000".into());
     let zp = document.particles.iter_mut().find(|p| p.name == "zp");
@@ -1373,7 +1379,7 @@ fn what_runs_in_another_way_is_refused_where_a_process_needs_it() {
         error.contains("a mass or width depends on gx, which runs"),
         "{error}"
     );
-    // What is no running.py has its place.
+    // Errors in running.py contain the place.
     for (running, why) in [
         (
             one("P.gx, P.gx, 3", "1"),
@@ -1394,7 +1400,7 @@ fn what_runs_in_another_way_is_refused_where_a_process_needs_it() {
     }
 }
 
-/// In a model file, too, what cannot be is refused.
+/// Invalid running is also refused in a model file.
 #[test]
 fn rows_of_what_runs_are_checked() {
     let text = read_running(RUNNING).unwrap().to_string();

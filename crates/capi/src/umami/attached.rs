@@ -1,17 +1,17 @@
-//! A library that carries its process: `mebridge umami` copies libmebridge.so and appends matrix elements to it.
+//! A library that carries its process: `mebridge umami` copies libmebridge.so and appends matrix elements.
 //!
-//! The library has a mark (`MARK`): 32 bytes by which it is found in the file, then what the copy holds. In the library
-//! itself that is nothing. In a copy it is where the appended bytes begin, how many there are, and their BLAKE3 hash.
-//! The mark is mapped into memory with the rest, so it belongs to the code that runs, whatever happens to the file. The
-//! bytes that are read from the file are the ones that were written with it; otherwise there is an error.
+//! The library contains a mark (`MARK`): 32 bytes by which it is found in the file, followed in a copy by the offset of
+//! the appended bytes, their number and their BLAKE3 hash, and in the library itself by zeros. The mark is mapped into
+//! memory with the rest, so it belongs to the code that runs, whatever happens to the file. The hash ensures that the
+//! bytes read from the file are those that were written with the mark; otherwise there is an error.
 //!
-//! The file is found by the mapping that the code lies in (`/proc/self/maps`), which follows a file that is renamed,
-//! and where the system has no such list by the name that it was loaded by.
+//! The file is the one mapped at the address of the code (`/proc/self/maps`), which also works for a renamed file; on
+//! systems without such a list it is found by the name under which it was loaded.
 //!
-//! | appended bytes | what |
+//! | appended bytes | meaning |
 //! |---|---|
-//! | 1 | what evaluates: 0 for what `CUDACPP_RUNTIME_BACKEND` says, 1 for the CPU, 2 for CUDA, 3 for HIP |
-//! | 4 | how many matrix elements, little-endian as all numbers |
+//! | 1 | the backend: 0 for `CUDACPP_RUNTIME_BACKEND`, 1 for the CPU, 2 for CUDA, 3 for HIP |
+//! | 4 | number of matrix elements, little-endian like all numbers |
 //! | 8 each | the length of each process file |
 //! | | the process files, see [`mebridge::process::file`] |
 
@@ -23,15 +23,15 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// By what the mark is found in a file.
+/// The beginning of the mark, by which it is found in a file.
 const NAME: [u8; 32] = *b"mebridge carries its process at:";
 /// Bytes of a mark: name, begin, length, hash.
 const BYTES: usize = 32 + 8 + 8 + 32;
-/// No process is nearly as large; a length beyond is no length.
+/// Upper bound for the length of the appended bytes; a larger value means that the mark is damaged.
 const MOST: u64 = 4 << 30;
 
-/// What this library carries. A copy of the file has other bytes here than the compiler knows: they are read by
-/// `read_volatile` alone.
+/// The mark of this library. A copy of the file has other bytes here than those the compiler knows, so they are read
+/// only by `read_volatile`.
 #[used]
 static MARK: Mark = Mark({
     let mut bytes = [0; BYTES];
@@ -46,7 +46,7 @@ static MARK: Mark = Mark({
 #[repr(C, align(16))]
 struct Mark([u8; BYTES]);
 
-/// Where the appended bytes are.
+/// Location and hash of the appended bytes.
 struct Attached {
     begin: u64,
     length: u64,
@@ -54,7 +54,7 @@ struct Attached {
 }
 
 impl Attached {
-    /// What a mark says; `None` of a library that carries nothing.
+    /// Reads a mark; `None` if the library carries nothing.
     fn read(mark: &[u8; BYTES]) -> Option<Attached> {
         let number = |at: usize| {
             let mut bytes = [0; 8];
@@ -71,7 +71,7 @@ impl Attached {
     }
 }
 
-/// What evaluates, as it is written.
+/// The backends by their number in the file.
 const BACKENDS: [BackendChoice; 4] = [
     BackendChoice::Auto,
     BackendChoice::Cpu,
@@ -79,9 +79,9 @@ const BACKENDS: [BackendChoice; 4] = [
     BackendChoice::Hip,
 ];
 
-/// The matrix elements that this library carries, and what evaluates them; `None` if it carries none.
+/// Returns the matrix elements that this library carries and their backend; `None` if it carries none.
 pub fn attached() -> Result<Option<(Vec<Process>, BackendChoice)>> {
-    // SAFETY: a static of ours, which nobody writes.
+    // SAFETY: a static of this library that is never written.
     let mark = unsafe { (&raw const MARK).read_volatile() };
     let Some(attached) = Attached::read(&mark.0) else {
         return Ok(None);
@@ -138,7 +138,7 @@ fn encode(processes: &[Process], backend: BackendChoice) -> Result<Vec<u8>> {
 }
 
 fn decode(bytes: &[u8], path: &Path) -> Result<(Vec<Process>, BackendChoice)> {
-    // The hash was right, so this is what was written: by another version, if it does not decode.
+    // The hash is right, so if the bytes do not decode, another version wrote them.
     let other = || damaged(path, "its process cannot be read by this version");
     let (&backend, bytes) = bytes.split_first().ok_or_else(other)?;
     let backend = *BACKENDS.get(usize::from(backend)).ok_or_else(other)?;
@@ -163,10 +163,10 @@ fn decode(bytes: &[u8], path: &Path) -> Result<(Vec<Process>, BackendChoice)> {
     }
 }
 
-/// Where the mark of a library is, and what it says.
+/// Finds the mark of a library and reads it.
 fn mark_of(library: &[u8]) -> Option<(usize, Option<Attached>)> {
     let places = library.windows(NAME.len()).enumerate();
-    // A few places of memory hold the name by itself: the mark is followed by zeros, or by a place in the file.
+    // The name alone also occurs elsewhere in the file; a mark is followed by zeros, or by an offset in the file.
     for (at, _) in places.filter(|(_, window)| *window == NAME) {
         let Some(mark) = library[at..].first_chunk::<BYTES>() else {
             continue;
@@ -185,7 +185,7 @@ fn mark_of(library: &[u8]) -> Option<(usize, Option<Attached>)> {
     None
 }
 
-/// The matrix elements that a library in this file carries.
+/// Reads the matrix elements that the library in this file carries.
 pub fn carried(path: &Path) -> Result<Vec<Process>> {
     let library = std::fs::read(path).map_err(Error::io(path))?;
     let Some((_, Some(attached))) = mark_of(&library) else {
@@ -194,8 +194,8 @@ pub fn carried(path: &Path) -> Result<Vec<Process>> {
     Ok(decode(&read(path, &attached)?, path)?.0)
 }
 
-/// A copy of a library (`library` is its contents, `path` its name for messages) that carries these matrix elements, and
-/// what evaluates them (`Auto`: what `CUDACPP_RUNTIME_BACKEND` says). If it carried others, they are replaced.
+/// Returns a copy of a library (`library` is its contents, `path` its name in messages) that carries these matrix
+/// elements and their backend (`Auto`: from `CUDACPP_RUNTIME_BACKEND`). They replace any that it carried before.
 pub fn attach(
     library: &[u8],
     path: &Path,
@@ -211,7 +211,7 @@ pub fn attach(
     let begin = before.map_or(library.len(), |a| a.begin as usize);
     let data = encode(processes, backend)?;
     let mut copy = library[..begin].to_vec();
-    // Aligned, for tools that look at it.
+    // Aligned, for tools that inspect the file.
     copy.resize(begin.next_multiple_of(16), 0);
     let mark = &mut copy[at..at + BYTES];
     mark[32..40].copy_from_slice(&(begin.next_multiple_of(16) as u64).to_le_bytes());
@@ -221,27 +221,27 @@ pub fn attach(
     Ok(copy)
 }
 
-/// The file that this code was loaded from.
+/// Returns the file that this code was loaded from.
 fn own_file() -> Result<PathBuf> {
     let address = (&raw const MARK) as usize;
-    // A file that was removed is mapped still. Whatever stands under its name is tested before it is used.
+    // A removed file is still mapped. Another file under its name is detected by the hash before it is used.
     match Maps::read().as_ref().and_then(|maps| maps.file(address)) {
         Some(path) if path.is_file() => Ok(path.to_owned()),
         _ => loaded_by(address),
     }
 }
 
-/// The name by which the library at an address was loaded.
+/// Returns the name by which the library at an address was loaded.
 #[cfg(unix)]
 fn loaded_by(address: usize) -> Result<PathBuf> {
     // SAFETY: a structure of pointers, for which zero bytes are null.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: any address may be asked for; `info` is ours.
+    // SAFETY: `dladdr` accepts any address; `info` is a local variable.
     let found = unsafe { libc::dladdr(address as *const libc::c_void, &raw mut info) };
     if found == 0 || info.dli_fname.is_null() {
         return Err(unknown());
     }
-    // SAFETY: the system gives a string that lasts as long as the library is loaded.
+    // SAFETY: the system provides a string that lives as long as the library is loaded.
     let name = unsafe { std::ffi::CStr::from_ptr(info.dli_fname) };
     Ok(path_of(name.to_bytes()))
 }
@@ -288,7 +288,7 @@ mod tests {
         };
         let (read, backend) = read_back(&copy).unwrap();
         assert_eq!((&read[..], backend), (&processes[..], BackendChoice::Cuda));
-        // Again: replaced, not appended once more.
+        // Attaching again replaces the matrix elements.
         let again = attach(&copy, &path, &[other.clone()], BackendChoice::Auto).unwrap();
         assert!(again.len() < copy.len());
         assert_eq!(
@@ -302,7 +302,7 @@ mod tests {
             let error = read_back(&bytes).unwrap_err().to_string();
             assert!(error.contains(text), "{error}");
         }
-        // A mark that points at itself or before is none.
+        // A mark that points to itself or before is not accepted.
         let mut wrong = copy.clone();
         wrong.truncate(1000 + 32 + 100 + BYTES);
         wrong[1000 + 32 + 100 + 32..][..8].copy_from_slice(&1000u64.to_le_bytes());

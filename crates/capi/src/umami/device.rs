@@ -1,20 +1,21 @@
-//! A call whose arrays lie in the memory of a GPU: all of its work goes into the caller's stream.
+//! A call whose arrays lie in GPU memory: all of its work goes into the caller's stream.
 
 use super::Answer;
 use super::evaluate::{Call, default_g_s};
 use super::matrix_elements::{Compiled, MatrixElements};
 use mebridge::sample::{DeviceSample, MatrixElementOffsets, Strides};
 
-/// An array from its first event on; 0 where it is not there.
+/// Returns the address of an array's first event; 0 if there is no such array.
 fn address<T>(array: Option<*const T>, offset: usize) -> u64 {
     array.map_or(0, |array| array.wrapping_add(offset) as usize as u64)
 }
 
-/// Puts all work on the events of a call into its stream. Where the flavour index tells several matrix elements apart,
-/// each goes over all events and answers for its own.
+/// Queues all work for the events of a call in its stream. If the flavour index selects among several matrix elements,
+/// each of them processes all events and answers its own.
 ///
 /// # Safety
-/// The arrays of the call are what its keys say, in the memory of the GPU, until its stream has come past the work.
+/// The arrays of the call are as their keys require and stay valid in GPU memory until its stream has completed the
+/// work.
 pub unsafe fn run(elements: &MatrixElements, compiled: &Compiled, call: &Call) -> Answer {
     let (part, tables) = (call.part, &elements.tables);
     let doubles = |array| address::<f64>(array, part.offset);
@@ -57,7 +58,7 @@ pub unsafe fn run(elements: &MatrixElements, compiled: &Compiled, call: &Call) -
                 diagrams: tables.diagrams.count,
             },
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { sampler.run(&sample)? };
     }
     Ok(())

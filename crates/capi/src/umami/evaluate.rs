@@ -1,7 +1,7 @@
-//! A call of `umami_matrix_element`: its arrays, chunk by chunk.
+//! A call of `umami_matrix_element`: its arrays are processed in chunks.
 //!
-//! Events of one matrix element are evaluated where they lie. Where the flavour index of a chunk names several matrix
-//! elements, the events of each are gathered first. Arrays that the caller does not have are buffers of the instance.
+//! If all events of a chunk belong to one matrix element, they are evaluated in place. If its flavour indices select
+//! several, the events of each are gathered first. Arrays that the caller does not pass are buffers of the instance.
 
 use super::matrix_elements::{Compiled, MatrixElements};
 use super::{
@@ -24,14 +24,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const NAME: &str = "umami_matrix_element";
-/// Events of a chunk: enough that what is done once for each does not count, and the scratch stays in the cache.
+/// Events of a chunk: enough that the cost per chunk does not matter, and few enough that the buffers stay in the
+/// cache.
 const CHUNK: usize = 1024;
-/// No list of keys is as long, each being there once.
+/// Upper bound for the length of a list of keys, each of which appears once.
 const MOST_KEYS: usize = 255;
-/// Where no random number is given.
+/// Random number if none is given.
 const DEFAULT_RANDOM: f64 = 0.5;
 
-/// Which events of the arrays.
+/// The range of events in the arrays.
 #[derive(Clone, Copy)]
 pub struct EventRange {
     pub count: usize,
@@ -39,7 +40,7 @@ pub struct EventRange {
     pub offset: usize,
 }
 
-/// The arrays of a call. They are there where their keys were.
+/// The arrays of a call, `None` for keys that it does not have.
 pub struct Call {
     pub(super) part: EventRange,
     pub(super) momenta: *const f64,
@@ -55,19 +56,18 @@ pub struct Call {
     pub(super) chosen_color: Option<*mut i32>,
     pub(super) chosen_helicity: Option<*mut i32>,
     pub(super) chosen_diagram: Option<*mut i32>,
-    /// The CUstream of all work; 0 where none is given.
+    /// The CUstream for all work; 0 if none is given.
     pub(super) stream: u64,
 }
 
-/// An array of a call: where its events begin and end, for whoever tests what overlaps.
+/// An array of a call with its name, to check for overlap.
 struct Named {
     name: String,
     array: CallerArray,
 }
 
 impl EventRange {
-    /// The numbers of `rows` rows from a pointer on, each of which has an entry for each event; `None` beyond the end of
-    /// memory.
+    /// Describes `rows` rows of an array, each with an entry per event; `None` if they reach beyond the end of memory.
     fn of_rows<T>(
         &self,
         pointer: *const T,
@@ -77,7 +77,7 @@ impl EventRange {
         let last = self.stride.checked_mul(rows.saturating_sub(1))?;
         let count = last.checked_add(self.count)?;
         let end = count.checked_add(self.offset)?;
-        // No object is larger.
+        // No object is larger than this.
         let bytes = end.checked_mul(size_of::<T>());
         let bytes = bytes.filter(|&n| n <= isize::MAX as usize)?;
         (pointer as usize).checked_add(bytes)?;
@@ -87,7 +87,7 @@ impl EventRange {
 }
 
 /// # Safety
-/// As many keys and pointers as the count says, unless they are null.
+/// Unless they are null, the lists have `count` keys and pointers.
 unsafe fn lists<'a, P: Copy + 'a>(
     what: &str,
     (count, keys, pointers): (usize, *const c_int, *const P),
@@ -98,7 +98,7 @@ unsafe fn lists<'a, P: Copy + 'a>(
             let text = format!("there are {count} {what}s; no list of keys is as long");
             return Err(wrong(NAME, text));
         }
-        // SAFETY: the caller's promise; null and misalignment are refused.
+        // SAFETY: guaranteed by the caller; null and misalignment are rejected.
         _ => unsafe {
             (
                 input(NAME, &format!("the list of keys of {what}s"), keys, count)?,
@@ -110,7 +110,7 @@ unsafe fn lists<'a, P: Copy + 'a>(
 }
 
 impl Call {
-    /// Reads the lists of keys and pointers, and looks at what can be wrong with them.
+    /// Reads and checks the lists of keys and pointers.
     ///
     /// # Safety
     /// As for [`super::umami_matrix_element`].
@@ -141,7 +141,7 @@ impl Call {
         let legs = elements.legs();
         let (mut read, mut written) = (Vec::new(), Vec::new());
         let mut has_momenta = false;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         for (key, pointer) in unsafe { lists("input", inputs) }? {
             let name = format!("input {key}");
             let doubles = match key {
@@ -208,7 +208,7 @@ impl Call {
             ));
         }
         let there = elements.outputs();
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         for (key, pointer) in unsafe { lists("output", outputs) }? {
             let known = usize::try_from(key).ok().and_then(|key| there.get(key));
             if known != Some(&true) {
@@ -278,13 +278,13 @@ impl Call {
         Ok(call)
     }
 
-    /// Whether diagrams and colours are asked for.
+    /// Returns whether diagrams or colours are requested.
     fn diagrams(&self) -> bool {
         self.amp2.is_some() || self.chosen_color.is_some() || self.chosen_diagram.is_some()
     }
 }
 
-/// Looks at an array of a call and notes where it is.
+/// Checks an array of a call and adds it to `arrays`.
 fn note<T>(
     part: EventRange,
     name: String,
@@ -322,7 +322,7 @@ fn note<T>(
     Ok(())
 }
 
-/// Nothing that is written may be part of another array.
+/// Checks that no array that is written overlaps another array.
 fn overlaps(read: &[Named], written: &[Named]) -> Answer {
     for (i, named) in written.iter().enumerate() {
         let mut others = read.iter().chain(&written[..i]);
@@ -336,7 +336,7 @@ fn overlaps(read: &[Named], written: &[Named]) -> Answer {
     Ok(())
 }
 
-/// What one thread of a caller's has.
+/// An instance, used by one thread at a time.
 pub struct Instance {
     elements: &'static MatrixElements,
     /// Whether colour flows and diagrams are drawn.
@@ -348,7 +348,7 @@ pub struct Instance {
     gathered: Gathered,
 }
 
-/// Arrays of a chunk that the caller does not have.
+/// Arrays of a chunk that the caller does not pass.
 struct ChunkBuffers {
     g_s: Vec<f64>,
     random: Vec<f64>,
@@ -360,7 +360,7 @@ struct ChunkBuffers {
     fixed_diagram: Vec<i32>,
 }
 
-/// Events of one matrix element out of a chunk with several.
+/// Events of one matrix element, gathered from a chunk with several.
 #[derive(Default)]
 struct Gathered {
     events: Vec<usize>,
@@ -377,7 +377,7 @@ struct Chunk<'a> {
     answers: SampleAnswers<'a>,
 }
 
-/// What a thread needs of its own: nothing where a GPU evaluates.
+/// Creates the samplers of a thread; none if a GPU evaluates.
 fn of_thread(elements: &MatrixElements, compiled: &Compiled) -> mebridge::Result<Vec<Sampler>> {
     match elements.on_gpu() {
         true => Ok(Vec::new()),
@@ -392,7 +392,7 @@ impl Instance {
     ) -> mebridge::Result<Instance> {
         Ok(Instance {
             samplers: of_thread(elements, &compiled)?,
-            // Another instance of the same library may draw those that this one leaves out.
+            // Set per instance: another one of the same library may draw them.
             flows: Switches::from_env()?.flows,
             elements,
             compiled,
@@ -414,15 +414,15 @@ impl Instance {
     /// Evaluates the events of a call.
     ///
     /// # Safety
-    /// The arrays of the call are what its keys say.
+    /// The arrays of the call are as their keys require.
     pub unsafe fn run(&mut self, call: &Call) -> Answer {
         if self.elements.on_gpu() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             return unsafe { super::device::run(self.elements, &self.compiled, call) };
         }
         for begin in (0..call.part.count).step_by(CHUNK) {
             let events = CHUNK.min(call.part.count - begin);
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.chunk(call, begin, events) }?;
         }
         Ok(())
@@ -432,13 +432,12 @@ impl Instance {
     /// As for [`Instance::run`]; the events are among those of the call.
     unsafe fn chunk(&mut self, call: &Call, begin: usize, events: usize) -> Answer {
         let at = call.part.offset + begin;
-        // SAFETY: the caller's promise, here and below.
+        // SAFETY: guaranteed by the caller, here and below.
         let doubles = |from: *const f64| unsafe { from_raw_parts(from.add(at), events) };
         // SAFETY: as above.
         let integers = |from: *const i32| unsafe { from_raw_parts(from.add(at), events) };
         let elements = self.elements;
-        // The values that are checked are the values that are used, even where another thread of the caller writes into
-        // the array.
+        // The values used must be the values checked, even if another thread of the caller writes to the array.
         let flavors = call.flavor.map(integers).map(|given| {
             let own = &mut self.flavors[..events];
             own.copy_from_slice(given);
@@ -476,7 +475,7 @@ impl Instance {
         let random = |given: Option<*const f64>| given.map_or(&scratch.random[..events], doubles);
         fn out<T>(given: Option<*mut T>, own: &mut [T], at: usize, events: usize) -> &mut [T] {
             match given {
-                // SAFETY: the caller's promise; no output overlaps another array.
+                // SAFETY: guaranteed by the caller; no output overlaps another array.
                 Some(to) => unsafe { from_raw_parts_mut(to.add(at), events) },
                 None => &mut own[..events],
             }
@@ -548,7 +547,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Says once what is wrong with an event.
+    /// Reports once what is wrong with an event.
     fn complain(&self, element: usize, event: usize, momenta: &Momenta) {
         static SAID: AtomicBool = AtomicBool::new(false);
         if SAID.swap(true, Ordering::Relaxed) {
@@ -587,7 +586,7 @@ impl Instance {
         Ok(())
     }
 
-    /// A parameter of the card.
+    /// Returns a parameter of the card.
     pub fn parameter(&self, name: &str) -> Answer<f64> {
         let cards = self.elements.processes.iter().zip(self.compiled.cards());
         let mut values =
@@ -598,7 +597,7 @@ impl Instance {
     }
 }
 
-/// g_s of all events where no alpha_s is given.
+/// Returns g_s for events without alpha_s.
 pub(super) fn default_g_s(elements: &MatrixElements, compiled: &Compiled) -> f64 {
     crate::default_g_s(&elements.processes[0].model, &compiled.cards()[0])
 }
@@ -613,7 +612,8 @@ fn no_parameter(function: &'static str, name: &str) -> Refusal {
     )
 }
 
-/// From the index of a caller to that of a matrix element, which has `count` from `first` on.
+/// Converts the caller's index to the index within a matrix element, whose range begins at `first` and has `count`
+/// entries.
 fn own_index(
     what: &'static str,
     index: i32,
@@ -632,7 +632,7 @@ fn own_index(
     })
 }
 
-/// Evaluates a chunk of one matrix element where it lies.
+/// Evaluates a chunk of one matrix element in place.
 fn in_place(
     elements: &MatrixElements,
     element: usize,
@@ -700,7 +700,7 @@ fn in_place(
     Ok(bad)
 }
 
-/// Where a matrix element counts.
+/// Ranges of a matrix element in the library's tables: (first, count), and the first colour flow.
 struct Ranges {
     helicities: (usize, usize),
     diagrams: (usize, usize),
@@ -719,7 +719,7 @@ impl Ranges {
 }
 
 impl Gathered {
-    /// Takes the events of one matrix element out of a chunk.
+    /// Gathers the events of one matrix element from a chunk.
     fn take(&mut self, flavors: &[i32], element: i32, sample: &Sample) {
         self.events.clear();
         let mine = flavors.iter().enumerate().filter(|(_, f)| **f == element);
@@ -743,8 +743,8 @@ impl Gathered {
         }
     }
 
-    /// Evaluates them and puts the answers into their places. Gives the matrix element and the event of the chunk of
-    /// the first that is bad.
+    /// Evaluates the gathered events and scatters the results. Returns the matrix element and the index in the chunk of
+    /// the first bad event.
     fn run(
         &mut self,
         elements: &MatrixElements,
@@ -785,7 +785,7 @@ impl Gathered {
         self.matrix_elements.resize(count, 0.0);
         self.amp2.resize(count * ranges.diagrams.1, 0.0);
         let [g_s, random_helicity, random_color, random_diagram] = &self.doubles;
-        // SAFETY: as many rows as were made above.
+        // SAFETY: `amp2` was resized to these rows above.
         let rows = unsafe { Rows::new(self.amp2.as_mut_ptr(), count, ranges.diagrams.1, count) };
         let bad = sampler.run(
             &Sample {

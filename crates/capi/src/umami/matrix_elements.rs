@@ -1,9 +1,9 @@
-//! The matrix elements that one library file serves, and what is compiled of them.
+//! The matrix elements that one library file serves, and their compiled forms.
 //!
-//! They are found once: those that the file carries ([`super::attached`]), else the one that [`mebridge::locate`] finds.
-//! The flavour index of an event names one of them. All have the same legs with the same masses. Their diagrams,
-//! helicities and colour flows are counted through ([`TableOffsets`]): a matrix element with the same table as an earlier one
-//! shares its numbers; otherwise its numbers come behind all before.
+//! They are located once: those that the file carries ([`super::attached`]), else the one that [`mebridge::locate`]
+//! finds. The flavour index of an event selects one of them. All have the same legs with the same masses. Their
+//! diagrams, helicities and colour flows are numbered consecutively ([`TableOffsets`]): a matrix element with the same
+//! table as an earlier one shares its numbers; otherwise its numbers follow all earlier ones.
 
 use crate::survivor::Survivor;
 use mebridge::backend::SessionMemory;
@@ -17,39 +17,39 @@ use mebridge::runtime::{BackendChoice, Devices, Switches};
 use std::path::Path;
 use std::sync::{Arc, Mutex, TryLockError, Weak};
 
-/// The matrix elements of this library.
+/// The matrix elements of this library and their settings.
 pub struct MatrixElements {
-    /// Each of them.
+    /// One process per matrix element.
     pub processes: Vec<Process>,
-    /// Where they count from.
+    /// Offsets of their diagrams, helicities and colour flows.
     pub tables: TableOffsets,
     switches: Switches,
-    /// Card values where the caller names no card.
+    /// Card values for each matrix element, used if the caller names no card.
     cards: Vec<Vec<f64>>,
 }
 
-/// The matrix elements of this library, once somebody has asked for them.
+/// The matrix elements of this library, once requested.
 static ELEMENTS: Survivor<Option<&'static MatrixElements>> = Survivor::new();
-/// What is compiled for which card values, as long as somebody uses it.
+/// The compiled forms by card values, for as long as an instance uses them.
 static COMPILED: Survivor<Vec<Weak<Compiled>>> = Survivor::new();
 
-/// In the child of a fork: what other threads of the parent's were making is made anew.
-pub fn behind_a_fork() {
-    ELEMENTS.behind_a_fork(|_| false);
-    COMPILED.behind_a_fork(|all| {
+/// In the child of a fork, abandons values that other threads of the parent were making.
+pub fn after_a_fork() {
+    ELEMENTS.after_a_fork(|_| false);
+    COMPILED.after_a_fork(|all| {
         let is_held =
             |bridge: &Mutex<Bridge>| matches!(bridge.try_lock(), Err(TryLockError::WouldBlock));
         let mut there = all.iter().filter_map(Weak::upgrade);
         there.any(|compiled| {
             let lost = compiled.bridges.iter().any(is_held);
-            // Not freed here, if this was the last one.
+            // Not freed here, in case this is the last reference.
             std::mem::forget(compiled);
             lost
         })
     });
 }
 
-/// Checks that these matrix elements can stand behind one flavour index.
+/// Checks that these matrix elements can share one library, selected by the flavour index.
 pub fn fit_together(processes: &[Process]) -> Result<()> {
     let legs = |process: &Process| {
         let legs = process.legs.iter();
@@ -78,20 +78,21 @@ pub fn fit_together(processes: &[Process]) -> Result<()> {
     }
 }
 
-/// What serves one set of card values: a bridge for each matrix element, of which each thread takes samplers.
+/// The compiled form for one set of card values: a bridge for each matrix element, from which each thread takes
+/// samplers.
 pub struct Compiled {
     cards: Vec<Vec<f64>>,
-    /// Which GPU, where one evaluates.
+    /// The GPU, if the backend is one.
     device: Devices,
     bridges: Vec<Mutex<Bridge>>,
-    /// For each matrix element, where a GPU evaluates.
+    /// One sampler per matrix element if the backend is a GPU.
     on_device: Vec<DeviceSampler>,
     /// Masses of the legs in GeV.
     pub masses: Vec<f64>,
 }
 
 impl MatrixElements {
-    /// The matrix elements of this library. A failure is not remembered.
+    /// Returns the matrix elements of this library. A failure is not remembered.
     pub fn get() -> Result<&'static MatrixElements> {
         let mut known = ELEMENTS.lock();
         if let Some(elements) = *known {
@@ -127,22 +128,23 @@ impl MatrixElements {
         })
     }
 
-    /// Whether squared diagrams are written where a caller has an array for them.
+    /// Returns whether squared diagrams are written if the caller passes an array for them.
     pub fn writes_amp2(&self) -> bool {
         self.switches.amp2
     }
 
-    /// The platform of the GPU in whose memory arrays of callers lie, if they do. It is asked for, not chosen.
+    /// Returns the platform of the GPU whose memory holds the callers' arrays, if they lie on a GPU. It is set
+    /// explicitly, never selected automatically.
     pub fn gpu(&self) -> Option<Platform> {
         platform(self.switches.backend)
     }
 
-    /// Whether they do.
+    /// Returns whether the callers' arrays lie in GPU memory.
     pub fn on_gpu(&self) -> bool {
         self.gpu().is_some()
     }
 
-    /// The values of a card for each matrix element, or those that hold without one.
+    /// Returns the values of a card for each matrix element, or the default values without a card.
     pub fn cards(&self, card: Option<&Path>) -> Result<Vec<Vec<f64>>> {
         let Some(path) = card else {
             return Ok(self.cards.clone());
@@ -152,12 +154,12 @@ impl MatrixElements {
         values.collect()
     }
 
-    /// What is compiled for these values: made, or shared with whoever has it already.
+    /// Returns the compiled form for these values, shared if an instance uses it already.
     pub fn compiled(&self, cards: Vec<Vec<f64>>) -> Result<Arc<Compiled>> {
-        // Whoever comes while it is made waits for it. Nothing in the list can be half made.
+        // Other threads wait while it is made. Nothing in the list can be half made.
         let mut known = COMPILED.lock();
         known.retain(|compiled| compiled.strong_count() > 0);
-        // The GPU that the caller works with holds its arrays.
+        // The caller's current GPU holds its arrays.
         let device = match (&self.switches.device, self.gpu().map(current_gpu)) {
             (Devices::Auto, Some(Some(current))) => Devices::These(vec![current]),
             (device, _) => device.clone(),
@@ -168,7 +170,7 @@ impl MatrixElements {
             return Ok(compiled);
         }
         let switches = Switches {
-            // A thread of the caller's is one thread.
+            // Each thread of the caller evaluates by itself.
             threads: 1,
             backend: match self.on_gpu() {
                 true => self.switches.backend,
@@ -181,7 +183,7 @@ impl MatrixElements {
         for (process, card) in self.processes.iter().zip(&cards) {
             let mut bridge = Bridge::new(process.clone(), card, &switches, 1)?;
             if bridge.cancels() {
-                // Events of both signs would be all that there is.
+                // Otherwise all events would have weights of both signs.
                 let helicity_sum = HelicitySum::Signed;
                 let summed = Process {
                     helicity_sum,
@@ -191,7 +193,7 @@ impl MatrixElements {
             }
             bridges.push(bridge);
         }
-        // Majorana fermions may have negative ones.
+        // Masses of Majorana fermions may be negative.
         let masses = bridges.first().map(Bridge::masses).unwrap_or_default();
         let masses = masses.into_iter().map(f64::abs).collect();
         let on_device = match self.on_gpu() {
@@ -209,7 +211,7 @@ impl MatrixElements {
             masses,
         });
         if !self.on_gpu() {
-            // Plans are made here, not in the first thread that evaluates.
+            // Makes the plans here instead of in the first thread that evaluates.
             compiled.samplers()?;
         }
         known.push(Arc::downgrade(&compiled));
@@ -218,12 +220,12 @@ impl MatrixElements {
 }
 
 impl Compiled {
-    /// For each matrix element what evaluates in the memory of a GPU; none where the CPU evaluates.
+    /// Returns the GPU sampler of each matrix element; none if the CPU evaluates.
     pub fn on_device(&self) -> &[DeviceSampler] {
         &self.on_device
     }
 
-    /// A sampler for each matrix element, of one thread.
+    /// Creates a sampler for each matrix element, for one thread.
     pub fn samplers(&self) -> Result<Vec<Sampler>> {
         let memory = SessionMemory::default();
         let bridges = self.bridges.iter();
@@ -236,12 +238,12 @@ impl Compiled {
         bridges.map(sampler).collect()
     }
 
-    /// The card values.
+    /// Returns the card values for each matrix element.
     pub fn cards(&self) -> &[Vec<f64>] {
         &self.cards
     }
 
-    /// What is wrong with the momenta of this event, `[leg][component]`.
+    /// Returns the error that describes the momenta of a bad event, `[leg][component]`.
     pub fn what_is_wrong(&self, element: usize, momenta: &[f64], event: usize) -> Error {
         match self.bridges[element].lock() {
             Ok(bridge) => bridge.what_is_wrong(momenta, event),

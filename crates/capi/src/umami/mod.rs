@@ -1,18 +1,19 @@
-//! The door of MadSpace and MadGraph7: UMAMI, their interface to matrix elements.
+//! UMAMI, the interface of MadSpace and MadGraph7 to matrix elements.
 //!
-//! The functions and numbers are those of `umami.h` of MadSpace; `include/mebridge_umami.h` is made from this file. One
-//! library file stands for one process: a copy that carries it, made by `mebridge umami` ([`attached`]), or this
+//! The functions and numbers are those of MadSpace's `umami.h`; `include/mebridge_umami.h` is generated from this file.
+//! One library file serves one process: a copy that carries it, made by `mebridge umami` ([`attached`]), or this
 //! library with the process that [`mebridge::locate`] finds.
 //!
-//! - Arrays are component-major: number `i` of event `e` stands at `e + stride * i`, momenta at
-//!   `e + stride * (legs * mu + leg)`. A call is about the events from `offset` on, `count` of them, and touches no
-//!   other. All floating-point numbers are doubles, all indices 32-bit integers that count from 0.
-//! - Several threads have a handle each and call at the same time; handles with the same card share what is compiled.
-//! - Nothing that a caller passes is followed before it is looked at, except that a pointer other than null must point
-//!   at the memory that its key asks for.
+//! - Arrays are component-major: number `i` of event `e` is at `e + stride * i`, momenta at `e + stride * (legs * mu +
+//!   leg)`. A call reads and writes only the `count` events from `offset` on. All floating-point numbers are doubles,
+//!   all indices 32-bit integers from 0.
+//! - Each thread has a handle of its own, and threads may call at the same time; handles with the same card share their
+//!   compiled form.
+//! - Every argument is checked before it is used, except that a pointer other than null must point to the memory that
+//!   its key requires.
 //!
-//! A status is all that a caller learns. The text of an error is kept for `mebridge_last_error`, and printed on stderr
-//! where the status is the unspecific one.
+//! The caller only receives a status. The text of an error is kept for `mebridge_last_error`, and printed on stderr if
+//! the status is the unspecific one.
 
 pub mod attached;
 mod device;
@@ -33,81 +34,80 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
 use std::sync::Arc;
 
-/// It is done.
+/// Success.
 pub const UMAMI_SUCCESS: i32 = 0;
-/// Something is wrong; `mebridge_last_error` and stderr say what.
+/// Failure; `mebridge_last_error` and stderr describe it.
 pub const UMAMI_ERROR: i32 = 1;
-/// There is no such thing here (a GPU that can be used, parameters that are no part of the process).
+/// Not available here (no usable GPU, or no such parameter in the process).
 pub const UMAMI_ERROR_NOT_IMPLEMENTED: i32 = 2;
-/// An input that is not known.
+/// Unknown input.
 pub const UMAMI_ERROR_UNSUPPORTED_INPUT: i32 = 3;
-/// An output that is not known, or that this process does not have.
+/// Unknown output, or one that this process lacks.
 pub const UMAMI_ERROR_UNSUPPORTED_OUTPUT: i32 = 4;
-/// Masses, before a parameter card was read.
+/// Masses were requested before a parameter card was read.
 pub const UMAMI_ERROR_UNINITIALIZED_META: i32 = 5;
-/// A piece of data that is not known.
+/// Unknown piece of data.
 pub const UMAMI_ERROR_UNSUPPORTED_META: i32 = 6;
 /// Momenta are missing.
 pub const UMAMI_ERROR_MISSING_INPUT: i32 = 7;
 
 /// `int`: 0 for CPU, 1 for CUDA, 2 for HIP.
 pub const UMAMI_META_DEVICE: i32 = 0;
-/// `int`: external legs.
+/// `int`: number of external legs.
 pub const UMAMI_META_PARTICLE_COUNT: i32 = 1;
-/// `int`: diagrams.
+/// `int`: number of diagrams.
 pub const UMAMI_META_DIAGRAM_COUNT: i32 = 2;
-/// `int`: rows of the helicity table.
+/// `int`: number of rows of the helicity table.
 pub const UMAMI_META_HELICITY_COUNT: i32 = 3;
-/// `int`: colour flows.
+/// `int`: number of colour flows.
 pub const UMAMI_META_COLOR_COUNT: i32 = 4;
-/// `double[legs]`: masses of the legs in GeV, of the card that was read last.
+/// `double[legs]`: masses of the legs in GeV, from the card that was read last.
 pub const UMAMI_META_MASSES: i32 = 5;
 
-/// `double[legs, 4]`: (E, px, py, pz) in GeV, incoming ones with positive energy. Needed.
+/// `double[legs, 4]`: (E, px, py, pz) in GeV, with positive energy for incoming particles. Required.
 pub const UMAMI_IN_MOMENTA: i32 = 0;
-/// `double`: alpha_s. Otherwise the parameter `aS` of the card, 0.118 where there is none.
+/// `double`: alpha_s. Default: the parameter `aS` of the card, 0.118 if there is none.
 pub const UMAMI_IN_ALPHA_S: i32 = 1;
-/// `int`: which of the library's matrix elements. Otherwise the first.
+/// `int`: which of the library's matrix elements. Default: the first.
 pub const UMAMI_IN_FLAVOR_INDEX: i32 = 2;
-/// `double` in [0, 1), for the colour flow. Otherwise 0.5.
+/// `double` in [0, 1), selects the colour flow. Default: 0.5.
 pub const UMAMI_IN_RANDOM_COLOR: i32 = 3;
-/// `double` in [0, 1), for the helicity. Otherwise 0.5.
+/// `double` in [0, 1), selects the helicity. Default: 0.5.
 pub const UMAMI_IN_RANDOM_HELICITY: i32 = 4;
-/// `double` in [0, 1), for the diagram. Otherwise 0.5.
+/// `double` in [0, 1), selects the diagram. Default: 0.5.
 pub const UMAMI_IN_RANDOM_DIAGRAM: i32 = 5;
-/// `int`: a row of the helicity table; the matrix element is what it contributes to the sum.
+/// `int`: a row of the helicity table; the matrix element is its contribution to the sum.
 pub const UMAMI_IN_HELICITY_INDEX: i32 = 6;
-/// `int`: a diagram, by which the colour flow is drawn.
+/// `int`: a diagram, which determines the allowed colour flows.
 pub const UMAMI_IN_DIAGRAM_INDEX: i32 = 7;
 
 /// `double`: |M|^2 in GeV^(4-2n) for n outgoing particles, summed over helicities and colours, averaged over those of
-/// the initial state; without a weight of any channel.
+/// the initial state; without any channel weight.
 pub const UMAMI_OUT_MATRIX_ELEMENT: i32 = 0;
-/// `double[diagrams]`: squared diagrams, as shares of the sum of those that have a channel; 0 for the others.
+/// `double[diagrams]`: squared diagrams, divided by the sum over diagrams that have a channel; 0 for the others.
 pub const UMAMI_OUT_DIAGRAM_AMP2: i32 = 1;
-/// `int`: the colour flow, drawn by |JAMP|^2 among those that the diagram allows.
+/// `int`: the colour flow, drawn in proportion to |JAMP|^2 among those that the diagram allows.
 pub const UMAMI_OUT_COLOR_INDEX: i32 = 2;
-/// `int`: the row of the helicity table, drawn by its share in the matrix element.
+/// `int`: the row of the helicity table, drawn in proportion to its contribution to the matrix element.
 pub const UMAMI_OUT_HELICITY_INDEX: i32 = 3;
-/// `int`: the diagram, drawn by the squared diagrams.
+/// `int`: the diagram, drawn in proportion to the squared diagrams.
 pub const UMAMI_OUT_DIAGRAM_INDEX: i32 = 4;
-/// Of a library for GPUs: the pointer is the CUstream into which all work is put. Otherwise, and for NULL, that is the
-/// legacy default stream.
+/// In a library for GPUs, the pointer is the CUstream for all work. Default, also for NULL: the legacy default stream.
 pub const UMAMI_OUT_GPU_STREAM: i32 = 5;
 
-/// Which inputs there are, by key, and which outputs; what is beyond is not known.
+/// Supported and required inputs and supported outputs by key; keys beyond the end are unknown.
 const INPUTS: [bool; 9] = [true, true, true, true, true, true, true, true, false];
 const REQUIRED: [bool; 9] = [true, false, false, false, false, false, false, false, false];
 const OUTPUTS: [bool; 6] = [true, true, true, true, true, false];
 const OUTPUTS_ON_GPU: [bool; 6] = [true, true, true, true, true, true];
-/// The same for a process without channels.
+/// Outputs for a process without channels.
 const OUTPUTS_WITHOUT_CHANNELS: [bool; 6] = [true, false, true, true, false, false];
 const OUTPUTS_ON_GPU_WITHOUT_CHANNELS: [bool; 6] = [true, false, true, true, false, true];
 
-/// The handles of instances; they spell `umam`.
+/// The open instances; their handles spell `umam`.
 static INSTANCES: Registry<Instance> = Registry::new("bridge", 0x756d_616d_0000_0001);
 
-/// The instances, for whoever watches forks.
+/// Returns the instances, for the fork handlers.
 pub(super) fn instances() -> &'static Registry<Instance> {
     &INSTANCES
 }
@@ -115,24 +115,24 @@ pub(super) fn instances() -> &'static Registry<Instance> {
 /// The masses of the card that was read last.
 static MASSES: Survivor<Option<Vec<f64>>> = Survivor::new();
 
-/// In the child of a fork.
-pub(super) fn behind_a_fork() {
-    MASSES.behind_a_fork(|_| false);
-    matrix_elements::behind_a_fork();
+/// Resets the state in the child of a fork.
+pub(super) fn after_a_fork() {
+    MASSES.after_a_fork(|_| false);
+    matrix_elements::after_a_fork();
 }
 
-/// Why a call is not answered.
+/// Reason why a call fails.
 pub(super) enum Refusal {
-    /// By this status; the text is for whoever asks.
+    /// A specific status; the error is kept for `mebridge_last_error`.
     Status(i32, Error),
-    /// By the unspecific one.
+    /// The unspecific status `UMAMI_ERROR`.
     Error(Error),
 }
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Refusal {
         match error {
-            // A GPU was asked for.
+            // A GPU was requested.
             Error::NotOnGpu { .. } | Error::NoGpu { .. } | Error::NoAmdGpu { .. } => {
                 Refusal::Status(UMAMI_ERROR_NOT_IMPLEMENTED, error)
             }
@@ -147,7 +147,7 @@ fn wrong(function: &'static str, what: impl Into<String>) -> Refusal {
     Refusal::Error(pointers::wrong(function, what))
 }
 
-/// Runs `f` and gives its status.
+/// Runs `f` and returns its status.
 fn status(f: impl FnOnce() -> Answer) -> i32 {
     let error = match no_panic(|| Ok(f())) {
         Ok(Ok(())) => return UMAMI_SUCCESS,
@@ -171,7 +171,7 @@ fn status(f: impl FnOnce() -> Answer) -> i32 {
 /// Puts a piece of data about the process into `result`.
 ///
 /// # Safety
-/// `result` is NULL or points at an `int`, or for the masses at as many doubles as there are legs.
+/// `result` is NULL or points to an `int`, or for the masses to one double per leg.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umami_get_meta(key: c_int, result: *mut c_void) -> i32 {
     const NAME: &str = "umami_get_meta";
@@ -206,32 +206,32 @@ pub unsafe extern "C" fn umami_get_meta(key: c_int, result: *mut c_void) -> i32 
                     ));
                 };
                 for (i, &mass) in masses.iter().enumerate() {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: guaranteed by the caller.
                     unsafe { result.cast::<f64>().add(i).write_unaligned(mass) };
                 }
                 return Ok(());
             }
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { result.cast::<c_int>().write_unaligned(count as c_int) };
         Ok(())
     })
 }
 
-/// Which inputs there are: points `supported` at an array of the library's, with `count` entries by key.
+/// Points `supported` to a static array that tells, for each of `count` keys, whether the input is supported.
 ///
 /// # Safety
-/// Each argument is NULL or points at a variable of its type.
+/// Each argument is NULL or points to a variable of its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umami_supported_inputs(
     supported: *mut *const bool,
     count: *mut c_int,
 ) -> i32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     status(|| unsafe { table("umami_supported_inputs", &INPUTS, supported, count) })
 }
 
-/// Which inputs are needed.
+/// Reports which inputs are required, as `umami_supported_inputs`.
 ///
 /// # Safety
 /// As for `umami_supported_inputs`.
@@ -240,11 +240,11 @@ pub unsafe extern "C" fn umami_required_inputs(
     required: *mut *const bool,
     count: *mut c_int,
 ) -> i32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     status(|| unsafe { table("umami_required_inputs", &REQUIRED, required, count) })
 }
 
-/// Which outputs there are.
+/// Reports which outputs are supported.
 ///
 /// # Safety
 /// As for `umami_supported_inputs`.
@@ -255,7 +255,7 @@ pub unsafe extern "C" fn umami_supported_outputs(
 ) -> i32 {
     status(|| {
         let outputs = MatrixElements::get()?.outputs();
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { table("umami_supported_outputs", outputs, supported, count) }
     })
 }
@@ -268,7 +268,7 @@ unsafe fn table(
     to: *mut *const bool,
     count: *mut c_int,
 ) -> Answer {
-    // SAFETY: the caller's promise; NULL is refused.
+    // SAFETY: guaranteed by the caller; NULL is rejected.
     unsafe {
         put(function, "the list", to, keys.as_ptr())?;
         put(function, "its length", count, keys.len() as c_int)?;
@@ -276,11 +276,11 @@ unsafe fn table(
     Ok(())
 }
 
-/// Creates an instance for one thread at a time and puts it into `handle`. The card is a parameter card; NULL or ""
-/// means the values that came with the process.
+/// Creates an instance, used by one thread at a time, and puts it into `handle`. The path is that of a parameter card;
+/// NULL or "" selects the values that came with the process.
 ///
 /// # Safety
-/// `handle` is NULL or points at a pointer; the path is NULL or ends in NUL.
+/// `handle` is NULL or points to a pointer; the path is NULL or ends in NUL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umami_initialize(
     handle: *mut *mut c_void,
@@ -288,11 +288,11 @@ pub unsafe extern "C" fn umami_initialize(
 ) -> i32 {
     const NAME: &str = "umami_initialize";
     status(|| {
-        // SAFETY: the caller's promise; NULL is refused.
+        // SAFETY: guaranteed by the caller; NULL is rejected.
         unsafe { put(NAME, "handle", handle, std::ptr::null_mut()) }?;
         let path = match param_card_path.is_null() {
             true => None,
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             false => Some(super::c::os_string(unsafe {
                 CStr::from_ptr(param_card_path)
             })),
@@ -304,7 +304,7 @@ pub unsafe extern "C" fn umami_initialize(
         let instance = Instance::new(elements, compiled.clone())?;
         remember_masses(&compiled);
         let number = INSTANCES.add(instance);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { handle.write_unaligned(number as usize as *mut c_void) };
         Ok(())
     })
@@ -323,18 +323,18 @@ pub extern "C" fn umami_free(handle: *mut c_void) -> i32 {
     status(|| Ok(INSTANCES.remove(handle as usize as u64)?))
 }
 
-/// Evaluates events: reads the inputs and fills in the outputs that are asked for.
+/// Evaluates events: reads the inputs and fills in the requested outputs.
 ///
-/// An event whose momenta are no event's (not finite, not conserved, not on their mass shells), or whose |M|^2 is not
-/// finite, has NaN as its matrix element and 0 as its squared diagrams; what is wrong is said once on stderr.
+/// An event with invalid momenta (not finite, not conserved, not on their mass shells), or whose |M|^2 is not finite,
+/// has NaN as its matrix element and 0 as its squared diagrams; the first such event is described on stderr.
 ///
-/// Of a library for GPUs all arrays lie in the memory of the GPU. The call puts its work into the stream (output 5) and
-/// returns; indices that name nothing make an event bad, and nothing is said of bad events.
+/// In a library for GPUs, all arrays lie in GPU memory. The call puts its work into the stream (output 5) and returns;
+/// an index out of range makes an event bad, and bad events are not described.
 ///
 /// # Safety
-/// Keys and pointers are as many as their counts say; each pointer that is not NULL points at an array of its key's
-/// type that reaches to the last event of the call, and nobody writes the events of this call in the meantime. On a GPU
-/// that lasts until the stream has come past the work.
+/// The lists have as many keys and pointers as their counts say; each pointer that is not NULL points to an array of
+/// its key's type that reaches to the last event of the call, and nothing else writes the events of this call in the
+/// meantime. On a GPU, all of this holds until the stream has completed the work.
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments)]
 pub unsafe extern "C" fn umami_matrix_element(
@@ -350,9 +350,9 @@ pub unsafe extern "C" fn umami_matrix_element(
     outputs: *const *mut c_void,
 ) -> i32 {
     status(|| {
-        // A call for one handle waits for another one for it.
+        // Calls with the same handle wait for each other.
         let answer = INSTANCES.with(handle as usize as u64, |instance| {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             Ok(unsafe {
                 let call = evaluate::Call::read(
                     evaluate::EventRange {
@@ -371,9 +371,9 @@ pub unsafe extern "C" fn umami_matrix_element(
     })
 }
 
-/// Sets a parameter of the card for this instance, such as "MDL_MT" (capitals and the prefix do not matter). All that
-/// follows from it is computed anew, except that a width stays as it is. Imaginary parts are ignored: these parameters
-/// are real.
+/// Sets a parameter of the card for this instance, such as "MDL_MT" (case and prefix do not matter). Everything that
+/// depends on it is recomputed, except that a width stays as it is. The imaginary part is ignored: these parameters are
+/// real.
 ///
 /// # Safety
 /// The name is NULL or ends in NUL.
@@ -386,7 +386,7 @@ pub unsafe extern "C" fn umami_set_parameter(
 ) -> i32 {
     let _ = parameter_imag;
     status(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let name = unsafe { parameter_name("umami_set_parameter", name) }?;
         INSTANCES.with(handle as usize as u64, |instance| {
             Ok(instance.set_parameter(&name, parameter_real))
@@ -394,10 +394,10 @@ pub unsafe extern "C" fn umami_set_parameter(
     })
 }
 
-/// Gives a parameter of the card as this instance has it.
+/// Writes the value of a parameter of the card in this instance.
 ///
 /// # Safety
-/// The name is NULL or ends in NUL; the others are NULL or point at doubles.
+/// The name is NULL or ends in NUL; the others are NULL or point to doubles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umami_get_parameter(
     handle: *mut c_void,
@@ -407,12 +407,12 @@ pub unsafe extern "C" fn umami_get_parameter(
 ) -> i32 {
     const NAME: &str = "umami_get_parameter";
     status(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let name = unsafe { parameter_name(NAME, name) }?;
         let value = INSTANCES.with(handle as usize as u64, |instance| {
             Ok(instance.parameter(&name))
         })??;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             put(NAME, "parameter_real", parameter_real, value)?;
             if !parameter_imag.is_null() {
@@ -426,18 +426,18 @@ pub unsafe extern "C" fn umami_get_parameter(
 /// # Safety
 /// The name is null or ends in NUL.
 unsafe fn parameter_name(function: &'static str, name: *const c_char) -> Answer<String> {
-    // SAFETY: the caller's promise; NULL is refused.
+    // SAFETY: guaranteed by the caller; NULL is rejected.
     let name = unsafe { string(function, "name", name) }?;
     Ok(name.to_string_lossy().into_owned())
 }
 
 impl MatrixElements {
-    /// Number of legs.
+    /// Returns the number of legs.
     fn legs(&self) -> usize {
         self.processes[0].legs.len()
     }
 
-    /// Which outputs there are.
+    /// Returns which outputs are supported.
     fn outputs(&self) -> &'static [bool] {
         let channels = |p: &mebridge::Process| (1..=p.diagrams).any(|d| p.channels.is_channel(d));
         match (self.processes.iter().all(channels), self.on_gpu()) {

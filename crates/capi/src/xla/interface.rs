@@ -1,6 +1,6 @@
-//! What XLA's `xla/ffi/api/c_api.h` declares, as far as it is needed here.
+//! The part of XLA's `xla/ffi/api/c_api.h` that is needed here.
 //!
-//! Structures are those of version 0.1 and later ones, which only ever grow at their ends; each says how large it is.
+//! Structures are those of version 0.1 and later versions, which only append members; each states its size.
 
 use super::wrong;
 use mebridge::error::Result;
@@ -95,11 +95,11 @@ pub struct Ordinal {
     pub ordinal: i32,
 }
 
-/// The size of a structure as XLA counts it: up to the end of its last member, without what follows for alignment's
-/// sake, in which a later version may put a member.
+/// The size of a structure as XLA counts it: up to the end of its last member, without trailing padding, in which a
+/// later version may place a member.
 macro_rules! size_to {
     ($structure:ty, $last:ident: $kind:ty) => {{
-        // The type is the member's.
+        // Checks that this is the type of the member.
         let _: fn($structure) -> $kind = |structure| structure.$last;
         offset_of!($structure, $last) + size_of::<$kind>()
     }};
@@ -120,7 +120,7 @@ pub struct Api {
     register: *const c_void,
     pub stream: Function<XlaStream>,
     others: [*const c_void; 12],
-    /// Later than 0.1: there if the table is so large.
+    /// Added after 0.1: present if the table is large enough.
     pub ordinal: Function<Ordinal>,
 }
 
@@ -173,7 +173,7 @@ pub struct Attributes {
     pub values: *const *const c_void,
 }
 
-/// XLA_FFI_CallFrame: what a call comes with.
+/// XLA_FFI_CallFrame: arguments, results and context of a call.
 #[repr(C)]
 pub struct XlaFrame {
     size: usize,
@@ -192,14 +192,14 @@ impl XlaText {
     unsafe fn bytes(&self) -> &[u8] {
         match self.bytes {
             0 => &[],
-            // SAFETY: XLA's promise: there are so many.
+            // SAFETY: XLA guarantees this number of entries.
             count => unsafe { std::slice::from_raw_parts(self.start, count) },
         }
     }
 }
 
 impl XlaFrame {
-    /// An error of XLA with this message.
+    /// Creates an XLA error with this message.
     ///
     /// # Safety
     /// As for a handler.
@@ -211,17 +211,17 @@ impl XlaFrame {
             message: message.as_ptr(),
             code: INVALID_ARGUMENT,
         };
-        // SAFETY: XLA's table; it copies the message.
+        // SAFETY: the function is that of XLA's table; it copies the message.
         unsafe {
             let new = self.api.as_ref().and_then(|api| api.new_error);
             new.map_or(std::ptr::null_mut(), |new| new(&raw mut error))
         }
     }
 
-    /// What XLA answered, if that was an error.
+    /// Converts the answer of an XLA function to a result.
     ///
     /// # Safety
-    /// As for a handler; the error is the caller's, and is destroyed here.
+    /// As for a handler; the error is owned by the caller and destroyed here.
     unsafe fn check(&self, error: *mut c_void) -> Result<()> {
         if error.is_null() {
             return Ok(());
@@ -238,7 +238,7 @@ impl XlaFrame {
             extension: std::ptr::null_mut(),
             error,
         };
-        // SAFETY: XLA's table; its message stays as long as the error.
+        // SAFETY: the functions are those of XLA's table; the message lives as long as the error.
         unsafe {
             if let Some(api) = self.api.as_ref() {
                 if let Some(get) = api.message {
@@ -257,13 +257,13 @@ impl XlaFrame {
         Err(wrong(text))
     }
 
-    /// XLA registers a handler and asks which version it was made for: that of the caller, because what is read here
-    /// has been there since 0.1. Whether this call is that question.
+    /// Answers XLA's question, when it registers a handler, which version the handler was built for: the version of the
+    /// caller, because everything read here exists since 0.1. Returns whether this call is that question.
     ///
     /// # Safety
     /// As for a handler.
     pub unsafe fn describes(&self) -> Result<bool> {
-        // SAFETY: as for the function; the sizes are looked at.
+        // SAFETY: as for the function; the sizes are checked.
         unsafe {
             match self.extension.as_ref() {
                 Some(extension) if extension.kind == METADATA => {}
@@ -288,7 +288,7 @@ impl XlaFrame {
         }
     }
 
-    /// The stream into which all work has to go: a CUstream.
+    /// Returns the CUstream for all work.
     ///
     /// # Safety
     /// As for a handler.
@@ -308,7 +308,7 @@ impl XlaFrame {
         Ok(stream.stream)
     }
 
-    /// The number of the GPU, if XLA is late enough to say.
+    /// Returns the number of the GPU, or `None` if XLA is too old to report it.
     ///
     /// # Safety
     /// As for a handler.
@@ -319,7 +319,7 @@ impl XlaFrame {
             context: self.context,
             ordinal: -1,
         };
-        // SAFETY: XLA's table and context; its size says whether the function is there.
+        // SAFETY: XLA's table and context; the size of the table tells whether the function exists.
         unsafe {
             if self.api.is_null() || (*self.api).size < size_to!(Api, ordinal: Function<Ordinal>) {
                 return Ok(None);
@@ -332,14 +332,14 @@ impl XlaFrame {
         Ok(usize::try_from(ordinal.ordinal).ok())
     }
 
-    /// An attribute by its name, if it is of this type.
+    /// Returns an attribute by its name if it has this type.
     ///
     /// # Safety
-    /// As for a handler; what is given back is what the type says.
+    /// As for a handler; the result points to a value of this type.
     unsafe fn attribute(&self, name: &str, kind: c_int) -> Result<*const c_void> {
         let attributes = &self.attributes;
         for i in 0..usize::try_from(attributes.count).unwrap_or(0) {
-            // SAFETY: XLA's promise: there are so many.
+            // SAFETY: XLA guarantees this number of entries.
             unsafe {
                 if (**attributes.names.add(i)).bytes() != name.as_bytes() {
                     continue;
@@ -353,12 +353,12 @@ impl XlaFrame {
         Err(wrong(format!("there is no attribute {name}")))
     }
 
-    /// An integer of 64 bits.
+    /// Returns a 64-bit integer attribute.
     ///
     /// # Safety
     /// As for a handler.
     pub unsafe fn integer(&self, name: &str) -> Result<i64> {
-        // SAFETY: the type is the attribute's.
+        // SAFETY: the attribute has this type.
         unsafe {
             let scalar = &*self.attribute(name, SCALAR)?.cast::<XlaScalar>();
             match scalar.kind {
@@ -368,12 +368,12 @@ impl XlaFrame {
         }
     }
 
-    /// Integers of 64 bits.
+    /// Returns an array of 64-bit integers.
     ///
     /// # Safety
     /// As for a handler.
     pub unsafe fn integers(&self, name: &str) -> Result<Vec<i64>> {
-        // SAFETY: the type is the attribute's; there are so many.
+        // SAFETY: the attribute has this type and this number of entries.
         unsafe {
             let array = &*self.attribute(name, ARRAY)?.cast::<XlaArray>();
             if array.count == 0 {
@@ -389,12 +389,12 @@ impl XlaFrame {
         }
     }
 
-    /// A text.
+    /// Returns a string attribute.
     ///
     /// # Safety
     /// As for a handler.
     pub unsafe fn text(&self, name: &str) -> Result<String> {
-        // SAFETY: the type is the attribute's.
+        // SAFETY: the attribute has this type.
         let bytes = unsafe { (*self.attribute(name, STRING)?.cast::<XlaText>()).bytes() };
         Ok(String::from_utf8_lossy(bytes).into_owned())
     }
@@ -405,7 +405,7 @@ impl XlaBuffers {
     /// As for a handler.
     pub unsafe fn list(&self) -> Vec<&XlaBuffer> {
         let count = usize::try_from(self.count).unwrap_or(0);
-        // SAFETY: XLA's promise: there are so many, all of them buffers.
+        // SAFETY: XLA guarantees this number of pointers to buffers.
         unsafe { (0..count).map(|i| &**self.buffers.add(i)).collect() }
     }
 }
@@ -416,14 +416,14 @@ impl XlaBuffer {
     pub unsafe fn shape(&self) -> &[i64] {
         match usize::try_from(self.rank) {
             Ok(rank) if rank > 0 => {
-                // SAFETY: XLA's promise: there are so many.
+                // SAFETY: XLA guarantees this number of entries.
                 unsafe { std::slice::from_raw_parts(self.dimensions, rank) }
             }
             _ => &[],
         }
     }
 
-    /// Where its numbers are, if there are `count` of this type.
+    /// Returns a pointer to its numbers if there are `count` of this type.
     ///
     /// # Safety
     /// As for a handler.
@@ -445,7 +445,7 @@ impl XlaBuffer {
 mod tests {
     use super::*;
 
-    /// Sizes of `c_api.h` on systems of 64 bits, of version 0.1 on.
+    /// Sizes of `c_api.h` on 64-bit systems, from version 0.1 on.
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn structures_lie_as_in_the_header() {
@@ -458,7 +458,7 @@ mod tests {
         assert_eq!(offset_of!(Api, ordinal), 184);
         assert_eq!(offset_of!(XlaBuffer, dimensions), 40);
         assert_eq!(size_of::<XlaBuffers>(), 40);
-        // What XLA_FFI_DEFINE_STRUCT_TRAITS gives, which no padding is part of.
+        // The sizes from XLA_FFI_DEFINE_STRUCT_TRAITS, which exclude padding.
         assert_eq!(size_to!(NewError, code: c_int), 28);
         assert_eq!(size_to!(Metadata, traits: u32), 36);
         assert_eq!(size_to!(Ordinal, ordinal: i32), 28);

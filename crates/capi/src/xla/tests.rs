@@ -1,4 +1,4 @@
-//! What a call on a GPU is refused for, by a stand-in for XLA. (Evaluation itself: python/tests/test_jax.py.)
+//! Errors of a call on a GPU, tested with a stand-in for XLA. (Evaluation itself: python/tests/test_jax.py.)
 
 use super::interface::{ARRAY, Api, Message, NewError, OldError, Ordinal, XlaArray, XlaFrame};
 use super::interface::{S64, SCALAR, STRING, XlaScalar, XlaStream, XlaText};
@@ -11,37 +11,37 @@ thread_local! {
 }
 
 /// # Safety
-/// The arguments are XLA's.
+/// The arguments are valid as in a call by XLA.
 unsafe extern "C" fn new_error(error: *mut NewError) -> *mut c_void {
     ALIVE.set(ALIVE.get() + 1);
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let message = unsafe { std::ffi::CStr::from_ptr((*error).message) };
     Box::into_raw(Box::new(message.to_owned())).cast()
 }
 
 /// # Safety
-/// The arguments are XLA's.
+/// The arguments are valid as in a call by XLA.
 unsafe extern "C" fn message(asked: *mut Message) -> *mut c_void {
-    // SAFETY: errors are those of `new_error`.
+    // SAFETY: errors come from `new_error`.
     unsafe { (*asked).message = (*(*asked).error.cast::<CString>()).as_ptr() };
     std::ptr::null_mut()
 }
 
 /// # Safety
-/// The arguments are XLA's.
+/// The arguments are valid as in a call by XLA.
 unsafe extern "C" fn destroy(old: *mut OldError) -> *mut c_void {
     ALIVE.set(ALIVE.get() - 1);
-    // SAFETY: errors are those of `new_error`, and each is destroyed once.
+    // SAFETY: errors come from `new_error`, and each is destroyed once.
     drop(unsafe { Box::from_raw((*old).error.cast::<CString>()) });
     std::ptr::null_mut()
 }
 
-/// The context of a call is how its stream is answered: with an error, or with itself.
+/// The context of a call decides its stream: an error if it is null, else the context itself.
 ///
 /// # Safety
-/// The arguments are XLA's.
+/// The arguments are valid as in a call by XLA.
 unsafe extern "C" fn stream(asked: *mut XlaStream) -> *mut c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         if (*asked).context.is_null() {
             let mut error: NewError = std::mem::zeroed();
@@ -54,17 +54,17 @@ unsafe extern "C" fn stream(asked: *mut XlaStream) -> *mut c_void {
 }
 
 /// # Safety
-/// The arguments are XLA's.
+/// The arguments are valid as in a call by XLA.
 unsafe extern "C" fn second(asked: *mut Ordinal) -> *mut c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { (*asked).ordinal = 1 };
     std::ptr::null_mut()
 }
 
-/// What a call without arguments is answered: an XLA that says that it is the second GPU, or an earlier one that does
-/// not, and has a stream or none.
+/// Returns the error message of a call without arguments, from an XLA that reports the second GPU or an older one that
+/// reports none, with or without a stream.
 fn answer_of(devices: &[i64], says_which: bool, has_stream: bool) -> String {
-    // SAFETY: pointers and numbers may be zero.
+    // SAFETY: the structure holds pointers and numbers only, which may be zero.
     let mut api: Api = unsafe { std::mem::zeroed() };
     api.size = size_of::<Api>();
     api.new_error = Some(new_error);
@@ -98,7 +98,7 @@ fn answer_of(devices: &[i64], says_which: bool, has_stream: bool) -> String {
         (&raw const devices).cast(),
         (&raw const refused).cast(),
     ];
-    // SAFETY: pointers and numbers may be zero.
+    // SAFETY: the structure holds pointers and numbers only, which may be zero.
     let mut frame: XlaFrame = unsafe { std::mem::zeroed() };
     frame.api = &raw const api;
     frame.stage = EXECUTE;
@@ -109,7 +109,7 @@ fn answer_of(devices: &[i64], says_which: bool, has_stream: bool) -> String {
     if has_stream {
         frame.context = (&raw mut api).cast();
     }
-    // SAFETY: the frame is XLA's in all that is looked at; the error is one of `new_error`.
+    // SAFETY: every member that is read is valid; the error comes from `new_error`.
     unsafe {
         let error = mebridge_xla_cuda(&raw mut frame);
         assert!(!error.is_null());
@@ -122,7 +122,7 @@ fn answer_of(devices: &[i64], says_which: bool, has_stream: bool) -> String {
     }
 }
 
-/// Shapes of more events than there can be, also those whose product would begin again at zero.
+/// Shapes with more events than fit into memory, including those whose product wraps around to zero.
 #[test]
 fn events_that_no_memory_holds_are_refused() {
     for (shape, events) in [(&[][..], 1), (&[7, 3], 21), (&[0, 1 << 62], 0)] {
@@ -147,7 +147,7 @@ fn a_gpu_without_a_bridge_says_why() {
 fn an_earlier_xla_has_one_gpu() {
     let answer = answer_of(&[7, 8], false, true);
     assert!(answer.contains("which of several GPUs"), "{answer}");
-    // The bridge is found, and is none.
+    // The handle is found, but no bridge has it.
     let answer = answer_of(&[7], false, true);
     assert!(answer.contains("the process is gone"), "{answer}");
     let answer = answer_of(&[7, 8], true, true);

@@ -5,7 +5,7 @@ use mebridge::runtime::Precision;
 use mebridge::simd::Level;
 use std::str::FromStr;
 
-/// Most items that a list may have: a range such as `1:2000000000:1.000001` is a mistake.
+/// Largest number of items in a list: a range such as `1:2000000000:1.000001` is a mistake.
 const MOST: usize = 1000;
 
 /// Numbers, and geometric ranges of them; ascending.
@@ -70,7 +70,7 @@ pub struct Words<T>(pub Vec<T>);
 
 /// A set of words.
 pub trait Spelling: Sized + Copy + PartialEq {
-    /// The word's meaning, or which words there are.
+    /// Parses a word; the error lists the valid words.
     fn parse(word: &str) -> Result<Self, &'static str>;
 }
 
@@ -111,7 +111,7 @@ impl<T: Spelling> FromStr for Words<T> {
     }
 }
 
-/// SIMD levels that this CPU has, each once, in ascending order.
+/// SIMD levels of this CPU, each once, in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelList(pub Vec<Level>);
 
@@ -133,7 +133,7 @@ impl FromStr for LevelList {
     }
 }
 
-/// A number above zero.
+/// Parses a positive number.
 pub fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(x) if x.is_finite() && x > 0.0 => Ok(x),
@@ -141,7 +141,7 @@ pub fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A time in seconds, from a microsecond to a year.
+/// Parses a time in seconds, from a microsecond to a year.
 pub fn seconds(text: &str) -> Result<f64, String> {
     match positive(text) {
         Ok(x @ 1e-6..=3.2e7) => Ok(x),

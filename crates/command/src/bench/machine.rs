@@ -1,4 +1,4 @@
-//! What a result was measured on, and when.
+//! The machine and the time of a measurement.
 
 use mebridge::simd::Level;
 use serde::Serialize;
@@ -7,23 +7,23 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// A machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Host {
-    /// What the CPU calls itself.
+    /// Name of the CPU.
     pub cpu: String,
     /// CPUs that this process may use.
     pub cpus: usize,
-    /// SIMD levels that the CPU has.
+    /// SIMD levels of the CPU.
     pub levels: Vec<String>,
     /// Operating system and architecture.
     pub system: String,
-    /// Load (average of a minute) before the first point, where the system says it. Besides what
-    /// else runs it knows this very program from before.
+    /// Load (average of a minute) before the first point, if the system reports it. It includes earlier work of this
+    /// program.
     pub load_before: Option<f64>,
-    /// The same behind the last point.
+    /// The same after the last point.
     pub load_after: Option<f64>,
 }
 
 impl Host {
-    /// This one.
+    /// Returns this machine.
     pub fn this() -> Host {
         Host {
             cpu: cpu(),
@@ -36,7 +36,7 @@ impl Host {
     }
 }
 
-/// The CPU's name: Linux says it, elsewhere the architecture has to do.
+/// Returns the CPU's name from Linux, or elsewhere the architecture.
 fn cpu() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = text
@@ -47,20 +47,20 @@ fn cpu() -> String {
     name.unwrap_or_else(|| std::env::consts::ARCH.into())
 }
 
-/// Processes that run or wait, on average over a minute.
+/// Returns the number of processes that run or wait, averaged over a minute.
 pub fn load() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     text.split(' ').next()?.parse().ok()
 }
 
-/// The time as `2026-01-31T12:00:00Z`.
+/// Returns the time as `2026-01-31T12:00:00Z`.
 pub fn now() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH);
     date(seconds.map_or(0, |d| d.as_secs()))
 }
 
-/// Seconds since 1970 as a date: the calendar repeats itself every 400 years, which are counted
-/// from a 1st of March so that the leap day is the last of its year.
+/// Converts seconds since 1970 to a date: the calendar repeats every 400 years, counted from a 1st of March so that the
+/// leap day is the last day of its year.
 fn date(seconds: u64) -> String {
     let (days, time) = (seconds / 86_400, seconds % 86_400);
     let days = days + 719_468;

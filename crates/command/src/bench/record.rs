@@ -1,7 +1,6 @@
-//! A result of `mebridge bench` as it stands in JSON. docs/bench.md describes the format.
+//! The JSON of a result of `mebridge bench`. docs/bench.md describes the format.
 
 use super::machine::{self, Host};
-use super::sweep::Sweep;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 
@@ -13,32 +12,32 @@ pub const FORMAT: &str = "mebridge-bench-1";
 pub struct Record {
     /// [`FORMAT`].
     pub format: String,
-    /// What was measured, with its version.
+    /// The measured program, with its version.
     pub program: String,
-    /// Its name in legends, where that is another.
+    /// Its name in legends, if different.
     pub label: Option<String>,
-    /// When the measuring began.
+    /// When the measurement began.
     pub date: String,
-    /// On what.
+    /// The machine.
     pub machine: Host,
-    /// How.
+    /// The settings.
     pub settings: Settings,
-    /// Whether a signal ended the measuring before all points were measured.
+    /// Whether a signal ended the measurement before all points were measured.
     pub interrupted: bool,
-    /// What came out.
+    /// The measurements.
     pub points: Vec<Point>,
-    /// What was left out.
+    /// The skipped points.
     pub skipped: Vec<Skipped>,
 }
 
-/// How it was measured.
+/// Settings of the measurement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Settings {
-    /// Repetitions of a point, at most.
+    /// Maximum number of repetitions of a point.
     pub repetitions: usize,
     /// Time for one point.
     pub seconds: f64,
-    /// Points that take longer are left out.
+    /// Points that take longer are skipped.
     pub limit: f64,
     /// Centre-of-mass energy in GeV.
     pub energy: f64,
@@ -46,7 +45,7 @@ pub struct Settings {
     pub g_s: f64,
 }
 
-/// Which of the two functions of the Fortran interface.
+/// One of the two functions of the Fortran interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Door {
     /// Without channels.
@@ -56,7 +55,7 @@ pub enum Door {
 }
 
 impl Door {
-    /// The door of calls with or without channels.
+    /// Returns the function of calls with or without channels.
     pub fn of(channels: bool) -> Door {
         match channels {
             true => Door::Sequence,
@@ -64,7 +63,7 @@ impl Door {
         }
     }
 
-    /// The word for it.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Door::NoMultichannel => "nomultichannel",
@@ -92,17 +91,17 @@ pub struct Point {
     pub matrix_elements_per_second: Spread,
     /// Time of one call.
     pub seconds_per_call: Spread,
-    /// Repetitions, and calls in each.
+    /// Number of repetitions.
     pub repetitions: usize,
-    /// See there.
+    /// Calls in each repetition.
     pub calls: u64,
     /// Helicities that contribute.
     pub good_helicities: Option<usize>,
     /// `diagrams`, `recursion` or `colour-ordered`.
     pub plan: Option<String>,
-    /// Multiply-adds of one event, all helicities, colour sum included, as the plan counts them.
+    /// Multiply-adds of one event, all helicities, including the colour sum, as counted for the plan.
     pub multiply_adds: Option<u64>,
-    /// 1e9 floating-point operations a second at the median, a multiply-add being two.
+    /// 1e9 floating-point operations per second at the median, counting a multiply-add as two.
     pub gflops: Option<f64>,
 }
 
@@ -118,7 +117,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The spread of these values, of which there is at least one.
+    /// Returns the spread of these values, of which there must be at least one.
     pub fn of(values: impl Iterator<Item = f64>) -> Spread {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
@@ -134,9 +133,9 @@ impl Spread {
 /// A point that was not measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Skipped {
-    /// Which.
+    /// Name of the point.
     pub point: String,
-    /// Why.
+    /// Reason.
     pub why: String,
 }
 
@@ -147,33 +146,27 @@ impl Display for Skipped {
 }
 
 impl Record {
-    /// Nothing measured yet.
-    pub fn new(label: Option<String>, sweep: &Sweep) -> Record {
+    /// Makes a record without measurements.
+    pub fn new(label: Option<String>, settings: Settings) -> Record {
         Record {
             format: FORMAT.into(),
             program: format!("mebridge {}", env!("CARGO_PKG_VERSION")),
             label,
             date: machine::now(),
             machine: Host::this(),
-            settings: Settings {
-                repetitions: sweep.repetitions,
-                seconds: sweep.seconds.as_secs_f64(),
-                limit: sweep.limit.as_secs_f64(),
-                energy: sweep.energy,
-                g_s: sweep.g_s,
-            },
+            settings,
             interrupted: false,
             points: Vec::new(),
             skipped: Vec::new(),
         }
     }
 
-    /// All points are measured.
+    /// Completes the record after all points are measured.
     pub fn finish(&mut self) {
         self.machine.load_after = machine::load();
     }
 
-    /// The name in legends.
+    /// Returns the name in legends.
     pub fn name(&self) -> &str {
         self.label.as_deref().unwrap_or(&self.program)
     }

@@ -1,11 +1,11 @@
-//! Measuring: all points of one process, repetition after repetition.
+//! Measures all points of one process, repetition by repetition.
 //!
-//! One repetition goes over all points of the process before the next begins, every other one backwards, so that what
-//! changes slowly on a machine (its clock, other work on it) meets all points alike. A point's repetition is as many
-//! calls as fit into its share of the time. A call that is not measured comes before it and brings the plan's data back
-//! into the caches, unless the repetition is only a few calls long.
+//! One repetition goes over all points of the process before the next begins, with the order reversed every other time,
+//! so that slow changes on a machine (its clock, other work on it) affect all points equally. A repetition of a point
+//! makes as many calls as fit into its share of the time. It is preceded by a call that is not measured, which loads
+//! the plan's data into the caches, unless the repetition is only a few calls long.
 
-use super::record::{Door, Point, Record, Skipped, Spread};
+use super::record::{Door, Point, Record, Settings, Skipped, Spread};
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::random_events::{self, Numbers, RandomEvents};
@@ -21,14 +21,14 @@ use std::time::{Duration, Instant};
 
 /// The seed of the events.
 const SEED: u64 = 20_200_805;
-/// Fewest repetitions of a point, if that many are asked for.
+/// Minimum number of repetitions of a point, if that many are requested.
 const FEWEST: usize = 3;
-/// Events of the first calls of a Bridge, which finds its good helicities on them.
+/// Number of events of a bridge's first calls, in which it finds its good helicities.
 const FEW: usize = 16;
-/// A repetition of fewer calls than this has no call before it that is not measured.
+/// Number of calls of a repetition from which on an unmeasured call precedes it.
 const WARM_FROM: u64 = 4;
 
-/// What is to be measured, and how.
+/// The points to measure, and the settings.
 pub struct Sweep {
     pub nevt: Vec<usize>,
     pub levels: Vec<Level>,
@@ -40,11 +40,11 @@ pub struct Sweep {
     pub limit: Duration,
     pub energy: f64,
     pub g_s: f64,
-    /// On a GPU, the time of its kernels alone.
+    /// On a GPU, whether to measure only the time of its kernels.
     pub device_time: bool,
 }
 
-/// A Bridge, and which one it is.
+/// A bridge with its settings.
 struct Setup {
     precision: Precision,
     /// The SIMD level, or `cuda` or `hip`.
@@ -54,7 +54,7 @@ struct Setup {
 }
 
 impl Setup {
-    /// What a point is called.
+    /// Returns the name of a point.
     fn point(&self, process: &str, door: Door, nevt: usize) -> String {
         format!(
             "{process}, {}, {}, {} threads, {}, nevt {nevt}",
@@ -66,7 +66,7 @@ impl Setup {
     }
 }
 
-/// What is to be done for a process.
+/// The work for a process.
 struct Work {
     name: String,
     points: Vec<Running>,
@@ -80,11 +80,22 @@ struct Running {
     nevt: usize,
     calls: u64,
     repetitions: usize,
-    /// Seconds for one call, of each repetition.
+    /// Seconds per call, for each repetition.
     times: Vec<f64>,
 }
 
 impl Sweep {
+    /// What a record says of it.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            repetitions: self.repetitions,
+            seconds: self.seconds.as_secs_f64(),
+            limit: self.limit.as_secs_f64(),
+            energy: self.energy,
+            g_s: self.g_s,
+        }
+    }
+
     /// Measures a process.
     pub fn process(
         &self,
@@ -162,7 +173,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// A Bridge for each precision, level and number of threads.
+    /// Makes a bridge for each precision, level and number of threads.
     fn setups(&self, source: &CardedProcess, base: &Switches, nevt: usize) -> Result<Vec<Setup>> {
         let mut setups = Vec::new();
         for &precision in &self.precisions {
@@ -189,7 +200,7 @@ impl Sweep {
                         bridge,
                     });
                     if gpu {
-                        // It has no levels, and no use for threads.
+                        // A GPU has no levels, and does not use threads.
                         break 'levels;
                     }
                 }
@@ -198,8 +209,8 @@ impl Sweep {
         Ok(setups)
     }
 
-    /// Makes the plans of a Bridge, and sees how long its calls take: from few events to many, so
-    /// that a call that would take too long is not made.
+    /// Makes the plans of a bridge, and times its calls: from few events to many, so that a call that would take too
+    /// long is not made.
     fn warm_up(
         &self,
         (index, setup): (usize, &mut Setup),
@@ -219,7 +230,7 @@ impl Sweep {
             let seconds =
                 |per_event: f64, nevt: usize| self.fewest() as f64 * per_event * nevt as f64;
             let limit = self.limit.as_secs_f64();
-            // What a call costs whatever its events makes few of them look slow.
+            // The fixed cost of a call makes small numbers of events look slow.
             while seconds(per_event, nevt) > limit && probed < nevt {
                 let more = (8 * probed).min(nevt);
                 if seconds(per_event, more) > limit {
@@ -255,14 +266,14 @@ impl Sweep {
         Ok(())
     }
 
-    /// Fewest repetitions.
+    /// Returns the minimum number of repetitions.
     fn fewest(&self) -> usize {
         FEWEST.min(self.repetitions)
     }
 }
 
 impl Running {
-    /// One repetition.
+    /// Performs one repetition.
     fn repeat(&mut self, bridge: &mut Bridge, drawn: &mut RandomEvents) -> Result<()> {
         if self.calls >= WARM_FROM {
             call(bridge, drawn, self.door, self.nevt)?;
@@ -271,17 +282,17 @@ impl Running {
         for _ in 0..self.calls {
             time += call(bridge, drawn, self.door, self.nevt)?;
         }
-        // A clock may be too coarse for what is measured, but time has passed.
+        // A coarse clock may measure 0, but time has passed.
         self.times.push(time.max(1e-9) / self.calls as f64);
         Ok(())
     }
 
-    /// What it is called.
+    /// Returns the name of the point.
     fn name(&self, process: &str, setups: &[Setup]) -> String {
         setups[self.setup].point(process, self.door, self.nevt)
     }
 
-    /// What it came to.
+    /// Returns the result of the point.
     fn result(&self, process: &str, setups: &[Setup]) -> Point {
         let setup = &setups[self.setup];
         let channels = self.door == Door::Sequence;
@@ -312,8 +323,8 @@ impl Running {
     }
 }
 
-/// One call with the first `nevt` events, and the seconds that it took: those of the kernels of a
-/// GPU, where these are measured.
+/// Makes one call with the first `nevt` events, and returns the seconds that it took, or if requested those of a GPU's
+/// kernels.
 fn call(bridge: &mut Bridge, drawn: &mut RandomEvents, door: Door, nevt: usize) -> Result<f64> {
     let (events, answers) = drawn.call();
     let mut events = events.first(nevt);
@@ -337,7 +348,7 @@ fn call(bridge: &mut Bridge, drawn: &mut RandomEvents, door: Door, nevt: usize) 
     .as_secs_f64())
 }
 
-/// The first channel of a process.
+/// Returns the first channel of a process.
 fn first_channel(process: &Process) -> Option<i32> {
     let channels = &process.channels;
     let known = channels.amp2.iter().map(|amp2| amp2.diagram);

@@ -3,10 +3,10 @@
 use super::record::{Door, Point, Record};
 use std::fmt::Write;
 
-/// The whole result, process after process.
+/// Formats the whole result, process by process.
 pub fn text(record: &Record) -> String {
     let mut text = String::new();
-    // Writing to a string does not fail.
+    // Writing to a String cannot fail.
     let out = &mut text;
     let _ = writeln!(out, "{}", record.name());
     let machine = &record.machine;
@@ -53,7 +53,7 @@ fn line(out: &mut String, point: &Point) {
     );
 }
 
-/// Four significant digits.
+/// Formats four significant digits.
 fn short(x: f64) -> String {
     format!("{x:.3e}")
 }

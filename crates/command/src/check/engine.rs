@@ -1,4 +1,4 @@
-//! What evaluates the events: a Bridge, or the Fortran functions that MadEvent calls.
+//! Evaluates the events: with a bridge, or with the Fortran functions that MadEvent calls.
 
 use super::profile::Profile;
 use crate::random_events::RandomEvents;
@@ -14,22 +14,22 @@ use std::ffi::{OsString, c_void};
 use std::ptr::from_ref;
 use std::time::Instant;
 
-/// What evaluates the events.
+/// Evaluates the events.
 pub enum Engine {
-    /// A Bridge of our own.
+    /// A bridge.
     Direct(Box<Bridge>),
     /// The Fortran functions.
     Door(Door),
 }
 
 impl Engine {
-    /// A Bridge.
+    /// Makes an engine with a bridge.
     pub fn direct(source: CardedProcess, switches: &Switches, nevt: usize) -> Result<Engine> {
         let bridge = Bridge::new(source.process, &source.card, switches, nevt)?;
         Ok(Engine::Direct(Box::new(bridge)))
     }
 
-    /// Finds the good helicities and says how many there are.
+    /// Finds the good helicities and returns their number.
     pub fn find_good_helicities(&mut self, drawn: &mut RandomEvents) -> Result<usize> {
         match self {
             Engine::Direct(bridge) => bridge.prepare(&drawn.call().0),
@@ -40,12 +40,12 @@ impl Engine {
         }
     }
 
-    /// Evaluates.
+    /// Evaluates the events.
     pub fn run(&mut self, drawn: &mut RandomEvents) -> Result<()> {
         match self {
             Engine::Direct(bridge) => {
                 let (events, mut answers) = drawn.call();
-                // Those that are not finite are counted.
+                // Non-finite values are counted later.
                 bridge.run_all(&events, &mut answers)?;
                 Ok(())
             }
@@ -56,7 +56,8 @@ impl Engine {
         }
     }
 
-    /// The GPU that evaluates, if one does; `switches` and calls are those that the engine was made with.
+    /// Returns the name of the GPU that evaluates, if any; `switches` and `calls` are those that the engine was made
+    /// with.
     pub fn gpu(&self, switches: &Switches, calls: CallSize) -> Result<Option<String>> {
         let name = |machine: &Target| match machine {
             Target::Cpu(_) => None,
@@ -64,14 +65,14 @@ impl Engine {
         };
         Ok(match self {
             Engine::Direct(bridge) => name(bridge.target()),
-            // They choose as we do, and do not say what.
+            // The Fortran functions choose the same way, but do not report it.
             Engine::Door(_) => name(&Target::choose(switches, calls)?),
         })
     }
 
-    /// Where the time goes, from one more call of `count` events; nothing where it cannot be
-    /// known. Measuring it takes time of its own, of which a small process would show much in its
-    /// throughput. In `kernels` of a GPU are clocks for it, if asked for.
+    /// Measures the profile of an additional call of `count` events; `None` if that is impossible. Measuring takes time
+    /// itself, which would be visible in the throughput of small processes. With `kernels` the kernels of a GPU contain
+    /// clocks.
     pub fn profile(
         &mut self,
         drawn: &mut RandomEvents,
@@ -94,7 +95,7 @@ impl Engine {
             false => Clocks::Phases,
         });
         if kernels && bridge.level().is_none() {
-            // The compilation must not be measured.
+            // Compilation must not be measured.
             bridge.wait_for_compiler();
             bridge.run_all(&events, &mut answers)?;
         }
@@ -109,29 +110,29 @@ impl Engine {
     }
 }
 
-/// `.TRUE.` and `.FALSE.` of gfortran, constants as MadEvent passes them.
+/// gfortran's `.TRUE.` and `.FALSE.`, in constants as MadEvent passes them.
 static TRUE: i32 = 1;
 static FALSE: i32 = 0;
 
-/// The Fortran functions, called as MadEvent (3.7 and later) calls them. They take what to do from
-/// the environment, and end the program with a message where something is wrong.
+/// The Fortran functions, called as MadEvent (3.7 and later) calls them. They read their settings from the environment,
+/// and end the program with a message on errors.
 pub struct Door {
     handle: u64,
     igraph: Vec<i32>,
 }
 
 impl Door {
-    /// `fbridgecreate`, with these switches (names without their prefix) in the environment.
+    /// Calls `fbridgecreate` with these switches (names without their prefix) in the environment.
     pub fn open(switches: &[(&str, OsString)], nevt: usize, legs: usize) -> Engine {
         for (name, value) in switches.iter().chain([&("IGRAPH", OsString::from("yes"))]) {
-            // SAFETY: called before this program starts a thread, so nobody reads the
-            // environment meanwhile.
+            // SAFETY: called before this program starts a thread, so no other thread reads the environment at the same
+            // time.
             unsafe { std::env::set_var(format!("{PREFIX}{name}"), value) };
         }
         let mut handle = 0;
         // The number of events was checked to fit, and no process has 2^31 legs.
         let (nevt_f, legs) = (nevt as i32, legs as i32);
-        // SAFETY: all four point at variables of their types.
+        // SAFETY: all four pointers are to variables of their types.
         unsafe { fbridge::fbridgecreate_(&mut handle, &nevt_f, &legs, &4) };
         Engine::Door(Door {
             handle,
@@ -139,7 +140,7 @@ impl Door {
         })
     }
 
-    /// `fbridgesequence`, or `fbridgesequence_nomultichannel` where there is no channel.
+    /// Calls `fbridgesequence`, or `fbridgesequence_nomultichannel` if there is no channel.
     fn sequence(&self, drawn: &mut RandomEvents, good_helicities_only: &'static i32) {
         let (events, answers) = drawn.call();
         let doubles = |array: &[f64]| array.as_ptr().cast::<c_void>();
@@ -186,10 +187,10 @@ impl Door {
         }
     }
 
-    /// `fbridgegetngoodhel`.
+    /// Calls `fbridgegetngoodhel`.
     fn good_helicities(&self) -> usize {
         let (mut good, mut total) = (0, 0);
-        // SAFETY: all three point at variables of their types.
+        // SAFETY: all three pointers are to variables of their types.
         unsafe { fbridge::fbridgegetngoodhel_(&self.handle, &mut good, &mut total) };
         usize::try_from(good).unwrap_or(0)
     }
@@ -197,7 +198,7 @@ impl Door {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        // SAFETY: points at a variable of its type.
+        // SAFETY: the pointer is to a variable of its type.
         unsafe { fbridge::fbridgedelete_(&self.handle) };
     }
 }

@@ -1,6 +1,6 @@
-//! Where the time of a call goes, and what the kernels of a GPU take: `--profile`.
+//! `--profile`: the breakdown of a call's time, and the resources of a GPU's kernels.
 
-use super::report::{WIDTH, row};
+use super::text::{WIDTH, row};
 use crate::number::scientific;
 use mebridge::Result;
 use mebridge::backend::{COLOR, Kernel, Timers};
@@ -12,33 +12,33 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// One call, measured.
+/// A measured call.
 pub struct Profile {
     events: usize,
-    /// By the clock.
+    /// Elapsed time.
     seconds: f64,
-    /// Threads or GPUs that were at work.
+    /// Number of threads or GPUs that worked.
     workers: usize,
-    /// Names and seconds, of all workers together.
+    /// Names and seconds, summed over all workers.
     phases: Vec<(&'static str, f64)>,
     gpu: Option<Gpu>,
 }
 
-/// What is known of a GPU.
+/// Properties of a GPU.
 struct Gpu {
     properties: Properties,
     kernels: Vec<Kernel>,
-    /// Seconds in which they ran, of all GPUs together.
+    /// Seconds in which kernels ran, summed over all GPUs.
     running: f64,
-    /// For an event.
+    /// Per event.
     flops: f64,
     bytes: f64,
-    /// Floating-point operations a second.
+    /// Floating-point operations per second.
     peak: f64,
 }
 
 impl Profile {
-    /// What a bridge has measured in one call.
+    /// Makes a profile from the measurements of a bridge in one call.
     pub fn new(
         bridge: &Bridge,
         timers: &Timers,
@@ -75,8 +75,8 @@ impl Profile {
         })
     }
 
-    /// The share of the time that goes into colour sums; a GPU does them in one kernel with
-    /// amplitudes, and of its calls copies are a part.
+    /// Returns the share of the time in colour sums; `None` on a GPU, which does them in one kernel with amplitudes,
+    /// and whose calls include copies.
     pub fn color_share(&self) -> Option<f64> {
         if self.gpu.is_some() {
             return None;
@@ -89,7 +89,7 @@ impl Profile {
         self.phases.iter().map(|(_, seconds)| seconds).sum()
     }
 
-    /// As text.
+    /// Writes the profile as text.
     pub fn write(&self, f: &mut String) -> std::fmt::Result {
         let workers = match (&self.gpu, self.workers) {
             (None, 1) => "1 thread".into(),
@@ -115,7 +115,7 @@ impl Profile {
         writeln!(f, "{}", "*".repeat(WIDTH))
     }
 
-    /// As JSON.
+    /// Returns the profile as JSON.
     pub fn json(&self) -> Value {
         let sum = self.sum();
         let phase = |&(name, seconds): &(&str, f64)| json!({ "phase": name, "seconds": seconds, "share": seconds / sum });
@@ -129,8 +129,8 @@ impl Profile {
     }
 }
 
-/// The phases, and the rest of the time of all workers. Copies and kernels of different chunks of
-/// events run at the same time, so that there may be no rest.
+/// Returns the phases, and the remaining time of all workers. Copies and kernels of different chunks of events run at
+/// the same time, so nothing may remain.
 fn phases(timers: &Timers, all: Duration) -> Vec<(&'static str, f64)> {
     let known: Duration = timers.0.iter().map(|(_, time)| *time).sum();
     let rest = ("everything else", all.saturating_sub(known));
@@ -141,9 +141,9 @@ fn phases(timers: &Timers, all: Duration) -> Vec<(&'static str, f64)> {
 }
 
 impl Gpu {
-    /// Operations and bytes a second while kernels ran, on one GPU.
+    /// Returns operations and bytes per second while kernels ran, on one GPU.
     fn rates(&self, events: usize, gpus: usize) -> [f64; 2] {
-        // The time is that of all of them.
+        // The time is summed over all GPUs.
         let events = events as f64 / gpus as f64 / (self.running / gpus as f64);
         [self.flops * events, self.bytes * events]
     }

@@ -1,6 +1,7 @@
-//! What `mebridge check` reports, as text and as JSON.
+//! The report of `mebridge check`, as text and as JSON.
 
 use super::profile::Profile;
+use super::text::{WIDTH, row};
 use crate::number::{scientific, short};
 use crate::output;
 use crate::random_events::RandomEvents;
@@ -11,9 +12,7 @@ use serde_json::json;
 use std::fmt::Write;
 use std::time::Duration;
 
-pub const WIDTH: usize = 79;
-
-/// What was asked for.
+/// The settings.
 #[derive(serde::Serialize)]
 pub struct Configuration {
     pub blocks: u64,
@@ -32,7 +31,7 @@ pub struct Configuration {
     pub bridge: bool,
 }
 
-/// Where the time went.
+/// The times of the phases.
 #[derive(Default)]
 pub struct Times {
     /// Phase 0.
@@ -41,11 +40,11 @@ pub struct Times {
     pub random: Vec<Duration>,
     pub rambo: Vec<Duration>,
     pub matrix_elements: Vec<Duration>,
-    /// Share of colour sums in phase 3, where it was measured.
+    /// Share of colour sums in phase 3, if it was measured.
     pub color_share: Option<f64>,
 }
 
-/// The outcome.
+/// The report.
 pub struct Report {
     pub configuration: Configuration,
     pub process: String,
@@ -54,7 +53,7 @@ pub struct Report {
     pub times: Times,
     pub elements: Statistics,
     pub weights: Statistics,
-    /// Where the time goes, if that was asked for.
+    /// The profile, if requested.
     pub profile: Option<Profile>,
     /// Power of GeV of the matrix element, and of the weight.
     dimension: i64,
@@ -62,7 +61,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Nothing measured yet.
+    /// Makes a report without measurements.
     pub fn new(process: &Process, configuration: Configuration) -> Report {
         let legs = process.legs.len() as i64;
         let outgoing = process.legs.iter().filter(|leg| !leg.incoming).count() as i64;
@@ -96,10 +95,10 @@ impl Report {
         self.elements.count() + self.elements.abnormal().total()
     }
 
-    /// The report as text: all of it, or what matters most.
+    /// Formats the report: all of it, or the most important lines.
     pub fn text(&self, whole: bool) -> String {
         let mut text = String::new();
-        // Writing into a String cannot fail.
+        // Writing to a String cannot fail.
         let _ = if whole {
             self.write_whole(&mut text)
         } else {
@@ -236,7 +235,8 @@ impl Report {
         mean(f, "MeanMatrixElemValue", &self.elements, self.dimension)
     }
 
-    /// As the plugin has it: where, precision, random numbers, phase space, how, SIMD level.
+    /// Returns a summary in the plugin's format: hardware, precision, random numbers, phase space, interface, SIMD
+    /// level.
     fn workflow(&self) -> String {
         let c = &self.configuration;
         let precision = match c.fptype {
@@ -254,10 +254,10 @@ impl Report {
         format!("{place}:{precision}+{random}+RMBHST+{how}/{}", c.simd)
     }
 
-    /// Momenta and matrix elements of all events.
+    /// Formats momenta and matrix elements of all events.
     pub fn events(&self, drawn: &RandomEvents, iteration: u64) -> String {
         let mut text = String::new();
-        // Writing into a String cannot fail.
+        // Writing to a String cannot fail.
         let _ = self.write_events(&mut text, drawn, iteration);
         text
     }
@@ -289,7 +289,7 @@ impl Report {
         Ok(())
     }
 
-    /// Says on stderr what a user should not overlook.
+    /// Prints important warnings on stderr.
     pub fn warn(&self) {
         let abnormal = self.elements.abnormal();
         if abnormal.total() > 0 {
@@ -316,11 +316,6 @@ fn abnormal_text(a: &Abnormal) -> String {
         .map(|(name, count)| format!("{count} {name}"))
         .collect();
     texts.join(", ")
-}
-
-/// A line of the report.
-pub fn row(f: &mut String, name: &str, value: impl std::fmt::Display) -> std::fmt::Result {
-    writeln!(f, "{name:<27} = {value}")
 }
 
 fn time(f: &mut String, name: &str, seconds: f64) -> std::fmt::Result {

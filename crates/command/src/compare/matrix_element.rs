@@ -12,27 +12,26 @@ use mebridge_oracle::workshop::{Answer, Channel, Workshop};
 use std::path::Path;
 use std::time::Duration;
 
-/// At most so many channels of a process are compared, evenly among all.
+/// Maximum number of channels of a process that are compared, spread evenly.
 const CHANNELS: usize = 8;
-/// At most so many events in each of them.
+/// Maximum number of events in each channel.
 const CHANNEL_POINTS: usize = 20;
-/// A sum that is at most so large in parts of its terms is one in which they cancel,
+/// A sum of at most this size relative to its terms is one in which they cancel;
 pub const CANCELLED: f64 = 1e-6;
-/// and a difference that is at most so large in parts of them is rounding then.
+/// a difference of at most this size relative to the terms is then rounding.
 pub const ROUNDING: f64 = 1e-14;
-/// Where HELAS multiplies a rounding by more than that,
+/// If HELAS amplifies a rounding error by more than this,
 const LOSES: f64 = 1e4;
-/// a difference that is at most so large in parts of the product is rounding, too.
+/// a difference of at most this size relative to the amplified error is rounding, too.
 const LOST: f64 = 8.0 * f64::EPSILON;
-/// Where the Fortran itself is worse than the tolerance, the library may be so many times worse
-/// than the Fortran.
+/// If the Fortran's own error exceeds the tolerance, the library's may be this many times larger than the Fortran's.
 const AS_GOOD: f64 = 10.0;
 
 /// One matrix element: its Fortran and its process.
 pub struct Comparison<'a> {
     pub options: &'a Options,
     pub element: MatrixElement,
-    /// The process, or why it was refused.
+    /// The process, or the reason why it was refused.
     pub process: std::result::Result<&'a Process, String>,
 }
 
@@ -158,7 +157,7 @@ impl Comparison<'_> {
         Ok(Ok(()))
     }
 
-    /// Legs and lines: from the process, else from the Fortran.
+    /// Returns legs and lines: from the process, else from the Fortran.
     fn kinematics(&self, workshop: &mut Workshop) -> Result<Option<Kinematics>> {
         let mut kinematics = match &self.process {
             Ok(process) => Some(library::kinematics(process)),
@@ -186,7 +185,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// The events that do not differ by rounding alone, where terms cancel.
+    /// Returns the events whose difference is more than rounding, where terms cancel.
     fn beyond_rounding(
         &self,
         process: &Process,
@@ -208,8 +207,7 @@ impl Comparison<'_> {
         (0..points.len()).filter(|&i| !is_rounding(i)).collect()
     }
 
-    /// Errors against quadruple precision, and whether those of the library are no worse than
-    /// those of the Fortran.
+    /// Returns the errors relative to quadruple precision, and whether the library's are no worse than the Fortran's.
     fn against_quad(
         &self,
         row: &mut Row,
@@ -225,7 +223,7 @@ impl Comparison<'_> {
         let library = of(&mut mine.iter().map(|a| a.value));
         let double = of(&mut fortran.iter().map(|a| a.value));
         (row.library_error, row.fortran_error) = (Some(library), Some(double));
-        // The events are rounded for quadruple precision, too.
+        // The momenta are rounded in quadruple precision, too.
         let is_near = |((point, mine), exact): ((&Point, &library::Answer), &Answer)| {
             relative(mine.value, exact.value) <= lost(point).max(self.options.tolerance)
         };
@@ -233,7 +231,7 @@ impl Comparison<'_> {
         agrees && row.other_helicities == 0
     }
 
-    /// Compares channels, and choices in them.
+    /// Compares channels, and the choices in them.
     fn channels(
         &self,
         row: &mut Row,
@@ -271,7 +269,7 @@ impl Comparison<'_> {
     }
 }
 
-/// The channels of a process, each diagram once.
+/// Returns the channels of a process, each diagram once.
 pub fn channels(process: &Process) -> Vec<Channel> {
     let mut found: Vec<Channel> = Vec::new();
     for (config, &diagram) in (1..).zip(&process.channels.config_diagram) {
@@ -283,14 +281,14 @@ pub fn channels(process: &Process) -> Vec<Channel> {
     found
 }
 
-/// At most so many of a list, evenly.
+/// Returns at most `at_most` items of a list, spread evenly.
 pub fn some<T: Copy>(all: &[T], at_most: usize) -> Vec<T> {
     let count = all.len().min(at_most);
     (0..count).map(|i| all[i * all.len() / count]).collect()
 }
 
-/// What HELAS loses at an event, whose spinors take E + pz near -z, and propagators the square of a sum of momenta where
-/// two are nearly collinear; 0 where it is nothing much.
+/// Returns by how much HELAS amplifies rounding errors at an event: its spinors compute E + pz near -z, and its
+/// propagators the square of a sum of momenta of nearly collinear legs; 0 if that is small.
 fn lost(point: &Point) -> f64 {
     let legs = point.momenta.as_chunks::<4>().0;
     let share = |x: f64, of: f64| if x > 0.0 { of / x } else { 1.0 };
@@ -310,7 +308,7 @@ fn lost(point: &Point) -> f64 {
     if factor > LOSES { LOST * factor } else { 0.0 }
 }
 
-/// How far a value is from what it should be, in parts of that.
+/// Returns the relative difference between a value and the expected one.
 pub fn difference(value: f64, expected: f64) -> f64 {
     if value == expected {
         return 0.0;
@@ -327,7 +325,7 @@ fn worse(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }
 
-/// The largest difference, and its event.
+/// Returns the largest difference, and its event.
 fn worst(mine: &[library::Answer], fortran: &[Answer]) -> (f64, usize) {
     let differences = mine
         .iter()
@@ -341,7 +339,7 @@ fn worst(mine: &[library::Answer], fortran: &[Answer]) -> (f64, usize) {
     )
 }
 
-/// How many events have another helicity.
+/// Returns the number of events with another helicity.
 pub fn helicity_differences(
     process: &Process,
     mine: &[library::Answer],

@@ -5,20 +5,20 @@ use mebridge_oracle::workshop::Answer;
 use serde::{Serialize, Serializer};
 use std::path::Path;
 
-/// What came out.
+/// Result of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// They agree.
+    /// The values agree.
     Ok,
-    /// They don't.
+    /// The values differ.
     Differs,
-    /// mebridge does not take it.
+    /// mebridge does not accept the directory.
     Refused(String),
-    /// gfortran does not take it, or it cannot be called.
+    /// gfortran does not accept the Fortran, or it cannot be called.
     FortranFails(String),
     /// The Fortran ended before it had answered.
     FortranEnds(String),
-    /// There are no events for it.
+    /// There are no events for the process.
     NoEvents(String),
 }
 
@@ -54,24 +54,24 @@ pub struct ChannelRow {
     pub other_colors: usize,
 }
 
-/// Values of all events.
+/// Values for all events.
 #[derive(Clone, Debug, Serialize)]
 pub struct Values {
     /// Strong couplings.
     pub g: Vec<f64>,
     /// Momenta.
     pub momenta: Vec<Vec<f64>>,
-    /// The Fortran's answers.
+    /// Values of the Fortran.
     pub fortran: Vec<f64>,
-    /// mebridge's answers.
+    /// Values of mebridge.
     pub library: Vec<f64>,
-    /// The Fortran's in quadruple precision.
+    /// Values of the Fortran in quadruple precision.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub quad: Vec<f64>,
 }
 
 impl Values {
-    /// Without mebridge's.
+    /// Makes values without those of mebridge.
     pub fn new(points: &[Point], answers: &[Answer]) -> Values {
         Values {
             g: points.iter().map(|p| p.g).collect(),
@@ -86,28 +86,28 @@ impl Values {
 /// One matrix element.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// Its directory, and its number behind `#` where there are several.
+    /// Its directory, with its number after `#` if there are several.
     pub directory: String,
-    /// What MG5aMC calls it.
+    /// Its name as written by MG5aMC.
     pub process: String,
-    /// Events.
+    /// Number of events.
     pub points: usize,
     /// Largest relative difference.
     pub worst: Option<f64>,
-    /// The event where that is, from 0.
+    /// The event with that difference, from 0.
     pub worst_event: Option<usize>,
     /// Largest relative error of the Fortran in double precision.
     pub fortran_error: Option<f64>,
     /// Largest relative error of mebridge.
     pub library_error: Option<f64>,
-    /// Events with another helicity.
+    /// Number of events with another helicity.
     pub other_helicities: usize,
     /// Channels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<ChannelRow>,
-    /// What came out.
+    /// Result.
     pub verdict: Verdict,
-    /// What else is to be said.
+    /// Additional remarks.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
     /// Values.
@@ -116,7 +116,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row that is to be filled in.
+    /// Makes a row without results.
     pub fn new(directory: &Path, number: &str, several: bool) -> Row {
         let mut name = directory.display().to_string();
         if several {
@@ -138,7 +138,7 @@ impl Row {
         }
     }
 
-    /// What stands behind the verdict: choices that differ, channels.
+    /// Returns the remarks after the verdict: choices that differ, channels.
     fn remarks(&self) -> String {
         let mut remarks = Vec::new();
         if self.other_helicities > 0 {
@@ -173,7 +173,7 @@ fn short(x: Option<f64>) -> String {
     }
 }
 
-/// All rows as a table.
+/// Formats all rows as a table.
 pub fn table(rows: &[Row]) -> String {
     let quad = rows.iter().any(|row| row.library_error.is_some());
     let mut heads = vec!["directory", "process", "points", "difference"];

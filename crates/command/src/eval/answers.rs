@@ -1,4 +1,4 @@
-//! Writing matrix elements: text, a NumPy array or JSON.
+//! Writes matrix elements: text, a NumPy array or JSON.
 
 use crate::number::exact;
 use crate::output::{self, OutputFile};
@@ -10,17 +10,17 @@ use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// What there is to say besides the numbers.
+/// Information that is written besides the numbers.
 pub struct Head {
     /// Names of the matrix elements.
     pub processes: Vec<String>,
     /// Format of the events.
     pub format: &'static str,
-    /// alpha_s of all events; nothing where each has its own.
+    /// alpha_s of all events; `None` if each has its own.
     pub alpha_s: Option<f64>,
 }
 
-/// Where matrix elements go.
+/// Writes matrix elements.
 pub struct Writer {
     format: Format,
     path: PathBuf,
@@ -30,17 +30,17 @@ pub struct Writer {
 enum Format {
     Text(Sink),
     Json(Sink),
-    /// With the file once more: the writer does not give it back.
+    /// The second field is the same file, because the writer does not return it.
     Npy(NpyWriter<f64, Shared>, Shared),
 }
 
-/// What is written to.
+/// The destination.
 enum Sink {
     Stdout(BufWriter<StdoutLock<'static>>),
     File(Shared),
 }
 
-/// A file that two have.
+/// A shared file.
 #[derive(Clone)]
 struct Shared(Rc<RefCell<BufWriter<OutputFile>>>);
 
@@ -50,7 +50,7 @@ impl Shared {
         Ok(Shared(Rc::new(RefCell::new(file))))
     }
 
-    /// Gives it its name; nobody else has it any more.
+    /// Gives the file its name; requires that it is no longer shared.
     fn finish(self) -> Result<()> {
         let file = Rc::into_inner(self.0).map(|file| file.into_inner().into_parts().0);
         file.map_or(Ok(()), OutputFile::finish)
@@ -74,13 +74,13 @@ impl Seek for Shared {
 }
 
 impl Writer {
-    /// To stdout.
+    /// Writes to stdout.
     pub fn stdout(json: bool, head: &Head) -> Result<Writer> {
         let out = Sink::Stdout(BufWriter::new(io::stdout().lock()));
         Writer::new(out, "stdout".as_ref(), json, head)
     }
 
-    /// To a file, a NumPy array if its name ends so.
+    /// Writes to a file, as a NumPy array if its name ends so.
     pub fn file(path: &Path, json: bool, head: &Head) -> Result<Writer> {
         let array = path
             .extension()
@@ -117,8 +117,8 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Writes the values of these events, nan for those that were not evaluated; false where nobody
-    /// reads any more.
+    /// Writes the values of these events, nan for those that were not evaluated; returns false if the reader has closed
+    /// the pipe.
     pub fn write(&mut self, rows: &[bool], values: &[f64]) -> Result<bool> {
         let mut values = values.iter().copied();
         let mut all = rows.iter().map(|&evaluated| match evaluated {
@@ -147,7 +147,7 @@ impl Writer {
         went(done, &self.path)
     }
 
-    /// Writes what comes last, and gives a file its name.
+    /// Completes the output, and gives a file its name.
     pub fn finish(self) -> Result<()> {
         let (done, sink) = match self.format {
             Format::Text(mut out) => (out.as_write().flush(), out),
@@ -179,7 +179,7 @@ impl Sink {
     }
 }
 
-/// Whether somebody still reads; a reader who has seen enough is no error.
+/// Whether the write succeeded; false, not an error, if the reader has closed the pipe.
 fn went(done: io::Result<()>, path: &Path) -> Result<bool> {
     match done {
         Ok(()) => Ok(true),

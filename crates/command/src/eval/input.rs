@@ -1,60 +1,18 @@
-//! A file with events, whatever its format, in chunks.
+//! Reads a file with events, in any format, in chunks.
 
+use super::chunk::{Chunk, Known};
 use super::lhe::Lhe;
 use super::lines::LineReader;
 use super::npy::{self, Npy};
 use super::text::Text;
 use crate::unpacked::{self, Unpacked};
-use mebridge::lhe::{EventLocation, Reader, broken};
-use mebridge::process::Process;
+use mebridge::lhe::{Reader, broken};
 use mebridge::{Error, Result};
 use std::io::Read;
 use std::path::Path;
 
-/// What some editors put before text in UTF-8.
+/// Byte order mark that some editors put before UTF-8 text.
 const BOM: &[u8] = b"\xef\xbb\xbf";
-/// Some events.
-#[derive(Default)]
-pub struct Chunk {
-    /// `[event][leg][4]`, of the events that are to be evaluated.
-    pub momenta: Vec<f64>,
-    /// Their alpha_s, where the file has it.
-    pub alpha_s: Vec<f64>,
-    /// Where they are in the file.
-    pub places: Vec<EventLocation>,
-    /// Which of the matrix elements they are of, from 0.
-    pub elements: Vec<usize>,
-    /// For each event of the file whether it is one of them.
-    pub rows: Vec<bool>,
-}
-
-impl Chunk {
-    fn clear(&mut self) {
-        self.momenta.clear();
-        self.alpha_s.clear();
-        self.places.clear();
-        self.elements.clear();
-        self.rows.clear();
-    }
-
-    /// Notes an event, of the first matrix element, whose momenta are there.
-    pub fn add(&mut self, place: EventLocation) {
-        self.add_of(place, 0);
-    }
-
-    /// Notes an event of this matrix element whose momenta are there.
-    pub fn add_of(&mut self, place: EventLocation, element: usize) {
-        self.places.push(place);
-        self.elements.push(element);
-        self.rows.push(true);
-    }
-}
-
-/// A matrix element, and where it comes from.
-pub struct Known<'a> {
-    pub process: &'a Process,
-    pub place: &'a str,
-}
 
 /// A file with events.
 pub enum Input {
@@ -67,8 +25,8 @@ pub enum Input {
 }
 
 impl Input {
-    /// Opens a file (`-`: stdin) for the events of these matrix elements; where they are several, particles tell
-    /// whose an event is. With `skip_others` events with other particles are left out.
+    /// Opens a file (`-`: stdin) for the events of these matrix elements; if there are several, the particles decide to
+    /// which one an event belongs. With `skip_others` events with other particles are left out.
     pub fn open(path: &Path, known: &[Known], skip_others: bool) -> Result<Input> {
         let stdin = path == Path::new("-");
         let path = name(path);
@@ -118,7 +76,7 @@ impl Input {
         }
     }
 
-    /// The word for the format.
+    /// Returns the name of the format.
     pub fn format(&self) -> &'static str {
         match self {
             Input::Text(_) => "text",
@@ -132,7 +90,7 @@ impl Input {
         matches!(self, Input::Lhe(_))
     }
 
-    /// Reads the next events, at most so many, and says how many there were.
+    /// Reads at most `most` further events, and returns their number.
     pub fn fill(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize> {
         chunk.clear();
         while chunk.rows.len() < most {
@@ -151,7 +109,7 @@ impl Input {
         Ok(chunk.rows.len())
     }
 
-    /// Says on stderr what is odd about the file, after its last event.
+    /// Reports unusual properties of the file on stderr, after its last event.
     pub fn warn(&self) {
         if let Input::Lhe(lhe) = self {
             lhe.warn();
@@ -159,7 +117,7 @@ impl Input {
     }
 }
 
-/// Why numbers alone will not do.
+/// Explains why numbers without particles are not sufficient.
 fn alone(known: &[Known]) -> String {
     let lines = known
         .iter()
@@ -171,7 +129,7 @@ fn alone(known: &[Known]) -> String {
     )
 }
 
-/// The name of a file for messages.
+/// Returns the name of a file for messages.
 pub fn name(path: &Path) -> &Path {
     match path == Path::new("-") {
         true => Path::new("stdin"),

@@ -1,4 +1,4 @@
-//! Which particle of an event is which leg of the process.
+//! Assigns the particles of an event to the legs of a process.
 
 use mebridge::lhe::Particle;
 use mebridge::process::{Leg, Process};
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// Matrix elements by the particles of their legs.
 pub struct ElementIndex {
     elements: Vec<KnownElement>,
-    /// Elements and their flavours by the sorted codes of the particles.
+    /// Elements and their flavours by the sorted PDG codes of the particles.
     by_codes: HashMap<Vec<i32>, Vec<(usize, usize)>>,
 }
 
@@ -19,7 +19,7 @@ struct KnownElement {
 }
 
 impl ElementIndex {
-    /// Of processes, and where they come from.
+    /// Makes the index of processes with their origins.
     pub fn new<'a>(elements: impl Iterator<Item = (&'a Process, &'a str)>) -> ElementIndex {
         let mut by_codes: HashMap<_, Vec<_>> = HashMap::new();
         let element = |(i, (process, place)): (usize, (&Process, &str))| {
@@ -40,11 +40,11 @@ impl ElementIndex {
         }
     }
 
-    /// The matrix element that these particles are of, and what `assign` gives for the first of its flavours for which it
-    /// gives something.
+    /// Returns the matrix element of these particles, and the result of `assign` for the first of its flavours that has
+    /// one.
     ///
     /// # Errors
-    /// Two matrix elements have these particles; in words that follow the place of the event.
+    /// Two matrix elements have these particles; the message continues one that names the event.
     pub fn find<T>(
         &self,
         particles: &[Particle],
@@ -72,7 +72,8 @@ impl ElementIndex {
         Ok(found)
     }
 
-    /// What an event of other particles has and should have, in words that follow its place.
+    /// Describes the particles of an event that matches nothing, and those expected; continues a message that names the
+    /// event.
     pub fn others(&self, particles: &[Particle]) -> String {
         let has = codes(sides(particles));
         let [one] = self.elements.as_slice() else {
@@ -94,7 +95,7 @@ impl ElementIndex {
     }
 }
 
-/// The legs of a process, and those of other flavours with the same matrix element.
+/// Returns the legs of a process, and those of other flavours with the same matrix element.
 fn flavours(process: &Process) -> Vec<Vec<Leg>> {
     let with = |codes: &Vec<i32>| {
         let legs = process.legs.iter().zip(codes);
@@ -105,21 +106,21 @@ fn flavours(process: &Process) -> Vec<Vec<Leg>> {
     flavours
 }
 
-/// Codes of particles, and whether they come in.
+/// Returns PDG codes, and whether the particles are incoming.
 fn sides(particles: &[Particle]) -> impl Iterator<Item = (i32, bool)> {
     particles.iter().map(|p| (p.pdg, p.is_incoming()))
 }
 
-/// The places of the particles in the order of the legs; nothing where they are others. Incoming
-/// ones are in the order of the beams or, if they do not fit so, in the other one: |M|^2 does not
-/// know which beam comes from where. Identical particles keep their order.
+/// Returns the index of the particle for each leg; `None` if the particles do not match. Incoming particles are matched
+/// in the order of the beams or, if that fails, exchanged: |M|^2 does not depend on the beam that a particle comes
+/// from. Identical particles keep their order.
 pub fn assign(legs: &[Leg], particles: &[Particle]) -> Option<Vec<usize>> {
     let orders = [false, true].into_iter();
     let mut orders = orders.filter_map(|exchanged| assign_from(legs, particles, exchanged));
     orders.next()
 }
 
-/// The same for incoming particles in the order of the beams alone, or in the other one alone.
+/// The same with incoming particles only in the order of the beams, or only exchanged.
 pub fn assign_from(legs: &[Leg], particles: &[Particle], exchanged: bool) -> Option<Vec<usize>> {
     if legs.len() != particles.len() {
         return None;
@@ -152,7 +153,7 @@ pub fn assign_from(legs: &[Leg], particles: &[Particle], exchanged: bool) -> Opt
     Some(order)
 }
 
-/// Sorted codes: of what comes in, a zero, of what goes out.
+/// Returns sorted codes: of the incoming particles, a zero, of the outgoing ones.
 fn sorted(particles: impl Iterator<Item = (i32, bool)>) -> Vec<i32> {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for (pdg, incoming) in particles {
@@ -166,7 +167,7 @@ fn sorted(particles: impl Iterator<Item = (i32, bool)>) -> Vec<i32> {
     before
 }
 
-/// `21 21 > 6 -6`.
+/// Formats codes as `21 21 > 6 -6`.
 fn codes(particles: impl Iterator<Item = (i32, bool)>) -> String {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for (pdg, incoming) in particles {
@@ -214,7 +215,7 @@ mod tests {
         assert_eq!(assign(&process, &direct[..4]), None);
         let conjugate = event(&[(-2, i), (21, i), (-2, o), (6, o), (-6, o)]);
         assert_eq!(assign(&process, &conjugate), None);
-        // One comes in where two should.
+        // One incoming particle instead of two.
         let decay = event(&[(2, i), (21, o), (2, o), (6, o), (-6, o)]);
         assert_eq!(assign(&process, &decay), None);
     }

@@ -1,8 +1,8 @@
-//! Les Houches event files (hep-ph/0609017), as MG5aMC and others write them.
+//! Reads Les Houches event files (hep-ph/0609017), written by MG5aMC or other programs.
 //!
-//! Of an event its particles and alpha_s are taken; weights are passed over.
+//! Particles and alpha_s of an event are used; weights are ignored.
 
-use super::input::{Chunk, Known};
+use super::chunk::{Chunk, Known};
 use super::legs::{ElementIndex, assign_from};
 use crate::output;
 use mebridge::lhe::{Event, EventLocation, Particle, Reader};
@@ -19,7 +19,7 @@ pub struct Lhe {
 }
 
 impl Lhe {
-    /// Events for these matrix elements.
+    /// Reads events for these matrix elements.
     pub fn new(reader: Reader, known: &[Known], skip_others: bool) -> Result<Lhe> {
         for process in known.iter().map(|one| one.process) {
             if let Some(leg) = process.legs.iter().position(|leg| leg.pdg == 0) {
@@ -40,7 +40,7 @@ impl Lhe {
         })
     }
 
-    /// Adds the next event; false at the end.
+    /// Adds the next event; returns false at the end.
     pub fn next(&mut self, chunk: &mut Chunk) -> Result<bool> {
         if !self.reader.next(&mut self.event)? {
             return Ok(false);
@@ -65,8 +65,8 @@ impl Lhe {
         Ok(true)
     }
 
-    /// The matrix element of the particles, and their places in the order of its legs. One that has the incoming
-    /// ones as they are comes before one that has them the other way round.
+    /// Returns the matrix element of the particles, and their indices in the order of its legs. Matrix elements with
+    /// the incoming particles in the same order are preferred to exchanged ones.
     fn find_element(&self, place: EventLocation) -> Result<Option<(usize, Vec<usize>)>> {
         for exchanged in [false, true] {
             let assign = |legs: &[Leg]| assign_from(legs, &self.particles, exchanged);
@@ -79,7 +79,7 @@ impl Lhe {
         Ok(None)
     }
 
-    /// An event is none of those that were asked for.
+    /// Returns the error for an event that belongs to none of the requested matrix elements.
     fn of_others(&self, place: EventLocation) -> Error {
         let what = self.index.others(&self.particles);
         self.reader.error(format!(
@@ -87,7 +87,7 @@ impl Lhe {
         ))
     }
 
-    /// Says what is odd about the file.
+    /// Reports unusual properties of the file.
     pub fn warn(&self) {
         if let Some(line) = self.reader.second() {
             let what = format!("line {line}: a second file begins, whose events are taken as well");
@@ -97,7 +97,7 @@ impl Lhe {
     }
 }
 
-/// Says so where a file may be cut off.
+/// Prints a warning if a file may be truncated.
 pub fn warn_if_cut(reader: &Reader) {
     if !reader.closed() {
         let what = "there is no </LesHouchesEvents> at the end; was the file cut off?";

@@ -1,4 +1,4 @@
-//! The lines of a text, with their numbers and in bounded memory.
+//! Reads the lines of a text, with their numbers and in bounded memory.
 
 use mebridge::lhe::{broken, real};
 use mebridge::{Error, Result};
@@ -6,13 +6,13 @@ use std::borrow::Cow;
 use std::io::{self, BufRead, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// No line with numbers is longer; the rest of such a line is passed over.
+/// Longest line with numbers, in bytes; the rest of a longer line is skipped.
 pub const LONGEST: usize = 1 << 16;
 
-/// No file with events has as many empty lines behind each other. A few kilobytes, compressed, can be billions of them.
+/// Largest number of consecutive empty lines. A few kilobytes, compressed, can be billions of them.
 const MOST_EMPTY: u64 = 1_000_000;
 
-/// No header, and nothing else that is no event, is longer: neither may one line be, or many comments.
+/// Largest number of bytes between events, such as a header: also the limit for a single line, and for comments.
 const MOST_BETWEEN: u64 = 1 << 28;
 
 /// Lines of a file.
@@ -23,7 +23,7 @@ pub struct LineReader {
     number: u64,
     /// Whether the last line ended with CR, which LF may follow.
     after_cr: bool,
-    /// Empty ones behind the last that was not.
+    /// Number of consecutive empty lines.
     empty: u64,
     /// Bytes since the last event.
     between: u64,
@@ -40,7 +40,7 @@ pub struct TextLine<'a> {
 }
 
 impl LineReader {
-    /// Of an input; its name is for messages.
+    /// Reads the lines of an input; `path` is for messages.
     pub fn new(input: Box<dyn BufRead>, path: &Path) -> LineReader {
         LineReader {
             input,
@@ -53,12 +53,12 @@ impl LineReader {
         }
     }
 
-    /// An event was read to its end.
+    /// Reports that an event was read to its end.
     pub fn event_ends(&mut self) {
         self.between = 0;
     }
 
-    /// An error about this file.
+    /// Makes an error about this file.
     pub fn error(&self, what: impl Into<String>) -> Error {
         Error::EventsFile {
             path: self.path.clone(),
@@ -66,7 +66,7 @@ impl LineReader {
         }
     }
 
-    /// The next line; nothing at the end.
+    /// Returns the next line; `None` at the end.
     pub fn next(&mut self) -> Result<Option<TextLine<'_>>> {
         let read = self.read();
         self.empty = match self.buffer.is_empty() {
@@ -99,7 +99,7 @@ impl LineReader {
         }
     }
 
-    /// Reads a line into the buffer and says whether it was cut.
+    /// Reads a line into the buffer and returns whether it was cut.
     fn read(&mut self) -> io::Result<Option<bool>> {
         self.buffer.clear();
         let mut any = false;
@@ -139,7 +139,7 @@ impl LineReader {
     }
 }
 
-/// A finite number, as Fortran, C and Python write it.
+/// Parses a finite number, in the notation of Fortran, C or Python.
 pub fn number(word: &str) -> Option<f64> {
     real(word).filter(|value| value.is_finite())
 }

@@ -1,7 +1,7 @@
-//! The matrix elements that are asked for, each with a bridge once an event is its own.
+//! The requested matrix elements, each with a bridge once it has an event.
 
 use super::CHUNK;
-use super::input::Chunk;
+use super::chunk::Chunk;
 use crate::info::DEFAULT_G;
 use crate::random_events::{self, Numbers, RandomEvents};
 use crate::source::CardedProcess;
@@ -15,8 +15,7 @@ use mebridge::{Error, Result};
 use std::f64::consts::PI;
 use std::path::Path;
 
-/// Random events on which good helicities are found, and their energy in GeV (more where masses
-/// ask for it).
+/// Number of random events on which good helicities are found, and their energy in GeV (more if masses require it).
 const TRIED: usize = 16;
 const ENERGY: f64 = 1500.0;
 
@@ -32,7 +31,7 @@ struct MatrixElement<'a> {
 }
 
 impl<'a> MatrixElements<'a> {
-    /// These, none of which is asked for anything yet.
+    /// Prepares these matrix elements, without evaluating anything.
     pub fn new(located: &'a [Located], switches: Switches) -> MatrixElements<'a> {
         let each = located.iter().map(|located| MatrixElement {
             located,
@@ -44,12 +43,12 @@ impl<'a> MatrixElements<'a> {
         }
     }
 
-    /// The legs of a matrix element.
+    /// Returns the legs of a matrix element.
     pub fn legs(&self, element: usize) -> &[Leg] {
         &self.each[element].located.process.legs
     }
 
-    /// Evaluates the events of a chunk; errors say where in the file an event is.
+    /// Evaluates the events of a chunk; errors report the location of an event in the file.
     pub fn evaluate(
         &mut self,
         path: &Path,
@@ -59,7 +58,7 @@ impl<'a> MatrixElements<'a> {
         let g_s = strong(path, chunk, alpha_s)?;
         let mut values = vec![0.0; chunk.places.len()];
         for i in 0..self.each.len() {
-            // Nothing is copied where all events are of one.
+            // Nothing is copied if all events belong to one matrix element.
             let all = chunk.elements.iter().all(|&element| element == i);
             let mine: Vec<usize> = match all {
                 true => (0..chunk.places.len()).collect(),
@@ -86,7 +85,7 @@ impl<'a> MatrixElements<'a> {
         Ok(values)
     }
 
-    /// The momenta of the events of one matrix element.
+    /// Returns the momenta of the events of one matrix element.
     fn momenta(&self, wanted: usize, chunk: &Chunk) -> Vec<f64> {
         let mut momenta = Vec::new();
         let mut rest = chunk.momenta.as_slice();
@@ -100,7 +99,7 @@ impl<'a> MatrixElements<'a> {
         momenta
     }
 
-    /// The values of one matrix element at these momenta; `at` says which events of the chunk they are.
+    /// Returns the values of one matrix element at these momenta; `at` has the indices of these events in the chunk.
     fn element(
         &mut self,
         element: usize,
@@ -116,7 +115,7 @@ impl<'a> MatrixElements<'a> {
             None => bridge.insert(prepared(located, &self.switches)?),
         };
         let nevt = at.len();
-        // No helicity or colour flow is asked for.
+        // Helicity and colour flow are not used.
         let random = vec![0.5; nevt];
         let mut values = vec![0.0; nevt];
         let (mut helicity, mut color) = (vec![0; nevt], vec![0; nevt]);
@@ -139,7 +138,7 @@ impl<'a> MatrixElements<'a> {
                 let Some(event) = error.bad_event() else {
                     return Err(error);
                 };
-                // It counts within the call; a reader wants the place in the file.
+                // The error counts events within the call; the user needs the location in the file.
                 let text = error.to_string();
                 let what = text
                     .split_once("(from 0): ")
@@ -154,9 +153,9 @@ impl<'a> MatrixElements<'a> {
     }
 }
 
-/// The strong coupling g_s of each event of a chunk: that of its alpha_s, or of the one for all.
+/// Returns the strong coupling g_s of each event of a chunk, from its own alpha_s or the common one.
 fn strong(path: &Path, chunk: &Chunk, alpha_s: Option<f64>) -> Result<Vec<f64>> {
-    // The Les Houches accord has -1 for an alpha_s that is not known.
+    // The Les Houches accord uses -1 for an unknown alpha_s.
     let unknown = chunk.alpha_s.iter().position(|&a| a <= 0.0);
     if let (None, Some(event)) = (alpha_s, unknown) {
         return Err(Error::NoAlphaS {
@@ -175,8 +174,8 @@ fn strong(path: &Path, chunk: &Chunk, alpha_s: Option<f64>) -> Result<Vec<f64>> 
     })
 }
 
-/// A Bridge that knows its good helicities. They are found on random events: those of the file may
-/// all be special ones, at which a helicity vanishes that does not elsewhere.
+/// Makes a bridge and finds its good helicities on random events: the events of the file may all be special ones, at
+/// which a helicity vanishes that does not vanish elsewhere.
 fn prepared(located: &Located, switches: &Switches) -> Result<Bridge> {
     let source = CardedProcess {
         process: located.process.clone(),
@@ -186,7 +185,7 @@ fn prepared(located: &Located, switches: &Switches) -> Result<Bridge> {
     let energy = energy(&source.process, &source.card)?;
     let space = random_events::phase_space(&source, energy);
     let mut bridge = Bridge::new(source.process, &source.card, switches, CHUNK)?;
-    // Without a phase space (a decay that is forbidden on shell) the events of the file serve.
+    // Without a phase space (a decay that is forbidden on shell) the events of the file are used.
     if let Ok(space) = space {
         let numbers = Numbers::Seed(0);
         let mut drawn = RandomEvents::new(space, numbers, TRIED, DEFAULT_G, None)?;
@@ -197,7 +196,7 @@ fn prepared(located: &Located, switches: &Switches) -> Result<Bridge> {
     Ok(bridge)
 }
 
-/// An energy at which the process can be.
+/// Returns an energy above the threshold of the process.
 fn energy(process: &Process, card: &[f64]) -> Result<f64> {
     let binding = Binding::new(&process.model, card)?;
     let mass = |leg: &Leg| binding.value(leg.mass);

@@ -1,6 +1,6 @@
-//! Events as a NumPy array, `.npy`.
+//! Reads events from a NumPy array, `.npy`.
 
-use super::input::Chunk;
+use super::chunk::Chunk;
 use mebridge::lhe::{EventLocation, broken};
 use mebridge::{Error, Result};
 use npyz::{DType, NpyFile, NpyHeader, NpyReader, Order};
@@ -10,17 +10,17 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// What such a file begins with.
+/// First bytes of such a file.
 pub const MAGIC: &[u8] = b"\x93NUMPY";
-/// Magic and version.
+/// Length of magic and version, in bytes.
 const BEFORE_LENGTH: usize = 8;
-/// No header of numbers is longer; NumPy fills it up to a multiple of 64.
+/// Longest header for an array of numbers; NumPy pads it to a multiple of 64.
 const LONGEST_HEADER: usize = 4096;
-/// Digits in a header that are surely too many for a number of events: the product of numbers with
-/// so many digits together does not overflow.
+/// Largest number of digits in a header: products of numbers with this many digits in total do not overflow.
 const MOST_DIGITS: usize = 18;
 
-/// Brackets in a header that are surely too many for an array of numbers, which has two: readers take ever longer with
+/// Largest number of brackets in a header. An array of numbers has two; parsers become ever slower with nested
+/// brackets.
 /// brackets in brackets.
 const MOST_BRACKETS: usize = 8;
 
@@ -32,31 +32,31 @@ pub struct Npy {
     done: u64,
 }
 
-/// What there is to read, and how.
+/// The data, and how they are read.
 enum Data {
-    /// Event after event; with what they are read from, for its end.
+    /// Event after event; the second field is the underlying input, to check its end.
     InOrder(Numbers<Shared>, Shared),
     /// Fortran order: each component of all events.
     ByComponent(Numbers<BufReader<File>>),
 }
 
-/// How the array lies.
+/// The layout of the array.
 struct ArrayLayout {
     events: u64,
     legs: u64,
-    /// How far apart neighbours are: legs of an event, components of a momentum.
+    /// Distance between neighbours: legs of an event, components of a momentum.
     leg_stride: u64,
     component_stride: u64,
 }
 
-/// The numbers, of whatever type.
+/// The numbers, of either type.
 enum Numbers<R: Read> {
     Double(NpyReader<f64, R>),
     Single(NpyReader<f32, R>),
 }
 
 impl Npy {
-    /// Reads the header. `file` is the same as `input` where that is an uncompressed file.
+    /// Reads the header. `file` is the file of `input` if it is uncompressed.
     pub fn open(
         mut input: Box<dyn BufRead>,
         file: Option<File>,
@@ -130,10 +130,10 @@ impl Npy {
         })
     }
 
-    /// Reads the next events, at most so many.
+    /// Reads at most `most` further events.
     pub fn fill(&mut self, chunk: &mut Chunk, most: usize) -> Result<()> {
         let shape = &self.shape;
-        // No more than `most`, which is a usize.
+        // At most `most`, which is a usize.
         let count = (shape.events - self.done).min(most as u64) as usize;
         let read = match &mut self.data {
             Data::InOrder(numbers, _) => in_order(numbers, shape, count, chunk),
@@ -155,8 +155,7 @@ impl Npy {
 }
 
 impl Npy {
-    /// Behind the last event nothing more may come. Compressed data are not known to be whole before
-    /// their end is read.
+    /// Checks that nothing follows the last event. Compressed data are only checked at their end.
     fn end(&self) -> Result<()> {
         let Data::InOrder(_, input) = &self.data else {
             return Ok(());
@@ -175,7 +174,7 @@ impl Npy {
     }
 }
 
-/// An input that the reader of numbers does not keep for itself.
+/// An input that is shared with the reader of numbers.
 #[derive(Clone)]
 struct Shared(Rc<RefCell<Box<dyn BufRead>>>);
 
@@ -185,7 +184,7 @@ impl Read for Shared {
     }
 }
 
-/// Reads events that lie one behind the other.
+/// Reads events that are stored one after the other.
 fn in_order<R: Read>(
     numbers: &mut Numbers<R>,
     shape: &ArrayLayout,
@@ -200,7 +199,7 @@ fn in_order<R: Read>(
     Ok(())
 }
 
-/// Reads events whose components lie apart.
+/// Reads events whose components are stored separately.
 fn by_component<R: Read + Seek>(
     numbers: &mut Numbers<R>,
     shape: &ArrayLayout,
@@ -223,7 +222,7 @@ fn by_component<R: Read + Seek>(
 }
 
 impl ArrayLayout {
-    /// The shape for so many legs; nothing for other shapes.
+    /// Returns the layout for this number of legs; `None` for other shapes.
     fn of(header: &NpyHeader, legs: u64) -> Option<ArrayLayout> {
         let (leg_stride, component_stride) = match (header.shape(), header.strides()) {
             (&[_, n, 4], &[_, leg, component]) if n == legs => (leg, component),
@@ -240,7 +239,7 @@ impl ArrayLayout {
 }
 
 impl<R: Read> Numbers<R> {
-    /// Numbers of double precision, or else of single.
+    /// Reads numbers of double precision, or else of single precision.
     fn new(header: NpyHeader, reader: R) -> io::Result<Numbers<R>> {
         let file = NpyFile::with_header(header, reader);
         match file.try_data() {
@@ -267,18 +266,18 @@ impl<R: Read + Seek> Numbers<R> {
     }
 }
 
-/// Why there is no header.
+/// Reason why a header was refused.
 enum Refused {
     Io(io::Error),
     Header(String),
 }
 
-/// The bytes up to the end of the header, which must not be so long, or speak of so many numbers,
-/// that whoever reads it stumbles.
+/// Reads the bytes up to the end of the header. Headers that are too long, or contain too large numbers, are refused,
+/// because parsers of them fail.
 fn read_header(input: &mut impl Read) -> Result<Vec<u8>, Refused> {
     let mut bytes = vec![0; BEFORE_LENGTH];
     input.read_exact(&mut bytes).map_err(Refused::Io)?;
-    // Version 1 has two bytes for the length, later ones four.
+    // Version 1 has two bytes for the length, later versions four.
     let size = if bytes[MAGIC.len()] == 1 { 2 } else { 4 };
     let mut length = [0; 4];
     input.read_exact(&mut length[..size]).map_err(Refused::Io)?;
@@ -306,7 +305,7 @@ fn read_header(input: &mut impl Read) -> Result<Vec<u8>, Refused> {
     Ok(bytes)
 }
 
-/// The type as NumPy writes it, `<f8`.
+/// Returns the type in NumPy's notation, `<f8`.
 fn type_of(header: &NpyHeader) -> String {
     match header.dtype() {
         DType::Plain(name) => name.to_string(),

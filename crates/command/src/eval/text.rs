@@ -1,6 +1,6 @@
-//! Events as text: a line for each, or a line for each leg and an empty line between events.
+//! Reads events from text: one line per event, or one line per leg and an empty line between events.
 
-use super::input::Chunk;
+use super::chunk::Chunk;
 use super::lines::{LONGEST, LineReader, number};
 use mebridge::Result;
 use mebridge::lhe::{EventLocation, shown};
@@ -10,13 +10,13 @@ pub struct Text {
     lines: LineReader,
     legs: usize,
     events: u64,
-    /// Whether the last event was one of several lines, behind which an empty one is due.
+    /// Whether the last event had several lines, so that an empty line must follow.
     gap_due: bool,
     /// Numbers of a line.
     numbers: Vec<f64>,
 }
 
-/// What a line holds.
+/// Contents of a line.
 enum LineContent {
     End,
     Empty,
@@ -25,7 +25,7 @@ enum LineContent {
 }
 
 impl Text {
-    /// Events with this many legs.
+    /// Reads events with this number of legs.
     pub fn new(lines: LineReader, legs: usize) -> Text {
         Text {
             lines,
@@ -36,10 +36,10 @@ impl Text {
         }
     }
 
-    /// Adds the next event; false at the end.
+    /// Adds the next event; returns false at the end.
     pub fn next(&mut self, chunk: &mut Chunk) -> Result<bool> {
         let whole = 4 * self.legs;
-        // The first line of an event that has several, and how many of them are there.
+        // For an event of several lines: its first line, and the number of lines read.
         let (mut begun, mut present) = (0, 0);
         loop {
             let line = match self.line()? {

@@ -1,4 +1,4 @@
-//! Several matrix elements as a table, those that are refused among them.
+//! The table of several matrix elements, including refused ones.
 
 use super::origin::{Origin, OutputKind};
 use crate::progress::Progress;
@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 
-/// Longer names of processes, and reasons, are cut in the table.
+/// Longest names of processes and reasons in the table; longer ones are cut.
 const LONGEST_NAME: usize = 40;
 const LONGEST_REASON: usize = 60;
 /// A row for each matrix element.
@@ -24,7 +24,7 @@ pub struct Table {
 struct Row {
     /// The P directory, or the process file.
     directory: String,
-    /// Which matrix element of its directory, from 1; nothing where that is not known.
+    /// Number of the matrix element in its directory, from 1; `None` if unknown.
     element: Option<usize>,
     process: String,
     kind: Option<OutputKind>,
@@ -33,14 +33,14 @@ struct Row {
     diagrams: Option<u32>,
     color_flows: Option<u32>,
     helicities: Option<usize>,
-    /// Why it cannot be evaluated; nothing where it can be.
+    /// Why it cannot be evaluated; `None` if it can.
     refused: Option<String>,
-    /// The same in a few words.
+    /// The same, shortened.
     #[serde(skip)]
     shortly: String,
 }
 
-/// Whether these arguments ask for a table.
+/// Whether these arguments give a table.
 pub fn asked_for(arguments: &[OsString]) -> bool {
     match arguments {
         [one] => source::directories(one).is_some(),
@@ -49,7 +49,7 @@ pub fn asked_for(arguments: &[OsString]) -> bool {
 }
 
 impl Table {
-    /// Reads all that the arguments stand for. It is an error where none of it is there.
+    /// Reads everything that the arguments stand for. It is an error if none of it exists.
     pub fn new(arguments: &[OsString], card: Option<&Path>) -> Result<Table> {
         let places = source::places(arguments);
         let progress = Progress::new("directories", places.len() as u64);
@@ -100,7 +100,7 @@ impl Row {
     }
 }
 
-/// Rows for what was refused: for each matrix element as far as they are known.
+/// Makes rows for a refused directory or file: one for each known matrix element.
 fn refused(error: &Error, place: &OsStr, path: &Path, origin: Option<&Origin>) -> Vec<Row> {
     let row = |element: Option<usize>, process: &str| Row {
         directory: path.display().to_string(),
@@ -130,7 +130,7 @@ fn refused(error: &Error, place: &OsStr, path: &Path, origin: Option<&Origin>) -
     }
 }
 
-/// An error without what the table says anyway.
+/// Returns an error without the parts that the table shows anyway.
 fn shortly(error: &Error) -> String {
     let name = |path: &Path| {
         let name = path.file_name().unwrap_or(path.as_os_str());
@@ -147,7 +147,7 @@ fn shortly(error: &Error) -> String {
     }
 }
 
-/// At most so many characters.
+/// Cuts a text to `most` characters.
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
@@ -155,7 +155,7 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// The directory that all of these are in; empty where there is none.
+/// Returns the common parent directory; empty if there is none.
 fn common(paths: &[&Path]) -> PathBuf {
     let mut parents = paths.iter().map(|path| path.parent().unwrap_or(path));
     let first = parents.next().unwrap_or(Path::new("")).to_path_buf();
@@ -239,7 +239,7 @@ impl Display for Table {
         let mut last = None;
         for (row, name) in self.rows.iter().zip(&names) {
             let reason = row.refused.as_deref();
-            // An error of a directory is one of all its matrix elements.
+            // An error of a directory applies to all its matrix elements.
             if let Some(reason) = reason.filter(|_| reason != last) {
                 let first = if last.is_none() { "\n" } else { "" };
                 match reason.contains(&row.directory) {
@@ -254,7 +254,7 @@ impl Display for Table {
 }
 
 impl Table {
-    /// What the other commands take as the name of this row, as seen from `common`.
+    /// Returns the name of this row for other commands, relative to `common`.
     fn name(&self, row: &Row, common: &Path) -> String {
         let path = Path::new(&row.directory);
         let name = path.strip_prefix(common).unwrap_or(path).display();

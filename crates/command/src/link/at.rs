@@ -1,4 +1,4 @@
-//! The system's calls that take an open folder and a name in it. None of them follows a symbolic link of that name.
+//! System calls on names relative to an open folder. None of them follows a symbolic link of that name.
 
 use std::ffi::{CString, OsStr, OsString, c_int};
 use std::fs::{File, OpenOptions};
@@ -12,7 +12,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Folder(File);
 
-/// What has a name in a folder.
+/// The kind of an entry in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FolderEntryKind {
     File,
@@ -23,7 +23,7 @@ pub enum FolderEntryKind {
 }
 
 impl Folder {
-    /// Opens a folder; this alone follows symbolic links.
+    /// Opens a folder; only this function follows symbolic links.
     pub fn open(path: &Path) -> Result<Folder> {
         let mut options = OpenOptions::new();
         let options = options.read(true).custom_flags(libc::O_DIRECTORY);
@@ -36,15 +36,15 @@ impl Folder {
             .map(Folder)
     }
 
-    /// Opens what has this name in it, with the flags and the permissions of `open(2)`. It does not wait for who opens
-    /// the other end of a pipe.
+    /// Opens the entry of this name, with the flags and permissions of `open(2)`. Does not wait for the other end of a
+    /// pipe.
     pub fn open_at(&self, name: &OsStr, flags: c_int, mode: libc::mode_t) -> Result<File> {
         let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
         let name = c_name(name)?;
-        // SAFETY: an open folder, a name that ends with a zero byte; the mode is a number in any case.
+        // SAFETY: an open folder, and a name that ends with a zero byte; any number is valid as the mode.
         let opened = unsafe { libc::openat(self.fd(), name.as_ptr(), flags, mode as libc::c_uint) };
         done(opened)?;
-        // SAFETY: it was opened just now, and nobody else has it.
+        // SAFETY: the descriptor was just opened, and nothing else owns it.
         Ok(unsafe { File::from_raw_fd(opened) })
     }
 
@@ -55,13 +55,13 @@ impl Folder {
         done(unsafe { libc::mkdirat(self.fd(), name.as_ptr(), 0o777) })
     }
 
-    /// What has this name in it.
+    /// Returns the kind of the entry of this name.
     pub fn kind(&self, name: &OsStr) -> Result<FolderEntryKind> {
         let name = c_name(name)?;
-        // SAFETY: all zeros are a value of it.
+        // SAFETY: all zeros is a valid value of this struct.
         let mut seen: libc::stat = unsafe { std::mem::zeroed() };
         let flags = libc::AT_SYMLINK_NOFOLLOW;
-        // SAFETY: an open folder, a name that ends with a zero byte, and a struct that the call fills.
+        // SAFETY: an open folder, a name that ends with a zero byte, and a struct for the call to fill.
         done(unsafe { libc::fstatat(self.fd(), name.as_ptr(), &raw mut seen, flags) })?;
         Ok(match seen.st_mode & libc::S_IFMT {
             libc::S_IFREG => FolderEntryKind::File,
@@ -71,7 +71,7 @@ impl Folder {
         })
     }
 
-    /// Removes what has this name in it; an empty folder where `folder` says so, else anything but a folder.
+    /// Removes the entry of this name; an empty folder if `folder`, else anything but a folder.
     pub fn remove(&self, name: &OsStr, folder: bool) -> Result<()> {
         let name = c_name(name)?;
         let flags = if folder { libc::AT_REMOVEDIR } else { 0 };
@@ -79,14 +79,14 @@ impl Folder {
         done(unsafe { libc::unlinkat(self.fd(), name.as_ptr(), flags) })
     }
 
-    /// Gives something another name, in the place of what has that.
+    /// Renames an entry, replacing an existing one.
     pub fn rename(&self, name: &OsStr, to: &Folder, new: &OsStr) -> Result<()> {
         let (name, new) = (c_name(name)?, c_name(new)?);
         // SAFETY: open folders, and names that end with a zero byte.
         done(unsafe { libc::renameat(self.fd(), name.as_ptr(), to.fd(), new.as_ptr()) })
     }
 
-    /// Gives something a second name.
+    /// Makes a hard link to an entry.
     pub fn link(&self, name: &OsStr, to: &Folder, new: &OsStr) -> Result<()> {
         let (name, new) = (c_name(name)?, c_name(new)?);
         // SAFETY: open folders, and names that end with a zero byte.
@@ -100,11 +100,11 @@ impl Folder {
         done(unsafe { libc::symlinkat(to.as_ptr(), self.fd(), name.as_ptr()) })
     }
 
-    /// Where a symbolic link leads to.
+    /// Returns the target of a symbolic link.
     pub fn read_link(&self, name: &OsStr) -> Result<OsString> {
         let name = c_name(name)?;
         let mut bytes = vec![0u8; libc::PATH_MAX as usize];
-        // SAFETY: an open folder, a name that ends with a zero byte, and as many bytes as it is told.
+        // SAFETY: an open folder, a name that ends with a zero byte, and a buffer of the given length.
         let length = unsafe {
             libc::readlinkat(
                 self.fd(),
@@ -125,7 +125,7 @@ impl Folder {
     }
 }
 
-/// A name as the system takes it.
+/// Converts a name for system calls.
 fn c_name(name: &OsStr) -> Result<CString> {
     Ok(CString::new(name.as_bytes())?)
 }

@@ -1,4 +1,4 @@
-//! How many events MadEvent asks for at once in a linked output.
+//! The number of events per call of MadEvent in a linked output.
 
 use super::card::{self, Sizes};
 use super::layout::Layout;
@@ -6,27 +6,26 @@ use super::matrix_element::latin;
 use super::wrong;
 use mebridge::Result;
 
-/// Events of a batch where the run card does not say: enough for the SIMD units, few enough for an iteration of
-/// a survey.
+/// Default batch size if the run card has none: enough for the SIMD units, few enough for an iteration of a survey.
 const EVENTS: usize = 512;
 
-/// No batch has more: MadEvent's arrays of its events have fixed sizes, and are many.
+/// Largest batch: MadEvent has many arrays of fixed size with one entry per event.
 pub const MOST: u32 = 1 << 20;
 
 /// The run card.
 pub const CARD: &str = "Cards/run_card.dat";
 
-/// Why MadEvent has to ask for one event at a time.
+/// Reason why MadEvent has to request one event at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alone {
     /// It samples helicities, and has one HEL_PICKED for all events of a batch.
     Helicities,
-    /// What it writes for ungrouped outputs takes other arguments in batches than its integration passes.
+    /// In ungrouped outputs the batch routine takes other arguments than MadEvent's integration passes.
     Ungrouped,
 }
 
 impl Alone {
-    /// The reason of an output with this run card.
+    /// Returns the reason for an output with this run card.
     pub fn of(layout: &Layout, card: &str) -> Option<Alone> {
         if layout.ungrouped {
             Some(Alone::Ungrouped)
@@ -35,7 +34,7 @@ impl Alone {
         }
     }
 
-    /// In half a sentence.
+    /// Returns the reason as a clause.
     pub fn reason(self) -> &'static str {
         match self {
             Alone::Helicities => "nhel is not 0",
@@ -43,7 +42,7 @@ impl Alone {
         }
     }
 
-    /// What is wrong with batches, and what to do.
+    /// Explains why batches are refused, and the remedy.
     pub fn refusal(self) -> &'static str {
         match self {
             Alone::Helicities => {
@@ -58,7 +57,7 @@ impl Alone {
     }
 }
 
-/// The sizes of a batch as they are and as they are to be, of an output with `Source/vector.inc`.
+/// The current and the new batch sizes, for an output with `Source/vector.inc`.
 #[derive(Clone, Debug)]
 pub struct Batch {
     /// The run card.
@@ -69,7 +68,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// What the run card, or `--vector`, asks for.
+    /// Determines the sizes from the run card, or from `--vector`.
     pub fn of(layout: &Layout, asked: Option<u32>) -> Result<Option<Batch>> {
         if !layout.vector {
             return match asked {

@@ -1,13 +1,13 @@
-//! The size of a batch: `vector_size` and `nb_warp` of the run card, and `Source/vector.inc`, which the launcher
-//! writes by them.
+//! The batch size: `vector_size` and `nb_warp` of the run card, and `Source/vector.inc`, which the launcher writes from
+//! them.
 //!
-//! A plain output has both at 1, where MadEvent asks for one event at a time.
+//! In a plain output both are 1, and MadEvent requests one event at a time.
 
 use super::makefile::MARK;
 use mebridge::files::lines;
 use serde::{Deserialize, Serialize};
 
-/// Events of a warp. MadEvent gives all of them the same configuration.
+/// Number of events in a warp. MadEvent gives all of them the same configuration.
 const WARP: usize = 32;
 
 /// The two sizes.
@@ -18,7 +18,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// For batches of about so many events.
+    /// Returns sizes for batches of about `events` events.
     pub fn of(events: usize) -> Sizes {
         let warps = events.div_ceil(WARP).max(1);
         Sizes {
@@ -32,7 +32,7 @@ impl Sizes {
     }
 }
 
-/// The value of an entry of the run card. Where it stands twice the last counts, as in MG5aMC.
+/// Returns the value of a run card entry. If it occurs twice the last one counts, as in MG5aMC.
 pub fn entry(card: &str, name: &str) -> Option<String> {
     let values = lines(card).filter_map(|line| {
         let (value, found) = split(line)?;
@@ -47,7 +47,7 @@ fn split(line: &str) -> Option<(&str, String)> {
     Some((value.trim(), name.trim().to_lowercase()))
 }
 
-/// The sizes of a run card; what it does not have is 1.
+/// Returns the sizes of a run card; missing ones are 1.
 pub fn sizes(card: &str) -> Sizes {
     let number = |name| {
         entry(card, name)
@@ -61,12 +61,12 @@ pub fn sizes(card: &str) -> Sizes {
     }
 }
 
-/// Whether MadEvent samples helicities: then it picks one for all events of a batch, so that batches have no place.
+/// Whether MadEvent samples helicities: then it picks one for all events of a batch, so that batches are not possible.
 pub fn samples_helicities(card: &str) -> bool {
     entry(card, "nhel").is_some_and(|value| value.parse() != Ok(0))
 }
 
-/// The run card with these sizes.
+/// Returns the run card with these sizes.
 pub fn with_sizes(card: &str, sizes: Sizes) -> String {
     let card = set(card, "vector_size", sizes.vector_size);
     set(&card, "nb_warp", sizes.nb_warp)
@@ -101,14 +101,15 @@ fn set(card: &str, name: &str, value: usize) -> String {
     text
 }
 
-/// Takes the lines out of a run card that we have added, where nothing says what the others were.
+/// Removes the lines that link added from a run card whose original sizes are unknown.
 pub fn without_marked(card: &str) -> String {
     let lines = card.split_inclusive('\n');
     let others = lines.filter(|line| !line.trim_end().ends_with(MARK));
     others.collect()
 }
 
-/// Takes our sizes out of a run card that has changed since: `before` is the card as it was, `ours` what was put in.
+/// Removes our sizes from a run card that has changed since: `before` is the original card, `ours` the sizes that were
+/// inserted.
 pub fn without_sizes(card: &str, before: &str, ours: Sizes) -> String {
     let mut text = card.to_owned();
     for (name, ours) in [("vector_size", ours.vector_size), ("nb_warp", ours.nb_warp)] {
@@ -126,7 +127,7 @@ pub fn without_sizes(card: &str, before: &str, ours: Sizes) -> String {
     text
 }
 
-/// `Source/vector.inc` with these sizes.
+/// Returns `Source/vector.inc` with these sizes.
 pub fn vector_inc(text: &str, sizes: Sizes) -> String {
     let values = [
         ("WARP_SIZE", sizes.vector_size),
@@ -178,7 +179,7 @@ mod tests {
             },
         );
         assert_eq!(super::sizes(&back), super::sizes(explicit));
-        // The user's own later choice stays.
+        // A later choice of the user stays.
         let changed = linked.replace("32 = vector_size", "64 = vector_size");
         let back = without_sizes(
             &changed,

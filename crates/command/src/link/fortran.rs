@@ -1,39 +1,39 @@
-//! The Fortran that stands in the place of MadEvent's matrix elements.
+//! The Fortran that replaces MadEvent's matrix elements.
 //!
 //! For each matrix element of a P directory:
 //!
-//! | file | what it defines |
+//! | file | definitions |
 //! |---|---|
 //! | `mebridge_handle<i>.f` | the handle; the card, whose values MadEvent has in COMMON blocks |
 //! | `mebridge_matrix<i>.f` | `MATRIX<i>` for one helicity |
-//! | `mebridge_matrix<i>_all.f` | `MATRIX<i>` as helicity recycling writes it: all helicities of an event |
+//! | `mebridge_matrix<i>_all.f` | `MATRIX<i>` as written by helicity recycling: all helicities of an event |
 //! | `mebridge_batch<i>.f` | `SMATRIX<i>_MULTI`: a batch of events (MG5aMC 3.6 and later) |
 //!
-//! and for a P directory with the plugin `mebridge_plugin.f`: a look at what MadEvent is set to.
+//! For a P directory with the plugin also `mebridge_plugin.f`, which checks MadEvent's settings.
 //!
-//! Statements end by column 72. Names of our own begin with `MEB`, so that no parameter of a model has them.
+//! Statements end by column 72. Our names begin with `MEB`, so that they do not collide with parameters of a model.
 
 use super::matrix_element::MatrixElement;
 use mebridge::process::{HelicitySum, Process};
 use std::fmt::Write;
 
-/// What the Fortran of a P directory depends on beside its matrix elements.
+/// Properties of a P directory, besides its matrix elements, on which its Fortran depends.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings {
     /// Whether couplings are arrays over `VECSIZE_MEMMAX` events (Source/vector.inc).
     pub vector: bool,
-    /// Values of the run card that the process was imported with.
+    /// `small_width_treatment` of the run card that the process was imported with.
     pub small_width: f64,
-    /// The same.
+    /// `bwcutoff` of that run card.
     pub bw_cutoff: f64,
 }
 
-/// The value of a parameter that MadEvent has no variable for: that of the process.
+/// Marks a parameter for which MadEvent has no variable: the process's own value is used.
 const NO_VARIABLE: &str = "-1.7976931348623157D308";
 
 const HEAD: &str = "C     Written by `mebridge link`; `mebridge unlink` removes it.\n";
 
-/// `mebridge_matrix<i>.f` and, for helicity recycling, `mebridge_matrix<i>_all.f`.
+/// Returns `mebridge_matrix<i>.f` or, for helicity recycling, `mebridge_matrix<i>_all.f`.
 pub fn matrix(element: &MatrixElement, around: Surroundings, recycled: bool) -> String {
     let n = &element.number;
     let mut f = String::from(HEAD);
@@ -94,7 +94,7 @@ pub fn matrix(element: &MatrixElement, around: Surroundings, recycled: bool) -> 
     } else {
         "G"
     };
-    // The Fortran's own, called in check mode alone, adds to AMP2 and JAMP2 as well.
+    // The Fortran's own matrix element, called only in check mode, adds to AMP2 and JAMP2 as well.
     f.push_str("      CALL MEBRIDGE_CHECKS(MEBC)\n      IF(MEBC.NE.0)THEN\n");
     f.push_str("        MEBA=AMP2\n        MEBJ=JAMP2\n");
     if recycled {
@@ -122,7 +122,7 @@ pub fn matrix(element: &MatrixElement, around: Surroundings, recycled: bool) -> 
     f
 }
 
-/// `mebridge_handle<i>.f`: opens the bridge.
+/// Returns `mebridge_handle<i>.f`, which opens the bridge.
 pub fn handle(element: &MatrixElement, process: &Process, around: Surroundings) -> String {
     let n = &element.number;
     let card = &process.model.card;
@@ -210,11 +210,11 @@ pub fn handle(element: &MatrixElement, process: &Process, around: Surroundings) 
     f
 }
 
-/// `mebridge_batch<i>.f`.
+/// Returns `mebridge_batch<i>.f`.
 pub fn batch(element: &MatrixElement, process: &Process, around: Surroundings) -> Option<String> {
     let batch = element.batch.as_ref()?;
     let n = &element.number;
-    // Before 3.6.0 was released, all events of a batch had one channel.
+    // In pre-releases of 3.6.0 all events of a batch had one channel.
     let of_each = batch.takes("CHANNELS");
     let channels = if of_each { "CHANNELS" } else { "MEBCHAN" };
     let igraph = batch.takes("IGRAPH");
@@ -289,7 +289,7 @@ pub fn batch(element: &MatrixElement, process: &Process, around: Surroundings) -
     if !of_each {
         line(&mut f, "MEBCHAN(1:VECSIZE_USED)=CHANNEL");
     }
-    // SMATRIX<i> keeps what only it does; its MATRIX<i> is ours as well.
+    // SMATRIX<i> keeps its additional tasks; its MATRIX<i> is ours as well.
     f.push_str(
         "C     Single helicities, polarised beams, cuts on channels: SMATRIX.
       MEBALL=MEBHEL.EQ.0.AND.MEBPOL(1).EQ.1D0.AND.MEBPOL(2).EQ.1D0
@@ -377,7 +377,7 @@ C         Colour flows are those of the channel's configuration.
     Some(f)
 }
 
-/// Check mode of a batch: the Fortran's own answer for each event, with the weight of its channel.
+/// Writes check mode for a batch: the Fortran's own answer for each event, with the weight of its channel.
 fn check_batch(f: &mut String, element: &MatrixElement, process: &Process, channels: &str) {
     let n = &element.number;
     let rows = process.helicities.len();
@@ -435,7 +435,7 @@ fn check_batch(f: &mut String, element: &MatrixElement, process: &Process, chann
     );
 }
 
-/// `mebridge_plugin.f`: what MadEvent calls in the place of two of the plugin's routines, which it calls in turn. The
+/// Returns `mebridge_plugin.f`: MadEvent calls it instead of two of the plugin's routines, which it calls in turn. The
 /// first is called once with the size of a batch, the second once after the first batch.
 pub fn plugin() -> String {
     let mut f = String::from(HEAD);
@@ -486,7 +486,7 @@ C
     f
 }
 
-/// Stops when MadEvent samples helicities of a batch; `MEBHEL` is its ISUM_HEL.
+/// Writes statements that stop if MadEvent samples helicities of a batch; `MEBHEL` is its ISUM_HEL.
 fn sampled(when: &str) -> String {
     format!(
         "\
@@ -502,7 +502,7 @@ C     MadEvent has one HEL_PICKED for all events of a batch.
     )
 }
 
-/// `mebridge_process.s`: the processes as bytes of the executable, and the word that they are to be used.
+/// Returns `mebridge_process.s`: the processes as bytes of the executable, and the order to use them.
 pub fn processes(numbers: &[&str]) -> String {
     let mut s = String::from(
         "# Written by `mebridge link`; `mebridge unlink` removes it.\n\t.section .rodata\n",
@@ -515,7 +515,7 @@ pub fn processes(numbers: &[&str]) -> String {
              \t.globl mebridge_end{n}_\nmebridge_end{n}_:\n\t.byte 0\n"
         );
     }
-    // Before the program begins; at its end a warning comes if no matrix element was asked for.
+    // Called before the program begins; at its end a warning is printed if no matrix element was requested.
     s.push_str("\t.section .init_array,\"aw\"\n\t.balign 8\n\t.quad mebridge_expect_\n");
     s.push_str("\t.section .note.GNU-stack,\"\",%progbits\n");
     s
@@ -530,19 +530,19 @@ fn includes(f: &mut String, around: Surroundings, files: &[&str]) {
     }
 }
 
-/// A statement.
+/// Writes a statement.
 fn line(f: &mut String, text: &str) {
     debug_assert!(text.len() <= 66, "{text}");
     let _ = writeln!(f, "      {text}");
 }
 
-/// More of the last statement.
+/// Continues the last statement.
 fn goes_on(f: &mut String, text: &str) {
     debug_assert!(text.len() <= 65, "{text}");
     let _ = writeln!(f, "     $ {text}");
 }
 
-/// A number as Fortran's DOUBLE PRECISION.
+/// Formats a number as Fortran's DOUBLE PRECISION.
 fn real(x: f64) -> String {
     format!("{x:e}").replace('e', "D")
 }

@@ -1,23 +1,23 @@
-//! What a run gains by the link, said before there is a run.
+//! Estimates the gain of a linked run beforehand.
 
 use mebridge::process::Process;
 
-/// A rule of thumb: microseconds of MadEvent's own for an event (phase space, densities, cuts, writing), and of the
-/// Fortran's matrix element for an amplitude of a helicity. Their ratio is what counts. What it gives for five processes,
-/// and what was measured, is in docs/link.md; it leaves out which helicities vanish, and what recycling spares.
+/// A rule of thumb: microseconds per event in MadEvent itself (phase space, densities, cuts, writing), and per
+/// amplitude and helicity in the Fortran matrix element. Only their ratio matters. docs/link.md compares its results
+/// with measurements for five processes; it ignores vanishing helicities and the savings of recycling.
 const OWN: f64 = 65.0;
 const OF_AMPLITUDE: f64 = 0.1;
-/// Shares of an event's time that nobody sees.
+/// Share of an event's time below which a gain is not noticeable.
 const LITTLE: f64 = 0.15;
 
-/// The share of an event's time that the Fortran's matrix element takes.
+/// Returns the share of an event's time that the Fortran matrix element takes.
 fn share(process: &Process) -> f64 {
     let amplitudes = process.amplitudes.vertices().len() * process.helicities.len();
     let matrix_element = OF_AMPLITUDE * amplitudes as f64;
     matrix_element / (matrix_element + OWN)
 }
 
-/// What to expect of a P directory with these matrix elements.
+/// Describes the expected gain for a P directory with these matrix elements.
 pub fn expected(processes: &[Process]) -> String {
     let most = processes.iter().map(share).fold(0.0, f64::max);
     let percent = (100.0 * most).clamp(1.0, 99.0);

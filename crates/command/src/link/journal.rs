@@ -1,10 +1,10 @@
-//! The changes that link makes to an output, written down before they are made.
+//! Journal of the changes that link makes to an output, written before each change.
 //!
-//! `Source/.mebridge/link.json` lists every file that is made, changed or put aside, before any of it happens;
-//! files that are changed or put aside stay beside it as they were. So an interrupted link or unlink is undone by the
-//! next call, and unlink gives back what was there. Files appear by renaming, whole or not at all, and until then they
-//! lie beside the list. Undoing begins by renaming the list to `undo.json`, so that it needs no space on the disk. One
-//! process at a time holds `Source/.mebridge/lock`.
+//! `Source/.mebridge/link.json` lists every file that is made, changed or moved aside, before any of it happens; the
+//! originals of changed or moved files are kept next to it. So an interrupted link or unlink is undone by the next
+//! call, and unlink restores the originals. Files appear by renaming, complete or not at all, and until then they are
+//! next to the list. Undoing begins by renaming the list to `undo.json`, so that it needs no disk space. One process at
+//! a time holds `Source/.mebridge/lock`.
 
 use super::layout::EXECUTABLES;
 use super::library::is_compiled;
@@ -19,18 +19,18 @@ use std::fs::{File, Permissions, TryLockError};
 use std::io::Write;
 use std::path::Path;
 
-/// The record, in the folder.
+/// The record, in our folder.
 const RECORD: &str = "link.json";
 /// The record while it is being undone.
 const UNDO: &str = "undo.json";
-/// What a file is called until it is whole.
+/// Name of a file until it is complete.
 const NEW: &str = "new";
-/// What is kept.
+/// Prefix of kept originals.
 const BEFORE: &str = "before";
 const LOCK: &str = "lock";
-/// No record is longer.
+/// Largest record, in bytes.
 const LONGEST: u64 = 64 << 20;
-/// No file that link makes or changes is longer.
+/// Largest file that link makes or changes, in bytes.
 const LARGEST: u64 = 1 << 30;
 
 /// An output whose lock this process holds.
@@ -39,13 +39,13 @@ pub struct Journal {
     lock: File,
 }
 
-/// A file in our folder.
+/// Returns the path of a file in our folder.
 fn ours(name: &str) -> String {
     format!("{FOLDER}/{name}")
 }
 
 impl Journal {
-    /// Locks an output that no run of MG5aMC is at work on: that would mix executables and sizes of batches.
+    /// Locks an output, unless a run of MG5aMC is working on it, which would mix executables and batch sizes.
     pub fn open(path: &Path) -> Result<Journal> {
         let run = path.join("RunWeb");
         if run.exists() {
@@ -67,22 +67,22 @@ impl Journal {
                         "another mebridge link or unlink is at work on this output; wait until it is done".into(),
                     ));
                 }
-                // A file system without locks: the journal alone has to do.
+                // The file system has no locks: the journal alone has to suffice.
                 Err(TryLockError::Error(_)) => {}
             }
-            // Who held it before may have removed it.
+            // The previous holder may have removed the file.
             if is_still(&lock, place.path()) {
                 return Ok(Journal { root, lock });
             }
         }
     }
 
-    /// Whether an output has a record, without locking it.
+    /// Returns the record of an output, without locking it.
     pub fn peek(path: &Path) -> Result<Option<Record>> {
         Journal::read(&Root::open(path)?)
     }
 
-    /// The record.
+    /// Returns the record.
     pub fn record(&self) -> Result<Option<Record>> {
         Journal::read(&self.root)
     }
@@ -104,12 +104,12 @@ impl Journal {
         }
     }
 
-    /// The output.
+    /// Returns the output.
     pub fn root(&self) -> &Root {
         &self.root
     }
 
-    /// Sees that all that is to be changed lies within the output, before anything is.
+    /// Checks that all paths to be changed are within the output, before anything is changed.
     pub fn check(&self, changes: &[Change]) -> Result<()> {
         for change in changes {
             for path in [Some(change.path()), change.kept()].into_iter().flatten() {
@@ -126,16 +126,16 @@ impl Journal {
         self.put(&path, &text)
     }
 
-    /// Notes that a link is being undone.
+    /// Records that a link is being undone.
     pub fn begin_undo(&self, record: &Record) -> Result<()> {
         match record.state {
-            // The next call undoes what was begun in any case.
+            // The next call undoes it in any case.
             State::Linking | State::Unlinking => Ok(()),
             State::Linked => self.rename(&ours(RECORD), &ours(UNDO)),
         }
     }
 
-    /// Notes that it is undone but for what this record holds.
+    /// Records that the undo is complete except for the changes in this record.
     pub fn end_undo(&self, record: &Record) -> Result<()> {
         self.write(record)?;
         self.root.remove(ours(UNDO))
@@ -160,7 +160,7 @@ impl Journal {
         self.finish(Ok(()), &new, &place)
     }
 
-    /// Makes or replaces a file with what is in another one, and with its permissions.
+    /// Makes or replaces a file with the contents and permissions of another one.
     pub fn make_copy(&self, path: &str, of: &Path) -> Result<()> {
         let mut from = regular::open(of, LARGEST).map_err(Error::io(of))?;
         let permissions = from.metadata().map(|seen| usual(seen.permissions()));
@@ -174,14 +174,14 @@ impl Journal {
         self.finish(copied, &new, &place)
     }
 
-    /// Changes a file whose old version is kept already or is kept now.
+    /// Changes a file, keeping its original unless that was kept already.
     pub fn edit(&self, path: &str, kept: &str, contents: &[u8]) -> Result<()> {
         if self.holds(path, contents) {
             return Ok(());
         }
         let (from, to) = (self.root.make(path)?, self.root.make(kept)?);
-        // With its times and permissions where the file system has hard links. A symbolic link is kept as one: what
-        // it leads to may be shared with other outputs, and stays as it is.
+        // With its times and permissions if the file system has hard links. A symbolic link is kept as one: its target
+        // may be shared with other outputs, and stays unchanged.
         if to.kind()?.is_none() && from.link(&to).is_err() {
             match from.read_link() {
                 Some(link) => to.symlink(&link)?,
@@ -194,7 +194,7 @@ impl Journal {
         self.put(path, contents)
     }
 
-    /// Puts a file aside.
+    /// Moves a file aside.
     pub fn aside(&self, path: &str, kept: &str) -> Result<()> {
         if self.root.kind(path)?.is_none() || self.root.kind(kept)?.is_some() {
             return Ok(());
@@ -202,14 +202,14 @@ impl Journal {
         self.root.make(path)?.rename(&self.root.make(kept)?)
     }
 
-    /// Undoes a change; whatever of it was not done is no error.
+    /// Undoes a change; parts that were never done are not an error.
     pub fn undo(&self, change: &Change) -> Result<()> {
         let path = change.path();
         match change {
             Change::Make { .. } => self.root.remove(path),
             Change::MakeFolder { .. } => {
                 if let Some(place) = self.root.find(path)? {
-                    // It may hold what make has built.
+                    // It may contain products of make.
                     let _ = place.remove_folder();
                 }
                 Ok(())
@@ -230,7 +230,7 @@ impl Journal {
             return Ok(());
         }
         let full = self.root.path().join(path);
-        // A link leads on from where it was.
+        // The link is resolved relative to its original location.
         let former = match (before.read_link(), full.parent()) {
             (Some(to), Some(folder)) => folder.join(to),
             _ => before.path().to_owned(),
@@ -273,16 +273,16 @@ impl Journal {
         if now == ours || now == text || back == text {
             return self.rename(kept, path);
         }
-        // Somebody has changed it since: what they wrote stays.
+        // The file was changed since: those changes stay.
         self.put(path, &bytes(&back))?;
         before.remove()
     }
 
-    /// Removes what make has built of ours in a P directory: the objects of these matrix elements, and executables that
-    /// call the library.
+    /// Removes products of make that belong to us in a P directory: the objects of these matrix elements, and
+    /// executables that call the library.
     pub fn remove_products(&self, directory: &str, numbers: &[String]) -> Result<()> {
         let folder = format!("SubProcesses/{directory}");
-        // All of them first: `madevent` may be a link to another one.
+        // Determine all of them first: `madevent` may be a link to another one.
         let executables = EXECUTABLES.map(|name| format!("{folder}/{name}"));
         let of_library = |path: &String| {
             let path = self.root.path().join(path);
@@ -297,13 +297,13 @@ impl Journal {
             .try_for_each(|path| self.root.remove(path))
     }
 
-    /// Forgets the record.
+    /// Deletes the record.
     pub fn forget(&self) -> Result<()> {
         self.root.remove(ours(RECORD))?;
         self.root.remove(ours(UNDO))
     }
 
-    /// Ends without a link: nothing of ours stays.
+    /// Ends without a link, and removes our files.
     pub fn close(self) -> Result<()> {
         self.forget()?;
         let before = ours(BEFORE);
@@ -315,24 +315,24 @@ impl Journal {
         drop(self.lock);
         for folder in [&*before, FOLDER] {
             if let Some(place) = self.root.find(folder)? {
-                // It may hold what is none of ours, or another process may have begun to use it.
+                // It may contain foreign files, or another process may have begun to use it.
                 let _ = place.remove_folder();
             }
         }
         Ok(())
     }
 
-    /// Whether a file holds this already.
+    /// Whether a file already has these contents.
     fn holds(&self, path: &str, contents: &[u8]) -> bool {
         let now = regular::read(&self.root.path().join(path), LARGEST);
         now.is_ok_and(|now| now == contents)
     }
 
-    /// Writes a file, whole or not at all, with the permissions of the one that it replaces.
+    /// Writes a file, completely or not at all, with the permissions of the one that it replaces.
     fn put(&self, path: &str, contents: &[u8]) -> Result<()> {
         let place = self.root.make(path)?;
         let new = self.new_place()?;
-        // A link is replaced by a file like that which it leads to.
+        // A link is replaced by a file with the permissions of its target.
         let former = place.path().metadata().ok();
         let former = former.filter(std::fs::Metadata::is_file);
         let written = new
@@ -344,10 +344,10 @@ impl Journal {
         self.finish(written, &new, &place)
     }
 
-    /// Where files lie until they are whole: nothing of the user's has this name.
+    /// Returns the place for a file until it is complete: no user file has this name.
     fn new_place(&self) -> Result<FolderEntry> {
         let new = self.root.make(ours(NEW))?;
-        // What was left by a call that was interrupted.
+        // Left over from an interrupted call.
         new.remove()?;
         Ok(new)
     }
@@ -356,7 +356,7 @@ impl Journal {
     fn finish(&self, written: Result<()>, new: &FolderEntry, place: &FolderEntry) -> Result<()> {
         let done = written.and_then(|()| new.rename(place));
         if done.is_err() {
-            // The error that matters is the one above.
+            // The error returned is that of writing.
             let _ = new.remove();
         }
         done
@@ -367,7 +367,7 @@ impl Journal {
     }
 }
 
-/// The lock of an output, which is made where there is none.
+/// Opens the lock of an output, and makes it if necessary.
 fn open_lock(root: &Root) -> Result<(File, FolderEntry)> {
     let locked = || {
         let place = root.make(ours(LOCK))?;
@@ -381,18 +381,18 @@ fn open_lock(root: &Root) -> Result<(File, FolderEntry)> {
     })
 }
 
-/// Permissions without set-user-id and the like.
+/// Removes set-user-id and similar permissions.
 fn usual(permissions: Permissions) -> Permissions {
     use std::os::unix::fs::PermissionsExt;
     Permissions::from_mode(permissions.mode() & 0o777)
 }
 
-/// Text that was read byte by byte as bytes.
+/// Converts text that was read byte by byte back to bytes.
 pub fn bytes(latin: &str) -> Vec<u8> {
     latin.chars().map(|c| c as u8).collect()
 }
 
-/// Whether an open file still has this name.
+/// Whether this path still leads to the open file.
 fn is_still(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     match (file.metadata(), path.symlink_metadata()) {

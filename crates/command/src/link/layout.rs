@@ -1,7 +1,8 @@
-//! Where things lie in an output, and what kind of MadEvent it holds.
+//! The layout of an output, and the kind of MadEvent in it.
 
 use super::at::FolderEntryKind;
 use super::fortran::Surroundings;
+use super::listing::files;
 use super::matrix_element::{is_ungrouped, latin};
 use super::root::Root;
 use super::{card, wrong};
@@ -17,15 +18,15 @@ pub const EXECUTABLES: [&str; 4] = ["madevent", "madevent_cpp", "madevent_cuda",
 #[derive(Debug)]
 pub struct Layout {
     pub root: PathBuf,
-    /// The P directories that are meant, by name.
+    /// The selected P directories, by name.
     pub chosen: Vec<String>,
-    /// Whether MadEvent asks for batches of events (Source/vector.inc).
+    /// Whether MadEvent requests batches of events (Source/vector.inc).
     pub vector: bool,
-    /// Whether P directories have one matrix element each, without a number.
+    /// Whether each P directory has a single matrix element, without a number.
     pub ungrouped: bool,
 }
 
-/// Who calls the matrix elements of a P directory.
+/// The program that calls the matrix elements of a P directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallerKind {
     /// MadEvent's own Fortran.
@@ -43,7 +44,7 @@ pub struct Subprocess {
 }
 
 impl Layout {
-    /// The output that a path is, or is a P directory of.
+    /// Finds the output of a path, which is the output or one of its P directories.
     pub fn find(path: &Path) -> Result<Layout> {
         let path = path.canonicalize().map_err(Error::io(path))?;
         let is_root = |path: &Path| {
@@ -95,7 +96,7 @@ impl Layout {
         })
     }
 
-    /// A P directory by its name.
+    /// Returns a P directory by its name.
     pub fn subprocess(&self, name: &str) -> Result<Subprocess> {
         let path = self.root.join("SubProcesses").join(name);
         if !path.join("auto_dsig.f").is_file() {
@@ -132,7 +133,7 @@ impl Layout {
         self.chosen.iter().any(is)
     }
 
-    /// An output with the plugin is linked as a whole: its P directories share libraries.
+    /// Checks that an output with the plugin is linked as a whole, because its P directories share libraries.
     pub fn whole(&self) -> Result<()> {
         match self.chosen == subprocesses(&self.root)? {
             true => Ok(()),
@@ -143,7 +144,7 @@ impl Layout {
         }
     }
 
-    /// What the Fortran depends on beside the matrix elements.
+    /// Returns the properties on which the Fortran depends besides the matrix elements.
     pub fn surroundings(&self) -> Result<Surroundings> {
         let path = self.root.join("Cards/run_card.dat");
         let text = match path.exists() {
@@ -164,7 +165,7 @@ impl Layout {
         })
     }
 
-    /// The words, in upper case, of the files that declare the parameters of the model.
+    /// Returns the words, in upper case, of the files that declare the parameters of the model.
     pub fn variables(&self) -> Result<HashSet<String>> {
         let mut words = HashSet::new();
         for file in ["input.inc", "coupl.inc"] {
@@ -175,7 +176,7 @@ impl Layout {
         Ok(words)
     }
 
-    /// The folders that the plugin builds in: a folder, and `build.*` in it.
+    /// Returns the folders in which the plugin builds: a folder, and `build.*` in it.
     fn build_folders(&self, root: &Root, folder: &str) -> Result<Vec<String>> {
         let inner = root.names(folder)?.into_iter().filter_map(|name| {
             let name = name.into_string().ok()?;
@@ -185,8 +186,8 @@ impl Layout {
         Ok(std::iter::once(folder.to_owned()).chain(inner).collect())
     }
 
-    /// What the plugin's makefiles have built of a P directory and of what all share: its libraries, and the stamps
-    /// that say so. Paths relative to the output; `ours` says whether those are meant that lead to our library.
+    /// Returns products of the plugin's makefiles for a P directory and for the shared parts: its libraries, and the
+    /// stamps for them. Paths are relative to the output; `ours` selects those that lead to our library.
     pub fn of_plugin(&self, directory: &str, ours: bool) -> Result<Vec<String>> {
         let root = Root::open(&self.root)?;
         let mut found = Vec::new();
@@ -205,7 +206,7 @@ impl Layout {
                 let to = root.find(&path)?.and_then(|place| place.read_link());
                 let to_us = to.is_some_and(|to| to.ends_with("libmebridge.so"));
                 let plugins = name.starts_with("libmg5amc_") && name.ends_with(".so");
-                // What an installed library is asked for; that of `lib` itself is in the journal.
+                // The name under which an installed library is loaded; the one in `lib` itself is in the journal.
                 let soname = ours && name == "libmebridge.so.0" && folder != "lib";
                 if (plugins || soname) && to_us == ours {
                     found.push(path);
@@ -215,8 +216,9 @@ impl Layout {
         Ok(found)
     }
 
-    /// Removes what make has compiled of an output and compiles anew: all of it depends on VECSIZE_MEMMAX. Gives the objects
-    /// that stay, since make would not: those without a source, and those of a user's own folders without a makefile.
+    /// Removes the objects of an output that make recompiles: all of them depend on VECSIZE_MEMMAX. Returns the objects
+    /// that are kept because make would not recompile them: those without a source, and those in a user's own folders
+    /// without a makefile.
     pub fn remove_objects(&self, root: &Root) -> Result<Vec<PathBuf>> {
         let mut folders = vec![PathBuf::from("Source")];
         for folder in ["Source", "Source/PDF", "Source/BIAS", "SubProcesses"] {
@@ -225,13 +227,13 @@ impl Layout {
         }
         let mut stay = Vec::new();
         for folder in folders {
-            // Nothing of what is no folder, or a link to one elsewhere.
+            // Nothing in links to other folders, or in files.
             let names = root.names(&folder)?;
             let is_made = COMPILED.iter().any(|&name| folder == Path::new(name))
                 || MADE.iter().any(|&name| names.iter().any(|n| n == name));
             for name in &names {
                 let path = folder.join(name);
-                // The plugin's makefiles have a stamp for what is in lib.
+                // The plugin's makefiles have a stamp for the contents of lib.
                 if is_made && name == ".libs" {
                     root.remove(path)?;
                 } else if path.extension().is_some_and(|e| e == "o") {
@@ -262,7 +264,7 @@ const COMPILED: [&str; 5] = [
     "Source/CERNLIB",
 ];
 
-/// What tells another one that make compiles: what it reads there, or that it is a P directory.
+/// Files that show that make compiles another folder: makefiles, or the mark of a P directory.
 const MADE: [&str; 4] = ["makefile", "Makefile", "GNUmakefile", "auto_dsig.f"];
 
 /// Libraries of an output, and where they are compiled.
@@ -277,8 +279,8 @@ const ARCHIVES: [(&str, &str); 8] = [
     ("bias", "Source/BIAS"),
 ];
 
-/// What an object may be compiled of, beside it: its name with the ending of a language. The plugin's objects say behind it
-/// what they are for, and one of ours is made of the object of a matrix element.
+/// Returns the possible sources of an object, in the same folder: its name with the extension of a language. The
+/// plugin's objects have a suffix for the target, and one of ours is made from the object of a matrix element.
 fn sources_of(object: &OsStr) -> impl Iterator<Item = OsString> {
     const ENDINGS: [&str; 14] = [
         "f", "F", "for", "f77", "f90", "F90", "c", "C", "cc", "cpp", "cxx", "cu", "s", "S",
@@ -305,7 +307,7 @@ fn sources_of(object: &OsStr) -> impl Iterator<Item = OsString> {
 }
 
 impl Subprocess {
-    /// The executables of MadEvent in it, by name; `madevent` may be a link to another one.
+    /// Returns the names of MadEvent's executables in it; `madevent` may be a link to another one.
     pub fn executables(&self) -> Result<Vec<String>> {
         let names = files(&self.path)?.into_iter().filter_map(|path| {
             let name = path.file_name()?.to_string_lossy().into_owned();
@@ -317,7 +319,7 @@ impl Subprocess {
     }
 }
 
-/// The names of the P directories with a MadEvent.
+/// Returns the names of the P directories with a MadEvent.
 pub fn subprocesses(root: &Path) -> Result<Vec<String>> {
     let folder = root.join("SubProcesses");
     let mut names: Vec<String> = files(&folder)?
@@ -334,13 +336,4 @@ pub fn subprocesses(root: &Path) -> Result<Vec<String>> {
         ));
     }
     Ok(names)
-}
-
-/// What lies in a folder.
-pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(folder).map_err(Error::io(folder))?;
-    let paths = entries.map(|entry| entry.map(|e| e.path()));
-    paths
-        .collect::<std::io::Result<_>>()
-        .map_err(Error::io(folder))
 }

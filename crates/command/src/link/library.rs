@@ -1,4 +1,4 @@
-//! libmebridge.so: which one is meant, where it lies in an output, and what calls it.
+//! Finds libmebridge.so, its place in an output, and what executables call.
 
 use super::wrong;
 use mebridge::files::regular;
@@ -7,23 +7,24 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
 
-/// No library and no executable is larger.
+/// Largest library or executable, in bytes.
 pub const LARGEST: u64 = 1 << 30;
 
-/// The folder in which it lies in an output. MG5aMC makes it, but not all others' outputs have one.
+/// The folder of the library in an output. MG5aMC makes it, but outputs of other programs may lack it.
 pub const FOLDER: &str = "lib";
 
-/// Where it lies in an output. Executables that were linked with an installed library ask for the second, which
-/// `make install` gives it as SONAME; it is a link to the first.
+/// Paths of the library in an output. Executables that were linked with an installed library load the second, which is
+/// the SONAME set by `make install`; it is a link to the first.
 pub const NAMES: [&str; 2] = ["lib/libmebridge.so", "lib/libmebridge.so.0"];
 
-/// Enough of a library to hold its header and program headers.
+/// Number of bytes that contain a library's header and program headers.
 const HEAD: u64 = 1 << 14;
 
 /// A routine that executables of a linked output need.
 const NEEDED: &[u8] = b"mebridge_expect_";
 
-/// libmebridge.so: the one that is named, by MEBRIDGE_LIBRARY if not by an option, else the one that was built or installed
+/// Finds libmebridge.so: the named one, by option or else by MEBRIDGE_LIBRARY, or the one built or installed with this
+/// command.
 /// with this command.
 pub fn library(named: Option<&Path>) -> Result<PathBuf> {
     let variable = std::env::var_os("MEBRIDGE_LIBRARY").filter(|name| !name.is_empty());
@@ -53,8 +54,8 @@ pub fn library(named: Option<&Path>) -> Result<PathBuf> {
     found.canonicalize().map_err(Error::io(found))
 }
 
-/// Where libmebridge.so may be: beside this command, as cargo puts it; in the folders of libraries of `make install`; or in
-/// the Python package, where pip has put both.
+/// Finds candidates for libmebridge.so: next to this command, where cargo puts it; in the library folders of `make
+/// install`; or in the Python package, where pip has put both.
 fn installed() -> Result<Vec<PathBuf>> {
     let command = std::env::current_exe().and_then(|path| path.canonicalize());
     let command = command.map_err(Error::io("mebridge"))?;
@@ -63,7 +64,7 @@ fn installed() -> Result<Vec<PathBuf>> {
     let machine = format!("lib/{}-linux-gnu", std::env::consts::ARCH);
     let mut found = vec![folder.to_owned()];
     found.extend(["lib", "lib64", &machine].map(|name| prefix.join(name)));
-    // Of several Pythons, the one whose package is of this version.
+    // If there are several Pythons, prefer one whose package has this version.
     let (same, others): (Vec<PathBuf>, Vec<PathBuf>) =
         packages(prefix).into_iter().partition(|place| {
             let version = concat!("mebridge-", env!("CARGO_PKG_VERSION"), ".dist-info");
@@ -81,7 +82,7 @@ fn installed() -> Result<Vec<PathBuf>> {
         .collect())
 }
 
-/// The folders of packages of all Pythons with this prefix; pip's --target makes the prefix one.
+/// Returns the package folders of all Pythons with this prefix; pip's --target makes the prefix itself one.
 fn packages(prefix: &Path) -> Vec<PathBuf> {
     let mut found = vec![prefix.to_owned()];
     for library in ["lib", "lib64"] {
@@ -100,15 +101,15 @@ fn packages(prefix: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether an ELF file of 64 bits that begins so is a shared library: of its type, and, other than executables of that
-/// type, without a segment that names who loads it. Numbers are in this machine's order, as it is to run here.
+/// Whether a 64-bit ELF file with this header is a shared library: it has that type and, unlike executables of the same
+/// type, no segment that names an interpreter. Numbers are in this machine's byte order, as the library is to run here.
 fn is_shared(head: &[u8]) -> bool {
     const SHARED: u16 = 3;
     const INTERPRETER: u32 = 3;
     let short = |at: usize| Some(u16::from_ne_bytes(*head.get(at..)?.first_chunk()?));
     let word = |at: usize| Some(u32::from_ne_bytes(*head.get(at..)?.first_chunk()?));
     let long = |at: usize| Some(u64::from_ne_bytes(*head.get(at..)?.first_chunk()?));
-    // e_type, and the place, size and number of program headers.
+    // e_type, and the offset, size and number of program headers.
     let (Some(SHARED), Some(place), Some(size), Some(count)) =
         (short(16), long(32), short(54), short(56))
     else {
@@ -119,10 +120,10 @@ fn is_shared(head: &[u8]) -> bool {
     head.starts_with(b"\x7fELF\x02") && kinds.all(|kind| kind.is_some_and(|k| k != INTERPRETER))
 }
 
-/// Where an executable takes its matrix elements from.
+/// The source of an executable's matrix elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatrixElementSource {
-    /// The library: it was made by a linked output.
+    /// The library: the executable was made by a linked output.
     Library,
     /// The libraries of the plugin, which may be ours under their names.
     Plugin,
@@ -130,8 +131,8 @@ pub enum MatrixElementSource {
     Fortran,
 }
 
-/// Where an executable takes its matrix elements from: which libraries it names. A link that leads nowhere calls nothing
-/// of ours.
+/// Determines the source of an executable's matrix elements from the libraries that it names. A dangling link does not
+/// call ours.
 pub fn calls(path: &Path) -> Result<MatrixElementSource> {
     let words: [&[u8]; 2] = [b"libmebridge.so", b"libmg5amc_"];
     let found = regular::open(path, LARGEST).and_then(|file| holds(&file, words));
@@ -144,21 +145,21 @@ pub fn calls(path: &Path) -> Result<MatrixElementSource> {
     }
 }
 
-/// Whether a file is what a compiler makes, and no script of a user's.
+/// Whether a file is the output of a compiler, and not a user's script.
 pub fn is_compiled(path: &Path) -> bool {
     let file = regular::open(path, LARGEST);
     let mut head = [0; 4];
     file.is_ok_and(|mut file| file.read_exact(&mut head).is_ok() && head == *b"\x7fELF")
 }
 
-/// Which of some words occur in what is left of a file; it is read in pieces, as it may be large.
+/// Returns which of some words occur in the rest of a file, which is read in pieces because it may be large.
 fn holds<const N: usize>(file: &File, words: [&[u8]; N]) -> std::io::Result<[bool; N]> {
     let mut found = [false; N];
     let longest = words.iter().map(|word| word.len()).max().unwrap_or(0);
     let mut piece = Vec::with_capacity(1 << 20);
     let mut file = file.take(LARGEST);
     loop {
-        // A word may lie across the border of two pieces.
+        // A word may straddle two pieces.
         let kept = piece.len().min(longest);
         piece.drain(..piece.len() - kept);
         if (&mut file).take(1 << 20).read_to_end(&mut piece)? == 0 {

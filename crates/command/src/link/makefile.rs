@@ -1,28 +1,27 @@
-//! The makefile's part: what `Source/make_opts` includes in a linked P directory.
+//! The makefile code that `Source/make_opts` includes in a linked P directory.
 //!
-//! Every makefile of an output includes `Source/make_opts` before all else. One line at its end includes
-//! `mebridge.mk` where that is there: in linked P directories. MG5aMC rewrites the head of make_opts at each launch
-//! and leaves the rest. Only the link line of `madevent` changes: our objects come first in it, and the linker
-//! takes the first definition of a routine (`-z muldefs`). `madevent_forhel`, which looks for helicities that
-//! vanish, and `gensym` stay as they are.
+//! Every makefile of an output includes `Source/make_opts` first. A line at its end includes `mebridge.mk` if that
+//! exists, which is the case in linked P directories. MG5aMC rewrites the head of make_opts at each launch and keeps
+//! the rest. Only the link line of `madevent` changes: our objects come first, and the linker uses the first definition
+//! of a routine (`-z muldefs`). `madevent_forhel`, which finds vanishing helicities, and `gensym` stay unchanged.
 
 use super::matrix_element::MatrixElement;
 use super::sources::SCRIPT;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The file.
+/// Name of the file.
 pub const NAME: &str = "mebridge.mk";
 /// The file that all makefiles of an output include.
 pub const HOOKED: &str = "Source/make_opts";
-/// What stands behind what is ours in a file that is not.
+/// Mark after our lines in other files.
 pub const MARK: &str = "# mebridge link";
 /// Our line in [`HOOKED`].
 const HOOK: &str = "-include mebridge.mk # mebridge link";
-/// The makefile that stands in the place of the plugin's.
+/// The makefile that replaces the plugin's.
 pub const PLUGIN: &str = "mebridge_cudacpp.mk";
 
-/// Adds our line to `Source/make_opts`; it ends as the file did, with the end of a line or without.
+/// Adds our line to `Source/make_opts`, which keeps its ending with or without a newline.
 pub fn hook(make_opts: &str) -> String {
     match make_opts.is_empty() || make_opts.ends_with('\n') {
         true => format!("{make_opts}{HOOK}\n"),
@@ -30,7 +29,7 @@ pub fn hook(make_opts: &str) -> String {
     }
 }
 
-/// Takes it out again, whatever else has changed.
+/// Removes our line, whatever else has changed.
 pub fn unhook(make_opts: &str) -> String {
     let lines = make_opts.split_inclusive('\n');
     let mut text: String = lines.filter(|line| !is_hook(line)).collect();
@@ -41,7 +40,7 @@ pub fn unhook(make_opts: &str) -> String {
     text
 }
 
-/// Whether our line is in `Source/make_opts`, where make sees it as one.
+/// Whether our line is in `Source/make_opts`, as a line of its own for make.
 pub fn is_hooked(make_opts: &str) -> bool {
     let mut before = "";
     make_opts.split_inclusive('\n').any(|line| {
@@ -51,27 +50,27 @@ pub fn is_hooked(make_opts: &str) -> bool {
     })
 }
 
-/// Exactly this line is ours: a user's comment may speak of it.
+/// Whether a line is exactly ours: a user's comment may mention it.
 fn is_hook(line: &str) -> bool {
     line.trim_end() == HOOK
 }
 
-/// Whether make takes the line behind a text for more of its last one.
+/// Whether make would append a following line to the last one.
 pub fn goes_on(text: &str) -> bool {
     let line = text.strip_suffix('\n').unwrap_or(text);
     let backslashes = line.len() - line.trim_end_matches('\\').len();
     backslashes % 2 == 1
 }
 
-/// Objects depend on the size of a batch. MG5aMC's own makefiles say so for some of them only: after another
-/// `vector_size` in the run card of an output that is compiled, the others would be of the old size, and cross sections
-/// wrong.
+/// Adds dependencies of objects on the batch size. MG5aMC's own makefiles have them only for some objects: after a
+/// change of `vector_size` in the run card of a compiled output, the others would keep the old size, and cross sections
+/// would be wrong.
 fn sized(vector_inc: &str) -> String {
     format!("$(patsubst %.f,%.o,$(wildcard *.f)): {vector_inc}\n")
 }
 
-/// A path in a value of a makefile that a shell will see, if it can stand there: no line ends within a value, and a
-/// backslash before `#` means something else in each version of make.
+/// Quotes a path in a makefile value that a shell will see; `None` if that is impossible: a value cannot contain a
+/// newline, and a backslash before `#` means different things in different versions of make.
 fn quoted(path: &Path) -> Option<String> {
     let path = path.to_str()?;
     if path.contains(|c: char| c.is_control()) || path.contains("\\#") {
@@ -81,7 +80,7 @@ fn quoted(path: &Path) -> Option<String> {
     Some(format!("'{}'", path.replace('$', "$$").replace('#', "\\#")))
 }
 
-/// `mebridge.mk` of a folder in Source, where `vector.inc` lies at `vector_inc`.
+/// Returns `mebridge.mk` for a folder in Source, with the path of `vector.inc`.
 pub fn source(vector_inc: &str) -> String {
     let mut m = format!(
         "# Written by `mebridge link`; `mebridge unlink` removes it.\n\
@@ -95,7 +94,7 @@ pub fn source(vector_inc: &str) -> String {
     m
 }
 
-/// What make builds in a P directory by what link makes there, of matrix elements of these numbers.
+/// Returns the products that make builds in a P directory from our files, for matrix elements of these numbers.
 pub fn products(numbers: &[String]) -> impl Iterator<Item = String> {
     let of_element = ["handle", "matrix", "fortran", "batch"];
     let of_element = of_element.map(|kind| (kind, "o"));
@@ -110,8 +109,8 @@ pub fn products(numbers: &[String]) -> impl Iterator<Item = String> {
     products.chain(of_directory)
 }
 
-/// `mebridge.mk` of a P directory whose `madevent` is Fortran. `library` is the folder of the library, where executables
-/// look for it if it is not in the output; `vector` whether there is a Source/vector.inc.
+/// Returns `mebridge.mk` for a P directory whose `madevent` is Fortran. `library` is the folder of the library, where
+/// executables look for it if it is not in the output; `vector` whether there is a Source/vector.inc.
 pub fn plain(elements: &[MatrixElement], library: Option<&Path>, vector: bool) -> String {
     let mut m = String::from(
         "# Written by `mebridge link`; `mebridge unlink` removes it.\n\
@@ -185,8 +184,8 @@ pub fn plain(elements: &[MatrixElement], library: Option<&Path>, vector: bool) -
              \t  $(FC) $(FFLAGS) -I. -I../../Source -c mebridge_matrix{n}.f -o $@; \\\n\
              \tfi\n"
         );
-        // The Fortran's own matrix element under another name, for check mode; whatever else its object defines must
-        // not come before the one that MadEvent calls.
+        // The Fortran's own matrix element under another name, for check mode; the other definitions of its object must
+        // not come before those that MadEvent calls.
         let object = file.replace(".f", ".o");
         let _ = write!(
             m,
@@ -202,7 +201,8 @@ pub fn plain(elements: &[MatrixElement], library: Option<&Path>, vector: bool) -
     m
 }
 
-/// `mebridge_nhel.awk`: of a file of helicity recycling the number of helicities and their table, in `SMATRIX<i>`.
+/// `mebridge_nhel.awk`: extracts the number of helicities and their table from `SMATRIX<i>` in a file of helicity
+/// recycling.
 pub const NHEL: &str = "\
 # Written by `mebridge link`; `mebridge unlink` removes it.
 # Prints the parameter NCOMB, and the table NHEL with its values, of the first routine of a file.
@@ -214,8 +214,8 @@ pub const NHEL: &str = "\
 /DATA *\\( *NHEL *\\(/ { on = 1; print }
 ";
 
-/// `mebridge.mk` of a P directory with the plugin: its own libraries are ours, and `mebridge_plugin.f` looks at what
-/// MadEvent is set to. The names of the executables have a folder before them that only the plugin's makefiles know.
+/// Returns `mebridge.mk` for a P directory with the plugin: its libraries are replaced by ours, and `mebridge_plugin.f`
+/// checks MadEvent's settings. Only the plugin's makefiles know the folder of the executables.
 pub fn with_plugin() -> String {
     let vector_inc = "../../Source/vector.inc";
     format!(
@@ -235,10 +235,10 @@ pub fn with_plugin() -> String {
     )
 }
 
-/// The plugin's routines whose calls go to `mebridge_plugin.f` first.
+/// The plugin's routines whose calls are redirected to `mebridge_plugin.f`.
 const WRAPPED: [&str; 2] = ["fbridgecreate_", "fbridgegetngoodhel_"];
 
-/// The makefile in the place of `cudacpp.mk`: puts the library where MadEvent looks for the plugin's.
+/// The makefile that replaces `cudacpp.mk`: puts the library where MadEvent looks for the plugin's.
 pub const PLUGIN_MAKEFILE: &str = "\
 # Written by `mebridge link`; `mebridge unlink` removes it.
 # In the place of cudacpp.mk: libmebridge.so under the names of the plugin's libraries.
@@ -278,7 +278,7 @@ mod tests {
             assert!(is_hooked(&hooked) && !is_hooked(before));
             assert_eq!(unhook(&hooked), before);
         }
-        // A comment that speaks of it is not ours, and what make does not see is not there.
+        // A comment that mentions it is not ours, and neither is a line that make does not see.
         for other in [
             "A=1 # mebridge link\n",
             "# -include mebridge.mk # mebridge link\n",
@@ -288,7 +288,7 @@ mod tests {
         }
         assert!(is_hooked("-include mebridge.mk # mebridge link\r\n"));
         assert!(goes_on("A=1\\\n") && goes_on("A=\\") && !goes_on("A=\\\\\n") && !goes_on(""));
-        // MG5aMC writes the file without the end of its last line.
+        // MG5aMC writes the file without a final newline.
         assert_eq!(unhook("B=2\n-include mebridge.mk # mebridge link"), "B=2");
     }
 }

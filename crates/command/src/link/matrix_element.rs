@@ -1,4 +1,4 @@
-//! What a P directory says about how MadEvent calls its matrix elements.
+//! How MadEvent calls the matrix elements of a P directory.
 
 use super::wrong;
 use mebridge::files::regular;
@@ -6,7 +6,7 @@ use mebridge::{Error, Result};
 use mebridge_oracle::statements;
 use std::path::{Path, PathBuf};
 
-/// No file of Fortran is larger that MG5aMC has written.
+/// Largest Fortran file of MG5aMC, in bytes.
 const LARGEST: u64 = 1 << 30;
 
 /// A routine and its arguments, in upper case.
@@ -17,7 +17,7 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Whether it has this argument.
+    /// Whether the routine has this argument.
     pub fn takes(&self, argument: &str) -> bool {
         self.arguments.iter().any(|a| a == argument)
     }
@@ -26,7 +26,7 @@ impl Signature {
 /// One matrix element of a P directory.
 #[derive(Clone, Debug)]
 pub struct MatrixElement {
-    /// The number in its names; nothing in an ungrouped output.
+    /// The number in its names; empty in an ungrouped output.
     pub number: String,
     /// The file that was read: `matrix<i>_orig.f` or `matrix<i>.f`.
     pub file: PathBuf,
@@ -34,9 +34,9 @@ pub struct MatrixElement {
     pub matrix: Signature,
     /// `SMATRIX<i>`.
     pub smatrix: Signature,
-    /// `SMATRIX<i>_MULTI`, from MG5aMC 3.6 on: a batch of events, of grouped outputs.
+    /// `SMATRIX<i>_MULTI`, a batch of events, in grouped outputs from MG5aMC 3.6 on.
     pub batch: Option<Signature>,
-    /// Whether AMP2 is added up for `SDE_STRAT` 1 alone, which lies in `COMMON/TO_CHANNEL_STRAT/`.
+    /// Whether AMP2 is summed only for `SDE_STRAT` 1, which is in `COMMON/TO_CHANNEL_STRAT/`.
     pub strategy: bool,
     /// Whether widths depend on `COMMON/NARROW_WIDTH/`.
     pub small_width: bool,
@@ -76,7 +76,7 @@ impl MatrixElement {
     /// Reads all elements of a P directory, in the order of their numbers.
     pub fn read_all(directory: &Path) -> Result<Vec<MatrixElement>> {
         let mut all = MatrixElement::read_numbered(directory)?;
-        // Lines that must not be on shell are cut in routines of DHELAS.
+        // Lines that must not be on shell are cut in DHELAS routines.
         if routines_cut(directory)? {
             all.iter_mut().for_each(|element| element.bw_cutoff = true);
         }
@@ -98,8 +98,8 @@ impl MatrixElement {
         numbers.iter().map(read).collect()
     }
 
-    /// Whether MadEvent runs another file than the one that was read: helicity recycling makes
-    /// `matrix<i>_optim.f` of `matrix<i>_orig.f`.
+    /// Whether MadEvent runs a different file from the one that was read: helicity recycling makes `matrix<i>_optim.f`
+    /// from `matrix<i>_orig.f`.
     pub fn is_recycled(&self) -> bool {
         self.file.to_string_lossy().ends_with("_orig.f")
     }
@@ -124,7 +124,7 @@ impl MatrixElement {
         let smatrix = find("SUBROUTINE", &smatrix, &OF_SMATRIX, &file)?
             .ok_or_else(|| lacks(format!("SUBROUTINE {smatrix}")))?;
         let caller = directory.join(format!("auto_dsig{number}.f"));
-        // In ungrouped outputs nothing calls it: DSIG_VEC has other arguments than dsample.f passes.
+        // In ungrouped outputs the batch routine cannot be called: DSIG_VEC has other arguments than dsample.f passes.
         let batch = match caller.is_file() && !number.is_empty() {
             true => {
                 let found = statements::read(&latin(&caller)?);
@@ -148,7 +148,7 @@ impl MatrixElement {
     }
 }
 
-/// The numbers of `matrix<i>.f`.
+/// Returns the numbers of `matrix<i>.f`.
 fn numbers(directory: &Path) -> Result<Vec<u32>> {
     let mut numbers: Vec<u32> = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(Error::io(directory))? {
@@ -173,7 +173,7 @@ fn routines_cut(directory: &Path) -> Result<bool> {
     if !folder.is_dir() {
         return Ok(false);
     }
-    for file in super::layout::files(&folder)? {
+    for file in super::listing::files(&folder)? {
         if file.extension().is_some_and(|extension| extension == "f") {
             let found = statements::read(&latin(&file)?);
             if found.iter().any(|s| s.text.contains("COMMON/TO_BWCUTOFF/")) {
@@ -184,12 +184,12 @@ fn routines_cut(directory: &Path) -> Result<bool> {
     Ok(false)
 }
 
-/// Whether a P directory is of an ungrouped output: one matrix element, without a number.
+/// Whether a P directory belongs to an ungrouped output: one matrix element, without a number.
 pub fn is_ungrouped(directory: &Path) -> Result<bool> {
     Ok(directory.join("matrix.f").is_file() && numbers(directory)?.is_empty())
 }
 
-/// The routine of this name, whatever stands ahead of `start` (`REAL*8`).
+/// Returns the routine of this name, with any text before `start` (`REAL*8`).
 fn signature(found: &[statements::Statement], start: &str, name: &str) -> Option<Signature> {
     let head = format!("{start}{name}(");
     found.iter().find_map(|statement| {
@@ -225,7 +225,7 @@ fn check(signature: Signature, known: &[&str], file: &Path) -> Result<Signature>
     }
 }
 
-/// A file of MG5aMC, whose comments may hold any bytes.
+/// Reads a file of MG5aMC, whose comments may contain any bytes.
 pub fn latin(path: &Path) -> Result<String> {
     let bytes = regular::read(path, LARGEST).map_err(Error::io(path))?;
     Ok(bytes.into_iter().map(char::from).collect())

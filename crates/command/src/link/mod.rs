@@ -1,20 +1,20 @@
-//! `mebridge link` and `mebridge unlink`: an output of MG5aMC on the library, and back.
+//! `mebridge link` and `mebridge unlink`: connect an output of MG5aMC to the library, and undo this.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | `layout` | where things lie in an output, and which generation it is of |
+//! | `layout` | where files are in an output, and its generation |
 //! | `matrix_element` | how MadEvent calls the matrix elements of a P directory |
-//! | `fortran` | what is written in their place |
-//! | `makefile` | how make comes to take it |
-//! | `batch` | how many events MadEvent asks for at once |
-//! | `card` | the entries of the run card for that, and `Source/vector.inc` |
-//! | `gain` | what a run has of it |
-//! | `settings` | entries of the run card that are part of the process |
-//! | `sources` | what was read, and whether it is still the same |
-//! | `library` | which library is meant, and which executables call it |
-//! | `record` | what was done, as it is written down |
-//! | `journal` | doing it so that it can be undone |
-//! | `root`, `at` | files of an output, without leaving it |
+//! | `fortran` | the Fortran that replaces them |
+//! | `makefile` | how make is told to use it |
+//! | `batch` | the number of events per call of MadEvent |
+//! | `card` | the run card entries for this, and `Source/vector.inc` |
+//! | `gain` | the expected gain of a run |
+//! | `settings` | run card entries that are part of the process |
+//! | `sources` | the files that were read, and whether they have changed |
+//! | `library` | finding the library, and the executables that call it |
+//! | `record` | the record of the changes |
+//! | `journal` | making changes so that they can be undone |
+//! | `root`, `at` | access to the files of an output, and only to those |
 
 mod at;
 mod batch;
@@ -24,6 +24,7 @@ mod gain;
 mod journal;
 mod layout;
 mod library;
+mod listing;
 mod makefile;
 pub mod matrix_element;
 mod record;
@@ -55,17 +56,18 @@ use std::path::{Path, PathBuf};
 
 /// Let MadEvent take its matrix elements from the library
 ///
-/// OUTPUT is what `output madevent` wrote, or one of its SubProcesses/P* directories. Afterwards bin/generate_events,
-/// launch, and `make madevent` in a P directory make executables that use the library. Undone by `mebridge unlink`.
+/// OUTPUT is the directory of `output madevent`, or one of its SubProcesses/P* directories. Afterwards
+/// bin/generate_events, launch, and `make madevent` in a P directory make executables that use the library. Undone by
+/// `mebridge unlink`.
 #[derive(clap::Args)]
 pub struct Options {
     /// Outputs of MG5aMC, or P* directories
     #[arg(value_name = "OUTPUT", required = true)]
     outputs: Vec<PathBuf>,
-    /// Copy the library into the output, which then needs no installation of mebridge
+    /// Copy the library into the output, which then runs without an installation of mebridge
     #[arg(long)]
     copy: bool,
-    /// Events of a batch, a multiple of 32 [default: that of the run card, or 512 where that is 1]
+    /// Events per batch, a multiple of 32 [default: that of the run card, or 512 if that is 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(32..=i64::from(batch::MOST)))]
     vector: Option<u32>,
     /// The library [default: MEBRIDGE_LIBRARY, or the one installed with this command]
@@ -83,7 +85,7 @@ pub struct Undo {
     outputs: Vec<PathBuf>,
 }
 
-/// Something is wrong with this file or folder.
+/// Makes an error about a file or folder.
 fn wrong(path: &Path, what: String) -> Error {
     Error::Link {
         path: path.to_owned(),
@@ -104,18 +106,18 @@ struct Edited {
     how: How,
 }
 
-/// All that is to be done.
+/// All changes to make.
 #[derive(Default)]
 struct Work {
     made: Vec<GeneratedFile>,
     edited: Vec<Edited>,
     aside: Vec<String>,
-    /// What to tell.
+    /// Text to print.
     report: String,
 }
 
 impl Options {
-    /// Links.
+    /// Links the outputs.
     pub fn run(self) -> Result<()> {
         if !cfg!(target_os = "linux") {
             return Err(wrong(
@@ -144,7 +146,7 @@ impl Options {
         match done {
             Ok(report) => output::print(&report),
             Err(error) => {
-                // The former state stays; a link that was begun anew is taken back.
+                // The former state stays; a link that was begun is undone.
                 match journal.record() {
                     Ok(None) => journal.close()?,
                     Ok(Some(record)) if record.state == State::Linking && before.is_none() => {
@@ -194,7 +196,7 @@ impl Options {
                 work.aside.push(path);
             }
         }
-        // Only what is there can be in the way; a folder is told when it is.
+        // Only existing files can be in the way; folders are reported when they are found.
         let mut aside = Vec::new();
         for path in work.aside {
             let there = journal.root().kind(&path)?;
@@ -235,7 +237,7 @@ impl Options {
                     if let Change::Edit { how, .. } = &*change
                         && *how != edited.how
                     {
-                        // Other sizes than before: each record is undone by what it says itself, whenever that is.
+                        // With other sizes than before: each record is undone using its own sizes.
                         journal.undo(change)?;
                     }
                     if let Change::Edit { how, .. } = change {
@@ -257,7 +259,7 @@ impl Options {
         };
         journal.check(&record.changes)?;
         journal.write(&record)?;
-        // Executables first: none stays that make would take to be up to date.
+        // Executables first: make must not consider any of them up to date.
         for path in &work.aside {
             journal.aside(path, &kept_name(path))?;
         }
@@ -294,7 +296,7 @@ impl Options {
         Ok(work.report)
     }
 
-    /// One P directory; whether it was not linked before, and the events of a batch.
+    /// Links one P directory; returns whether it was not linked before, and the batch size.
     fn subprocess(
         &self,
         layout: &Layout,
@@ -394,12 +396,12 @@ impl Options {
         if fresh {
             for name in subprocess.executables()? {
                 let path = subprocess.path.join(&name);
-                // A script may speak of the library.
+                // A script may mention the library.
                 if calls(&path)? != MatrixElementSource::Library || !is_compiled(&path) {
                     work.aside.push(format!("{folder}/{name}"));
                 }
             }
-            // A user's files that make would write over.
+            // User files that make would overwrite.
             let numbers: Vec<String> = elements.into_iter().map(|e| e.number).collect();
             let products = makefile::products(&numbers);
             work.aside
@@ -434,7 +436,7 @@ impl Options {
         Ok(())
     }
 
-    /// What all P directories share.
+    /// Changes the files that all P directories share.
     fn shared(
         &self,
         layout: &Layout,
@@ -486,7 +488,7 @@ impl Options {
         let path = "Source/vector.inc";
         let text = latin(&layout.root.join(path))?;
         let new = card::vector_inc(&text, sizes);
-        // The plugin's launcher takes care of its own, unless it is us who change the run card.
+        // The plugin's launcher handles this itself, unless link changes the run card.
         let plain = subprocesses.iter().any(|s| s.kind == CallerKind::Plain);
         let folders = [
             ("Source", "vector.inc"),
@@ -517,7 +519,7 @@ impl Options {
     }
 }
 
-/// Says which objects are as they were though the size of batches has changed.
+/// Reports objects that stay unchanged although the batch size has changed.
 fn warn_of_objects(stay: &[PathBuf]) {
     if stay.is_empty() {
         return;
@@ -530,7 +532,7 @@ fn warn_of_objects(stay: &[PathBuf]) {
     ));
 }
 
-/// MadEvent must have a variable for each parameter of the card.
+/// Checks that MadEvent has a variable for each parameter of the card.
 fn check_card(
     directory: &Path,
     process: &mebridge::process::Process,
@@ -552,7 +554,7 @@ fn check_card(
     Ok(())
 }
 
-/// Undoes what an interrupted call left, and gives the record of a link that is done.
+/// Undoes an interrupted call, and returns the record of a completed link.
 fn recover(journal: &Journal) -> Result<Option<Record>> {
     match journal.record()? {
         Some(record) if record.state != State::Linked => {
@@ -566,7 +568,7 @@ fn recover(journal: &Journal) -> Result<Option<Record>> {
     }
 }
 
-/// Undoes a link but for the P directories `keep`.
+/// Undoes a link except for the P directories `keep`.
 fn undo(journal: &Journal, mut record: Record, keep: &[String]) -> Result<()> {
     let layout = Layout::find(journal.root().path())?;
     journal.check(&record.changes)?;
@@ -576,8 +578,8 @@ fn undo(journal: &Journal, mut record: Record, keep: &[String]) -> Result<()> {
         let of_directory = change.path().starts_with("SubProcesses/");
         !keep.is_empty() && (!of_directory || keep.iter().any(|name| change.is_of(name)))
     });
-    // First goes what was made, which leaves space on the disk for the rest. Last comes what was put aside: it takes
-    // the place of what was made since.
+    // First remove the new files, which frees disk space for the rest. Last restore the files moved aside, which
+    // replace those made since.
     let is_make = |change: &&Change| matches!(change, Change::Make { .. });
     let is_edit = |change: &&Change| matches!(change, Change::Edit { .. });
     let is_aside = |change: &&Change| matches!(change, Change::Aside { .. });
@@ -606,7 +608,7 @@ fn undo(journal: &Journal, mut record: Record, keep: &[String]) -> Result<()> {
 }
 
 impl Undo {
-    /// Unlinks.
+    /// Unlinks the outputs.
     pub fn run(self) -> Result<()> {
         for path in &self.outputs {
             let layout = Layout::find(path)?;

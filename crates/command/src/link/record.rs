@@ -1,4 +1,4 @@
-//! The record of a link: what was done to which files.
+//! The record of a link: the changes to files.
 
 use super::card::Sizes;
 use super::layout::EXECUTABLES;
@@ -7,50 +7,50 @@ use mebridge::Result;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The folder of the record and of what is kept, within the output.
+/// The folder of the record and of kept originals, within the output.
 pub const FOLDER: &str = "Source/.mebridge";
 
-/// How far a link is.
+/// State of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
-    /// It is being done, or was interrupted.
+    /// In progress, or interrupted.
     Linking,
-    /// It is done.
+    /// Completed.
     Linked,
-    /// It is being undone, or that was interrupted: what `undo.json` says, whatever is written in it.
+    /// Being undone, or the undo was interrupted: implied by the name `undo.json`, whatever the file contains.
     Unlinking,
 }
 
-/// What link did.
+/// The changes made by link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// Version of mebridge.
     pub mebridge: String,
     pub state: State,
-    /// The P directories that are linked, by name.
+    /// The linked P directories, by name.
     pub directories: Vec<String>,
-    /// What was done, in order.
+    /// The changes, in order.
     pub changes: Vec<Change>,
 }
 
 /// One change of a file; paths are relative to the output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
-    /// A file that was not there.
+    /// A new file.
     Make { path: String },
-    /// A folder that was not there. It goes where nothing is in it any more.
+    /// A new folder, which is removed when it is empty.
     MakeFolder { path: String },
-    /// A file that was changed; the old one is kept.
+    /// A changed file; the original is kept.
     Edit {
         path: String,
         kept: String,
         how: How,
     },
-    /// A file in the way of ours, or one that make builds, put aside.
+    /// A file moved aside because it is in the way of ours, or because make builds it.
     Aside { path: String, kept: String },
 }
 
-/// What was changed, so that it can be taken out of a file that has changed further.
+/// The content of a change, so that it can be removed from a file that was changed further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum How {
     /// The line of `Source/make_opts`.
@@ -62,7 +62,7 @@ pub enum How {
 }
 
 impl Record {
-    /// Reads a record, of which nothing is believed that link does not do: what is undone is removed.
+    /// Reads a record. Changes that link never makes are refused, because undoing removes files.
     pub fn read(bytes: &[u8], path: &Path) -> Result<Record> {
         let record: Record = serde_json::from_slice(bytes).map_err(|error| {
             wrong(
@@ -86,7 +86,7 @@ impl Record {
         }
     }
 
-    /// The numbers of the matrix elements of a linked P directory, as they stand in names.
+    /// Returns the numbers of the matrix elements of a linked P directory, as used in file names.
     pub fn numbers(&self, directory: &str) -> Vec<String> {
         let begin = format!("SubProcesses/{directory}/mebridge_matrix");
         let number = |change: &Change| {
@@ -98,7 +98,7 @@ impl Record {
 }
 
 impl How {
-    /// The file that is changed so.
+    /// Returns the file that is changed this way.
     fn path(self) -> &'static str {
         match self {
             How::Hook => makefile::HOOKED,
@@ -118,7 +118,7 @@ impl Change {
         }
     }
 
-    /// What of it no link does.
+    /// Returns a path of the change that link never uses.
     fn strange(&self) -> Option<&str> {
         let path = self.path();
         let right = match self {
@@ -134,7 +134,7 @@ impl Change {
         }
     }
 
-    /// Where the old one is.
+    /// Returns where the original is kept.
     pub fn kept(&self) -> Option<&str> {
         match self {
             Change::Make { .. } | Change::MakeFolder { .. } => None,
@@ -151,7 +151,7 @@ impl Change {
     }
 }
 
-/// Where a file is kept that is changed or put aside.
+/// Returns the name under which a changed or moved file is kept.
 pub fn kept_name(path: &str) -> String {
     format!("{FOLDER}/before/{}", path.replace('/', "+"))
 }
@@ -161,13 +161,13 @@ fn is_directory(name: &str) -> bool {
     !name.contains('/') && !["", ".", ".."].contains(&name)
 }
 
-/// A path below a P directory: without that.
+/// Returns the part of a path below a P directory.
 fn of_directory(path: &str) -> Option<&str> {
     let (directory, rest) = path.strip_prefix("SubProcesses/")?.split_once('/')?;
     is_directory(directory).then_some(rest)
 }
 
-/// Whether link makes files of this path.
+/// Whether link makes files with this path.
 fn is_made(path: &str) -> bool {
     let in_source = ["Source", "Source/MODEL", "Source/PDF"];
     let makefile = path.strip_suffix(makefile::NAME);
@@ -179,7 +179,7 @@ fn is_made(path: &str) -> bool {
         })
 }
 
-/// Whether make, or the plugin's makefiles, build files of this path that are in the way of a linked output's: the
+/// Whether make, or the plugin's makefiles, build files with this path that are in the way of a linked output: the
 /// executables, and the plugin's libraries and stamps.
 fn is_built(path: &str) -> bool {
     let of_directory = of_directory(path);
@@ -194,7 +194,7 @@ fn is_built(path: &str) -> bool {
         })
 }
 
-/// A path without the folder `build.*` that may lie before a name.
+/// Removes a folder `build.*` from the beginning of a path.
 fn without_build_folder(path: &str) -> &str {
     match path.split_once('/') {
         Some((folder, name)) if folder.starts_with("build.") => name,

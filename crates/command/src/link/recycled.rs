@@ -1,4 +1,4 @@
-//! Helicity recycling: vertices that the Fortran has twice, and of which one was edited.
+//! Helicity recycling: vertices for which the Fortran has two routines, of which only one was edited.
 
 use super::batch::CARD;
 use super::card;
@@ -8,8 +8,8 @@ use mebridge::Result;
 use mebridge::import::recycled_otherwise;
 use std::path::Path;
 
-/// What to say of a P directory whose Fortran evaluates other vertices than those that were read: with recycling it runs
-/// `FFV1P1N_3` in the place of `FFV1_0`, and an edit of one of them is none of the other.
+/// Returns a message if a P directory's Fortran evaluates vertices that differ from those that were read: with
+/// recycling it runs `FFV1P1N_3` instead of `FFV1_0`, so an edit of one of them does not affect the other.
 pub fn otherwise(layout: &Layout, directory: &Path) -> Result<Option<String>> {
     if !MatrixElement::read_all(directory)?
         .iter()
@@ -23,7 +23,7 @@ pub fn otherwise(layout: &Layout, directory: &Path) -> Result<Option<String>> {
         ["f", "false", ".false.", "0"].contains(&value.to_lowercase().as_str())
     };
     let pairs = match off {
-        // Then matrix<i>_optim.f is a copy of matrix<i>_orig.f.
+        // matrix<i>_optim.f is then a copy of matrix<i>_orig.f.
         true => return Ok(None),
         false => recycled_otherwise(directory)?,
     };

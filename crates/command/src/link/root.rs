@@ -1,7 +1,8 @@
-//! Files below an output, which is somebody else's: whatever a name says, nothing outside of it is touched.
+//! Access to the files of an output, which may belong to another user: nothing outside of it is touched, whatever a
+//! path says.
 //!
-//! A path is walked from the open folder of the output, a folder at a time, and neither a symbolic link on the way nor
-//! one at its end is followed ([`at`](super::at)).
+//! A path is walked from the open folder of the output, one folder at a time, and symbolic links are followed neither
+//! on the way nor at the end ([`at`](super::at)).
 
 use super::at::{Folder, FolderEntryKind};
 use super::wrong;
@@ -19,7 +20,7 @@ pub struct Root {
     folder: Folder,
 }
 
-/// A name in a folder of an output.
+/// An entry in a folder of an output.
 #[derive(Debug)]
 pub struct FolderEntry {
     folder: Folder,
@@ -29,7 +30,7 @@ pub struct FolderEntry {
 }
 
 impl Root {
-    /// An output, whose own path may lead through links.
+    /// Opens an output, whose own path may contain links.
     pub fn open(path: &Path) -> Result<Root> {
         Ok(Root {
             path: path.to_owned(),
@@ -37,17 +38,17 @@ impl Root {
         })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A place in it; nothing where its folder is not there.
+    /// Returns an entry; `None` if its folder does not exist.
     pub fn find(&self, relative: impl AsRef<Path>) -> Result<Option<FolderEntry>> {
         self.walk(relative.as_ref(), false)
     }
 
-    /// A place in it, whose folders are made.
+    /// Returns an entry, whose folders are made.
     pub fn make(&self, relative: impl AsRef<Path>) -> Result<FolderEntry> {
         let relative = relative.as_ref();
         self.walk(relative, true)?
@@ -100,7 +101,7 @@ impl Root {
         }))
     }
 
-    /// What has this name; nothing where there is nothing.
+    /// Returns the kind of an entry; `None` if it does not exist.
     pub fn kind(&self, relative: impl AsRef<Path>) -> Result<Option<FolderEntryKind>> {
         match self.find(relative)? {
             Some(place) => place.kind(),
@@ -108,7 +109,7 @@ impl Root {
         }
     }
 
-    /// Removes a file or a link, if it is there. A folder is none of ours.
+    /// Removes a file or a link, if it exists. Folders are never ours.
     pub fn remove(&self, relative: impl AsRef<Path>) -> Result<()> {
         match self.find(relative)? {
             Some(place) => place.remove(),
@@ -116,7 +117,7 @@ impl Root {
         }
     }
 
-    /// The names in a folder, if it is there and no link.
+    /// Returns the names in a folder; none if it does not exist or is a link.
     pub fn names(&self, relative: impl AsRef<Path>) -> Result<Vec<OsString>> {
         let relative = relative.as_ref();
         if self.kind(relative)? != Some(FolderEntryKind::Folder) {
@@ -130,7 +131,7 @@ impl Root {
 }
 
 impl FolderEntry {
-    /// What is there; nothing where there is nothing.
+    /// Returns its kind; `None` if it does not exist.
     pub fn kind(&self) -> Result<Option<FolderEntryKind>> {
         match self.folder.kind(&self.name) {
             Ok(kind) => Ok(Some(kind)),
@@ -139,7 +140,7 @@ impl FolderEntry {
         }
     }
 
-    /// The bytes of a regular file of at most so many; nothing where there is nothing.
+    /// Returns the bytes of a regular file of at most `most` bytes; `None` if it does not exist.
     pub fn read(&self, most: u64) -> Result<Option<Vec<u8>>> {
         let opened = self.folder.open_at(&self.name, libc::O_RDONLY, 0);
         match opened.and_then(|file| regular::bytes(&file, most)) {
@@ -154,7 +155,7 @@ impl FolderEntry {
         }
     }
 
-    /// Makes an empty file that was not there, with these permissions, or those of the umask.
+    /// Makes a new empty file with these permissions, or those of the umask.
     pub fn create(&self, permissions: Option<Permissions>) -> Result<File> {
         let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL;
         let made = || {
@@ -167,7 +168,7 @@ impl FolderEntry {
         made().map_err(|error| self.error(error))
     }
 
-    /// Opens a regular file, and makes it where there is none; what is in it stays.
+    /// Opens a regular file, and makes it if it does not exist; its contents stay.
     pub fn open_or_create(&self) -> Result<File> {
         let flags = libc::O_RDWR | libc::O_CREAT;
         let opened = self.folder.open_at(&self.name, flags, 0o666);
@@ -175,7 +176,7 @@ impl FolderEntry {
         opened.map_err(|error| self.error(error))
     }
 
-    /// Removes a file or a link, if it is there. A folder is none of ours.
+    /// Removes a file or a link, if it exists. Folders are never ours.
     pub fn remove(&self) -> Result<()> {
         match self.kind()? {
             None | Some(FolderEntryKind::Folder) => Ok(()),
@@ -186,34 +187,34 @@ impl FolderEntry {
         }
     }
 
-    /// Removes a folder, if it is there and empty.
+    /// Removes a folder, if it exists and is empty.
     pub fn remove_folder(&self) -> io::Result<()> {
         self.folder.remove(&self.name, true)
     }
 
-    /// Takes the place of what is at another one.
+    /// Renames this entry, replacing an existing one.
     pub fn rename(&self, to: &FolderEntry) -> Result<()> {
         let renamed = self.folder.rename(&self.name, &to.folder, &to.name);
         renamed.map_err(|error| to.error(error))
     }
 
-    /// Has a second name from now on.
+    /// Makes a hard link to this entry.
     pub fn link(&self, to: &FolderEntry) -> io::Result<()> {
         self.folder.link(&self.name, &to.folder, &to.name)
     }
 
-    /// Becomes a symbolic link.
+    /// Makes this entry a symbolic link.
     pub fn symlink(&self, to: &Path) -> Result<()> {
         let made = self.folder.symlink(to, &self.name);
         made.map_err(|error| self.error(error))
     }
 
-    /// Where it leads to, if it is a symbolic link.
+    /// Returns its target, if it is a symbolic link.
     pub fn read_link(&self) -> Option<PathBuf> {
         self.folder.read_link(&self.name).ok().map(PathBuf::from)
     }
 
-    /// Where it is, for messages and for reading.
+    /// Returns its path, for messages and for reading.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,6 +1,8 @@
-//! Entries of the run card that are part of the process: an executable stops where they are others than at the link.
+//! Run card entries that are part of the process: an executable stops if they differ from those at the time of the
+//! link.
 
-use super::layout::{Layout, Subprocess, files};
+use super::layout::{Layout, Subprocess};
+use super::listing::files;
 use super::matrix_element::latin;
 use mebridge::Result;
 
@@ -10,10 +12,10 @@ const SETTINGS: [(&str, &str); 2] = [
     ("bwcutoff", "MEBCUT"),
 ];
 
-/// Relative to each other, as the executable compares them.
+/// Relative difference below which values are equal, as in the executable.
 const SAME: f64 = 1e-9;
 
-/// Entries of the run card that are others than those that a P directory was linked with.
+/// Returns the run card entries that differ from those that a P directory was linked with.
 pub fn other_settings(layout: &Layout, subprocess: &Subprocess) -> Result<Vec<&'static str>> {
     let around = layout.surroundings()?;
     let mut found = Vec::new();
@@ -35,7 +37,7 @@ pub fn other_settings(layout: &Layout, subprocess: &Subprocess) -> Result<Vec<&'
     Ok(found)
 }
 
-/// The value that a variable is compared with.
+/// Returns the value that a variable is compared with.
 fn compared(text: &str, variable: &str) -> Option<f64> {
     let (_, rest) = text.split_once(&format!("IF(ABS({variable}-("))?;
     let (value, _) = rest.split_once(')')?;

@@ -1,9 +1,9 @@
 //! The files that a P directory was linked from.
 //!
-//! A linked executable carries its processes as bytes, so what is edited in `Source/DHELAS` afterwards would change the
-//! Fortran and not the library's answers, and nobody would be told. So link writes a list of what it read, with the
-//! checksums of `cksum`, which is on every machine with make. Make compares before it makes `madevent`, and doctor
-//! does. What MadEvent reads when it runs (the cards) or writes at each launch is not in the list.
+//! A linked executable contains its processes as bytes, so an edit in `Source/DHELAS` after the link would change the
+//! Fortran but not the library's answers, without notice. So link writes a list of the files that it read, with
+//! checksums of `cksum`, which is available on every machine with make. Make compares them before it builds `madevent`,
+//! and so does doctor. Files that MadEvent reads when it runs (the cards) or writes at each launch are not in the list.
 
 use super::matrix_element::MatrixElement;
 use super::wrong;
@@ -14,17 +14,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// The list, in a P directory. A line is the checksum, the size and the path of a file, or `absent -` and the path of
-/// one that was looked for, or `folder -` and the path of one of whose `*.f` all were read.
+/// The list, in a P directory. A line is the checksum, the size and the path of a file, or `absent -` and the path of a
+/// missing file, or `folder -` and the path of a folder of which all `*.f` were read.
 pub const LIST: &str = "mebridge_sources.txt";
-/// What make runs to compare.
+/// The script that make runs to compare.
 pub const SCRIPT: &str = "mebridge_sources.sh";
-/// No file that was read is larger.
+/// Largest file that was read, in bytes.
 const LARGEST: u64 = 1 << 30;
 const ABSENT: &str = "absent";
 const FOLDER: &str = "folder";
 
-/// What was found at a path.
+/// State of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PathState {
     File { sum: u32, size: u64 },
@@ -32,7 +32,7 @@ enum PathState {
     Folder,
 }
 
-/// The list of a P directory, from what the importer looked at and what link read beside it.
+/// Returns the list of a P directory, from the files that the importer looked at and those that link read in addition.
 pub fn list(
     directory: &Path,
     looks: &[DependencyRecord],
@@ -53,7 +53,7 @@ pub fn list(
     }
     for element in elements {
         let n = &element.number;
-        // The caller holds the routine for batches; of the template MG5aMC makes `matrix<i>_optim.f`.
+        // The caller contains the routine for batches; MG5aMC makes `matrix<i>_optim.f` from the template.
         for name in [format!("auto_dsig{n}.f"), format!("template_matrix{n}.f")] {
             let path = directory.join(&name);
             if path.is_file() {
@@ -61,7 +61,7 @@ pub fn list(
             }
         }
     }
-    // Behind the checksums, so that what was read is what they are of.
+    // After the checksums, so that these belong to what was read.
     for look in looks.iter().filter(|l| !changes_by_itself(l.path())) {
         if matches!(look.seen(), Seen::Contents(Some(_))) && !look.still_holds(directory) {
             return Err(wrong(
@@ -92,9 +92,9 @@ pub fn list(
     Ok(text)
 }
 
-/// Whether a file may change although the process stays what it is: the user's cards, which MadEvent reads when it
-/// runs, and what MG5aMC writes from them at each launch (sizes of batches, values, variables of the user's own entries
-/// of the run card).
+/// Whether a file may change without changing the process: the user's cards, which MadEvent reads when it runs, and
+/// files that MG5aMC writes from them at each launch (batch sizes, values, variables for the user's own run card
+/// entries).
 fn changes_by_itself(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
     let in_cards = path
@@ -112,7 +112,7 @@ fn file(path: &Path) -> Result<PathState> {
     })
 }
 
-/// What has changed in a linked P directory, a text each; nothing where there is no list.
+/// Returns the changes in a linked P directory, one text for each; `None` if there is no list.
 pub fn changed(directory: &Path) -> Result<Option<Vec<String>>> {
     let path = directory.join(LIST);
     if !path.exists() {
@@ -172,8 +172,8 @@ pub fn changed(directory: &Path) -> Result<Option<Vec<String>>> {
     Ok(Some(changes))
 }
 
-/// Routines of DHELAS and MODEL that a file of a P directory or of `SubProcesses` has, too: file and name. A makefile
-/// that compiles it makes `madevent` take that one, and link does not read it.
+/// Returns routines of DHELAS and MODEL that a file of a P directory or of `SubProcesses` also defines: file and name.
+/// A makefile that compiles this file makes `madevent` use its routine, which link does not read.
 pub fn elsewhere(directory: &Path) -> Vec<(String, String)> {
     let of = |folder: &str| -> Vec<(String, String)> {
         let files = fortran(&directory.join(folder)).into_iter();
@@ -197,9 +197,9 @@ pub fn elsewhere(directory: &Path) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The names `*.f` in a folder.
+/// Returns the names `*.f` in a folder.
 fn fortran(folder: &Path) -> Vec<String> {
-    let files = super::layout::files(folder).unwrap_or_default();
+    let files = super::listing::files(folder).unwrap_or_default();
     let names = files
         .iter()
         .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
@@ -208,7 +208,7 @@ fn fortran(folder: &Path) -> Vec<String> {
     names
 }
 
-/// What `cksum` of POSIX says of these bytes.
+/// Returns POSIX's `cksum` of these bytes.
 fn cksum(bytes: &[u8]) -> u32 {
     const TABLE: [u32; 256] = table();
     let step = |sum: u32, byte: u8| (sum << 8) ^ TABLE[usize::from((sum >> 24) as u8 ^ byte)];
@@ -239,7 +239,7 @@ const fn table() -> [u32; 256] {
     table
 }
 
-/// `mebridge_sources.sh`: compares with the list. One `cksum` for all files; one for each only where something differs.
+/// `mebridge_sources.sh`: compares with the list. One `cksum` for all files; one for each only if something differs.
 pub const COMPARE: &str = r#"# Written by `mebridge link`; `mebridge unlink` removes it.
 # Compares the files that this directory was linked from with what they were then.
 LC_ALL=C

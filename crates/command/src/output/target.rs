@@ -1,7 +1,7 @@
-//! The files that the command writes.
+//! The output files of the command.
 //!
-//! All go through here. They take their names when they are whole; pipes, devices and symbolic links stay what they are;
-//! and what was read in the same run, or is written by it already, is not written over.
+//! Files get their names when they are complete; pipes, devices and symbolic links stay what they are; a file that was
+//! read in the same run, or is already being written by it, is not overwritten.
 
 use super::usage;
 use mebridge::files::inputs;
@@ -11,13 +11,13 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The outputs that were begun.
+/// Paths of the outputs that were begun.
 static BEGUN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// An output; dropped before [`OutputFile::finish`] it leaves what was there.
+/// An output; if it is dropped before [`OutputFile::finish`], the existing file stays.
 pub struct OutputFile {
     file: Replacement,
-    /// As the user names it.
+    /// Path as named by the user.
     path: PathBuf,
 }
 
@@ -32,7 +32,7 @@ impl OutputFile {
         OutputFile::begin(path, false)
     }
 
-    /// An output with these contents; with `executable` whoever may read it may run it.
+    /// Writes an output with these contents; with `executable` it is executable for everyone who may read it.
     pub fn with(path: &Path, bytes: &[u8], executable: bool) -> Result<OutputFile> {
         let mut target = OutputFile::begin(path, executable)?;
         target.write_all(bytes).map_err(Error::io(path))?;
@@ -56,19 +56,20 @@ impl OutputFile {
         })
     }
 
-    /// Ends with an error where an input has been read from its place, as some are read only after the output was begun.
+    /// Ends the program with an error if an input was read from this path, because some inputs are read only after the
+    /// output was begun.
     pub fn refuse_inputs(&self) {
         refuse_inputs(&self.path);
     }
 
-    /// Gives it its name.
+    /// Gives the file its name.
     pub fn finish(self) -> Result<()> {
         self.refuse_inputs();
         self.file.finish().map_err(Error::io(&self.path))
     }
 }
 
-/// Two names may lead to one file.
+/// Ends the program with an error if an input was read from this file, under any name.
 fn refuse_inputs(path: &Path) {
     if path.metadata().is_ok_and(|file| inputs::was_read(&file)) {
         refuse(path, "is an input of this run");

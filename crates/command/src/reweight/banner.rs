@@ -1,4 +1,4 @@
-//! What comes before the first event: the parameter card and the list of weights.
+//! The text before the first event: the parameter card and the list of weights.
 //!
 //! `<initrwgt>` lists weights in groups; that of MG5aMC's reweighting is called `mg_reweighting`.
 
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The group of MG5aMC's reweighting.
 const GROUP: &str = "mg_reweighting";
 
-/// What a reweighting takes from the text before the first event.
+/// Data that reweighting uses from the text before the first event.
 #[derive(Default)]
 pub struct Banner {
     /// For messages.
@@ -19,14 +19,14 @@ pub struct Banner {
     /// The parameter card that the events were made with.
     pub card: Option<String>,
     run_card: Entries,
-    /// Names of weights that are there.
+    /// Names of the existing weights.
     listed: Vec<String>,
     /// Cross section and its error in pb, of all processes together.
     pub cross_section: Option<(f64, f64)>,
 }
 
 impl Banner {
-    /// Of a file, whose name is for messages.
+    /// Reads the banner of a file, whose path is for messages.
     pub fn new(head: &Head, path: &Path) -> Banner {
         Banner {
             path: path.into(),
@@ -37,7 +37,7 @@ impl Banner {
         }
     }
 
-    /// Of events that are still to be made with this parameter card.
+    /// Makes the banner of future events with this parameter card.
     pub fn of_card(card: &str) -> Banner {
         Banner {
             path: "reweight: the run's own header".into(),
@@ -59,7 +59,7 @@ impl Banner {
         }
     }
 
-    /// Names of the weights: those asked for, the others `rwgt_n` behind those that are there.
+    /// Returns the names of the weights: the requested ones, or `rwgt_n` after the existing ones.
     pub fn names(&self, asked: &[Option<&str>]) -> Result<Vec<String>> {
         let known = || self.listed.iter().map(String::as_str);
         let given = || asked.iter().copied().flatten();
@@ -88,8 +88,8 @@ impl Banner {
         Ok(names)
     }
 
-    /// That |M|^2 may be evaluated in the frame of the incoming particles, MG5aMC's default: helicities of events, and the
-    /// polarisations of a process (`p p > w+{0} j`), are those in the frame of the run card.
+    /// Checks that |M|^2 may be evaluated in the frame of the incoming particles, MG5aMC's default: helicities of
+    /// events, and the polarisations of a process (`p p > w+{0} j`), are those in the frame of the run card.
     pub fn check_frame<'a>(
         &self,
         by_helicity: bool,
@@ -113,7 +113,7 @@ impl Banner {
         }
     }
 
-    /// Whether events have what MG5aMC needs for weights at next-to-leading order.
+    /// Whether events have the data that MG5aMC needs for weights at next-to-leading order.
     pub fn has_next_to_leading(&self) -> bool {
         let stored = |(name, value): &(String, String)| {
             name == "store_rwgt_info"
@@ -126,7 +126,7 @@ impl Banner {
     }
 }
 
-/// The text before the first event with these weights in its list.
+/// Returns the text before the first event with these weights added to its list.
 pub fn with_weights(head: &Head, names: &[String], descriptions: &[String]) -> Vec<u8> {
     let end = end_of_line(&head.bytes);
     let weights: String = names
@@ -147,7 +147,7 @@ pub fn with_weights(head: &Head, names: &[String], descriptions: &[String]) -> V
     bytes
 }
 
-/// Where the list goes, and how much of its frame is missing there.
+/// Returns where the list goes, and the missing tags around it.
 fn place(head: &Head, weights: &str, group: &str, end: &str) -> (usize, String) {
     let bytes = &head.bytes;
     let list = format!("<initrwgt>{end}{group}</initrwgt>{end}");
@@ -174,7 +174,7 @@ mod tests {
     use mebridge::lhe::Reader;
     use std::io::Cursor;
 
-    /// A file that begins so.
+    /// Makes a reader of a file that begins with this text.
     fn reader(text: &str) -> Reader {
         let text = format!("{text}<event>\n");
         Reader::new(Box::new(Cursor::new(text)), Path::new("f"), true).unwrap()

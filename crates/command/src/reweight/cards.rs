@@ -1,4 +1,4 @@
-//! The parameter cards: the one that the events were made with, and in what the others differ from it.
+//! The parameter cards: the one that the events were made with, and the differences of the others from it.
 
 use super::banner::Banner;
 use crate::number::short;
@@ -8,25 +8,25 @@ use mebridge::{Error, Result};
 use mebridge_oracle::workshop::scratch;
 use std::path::{Path, PathBuf};
 
-/// No card is longer.
+/// Largest card, in bytes.
 pub const LONGEST: u64 = 64 << 20;
 
 /// The card that the events were made with.
 pub struct Original {
     path: PathBuf,
-    /// What it says.
+    /// The text of the card.
     pub text: String,
-    /// The folder that it lies in and the file with events, where it comes from a header.
+    /// For a card from a header: its temporary folder, and the file with events.
     header: Option<(Temporary, PathBuf)>,
 }
 
 impl Original {
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// An error in the words of what the user has: a card from a header lies in a folder that is gone soon.
+    /// Rewrites an error for the user: the temporary folder of a card from a header is about to be deleted.
     pub fn name(&self, error: Error) -> Error {
         let Some((_, events)) = &self.header else {
             return error;
@@ -52,14 +52,14 @@ impl Original {
 pub struct Variation {
     /// The name of the weight, if it has one.
     pub name: Option<String>,
-    /// What messages call it.
+    /// Name of the card in messages.
     pub shown: PathBuf,
-    /// What it says.
+    /// The text of the card.
     pub text: String,
 }
 
 impl Variation {
-    /// Of a file.
+    /// Reads a card from a file.
     pub fn read(path: &Path, name: Option<&String>) -> Result<Variation> {
         let text = read(path)?;
         let begins = |line: &str| line.split_whitespace().next() == Some("launch");
@@ -84,7 +84,7 @@ fn read(path: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The card that is named, else the one in the header of the file.
+/// Returns the named card, else the one in the header of the file.
 pub fn original(banner: &Banner, named: Option<&Path>) -> Result<Original> {
     if let Some(path) = named {
         return Ok(Original {
@@ -108,7 +108,7 @@ pub fn original(banner: &Banner, named: Option<&Path>) -> Result<Original> {
     })
 }
 
-/// For each card in what it differs, in the words of MG5aMC's `set` command.
+/// Describes the differences of each card, in the syntax of MG5aMC's `set` command.
 pub fn describe(original: &Original, weights: &[Variation]) -> Vec<String> {
     let numbers = |text: &str| -> Vec<(String, f64)> {
         let entries = entries(text).into_iter();
@@ -132,17 +132,17 @@ pub fn describe(original: &Original, weights: &[Variation]) -> Vec<String> {
     weights.iter().map(describe).collect()
 }
 
-/// A number, whose exponent may be written with D.
+/// Parses a number, whose exponent may be written with D.
 fn number(text: &str) -> Option<f64> {
     text.replace(['d', 'D'], "e").parse().ok()
 }
 
 /// A line of a card that has a value.
 struct Entry {
-    /// In small letters; `decay` for a width.
+    /// In lower case; `decay` for a width.
     block: String,
     indices: Vec<String>,
-    /// Where the value stands in the card.
+    /// Position of the value in the card.
     value: std::ops::Range<usize>,
     comment: String,
 }
@@ -154,7 +154,7 @@ impl Entry {
         words.join(" ")
     }
 
-    /// Whether the comment gives it this name, as MG5aMC reads it there (`ParamCard.analyze_param_card`).
+    /// Whether the comment gives it this name, as MG5aMC reads it (`ParamCard.analyze_param_card`).
     fn is_called(&self, name: &str) -> bool {
         let words: Vec<&str> = self.comment.split_whitespace().collect();
         match words.as_slice() {
@@ -165,7 +165,7 @@ impl Entry {
     }
 }
 
-/// The lines with a value. Those of a decay table are not among them: they come behind a `decay` and have no block.
+/// Returns the lines with a value. Those of a decay table are excluded: they follow a `decay` and have no block.
 fn entries(text: &str) -> Vec<Entry> {
     let mut block: Option<String> = None;
     let mut found = Vec::new();
@@ -194,7 +194,7 @@ fn entries(text: &str) -> Vec<Entry> {
         } else {
             continue;
         };
-        // The last word of the line.
+        // Up to the last word of the line.
         let end = start + line.trim_end().len();
         found.push(Entry {
             block: of,
@@ -206,8 +206,7 @@ fn entries(text: &str) -> Vec<Entry> {
     found
 }
 
-/// A card in which MG5aMC's `set` has changed something: `[param_card] BLOCK INDEX... VALUE`, `BLOCK NAME VALUE` or
-/// `NAME VALUE`.
+/// Applies MG5aMC's `set` to a card: `[param_card] BLOCK INDEX... VALUE`, `BLOCK NAME VALUE` or `NAME VALUE`.
 pub fn set(text: &str, words: &[&str]) -> std::result::Result<String, String> {
     let mut words: Vec<&str> = words.iter().copied().filter(|word| *word != "=").collect();
     if words

@@ -1,31 +1,31 @@
-//! MG5aMC's `reweight_card.dat`: which weights it asks for.
+//! MG5aMC's `reweight_card.dat`: the weights that it requests.
 //!
 //! Its lines are those of MG5aMC's reweighting prompt (`do_change` and `do_launch` in
 //! `madgraph/interface/reweight_interface.py` of 3.5.7, `do_set` of the cards in `common_run_interface.py`): each
-//! `launch` begins with the card of the events, `set` and names of cards behind it change that. What would make
-//! other weights than those of docs/reweight.md is refused with its line, not passed over.
+//! `launch` begins with the card of the events, which `set` and names of cards after it change. Lines that would give
+//! weights other than those of docs/reweight.md are refused, not ignored.
 
 use super::cards::{LONGEST, Variation, set};
 use mebridge::files::{lines, regular};
 use mebridge::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// What a card asks for.
+/// Contents of a reweight card.
 pub struct Commands {
     /// A weight for each `launch`.
     pub weights: Vec<Variation>,
     /// Whether weights are those of the events' helicities (`change helicity`).
     pub by_helicity: bool,
-    /// Whether they are to be of next-to-leading order (`change mode NLO`). For events without what that needs MG5aMC
-    /// keeps to leading order, and cards for both kinds have the line.
+    /// Whether they are of next-to-leading order (`change mode NLO`). For events without the necessary data MG5aMC
+    /// stays at leading order, and cards for both kinds have this line.
     pub next_to_leading: bool,
 }
 
-/// Options of `change` that weights do not depend on: where MG5aMC keeps its matrix elements, how many of it run,
-/// what it does at next-to-leading order.
+/// Options of `change` that do not affect weights: where MG5aMC stores its matrix elements, how many run in parallel,
+/// and settings for next-to-leading order.
 const HARMLESS: [&str; 3] = ["rwgt_dir", "multicore", "soft_threshold"];
 
-/// Options of `change` with the one value that is what is done here.
+/// Options of `change` with the only value that is supported.
 const ONLY: [(&str, &str); 7] = [
     ("output", "default"),
     ("systematics", "off"),
@@ -82,7 +82,7 @@ fn parse(text: &str, path: &Path, original: &str) -> Result<Commands> {
             }
             "change" => change(&mut commands, rest).map_err(wrong)?,
             "set" => {
-                // MG5aMC launches, too, where that is missing.
+                // MG5aMC also launches if `launch` is missing.
                 if commands.weights.is_empty() {
                     commands.weights.push(launch(None));
                 }
@@ -119,7 +119,7 @@ fn parse(text: &str, path: &Path, original: &str) -> Result<Commands> {
     }
 }
 
-/// The words of a line, of which quotes hold some together.
+/// Splits a line into words, keeping quoted text together.
 fn quoted(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     for c in line.chars().chain([' ']) {

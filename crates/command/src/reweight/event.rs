@@ -1,4 +1,4 @@
-//! One event: what of it is evaluated, and its text with more weights.
+//! One event: the data to evaluate, and its text with additional weights.
 
 use super::file::end_of_line;
 use crate::eval::{Leg, assign};
@@ -13,7 +13,7 @@ pub struct Event {
     pub weight: f64,
     /// AQCDUP.
     pub alpha_s: f64,
-    /// The particles that come in or go out.
+    /// The incoming and outgoing particles.
     pub particles: Vec<Particle>,
     place: EventLocation,
 }
@@ -21,15 +21,15 @@ pub struct Event {
 /// The order of the particles on the legs: an index for each leg.
 pub type LegOrder = Vec<usize>;
 
-/// No event has more orders than these.
+/// Largest number of orders of an event.
 const MOST_ORDERS: usize = 720;
-/// A particle whose momentum is so small a part of its energy is at rest: what the digits of a file leave of it has no
-/// direction, and its helicity would be along that. (MG5aMC drops the component along z where it is so small, of
-/// particles that move across the beams, too; those keep it here, with the conservation of momentum.)
+/// A particle whose momentum is this small relative to its energy is at rest: the remaining digits in a file define no
+/// direction for its helicity. (MG5aMC drops the z component if it is this small, also for particles that move
+/// transversely; here those keep it, so that momentum is conserved.)
 const AT_REST: f64 = 1e-6;
 
 impl Event {
-    /// Of a file.
+    /// Makes the event from one of a file.
     pub fn of(read: &lhe::Event, path: &Path) -> Result<Event> {
         let event = Event {
             weight: read.weight,
@@ -55,8 +55,8 @@ impl Event {
         }
     }
 
-    /// The orders of the particles on these legs, none where they are others. There are several where identical
-    /// particles come from different mothers: the file does not say which of them is which leg.
+    /// Returns the orders of the particles on these legs; empty if the particles do not match. There are several if
+    /// identical particles come from different mothers: the file does not say which of them is which leg.
     pub fn orders(&self, legs: &[Leg]) -> Vec<LegOrder> {
         let Some(first) = assign(legs, &self.particles) else {
             return Vec::new();
@@ -94,13 +94,13 @@ impl Event {
         orders
     }
 
-    /// Helicities in an order; `None` where one is not known.
+    /// Returns the helicities in an order; `None` if one is unknown.
     pub fn helicities(&self, order: &[usize], path: &Path) -> Result<Option<Vec<i8>>> {
         let spins = order.iter().map(|&i| self.particles[i].helicity());
         let Some(spins) = spins.collect::<Option<Vec<f64>>>() else {
             return Ok(None);
         };
-        // The accord has cosines there, of spins that are no helicities.
+        // The accord stores cosines here for spins that are not helicities.
         let whole = |&spin: &f64| Some(spin as i8).filter(|&whole| f64::from(whole) == spin);
         match spins.iter().map(whole).collect() {
             Some(helicities) => Ok(Some(helicities)),
@@ -113,7 +113,7 @@ impl Event {
         }
     }
 
-    /// Momenta in an order, boosted along z to where the incoming particles are back to back.
+    /// Returns the momenta in an order, boosted along z to the frame where the incoming particles are back to back.
     pub fn momenta(&self, order: &[usize]) -> Vec<f64> {
         let incoming: Vec<&Particle> = self.particles.iter().filter(|p| p.is_incoming()).collect();
         let along_z = |p: &&&Particle| p.momentum[0] == 0.0 && p.momentum[1] == 0.0;
@@ -139,7 +139,7 @@ impl Event {
     }
 }
 
-/// All ways in which the classes can stand; members of a class keep their order.
+/// Returns all arrangements of the classes; members of a class keep their order.
 fn arrangements(members: &[usize], classes: &[[i32; 2]]) -> Vec<Vec<usize>> {
     let mut sorted: Vec<[i32; 2]> = classes.to_vec();
     sorted.sort_unstable();
@@ -176,7 +176,7 @@ fn arrange(
     }
 }
 
-/// An event's text with these weights; `None` where it has one of them already.
+/// Returns an event's text with these weights; `None` if it already has one of them.
 pub fn with_weights(event: &lhe::Event, names: &[String], weights: &[f64]) -> Option<Vec<u8>> {
     if event.weight_names().any(|name| names.contains(&name)) {
         return None;

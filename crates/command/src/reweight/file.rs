@@ -1,4 +1,4 @@
-//! An LHE file in pieces, none of whose bytes is lost, and the file that is written.
+//! Reads an LHE file in pieces, without losing any of its bytes, and writes the new file.
 
 use crate::eval::warn_if_cut;
 use crate::output;
@@ -10,7 +10,7 @@ use mebridge::{Error, Result};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// No more is kept of several events.
+/// Maximum size of several events in memory, in bytes.
 const LONGEST: usize = 1 << 28;
 
 /// The pieces of a file.
@@ -26,12 +26,12 @@ impl Pieces {
         Ok(Pieces { reader })
     }
 
-    /// What comes before the first event.
+    /// Returns the text before the first event.
     pub fn head(&self) -> &Head {
         self.reader.head()
     }
 
-    /// The next events, at most so many and fewer where they are long, and how many there were.
+    /// Reads at most `most` further events, fewer if they are long, and returns their number.
     pub fn fill(&mut self, chunk: &mut Vec<Event>, most: usize) -> Result<usize> {
         chunk.clear();
         let mut bytes = 0;
@@ -52,18 +52,18 @@ impl Pieces {
         Ok(chunk.len())
     }
 
-    /// What stands after the last event.
+    /// Returns the text after the last event.
     pub fn rest(&self) -> &[u8] {
         self.reader.rest()
     }
 
-    /// Says so where the file may be cut off.
+    /// Prints a warning if the file may be truncated.
     pub fn warn(&self) {
         warn_if_cut(&self.reader);
     }
 }
 
-/// How the first line of a text ends.
+/// Returns the line ending of the first line of a text.
 pub fn end_of_line(text: &[u8]) -> &'static str {
     let at = text.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
     match at.map(|at| &text[at..]) {
@@ -73,7 +73,7 @@ pub fn end_of_line(text: &[u8]) -> &'static str {
     }
 }
 
-/// The name of a file with something after its stem.
+/// Returns the name of a file with `after` appended to its stem.
 pub fn beside(path: &Path, after: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let ends = [".lhe.gz", ".lhe", ".gz"];
@@ -83,18 +83,18 @@ pub fn beside(path: &Path, after: &str) -> PathBuf {
     path.with_file_name(format!("{stem}{after}{end}"))
 }
 
-/// A file that takes its name when it is whole; gzipped if its name says so.
+/// A file that gets its name when it is complete; gzipped if its name says so.
 pub struct EventOutput {
     out: Box<dyn Finish>,
     path: PathBuf,
 }
 
-/// What is written to, and has an end.
+/// A destination with an end.
 trait Finish: Write {
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// A file, and what is not written yet.
+/// A file with a buffer.
 struct Plain(BufWriter<output::OutputFile>, PathBuf);
 
 impl Write for Plain {
@@ -124,7 +124,7 @@ impl Finish for GzEncoder<Plain> {
 }
 
 impl EventOutput {
-    /// Begins it.
+    /// Begins the file.
     pub fn create(path: &Path) -> Result<EventOutput> {
         let file = BufWriter::with_capacity(1 << 20, output::OutputFile::create(path)?);
         let file = Plain(file, path.into());
@@ -146,7 +146,7 @@ impl EventOutput {
         self.out.write_all(bytes).map_err(Error::io(&self.path))
     }
 
-    /// Ends it, and gives it its name.
+    /// Completes the file, and gives it its name.
     pub fn finish(self) -> Result<()> {
         self.out.finish()
     }

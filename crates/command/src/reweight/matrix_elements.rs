@@ -1,4 +1,4 @@
-//! The matrix elements of the processes, and which events are theirs.
+//! The matrix elements of the processes, and the assignment of events to them.
 
 use super::CHUNK;
 use super::cards::{Original, Variation};
@@ -21,10 +21,10 @@ use std::f64::consts::PI;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// How far a mass may be from what it was and still count as the same: MG5aMC compares four digits.
+/// Relative difference below which masses count as equal: MG5aMC compares four digits.
 const SAME_MASS: f64 = 1e-4;
 
-/// How to evaluate.
+/// Settings of the evaluation.
 pub struct Settings {
     pub switches: Switches,
     /// Whether helicities are those of the event.
@@ -40,7 +40,7 @@ pub struct MatrixElements {
     settings: Settings,
 }
 
-/// The cards, and what they are called.
+/// The cards, with their names.
 struct Cards<'a> {
     old: Card,
     new: Vec<Card>,
@@ -52,9 +52,9 @@ struct MatrixElement {
     place: String,
     /// Card values of the original parameters, and of each card.
     cards: Vec<Vec<f64>>,
-    /// Whether a card has other masses of legs.
+    /// Whether each card changes masses of legs.
     other_masses: Vec<bool>,
-    /// For the sum over helicities (no row), or a row of the table: a bridge for each set of parameters.
+    /// Bridges for each set of parameters, for the sum over helicities (`None`) or a row of the helicity table.
     bridges: HashMap<Option<usize>, Vec<Bridge>>,
 }
 
@@ -66,7 +66,8 @@ struct Task {
     g_s: f64,
 }
 
-/// That a card says from which alpha_s parameters run: that of the run, which made the events, is not known otherwise.
+/// Checks that a card contains the alpha_s from which parameters run: it is that of the run that made the events, and
+/// is not known otherwise.
 fn knows_alpha_s(process: &Process, card: &Card, values: &[f64]) -> Result<()> {
     match running::unknown(&process.model, Some(card), values) {
         None => Ok(()),
@@ -134,14 +135,14 @@ impl MatrixElements {
         })
     }
 
-    /// What they are called.
+    /// Returns their names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.each
             .iter()
             .map(|element| element.process.name.as_str())
     }
 
-    /// For each event |M'|^2 / |M|^2 for each card.
+    /// Returns |M'|^2 / |M|^2, `[event][card]`.
     pub fn ratios(&mut self, events: &[Event], path: &Path) -> Result<Vec<Vec<f64>>> {
         let mut tasks: HashMap<(usize, Option<usize>), Vec<Task>> = HashMap::new();
         for (i, event) in events.iter().enumerate() {
@@ -149,7 +150,7 @@ impl MatrixElements {
             let element = &self.each[which];
             let helicities = match orders.as_slice() {
                 [order] if self.settings.by_helicity => event.helicities(order, path)?,
-                // Which helicity belongs to which leg is not known either.
+                // The assignment of helicities to legs is unknown, too.
                 _ => None,
             };
             let row = match helicities {
@@ -202,7 +203,7 @@ impl MatrixElements {
         Ok(values)
     }
 
-    /// The matrix element of an event, and the orders of its particles there.
+    /// Returns the matrix element of an event, and the orders of its particles there.
     fn find(&self, event: &Event, path: &Path) -> Result<(usize, Vec<LegOrder>)> {
         let assign = |legs: &[Leg]| Some(event.orders(legs)).filter(|orders| !orders.is_empty());
         let found = self.index.find(&event.particles, assign);
@@ -217,13 +218,13 @@ impl MatrixElements {
     }
 }
 
-/// Whether two masses count as the same.
+/// Whether two masses count as equal.
 fn same_mass(a: f64, b: f64) -> bool {
     (a - b).abs() <= SAME_MASS * a.abs().max(b.abs())
 }
 
 /// Whether a leg's mass follows from other parameters (that of the W boson from aEWM1, Gf and the Z boson's), and both
-/// cards list it with the same value: where MG5aMC looks whether momenta are those of the new card.
+/// cards list it with the same value: MG5aMC checks there whether momenta belong to the new card.
 fn keeps_derived(process: &Process, leg: usize, old: &Card, new: &Card) -> bool {
     let pdg = [process.legs[leg].pdg.abs()];
     let own = |parameter: &CardParameter| parameter.block == "mass" && parameter.index == pdg;
@@ -306,13 +307,13 @@ impl MatrixElement {
         })
     }
 
-    /// The row of the helicity table with these helicities.
+    /// Returns the row of the helicity table with these helicities.
     fn row(&self, helicities: &[i8]) -> Option<usize> {
         let rows = &self.process.helicities;
         rows.iter().position(|row| row == helicities)
     }
 
-    /// |M|^2 of the events for each set of parameters.
+    /// Returns |M|^2 of the events for each set of parameters.
     fn evaluate(
         &mut self,
         row: Option<usize>,
@@ -331,7 +332,7 @@ impl MatrixElement {
             .collect();
         let g_s: Vec<f64> = tasks.iter().map(|t| t.g_s).collect();
         let nevt = tasks.len();
-        // No helicity or colour flow is asked for.
+        // Helicity and colour flow are not used.
         let random = vec![0.5; nevt];
         let asked = Events {
             momenta: &momenta,
@@ -354,7 +355,7 @@ impl MatrixElement {
                 let Some(place) = error.bad_event() else {
                     return error;
                 };
-                // It counts within the call; a reader wants the place in the file.
+                // The error counts events within the call; the user needs the location in the file.
                 let text = error.to_string();
                 let what = text
                     .split_once("(from 0): ")
@@ -366,7 +367,7 @@ impl MatrixElement {
         Ok(all)
     }
 
-    /// Bridges for one row of helicities, or the sum over all.
+    /// Makes bridges for one row of helicities, or for the sum over all.
     fn bridges(&self, row: Option<usize>, settings: &Settings) -> Result<Vec<Bridge>> {
         let sets = self.cards.iter().zip(&self.other_masses);
         sets.map(|(card, &off_shell)| {
@@ -375,7 +376,7 @@ impl MatrixElement {
             if let Some(row) = row {
                 process.helicities = vec![process.helicities[row].clone()];
                 switches.good_helicities_all = true;
-                // Plans of single helicities are made at once; the cache is for what takes time.
+                // Plans of single helicities are made quickly; caching is for slow ones.
                 switches.cache = CachePlace::Off;
             }
             if off_shell {

@@ -1,4 +1,4 @@
-//! From sums over helicities to the answer for each event.
+//! Answers for each event from the contributions of helicities.
 
 use super::choice::{Choice, choose, choose_signed};
 use super::{EventBlocks, Sampled, lane_of};
@@ -11,7 +11,7 @@ use mebridge_process::HelicitySum;
 use mebridge_simd::{Real, Simd};
 
 impl<T: Real> EventBlocks<'_, '_, T> {
-    /// |M|^2 and the choices of helicity and colour.
+    /// Computes |M|^2 and chooses helicity and colour.
     #[inline(always)]
     pub(super) unsafe fn answer<V: Simd<Scalar = T>>(
         &mut self,
@@ -22,7 +22,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         let engine = self.engine;
         let scratch = &engine.scratch;
         let random_helicity = self.inputs.random_helicity;
-        // SAFETY: addresses of the plan and the scratch; lanes below `LANES`.
+        // SAFETY: addresses from the plan and the scratch lie within the worker's memory; lanes are below `LANES`.
         unsafe {
             let contributions = scratch.matrix_elements..;
             let contributions = contributions.take(engine.plan.helicities.len());
@@ -48,7 +48,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
             };
             let total = match &self.sample {
                 Some(Sampled {
-                    asked:
+                    request:
                         Sample {
                             helicity: Some(helicity),
                             ..
@@ -92,7 +92,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
     }
 
-    /// The choices of colour of events from this one on by their configurations.
+    /// Chooses colours for the events starting at `first`, given their configurations.
     #[inline(always)]
     pub(super) unsafe fn colors<V: Simd<Scalar = T>>(
         &mut self,
@@ -102,7 +102,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
     ) {
         let engine = self.engine;
         let count = configs.len();
-        // SAFETY: addresses of the scratch; lanes below `LANES`.
+        // SAFETY: addresses of the scratch lie within the worker's memory; lanes are below `LANES`.
         unsafe {
             let random = self.lanes(m, first, count, self.inputs.random_color);
             let color = &mut self.outputs.color[first..first + count];
@@ -111,7 +111,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                     color[lane] = NONE;
                     continue;
                 }
-                // Once for each configuration that occurs.
+                // Choose once for each configuration that occurs.
                 if configs[..lane].contains(&config) {
                     continue;
                 }
@@ -125,11 +125,11 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
     }
 
-    /// For each lane the share of its channel in the sum of AMP2.
+    /// For each lane, the share of its channel in the sum of AMP2.
     #[inline(always)]
     unsafe fn channel_weights<V: Simd<Scalar = T>>(&self, m: Memory<V>) -> V {
         let scratch = &self.engine.scratch;
-        // SAFETY: addresses of the scratch; lanes below `LANES`.
+        // SAFETY: addresses of the scratch lie within the worker's memory; lanes are below `LANES`.
         unsafe {
             let mut numerator = m.real(scratch.numerators);
             if self.worker.amp2.len() > 1 {
@@ -145,10 +145,10 @@ impl<T: Real> EventBlocks<'_, '_, T> {
     }
 }
 
-/// The flow that is chosen in each lane among those that a configuration allows.
+/// Chooses a flow in each lane among those that the configuration allows.
 ///
 /// # Safety
-/// The engine's scratch is there, and JAMP2 in it.
+/// The memory contains the engine's scratch, with JAMP2 computed.
 #[inline(always)]
 unsafe fn choose_color<V: Simd>(
     m: Memory<V>,
@@ -157,7 +157,7 @@ unsafe fn choose_color<V: Simd>(
     config: u32,
 ) -> Choice<V> {
     let jamp2 = engine.color_allowed[config as usize].iter().copied();
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let mut total = V::zero();
         for (_, address) in jamp2.clone() {
@@ -167,10 +167,10 @@ unsafe fn choose_color<V: Simd>(
     }
 }
 
-/// Stores a vector as one number for each event, of which there are as many as lanes or fewer.
+/// Stores a vector as one number per event, for at most `LANES` events.
 ///
 /// # Safety
-/// A valid address, and at most `LANES` answers.
+/// The address is valid, and there are at most `LANES` answers.
 #[inline(always)]
 pub(super) unsafe fn put_doubles<V: Simd>(
     m: Memory<V>,
@@ -178,7 +178,7 @@ pub(super) unsafe fn put_doubles<V: Simd>(
     value: V,
     answers: &mut [f64],
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         if answers.len() == V::LANES {
             value.store_doubles(answers.as_mut_ptr());

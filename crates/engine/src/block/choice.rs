@@ -1,4 +1,4 @@
-//! Choices by shares: of a helicity, a diagram or a colour flow.
+//! Random choice of a helicity, diagram or colour flow with given shares.
 
 use super::lane_of;
 use mebridge_backend::inputs::NONE;
@@ -7,40 +7,40 @@ use mebridge_ops::kernels::Memory;
 use mebridge_process::HelicitySum;
 use mebridge_simd::{Real, Simd};
 
-/// As many lanes as a register has, or more.
+/// Upper bound on the lanes of a register.
 pub(super) const MOST_LANES: usize = 16;
 
-/// For each lane an index, or none. Registers compare and select floats, so that is what is in here: an index as a whole
-/// number, [`NONE`] as -1. Integers come out.
+/// An index in each lane, or none. Stored as floating-point numbers, which registers can compare and select, with
+/// [`NONE`] as -1, and converted to integers on output.
 #[derive(Clone, Copy)]
 pub(super) struct Choice<V>(V);
 
 impl<V: Simd> Choice<V> {
-    /// None in all lanes. `like` proves that the CPU has the level.
+    /// No choice in any lane. `like` proves that the CPU supports the level.
     #[inline(always)]
     fn none(like: V) -> Choice<V> {
         Choice(like.same(f64::from(NONE)))
     }
 
-    /// The lanes that have none.
+    /// The lanes without a choice.
     #[inline(always)]
     fn is_none(self) -> V::Mask {
         self.0.lt(self.0.same(0.0))
     }
 
-    /// This index in the lanes of the mask.
+    /// Sets `index` in the lanes of the mask.
     #[inline(always)]
     fn put(self, mask: V::Mask, index: u32) -> Choice<V> {
         Choice(V::select(mask, self.0.same(f64::from(index)), self.0))
     }
 
-    /// Writes those of events, of which there are as many as lanes or fewer, by way of an address of the scratch.
+    /// Writes the indices of at most `LANES` events to `to`, using scratch at `at`.
     ///
     /// # Safety
-    /// A valid address, and at most `LANES` events.
+    /// The address is valid, and there are at most `LANES` events.
     #[inline(always)]
     pub(super) unsafe fn store(self, m: Memory<V>, at: Address, to: &mut [i32]) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             if to.len() == V::LANES {
                 self.0.store_integers(to.as_mut_ptr());
@@ -53,7 +53,7 @@ impl<V: Simd> Choice<V> {
         }
     }
 
-    /// Those of all lanes, and [`NONE`] behind them.
+    /// The indices of all lanes, padded with [`NONE`].
     #[inline(always)]
     pub(super) fn lanes(self) -> [i32; MOST_LANES] {
         const { assert!(V::LANES <= MOST_LANES) };
@@ -64,17 +64,17 @@ impl<V: Simd> Choice<V> {
     }
 }
 
-/// Random numbers as they are used: below 0 they count as 0, and what is not below 1, NaN too, as the largest number that
-/// is. In single precision a number close below 1 is rounded to 1, which no share exceeds.
+/// Clamps random numbers to [0, 1): values below 0 become 0; NaN and values not below 1 become the largest number below
+/// 1. In single precision a number slightly below 1 is rounded to 1, which no share exceeds.
 #[inline(always)]
 fn within<V: Simd>(random: V) -> V {
-    // Where `random` is NaN, `min` gives the number.
+    // If `random` is NaN, `min` returns its argument.
     let below = random.min(random.same(V::Scalar::BELOW_ONE.to_f64()));
     below.max(random.same(0.0))
 }
 
-/// For each lane the first of some indices whose running share exceeds a random number; none where nothing
-/// contributes. `parts` are the indices and where their shares stand.
+/// For each lane, the first index whose cumulative share exceeds a random number; none if all contributions are zero.
+/// `parts` holds the indices and the addresses of their contributions.
 #[inline(always)]
 pub(super) unsafe fn choose<V: Simd>(
     m: Memory<V>,
@@ -82,10 +82,11 @@ pub(super) unsafe fn choose<V: Simd>(
     total: V,
     parts: impl Iterator<Item = (u32, Address)> + Clone,
 ) -> Choice<V> {
-    // SAFETY: the caller gives valid addresses.
+    // SAFETY: the caller passes valid addresses.
     unsafe {
         let random = within(random);
-        // Divisions take long. Further from this than they and it are rounded, the sum tells.
+        // Divisions are slow. If a cumulative sum differs from the bound by more than the rounding errors of both,
+        // comparing them decides as the division would.
         let bound = random * total;
         let rounding = total * V::splat(V::Scalar::EPSILON) * total.same(8.0);
         let mut running = V::zero();
@@ -104,7 +105,7 @@ pub(super) unsafe fn choose<V: Simd>(
     }
 }
 
-/// [`choose`] for lanes where a share is close to the random number, or there is none.
+/// [`choose`] with divisions, for lanes where a share is close to the random number, or there is none.
 #[inline(always)]
 unsafe fn choose_by_shares<V: Simd>(
     m: Memory<V>,
@@ -112,7 +113,7 @@ unsafe fn choose_by_shares<V: Simd>(
     total: V,
     parts: impl Iterator<Item = (u32, Address)>,
 ) -> Choice<V> {
-    // SAFETY: the caller gives valid addresses.
+    // SAFETY: the caller passes valid addresses.
     unsafe {
         let mut running = V::zero();
         let mut chosen = Choice::none(total);
@@ -125,8 +126,8 @@ unsafe fn choose_by_shares<V: Simd>(
     }
 }
 
-/// The same for contributions of helicities that can be negative: they are chosen by their absolute values. Gives
-/// the sum over helicities (`total` is that of the contributions as they are), and the choice.
+/// [`choose`] for contributions of helicities that may be negative, by their absolute values. Returns the sum over
+/// helicities (`total` is the sum of the contributions with their signs) and the choice.
 #[inline(always)]
 pub(super) unsafe fn choose_signed<V: Simd>(
     m: Memory<V>,
@@ -135,7 +136,7 @@ pub(super) unsafe fn choose_signed<V: Simd>(
     sum: HelicitySum,
     parts: impl Iterator<Item = (u32, Address)> + Clone,
 ) -> (V, Choice<V>) {
-    // SAFETY: the caller gives valid addresses.
+    // SAFETY: the caller passes valid addresses.
     unsafe {
         let random = within(random);
         let mut absolute = V::zero();
@@ -144,7 +145,7 @@ pub(super) unsafe fn choose_signed<V: Simd>(
         }
         let mut running = V::zero();
         let mut chosen = Choice::none(total);
-        // Where none is chosen, the sum is positive, as in MadEvent.
+        // If no contribution is chosen, the sum is positive, as in MadEvent.
         let mut contribution = total.same(1.0);
         for (index, address) in parts {
             let part = m.real(address);
@@ -172,10 +173,10 @@ mod tests {
     #[repr(align(64))]
     struct Vectors<T>([T; 16 * PARTS]);
 
-    /// Choices, and those by divisions alone.
+    /// Runs `choose` and the choice by divisions alone, for comparison.
     struct Both<'a, T> {
         parts: &'a mut Vectors<T>,
-        /// A random number for each lane, or the share of a part and steps from there.
+        /// The random number for a lane, given the contributions: any number, or one close to a share.
         random: &'a dyn Fn(usize, &[T]) -> T,
     }
 
@@ -215,7 +216,7 @@ mod tests {
         }
     }
 
-    /// Choices by absolute values, of parts of either sign.
+    /// Runs choices by absolute values, with parts of either sign.
     struct Signed<'a, T>(&'a mut Vectors<T>, T);
 
     impl<T: Real> Task<T> for Signed<'_, T> {
@@ -235,14 +236,14 @@ mod tests {
         }
     }
 
-    /// A random number below 1 in double precision may be 1 in single precision.
+    /// A random number below 1 in double precision may become 1 in single precision.
     #[test]
     fn a_random_number_that_is_rounded_to_one_chooses_the_last_part() {
         for level in Level::supported() {
             let mut parts = Vectors([-1.0f32; 16 * PARTS]);
             let random = 0.999_999_999_9_f64 as f32;
             assert_eq!(random, 1.0);
-            // SAFETY: the level is there.
+            // SAFETY: the CPU supports the level.
             let chosen = unsafe { dispatch(level, Signed(&mut parts, random)) };
             assert!(
                 chosen.iter().all(|&c| c == PARTS as i32 - 1),
@@ -251,7 +252,7 @@ mod tests {
         }
     }
 
-    /// A number out of range counts as the one at that end of it, NaN as one that is too large. A part that is zero is
+    /// A number out of range counts as the nearest one in range, NaN as one that is too large. A part that is zero is
     /// never chosen.
     #[test]
     fn random_numbers_out_of_range_are_those_at_its_ends() {
@@ -262,7 +263,7 @@ mod tests {
                     let lanes = level.lanes::<T>();
                     parts.0[lanes..4 * lanes].fill(T::from_f64(2.0));
                     let at = T::from_f64(random);
-                    // SAFETY: the level is there.
+                    // SAFETY: the CPU supports the level.
                     let chosen: Vec<i32> = unsafe {
                         match signed {
                             true => dispatch(level, Signed(&mut parts, at)),
@@ -318,18 +319,18 @@ mod tests {
                     parts: &mut parts,
                     random: &random,
                 };
-                // SAFETY: the level is there.
+                // SAFETY: the CPU supports the level.
                 for [chosen, expected] in unsafe { dispatch(level, task) } {
                     assert_eq!(chosen, expected, "{level} round {round}");
                     seen[(expected - NONE) as usize] += 1;
                 }
             }
         }
-        // As many as there are with the 3 lanes of ARM's levels.
+        // The bound also holds on ARM, whose levels have only 3 lanes in total.
         assert!(seen.iter().all(|&n| n > 10), "{seen:?}");
     }
 
-    /// Also where a share is the random number, next to it, or not there at all.
+    /// Includes random numbers equal to a share, next to one, and no share at all.
     #[test]
     fn divisions_are_left_out_only_where_they_do_not_matter() {
         choices_are_those_of_divisions::<f64>(1);

@@ -1,4 +1,4 @@
-//! Loops over helicities ([`mebridge_plan::color_ordered`]).
+//! Evaluation of loops over helicities ([`mebridge_plan::color_ordered`]).
 
 use super::{EventBlocks, lane_of};
 use crate::worker::SingleHelicities;
@@ -9,7 +9,7 @@ use mebridge_simd::{Cx, Real, Simd};
 use std::time::Instant;
 
 impl<T: Real> EventBlocks<'_, '_, T> {
-    /// JAMPs and |M|^2 of all helicities; JAMP2 where `colors` says so.
+    /// Computes JAMPs and |M|^2 of all helicities, and JAMP2 if `colors` is set.
     #[inline(always)]
     pub(super) unsafe fn loops<V: Simd<Scalar = T>>(
         &mut self,
@@ -85,20 +85,20 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                     if each {
                         self.clear(m);
                     }
-                    let mine = m.shifted(at - self.engine.plan.jamp_base);
+                    let local = m.shifted(at - self.engine.plan.jamp_base);
                     if colors {
                         let start = profile.then(Instant::now);
-                        // JAMP2 of single helicities is noted without weight.
+                        // JAMP2 of single helicities is recorded without weights, which are applied later.
                         let weight = match each {
                             true => None,
                             false => total(m, loops, element, both),
                         };
-                        self.squares_of_loops(m, mine, loops, weight);
+                        self.squares_of_loops(m, local, loops, weight);
                         if let Some(start) = start {
                             self.worker.timers.amplitudes += start.elapsed();
                         }
                     }
-                    self.color_sum(m, mine, h, done);
+                    self.color_sum(m, local, h, done);
                     done += 1;
                     if each {
                         self.note_each(m);
@@ -109,18 +109,19 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
     }
 
-    /// Adds to JAMP2 the squares of a helicity's flows, times a weight. `mine` is the memory as it sees it.
+    /// Adds the squares of a helicity's flows, times a weight, to JAMP2. `local` is the memory at this helicity's
+    /// offset.
     #[inline(always)]
     unsafe fn squares_of_loops<V: Simd<Scalar = T>>(
         &self,
         m: Memory<V>,
-        mine: Memory<V>,
+        local: Memory<V>,
         loops: &Loops,
         weight: Option<V>,
     ) {
-        // SAFETY: addresses of the plan and the scratch.
+        // SAFETY: addresses from the plan and the scratch lie within the worker's memory.
         unsafe {
-            let jamps = mine.shifted(self.engine.plan.jamp_base);
+            let jamps = local.shifted(self.engine.plan.jamp_base);
             let sums = m.shifted(self.engine.scratch.jamp2);
             if loops.flows.is_empty() {
                 for flow in 0..self.engine.plan.flows as u32 {
@@ -138,7 +139,8 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
     }
 
-    /// Weights of what was computed, what follows from it, and what vanishes; `noted` numbers of JAMP2 were there before.
+    /// Applies weights to the evaluated helicities, and fills in those that follow from others and those that vanish.
+    /// `noted` is the number of JAMP2 recorded before this event.
     #[inline(always)]
     unsafe fn weigh_helicities<V: Simd<Scalar = T>>(
         &mut self,
@@ -148,12 +150,12 @@ impl<T: Real> EventBlocks<'_, '_, T> {
     ) {
         let matrix_elements = self.engine.scratch.matrix_elements;
         let flows = self.engine.color_flows();
-        // SAFETY: addresses of the plan and the scratch.
+        // SAFETY: addresses from the plan and the scratch lie within the worker's memory.
         unsafe {
             for &h in &loops.vanishing {
                 m.put_real(matrix_elements + h, V::zero());
             }
-            // There is no AMP2 without diagrams.
+            // AMP2 is not recorded, as there are no diagrams.
             let mut noted = Noted::new(self.worker.single_helicities.as_mut(), noted, loops);
             for place in 0..loops.rows.len() {
                 let both = loops.helicity_pair(place);
@@ -162,7 +164,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 };
                 let contribution = m.real(matrix_elements + h);
                 let weights = loops.weights(place as u32 % loops.helicities);
-                // All that is noted is of one event.
+                // All recorded numbers are of one event.
                 let mut of_event = [1.0; 2];
                 for i in 0..2 {
                     if both[i] == NO_HELICITY {
@@ -185,14 +187,14 @@ impl<T: Real> EventBlocks<'_, '_, T> {
     }
 }
 
-/// JAMP2 of single helicities as they were noted, on their way to what is asked for.
+/// Recorded JAMP2 of single helicities, to be weighted.
 struct Noted<'a> {
     jamp2: Option<&'a mut Vec<f64>>,
-    /// Numbers of one helicity.
+    /// Numbers per helicity.
     size: usize,
-    /// Where those of the next one begin.
+    /// Where the numbers of the next helicity begin.
     at: usize,
-    /// What follows from others, to come behind all.
+    /// JAMP2 of helicities that follow from others, to be appended at the end.
     behind: Vec<f64>,
 }
 
@@ -209,7 +211,7 @@ impl<'a> Noted<'a> {
         }
     }
 
-    /// Multiplies those of the next helicity, and those of the one with all legs reversed, by their weights.
+    /// Weights the numbers of the next helicity, and derives those of the helicity with all legs reversed.
     fn weigh(&mut self, both: [u32; 2], weights: [f64; 2]) {
         let Some(jamp2) = &mut self.jamp2 else {
             return;
@@ -223,7 +225,7 @@ impl<'a> Noted<'a> {
         self.at += self.size;
     }
 
-    /// Ends with so many numbers of what vanishes.
+    /// Appends the derived numbers, and `vanishing` zeros for the helicities that vanish.
     fn finish(mut self, vanishing: usize) {
         if let Some(jamp2) = self.jamp2 {
             jamp2.append(&mut self.behind);
@@ -232,10 +234,10 @@ impl<'a> Noted<'a> {
     }
 }
 
-/// Adds |z|^2, times a weight, to one of some sums.
+/// Adds |z|^2, times a weight, to the sum at address `at`.
 #[inline(always)]
 unsafe fn add_square<V: Simd>(sums: Memory<V>, at: u32, z: Cx<V>, weight: Option<V>) {
-    // SAFETY: the caller gives a valid address.
+    // SAFETY: the caller passes a valid address.
     unsafe {
         let sum = sums.real(at);
         let sum = match weight {
@@ -246,10 +248,10 @@ unsafe fn add_square<V: Simd>(sums: Memory<V>, at: u32, z: Cx<V>, weight: Option
     }
 }
 
-/// The square of a sum of products.
+/// Computes the square of a sum of products.
 #[inline(always)]
 unsafe fn weigh<V: Simd>(m: Memory<V>, weight: &Weight) {
-    // SAFETY: addresses of the plan.
+    // SAFETY: addresses from the plan lie within the worker's memory.
     unsafe {
         let mut sum = Cx::new(V::zero(), V::zero());
         for product in &weight.products {
@@ -263,14 +265,15 @@ unsafe fn weigh<V: Simd>(m: Memory<V>, weight: &Weight) {
     }
 }
 
-/// What the squares of a helicity's JAMPs count for itself and the one with all legs reversed; none: 1.
+/// Combined weight of the squares of a helicity's JAMPs, for itself and the helicity with all legs reversed; `None`
+/// means 1.
 #[inline(always)]
 unsafe fn total<V: Simd>(m: Memory<V>, loops: &Loops, element: u32, both: [u32; 2]) -> Option<V> {
     let weights = loops.weights(element);
     if weights.is_none() && both.contains(&NO_HELICITY) {
         return None;
     }
-    // SAFETY: addresses of the plan.
+    // SAFETY: addresses from the plan lie within the worker's memory.
     unsafe {
         let mut total = V::zero();
         for i in 0..2 {

@@ -1,8 +1,8 @@
-//! One vector of events through a plan.
+//! Evaluates a plan for one vector of events.
 //!
-//! Everything here is generic over the register type and compiled once for each SIMD level.
-//! All numbers of the block lie in one array of vectors (see [`mebridge_ops::opcode`]), the
-//! scratch of this module behind those of the plan.
+//! Everything here is generic over the register type and compiled once for each SIMD level. All numbers of the block
+//! are in one array of vectors (see [`mebridge_ops::opcode`]); the scratch of this module follows the numbers of the
+//! plan.
 
 mod answer;
 mod choice;
@@ -28,20 +28,20 @@ use mebridge_plan::Operations;
 use mebridge_simd::{Real, Simd, Task, dispatch_unchecked};
 use std::time::Instant;
 
-/// The events of a chunk, block after block.
+/// The events of a chunk, to be evaluated in blocks of one vector.
 pub struct EventBlocks<'a, 'b, T: Real> {
     pub engine: &'a Engine<T>,
     pub worker: &'a mut Worker<T>,
     pub inputs: Inputs<'a>,
     pub outputs: Outputs<'b>,
-    /// For a sample: what inputs and outputs do not hold. The inputs have no momenta then.
+    /// Further inputs and outputs of a sample. If present, `inputs` has no momenta.
     pub sample: Option<Sampled<'a, 'b>>,
 }
 
-/// What a sample asks and is answered beyond inputs and outputs.
+/// Inputs and outputs of a sample that [`Inputs`] and [`Outputs`] do not hold.
 pub struct Sampled<'a, 'b> {
-    /// What is asked.
-    pub asked: &'a Sample<'a>,
+    /// The inputs.
+    pub request: &'a Sample<'a>,
     /// The chosen diagrams.
     pub diagram: &'b mut [i32],
     /// Shares of the squared diagrams.
@@ -55,7 +55,7 @@ impl<T: Real> Task<T> for EventBlocks<'_, '_, T> {
     unsafe fn run<V: Simd<Scalar = T>>(mut self) -> Self::Output {
         let nevt = self.inputs.count();
         for first in (0..nevt).step_by(V::LANES) {
-            // SAFETY: the caller has the level, and sized the worker's memory for this engine.
+            // SAFETY: the caller guarantees that the CPU supports the level and the worker's memory fits this engine.
             unsafe { self.block::<V>(first, (nevt - first).min(V::LANES))? };
         }
         Ok(())
@@ -63,7 +63,7 @@ impl<T: Real> Task<T> for EventBlocks<'_, '_, T> {
 }
 
 impl<T: Real> EventBlocks<'_, '_, T> {
-    /// Evaluates the events `first..first + count`, of which there are at most `LANES`.
+    /// Evaluates the events `first..first + count`, at most `LANES` of them.
     #[inline(always)]
     unsafe fn block<V: Simd<Scalar = T>>(
         &mut self,
@@ -72,8 +72,8 @@ impl<T: Real> EventBlocks<'_, '_, T> {
     ) -> Result<(), BadMomentum> {
         let engine = self.engine;
         let base = self.worker.vectors();
-        // SAFETY: all addresses of the plan and of the engine's scratch lie within the worker's
-        // memory, which is as large as the engine asked for; the level is there.
+        // SAFETY: all addresses of the plan and of the engine's scratch lie within the worker's memory, which has the
+        // size that the engine requires; the CPU supports the level.
         unsafe {
             let m = Memory::<V>::new(base);
             self.start(m, first, count)?;
@@ -84,11 +84,12 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         Ok(())
     }
 
-    /// Off-shell wavefunctions, or what squared diagrams are made of: what is run for these batches.
+    /// Computes off-shell wavefunctions or the terms of squared diagrams, by executing the steps made for these
+    /// batches.
     #[inline(always)]
     unsafe fn currents<V: Simd<Scalar = T>>(&mut self, batches: &[Batch], steps: &[BatchStep]) {
         let base = self.worker.vectors();
-        // SAFETY: addresses of the plan.
+        // SAFETY: addresses from the plan lie within the worker's memory.
         unsafe {
             for step in steps {
                 let batch = match step {
@@ -111,7 +112,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
     }
 
-    /// Amplitudes, colour flows and |M|^2 of every good helicity.
+    /// Computes amplitudes, colour flows and |M|^2 of every good helicity.
     #[inline(always)]
     unsafe fn helicities<V: Simd<Scalar = T>>(&mut self, m: Memory<V>, first: usize, count: usize) {
         let engine = self.engine;
@@ -121,7 +122,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         let each = self.worker.single_helicities.is_some();
         let colors = each || self.asks_for_colors(first, count);
         let profile = self.worker.profile;
-        // SAFETY: addresses of the plan and the scratch.
+        // SAFETY: addresses from the plan and the scratch lie within the worker's memory.
         unsafe {
             if colors {
                 for flow in 0..engine.color_flows() as u32 {
@@ -162,10 +163,10 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 let stride = engine.groups.pair_stride;
                 if each {
                     for (&h, place) in group.iter().zip(0..) {
-                        let mine = m.shifted(place * stride);
+                        let local = m.shifted(place * stride);
                         self.clear(m);
-                        self.squares_and_jamps([mine.pointer(0)], m, weights, colors);
-                        self.color_sum(m, mine, h, done);
+                        self.squares_and_jamps([local.pointer(0)], m, weights, colors);
+                        self.color_sum(m, local, h, done);
                         self.note_each(m);
                         done += 1;
                     }
@@ -180,15 +181,15 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                     _ => self.squares_and_jamps([first], m, weights, colors),
                 }
                 for (&h, place) in group.iter().zip(0..) {
-                    let mine = m.shifted(place * stride);
-                    self.color_sum(m, mine, h, done);
+                    let local = m.shifted(place * stride);
+                    self.color_sum(m, local, h, done);
                     done += 1;
                 }
             }
         }
     }
 
-    /// The same of small helicities, several at once.
+    /// Like `helicities`, for several small helicities at a time.
     #[inline(always)]
     unsafe fn at_once<V: Simd<Scalar = T>>(
         &mut self,
@@ -202,7 +203,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         for portion in &all.portions {
             let start = self.worker.profile.then(Instant::now);
             let two = [Table(&portion.tables[0]), Table(&portion.tables[1])];
-            // SAFETY: addresses of the plan and the scratch, and of what lies behind it for these helicities.
+            // SAFETY: addresses from the plan, the scratch and the portion's own memory lie within the worker's memory.
             unsafe {
                 for batch in &portion.batches {
                     let operands = &batch.operands;
@@ -240,49 +241,49 @@ impl<T: Real> EventBlocks<'_, '_, T> {
             if let Some(start) = start {
                 self.worker.timers.amplitudes += start.elapsed();
             }
-            for &(h, mine) in &portion.helicities {
-                // SAFETY: where these helicities have their JAMPs.
-                unsafe { self.color_sum(m, m.shifted(mine), h, done) };
+            for &(h, offset) in &portion.helicities {
+                // SAFETY: `offset` is that of this helicity's JAMPs.
+                unsafe { self.color_sum(m, m.shifted(offset), h, done) };
                 done += 1;
             }
         }
     }
 
-    /// Whether colours are to be chosen for some of these events.
+    /// Whether a colour is to be chosen for any of these events.
     fn asks_for_colors(&self, first: usize, count: usize) -> bool {
-        let of_sample = |sample: &Sampled| sample.asked.diagrams;
+        let of_sample = |sample: &Sampled| sample.request.diagrams;
         let of_config = |config: PerEvent| config.part(first, count).has_some();
         self.inputs.config.is_some_and(of_config) || self.sample.as_ref().is_some_and(of_sample)
     }
 
-    /// What becomes of the amplitudes of N helicities, given the memory as each of them sees it: with `weights` AMP2, and
-    /// JAMPs, with `colors` added to JAMP2.
+    /// Computes JAMPs from the amplitudes of N helicities, AMP2 if `weights` is set, and JAMP2 if `colors` is set.
+    /// `local` points to the memory at each helicity's offset.
     #[inline(always)]
     unsafe fn squares_and_jamps<V: Simd<Scalar = T>, const N: usize>(
         &mut self,
-        mine: [*mut T; N],
+        local: [*mut T; N],
         m: Memory<V>,
         weights: bool,
         colors: bool,
     ) {
         let engine = self.engine;
         let start = self.worker.profile.then(Instant::now);
-        // SAFETY: addresses of the plan and the scratch.
+        // SAFETY: addresses from the plan and the scratch lie within the worker's memory.
         unsafe {
             if weights {
-                for mine in mine {
-                    self.amp2(&engine.amp2, m, Memory::new(mine));
+                for local in local {
+                    self.amp2(&engine.amp2, m, Memory::new(local));
                 }
             }
             let all = m.pointer(0);
             if !colors {
-                engine.jamp.add_up::<V, N, false>(mine, all);
+                engine.jamp.add_up::<V, N, false>(local, all);
             } else if engine.flow_weights.is_empty() {
-                engine.jamp.add_up::<V, N, true>(mine, all);
+                engine.jamp.add_up::<V, N, true>(local, all);
             } else {
-                engine.jamp.add_up::<V, N, false>(mine, all);
-                for mine in mine {
-                    self.weigh_flows(m, Memory::new(mine));
+                engine.jamp.add_up::<V, N, false>(local, all);
+                for local in local {
+                    self.weigh_flows(m, Memory::new(local));
                 }
             }
         }
@@ -291,12 +292,13 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
     }
 
-    /// Colour sum of a helicity, whose JAMPs are there. `mine` is the memory as it sees it; `done` came before.
+    /// Computes the colour sum of a helicity whose JAMPs are in `local`, the memory at its offset. `done` helicities
+    /// came before.
     #[inline(always)]
     unsafe fn color_sum<V: Simd<Scalar = T>>(
         &mut self,
         m: Memory<V>,
-        mine: Memory<V>,
+        local: Memory<V>,
         h: u32,
         done: usize,
     ) {
@@ -304,23 +306,23 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         let plan = &engine.plan;
         let scratch = &engine.scratch;
         let start = self.worker.profile.then(Instant::now);
-        // SAFETY: addresses of the plan and the scratch.
+        // SAFETY: addresses from the plan and the scratch lie within the worker's memory.
         unsafe {
             match &engine.color {
-                // Not worth a call.
+                // Too little work for a call.
                 ColorSum::Same(color::ColorSum { only: Some(c), .. }) => {
-                    let jamp = mine.complex(plan.jamp_base);
+                    let jamp = local.complex(plan.jamp_base);
                     let c = V::splat(*c);
                     let square = jamp.re * (c * jamp.re) + jamp.im * (c * jamp.im);
                     m.put_real(scratch.matrix_elements + h, square);
                 }
                 ColorSum::Same(color) => V::call(ColorSumTask {
                     color,
-                    jamp: lane_of(mine, plan.jamp_base, 0),
+                    jamp: lane_of(local, plan.jamp_base, 0),
                     scratch: lane_of(m, scratch.color, 0),
                     result: lane_of(m, scratch.matrix_elements + h, 0),
                 }),
-                ColorSum::Single(color) => self.color_single(m, mine, color, done),
+                ColorSum::Single(color) => self.color_single(m, local, color, done),
             }
             if let Some(start) = start {
                 self.worker.timers.color += start.elapsed();
@@ -328,11 +330,11 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
     }
 
-    /// Begins the sums of AMP2 and JAMP2 anew.
+    /// Sets AMP2 and JAMP2 to zero.
     #[inline(always)]
     unsafe fn clear<V: Simd<Scalar = T>>(&self, m: Memory<V>) {
         let scratch = &self.engine.scratch;
-        // SAFETY: addresses of the scratch.
+        // SAFETY: addresses of the scratch lie within the worker's memory.
         unsafe {
             for i in 0..self.worker.amp2.len() as u32 {
                 m.put_real(scratch.numerators + i, V::zero());
@@ -343,7 +345,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
     }
 
-    /// Notes AMP2 and JAMP2 of the first event for the helicity at hand, or those in the lanes.
+    /// Records AMP2 and JAMP2 of the first event for the current helicity, or for the helicities in the lanes.
     #[inline(always)]
     unsafe fn note_each<V: Simd<Scalar = T>>(&mut self, m: Memory<V>) {
         let scratch = &self.engine.scratch;
@@ -353,20 +355,21 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         let Some(each) = &mut self.worker.single_helicities else {
             return;
         };
-        // SAFETY: addresses of the scratch, one behind the other.
+        // SAFETY: addresses of the scratch lie within the worker's memory; they are contiguous.
         unsafe {
             by_lanes(m, scratch.numerators, amp2, lanes, &mut each.amp2);
             by_lanes(m, scratch.jamp2, flows, lanes, &mut each.jamp2);
         }
     }
 
-    /// Adds to JAMP2 what it is where coupling orders are split. `mine` is the memory as the helicity sees it.
+    /// Adds to JAMP2 for processes with split coupling orders. `local` is the memory at the helicity's offset.
     #[inline(always)]
-    unsafe fn weigh_flows<V: Simd<Scalar = T>>(&self, m: Memory<V>, mine: Memory<V>) {
+    unsafe fn weigh_flows<V: Simd<Scalar = T>>(&self, m: Memory<V>, local: Memory<V>) {
         let engine = self.engine;
-        // SAFETY: addresses of the plan and the scratch; the process's JAMP2 name its JAMPs.
+        // SAFETY: addresses from the plan and the scratch lie within the worker's memory; flow weights name
+        // the process's JAMPs.
         unsafe {
-            let jamps = mine.shifted(engine.plan.jamp_base);
+            let jamps = local.shifted(engine.plan.jamp_base);
             for (of_flow, flow) in engine.flow_weights.iter().zip(0..) {
                 let mut total = m.real(engine.scratch.jamp2 + flow);
                 for pairs in &of_flow.moduli {
@@ -382,13 +385,13 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
     }
 
-    /// The amplitudes of a group of helicities.
+    /// Computes the amplitudes of a group of helicities.
     #[inline(always)]
     unsafe fn amplitudes<V: Simd<Scalar = T>>(&mut self, operations: &Operations, group: &[u32]) {
         let engine = self.engine;
         let base = self.worker.vectors();
         let tables = &operations.tables;
-        // SAFETY: addresses of the plan.
+        // SAFETY: addresses from the plan lie within the worker's memory.
         unsafe {
             for batch in &operations.amplitudes {
                 let operands = &batch.operands;
@@ -415,14 +418,14 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
     }
 
-    /// Colour sum in single precision (mixed mode). A register holds twice as many numbers in
-    /// single as in double precision: the two halves are two helicities of the same events. `mine` is
-    /// the memory as the helicity sees it, of which `done` came before.
+    /// Colour sum in single precision (mixed mode). A register holds twice as many single as double precision numbers:
+    /// its halves hold two helicities of the same events. `local` is the memory at the helicity's offset; `done`
+    /// helicities came before.
     #[inline(always)]
     unsafe fn color_single<V: Simd<Scalar = T>>(
         &mut self,
         m: Memory<V>,
-        mine: Memory<V>,
+        local: Memory<V>,
         color: &color::ColorSum<f32>,
         done: usize,
     ) {
@@ -432,11 +435,11 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         let lanes = V::LEVEL.lanes::<f32>();
         let halves = lanes / V::LANES;
         let half = done % halves;
-        // SAFETY: addresses of the plan; the single-precision memory holds `lanes` numbers for
-        // each of the 2 * flows vectors, as many for the result, and the sum's scratch.
+        // SAFETY: addresses from the plan lie within the worker's memory; the single-precision memory holds `lanes`
+        // numbers for each of the 2 * flows vectors, the same number for the result, and the scratch of the sum.
         unsafe {
             for i in 0..2 * plan.flows {
-                let from = lane_of(mine, plan.jamp_base + i as u32, 0);
+                let from = lane_of(local, plan.jamp_base + i as u32, 0);
                 let to = single.add(i * lanes + half * V::LANES);
                 V::load(from).store_single(to);
             }
@@ -463,13 +466,13 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
     }
 
-    /// Computes AMP2 where the plan has operations for them.
+    /// Computes AMP2 if the plan has operations for them.
     #[inline(always)]
     unsafe fn squares<V: Simd<Scalar = T>>(&mut self, m: Memory<V>) {
         let engine = self.engine;
         let channels = engine.plan.channels();
         let scratch = &engine.scratch;
-        // SAFETY: addresses of the plan and the scratch.
+        // SAFETY: addresses from the plan and the scratch lie within the worker's memory.
         unsafe {
             self.currents::<V>(&channels.squares, &engine.squares);
             let mut total = V::zero();
@@ -484,19 +487,24 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
     }
 
-    /// Adds squares of single diagrams to the channels' numerators and to the denominator. `mine` is the memory as the
-    /// helicity sees it.
+    /// Adds squares of single diagrams to the channels' numerators and to the denominator. `local` is the memory at the
+    /// helicity's offset.
     #[inline(always)]
-    unsafe fn amp2<V: Simd<Scalar = T>>(&self, of: &ChannelSquares, m: Memory<V>, mine: Memory<V>) {
+    unsafe fn amp2<V: Simd<Scalar = T>>(
+        &self,
+        of: &ChannelSquares,
+        m: Memory<V>,
+        local: Memory<V>,
+    ) {
         let scratch = &self.engine.scratch;
-        // SAFETY: addresses of the plan and the scratch.
+        // SAFETY: addresses from the plan and the scratch lie within the worker's memory.
         unsafe {
             if of.amp2.is_empty() {
                 return;
             }
-            // A sample takes its sum from the numerators, which are all there; single helicities have none.
+            // A sample derives its sum from the numerators, which are all computed; single helicities have no sum.
             if self.sample.is_none() && self.worker.single_helicities.is_none() {
-                let total = squares(mine, &of.denominator, m.real(scratch.denominator));
+                let total = squares(local, &of.denominator, m.real(scratch.denominator));
                 m.put_real(scratch.denominator, total);
             }
             if let (true, Some((each, amplitudes))) = (self.worker.all_amp2, &of.equal_counts) {
@@ -507,7 +515,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 {
                     let mut sum = m.real(at);
                     for &amplitude in some {
-                        let z = mine.complex(amplitude);
+                        let z = local.complex(amplitude);
                         sum = z.re.mul_add(z.re, z.im.mul_add(z.im, sum));
                     }
                     m.put_real(at, sum);
@@ -517,13 +525,13 @@ impl<T: Real> EventBlocks<'_, '_, T> {
             }
             for (slot, &i) in self.worker.amp2.iter().enumerate() {
                 let at = scratch.numerators + slot as u32;
-                let sum = squares(mine, &of.amp2[i as usize], m.real(at));
+                let sum = squares(local, &of.amp2[i as usize], m.real(at));
                 m.put_real(at, sum);
             }
         }
     }
 
-    /// One number of each event as a vector; lanes without an event repeat the last one.
+    /// Loads one number per event into a vector; lanes without an event repeat the last one.
     #[inline(always)]
     unsafe fn lanes<V: Simd<Scalar = T>>(
         &self,
@@ -533,7 +541,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         numbers: &[f64],
     ) -> V {
         let numbers = &numbers[first..first + count];
-        // SAFETY: an address of the scratch; `LANES` numbers to read, or to write in the scratch.
+        // SAFETY: the address of the scratch lies within the worker's memory; `LANES` numbers are read or written.
         unsafe {
             if count == V::LANES {
                 return V::load_doubles(numbers.as_ptr());
@@ -547,7 +555,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
     }
 }
 
-/// Appends so many vectors lane by lane: all numbers of the first lane, then those of the second, of so many lanes.
+/// Appends `count` vectors lane by lane: all numbers of the first lane, then those of the second, for `lanes` lanes.
 ///
 /// # Safety
 /// The vectors are valid.
@@ -561,11 +569,11 @@ unsafe fn by_lanes<V: Simd>(
 ) {
     to.reserve(count * lanes);
     let end = to.len() + count * lanes;
-    // SAFETY: there is room for `count` numbers of each lane; every one of them is written.
+    // SAFETY: `count` numbers are reserved for each lane, and all of them are written.
     unsafe {
         let out = to.as_mut_ptr().add(to.len());
         let mut done = 0;
-        // Squares of numbers, turned in registers.
+        // Squares of numbers, transposed in registers.
         if lanes == V::LANES && lanes.is_multiple_of(4) && V::Scalar::DOUBLE {
             let from: *const f64 = lane_of(m, first, 0).cast();
             while done + lanes <= count {
@@ -588,17 +596,17 @@ unsafe fn by_lanes<V: Simd>(
     }
 }
 
-/// One number of a vector.
+/// Pointer to one lane of a vector.
 #[inline(always)]
 unsafe fn lane_of<V: Simd>(m: Memory<V>, address: Address, lane: usize) -> *mut V::Scalar {
-    // SAFETY: the caller gives an address of the plan or the scratch, and lane < LANES.
+    // SAFETY: the caller passes an address of the plan or the scratch, and lane < LANES.
     unsafe { m.pointer(address).add(lane) }
 }
 
-/// Adds squares. Each addition waits for the one before, so there are four sums where there are as many numbers.
+/// Adds squares. Each addition waits for the previous one, so four sums are used if there are enough numbers.
 #[inline(always)]
 unsafe fn squares<V: Simd>(m: Memory<V>, squares: &Squares, mut total: V) -> V {
-    // SAFETY: addresses of the plan.
+    // SAFETY: addresses from the plan lie within the worker's memory.
     unsafe {
         let (fours, rest) = squares.one.as_chunks::<4>();
         if !fours.is_empty() {

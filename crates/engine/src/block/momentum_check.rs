@@ -1,19 +1,19 @@
-//! Momenta of a vector of events, looked at as they are read: all numbers finite, energies positive, legs on their
-//! mass shells (unless they may be off them), energy and momentum conserved.
+//! Checks momenta of a vector of events while they are loaded: all numbers are finite, energies positive, legs on their
+//! mass shells (unless off-shell momenta are allowed), energy and momentum conserved.
 //!
-//! Comparisons are false for NaN, infinity minus infinity is NaN, and no number is less than itself: what is not
-//! finite is bad without a test of its own.
+//! Non-finite values fail without a separate test: comparisons with NaN are false, infinity minus infinity is NaN, and
+//! no number is less than itself.
 
 use super::propagators::LEG_ON_SHELL;
 use mebridge_backend::{NOT_CONSERVED, OFF_SHELL};
 use mebridge_simd::{Real, Simd};
 
-/// What the legs so far have shown.
+/// State of the check after the legs seen so far.
 pub(super) struct MomentumCheck<V: Simd> {
     good: V::Mask,
-    /// What comes in less what goes out: E, px, py, pz.
+    /// Incoming minus outgoing momenta: E, px, py, pz.
     sum: [V; 4],
-    /// The energy of the beams.
+    /// Incoming energy.
     energy: V,
 }
 
@@ -27,8 +27,8 @@ impl<V: Simd> MomentumCheck<V> {
         }
     }
 
-    /// The momentum (E, px, py, pz) of the next leg. Its square: that of the mass, unless the momentum is off the mass
-    /// shell by more than its rounding.
+    /// Adds the next leg, with momentum (E, px, py, pz). Returns its square: that of the mass, unless the momentum is
+    /// off the mass shell by more than its rounding.
     #[inline(always)]
     pub(super) fn leg(&mut self, p: [V; 4], mass: f64, incoming: bool, off_shell: bool) -> V {
         let [e, x, y, z] = p;
@@ -52,7 +52,7 @@ impl<V: Simd> MomentumCheck<V> {
         V::select(off.le(rounding), mass_squared, excess + mass_squared)
     }
 
-    /// The events whose momenta can be used.
+    /// Mask of the events whose momenta are good.
     #[inline(always)]
     pub(super) fn good(self) -> V::Mask {
         let [e, x, y, z] = self.sum;

@@ -1,33 +1,33 @@
 //! Propagators of a vector of events.
 //!
-//! A line without a width may be on its mass shell: beside collinear or soft legs nothing but rounding is left of a sum
-//! of momenta, squared. So its `p^2 - m^2` is made of products of legs' momenta, which keep their digits as long as the
-//! events have them. Where none is left it is a pole, whose propagator is NaN, and so is |M|^2.
+//! A line without a width may be on its mass shell: near collinear or soft legs, the square of a sum of momenta has
+//! lost all digits to rounding. So `p^2 - m^2` is computed from products of legs' momenta, which keep their digits as
+//! long as the events have them. If no digits are left, the line is at a pole: its propagator is NaN, and so is |M|^2.
 
 use mebridge_ops::kernels::Memory;
 use mebridge_plan::{Plan, Propagator, Virtuality};
 use mebridge_simd::{Cx, Real, Simd};
 
-/// Two directions are the same up to this many roundings. (Also in `cuda/operations.cuh`, as the others.)
+/// Momenta have the same direction within this many roundings. (Also in `cuda/operations.cuh`, like the others.)
 const COLLINEAR: f64 = 64.0;
-/// A line is on its mass shell up to this many roundings,
+/// A line is on its mass shell within this many roundings.
 const ON_SHELL: f64 = 16.0;
-/// a leg, which may have been boosted, up to this many.
+/// A leg, which may have been boosted, is on its mass shell within this many.
 pub(super) const LEG_ON_SHELL: f64 = 256.0;
 
-/// Below this, what is left of a sum may have fewer digits than others.
+/// Below this value, remainders of sums may have lost digits to underflow.
 #[inline(always)]
 fn least<V: Simd>(zero: V) -> V {
     zero.same(f64::powi(2.0, if V::Scalar::DOUBLE { -970 } else { -103 }))
 }
 
-/// The products of legs' momenta that a plan asks for; squares are there.
+/// Computes the products of legs' momenta that the plan lists, given their squares.
 ///
 /// # Safety
-/// The level is there; addresses of the plan.
+/// The CPU supports the level; addresses are those of the plan.
 #[inline(always)]
 pub(super) unsafe fn products<V: Simd>(m: Memory<V>, plan: &Plan) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         for product in &plan.products {
             let [a, b] = product.legs;
@@ -41,15 +41,15 @@ pub(super) unsafe fn products<V: Simd>(m: Memory<V>, plan: &Plan) {
     }
 }
 
-/// Numerator and denominator of `p q`, given `p^2` and `q^2`. For momenta in one direction it is
-/// `((p x q)^2 + p^2 E_q^2 + q^2 (E_p^2 - p^2)) / (E_p E_q + p q)`, in which nothing cancels; zero of massless ones that
-/// have one direction up to rounding.
+/// Numerator and denominator of `p q`, given `p^2` and `q^2`. For momenta in similar directions it is `((p x q)^2 + p^2
+/// E_q^2 + q^2 (E_p^2 - p^2)) / (E_p E_q + p q)`, which has no cancellations; for massless momenta whose directions
+/// agree within rounding it is zero.
 #[inline(always)]
 fn momentum_product<V: Simd>(p: [V; 4], q: [V; 4], [p2, q2]: [V; 2]) -> [V; 2] {
     let (zero, one) = (p[0].same(0.0), p[0].same(1.0));
     let energies = p[0] * q[0];
     let along = p[1].mul_add(q[1], p[2].mul_add(q[2], p[3] * q[3]));
-    // As of what comes in.
+    // For instance the product of the incoming momenta.
     if V::all(along.le(zero)) {
         return [energies - along, one];
     }
@@ -70,13 +70,13 @@ fn momentum_product<V: Simd>(p: [V; 4], q: [V; 4], [p2, q2]: [V; 2]) -> [V; 2] {
     ]
 }
 
-/// `1 / (p^2 - m (m - i width))`.
+/// Computes `1 / (p^2 - m (m - i width))`.
 ///
 /// # Safety
-/// The level is there; addresses of the plan, whose products are there.
+/// The CPU supports the level; addresses are those of the plan, whose products have been computed.
 #[inline(always)]
 pub(super) unsafe fn inverse<V: Simd>(m: Memory<V>, propagator: &Propagator) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let square = V::zero().same(propagator.mass * propagator.mass);
         let inverse = match &propagator.virtuality {
@@ -108,14 +108,14 @@ fn with_width<V: Simd>(re: V, im: f64) -> Cx<V> {
 /// As for [`inverse`].
 #[inline(always)]
 unsafe fn without_width<V: Simd>(m: Memory<V>, virtuality: &Virtuality, square: V) -> Cx<V> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let zero = V::zero();
         let (mut sum, mut size) = (-square, zero.same(virtuality.size));
         for &square in &virtuality.squares {
             sum = sum + m.real(square);
         }
-        // What they are over: the denominator of the last product, which takes no division of its own.
+        // Common denominator of the sum: at the end that of the last product, which needs no division of its own.
         let mut under = zero.same(1.0);
         for (i, &(product, factor)) in virtuality.terms.iter().enumerate() {
             if i > 0 {

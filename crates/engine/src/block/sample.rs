@@ -1,5 +1,5 @@
-//! What a sampler asks beyond a matrix element: all squared diagrams, one of them drawn, the colour flow by it, the
-//! contribution of one helicity. Where none can be chosen it is the first of all.
+//! Outputs of a sample beyond the matrix element: all squared diagrams, one of them drawn, a colour flow for it, and
+//! the contribution of a single helicity. If nothing can be chosen, index 0 is.
 
 use super::answer::put_doubles;
 use super::choice::{MOST_LANES, choose};
@@ -9,7 +9,7 @@ use mebridge_ops::kernels::Memory;
 use mebridge_simd::{Real, Simd};
 
 impl<T: Real> EventBlocks<'_, '_, T> {
-    /// For each lane what a helicity of its own contributes; nothing where it is not one of the good ones.
+    /// For each lane, the contribution of the helicity requested for its event; zero if it is not a good one.
     #[inline(always)]
     pub(super) unsafe fn contribution<V: Simd<Scalar = T>>(
         &self,
@@ -18,7 +18,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
     ) -> V {
         let scratch = &self.engine.scratch;
         let good = &self.engine.plan.helicities;
-        // SAFETY: addresses of the scratch; lanes below `LANES`.
+        // SAFETY: addresses of the scratch lie within the worker's memory; lanes are below `LANES`.
         unsafe {
             for lane in 0..V::LANES {
                 let row = helicity[lane.min(helicity.len() - 1)];
@@ -31,7 +31,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
     }
 
-    /// Shares of the squared diagrams, and the choices of diagram and colour.
+    /// Computes the shares of the squared diagrams and chooses diagram and colour.
     #[inline(always)]
     pub(super) unsafe fn sampled<V: Simd<Scalar = T>>(
         &mut self,
@@ -41,23 +41,23 @@ impl<T: Real> EventBlocks<'_, '_, T> {
     ) {
         let engine = self.engine;
         let scratch = &engine.scratch;
-        let Some(Sampled { asked, .. }) = self.sample else {
+        let Some(Sampled { request, .. }) = self.sample else {
             return;
         };
         let helicity = &mut self.outputs.helicity[first..first + count];
-        match asked.helicity {
+        match request.helicity {
             Some(fixed) => helicity.copy_from_slice(&fixed[first..first + count]),
             None => put_first(helicity, 0),
         }
-        if asked.diagrams {
+        if request.diagrams {
             let parts = engine.drawn.iter().copied();
-            // SAFETY: an address of the scratch.
-            let random = unsafe { self.lanes(m, first, count, asked.random_diagram) };
+            // SAFETY: the address of the scratch lies within the worker's memory.
+            let random = unsafe { self.lanes(m, first, count, request.random_diagram) };
             let Some(sample) = &mut self.sample else {
                 return;
             };
             let diagram = &mut sample.diagram[first..first + count];
-            // SAFETY: addresses of the scratch; lanes below `LANES`.
+            // SAFETY: addresses of the scratch lie within the worker's memory; lanes are below `LANES`.
             unsafe {
                 let mut total = V::zero();
                 for (_, address) in parts.clone() {
@@ -84,7 +84,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 let chosen = choose(m, random, total, parts);
                 chosen.store(m, scratch.lanes, diagram);
             }
-            match (asked.diagram, engine.drawn.first()) {
+            match (request.diagram, engine.drawn.first()) {
                 (Some(fixed), _) => diagram.copy_from_slice(&fixed[first..first + count]),
                 (None, Some(&(first, _))) => put_first(diagram, first as i32),
                 (None, None) => diagram.fill(0),
@@ -112,7 +112,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         self.refuse(first, count);
     }
 
-    /// Takes the answers of bad events back.
+    /// Replaces the answers of bad events.
     #[inline(always)]
     fn refuse(&mut self, first: usize, count: usize) {
         let bad = self.worker.bad;
@@ -134,7 +134,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
     }
 }
 
-/// The first of all in the place of choices that are none.
+/// Replaces missing choices by the first index.
 fn put_first(choices: &mut [i32], first: i32) {
     for choice in choices {
         if *choice == NONE {

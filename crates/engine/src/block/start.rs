@@ -1,5 +1,5 @@
-//! What does not depend on helicities: momenta, couplings, propagators and factors of a vector of
-//! events, and its external wavefunctions.
+//! Quantities that do not depend on helicities, for a vector of events: momenta, couplings, propagators and factors;
+//! and its external wavefunctions.
 
 use super::momentum_check::MomentumCheck;
 use super::{EventBlocks, lane_of, propagators};
@@ -12,7 +12,7 @@ use mebridge_plan::Factor;
 use mebridge_simd::{Cx, Real, Simd};
 
 impl<T: Real> EventBlocks<'_, '_, T> {
-    /// All that comes before currents.
+    /// Computes everything that precedes the currents.
     #[inline(always)]
     pub(super) unsafe fn start<V: Simd<Scalar = T>>(
         &mut self,
@@ -21,11 +21,11 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         count: usize,
     ) -> Result<(), BadMomentum> {
         let engine = self.engine;
-        // SAFETY: addresses of the plan and the scratch.
+        // SAFETY: addresses from the plan and the scratch lie within the worker's memory.
         unsafe {
             let good = match &self.sample {
                 Some(sample) => {
-                    load_sample(m, engine, &sample.asked.momenta, first, count);
+                    load_sample(m, engine, &sample.request.momenta, first, count);
                     loaded_momenta(m, engine)
                 }
                 None => self.load_events(m, first, count),
@@ -58,7 +58,8 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         Ok(())
     }
 
-    /// Copies momenta into vectors; lanes without an event repeat the last one. Which of them are good.
+    /// Copies momenta into vectors; lanes without an event repeat the last one. Returns the mask of events with good
+    /// momenta.
     #[inline(always)]
     unsafe fn load_events<V: Simd<Scalar = T>>(
         &self,
@@ -86,11 +87,11 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
     }
 
-    /// Couplings at each event's G.
+    /// Evaluates couplings at each event's G.
     #[inline(always)]
     unsafe fn couplings<V: Simd<Scalar = T>>(&mut self, m: Memory<V>, first: usize, count: usize) {
         let engine = self.engine;
-        // SAFETY: addresses of the plan and the scratch.
+        // SAFETY: addresses from the plan and the scratch lie within the worker's memory.
         unsafe {
             let g = self.lanes(m, first, count, self.inputs.g_s);
             for law in &engine.polynomials {
@@ -118,11 +119,11 @@ impl<T: Real> EventBlocks<'_, '_, T> {
     }
 }
 
-/// Copies the momenta of fewer events than lanes into vectors; lanes without an event repeat the last
-/// one. An event has so many `numbers`.
+/// Copies the momenta of fewer than `lanes` events into vectors; lanes without an event repeat the last one. Each event
+/// has `numbers` numbers.
 ///
 /// # Safety
-/// `to` is valid for a write of `lanes` times the numbers of an event.
+/// `to` is valid for writing `lanes * numbers` numbers.
 #[cold]
 #[inline(never)]
 unsafe fn last_momenta<T: Real>(to: *mut T, lanes: usize, momenta: &[f64], numbers: usize) {
@@ -130,19 +131,19 @@ unsafe fn last_momenta<T: Real>(to: *mut T, lanes: usize, momenta: &[f64], numbe
     for lane in 0..lanes {
         let event = &momenta[lane.min(last) * numbers..][..numbers];
         for (i, &x) in event.iter().enumerate() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { *to.add(i * lanes + lane) = T::from_f64(x) };
         }
     }
 }
 
-/// Which of the momenta in the vectors are good.
+/// Mask of events whose loaded momenta are good.
 ///
 /// # Safety
-/// All of the legs' are there.
+/// The momenta of all legs are loaded.
 #[inline(always)]
 unsafe fn loaded_momenta<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) -> V::Mask {
-    // SAFETY: the level is there; addresses of the plan.
+    // SAFETY: the CPU supports the level; addresses of the plan.
     unsafe {
         let mut check = MomentumCheck::new(V::zero());
         for (number, leg) in (0..).zip(&engine.legs) {
@@ -153,10 +154,10 @@ unsafe fn loaded_momenta<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) -> V
     }
 }
 
-/// Looks at the momentum of the next leg, and stores its square where that is asked for.
+/// Checks the momentum of the next leg, and stores its square if requested.
 ///
 /// # Safety
-/// The level is there; the leg is one of the engine's.
+/// The CPU supports the level; the leg is one of the engine's.
 #[inline(always)]
 unsafe fn look_at<V: Simd>(
     m: Memory<V>,
@@ -167,7 +168,7 @@ unsafe fn look_at<V: Simd>(
 ) {
     let square = check.leg(p, leg.mass, leg.incoming, off_shell);
     if let Some(at) = leg.square {
-        // SAFETY: an address of the plan.
+        // SAFETY: the address from the plan lies within the worker's memory.
         unsafe { m.put_real(at, square) };
     }
 }
@@ -183,7 +184,7 @@ unsafe fn load_sample<V: Simd>(
 ) {
     let to = engine.plan.leg_momenta;
     let (legs, strides) = (momenta.legs(), momenta.strides());
-    // SAFETY: within the legs' momenta; numbers of events that are there, `LANES` of them.
+    // SAFETY: writes within the legs' momenta; reads `LANES` numbers of existing events.
     unsafe {
         if count == V::LANES && strides.event == 1 {
             for leg in 0..legs {
@@ -204,10 +205,10 @@ unsafe fn load_sample<V: Simd>(
     }
 }
 
-/// Copies the momenta of events that lie anyhow, or are fewer than lanes, into vectors.
+/// Copies momenta with arbitrary strides, or of fewer than `lanes` events, into vectors.
 ///
 /// # Safety
-/// `to` is valid for a write of `lanes` times the numbers of an event.
+/// `to` is valid for writing `lanes` times the numbers of an event.
 #[cold]
 #[inline(never)]
 unsafe fn gather<T: Real>(to: *mut T, lanes: usize, momenta: &Momenta) {
@@ -216,20 +217,20 @@ unsafe fn gather<T: Real>(to: *mut T, lanes: usize, momenta: &Momenta) {
         for component in 0..4 {
             for lane in 0..lanes {
                 let x = momenta.get(lane.min(last), leg, component);
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { *to.add((4 * leg + component) * lanes + lane) = T::from_f64(x) };
             }
         }
     }
 }
 
-/// Which of so many lanes are not good, a bit for each.
+/// Bit mask of the bad lanes among the first `count`.
 ///
 /// # Safety
-/// The check's place in the scratch is valid.
+/// `at` is the valid address of the check in the scratch.
 #[inline(always)]
 unsafe fn bad_lanes<V: Simd>(m: Memory<V>, at: Address, good: V::Mask, count: usize) -> u32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let zero = V::zero();
         m.put_real(at, V::select(good, zero, zero.same(1.0)));
@@ -243,7 +244,7 @@ unsafe fn bad_lanes<V: Simd>(m: Memory<V>, at: Address, good: V::Mask, count: us
 
 #[inline(always)]
 unsafe fn momentum<V: Simd>(m: Memory<V>, sum: &LegSum) {
-    // SAFETY: addresses of the plan.
+    // SAFETY: addresses from the plan lie within the worker's memory.
     unsafe {
         let mut total = [V::zero(); 4];
         // Multiplied, as branches on signs are not foreseen.
@@ -260,7 +261,7 @@ unsafe fn momentum<V: Simd>(m: Memory<V>, sum: &LegSum) {
 
 #[inline(always)]
 unsafe fn factor<V: Simd>(m: Memory<V>, couplings: &[Address], factor: &Factor) {
-    // SAFETY: addresses of the plan.
+    // SAFETY: addresses from the plan lie within the worker's memory.
     unsafe {
         let mut value = Cx::new(V::zero(), V::zero());
         for &(i, c) in &factor.terms {
@@ -275,12 +276,12 @@ unsafe fn factor<V: Simd>(m: Memory<V>, couplings: &[Address], factor: &Factor) 
     }
 }
 
-/// External wavefunctions, and where lanes hold helicities, those of each lane's own.
+/// Computes external wavefunctions; if lanes hold helicities, each lane gets its own.
 #[inline(always)]
 unsafe fn externals<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
-    // One loop for both: what it calls is large, and inlined wherever it is called.
+    // One loop for both: the code it calls is large and inlined at each call site.
     for e in &engine.externals {
-        // SAFETY: addresses of the plan and of the engine's scratch.
+        // SAFETY: addresses from the plan and the scratch lie within the worker's memory.
         unsafe {
             let momentum = m.momentum(engine.plan.leg_momenta + 4 * e.leg);
             let mass = match e.mass {
@@ -303,9 +304,10 @@ unsafe fn externals<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
         let first = lanes.result;
         for (lane, &which) in lanes.of_lane.iter().enumerate() {
             for vector in 0..lanes.vectors {
-                // SAFETY: addresses of the plan and of the engine's scratch; lanes below `LANES`.
+                // SAFETY: addresses from the plan and the scratch lie within the worker's memory; lanes are below
+                // `LANES`.
                 unsafe {
-                    let from = lane_of(m, lanes.made[which as usize] + vector, lane);
+                    let from = lane_of(m, lanes.sources[which as usize] + vector, lane);
                     *lane_of(m, first + vector, lane) = *from;
                 }
             }

@@ -1,17 +1,17 @@
-//! The colour sum on a vector of events at a time.
+//! Colour sum for a vector of events.
 //!
-//! JAMPs become coordinates of the diagonal blocks of [`BlockDiagonal`]. The scratch holds them: `2 flows` vectors and
-//! some more, real and imaginary part after each other, the coordinates of a block in a row. Coordinates that sums
-//! connect are taken at a time, some sets of them: they go from the JAMPs to the end of the scratch, and from there to
-//! their places. Tables say where; they are read from one end to the other. Where a matrix has no blocks, the JAMPs are
-//! summed as they are.
+//! JAMPs are transformed to coordinates of the diagonal blocks of [`BlockDiagonal`]. The scratch holds the coordinates
+//! of each block contiguously, in `2 flows` vectors (real and imaginary part alternate), and some temporary ones at its
+//! end. Coordinates that are connected by sums are processed together, a few sets at a time: they go from the JAMPs to
+//! the end of the scratch, and from there to their places. Tables, read sequentially, list the source and destination
+//! of each. If the matrix has no blocks, the JAMPs are summed directly.
 
 use super::triangle::Triangle;
 use mebridge_plan::color::block_diagonal::{BlockDiagonal, Coordinate, DiagonalBlock, Orbit};
 use mebridge_simd::{Simd, Task};
 
-/// The fewest coordinates that are taken at a time: so few that they stay in the first cache beside the JAMPs and their
-/// sums. (128 of them: 3 % slower for 120 and for 720 flows at 512z, the same at avx2.)
+/// Minimum number of coordinates processed at a time, small enough that they stay in the L1 cache with the JAMPs and
+/// their sums. (With 128, 120 and 720 flows are 3 % slower at 512z, and the same at avx2.)
 const COORDINATES_AT_ONCE: usize = 24;
 
 /// A colour matrix ready for [`ColorSumTask`].
@@ -20,18 +20,18 @@ pub struct ColorSum<T> {
     passes: Vec<OrbitSums>,
     blocks: Vec<Triangle<T>>,
     flows: usize,
-    /// Coordinates at the end of the scratch.
+    /// Number of temporary coordinates at the end of the scratch.
     together: usize,
     /// The square root of three.
     root: T,
-    /// The factor of the square, where there is one flow.
+    /// The coefficient of |JAMP|^2 if there is only one flow.
     pub only: Option<T>,
 }
 
-/// Sums of up to eight vectors: pairs of places, from and to.
+/// Sums of up to eight vectors: tables of source and destination places.
 #[derive(Clone, Debug, Default)]
 struct OrbitSums {
-    /// Whether it takes the JAMPs.
+    /// Whether the sources are the JAMPs.
     first: bool,
     of_one: Vec<[[u32; 1]; 2]>,
     of_two: Vec<[[u32; 2]; 2]>,
@@ -41,7 +41,7 @@ struct OrbitSums {
 }
 
 impl<T: Copy + Default> ColorSum<T> {
-    /// Lays out a matrix, with `convert` from double precision.
+    /// Lays out a matrix; `convert` converts from double precision.
     pub fn new(color_blocks: &BlockDiagonal, convert: impl Fn(f64) -> T) -> Self {
         let flows = color_blocks.flows;
         let mut first = 0;
@@ -49,7 +49,7 @@ impl<T: Copy + Default> ColorSum<T> {
         let mut last: Option<&DiagonalBlock> = None;
         for block in &color_blocks.blocks {
             match blocks.last_mut() {
-                // The same matrix for other coordinates.
+                // The same matrix applied to other coordinates.
                 Some(triangle) if last.is_some_and(|last| last.matrix == block.matrix) => {
                     triangle.also(first);
                 }
@@ -85,7 +85,7 @@ impl<T: Copy + Default> ColorSum<T> {
     }
 }
 
-/// Coordinates that sums connect, some sets of them at a time.
+/// Groups coordinates into sets to be processed together: coordinates connected by sums share a set.
 fn taken_together(color_blocks: &BlockDiagonal) -> Vec<Vec<Coordinate>> {
     let mut of: Vec<Coordinate> = (0..color_blocks.flows as Coordinate).collect();
     fn root(of: &mut [Coordinate], mut coordinate: Coordinate) -> Coordinate {
@@ -119,7 +119,7 @@ fn taken_together(color_blocks: &BlockDiagonal) -> Vec<Vec<Coordinate>> {
 }
 
 impl OrbitSums {
-    /// The sums of some coordinates, which come to these places in the end.
+    /// The sums of some coordinates, which end up at `places`.
     fn all(
         color_blocks: &BlockDiagonal,
         coordinates: &[Coordinate],
@@ -129,14 +129,14 @@ impl OrbitSums {
         for (at, &coordinate) in (color_blocks.flows as u32..).zip(coordinates) {
             local[coordinate as usize] = at;
         }
-        let mine = |orbit: &&Orbit| {
+        let is_local = |orbit: &&Orbit| {
             orbit
                 .0
                 .iter()
                 .any(|&coordinate| local[coordinate as usize] != u32::MAX)
         };
         let passes = color_blocks.passes.iter();
-        let passes = passes.map(|pass| pass.iter().filter(mine).collect::<Vec<&Orbit>>());
+        let passes = passes.map(|pass| pass.iter().filter(is_local).collect::<Vec<&Orbit>>());
         let passes: Vec<_> = passes.filter(|pass| !pass.is_empty()).collect();
         let count = passes.len();
         let mut all = Vec::new();
@@ -193,7 +193,7 @@ impl OrbitSums {
 }
 
 impl<T: Copy> ColorSum<T> {
-    /// Vectors of scratch that a sum needs.
+    /// Vectors of scratch needed by a sum.
     pub fn scratch(&self) -> usize {
         if self.passes.is_empty() {
             0
@@ -203,27 +203,27 @@ impl<T: Copy> ColorSum<T> {
     }
 }
 
-/// `sum over i, j of JAMP_i^* C_ij JAMP_j` of a vector of events, as a task.
+/// A task that computes `sum over i, j of JAMP_i^* C_ij JAMP_j` for a vector of events.
 pub struct ColorSumTask<'a, T> {
     /// The matrix.
     pub color: &'a ColorSum<T>,
-    /// The JAMPs, real and imaginary vector after each other.
+    /// The JAMPs; real and imaginary vectors alternate.
     pub jamp: *const T,
     /// Scratch.
     pub scratch: *mut T,
-    /// Where the sum goes.
+    /// Destination of the sum.
     pub result: *mut T,
 }
 
 impl<T: mebridge_simd::Real> Task<T> for ColorSumTask<'_, T> {
     type Output = ();
 
-    /// `jamp` must point at `2 * flows` vectors, `scratch` at as many as the matrix asks for, and
-    /// `result` at one, aligned for `V`.
+    /// `jamp` must point to `2 * flows` vectors, `scratch` to the number of vectors that the matrix requires, and
+    /// `result` to one, aligned for `V`.
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = T>>(self) {
         let color = self.color;
-        // SAFETY: what the caller promises; places are below `flows`.
+        // SAFETY: guaranteed by the caller; places are below `flows`.
         unsafe {
             for pass in &color.passes {
                 let from = if pass.first { self.jamp } else { self.scratch };
@@ -247,7 +247,7 @@ impl OrbitSums {
     /// The places are within `from` and `to`.
     #[inline(always)]
     unsafe fn run<V: Simd>(&self, from: *const V::Scalar, to: *mut V::Scalar, root: V::Scalar) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             orbits::<V, 1>(&self.of_one, from, to);
             orbits::<V, 2>(&self.of_two, from, to);
@@ -270,7 +270,7 @@ unsafe fn orbits<V: Simd, const N: usize>(
 ) {
     for [froms, tos] in places {
         for part in 0..2 {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 let mut x = [V::zero(); N];
                 for i in 0..N {
@@ -293,10 +293,10 @@ unsafe fn orbits<V: Simd, const N: usize>(
     }
 }
 
-/// Replaces groups of three by their sums, given the root of three.
+/// Replaces groups of three by their sums, given the square root of three.
 ///
 /// # Safety
-/// The places are within `from` and `to`; the features that `V` stands for are there.
+/// The places are within `from` and `to`; the CPU supports the features of `V`.
 #[inline(always)]
 unsafe fn of_three<V: Simd>(
     places: &[[[u32; 3]; 2]],
@@ -304,11 +304,11 @@ unsafe fn of_three<V: Simd>(
     to: *mut V::Scalar,
     root: V::Scalar,
 ) {
-    // SAFETY: the caller has the level.
+    // SAFETY: the CPU supports the level, as guaranteed by the caller.
     let root = unsafe { V::splat(root) };
     for [froms, tos] in places {
         for part in 0..2 {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 let a = V::load(from.add((2 * froms[0] as usize + part) * V::LANES));
                 let b = V::load(from.add((2 * froms[1] as usize + part) * V::LANES));

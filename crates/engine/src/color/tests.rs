@@ -16,8 +16,8 @@ fn color(n: usize, denominator: f64, mut entry: impl FnMut(usize, usize) -> f64)
     }
 }
 
-/// 6 to the number of gluons times the sum over their colours of a product of traces of `T^a`;
-/// by `T^a_ij T^a_kl = (delta_il delta_kj - delta_ij delta_kl / 3) / 2`.
+/// 6 to the power of the number of gluons, times the sum over their colours of a product of traces of `T^a`; by `T^a_ij
+/// T^a_kl = (delta_il delta_kj - delta_ij delta_kl / 3) / 2`.
 fn traces(mut words: Vec<Vec<u8>>) -> f64 {
     let Some(word) = words.iter().position(|w| !w.is_empty()) else {
         return words.iter().map(|_| 3.0).product();
@@ -102,7 +102,7 @@ impl<T: Real> Task<T> for EventSums<'_, T> {
                 scratch: scratch.as_mut_ptr().cast(),
                 result: result.0.as_mut_ptr(),
             };
-            // SAFETY: memory of the sizes asked for; the level is there.
+            // SAFETY: memory has the required sizes; the CPU supports the level.
             unsafe { V::call(sum) };
             results.extend(result.0[..V::LANES].iter().map(|x| x.to_f64()));
         }
@@ -116,7 +116,7 @@ fn jamps(n: usize) -> Vec<(f64, f64)> {
     (0..16 * n).map(|_| (number(), number())).collect()
 }
 
-/// Sums in all ways against the definition; gives the form.
+/// Compares all variants of the sum with the definition; returns the block-diagonal form.
 fn check(matrix: &ColorMatrix, what: &str) -> BlockDiagonal {
     let color_blocks = BlockDiagonal::new(matrix);
     check_form(matrix, &color_blocks, what);
@@ -141,7 +141,7 @@ fn check_form(matrix: &ColorMatrix, color_blocks: &BlockDiagonal, what: &str) {
     let compare = |level: Level, results: Vec<f64>, tolerance: f64| {
         assert_eq!(results.len(), direct.len());
         for (got, (sum, size)) in results.iter().zip(&direct) {
-            // Sums of arbitrary JAMPs cancel where the matrix is not positive.
+            // Sums of arbitrary JAMPs cancel if the matrix is not positive definite.
             let error = (got - sum).abs() / sum.abs().max(1e-2 * size);
             assert!(error <= tolerance, "{what} at {level}: {got} for {sum}");
         }
@@ -151,7 +151,7 @@ fn check_form(matrix: &ColorMatrix, color_blocks: &BlockDiagonal, what: &str) {
         let single = ColorSum::new(color_blocks, |x| x as f32);
         let (flows, jamp) = (n, &jamp[..]);
         let (color, single) = (&double, &single);
-        // SAFETY: the tasks bring their memory.
+        // SAFETY: the tasks own their memory.
         let (double, single) = unsafe {
             let double = dispatch(level, EventSums { color, jamp, flows });
             let color = single;
@@ -162,7 +162,7 @@ fn check_form(matrix: &ColorMatrix, color_blocks: &BlockDiagonal, what: &str) {
     }
 }
 
-/// Work of the sum over the triangle.
+/// Number of operations of a sum over the triangle.
 fn triangle(n: usize) -> usize {
     n * (n + 3)
 }
@@ -189,7 +189,7 @@ fn gluons_alone() {
     }
 }
 
-/// The forms that are made of the first row alone: by exchanges, and by all names.
+/// The matrices that follow from their first row: by exchanges, and by all permutations.
 #[test]
 fn orders_of_gluons() {
     for (n, closed) in [(3, false), (5, false), (6, false), (5, true)] {
@@ -220,7 +220,7 @@ fn matrices_without_symmetry_are_summed_as_they_are() {
     }
 }
 
-/// Numbers 0..n, pairs of them exchanged.
+/// Numbers 0..n with some pairs exchanged.
 fn exchanges(n: usize, pairs: &[(usize, usize)]) -> Vec<usize> {
     let mut image: Vec<usize> = (0..n).collect();
     for &(a, b) in pairs {
@@ -274,7 +274,7 @@ fn one_symmetry_is_found_with_its_signs() {
         let color_blocks = check(&matrix, "one symmetry");
         assert_eq!(color_blocks.blocks.len(), 2);
         assert!(color_blocks.multiply_adds() < triangle(n) * 2 / 3);
-        // One entry that is different, and there is no symmetry.
+        // With one different entry there is no symmetry.
         let mut other = matrix.clone();
         other.upper[17] += 1.0;
         assert!(check(&other, "no symmetry").passes.is_empty());
@@ -287,7 +287,7 @@ fn one_symmetry_is_found_with_its_signs() {
 fn orbits_of_all_kinds_with_signs() {
     for seed in 0..20 {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        // In turn the images and signs under the two.
+        // Images and signs under the two involutions in turn.
         let mut pair: [Vec<(usize, f64)>; 2] = [vec![], vec![]];
         for kind in [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 0] {
             let at = pair[0].len();
@@ -377,7 +377,7 @@ fn symmetries_are_symmetries_and_commute() {
 
 #[test]
 fn separate_parts_and_rows_of_zeros() {
-    // Flows 0, 2, 4, ... see only each other; flow 3 nothing at all.
+    // Flows 0, 2, 4, ... couple only to each other; flow 3 to none.
     let mut random = ChaCha8Rng::seed_from_u64(5);
     let matrix = color(9, 2.0, |i, j| {
         if i % 2 == j % 2 && i != 3 && j != 3 {

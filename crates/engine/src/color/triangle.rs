@@ -1,28 +1,28 @@
 //! Colour sum over the upper triangle of a block.
 //!
-//! The matrix is real and symmetric, so the sum runs over j >= i with the off-diagonal entries
-//! doubled. Rows are taken `ROWS` at a time: each JAMP that is loaded serves all of them.
+//! The matrix is real and symmetric, so the sum runs over j >= i with the off-diagonal entries doubled. `ROWS` rows are
+//! processed at a time, so that each loaded JAMP serves all of them.
 
 use mebridge_plan::color::symmetry::Matrix;
 use mebridge_simd::Simd;
 
-/// Rows taken together: real and imaginary parts of four sums fill the pipeline of two
-/// multiply-add units of latency four.
+/// Rows processed together: the real and imaginary parts of four sums fill the pipelines of two multiply-add units with
+/// a latency of four.
 const ROWS: usize = 4;
 
-/// A block laid out for [`Triangle::add`], entries doubled off the diagonal.
+/// A block laid out for [`Triangle::add`], with off-diagonal entries doubled.
 #[derive(Clone, Debug)]
 pub struct Triangle<T> {
-    /// Places of its first JAMP: of each set of JAMPs that it is taken of.
+    /// Index of the first JAMP of each set of JAMPs to which the matrix applies.
     firsts: Vec<usize>,
     size: usize,
-    /// For each group of rows: for each column behind them one entry for each row, then for each
-    /// column of their own those of the rows down to the diagonal.
+    /// For each group of rows: the entries of each column right of the group, one per row; then those of each column
+    /// within the group, down to the diagonal.
     entries: Vec<T>,
 }
 
 impl<T: Copy> Triangle<T> {
-    /// Lays out a matrix, with `convert` from double precision.
+    /// Lays out a matrix; `convert` converts from double precision.
     pub fn new(matrix: &Matrix, first: usize, convert: impl Fn(f64) -> T) -> Self {
         let size = matrix.size();
         let mut entries = Vec::with_capacity(size * (size + 1) / 2);
@@ -42,21 +42,20 @@ impl<T: Copy> Triangle<T> {
         }
     }
 
-    /// It is taken of those from this place on as well.
+    /// Also applies the matrix to the JAMPs starting at `first`.
     pub fn also(&mut self, first: usize) {
         self.firsts.push(first);
     }
 
-    /// Adds `sum over i, j of JAMP_i^* C_ij JAMP_j` of a vector of events to `total`, in two
-    /// parts. `jamp` points at all JAMPs, real and imaginary vector after each other.
+    /// Adds `sum over i, j of JAMP_i^* C_ij JAMP_j` for a vector of events to `total`, in two parts. `jamp` points to
+    /// all JAMPs; real and imaginary vectors alternate.
     ///
     /// # Safety
-    /// `jamp` must point at the vectors of all JAMPs, aligned for `V`; the features that `V`
-    /// stands for must be there.
+    /// `jamp` must point to the vectors of all JAMPs, aligned for `V`; the CPU must support the features of `V`.
     #[inline(always)]
     pub unsafe fn add<V: Simd<Scalar = T>>(&self, jamp: *const T, total: &mut [V; 2]) {
         for first in &self.firsts {
-            // SAFETY: the entries are those of the size.
+            // SAFETY: there are as many entries as the size requires.
             unsafe {
                 let mut entries = self.entries.as_ptr();
                 let mut x = jamp.add(2 * first * V::LANES);
@@ -77,10 +76,10 @@ impl<T: Copy> Triangle<T> {
     }
 }
 
-/// `R` rows, which start at the first of `columns` columns. Gives where the entries go on.
+/// Processes `R` rows, starting at the first of `columns` columns. Returns a pointer past their entries.
 ///
 /// # Safety
-/// `x` points at `2 * columns` vectors, `entries` at the entries of the rows.
+/// `x` points to `2 * columns` vectors, `entries` to the entries of the rows.
 #[inline(always)]
 unsafe fn rows<V: Simd, const R: usize>(
     mut entries: *const V::Scalar,
@@ -88,7 +87,7 @@ unsafe fn rows<V: Simd, const R: usize>(
     columns: usize,
     total: &mut [V; 2],
 ) -> *const V::Scalar {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let mut re = [V::zero(); R];
         let mut im = [V::zero(); R];

@@ -1,5 +1,5 @@
-//! The grammar of formulas, Lorentz structures and colour structures: that of Python's arithmetic, in which
-//! UFO models (arXiv:1108.2040) write all three.
+//! The grammar of formulas, Lorentz structures and colour structures: the part of Python's arithmetic that UFO models
+//! (arXiv:1108.2040) use for all three.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -8,19 +8,19 @@ use std::fmt::{self, Display, Formatter};
 pub enum Expr {
     /// A number.
     Number(f64),
-    /// A name; a module in front of it (`cmath.pi`) is left out.
+    /// A name, without a module in front (`cmath.pi`).
     Name(String),
     /// A function, or a tensor with its indices.
     Call(String, Vec<Expr>),
     /// Minus.
     Neg(Box<Expr>),
-    /// Two operands and what is done with them.
+    /// A binary operation.
     Binary(BinaryOperator, Box<Expr>, Box<Expr>),
     /// `yes if test else no`.
     If(Box<[Expr; 3]>),
 }
 
-/// Operators between two operands.
+/// Binary operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum BinaryOperator {
@@ -39,7 +39,7 @@ pub enum BinaryOperator {
     GreaterOrEqual,
 }
 
-/// Signs of comparisons, longer ones before their beginnings.
+/// Comparison operators, longer ones before their prefixes.
 const COMPARISONS: [(&str, BinaryOperator); 6] = [
     ("==", BinaryOperator::Equal),
     ("!=", BinaryOperator::NotEqual),
@@ -50,7 +50,7 @@ const COMPARISONS: [(&str, BinaryOperator); 6] = [
 ];
 
 impl BinaryOperator {
-    /// How it is written, and how tightly it binds.
+    /// Its symbol and precedence.
     fn sign(self) -> (&'static str, u8) {
         match self {
             BinaryOperator::Or => (" or ", 1),
@@ -70,16 +70,16 @@ impl BinaryOperator {
     }
 }
 
-/// Brackets within brackets that are read; formulas have a handful.
+/// Deepest nesting of brackets; formulas have a few levels.
 const DEEPEST: usize = 100;
 
-/// Operations within operations: `a + b + c` is `(a + b) + c`. Models were seen with up to 150.
+/// Deepest nesting of operations: `a + b + c` is `(a + b) + c`. Known models have up to 150.
 pub const HIGHEST: usize = 500;
 
-/// Characters of an expression that a message shows.
+/// Most characters of an expression shown in a message.
 const SHOWN: usize = 160;
 
-/// Reads an expression; the error says what is wrong where.
+/// Parses an expression; the error contains the position.
 pub fn parse(text: &str) -> Result<Expr, String> {
     let mut parser = Parser {
         text,
@@ -94,8 +94,7 @@ pub fn parse(text: &str) -> Result<Expr, String> {
     }
 }
 
-/// Reads the terms of a sum, of which there may be any number; what else stands there is one term. Each has whether it is
-/// subtracted.
+/// Parses the terms of a sum, in any number, each with whether it is subtracted. Any other expression is a single term.
 pub fn parse_terms(text: &str) -> Result<Vec<(bool, Expr)>, String> {
     let mut terms = Vec::new();
     let mut parser = Parser {
@@ -114,14 +113,14 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
-    /// Operations within each other of what was read last.
+    /// Nesting of operations in the expression parsed last.
     height: usize,
 }
 
 impl Parser<'_> {
     fn fail(&self, what: &str) -> String {
         let whole = self.text.chars().count() <= SHOWN;
-        // A long text around the place alone.
+        // Only the surroundings of the position of a long text.
         let first = self.at.saturating_sub(SHOWN / 2);
         let near = self.text.char_indices().skip_while(|(at, _)| *at < first);
         let near: String = near.map(|(_, c)| c).take(SHOWN).collect();
@@ -129,7 +128,7 @@ impl Parser<'_> {
         format!("`{text}`, character {}: {what}", self.at + 1)
     }
 
-    /// An operation on what was read last and something of this height.
+    /// Accounts for an operation on the expression parsed last and one with this nesting.
     fn higher(&mut self, height: usize) -> Result<(), String> {
         self.height = self.height.max(height) + 1;
         match self.height > HIGHEST {
@@ -138,7 +137,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The next character that is no space.
+    /// The next character that is not a space.
     fn peek(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
@@ -154,7 +153,7 @@ impl Parser<'_> {
         found
     }
 
-    /// Whether a word follows; it is taken.
+    /// Whether a word follows, which is then consumed.
     fn word(&mut self, expected: &str) -> bool {
         self.peek();
         let behind = self.text[self.at..].strip_prefix(expected);
@@ -164,7 +163,7 @@ impl Parser<'_> {
         found
     }
 
-    /// Choices bind least: `yes if test else no`.
+    /// Conditionals bind least: `yes if test else no`.
     fn choice(&mut self) -> Result<Expr, String> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -234,7 +233,7 @@ impl Parser<'_> {
         Ok(sum)
     }
 
-    /// The terms of a sum, and of sums in brackets that are terms; false where something else follows.
+    /// Parses the terms of a sum, also of bracketed sums that are terms; `false` if something else follows.
     fn terms(&mut self, negative: bool, terms: &mut Vec<(bool, Expr)>) -> Result<bool, String> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -277,7 +276,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Signs bind less than powers: `-a**2` is `-(a**2)`.
+    /// Signs bind less tightly than powers: `-a**2` is `-(a**2)`.
     fn signed(&mut self) -> Result<Expr, String> {
         let mut negative = false;
         while let Some(sign @ ('+' | '-')) = self.peek() {
@@ -292,7 +291,7 @@ impl Parser<'_> {
         Ok(Expr::Neg(power.into()))
     }
 
-    /// What stands behind a value with a point: `z.real`, `z.conjugate()`.
+    /// Parses attributes of a value: `z.real`, `z.conjugate()`.
     fn attributes(&mut self, mut value: Expr) -> Result<Expr, String> {
         for _ in 0..DEEPEST {
             let before = self.at;
@@ -381,7 +380,7 @@ impl Parser<'_> {
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         let end = rest.find(|c| !word(c)).unwrap_or(rest.len());
         let path = &rest[..end];
-        // A module may stand in front of a name, an attribute behind it.
+        // A name may be preceded by a module and followed by an attribute.
         let attribute = path
             .rsplit_once('.')
             .filter(|(_, last)| ["real", "imag", "conjugate"].contains(last));
@@ -412,7 +411,7 @@ impl Parser<'_> {
 }
 
 impl Expr {
-    /// The names that it is a product with, and their powers, taken out of it; but for `kept`.
+    /// Factors out the names, and their powers, by which the expression is multiplied, except `kept`.
     pub fn without_names(self, kept: &str) -> (Option<Expr>, Expr) {
         let one = || Expr::Number(1.0);
         match self {
@@ -440,7 +439,7 @@ impl Expr {
         }
     }
 
-    /// The whole number that this is, if it is one.
+    /// The integer value, if the expression is an integer.
     pub fn integer(&self) -> Option<i32> {
         match self {
             Expr::Number(x) if x.fract() == 0.0 && x.abs() < 1e6 => Some(*x as i32),
@@ -449,7 +448,7 @@ impl Expr {
         }
     }
 
-    /// Calls `f` on every name that is no function's.
+    /// Calls `f` on every name except those of functions.
     pub fn for_each_name(&self, f: &mut dyn FnMut(&str)) {
         match self {
             Expr::Number(_) => {}
@@ -464,7 +463,7 @@ impl Expr {
         }
     }
 
-    /// Calls `f` on the parts of an expression, of which it makes another one.
+    /// Rebuilds an expression, with `f` applied to its operands.
     pub fn map<E>(&self, f: &mut dyn FnMut(&Expr) -> Result<Expr, E>) -> Result<Expr, E> {
         Ok(match self {
             Expr::Number(_) | Expr::Name(_) => self.clone(),
@@ -481,7 +480,7 @@ impl Expr {
         })
     }
 
-    /// How tightly it binds.
+    /// Its precedence.
     fn tightness(&self) -> u8 {
         match self {
             Expr::If(_) => 0,
@@ -500,7 +499,7 @@ impl Expr {
     }
 }
 
-/// As [`parse`] reads it.
+/// Formats an expression so that [`parse`] reads it.
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -520,7 +519,7 @@ impl Display for Expr {
             }
             Expr::Binary(operator, a, b) => {
                 let (sign, tight) = operator.sign();
-                // Powers are taken from the right, comparisons once; all others from the left.
+                // Powers associate to the right, comparisons do not associate, all others associate to the left.
                 let (left, right) = match operator {
                     BinaryOperator::Pow => (8, 6),
                     _ if tight == 3 => (4, 4),

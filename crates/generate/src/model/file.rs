@@ -14,7 +14,7 @@ use std::fmt::{self, Display, Formatter};
 /// Version of the format.
 pub const FORMAT: u32 = 1;
 
-/// The largest weight of a coupling order, and power of one: sums over the vertices of a diagram stay numbers.
+/// The largest weight and power of a coupling order, so that sums over the vertices of a diagram do not overflow.
 const MOST_WEIGHT: u32 = 1000;
 /// The coupling order of alpha_s.
 const STRONG: &str = "QCD";
@@ -23,7 +23,7 @@ const MOST_CHARGE: u32 = 1_000_000;
 
 type Fallible<T> = Result<T, String>;
 
-/// A model as its file has it (docs/generate.md). Formulas are text.
+/// The content of a model's file (docs/generate.md). Formulas are text.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)]
@@ -36,13 +36,13 @@ pub struct Document {
     pub gauge: Gauge,
     /// Weight of each coupling order in `WEIGHTED`.
     pub orders: BTreeMap<String, u32>,
-    /// The most that MG5aMC lets a process have of an order.
+    /// Upper limits of orders in a process in MG5aMC.
     #[serde(default)]
     pub expansion: BTreeMap<String, u32>,
-    /// Names of particles, with spaces between them.
+    /// Names of particles, separated by spaces.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// What is conserved, in words.
+    /// Names of the conserved charges.
     #[serde(default)]
     pub charges: BTreeMap<String, String>,
     pub particles: Vec<ParticleRow>,
@@ -56,7 +56,7 @@ pub struct Document {
     pub lorentz: BTreeMap<String, String>,
     #[serde(default)]
     pub propagators: BTreeMap<String, PropagatorRow>,
-    /// Of particles what they decay into, with the partial width.
+    /// Two-body decays of particles, with the partial widths.
     #[serde(default)]
     pub decays: BTreeMap<String, Vec<[String; 2]>>,
     pub vertices: Vec<VertexRow>,
@@ -74,7 +74,7 @@ pub struct ParticleRow {
     pub color: i8,
     pub mass: Option<String>,
     pub width: Option<String>,
-    /// The mass of its propagators in the complex-mass scheme.
+    /// The complex mass in its propagators in the complex-mass scheme.
     pub complex_mass: Option<String>,
     #[serde(default)]
     pub charges: BTreeMap<String, i32>,
@@ -82,9 +82,9 @@ pub struct ParticleRow {
     pub goldstone: bool,
     #[serde(default)]
     pub ghost: bool,
-    /// Its own propagator.
+    /// Its custom propagator.
     pub propagator: Option<String>,
-    /// UFO's word for what is drawn as a line. As in MG5aMC |M|^2 does not depend on it.
+    /// UFO's flag for particles that are drawn as lines. As in MG5aMC, |M|^2 does not depend on it.
     #[serde(default = "yes")]
     pub propagating: bool,
 }
@@ -93,21 +93,22 @@ fn yes() -> bool {
     true
 }
 
-/// Parameters of the card that run and mix.
+/// A set of card parameters that run and mix.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)]
 pub struct RunningRow {
     pub parameters: Vec<String>,
-    /// Their block, and its scale.
+    /// Their block in the card.
     #[serde(default)]
     pub block: String,
+    /// The scale of the block, in GeV.
     #[serde(default)]
     pub scale: f64,
-    /// Of which, by which, and the coefficient: d c / d ln mu is the sum of alpha_s times it times the second.
+    /// Entries `[a, b, gamma]`: d a / d ln mu is the sum of alpha_s gamma b.
     #[serde(default)]
     pub gamma: Vec<[String; 3]>,
-    /// Why no process can have one of them.
+    /// The reason if no process may depend on these parameters.
     pub refused: Option<String>,
 }
 
@@ -139,15 +140,15 @@ pub struct VertexRow {
     pub terms: Vec<[String; 3]>,
 }
 
-/// What is other in a model: what it has besides, or in the place of what has the same name.
+/// Changes to a model: additional entries, or replacements of entries with the same name.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Changes {
-    /// Parameters that leave the card.
+    /// Parameters that are removed from the card.
     without: Vec<String>,
-    /// Whether there are no formulas of widths.
+    /// Whether formulas for widths are removed.
     without_decays: bool,
-    /// Complex masses of particles by their real ones.
+    /// Complex masses by the names of the real ones.
     complex_masses: BTreeMap<String, String>,
     particles: Vec<ParticleRow>,
     card: Vec<CardEntry>,
@@ -158,7 +159,7 @@ struct Changes {
 }
 
 impl Document {
-    /// Makes another model of it by a text.
+    /// Applies the changes in a text.
     pub(super) fn change(&mut self, text: &str) -> Fallible<()> {
         let changes: Changes = toml::from_str(text).map_err(|e| e.to_string())?;
         self.card
@@ -206,7 +207,7 @@ impl Document {
         self.couplings.values().any(|row| power(row) < 0)
     }
 
-    /// The model that it describes.
+    /// Builds the model.
     pub(super) fn model(self) -> Fallible<Model> {
         if self.has_negative(STRONG) {
             return Err(format!(
@@ -281,7 +282,7 @@ impl Document {
             };
             let first = vertices.len();
             split(row, &outgoing, &self, &negative, &lorentz, vertices).map_err(within)?;
-            // Where more fermions meet, the sign of their order along the lines belongs to one structure.
+            // With more than two fermions, the sign of their order along the lines depends on the structure.
             let is_fermion = |p: &&ParticleId| of(p).spin % 2 == 0;
             if outgoing.iter().filter(is_fermion).count() <= 2 {
                 let terms = vertices[first..].iter_mut().flat_map(|v| &mut v.terms);
@@ -326,7 +327,7 @@ impl Document {
             running: self
                 .running
                 .iter()
-                .map(Running::of)
+                .map(Running::from_row)
                 .collect::<Fallible<_>>()?,
             couplings,
             expansion: expansion.collect(),
@@ -346,7 +347,7 @@ impl Document {
     }
 }
 
-/// The text of a file, which [`Document::parse`] reads.
+/// Formats the text of a file for [`Document::parse`].
 impl Display for Document {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "format = {}\nname = {}", self.format, Quoted(&self.name))?;
@@ -450,7 +451,7 @@ fn quoted(text: &str) -> String {
     Quoted(text).to_string()
 }
 
-/// A table, with a blank line above; none where it is empty, unless a file has to have it.
+/// Writes a table after a blank line; empty tables only if they are mandatory.
 fn table<T>(
     f: &mut Formatter<'_>,
     name: &str,
@@ -473,7 +474,7 @@ fn inline<T: Display>(rows: &BTreeMap<String, T>) -> String {
     format!("{{ {} }}", rows.join(", "))
 }
 
-/// A text as TOML has it between quotes.
+/// A quoted string of TOML.
 struct Quoted<'a>(&'a str);
 
 impl Display for Quoted<'_> {
@@ -494,7 +495,7 @@ fn formula(name: &str, text: &str) -> Fallible<Expr> {
     expression(text).map_err(|what| format!("{name} = {what}"))
 }
 
-/// Particles with their antiparticles.
+/// Builds the particles and antiparticles.
 fn particles(file: &Document) -> Fallible<(Vec<Particle>, HashMap<String, ParticleId>)> {
     let mut particles: Vec<Particle> = Vec::new();
     let mut by_name = HashMap::new();
@@ -567,8 +568,8 @@ fn particles(file: &Document) -> Fallible<(Vec<Particle>, HashMap<String, Partic
     Ok((particles, by_name))
 }
 
-/// Whether a vector has a Goldstone boson in the Feynman gauge: one of its mass, that is its own antiparticle where the
-/// vector is. What has none gets its mass otherwise, and its propagator is that of the unitary gauge.
+/// Whether a vector has a Goldstone boson in the Feynman gauge: one with the same mass that, like the vector, is or is
+/// not its own antiparticle. Vectors without one have the propagator of the unitary gauge.
 fn has_goldstone(file: &Document, vector: &ParticleRow) -> bool {
     let goldstone = |row: &ParticleRow| {
         row.goldstone
@@ -580,7 +581,7 @@ fn has_goldstone(file: &Document, vector: &ParticleRow) -> bool {
         && file.particles.iter().any(goldstone)
 }
 
-/// A row as vertices, one for each combination of coupling orders in it. `negative` are the orders that bound nothing.
+/// Splits a row into vertices, one per combination of coupling orders. `negative` marks orders with negative powers.
 fn split(
     row: &VertexRow,
     particles: &[ParticleId],

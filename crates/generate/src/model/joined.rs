@@ -1,5 +1,5 @@
-//! Lorentz structures of one colour structure whose couplings are one formula up to a sign, as one structure. Some models
-//! write the three-gluon vertex as two halves, with `-G` and `G`; kernels know what a vertex computes with one coupling.
+//! Merging of Lorentz structures with the same colour structure and the same coupling formula up to a sign. Some models
+//! write the three-gluon vertex as two halves, with `-G` and `G`, but kernels are for vertices with one coupling.
 
 use super::expression::{BinaryOperator, Expr};
 use super::lorentz::Structure;
@@ -9,11 +9,11 @@ use super::{ColorTerm, Lorentz};
 struct WithCoupling {
     structure: u32,
     coupling: String,
-    /// The formula of the coupling, and whether there is a minus in front of it.
+    /// The formula of the coupling without its sign, and whether that is negative.
     formula: Option<(Expr, bool)>,
 }
 
-/// Joins the structures of a term. `formula` is that of a coupling by its name.
+/// Merges the structures of a term. `formula` looks up a coupling by its name.
 pub fn join(
     term: &mut ColorTerm,
     lorentz: &mut Vec<Lorentz>,
@@ -46,7 +46,7 @@ pub fn join(
     term.lorentz = parts.map(|part| (part.structure, part.coupling)).collect();
 }
 
-/// An expression without the sign in front of it, and whether that is a minus.
+/// An expression without its leading sign, and whether that is a minus.
 fn positive(expr: Expr) -> (Expr, bool) {
     match expr {
         Expr::Neg(inner) => {
@@ -61,7 +61,7 @@ fn positive(expr: Expr) -> (Expr, bool) {
     }
 }
 
-/// The structure that is the sum of two, or their difference. None where one of them cannot be read.
+/// The structure that is the sum of two, or their difference; `None` if one of them cannot be read.
 fn sum(lorentz: &mut Vec<Lorentz>, first: u32, second: u32, negative: bool) -> Option<u32> {
     let [a, b] = [first, second].map(|number| &lorentz[number as usize]);
     let word = if negative { "LESS" } else { "PLUS" };

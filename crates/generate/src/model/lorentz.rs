@@ -1,8 +1,8 @@
 //! Lorentz structures as sums of products of tensors.
 //!
 //! Conventions: a positive index is that of a leg of the vertex (from 1), a negative one is summed over. All Lorentz
-//! indices are upper ones, a sum over two of them goes with the metric. `P(mu, k)` is the momentum that goes out along
-//! leg `k`. The first leg of two fermions is the one that flows in.
+//! indices are upper ones; sums over two of them include the metric. `P(mu, k)` is the outgoing momentum of leg `k`. Of
+//! two fermions, the first one flows in.
 
 use super::expression::{BinaryOperator, Expr, parse_terms};
 use num_complex::Complex64;
@@ -26,13 +26,13 @@ pub struct Term {
 /// A tensor with its indices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
-    /// Which.
+    /// The kind of tensor.
     pub kind: TensorKind,
     /// Its indices, without the leg of a momentum.
     pub indices: Vec<i32>,
 }
 
-/// Tensors that are known.
+/// The supported tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorKind {
     /// `Gamma(mu, i, j)`.
@@ -51,7 +51,7 @@ pub enum TensorKind {
     Metric,
     /// `Epsilon(mu, nu, rho, sigma)`, with `Epsilon(0, 1, 2, 3) = -1`.
     Epsilon,
-    /// `P(mu, leg)`; of a propagator leg 0 is its own, `id`.
+    /// `P(mu, leg)`; in a propagator leg 0 is its own, `id`.
     Momentum(u8),
     /// `C(i, j)`: charge conjugation.
     C,
@@ -59,13 +59,13 @@ pub enum TensorKind {
     Mass,
     #[allow(missing_docs)]
     Width,
-    /// `OverMass2(id)`: 1 over the square of the mass, 0 where there is none.
+    /// `OverMass2(id)`: 1 over the squared mass; 0 if massless.
     OverMass2,
-    /// `PVec(mu, id)`, `PT(mu, id)`: the momentum of a propagator without its energy, and across the z axis.
+    /// `PVec(mu, id)`, `PT(mu, id)`: the three-momentum of a propagator, and its transverse part.
     SpaceMomentum,
     #[allow(missing_docs)]
     TransverseMomentum,
-    /// `EPSL(mu, id)`, `EPST1(mu, id)`, `EPST2(mu, id)`: the directions of a vector's polarisations with this momentum,
+    /// `EPSL(mu, id)`, `EPST1(mu, id)`, `EPST2(mu, id)`: the polarisation directions of a vector with this momentum,
     /// not normalised.
     Longitudinal,
     #[allow(missing_docs)]
@@ -75,7 +75,7 @@ pub enum TensorKind {
 }
 
 impl TensorKind {
-    /// How many of its indices, the first ones, are Lorentz indices, and how many spinor indices follow.
+    /// Numbers of Lorentz indices, which come first, and of spinor indices, which follow.
     pub fn indices(self) -> (usize, usize) {
         match self {
             TensorKind::Gamma => (1, 2),
@@ -98,10 +98,10 @@ impl TensorKind {
     }
 }
 
-/// Terms of one structure.
+/// Most terms of a structure.
 const MOST_TERMS: usize = 1000;
 
-/// Of a leg of spin 2 with number n the indices are n + 1000 and n + 2000.
+/// The indices of leg n with spin 2 are n + 1000 and n + 2000.
 pub const SPIN_2: i32 = 1000;
 
 /// The indices of a leg of this spin (2s + 1), and whether each is a Lorentz index.
@@ -116,7 +116,7 @@ pub fn indices_of(leg: i32, spin: u8) -> Vec<(i32, bool)> {
 }
 
 impl Structure {
-    /// Reads one, and multiplies it out. Operators of dimension eight have hundreds of terms.
+    /// Parses a structure, and expands it. Operators of dimension eight have hundreds of terms.
     pub fn read(text: &str) -> Result<Structure, String> {
         let mut all = Vec::new();
         for (negative, term) in parse_terms(text)? {
@@ -129,20 +129,20 @@ impl Structure {
         Ok(Structure { terms: all })
     }
 
-    /// The same, with lines of fermions that run backwards, from where one flows out to where one flows in, read from
-    /// their other ends: `M(1,2)` is `C M^T C^-1 (2,1)`, in which vectors and `Sigma` change their sign.
+    /// Reverses fermion lines that are written backwards, from the fermion that flows out to the one that flows in:
+    /// `M(1,2)` is `C M^T C^-1 (2,1)`, where vectors and `Sigma` change sign.
     pub fn forward(mut self) -> Structure {
         self.terms.iter_mut().for_each(Term::turn_lines);
         self
     }
 
-    /// The same of a propagator, which has the names `id`, `Mass` and others.
+    /// Reads the structure of a propagator, which may contain `id`, `Mass` and others.
     pub fn of_propagator(expr: &Expr) -> Result<Structure, String> {
         let terms = terms(expr, true)?;
         Ok(Structure { terms })
     }
 
-    /// Whether the indices are those of legs of these spins (2s + 1).
+    /// Checks that the indices are those of legs with these spins (2s + 1).
     pub fn check(&self, spins: &[u8]) -> Result<(), String> {
         let legs = (1..)
             .zip(spins)
@@ -160,7 +160,7 @@ impl Structure {
                 let indices = tensor.indices.iter().enumerate();
                 seen.extend(indices.map(|(i, &index)| (index, i < lorentz)));
             }
-            // Numbers of Lorentz indices and of those of spinors have nothing to do with each other.
+            // Lorentz and spinor indices with the same number are unrelated.
             for index in &seen {
                 let times = seen.iter().filter(|i| *i == index).count();
                 let good = match index.0 {
@@ -185,7 +185,7 @@ impl Term {
             [.., to, from] if tensor.kind.indices().1 == 2 => Some((to, from)),
             _ => None,
         };
-        // Legs are in turn those of fermions that flow in and out.
+        // Legs alternate between fermions that flow in and out.
         let starts = self.tensors.iter().filter_map(ends).map(|(to, _)| to);
         let starts: Vec<i32> = starts.filter(|&to| to > 0 && to % 2 == 1).collect();
         for start in starts {
@@ -211,7 +211,7 @@ impl Term {
     }
 }
 
-/// `own` says that it is of a propagator.
+/// Expands an expression into terms; `own` if it is part of a propagator.
 fn terms(expr: &Expr, own: bool) -> Result<Vec<Term>, String> {
     let number = |factor: Complex64| {
         vec![Term {
@@ -248,7 +248,7 @@ fn terms(expr: &Expr, own: bool) -> Result<Vec<Term>, String> {
             }
             _ => return Err("a Lorentz structure can be divided by numbers only".into()),
         },
-        // An index that is summed over within a power is summed over between its factors: `P(-1,1)**2`.
+        // An index that is summed over within a power is shared by its factors: `P(-1,1)**2`.
         Expr::Binary(BinaryOperator::Pow, a, b) => match b.integer() {
             Some(n @ 1..=8) => {
                 let a = of(a)?;
@@ -276,7 +276,7 @@ fn terms(expr: &Expr, own: bool) -> Result<Vec<Term>, String> {
             };
             let index = |expr: &Expr| expr.integer().ok_or("PSlash: an index is no number");
             let (first, second) = (index(first)?, index(second)?);
-            // An index that nothing else has: spinor indices are those of one product each.
+            // A unique index, derived from the spinor indices, which are unique within a product.
             let summed = -100_000 - 1000 * first.rem_euclid(1000) - second.rem_euclid(1000);
             let gamma = Tensor {
                 kind: TensorKind::Gamma,

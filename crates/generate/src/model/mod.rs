@@ -1,19 +1,19 @@
 //! Models as data: particles, parameters, couplings and vertices, read from a text file.
 //!
 //! The file has the content of a UFO model (arXiv:1108.2040): formulas, Lorentz structures and colour structures in its
-//! language, particles of a vertex going out of it. docs/generate.md describes the file. The library brings the
-//! Standard Model ([`Model::standard`]); nothing outside of that file knows a particle by name.
+//! language; the particles of a vertex are outgoing. docs/generate.md describes the file. The library contains the
+//! Standard Model ([`Model::standard`]); no other code refers to particles by name.
 //!
-//! | module | what it knows |
+//! | module | content |
 //! |---|---|
-//! | `file` | the file: TOML into tables ([`file::Document`]) and back |
+//! | `file` | the file: reads TOML into tables ([`file::Document`]) and writes it |
 //! | `expression` | the grammar of all formulas |
 //! | `parameters` | formulas of parameters and couplings as arithmetic |
 //! | `lorentz` | Lorentz structures as sums of products of tensors |
 //! | `widths` | widths as sums of partial widths |
 //! | `running` | parameters that run with alpha_s |
 //! | `tensor`, `routine` | a routine for any leg of a Lorentz structure, derived from it |
-//! | `momenta`, `work` | which form of a structure gives the least arithmetic |
+//! | `momenta`, `work` | choice of the form of a structure with the least arithmetic |
 
 pub mod expression;
 pub mod file;
@@ -31,7 +31,6 @@ mod work;
 pub use parameters::{Parameters, program};
 pub use routine::{PropagatorPart, RoutineForm, derive};
 
-use crate::trees::LARGEST_VERTEX;
 use expression::Expr;
 use file::Document;
 use lorentz::Structure;
@@ -42,7 +41,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// No model's text is longer.
+/// Longest text of a model, in bytes.
 const MOST: u64 = 64 << 20;
 
 /// Index into [`Model::particles`].
@@ -52,14 +51,14 @@ pub type ParticleId = u16;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Gauge {
-    /// Vectors have three polarisations in propagators, too; there are no Goldstone bosons.
+    /// Propagators of massive vectors have three polarisations; there are no Goldstone bosons.
     #[default]
     Unitary,
-    /// A vector's propagator is `-g/(p^2 - M^2)`, and Goldstone bosons stand beside it.
+    /// A vector's propagator is `-g/(p^2 - M^2)`, and there are Goldstone bosons.
     Feynman,
 }
 
-/// What a model is made with.
+/// The scheme of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scheme {
     /// Whether masses of particles with a width are complex.
@@ -73,43 +72,44 @@ pub struct Scheme {
 pub struct Model {
     /// Its name, such as `sm`.
     pub name: String,
-    /// Particles, each with its antiparticle behind it unless it is its own.
+    /// Particles, each followed by its antiparticle unless it is its own.
     pub particles: Vec<Particle>,
     /// Multi-particle labels.
     pub labels: BTreeMap<String, Vec<ParticleId>>,
     /// Coupling orders: name and weight in `WEIGHTED`.
     pub orders: Vec<(String, u32)>,
-    /// For each whether couplings have negative powers of it. No process is bounded by it then, and powers count in
-    /// `WEIGHTED` alone: MG5aMC's bounds cut what is not complete, and which diagrams it finds depends on its order.
+    /// Whether couplings have negative powers of each order. Such an order cannot bound a process, and its powers count
+    /// in `WEIGHTED` only: MG5aMC bounds incomplete diagrams, so that its selection depends on the order in which it
+    /// joins them.
     pub negative: Vec<bool>,
-    /// For each the most that MG5aMC lets a process have (`expansion_order` of UFO); none where it may have any.
+    /// Upper limit of each order in a process in MG5aMC (`expansion_order` of UFO), if any.
     pub expansion: Vec<Option<u32>>,
-    /// What is conserved, in words.
+    /// Names of the conserved charges.
     pub charges: Vec<String>,
     /// Parameters of the card.
     pub card: Vec<CardEntry>,
-    /// The one that says what G is where an event does not; every process has it.
+    /// Name of the parameter that determines G without an event's value; every process has it.
     pub alpha_s: Option<String>,
-    /// Formulas of the other parameters.
+    /// Formulas of parameters that are not in the card.
     pub parameters: HashMap<String, Expr>,
-    /// Sets of parameters of the card that run.
+    /// Sets of running parameters of the card.
     pub running: Vec<running::Running>,
     /// Formulas of couplings.
     pub couplings: HashMap<String, Expr>,
     /// Lorentz structures.
     pub lorentz: Vec<Lorentz>,
-    /// Propagators of the model's own.
+    /// Custom propagators.
     pub propagators: Vec<Propagator>,
-    /// Of particles what they decay into, with the partial width.
+    /// Two-body decays of particles, with formulas for the partial widths.
     pub decays: BTreeMap<ParticleId, Vec<Decay>>,
-    /// Vertices of the gauge; terms of one vertex have the same coupling orders. None has a ghost.
+    /// The physical vertices of the gauge; terms of a vertex have the same coupling orders. None has a ghost.
     pub vertices: Vec<Vertex>,
-    /// The vertices with ghosts, and in the unitary gauge those with Goldstone bosons.
+    /// The vertices with ghosts and, in the unitary gauge, those with Goldstone bosons.
     pub unphysical: Vec<Vertex>,
     by_name: HashMap<String, ParticleId>,
 }
 
-/// What a particle decays into, and the partial width.
+/// The products of a decay, and its partial width.
 pub type Decay = (Vec<ParticleId>, Expr);
 
 /// A particle or an antiparticle.
@@ -123,30 +123,30 @@ pub struct Particle {
     pub spin: u8,
     /// Dimension of the colour representation: 1, 3, 6 or 8; negative for an antitriplet or antisextet.
     pub color: i8,
-    /// Parameter that is its mass.
+    /// Name of its mass parameter; `None` if massless.
     pub mass: Option<String>,
-    /// Parameter that is its width.
+    /// Name of its width parameter, if any.
     pub width: Option<String>,
-    /// Parameter that is the mass of its propagators in the complex-mass scheme; they have no width then.
+    /// Name of the complex mass in its propagators in the complex-mass scheme; these have no width.
     pub complex_mass: Option<String>,
-    /// Whether its propagator is that of a vector in the Feynman gauge, without a term of its momenta.
+    /// Whether its propagator is that of a vector in the Feynman gauge, without a momentum term.
     pub feynman: bool,
     /// Its antiparticle, which may be itself.
     pub anti: ParticleId,
-    /// Whether it is the second of a pair.
+    /// Whether it is the second particle of a pair.
     pub is_anti: bool,
     /// Its charges, in the order of [`Model::charges`].
     pub charges: Vec<i32>,
-    /// Whether it is a Goldstone boson, which the unitary gauge does not have and no process has as a leg.
+    /// Whether it is a Goldstone boson, which does not exist in the unitary gauge and is never an external leg.
     pub goldstone: bool,
     /// Whether it is a ghost.
     pub ghost: bool,
-    /// Index into [`Model::propagators`] of its own one, if it has one.
+    /// Index into [`Model::propagators`] of its custom propagator, if any.
     pub propagator: Option<u32>,
 }
 
 impl Particle {
-    /// Whether it is a fermion that is its own antiparticle; `number` is its own.
+    /// Whether it is a fermion that is its own antiparticle; `number` is its index.
     pub fn is_majorana(&self, number: ParticleId) -> bool {
         self.is_fermion() && self.anti == number
     }
@@ -174,7 +174,7 @@ impl Particle {
     }
 }
 
-/// A parameter that the card holds.
+/// A parameter of the card.
 #[derive(Clone, Debug, PartialEq, Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CardEntry {
@@ -182,7 +182,7 @@ pub struct CardEntry {
     pub name: String,
     /// Block of the card, `decay` for a width.
     pub block: String,
-    /// Index within it.
+    /// Index within the block.
     #[serde(default)]
     pub index: Vec<i32>,
     /// Its value in the model's own card.
@@ -190,7 +190,7 @@ pub struct CardEntry {
 }
 
 impl CardEntry {
-    /// The parameter as a process has it.
+    /// The parameter in the form of a process.
     pub fn parameter(&self) -> CardParameter {
         CardParameter {
             name: format!("MDL_{}", self.name.to_uppercase()),
@@ -210,54 +210,64 @@ pub struct Lorentz {
     pub structure: std::result::Result<Structure, String>,
 }
 
-/// A propagator of the model's own, in the language of Lorentz structures: `id` is the leg, `Mass(id)` and `Width(id)`
-/// its mass and width, indices 1 and 2 (of spin 2 also 51 and 52) those of its two ends, negative ones are summed over.
+/// A custom propagator, in the language of Lorentz structures: `id` is the leg, `Mass(id)` and `Width(id)` its mass and
+/// width, indices 1 and 2 (for spin 2 also 51 and 52) belong to its two ends, negative ones are summed over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Propagator {
     /// Its name.
     pub name: String,
-    /// What stands above, without `factor`.
+    /// The numerator, without `factor`.
     pub numerator: Expr,
-    /// Parameters that all of it is multiplied by. They become a part of the couplings.
+    /// A common factor of parameters, which becomes part of the couplings.
     pub factor: Option<Expr>,
-    /// What stands below; none where that is `p^2 - M^2 + i M W`.
+    /// The denominator; `None` for `p^2 - M^2 + i M W`.
     pub denominator: Option<Expr>,
 }
+
+/// Most legs of a vertex.
+pub const LARGEST_VERTEX: usize = 8;
 
 /// A vertex.
 #[derive(Clone, Debug)]
 pub struct Vertex {
-    /// The particles that go out of it, of any number.
+    /// The outgoing particles, in any number.
     pub particles: Vec<ParticleId>,
-    /// For each colour structure its Lorentz structures and couplings.
+    /// Lorentz structures and couplings of each colour structure.
     pub terms: Vec<ColorTerm>,
-    /// Coupling orders, in the order of [`Model::orders`]; of one with negative powers 0.
+    /// Coupling orders, in the order of [`Model::orders`]; 0 for orders with negative powers.
     pub orders: Vec<u32>,
     /// Its `WEIGHTED`.
     pub weighted: i64,
-    /// The largest weight of its coupling orders; none where it has none.
+    /// The largest weight of its coupling orders; `None` if it has none.
     pub level: Option<u32>,
-    /// Why no process with this vertex can be generated, if none can.
+    /// The reason if no process with this vertex can be generated.
     pub refused: Option<String>,
 }
 
-/// What a vertex has for one colour structure.
+impl Vertex {
+    /// The weight; negative weights count as 0.
+    pub fn weight(&self) -> u32 {
+        u32::try_from(self.weighted).unwrap_or(0)
+    }
+}
+
+/// The terms of a vertex with one colour structure.
 #[derive(Clone, Debug)]
 pub struct ColorTerm {
     /// The colour structure.
     pub color: Expr,
-    /// Indices into [`Model::lorentz`], and couplings: names, with a `-` in front where it is the negative of one.
+    /// Indices into [`Model::lorentz`], and names of couplings, with a leading `-` for their negatives.
     pub lorentz: Vec<(u32, String)>,
 }
 
-/// The file of the Standard Model, what the Feynman gauge has beside it, and what is other with complex masses.
+/// The file of the Standard Model, the additions for the Feynman gauge, and the changes for complex masses.
 const STANDARD: &str = include_str!("sm.toml");
 const STANDARD_FEYNMAN: &str = include_str!("sm_feynman.toml");
 const STANDARD_COMPLEX: &str = include_str!("sm_complex_masses.toml");
-/// What messages call it.
+/// Its name in messages.
 const STANDARD_NAME: &str = "the library's model sm";
 
-/// What stands behind the name of a model with complex masses, and in the Feynman gauge.
+/// Suffixes of a model's name, for complex masses and the Feynman gauge.
 const COMPLEX_MASSES: &str = "+complex_masses";
 const FEYNMAN: &str = "+feynman";
 
@@ -273,7 +283,7 @@ impl Scheme {
         gauge: Gauge::Feynman,
     };
 
-    /// What stands behind the name of a model.
+    /// The suffix of the model's name.
     pub fn suffix(self) -> String {
         let complex = if self.complex_masses {
             COMPLEX_MASSES
@@ -287,7 +297,7 @@ impl Scheme {
         format!("{complex}{gauge}")
     }
 
-    /// The name of a model without what stands behind it, and what that says.
+    /// Splits the name of a model into the name without suffixes, and the scheme that these stand for.
     pub fn of_name(name: &str) -> (&str, Scheme) {
         let (mut name, mut scheme) = (name, Scheme::default());
         loop {
@@ -345,7 +355,7 @@ impl Model {
             .map_err(fail)
     }
 
-    /// The model of a document.
+    /// Builds the model that a document describes.
     pub fn from_document(document: Document) -> std::result::Result<Model, String> {
         let mut model = document.model()?;
         model.check()?;
@@ -357,7 +367,7 @@ impl Model {
         Ok(model)
     }
 
-    /// The particle of a name; upper and lower case are the same where no two names differ in that alone.
+    /// The particle with this name; case is ignored unless names differ only by case.
     pub fn particle(&self, name: &str) -> Option<ParticleId> {
         let lower = || self.by_name.get(&name.to_lowercase());
         self.by_name.get(name).or_else(lower).copied()
@@ -373,7 +383,7 @@ impl Model {
         &self.particles[usize::from(particle)]
     }
 
-    /// A vertex of a diagram, or why there can be none with it.
+    /// A vertex of a diagram, or the reason why it is not supported.
     pub fn vertex(&self, number: u32) -> std::result::Result<&Vertex, String> {
         let vertex = &self.vertices[number as usize];
         match &vertex.refused {
@@ -382,14 +392,14 @@ impl Model {
         }
     }
 
-    /// A Lorentz structure, or why there is none.
+    /// A Lorentz structure, or the reason why it cannot be read.
     pub fn structure(&self, lorentz: u32) -> std::result::Result<&Structure, String> {
         let Lorentz { name, structure } = &self.lorentz[lorentz as usize];
         let structure = structure.as_ref();
         structure.map_err(|what| format!("Lorentz structure {name}: {what}"))
     }
 
-    /// What cannot be a model, whether or not processes of it are generated.
+    /// Checks that the model is consistent, whether or not its vertices can be generated.
     fn check(&self) -> std::result::Result<(), String> {
         for particle in &self.particles {
             if !matches!(particle.spin, 1..=5) {
@@ -433,7 +443,7 @@ impl Model {
         }
     }
 
-    /// What of a vertex the generator does not know.
+    /// Refuses vertices that the generator does not support.
     fn refusal(&self, vertex: &Vertex) -> std::result::Result<(), String> {
         if !(3..=LARGEST_VERTEX).contains(&vertex.particles.len()) {
             return Err(format!(

@@ -1,22 +1,22 @@
-//! Lorentz structures of vectors with as few terms as their momenta allow.
+//! Simplification of vector Lorentz structures by momentum conservation.
 //!
 //! Operators of dimension six have terms that are equal, or zero, only because momenta are conserved and `Epsilon` is
-//! antisymmetric. Terms here are products of scalar products and `Epsilon`s of legs' indices and momenta, each in one
-//! order; so equal ones meet, and those with one momentum twice in an `Epsilon` vanish.
+//! antisymmetric. Here, terms are products of scalar products and `Epsilon`s of the legs' indices and momenta in a
+//! unique order, so that equal terms are recognised, and those with the same momentum twice in an `Epsilon` vanish.
 
 use super::lorentz::{Structure, Tensor, TensorKind, Term};
 use num_complex::Complex64;
 use std::collections::BTreeMap;
 
-/// Terms that a structure may have on the way.
+/// Most intermediate terms of a structure.
 const MOST: usize = 4000;
 
-/// What stands at a place of a product.
+/// An argument of a scalar product or `Epsilon`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Contracted {
     /// The index of a leg.
     Index(i32),
-    /// The momentum that goes out along a leg.
+    /// The outgoing momentum of a leg.
     Momentum(u8),
 }
 
@@ -34,7 +34,7 @@ impl Factor {
         }
     }
 
-    /// Puts what it contracts in order. Gives the sign that this takes, 0 where the factor is zero.
+    /// Sorts the arguments. Returns the sign of the permutation, or 0 if the factor is zero.
     fn order(&mut self) -> f64 {
         let antisymmetric = matches!(self, Factor::Epsilon(_));
         let contracted = self.contracted();
@@ -55,8 +55,8 @@ impl Factor {
     }
 }
 
-/// The structure with its terms collected, for a vertex of so many legs; without the momentum of one of them, which is
-/// minus the sum of the others. None where it has other tensors than those of vectors, or too many terms.
+/// Collects the terms of a structure of a vertex with `legs` legs; the momentum of leg `without` is replaced by minus
+/// the sum of the others. `None` if there are tensors other than those of vectors, or too many terms.
 pub fn collected(structure: &Structure, legs: u8, without: Option<u8>) -> Option<Structure> {
     let mut sum: BTreeMap<Vec<Factor>, (Complex64, f64)> = BTreeMap::new();
     let mut count = 0;
@@ -89,7 +89,7 @@ pub fn collected(structure: &Structure, legs: u8, without: Option<u8>) -> Option
             entry.1 += number.norm();
         }
     }
-    // What is left of a sum that vanishes are roundings.
+    // Drop rounding errors of vanishing sums.
     let left = sum
         .into_iter()
         .filter(|(_, (number, size))| number.norm() > 1e-13 * size);
@@ -124,7 +124,8 @@ fn factors(term: &Term) -> Option<Vec<Factor>> {
                 match with(index, n) {
                     _ if index > 0 => factors.push(Factor::Dot([Contracted::Index(index), own])),
                     Some((m, other)) => {
-                        // A product of two momenta once, others with the tensor that takes this one up.
+                        // A product of two momenta is added once; other momenta are part of the tensor that contains
+                        // them.
                         if let TensorKind::Momentum(leg) = other.kind
                             && n < m
                         {
@@ -168,7 +169,7 @@ fn tensors(product: &[Factor]) -> Vec<Tensor> {
                 let indices = indices(&contracted, &mut summed);
                 match contracted {
                     [Contracted::Momentum(a), Contracted::Momentum(b)] => {
-                        // Both have the first index.
+                        // Both share the first index.
                         tensors.push(momentum(a, indices[0]));
                         tensors.push(momentum(b, indices[0]));
                     }
@@ -195,7 +196,7 @@ fn tensors(product: &[Factor]) -> Vec<Tensor> {
     tensors
 }
 
-/// The indices of what is contracted, new ones for momenta.
+/// The indices of the arguments, new ones for momenta.
 fn indices(contracted: &[Contracted], summed: &mut i32) -> Vec<i32> {
     let index = |one: &Contracted| match *one {
         Contracted::Index(index) => index,
@@ -215,7 +216,7 @@ mod tests {
         Structure::read(text).unwrap()
     }
 
-    /// How many terms are left, with all momenta and without that of the third leg.
+    /// Numbers of terms left, with all momenta and without that of the third leg.
     fn left(text: &str) -> [usize; 2] {
         [None, Some(3)].map(|without| {
             let collected = collected(&structure(text), 3, without).unwrap();

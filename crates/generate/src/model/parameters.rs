@@ -1,4 +1,4 @@
-//! Parameters and couplings that a process uses, as arithmetic.
+//! Lowering of the parameters and couplings that a process uses to arithmetic.
 
 use super::expression::{BinaryOperator, Expr};
 use super::running::Running;
@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The strong coupling of the event.
 const STRONG_COUPLING: &str = "G";
-/// Formulas that refer to each other, one within the other.
+/// Longest chain of formulas that refer to each other.
 const DEEPEST: usize = 100;
 
 /// Collects the parameters and couplings of a process.
@@ -18,12 +18,12 @@ pub struct Parameters<'a> {
     model: &'a Model,
     /// Masses and widths, in the order of their first use.
     used: Vec<String>,
-    /// Couplings, each with the propagator whose factor it has.
+    /// Couplings, each with the custom propagator whose factor it includes.
     couplings: Vec<(String, Option<u32>)>,
 }
 
 impl<'a> Parameters<'a> {
-    /// None yet.
+    /// Starts with no parameters.
     pub fn new(model: &'a Model) -> Self {
         Parameters {
             model,
@@ -37,7 +37,7 @@ impl<'a> Parameters<'a> {
         number(&mut self.used, name.to_owned())
     }
 
-    /// The number of a coupling or complex mass, times what this propagator is multiplied by.
+    /// The number of a coupling or complex mass, times the factor of this custom propagator.
     pub fn coupling(&mut self, name: &str, propagator: Option<u32>) -> u32 {
         let factor = |n: &u32| self.model.propagators[*n as usize].factor.is_some();
         number(
@@ -46,7 +46,7 @@ impl<'a> Parameters<'a> {
         )
     }
 
-    /// Whether every name in these formulas has a meaning and every function is known.
+    /// Checks that every name and function in these formulas is known.
     pub fn check<'b>(&self, formulas: impl IntoIterator<Item = &'b Expr>) -> Result<(), String> {
         let formulas: Vec<&Expr> = formulas.into_iter().collect();
         let Model {
@@ -56,12 +56,12 @@ impl<'a> Parameters<'a> {
         program(&card, parameters, &formulas).map(|_| ())
     }
 
-    /// Everything that was used, as a program with what it needs of the card. The model was checked, so that
-    /// nothing can fail but for a name that it does not have.
+    /// Lowers everything that was used to a program, with the card entries that it needs. As the model was checked,
+    /// this can only fail for unknown names.
     pub fn finish(self) -> Result<Formulas, String> {
         let mut needed = Needed::default();
         let couplings = self.couplings.iter().map(|(name, propagator)| {
-            // What is none is a complex mass.
+            // A name that is not a coupling is a complex mass.
             let mass = || {
                 Some(Expr::Name(name.clone())).filter(|_| self.model.parameters.contains_key(name))
             };
@@ -124,7 +124,7 @@ impl<'a> Parameters<'a> {
         let mut program = lowering.builder.finish();
         let (mut parameters, mut couplings) = (parameters, couplings);
         if !sets.is_empty() {
-            // Of parameters that mix with others not all are needed.
+            // Not all of the mixing parameters are needed.
             let roots = parameters.iter().chain(&couplings);
             let roots: Vec<ValueId> = roots.map(|named| named.value).collect();
             let (pruned, ids) = program.pruned(&roots);
@@ -134,7 +134,7 @@ impl<'a> Parameters<'a> {
             program = pruned;
         }
         Ok(Formulas {
-            // Added to what is a process of its own: that of a decay is a part of a width.
+            // Added later, for processes that are not themselves part of a width.
             auto_widths: Vec::new(),
             card,
             program,
@@ -146,7 +146,7 @@ impl<'a> Parameters<'a> {
 }
 
 impl Parameters<'_> {
-    /// That no mass or width depends on the strong coupling of the event.
+    /// Checks that no mass or width depends on the event's strong coupling.
     fn check_fixed(&self) -> Result<(), String> {
         let Model {
             card, parameters, ..
@@ -171,15 +171,15 @@ impl Parameters<'_> {
     }
 }
 
-/// Names that formulas refer to.
+/// The names that formulas refer to.
 #[derive(Default)]
 struct Needed {
     names: BTreeSet<String>,
-    /// Those of the model's parameters, each behind what it refers to.
+    /// The model's parameters among them, each after those that it refers to.
     order: Vec<String>,
 }
 
-/// Adds the names that a formula refers to, by way of others too.
+/// Adds the names that a formula refers to, directly or indirectly.
 fn needs(
     card: &HashSet<&str>,
     parameters: &HashMap<String, Expr>,
@@ -216,7 +216,7 @@ fn needs(
     Ok(())
 }
 
-/// Which parameters of the card formulas refer to.
+/// The card entries that formulas depend on.
 pub fn needed<'a>(model: &'a Model, formulas: &[&Expr]) -> Result<Vec<&'a CardEntry>, String> {
     let names: HashSet<&str> = model.card.iter().map(|entry| entry.name.as_str()).collect();
     let mut needed = Needed::default();
@@ -227,8 +227,8 @@ pub fn needed<'a>(model: &'a Model, formulas: &[&Expr]) -> Result<Vec<&'a CardEn
     Ok(model.card.iter().filter(is_needed).collect())
 }
 
-/// The program of formulas over the parameters of a card and the strong coupling, which is its last input, and where
-/// it computes each.
+/// Lowers formulas to a program, whose inputs are the card parameters and, last, the strong coupling; also returns the
+/// positions of their values.
 pub fn program(
     card: &[&str],
     parameters: &HashMap<String, Expr>,
@@ -254,7 +254,7 @@ fn number<T: PartialEq>(known: &mut Vec<T>, thing: T) -> u32 {
     }) as u32
 }
 
-/// Formulas on their way into a program.
+/// The lowering of formulas to a program.
 struct Lowering<'a> {
     parameters: &'a HashMap<String, Expr>,
     builder: Builder,
@@ -262,7 +262,7 @@ struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    /// A program whose inputs are these entries of the card, and G.
+    /// Starts a program whose inputs are these entries of the card, and G.
     fn new(card: &[&str], parameters: &'a HashMap<String, Expr>) -> Self {
         let mut builder = Builder::new(card.len() as u32 + 1);
         let names = card.iter().copied().chain([STRONG_COUPLING]);
@@ -275,14 +275,14 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Parameters, each behind what it refers to: so that formulas of formulas do not need a deep stack.
+    /// Lowers parameters, each after those that it refers to, so that nested formulas do not need a deep stack.
     fn all(&mut self, names: &[String]) -> Result<(), String> {
         names
             .iter()
             .try_for_each(|name| self.name(name).map(|_| ()))
     }
 
-    /// Parameters of the card at the scale of the event, in the place of those of the card.
+    /// Replaces the parameters of a set by their values at the scale of the event.
     fn run(&mut self, set: &Running) -> Result<(), String> {
         let names = entries(&set.block, Default::default()).map(|entry| entry.name);
         let [reference, fixed, quarks, _] = names.map(|name| self.values.get(&name).copied());
@@ -328,7 +328,7 @@ impl<'a> Lowering<'a> {
                     BinaryOperator::Mul => return Ok(self.builder.push(Op::Mul(a, b))),
                     BinaryOperator::Div => return Ok(self.builder.push(Op::Div(a, b))),
                     BinaryOperator::Pow => return Ok(self.builder.push(Op::Pow(a, b))),
-                    // In Python the value of one of both.
+                    // As in Python, the value of one of the operands.
                     BinaryOperator::And => return Ok(self.truth(a, b, a)),
                     BinaryOperator::Or => return Ok(self.truth(a, a, b)),
                     BinaryOperator::Equal => Comparison::Eq,
@@ -361,7 +361,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// One value where another is not zero, else a third.
+    /// `yes` if `value` is not zero, otherwise `no`.
     fn truth(&mut self, value: ValueId, yes: ValueId, no: ValueId) -> ValueId {
         let rhs = self.builder.real(0.0);
         self.builder.push(Op::Select {
@@ -380,7 +380,7 @@ impl<'a> Lowering<'a> {
             ("max", &[a, b]) => return Ok(self.builder.push(Op::Max(a, b))),
             ("min", &[a, b]) => return Ok(self.builder.push(Op::Min(a, b))),
             ("pow", &[a, b]) => return Ok(self.builder.push(Op::Pow(a, b))),
-            // As MG5aMC has it: the second where the first is zero.
+            // As in MG5aMC: the second argument if the first one is zero.
             ("cond", &[test, yes, no]) => return Ok(self.truth(test, no, yes)),
             ("sec", &[z]) => return Ok(self.inverse(Function::Cos, z)),
             ("csc", &[z]) => return Ok(self.inverse(Function::Sin, z)),

@@ -1,10 +1,11 @@
-//! The arithmetic of a Lorentz structure with any of its legs as the result, as ALOHA (arXiv:1108.2041) derives it.
+//! Derivation of the arithmetic of a Lorentz structure with any of its legs as the result, as in ALOHA
+//! (arXiv:1108.2041).
 //!
-//! With the couplings `C` of a vertex, which hold the factor i of a Feynman rule, and its structure `L`, an amplitude
-//! is `-i C L`. An off-shell wavefunction is `C` times the derivative of `L` by the wavefunction of its leg, times
-//! its propagator: `i/D` for a scalar, `i(pslash + M)/D` for a fermion, `i(-g + p p/M^2)/D` for a vector, without
-//! the second term where it has no mass; `D = p^2 - M(M - i W)`, or `p^2 - M^2` with a complex mass. Its momentum is
-//! the sum of those of the others.
+//! With the couplings `C` of a vertex, which include the factor i of the Feynman rule, and its structure `L`, an
+//! amplitude is `-i C L`. An off-shell wavefunction is `C` times the derivative of `L` by the wavefunction of its leg,
+//! times its propagator: `i/D` for a scalar, `i(pslash + M)/D` for a fermion, `i(-g + p p/M^2)/D` for a vector, without
+//! the second term if massless; `D = p^2 - M(M - i W)`, or `p^2 - M^2` with a complex mass. Its momentum is the sum of
+//! the other legs' momenta.
 
 use super::expression::parse;
 use super::lorentz::{Structure, TensorKind, Term, indices_of};
@@ -16,47 +17,47 @@ use mebridge_process::lorentz::Routine;
 use num_complex::Complex64;
 use std::collections::BTreeMap;
 
-/// What is taken of a propagator.
+/// The part of a propagator that is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PropagatorPart {
-    /// All of it.
+    /// The whole propagator.
     #[default]
     Whole,
-    /// Of a vector its longitudinal part.
+    /// The longitudinal part of a vector's.
     Longitudinal,
-    /// Of a vector its transverse part.
+    /// The transverse part of a vector's.
     Transverse,
-    /// Of a vector the part that vanishes on its mass shell.
+    /// The part of a vector's that vanishes on its mass shell.
     Auxiliary,
-    /// Of a fermion the part of helicity 1.
+    /// The helicity 1 part of a fermion's.
     Right,
-    /// Of a fermion the part of helicity -1.
+    /// The helicity -1 part of a fermion's.
     Left,
 }
 
-/// Which of the routines that follow from a structure is meant.
+/// Selects one of the routines that can be derived from a structure.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RoutineForm {
     /// Spins of the legs (2s + 1).
     pub spins: Vec<u8>,
-    /// The leg (from 0) that it gives, none for an amplitude.
+    /// The resulting leg (from 0); `None` for an amplitude.
     pub result: Option<usize>,
-    /// Whether the result has no mass, or a vector the propagator of the Feynman gauge: that of a massless one but for
-    /// what stands below.
+    /// Whether the result is massless, or a vector in the Feynman gauge, whose propagator has the numerator of a
+    /// massless one.
     pub massless: bool,
-    /// Whether the mass of the result is complex: it comes behind the couplings, and there is no width.
+    /// Whether the mass of the result is complex: it then follows the couplings, and there is no width.
     pub complex: bool,
-    /// The model's own propagator of the result, if it has one.
+    /// The custom propagator of the result, if any.
     pub own: Option<u32>,
-    /// What is taken of the propagator of the result.
+    /// The part of the result's propagator that is used.
     pub part: PropagatorPart,
-    /// For each leg whether the charge conjugate of its wavefunction stands there: one of a fermion that flows out where
-    /// the first of two stands, or in where the second does.
+    /// Whether each leg takes the charge conjugate of its wavefunction: if the first of two fermions flows out, or the
+    /// second one in.
     pub conjugated: Vec<bool>,
 }
 
 impl RoutineForm {
-    /// The form whose fermions flow as its vertex has them.
+    /// The form in which fermions flow as in the vertex.
     pub fn plain(
         model: &super::Model,
         particles: &[super::ParticleId],
@@ -74,13 +75,13 @@ impl RoutineForm {
         }
     }
 
-    /// The same for forms whose routines are the same.
+    /// A unique form for all forms with the same routine.
     pub fn normal(mut self) -> RoutineForm {
         self.massless &= self.result.is_some_and(|leg| self.spins[leg] > 2);
         self
     }
 
-    /// What the name of its routine ends in: as ALOHA's, where it has such a form.
+    /// The suffix of the routine's name: that of ALOHA, if it has such a form.
     pub fn suffix(&self) -> String {
         let part = match self.part {
             PropagatorPart::Whole if self.massless && self.own.is_none() => "P0",
@@ -100,7 +101,7 @@ impl RoutineForm {
     }
 }
 
-/// The routine of structures with one coupling each, in a form; `own` is the propagator that it names.
+/// Derives the routine of structures with one coupling each, in a form; `own` is the custom propagator of the form.
 pub fn derive(
     name: String,
     structures: &[&Structure],
@@ -128,7 +129,7 @@ pub fn derive(
         .ok_or_else(|| format!("{name} has no form"))
 }
 
-/// The routine of the terms as they are written.
+/// Derives the routine from the terms as they are written.
 #[cfg(test)]
 pub(super) fn as_written(
     name: String,
@@ -138,8 +139,8 @@ pub(super) fn as_written(
     derive_by(Factor::Structures, false, name, structures, form, None)
 }
 
-/// The same structures with other terms: collected, and without the momentum of one leg. Of an amplitude the momenta of
-/// all legs are arguments, and what is conserved is the caller's.
+/// Alternative terms of the same structures: collected, and without the momentum of one leg. For an amplitude no
+/// momentum is eliminated: all are arguments, and conservation is up to the caller.
 fn collections(structures: &[&Structure], form: &RoutineForm) -> Vec<Vec<Structure>> {
     let momenta = |term: &Term| {
         let kinds = term.tensors.iter().map(|tensor| tensor.kind);
@@ -147,7 +148,7 @@ fn collections(structures: &[&Structure], form: &RoutineForm) -> Vec<Vec<Structu
             .filter(|kind| matches!(kind, TensorKind::Momentum(_) | TensorKind::Epsilon))
             .count()
     };
-    // Others have nothing to collect.
+    // Otherwise there is nothing to collect.
     if !structures
         .iter()
         .any(|s| s.terms.iter().any(|t| momenta(t) > 1))
@@ -164,17 +165,17 @@ fn collections(structures: &[&Structure], form: &RoutineForm) -> Vec<Vec<Structu
         .collect()
 }
 
-/// What is multiplied by couplings.
+/// The factors that are multiplied by couplings.
 #[derive(Clone, Copy, PartialEq)]
 enum Factor {
     /// The sum of a structure's terms.
     Structures,
-    /// Each tensor with the index of the result, once: products of momenta and vectors are numbers, and of many terms
-    /// these alone differ.
+    /// Each tensor with the index of the result, once: products of momenta and vectors are numbers, and many terms
+    /// differ only by these.
     Tensors,
 }
 
-/// `last`: of contractions that are alike the last is carried out first.
+/// Derives a routine in one way; with `last`, the last of equally good contractions is carried out first.
 fn derive_by(
     factor: Factor,
     last: bool,
@@ -230,7 +231,7 @@ fn derive_by(
             }
         }
         Factor::Tensors => {
-            // What multiplies each tensor, by coupling.
+            // The factor of each tensor, by coupling.
             let mut tensors: BTreeMap<Entries, BTreeMap<u32, ValueId>> = BTreeMap::new();
             for (coupling, structure) in (0..).zip(structures) {
                 for term in &structure.terms {
@@ -263,7 +264,7 @@ fn derive_by(
     };
     let (program, ids) = derivation.algebra.builder.finish().pruned(&outputs);
     routine.program = program;
-    // A root of the pruned program is in it.
+    // Roots are never pruned.
     routine.outputs = outputs.iter().filter_map(|&v| ids[v as usize]).collect();
     Ok(routine)
 }
@@ -280,7 +281,7 @@ struct Derivation<'a> {
     last: bool,
 }
 
-/// Components of a momentum in a wavefunction: which of its numbers, and which part of it.
+/// Components of a momentum in a wavefunction: the index of the number, and its part.
 const PARTS: [(u32, Function); 4] = [
     (0, Function::Re),
     (1, Function::Re),
@@ -303,7 +304,7 @@ impl Derivation<'_> {
         }
     }
 
-    /// The tensors of a term and the wavefunctions of the arguments; what they share is summed over.
+    /// The tensors of a term and the wavefunctions of the arguments; common indices are to be summed over.
     fn tensors(&mut self, term: &Term) -> Vec<Tensor> {
         let factor = self.algebra.number(term.factor);
         let mut tensors = vec![Tensor {
@@ -330,7 +331,7 @@ impl Derivation<'_> {
             let leg = usize::from(leg) - 1;
             match arguments.iter().position(|&l| l == leg) {
                 Some(argument) => momentum(algebra, routine, argument),
-                // The momentum that goes out along the result comes in along the others.
+                // The outgoing momentum of the result is minus the sum of the others.
                 None => total(algebra, routine).map(|x| algebra.neg(x)),
             }
         };
@@ -340,7 +341,7 @@ impl Derivation<'_> {
         tensors
     }
 
-    /// The product of tensors, as the product of all that has no index and the rest.
+    /// Splits the product of tensors into a number, from the groups without open indices, and the rest.
     fn split(&mut self, tensors: Vec<Tensor>) -> (ValueId, Tensor) {
         let mut groups: Vec<Vec<Tensor>> = Vec::new();
         for tensor in tensors {
@@ -375,9 +376,9 @@ impl Derivation<'_> {
         (number, self.contracted(rest))
     }
 
-    /// The product of tensors, summed over the indices that two of them have.
+    /// The product of tensors, summed over common indices.
     fn contracted(&mut self, mut tensors: Vec<Tensor>) -> Tensor {
-        // Two at a time, those first that leave the smallest product.
+        // Two at a time, in the order of the smallest products.
         while tensors.len() > 1 {
             let mut best = (usize::MAX, 0, 1);
             for i in 0..tensors.len() {
@@ -400,15 +401,15 @@ impl Derivation<'_> {
         tensors.swap_remove(0)
     }
 
-    /// Of a leg's wavefunction the charge conjugate, where the form asks for it: the transpose of `C` times one that flows
-    /// out where one flows in, and the same read from the other side. So the conjugate of `OXXXXX` is `IXXXXX` with its
-    /// sign, which lines that are followed the other way rely on: a diagram has some of both.
+    /// The charge conjugate of a leg's wavefunction, if the form requires it: `C`, transposed, times one that flows out
+    /// for a leg that flows in, and the reverse. So the conjugate of `OXXXXX` is `IXXXXX` including its sign, which
+    /// reversed lines rely on, because a diagram may mix both.
     fn conjugated(&mut self, leg: usize, wavefunction: Tensor) -> Tensor {
         if !self.form.conjugated[leg] {
             return wavefunction;
         }
         let own = (leg as i32 + 1, false);
-        // An index that no structure has.
+        // An index that no structure uses.
         let between = (i32::MAX, false);
         let mut other = wavefunction;
         for index in &mut other.indices {
@@ -430,8 +431,8 @@ impl Derivation<'_> {
         self.algebra.contract(&matrix, &other).ordered(&order)
     }
 
-    /// The wavefunction of a leg that is given by a propagator in the language of structures, with the sum at its other
-    /// end: its components, without what stands below.
+    /// The components of a leg's wavefunction, without the denominator: a propagator's numerator in the language of
+    /// structures, contracted with the sum at its other end.
     fn propagated(
         &mut self,
         leg: usize,
@@ -441,10 +442,10 @@ impl Derivation<'_> {
         line: Line,
     ) -> Result<Vec<ValueId>, String> {
         let spin = self.form.spins[leg];
-        // Of a fermion that flows out of the vertex the propagator's first index is the wavefunction's.
+        // If a fermion flows out of the vertex, the propagator's first index is that of the wavefunction.
         let swapped = spin.is_multiple_of(2) && leg % 2 == 1;
         let (from, to) = if swapped { (2, 1) } else { (1, 2) };
-        // Of spin 2 the indices are 1 and 51 at one end, 2 and 52 at the other.
+        // The indices of spin 2 are 1 and 51 at one end, 2 and 52 at the other.
         let ends = |end: i32| match spin {
             1 => Vec::new(),
             2 => vec![(end, false)],
@@ -466,7 +467,7 @@ impl Derivation<'_> {
                 },
                 source.clone(),
             ];
-            // `P` goes out of the vertex. A fermion that flows into it has the opposite one.
+            // `P` goes out of the vertex; a fermion that flows into the vertex has the opposite momentum.
             let flipped = spin.is_multiple_of(2) && !swapped;
             let momentum = |algebra: &mut Algebra, _: u8| match flipped {
                 true => p,
@@ -497,7 +498,7 @@ impl Derivation<'_> {
             .collect())
     }
 
-    /// A number that a structure of momenta, mass and width gives.
+    /// The value of a scalar structure of momenta, mass and width.
     fn scalar(
         &mut self,
         structure: &Structure,
@@ -517,7 +518,7 @@ impl Derivation<'_> {
             }
             let value = self.contracted(tensors);
             if !value.indices.is_empty() {
-                return Err("what stands below in a propagator has indices".into());
+                return Err("the denominator of a propagator has indices".into());
             }
             for (at, entry) in value.entries {
                 self.algebra.add(&mut sum, at, entry);
@@ -527,7 +528,7 @@ impl Derivation<'_> {
         Ok(sum.get(&Vec::new()).copied().unwrap_or(zero))
     }
 
-    /// What stands below in a propagator of ALOHA: `p^2 - M(M - i W)`, of a complex mass `p^2 - M^2`.
+    /// The denominator of ALOHA's propagators: `p^2 - M(M - i W)`, or `p^2 - M^2` with a complex mass.
     fn below(&mut self, square: ValueId, line: Line) -> ValueId {
         let builder = &mut self.algebra.builder;
         let pole = match self.form.complex {
@@ -587,10 +588,10 @@ impl Derivation<'_> {
         if form.complex && (form.part != PropagatorPart::Whole || denominates) {
             return Err(match own {
                 Some(own) if denominates => format!(
-                    "propagator {}: one with a denominator of its own has no complex mass; generate without --complex-masses",
+                    "propagator {}: one with its own denominator cannot have a complex mass; generate without --complex-masses",
                     own.name
                 ),
-                _ => "a polarised particle that decays has no complex mass, as in MG5aMC; generate without \
+                _ => "a polarised decaying particle cannot have a complex mass, as in MG5aMC; generate without \
                       --complex-masses, or without its polarisation"
                     .into(),
             });
@@ -674,8 +675,8 @@ impl Derivation<'_> {
         let numerators: Vec<ValueId> = match spin {
             1 => vec![sum.get(&Vec::new()).copied().unwrap_or(zero)],
             2 => {
-                // pslash with p along the flow of the fermion, which is out of the vertex where the leg is the
-                // second of its two.
+                // pslash with p along the fermion flow, which goes out of the vertex if the leg is the second of its
+                // pair.
                 let first = leg.is_multiple_of(2);
                 let helicity = match form.part {
                     PropagatorPart::Right => Some(1.0),
@@ -755,7 +756,7 @@ impl Derivation<'_> {
         Ok(self.conjugated_outputs(leg, outputs))
     }
 
-    /// The wavefunction of the result, or its charge conjugate where the form asks for it.
+    /// The wavefunction of the result, or its charge conjugate if the form requires it.
     fn conjugated_outputs(&mut self, leg: usize, mut outputs: Vec<ValueId>) -> Vec<ValueId> {
         if !self.form.conjugated[leg] {
             return outputs;
@@ -784,13 +785,14 @@ impl Derivation<'_> {
     }
 }
 
-/// The values of `count` indices of a component.
+/// The values of the `count` indices of a component.
 fn digits(component: u32, count: usize) -> Vec<u8> {
     let digit = |place: usize| (component >> (2 * (count - 1 - place)) & 3) as u8;
     (0..count).map(digit).collect()
 }
 
-/// Spin 3/2. A fermion that flows out of the vertex has the first indices, one that flows in the second ones.
+/// Numerators for spin 3/2. A fermion that flows out of the vertex has the first indices, one that flows in the second
+/// ones.
 const RARITA: &str = "-1/3*(Gamma(1,1,-12) + Identity(1,-12)*P(1,id)*Mass(id)*OverMass2(id))\
     *(PSlash(-12,-13,id) - Identity(-12,-13)*Mass(id))\
     *(Gamma(2,-13,2) + Mass(id)*OverMass2(id)*Identity(-13,2)*P(2,id))\
@@ -798,7 +800,7 @@ const RARITA: &str = "-1/3*(Gamma(1,1,-12) + Identity(1,-12)*P(1,id)*Mass(id)*Ov
 const RARITA_MASSLESS_IN: &str = "-1*Gamma(1,1,-11)*PSlash(-11,-12,id)*Gamma(2,-12,2)";
 const RARITA_MASSLESS_OUT: &str = "-1*Gamma(2,1,-11)*PSlash(-11,-12,id)*Gamma(1,-12,2)";
 
-/// Spin 2.
+/// Numerators for spin 2.
 const TENSOR_MASSLESS: &str =
     "1/2*(Metric(1,2)*Metric(51,52) + Metric(1,52)*Metric(51,2) - Metric(1,51)*Metric(2,52))";
 const TENSOR: &str = "1/2*(Metric(1,2)*Metric(51,52) + Metric(1,52)*Metric(51,2) - Metric(1,51)*Metric(2,52))\
@@ -806,7 +808,7 @@ const TENSOR: &str = "1/2*(Metric(1,2)*Metric(51,52) + Metric(1,52)*Metric(51,2)
     + Metric(1,52)*P(51,id)*P(2,id) + Metric(51,2)*P(1,id)*P(52,id))\
     + 1/6*(Metric(1,51) + 2*OverMass2(id)*P(1,id)*P(51,id))*(Metric(2,52) + 2*OverMass2(id)*P(2,id)*P(52,id))";
 
-/// Parts of a vector's propagator, and what they are divided by.
+/// Parts of a vector's propagator: numerator and denominator.
 const LONGITUDINAL: [&str; 2] = [
     "EPSL(1,id)*EPSL(2,id)",
     "-1*PVec(-2,id)*PVec(-2,id)*P(-3,id)*P(-3,id)*(P(-1,id)**2 - Mass(id)*Mass(id) + complex(0,1)*Mass(id)*Width(id))",
@@ -820,13 +822,13 @@ const AUXILIARY: [&str; 2] = [
     "P(-2,id)**2*Mass(id)**2*(P(-1,id)**2 - Mass(id)*Mass(id) + complex(0,1)*Mass(id)*Width(id))",
 ];
 
-/// A momentum for directions of polarisation: one without components across the z axis, or at rest, is next to it, as in
+/// A momentum for polarisation directions: one along the z axis, or at rest, is moved slightly off the axis, as in
 /// ALOHA.
 fn off_the_axis(algebra: &mut Algebra, p: [ValueId; 4]) -> [ValueId; 4] {
     let size = algebra.builder.push(Op::Call(Function::Abs, p[0]));
     let small = algebra.builder.real(1e-10);
     let size = algebra.builder.push(Op::Mul(size, small));
-    // The momentum that is looked at goes the other way.
+    // Signs are reversed, because the momentum here has the opposite direction.
     let least = [-1e-30, -0.0, -1e-15];
     let mut moved = p;
     for (component, least) in moved[1..].iter_mut().zip(least) {
@@ -843,9 +845,9 @@ fn off_the_axis(algebra: &mut Algebra, p: [ValueId; 4]) -> [ValueId; 4] {
     moved
 }
 
-/// The part of a helicity of what stands above in a fermion's propagator: `u ubar` of one that flows out (`first`), `-v
-/// vbar` of one that flows in, with the square root of `p^2` in the place of the mass, as ALOHA has it. `p` is the
-/// momentum that goes out of the diagram there. The spinors are `chi chi^+ = (1 + k sigma.p/|p|)/2` times numbers.
+/// The part of a fermion propagator's numerator with one helicity: `u ubar` for one that flows out (`first`), `-v vbar`
+/// for one that flows in, with the square root of `p^2` in place of the mass, as in ALOHA. `p` is the momentum that
+/// goes out of the diagram there. The spinors are `chi chi^+ = (1 + k sigma.p/|p|)/2` times numbers.
 fn of_helicity(
     algebra: &mut Algebra,
     p: [ValueId; 4],
@@ -858,7 +860,7 @@ fn of_helicity(
     let sum = b.push(Op::Add(products[0], products[1]));
     let sum = b.push(Op::Add(sum, products[2]));
     let size = b.push(Op::Call(Function::RealSqrt, sum));
-    // At rest there is no direction.
+    // Avoids a division by zero at rest, where there is no direction.
     let tiny = b.real(1e-30);
     let least = b.push(Op::Call(Function::Abs, p[0]));
     let least = b.push(Op::Mul(least, tiny));

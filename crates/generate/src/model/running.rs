@@ -1,4 +1,4 @@
-//! Parameters that run with alpha_s, in sets that mix. `mebridge_process::running` has their equation.
+//! Parameters that run with alpha_s, in sets that mix. See `mebridge_process::running` for the equation.
 
 use super::Model;
 use super::file::RunningRow;
@@ -9,24 +9,24 @@ use num_complex::Complex64;
 use std::collections::{BTreeSet, HashMap};
 use std::f64::consts::PI;
 
-/// A set.
+/// A set of running parameters.
 #[derive(Clone, Debug)]
 pub struct Running {
-    /// Entries of the card, all of one block.
+    /// Names of card entries, all in one block.
     pub parameters: Vec<String>,
-    /// That block.
+    /// The block of these entries.
     pub block: String,
     /// The scale of the block in the model's own card, in GeV.
     pub scale: f64,
-    /// How they mix.
+    /// The mixing matrix.
     pub mixing: Mixing,
-    /// Why no process can have one of them, if none can.
+    /// The reason if no process may depend on these parameters.
     pub refused: Option<String>,
 }
 
 impl Running {
-    /// The set of a row.
-    pub fn of(row: &RunningRow) -> Result<Running, String> {
+    /// Creates the set of a row.
+    pub fn from_row(row: &RunningRow) -> Result<Running, String> {
         let within = |what: String| format!("running of {}: {what}", row.parameters.join(", "));
         let place = |name: &String| {
             let place = row.parameters.iter().position(|known| known == name);
@@ -63,13 +63,13 @@ impl Running {
         })
     }
 
-    /// Whether one of these names is in it.
+    /// Whether the set contains any of these names.
     fn is_needed(&self, names: &BTreeSet<String>) -> bool {
         self.parameters.iter().any(|name| names.contains(name))
     }
 }
 
-/// A formula without names as a number.
+/// Evaluates a formula without names.
 pub fn number(text: &str) -> Result<f64, String> {
     let formula = super::expression::parse(text)?;
     let (program, values) = program(&[], &HashMap::new(), &[&formula])
@@ -82,8 +82,8 @@ pub fn number(text: &str) -> Result<f64, String> {
 }
 
 impl Model {
-    /// The sets of which these names are parts; all parameters of them are needed then. `fixed` are those that masses and
-    /// widths depend on.
+    /// The sets that contain any of these names; adds all parameters of these sets to the names. `fixed` are the
+    /// parameters that masses and widths depend on.
     pub(super) fn running_of(
         &self,
         names: &mut BTreeSet<String>,
@@ -118,7 +118,7 @@ impl Model {
         Ok(found)
     }
 
-    /// Further entries of the card of a process that has these sets, by their block.
+    /// Additional card entries of a process with these sets, by block.
     pub(super) fn running_entries(&self, sets: &[&Running]) -> Vec<(String, [CardParameter; 4])> {
         let at_z = self.card.iter();
         let mut at_z = at_z.filter(|entry| Some(&entry.name) == self.alpha_s.as_ref());
@@ -133,7 +133,7 @@ impl Model {
         found
     }
 
-    /// That sets are parts of the card, and do not share a parameter.
+    /// Checks that sets are in the card, and do not share parameters.
     pub(super) fn check_running(&self) -> Result<(), String> {
         let mut known = BTreeSet::new();
         for set in &self.running {

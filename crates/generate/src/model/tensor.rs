@@ -5,13 +5,13 @@ use mebridge_process::arith::{Builder, Comparison, Op, ValueId};
 use num_complex::Complex64;
 use std::collections::BTreeMap;
 
-/// An index: its number (see [`super::lorentz`]), and whether a sum over it goes with the metric.
+/// An index: its number (see [`super::lorentz`]), and whether it is a Lorentz index, for which sums include the metric.
 pub type Index = (i32, bool);
 
 /// Diagonal of the metric.
 pub const METRIC: [f64; 4] = [1.0, -1.0, -1.0, -1.0];
 
-/// A tensor; entries that are not there are zero.
+/// A tensor; missing entries are zero.
 #[derive(Clone, Debug)]
 pub struct Tensor {
     /// Its indices.
@@ -21,7 +21,7 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// The same with its indices in this order, where they are these.
+    /// The tensor with its indices in this order; `order` must be a permutation of its indices.
     pub fn ordered(self, order: &[Index]) -> Tensor {
         if self.indices == order {
             return self;
@@ -42,7 +42,8 @@ impl Tensor {
 
 const I: Complex64 = Complex64::new(0.0, 1.0);
 
-/// `gamma^mu` in the chiral representation, left-handed components first: column and entry of each row.
+/// `gamma^mu` in the chiral representation, left-handed components first: the column and value of the only entry in
+/// each row.
 fn gamma(mu: u8) -> [(u8, Complex64); 4] {
     let one = Complex64::new(1.0, 0.0);
     match mu {
@@ -67,7 +68,7 @@ fn permutations() -> Vec<(Vec<u8>, f64)> {
     found
 }
 
-/// The entries of a tensor that is made of numbers.
+/// The entries of a constant tensor.
 fn constant(kind: TensorKind) -> Vec<(Vec<u8>, Complex64)> {
     let diagonal = |values: [f64; 4]| {
         let entries = (0..4u8).zip(values).filter(|(_, x)| *x != 0.0);
@@ -113,7 +114,7 @@ fn constant(kind: TensorKind) -> Vec<(Vec<u8>, Complex64)> {
                 .map(|&(i, j, x)| (vec![i, j], Complex64::new(x, 0.0)));
             entries.collect()
         }
-        // Made of the arguments of a routine.
+        // Depend on the arguments of a routine.
         TensorKind::Momentum(_)
         | TensorKind::Mass
         | TensorKind::Width
@@ -135,14 +136,14 @@ pub struct Line {
     pub width: ValueId,
 }
 
-/// The arithmetic of tensors.
+/// Tensor arithmetic on the values of a program.
 pub struct Algebra {
-    /// The program that grows.
+    /// The program under construction.
     pub builder: Builder,
 }
 
 impl Algebra {
-    /// What a value is the negative of, if it is one.
+    /// The value of which this one is the negative, if any.
     fn negative_of(&self, x: ValueId) -> Option<ValueId> {
         match self.builder.program().ops[x as usize] {
             Op::Neg(x) => Some(x),
@@ -158,7 +159,7 @@ impl Algebra {
         }
     }
 
-    /// `x + y`, as a difference where one of them is the negative of a value.
+    /// `x + y`, as a difference if either is the negative of a value.
     pub fn plus(&mut self, x: ValueId, y: ValueId) -> ValueId {
         let op = match (self.negative_of(x), self.negative_of(y)) {
             (_, Some(y)) => Op::Sub(x, y),
@@ -168,7 +169,7 @@ impl Algebra {
         self.builder.push(op)
     }
 
-    /// `x * y`, without multiplying by 1. Signs go in front of the product, where [`Self::plus`] takes them up.
+    /// `x * y`, without multiplications by 1. Signs are moved in front of the product, for [`Self::plus`].
     pub fn mul(&mut self, x: ValueId, y: ValueId) -> ValueId {
         match (self.negative_of(x), self.negative_of(y)) {
             (Some(x), Some(y)) => return self.mul(x, y),
@@ -197,7 +198,8 @@ impl Algebra {
         self.builder.complex(x.re, x.im)
     }
 
-    /// A tensor of a Lorentz structure; `momentum` gives what goes out along a leg, and `line` is that of a propagator.
+    /// A tensor of a Lorentz structure; `momentum` returns the outgoing momentum of a leg, and `line` is the line of a
+    /// propagator.
     pub fn tensor(
         &mut self,
         named: &Named,
@@ -251,7 +253,7 @@ impl Algebra {
         Tensor { indices, entries }
     }
 
-    /// A part of a momentum, or a direction of polarisation with it.
+    /// A part of a momentum, or a polarisation direction for it.
     fn direction(&mut self, kind: TensorKind, p: [ValueId; 4]) -> [ValueId; 4] {
         let zero = self.builder.real(0.0);
         let [energy, x, y, z] = p;
@@ -277,7 +279,7 @@ impl Algebra {
         }
     }
 
-    /// The product of two tensors, summed over the indices that both have.
+    /// The product of two tensors, summed over their common indices.
     pub fn contract(&mut self, a: &Tensor, b: &Tensor) -> Tensor {
         let place = |t: &Tensor, index: &Index| t.indices.iter().position(|i| i == index);
         let shared: Vec<(usize, usize, bool)> = (a.indices.iter().enumerate())

@@ -43,8 +43,8 @@ fn derived(model: &Model, name: &str, result: Option<usize>, massless: bool) -> 
     form(name, &[structure], &spins(model, name), result, massless)
 }
 
-/// On its mass shell a fermion that decays is the sum of both helicities, each of which is left as it is by its own part
-/// and vanishes by the other's.
+/// On its mass shell, a decaying fermion is the sum of both helicities, each of which is unchanged by its own
+/// projection, and removed by the other.
 #[test]
 fn helicities_of_fermions_that_decay_add_up() {
     let model = Model::standard().unwrap();
@@ -73,7 +73,7 @@ fn helicities_of_fermions_that_decay_add_up() {
         let mut inputs: Vec<Complex64> = (0..whole.program_inputs())
             .map(|_| Complex64::new(random.between(-1.0, 1.0), random.between(-1.0, 1.0)))
             .collect();
-        // Momenta (E, pz), (px, py) of the two wavefunctions; the sum has a mass, which is that of the particle.
+        // Momenta (E, pz), (px, py) of the two wavefunctions; the mass of their sum is that of the particle.
         let momenta = [[90.0, 20.0, -35.0, 50.0], [110.0, 10.0, 15.0, -80.0]];
         let mut total = [0.0; 4];
         for (argument, p) in momenta.iter().enumerate() {
@@ -105,8 +105,8 @@ fn helicities_of_fermions_that_decay_add_up() {
     }
 }
 
-/// The charge conjugate of a spinor that flows out is the one of HELAS that flows in, of the other sign, and the other way
-/// round: so a line may be followed either way in each diagram by itself.
+/// The charge conjugate of a HELAS spinor that flows out is the one that flows in with the opposite sign, and vice
+/// versa, so a line may be reversed in each diagram independently.
 #[test]
 fn charge_conjugates_are_helas_spinors() {
     let p = [110.0, 20.0, -35.0, 50.0];
@@ -200,7 +200,7 @@ fn the_standard_model_is_whole() {
         (model.of(w).pdg, model.of(w).helicities()),
         (-24, vec![1, 0, -1])
     );
-    // Masses and couplings of the default card; MW is what MG5aMC writes into its card.
+    // Masses and couplings of the default card; MW is the value that MG5aMC writes into its card.
     let mut parameters = Parameters::new(&model);
     parameters.parameter("MW");
     parameters.coupling("GC_11", None);
@@ -215,12 +215,12 @@ fn the_standard_model_is_whole() {
     assert!((value(&formulas.couplings[1]).im + 0.307_954).abs() < 1e-6);
 }
 
-/// Operators of dimension six: whichever form has the least arithmetic computes what the terms as they are written do,
-/// and less than three quarters of it.
+/// Operators of dimension six: the form with the least arithmetic gives the same as the terms as written, with less
+/// than three quarters of the work.
 #[test]
 fn collected_terms_are_the_same_function() {
     let texts = [
-        // Three field strengths and the dual of one.
+        // Three field strengths, one of them dual.
         "P(1,3)*P(2,1)*P(3,2) - P(1,2)*P(2,3)*P(3,1) + P(-1,2)*P(-1,3)*P(3,1)*Metric(1,2) \
          - P(-1,1)*P(-1,3)*P(3,2)*Metric(1,2) - P(-1,2)*P(-1,3)*P(2,1)*Metric(1,3) \
          + P(-1,1)*P(-1,2)*P(2,3)*Metric(1,3) + P(-1,1)*P(-1,3)*P(1,2)*Metric(2,3) \
@@ -267,7 +267,7 @@ fn collected_terms_are_the_same_function() {
     }
 }
 
-/// What ALOHA wrote for g g > t t~, of which a copy by hand is in this repository.
+/// ALOHA's routines for g g > t t~, of which this repository has handwritten versions.
 #[test]
 fn derived_routines_are_alohas() {
     let directory =
@@ -307,8 +307,8 @@ fn derived_routines_are_alohas() {
     assert_eq!(compared, 1 + 6 + 6 + 6);
 }
 
-/// Every form of every structure of the Standard Model has a kernel, but for some where four particles meet of which
-/// some are scalars: those are computed as they were derived.
+/// Every form of every structure of the Standard Model has a kernel, except for some four-particle vertices with
+/// scalars, which use the derived arithmetic.
 #[test]
 fn derived_routines_are_recognised() {
     let model = Model::standard().unwrap();
@@ -334,7 +334,7 @@ fn derived_routines_are_recognised() {
     }
 }
 
-/// Tensors that the Standard Model does not need: `Sigma` and `Epsilon` by what they have to satisfy.
+/// Tensors that the Standard Model does not need: identities of `Sigma` and `Epsilon`.
 #[test]
 fn tensors_satisfy_their_identities() {
     let amplitude = |text: &str, spins: &[u8], inputs: &[Complex64]| {
@@ -432,7 +432,7 @@ fn a_model_that_cannot_be_is_refused() {
     }
 }
 
-/// What the generator does not know is no error of the model, but of the processes that need it.
+/// Unsupported features are not errors of the model, but of the processes that need them.
 #[test]
 fn what_cannot_be_generated_is_refused_with_the_process() {
     for (from, to, process, says) in [
@@ -479,7 +479,7 @@ fn what_cannot_be_generated_is_refused_with_the_process() {
     }
 }
 
-/// A mass is that of all events; which one is not is said by name.
+/// A mass is the same for all events; one that is not is named.
 #[test]
 fn masses_that_depend_on_alpha_s_are_named() {
     let from = "[parameters]\n";

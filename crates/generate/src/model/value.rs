@@ -1,4 +1,4 @@
-//! The number that a parameter of a model is.
+//! Numerical values of a model's parameters.
 
 use super::Model;
 use super::expression::Expr;
@@ -8,8 +8,8 @@ use num_complex::Complex64;
 use std::f64::consts::PI;
 
 impl Model {
-    /// The value of a parameter, of the card or of a formula, whose name may have other capitals; with a card, or with the
-    /// values that the model begins with. The strong coupling is that of the card.
+    /// The value of a parameter, whether from the card or a formula, with the values of a card or the model's defaults.
+    /// The name is matched exactly, otherwise without regard to case. The strong coupling is that of the card.
     pub fn parameter(&self, name: &str, card: Option<&Card>) -> Result<Complex64, String> {
         let known = self.card.iter().map(|entry| &entry.name);
         let known = known.chain(self.parameters.keys());

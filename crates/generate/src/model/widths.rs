@@ -1,4 +1,4 @@
-//! Widths as sums of partial widths, for cards that leave them open.
+//! Widths as sums of partial widths, for cards that leave them to be computed.
 
 use super::expression::{BinaryOperator, Expr};
 use super::parameters::{needed, program};
@@ -10,9 +10,9 @@ use mebridge_process::model::{CardParameter, Named};
 use mebridge_process::widths::AutoWidth;
 
 impl Model {
-    /// How a width of the card is computed from partial widths, if it is a width: those of the model, or where it has
-    /// none of the particle those of its vertices. In the complex-mass scheme there are none, as vertices depend on widths
-    /// there. `place` is that of the parameter in the card of a process.
+    /// Formulas for a width of the card, if the parameter is one: the sum of the model's partial widths or, if there
+    /// are none for the particle, of those from its vertices. `None` in the complex-mass scheme, where vertices depend
+    /// on widths. `place` is the index of the parameter in the card of a process.
     pub fn auto_width(
         &self,
         place: u32,
@@ -30,7 +30,7 @@ impl Model {
         let Some(mother) = mother.filter(|_| !complex) else {
             return Ok(None);
         };
-        // Parameters are those of the card.
+        // Parameters do not run here.
         let squared = match self.running.is_empty() {
             true => two_body(mother, self),
             false => two_body(
@@ -42,7 +42,7 @@ impl Model {
             ),
         }?;
         let decays = squared.iter().map(|(particles, squared)| {
-            // What there is no |M|^2 of is no number.
+            // NaN if there is no |M|^2.
             let width = squared.as_ref().map_or(f64::NAN, |_| 1.0);
             (particles.clone(), Expr::Number(width))
         });
@@ -50,7 +50,7 @@ impl Model {
         self.sum_of(place, mother, &decays, &squared).map(Some)
     }
 
-    /// The sum of partial widths, or of those that follow from |M|^2 in the place of each number that is not zero.
+    /// The sum of partial widths. With `squared`, each nonzero number is replaced by the partial width from |M|^2.
     fn sum_of(
         &self,
         place: u32,

@@ -1,9 +1,9 @@
-//! How much work the arithmetic of a routine is.
+//! The cost of a routine's arithmetic.
 
 use mebridge_process::arith::{Function, Op, Program, ValueId};
 
-/// Multiply-adds of real numbers, and one for each operation that is carried out: a product that only one sum takes is
-/// part of it, and signs, parts and factors of i cost nothing.
+/// The number of real multiply-adds, plus one per operation. A product that is used only once, by a sum, is part of the
+/// sum; signs, parts and factors of i are free.
 pub fn work(program: &Program) -> usize {
     let mut uses = vec![0u32; program.ops.len()];
     for op in &program.ops {
@@ -17,7 +17,7 @@ pub fn work(program: &Program) -> usize {
             Op::Const(re, im) => re.abs() + im.abs() == 1.0 && re * im == 0.0,
             _ => false,
         };
-        // A product, or its negative, that nothing else needs.
+        // A product, or its negative, with no other use.
         let product = |v: ValueId| {
             let of = match program.ops[v as usize] {
                 Op::Neg(of) if uses[v as usize] == 1 => of,

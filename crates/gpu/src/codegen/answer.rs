@@ -1,7 +1,6 @@
 //! The ends of the code: sums over colours, and the answers.
 
-use super::expression::number;
-use super::value_graph::Id;
+use super::expression::{Id, number};
 use super::values::Whole;
 use super::{COLOR_SUM, Generator};
 use crate::helicity_split::HelicitySplit;

@@ -3,9 +3,11 @@
 //! They say what a value is made of, and on which helicities it depends. They become C++ text at the very end, which
 //! nobody but the compiler reads.
 
-use super::value_graph::Id;
 use std::borrow::Cow;
 use std::fmt::Write;
+
+/// The number of a value.
+pub(super) type Id = usize;
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

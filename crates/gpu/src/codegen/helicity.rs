@@ -9,9 +9,10 @@
 //! A block takes the events of a block of memory and a few helicities that follow each other, a warp
 //! each, which have most of their wavefunctions in common.
 
-use super::expression::{Expression, number};
-use super::value_graph::{Id, Type, ValueGraph};
-use super::values::{Operation, ValueOperand};
+use super::expression::{Expression, Id, number};
+use super::operand::ValueOperand;
+use super::value_graph::{Type, ValueGraph};
+use super::values::Operation;
 use super::{COLOR_SUM, DeviceCode, Generator};
 use crate::level_schedule::{Amp2Source, OperationKind};
 use crate::structures::{DeviceStructure, HelicityArguments};

@@ -5,8 +5,8 @@
 //! leaves it in the memory of blocks, where the threads of the subsets find it.
 
 use super::Generator;
-use super::expression::Expression;
-use super::value_graph::{Id, Schedule, Value, ValueGraph};
+use super::expression::{Expression, Id};
+use super::value_graph::{Schedule, Value, ValueGraph};
 use super::values::Whole;
 use crate::helicity_split::HelicitySplit;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};

@@ -1,7 +1,7 @@
 //! What a thread does, one thing after the other: values that are computed, and put away and
 //! brought back where there are too many for the registers, or between groups.
 
-use super::value_graph::Id;
+use super::expression::Id;
 use super::values::Whole;
 use rustc_hash::FxHashMap as HashMap;
 

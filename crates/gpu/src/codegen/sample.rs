@@ -3,7 +3,7 @@
 
 use super::Generator;
 use super::answer::running_sums;
-use super::value_graph::Id;
+use super::expression::Id;
 use super::values::Whole;
 use crate::structures::{DeviceStructure, SampleArguments, SampleTables};
 use std::fmt::Write;

@@ -1,7 +1,8 @@
 //! Values of sums of vertices with scalars in them: vertices of three and of four legs, with a factor for each kind.
 
-use super::value_graph::{Id, Type, ValueGraph};
-use super::values::ValueOperand;
+use super::expression::Id;
+use super::operand::ValueOperand;
+use super::value_graph::{Type, ValueGraph};
 use mebridge_ops::opcode::{Mode, Opcode};
 
 /// Terms of one kind: the device function of one, of how many operands it is, and how many there are to add and to

@@ -1,6 +1,6 @@
 //! Values, each made of others, as they stand in the code.
 
-use super::expression::Expression;
+use super::expression::{Expression, Id};
 use crate::level_schedule::SIXTEEN;
 use mebridge_ops::Address;
 use mebridge_process::color::FlowWeight;
@@ -69,9 +69,6 @@ impl Type {
         }
     }
 }
-
-/// The number of a value.
-pub(super) type Id = usize;
 
 /// A value of the generated code.
 pub(super) struct Value {

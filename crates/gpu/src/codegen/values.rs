@@ -1,8 +1,9 @@
 //! From tables of operations to the values of one event.
 
-use super::expression::Expression;
+use super::expression::{Expression, Id};
+use super::operand::ValueOperand;
 use super::scalar_sums;
-use super::value_graph::{Id, Schedule, Type, ValueGraph};
+use super::value_graph::{Schedule, Type, ValueGraph};
 use super::{COLOR_SUM, Generator};
 use crate::level_schedule::{Amp2Source, OperationKind, ScheduleLevel};
 use mebridge_ops::opcode::{Mode, Opcode};
@@ -595,28 +596,5 @@ fn has_no_width(graph: &ValueGraph, propagator: Id) -> bool {
                 || function == "propagator" && of.last() == Some(&Expression::number(0.0))
         }
         _ => false,
-    }
-}
-
-#[derive(Clone, Copy)]
-pub(super) enum ValueOperand {
-    Number(u32),
-    Value(Id),
-    Result(Address, u32),
-}
-
-impl ValueOperand {
-    pub(super) fn value(self) -> Option<Id> {
-        match self {
-            ValueOperand::Value(id) => Some(id),
-            _ => None,
-        }
-    }
-
-    pub(super) fn number(self) -> Option<usize> {
-        match self {
-            ValueOperand::Number(n) => Some(n as usize),
-            _ => None,
-        }
     }
 }

@@ -1,10 +1,10 @@
-//! From the routine of an amplitude to that of a current.
+//! Converts the routine of an amplitude to that of a current.
 
 use mebridge_process::arith::{Builder, Function, Op, ValueId};
 use mebridge_process::lorentz::Routine;
 
-/// From an amplitude of vectors, the current that has the place of the last vector: what multiplies each of its
-/// components, over `p^2 - m (m - i w)`, as ALOHA has it.
+/// Converts an amplitude of vectors to the current that replaces its last vector: the coefficient of each component of
+/// that vector, over `p^2 - m (m - i w)`, as in ALOHA.
 pub fn current_of(amplitude: &Routine) -> Option<Routine> {
     let (&last, others) = amplitude.inputs.split_last()?;
     if amplitude.outputs.len() != 1 || amplitude.inputs.iter().any(|&n| n != 6) || amplitude.massive
@@ -33,7 +33,7 @@ pub fn current_of(amplitude: &Routine) -> Option<Routine> {
             let value = match *op {
                 Op::Input(n) if n < begin => b.input(n),
                 Op::Input(n) if n >= begin + last => b.input(n - last),
-                // The momentum that comes in with the last vector goes out with the current.
+                // The incoming momentum of the last vector is the outgoing momentum of the current.
                 Op::Input(n) if n < begin + 2 => b.push(Op::Neg(momentum[(n - begin) as usize])),
                 Op::Input(n) => b.real(if n == begin + 2 + component { 1.0 } else { 0.0 }),
                 _ => b.push(op.map_operands(|v| values[v as usize])),
@@ -63,7 +63,7 @@ fn sum(b: &mut Builder, places: &[u32]) -> ValueId {
     sum
 }
 
-/// `p^2 - m (m - i w)` of a momentum `(E + i pz, px + i py)`.
+/// Computes `p^2 - m (m - i w)` for a momentum `(E + i pz, px + i py)`.
 fn below(b: &mut Builder, momentum: [ValueId; 2], mass: u32) -> ValueId {
     let mut squares = |value: ValueId| {
         [Function::Re, Function::Im].map(|part| {

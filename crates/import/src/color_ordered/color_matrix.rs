@@ -1,16 +1,16 @@
-//! The colour matrix by orders.
+//! The colour matrix as a function of orders.
 
 use super::sort::Sorted;
 use mebridge_process::color::ColorMatrix;
 use mebridge_process::color_ordered::{number_of, orders};
 
-/// Largest part of the first entry that is rounding.
+/// Relative rounding error, with respect to the first entry.
 const TOLERANCE: f64 = 1e-12;
 
-/// The row of the first of all orders of so many insertions, times the denominator, in a matrix whose flows are sorted
-/// by order. `None` where an entry does not follow from the order of one flow as seen from the other. `traces` are
-/// those of a gluon and so many others: read backwards they have the same JAMP up to a sign, so that what counts is the
-/// sum of their entries, and which of both is which cannot be told.
+/// Returns the row of the first order of `count` insertions, times the denominator, in a matrix whose flows are sorted
+/// by order. `None` if an entry does not depend only on the order of one flow relative to the other. `traces`: the
+/// flows are traces of a gluon and `count` others, which have the same JAMP up to a sign when read backwards. Then only
+/// the sum of the entries of both matters, and which of them is which cannot be determined.
 pub fn row(matrix: &ColorMatrix, sorted: &Sorted, count: usize, traces: bool) -> Option<Vec<f64>> {
     let mut places = vec![(0, false); sorted.of.len()];
     for (flow, &(order, minus)) in sorted.of.iter().enumerate() {

@@ -1,23 +1,24 @@
-//! Which legs are the ends of a line, its insertions and its boson.
+//! Assignment of the legs to the ends of a line, its insertions and its boson.
 
 use mebridge_process::{ExternalKind, Process, Wavefunction};
 
-/// The legs, by their external wavefunctions.
+/// The legs, given by their external wavefunctions.
 pub struct ExternalLegs {
-    /// The end that a quark flows out of and the one that it flows in at, or the first and the last gluon.
+    /// The ends where the quark flows out and in, or the first and the last gluon.
     pub ends: [u32; 2],
-    /// Whether these are a quark's and not gluons.
+    /// Whether the ends are those of a quark line, not gluons.
     pub quarks: bool,
-    /// The others with colour, by ascending legs.
+    /// The other coloured legs, ascending.
     pub insertions: Vec<u32>,
-    /// A vector that meets nothing but the line, or two fermions that become such vectors.
+    /// A vector that couples only to the line, or two fermions that annihilate into such vectors.
     pub boson: Vec<u32>,
-    /// For each wavefunction of the process the external ones below it, a bit each.
+    /// For each wavefunction of the process, a bit mask of the external ones below it.
     pub below: Vec<u64>,
 }
 
 impl ExternalLegs {
-    /// Those of a process of vectors and at most one line of fermions, or two lines, either of which may be the quark's.
+    /// Returns the possible assignments for a process of vectors and at most one fermion line, or two lines, either of
+    /// which may be the quark's.
     pub fn all(process: &Process) -> Vec<ExternalLegs> {
         ExternalLegs::of(process).unwrap_or_default()
     }
@@ -27,7 +28,7 @@ impl ExternalLegs {
         let mut externals = vec![None; count];
         let mut kinds = Vec::new();
         for (number, wavefunction) in (0..count as u32).zip(&process.wavefunctions) {
-            // All of them come first, one for each leg.
+            // The external wavefunctions come first, one for each leg.
             let Wavefunction::External(e) = wavefunction else {
                 return None;
             };
@@ -82,12 +83,12 @@ impl ExternalLegs {
         }
     }
 
-    /// Whether an external wavefunction is below another one.
+    /// Returns whether an external wavefunction is below a wavefunction.
     pub fn holds(&self, wavefunction: u32, external: u32) -> bool {
         self.below[wavefunction as usize] >> external & 1 == 1
     }
 
-    /// Whether it is a gluon's, if the process has a colour-ordered form.
+    /// Returns whether it is that of a gluon, provided that the process has a colour-ordered form.
     pub fn is_gluon(&self, wavefunction: u32) -> bool {
         let [first, second] = self.ends.map(|end| self.holds(wavefunction, end));
         let of_line = self.quarks && first != second;
@@ -95,13 +96,13 @@ impl ExternalLegs {
         !of_line && self.below[wavefunction as usize] & !boson != 0
     }
 
-    /// Whether the boson, or one of its fermions, is below a wavefunction.
+    /// Returns whether the boson, or one of its fermions, is below a wavefunction.
     pub fn holds_boson(&self, wavefunction: u32) -> bool {
         self.boson.iter().any(|&w| self.holds(wavefunction, w))
     }
 }
 
-/// The external wavefunctions below each, a bit each. `None` where there are more than one to a leg.
+/// Returns the bit mask of external wavefunctions below each one. `None` if a leg has more than one.
 fn below(process: &Process, count: usize) -> Option<Vec<u64>> {
     let mut below: Vec<u64> = Vec::with_capacity(process.wavefunctions.len());
     for (number, wavefunction) in process.wavefunctions.iter().enumerate() {
@@ -118,7 +119,7 @@ fn below(process: &Process, count: usize) -> Option<Vec<u64>> {
     Some(below)
 }
 
-/// Whether a vector meets another one in a vertex without a line's end.
+/// Returns whether a vector meets another one in a vertex without a fermion.
 fn meets_vectors(process: &Process, below: &[u64], count: usize, wavefunction: u32) -> bool {
     let is_vector = |w: &u32| {
         let external = |number: usize| match &process.wavefunctions[number] {

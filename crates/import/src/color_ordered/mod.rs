@@ -1,13 +1,13 @@
 //! The colour-ordered form of an imported process.
 //!
-//! The diagrams say which legs are the ends of the line, its insertions and its boson, and which routines and couplings
-//! the vertices of the form have. Two things are left, which numbers decide: a sign or two, and the order in which the
-//! directory has the colour flows. The same numbers say whether the form is the process at all.
+//! The diagrams determine which legs are the ends of the line, its insertions and its boson, and the routines and
+//! couplings of the vertices of the form. Numerical comparison decides the rest: one or two signs, and the order of the
+//! directory's colour flows. It also decides whether the form describes the process at all.
 //!
-//! Helicities, masses and cards do not matter for that. The JAMPs of the diagrams and of the form are rational
+//! Helicities, masses and cards do not matter for this. The JAMPs of the diagrams and of the form are rational
 //! functions of the external wavefunctions, their momenta, and each coupling, mass and width. Either they are the same
-//! functions or not. So both are compared where all of these are random numbers. A further diagram, another coupling
-//! (be it one that a card sets to zero), a propagator with another mass or a sign makes a difference there.
+//! functions or not, so they are compared with random numbers for all of these. An additional diagram, another coupling
+//! (even one that a card sets to zero), a propagator with another mass, or a sign makes a difference there.
 
 mod amplitude;
 mod color_matrix;
@@ -26,13 +26,13 @@ use num_complex::Complex64;
 use sort::Sorted;
 use vertices::Vertices;
 
-/// Fewest and most insertions. Fewer are no work, more are more diagrams than anybody writes.
+/// Supported numbers of insertions. Fewer cost nothing anyway, and more have more diagrams than anyone generates.
 const INSERTIONS: std::ops::RangeInclusive<usize> = 2..=6;
 /// Seeds of the points.
 const SEEDS: [u64; 2] = [41, 43];
 
-/// What colour multiplies the vertices of two and of three insertions by, with signs as those of the structures may be,
-/// MG5aMC's first.
+/// Possible colour factors of the vertices with two and with three insertions, with the signs that the Lorentz
+/// structures may have, MG5aMC's first.
 const FACTORS: [((f64, f64), (f64, f64)); 4] = [
     ((0.0, -1.0), (-1.0, 0.0)),
     ((0.0, 1.0), (-1.0, 0.0)),
@@ -40,7 +40,7 @@ const FACTORS: [((f64, f64), (f64, f64)); 4] = [
     ((0.0, 1.0), (1.0, 0.0)),
 ];
 
-/// Gives a process its colour-ordered form, if it has one.
+/// Adds the colour-ordered form to a process, if it has one.
 pub fn add(process: &mut Process) {
     let routines = process.routines.len();
     let plain = process.helicity_sum == HelicitySum::Positive
@@ -57,7 +57,7 @@ pub fn add(process: &mut Process) {
             return;
         }
         set(process, None);
-        // Nobody else needs one that was made for the form.
+        // Removes routines that were made for the form only.
         process.routines.truncate(routines);
     }
 }
@@ -72,7 +72,7 @@ fn find(process: &mut Process, legs: ExternalLegs) -> Option<ColorOrdered> {
     if !INSERTIONS.contains(&legs.insertions.len()) {
         return None;
     }
-    // The JAMPs of gluons alone are those of the DDM basis, of which flows are made.
+    // JAMPs of gluon processes are those of the DDM basis, of which the flows are made.
     let ddm = !legs.quarks;
     let ordered = legs.insertions.len() + usize::from(ddm);
     let flows: usize = (1..=ordered).product();
@@ -121,9 +121,9 @@ fn find(process: &mut Process, legs: ExternalLegs) -> Option<ColorOrdered> {
     Some(form)
 }
 
-/// Random numbers in the place of everything that a process leaves open.
+/// Random numbers for everything that a process leaves open.
 struct Point {
-    /// One for each external wavefunction.
+    /// Components of each external wavefunction.
     externals: Vec<Vec<Complex64>>,
     seed: u64,
 }
@@ -151,7 +151,7 @@ impl Point {
     }
 
     fn numbers<'a>(&self, process: &'a Process) -> Numbers<'a> {
-        // A value that the model computes once is one coupling.
+        // A value that the model computes once counts as one coupling.
         Numbers::of(process, |value| {
             number(&mut SplitMix64::new(self.seed << 32 | u64::from(value)))
         })
@@ -161,13 +161,13 @@ impl Point {
         self.externals[e.leg as usize].clone()
     }
 
-    /// The JAMPs of the diagrams.
+    /// Computes the JAMPs from the diagrams.
     fn diagrams(&self, process: &Process, jamp: &LinearMap) -> Vec<Complex64> {
         let amplitudes = self.numbers(process).amplitudes(|e| self.external(e));
         jamp.apply(&amplitudes)
     }
 
-    /// Those of the form.
+    /// Computes the JAMPs from the form.
     fn ordered(&self, process: &Process, form: &ColorOrdered) -> Option<Vec<Complex64>> {
         let external = |w: u32| match &process.wavefunctions[w as usize] {
             Wavefunction::External(e) => self.external(e),

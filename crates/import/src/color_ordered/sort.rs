@@ -1,14 +1,14 @@
-//! Which colour flow of a directory is which order.
+//! Matches the colour flows of a directory with orders.
 
 use mebridge_process::color_ordered::FlowTerm;
 use num_complex::Complex64;
 
-/// Largest part of the largest JAMP that is rounding.
+/// Relative rounding error, with respect to the largest JAMP.
 const TOLERANCE: f64 = 1e-9;
-/// Largest denominator of what the sizes of JAMPs differ by.
+/// Largest denominator of the ratio between the sizes of JAMPs.
 const LARGEST: i32 = 64;
 
-/// The JAMPs of flows that are sums and differences of others; where each is one, there are no such.
+/// Computes the JAMPs of flows that are sums and differences of others; if `flows` is empty, each JAMP is a flow.
 pub fn flows(jamps: &[Complex64], flows: &[Vec<FlowTerm>]) -> Vec<Complex64> {
     if flows.is_empty() {
         return jamps.to_vec();
@@ -23,16 +23,16 @@ pub fn flows(jamps: &[Complex64], flows: &[Vec<FlowTerm>]) -> Vec<Complex64> {
     flows.iter().map(sum).collect()
 }
 
-/// For each colour flow of a process the one of the form that it is.
+/// The assignment of a process's colour flows to those of a form.
 pub struct Sorted {
-    /// Its number and whether it is minus that.
+    /// For each flow of the process, the index of the flow of the form and whether the sign is negative.
     pub of: Vec<(usize, bool)>,
-    /// The ratio of all JAMPs of the process to those of the form.
+    /// Common ratio of the JAMPs of the process to those of the form.
     ratio: Complex64,
 }
 
 impl Sorted {
-    /// That which takes JAMPs of a form to those of the process, if there is one.
+    /// Finds the assignment that maps the JAMPs of a form to those of the process, if there is one.
     pub fn of(process: &[Complex64], form: &[Complex64]) -> Option<Sorted> {
         let squares = |jamps: &[Complex64]| jamps.iter().map(|x| x.norm_sqr()).sum::<f64>();
         let size = (squares(process) / squares(form)).sqrt();
@@ -50,7 +50,7 @@ impl Sorted {
             rest.take_while(move |(size, _)| *size <= wanted + close)
                 .map(|(_, i)| *i)
         };
-        // Traces that are read backwards have JAMPs of the same size: any of them may be the first.
+        // Traces read backwards have JAMPs of the same size: any of them may be the first.
         let first = *process
             .iter()
             .max_by(|a, b| a.norm().total_cmp(&b.norm()))?;
@@ -72,7 +72,7 @@ impl Sorted {
         })
     }
 
-    /// Whether it does the same elsewhere.
+    /// Returns whether the assignment holds at another point.
     pub fn holds(&self, process: &[Complex64], form: &[Complex64]) -> bool {
         let largest = process.iter().map(|x| x.norm()).fold(0.0, f64::max);
         let mut all = process.iter().zip(&self.of);
@@ -83,7 +83,7 @@ impl Sorted {
             })
     }
 
-    /// By how much JAMPs of the process are larger.
+    /// Returns the size of the ratio, as a simple fraction if it is close to one.
     pub fn size(&self) -> f64 {
         let size = self.ratio.norm();
         let fractions = (1..=LARGEST).map(f64::from);
@@ -92,7 +92,7 @@ impl Sorted {
             .unwrap_or(size)
     }
 
-    /// The colour flows of the process by JAMPs of the form, whose own flows these are.
+    /// Returns the colour flows of the process in terms of JAMPs of the form; `flows` are those of the form.
     pub fn flows(&self, flows: Vec<Vec<FlowTerm>>) -> Vec<Vec<FlowTerm>> {
         let same = (0..).zip(&self.of).all(|(i, of)| *of == (i, false));
         if same {

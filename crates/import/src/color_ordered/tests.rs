@@ -3,7 +3,7 @@ use mebridge_generate::generate;
 use mebridge_process::arith::Op;
 use mebridge_process::{Term, TermSource};
 
-/// A generated process as if its colour-ordered form had to be found, and that form.
+/// A generated process without its colour-ordered form, and that form.
 fn bare(text: &str) -> (Process, ColorOrdered) {
     let process = generate(text).expect(text).remove(0);
     let form = process.amplitudes.color_ordered().expect(text).clone();
@@ -47,7 +47,7 @@ fn forms_are_found() {
             Some(legs)
         };
         assert_eq!(boson(form), boson(&known), "{text}");
-        // Signs of gluons alone do not matter: a current of as many has the sign of all others.
+        // Signs of gluon vertices do not matter: currents of the same number of gluons share them.
         assert_eq!(form.flows.len(), known.flows.len(), "{text}");
         let jamps = |flows: &[Vec<mebridge_process::color_ordered::FlowTerm>]| {
             let all = flows.iter();
@@ -62,7 +62,7 @@ fn forms_are_found() {
             let (x, y) = (x * scale(form), y * scale(&known));
             assert!((x - y).abs() < 1e-12 * (x.abs() + 1e-3), "{text}: {x} {y}");
         }
-        // A routine may be missing where three or four gluons meet in amplitudes alone.
+        // A routine may be missing if three or four gluons meet only in amplitudes.
         let added = process.routines.len() - routines;
         let missing = form.insertions.len() < 4;
         assert!(added == 0 || missing, "{text}");
@@ -70,7 +70,7 @@ fn forms_are_found() {
     }
 }
 
-/// Flows that a directory has in another order, with other signs, or times a number are found all the same.
+/// Flows are recognised in another order, with other signs, or multiplied by a number.
 #[test]
 fn flows_may_stand_in_any_order() {
     for text in ["u u~ > g g g", "g g > g g g"] {
@@ -107,7 +107,7 @@ fn flows_may_stand_in_any_order() {
     }
 }
 
-/// What is not quite such a process has no form.
+/// A process that differs slightly has no form.
 #[test]
 fn lookalikes_have_none() {
     type Change = fn(&mut Process);

@@ -1,4 +1,4 @@
-//! The vertices of a form, as calls of the process have them.
+//! The vertices of a form, found in the calls of the process.
 
 use super::amplitude::current_of;
 use super::legs::ExternalLegs;
@@ -7,12 +7,12 @@ use mebridge_process::lorentz::Routine;
 use mebridge_process::{Process, Quantity, Vertex, Wavefunction};
 use num_complex::Complex64;
 
-/// Numbers of the wavefunction of a vector or a spinor.
+/// Components of the wavefunction of a vector or a spinor, including momentum.
 const SIZE: u32 = 6;
 
-/// They, but for what colour multiplies those of insertions by.
+/// The vertices, without the colour factors of those with insertions.
 pub struct Vertices {
-    /// The ends; the line's vertices go from the first one on.
+    /// The ends; the vertices of the line start from the first one.
     pub ends: [u32; 2],
     pub line: Option<OrderedVertex>,
     pub three_gluon: OrderedVertex,
@@ -21,7 +21,7 @@ pub struct Vertices {
 }
 
 impl Vertices {
-    /// Those of a process with these legs. A routine may be added to those of the process.
+    /// Finds the vertices of a process with these legs. May add a routine to the process.
     pub fn of(process: &mut Process, legs: &ExternalLegs) -> Option<Vertices> {
         let (ends, line, boson) = match legs.quarks {
             true => of_line(process, legs)?,
@@ -42,7 +42,7 @@ impl Vertices {
     }
 }
 
-/// The calls that make vectors and spinors of such.
+/// Iterates over the calls that combine vectors and spinors into vectors and spinors.
 fn currents(process: &Process) -> impl Iterator<Item = &Vertex> {
     process.wavefunctions.iter().filter_map(|w| match w {
         Wavefunction::Internal(call) => {
@@ -67,7 +67,7 @@ fn ordered(call: &Vertex, inputs: Vec<u8>) -> OrderedVertex {
 
 type OfLine = ([u32; 2], Option<OrderedVertex>, Option<Boson>);
 
-/// The vertices of a quark line, from the end on from which there are calls for all of them.
+/// Finds the vertices of a quark line, starting from the end for which all calls exist.
 fn of_line(process: &Process, legs: &ExternalLegs) -> Option<OfLine> {
     let [first, second] = legs.ends;
     [[first, second], [second, first]]
@@ -107,7 +107,7 @@ fn of_line(process: &Process, legs: &ExternalLegs) -> Option<OfLine> {
         })
 }
 
-/// The vectors that two fermions become.
+/// Finds the vectors into which two fermions annihilate.
 fn made_of(process: &Process, fermions: &[u32]) -> impl Iterator<Item = (u32, OrderedVertex)> {
     let all = (0..).zip(&process.wavefunctions);
     all.filter_map(move |(number, wavefunction)| {
@@ -121,8 +121,8 @@ fn made_of(process: &Process, fermions: &[u32]) -> impl Iterator<Item = (u32, Or
     })
 }
 
-/// A call that makes the current of so many gluons. Where there is none, that of an amplitude of one more, by a routine
-/// that is added.
+/// Finds a call that makes the current of `count` gluons. If there is none, uses an amplitude with one more gluon and
+/// adds the routine of its current.
 fn of_gluons(process: &mut Process, legs: &ExternalLegs, count: usize) -> Option<Vertex> {
     let meet = |call: &&Vertex, count: usize| {
         call.inputs.len() == count && call.inputs.iter().all(|&w| legs.is_gluon(w))
@@ -143,8 +143,8 @@ fn of_gluons(process: &mut Process, legs: &ExternalLegs, count: usize) -> Option
     })
 }
 
-/// The vertices of three neighbours A, B and C whose sum is `2 B (A C) - A (B C) - C (A B)`, from a routine for one of
-/// the differences of such products.
+/// Returns the vertices of three neighbours A, B and C whose sum is `2 B (A C) - A (B C) - C (A B)`, from a routine for
+/// a difference of two such products.
 fn three_neighbours(routine: &Routine, call: &Vertex) -> Option<Vec<OrderedVertex>> {
     if routine.inputs != [SIZE; 3] || routine.outputs.len() != SIZE as usize {
         return None;
@@ -152,7 +152,7 @@ fn three_neighbours(routine: &Routine, call: &Vertex) -> Option<Vec<OrderedVerte
     let of: Vec<Complex64> = (0..3).map(|which| direction(routine, which)).collect();
     let largest = of.iter().map(|x| x.norm()).fold(0.0, f64::max);
     let place = |found: &dyn Fn(&Complex64) -> bool| of.iter().position(found);
-    // The argument that gives the direction of the first product, and of the one that is subtracted.
+    // The argument that gives the direction of the first product, and that of the product that is subtracted.
     let rest = place(&|x| x.norm() < 1e-9 * largest)?;
     let [plus, minus] = [(rest + 1) % 3, (rest + 2) % 3];
     if (of[plus] + of[minus]).norm() > 1e-9 * largest {
@@ -169,9 +169,9 @@ fn three_neighbours(routine: &Routine, call: &Vertex) -> Option<Vec<OrderedVerte
     Some(differences.to_vec())
 }
 
-/// What the routine multiplies the direction of this argument, times the product of the others, by.
+/// Returns the coefficient of the term along this argument times the product of the others.
 fn direction(routine: &Routine, which: usize) -> Complex64 {
-    // The argument along x and the others along z; at rest, with couplings of one.
+    // This argument along x and the others along z; at rest, with couplings of one.
     let zero = Complex64::default();
     let one = Complex64::from(1.0);
     let mut inputs = Vec::new();

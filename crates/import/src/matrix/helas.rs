@@ -1,8 +1,8 @@
-//! Calls of HELAS and ALOHA routines, as `MATRIX<i>` makes them.
+//! Calls of HELAS and ALOHA routines by `MATRIX<i>`.
 //!
-//! Convention: the first element of a column of W (`W(1,n)`) holds the number of the wavefunction that is
-//! there now; the others hold nothing, so that no component can be looked at behind the routines' backs. A
-//! column that is written again is a new wavefunction, and equal wavefunctions are kept once.
+//! Convention: the first element of a column of W (`W(1,n)`) holds the index of the wavefunction in that column; the
+//! others hold nothing, so that no component can be read outside the routines. A column that is written again holds a
+//! new wavefunction, and equal wavefunctions are stored once.
 
 use crate::amplitude_expression::AmplitudeExpression;
 use crate::expression::{FortranExpr, Parsed};
@@ -17,14 +17,14 @@ use mebridge_process::{
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What the calls made.
+/// Wavefunctions and amplitudes made by the calls.
 #[derive(Debug, Default, PartialEq)]
 pub struct HelasCalls {
     pub wavefunctions: Vec<Wavefunction>,
     pub amplitudes: Vec<Vertex>,
 }
 
-/// Takes the calls.
+/// Receiver of the calls.
 pub struct Helas<'l> {
     /// Storage of the momenta P.
     momenta: usize,
@@ -39,7 +39,7 @@ pub struct Helas<'l> {
     known: HashMap<Key, u32>,
 }
 
-/// A wavefunction as a key.
+/// Key of a wavefunction.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     External(External),
@@ -47,7 +47,7 @@ enum Key {
 }
 
 impl<'l> Helas<'l> {
-    /// Borrows the names and routines until [`Helas::finish`].
+    /// Takes the names and routines until [`Helas::finish`].
     pub fn new(
         momenta: usize,
         helicities: usize,
@@ -137,7 +137,7 @@ impl<'l> Helas<'l> {
         } else {
             let number = self.calls.amplitudes.len() as u32;
             self.calls.amplitudes.push(vertex);
-            let form = AmplitudeExpression::of(TermSource::Amplitude(number));
+            let form = AmplitudeExpression::from_source(TermSource::Amplitude(number));
             interpreter.set(at, FortranValue::AmplitudeExpression(Rc::new(form)));
         }
         Ok(())
@@ -163,7 +163,7 @@ impl<'l> Helas<'l> {
         interpreter.set(at, FortranValue::Wavefunction(index));
     }
 
-    /// `IXXXXX(P(0,3), MDL_MT, NHEL(3), -1*IC(3), W(1,3))`; a scalar has neither mass nor helicity.
+    /// Handles `IXXXXX(P(0,3), MDL_MT, NHEL(3), -1*IC(3), W(1,3))`; a scalar has neither mass nor helicity.
     fn external(
         &mut self,
         interpreter: &mut Interpreter<'l>,
@@ -216,7 +216,7 @@ impl<'l> Helas<'l> {
         Ok(())
     }
 
-    /// A mass or a width.
+    /// Evaluates a mass or a width.
     fn quantity(
         &mut self,
         interpreter: &mut Interpreter<'l>,
@@ -235,7 +235,7 @@ impl<'l> Helas<'l> {
         }
     }
 
-    /// A variable of the model that a routine uses by itself.
+    /// Looks up a model variable that a routine uses in addition to its arguments.
     fn global(
         &mut self,
         interpreter: &mut Interpreter<'l>,
@@ -255,7 +255,7 @@ impl<'l> Helas<'l> {
         }
     }
 
-    /// A coupling, perhaps with a minus in front of it.
+    /// Evaluates a coupling, which may have a minus sign.
     fn coupling(
         &mut self,
         interpreter: &mut Interpreter<'l>,
@@ -296,7 +296,7 @@ impl<'l> Externals<'l> for Helas<'l> {
     }
 }
 
-/// The wavefunction that stands in `W(1,n)`.
+/// Returns the wavefunction in `W(1,n)`.
 fn wavefunction(
     interpreter: &mut Interpreter,
     frame: &mut UnitFrame,
@@ -309,7 +309,7 @@ fn wavefunction(
     }
 }
 
-/// Where a result goes: an element of a COMPLEX array.
+/// Returns the location of a result: an element of a COMPLEX array.
 fn target(
     interpreter: &mut Interpreter,
     frame: &mut UnitFrame,
@@ -325,7 +325,8 @@ fn target(
     }
 }
 
-/// Whether an element is the first of a column of an array of two dimensions, and the column has so many elements.
+/// Checks that an element is the first of a column of a two-dimensional array, whose columns hold `components`
+/// elements.
 fn column(
     frame: &UnitFrame,
     interpreter: &Interpreter,
@@ -345,7 +346,7 @@ fn column(
     }
 }
 
-/// An argument as a name: `GC_11` for `GC_11(IVEC)`.
+/// Returns an argument as a name: `GC_11` for `GC_11(IVEC)`.
 fn shown(argument: &FortranExpr) -> String {
     match argument {
         FortranExpr::Name(name) | FortranExpr::Apply(name, _) => name.clone(),

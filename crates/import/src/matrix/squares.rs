@@ -1,9 +1,8 @@
-//! From what `MATRIX<i>` leaves in its result, in AMP2 and in JAMP2 to JAMPs, colour matrix and channels.
+//! Extracts JAMPs, colour matrix and channels from the result of `MATRIX<i>`, AMP2 and JAMP2.
 //!
-//! The result is a sum of products of one JAMP with the conjugate of another, of which Fortran keeps the real
-//! part: the coefficients are the colour matrix. JAMPs are the sums of amplitudes that occur in it or in
-//! JAMP2, in the order in which they stand in their array; where coupling orders are split (NAMPSO > 1) there
-//! is one for each colour flow and order.
+//! The result is a sum of products of one JAMP with the conjugate of another, of which Fortran keeps the real part: the
+//! coefficients are the colour matrix. JAMPs are the sums of amplitudes that occur in it or in JAMP2, in the order of
+//! their array; if coupling orders are split (NAMPSO > 1) there is one for each colour flow and order.
 
 use super::{AMP2, JAMP2, Results, form_of};
 use crate::amplitude_expression::{AmplitudeExpression, JampProduct, Real, Terms};
@@ -16,7 +15,7 @@ use mebridge_process::{LinearMap, Term, TermSource};
 use num_complex::Complex64;
 use std::collections::{BTreeMap, HashMap};
 
-/// What was read off.
+/// The extracted tables.
 #[derive(Debug, PartialEq)]
 pub struct SquareTables {
     pub jamp: LinearMap,
@@ -27,10 +26,10 @@ pub struct SquareTables {
 
 const ONE: Complex64 = Complex64::new(1.0, 0.0);
 
-/// More JAMPs than a matrix of them could be stored for.
+/// Maximum number of JAMPs: a larger colour matrix could not be stored.
 const MAX_JAMPS: usize = 20_000;
 
-/// Reads the results; `weights` says how often each element of RES is added.
+/// Reads the results; `weights` are the factors with which the elements of RES are added.
 pub fn read(
     interpreter: &Interpreter,
     results: &Results,
@@ -50,7 +49,7 @@ pub fn read(
                     products.extend(real.products.iter().map(|p| (weight, p)));
                 }
             }
-            // No diagram of these coupling orders.
+            // No diagram has these coupling orders.
             FortranValue::Real(v)
                 if interpreter
                     .builder
@@ -93,7 +92,7 @@ fn plain<'a>(form: &'a AmplitudeExpression, what: &str) -> Parsed<&'a Real> {
     }
 }
 
-/// What is added to JAMP2 of each colour flow, if anything; empty where there is no JAMP2.
+/// Returns the sum that is added to JAMP2 of each colour flow, if any; empty if there is no JAMP2.
 fn jamp2_forms(results: &Results, flows: usize) -> Parsed<Vec<Option<&Real>>> {
     if results.jamp2.is_empty() {
         return Ok(Vec::new());
@@ -117,7 +116,7 @@ fn jamp2_forms(results: &Results, flows: usize) -> Parsed<Vec<Option<&Real>>> {
     }
 }
 
-/// AMP2, by diagram.
+/// Reads AMP2 by diagram.
 fn amp2(results: &Results) -> Parsed<Vec<Amp2>> {
     let mut found = BTreeMap::new();
     for (index, value) in &results.amp2 {
@@ -147,7 +146,7 @@ fn amp2(results: &Results) -> Parsed<Vec<Amp2>> {
     Ok(found.into_values().collect())
 }
 
-/// The JAMPs, in their order.
+/// The JAMPs in order.
 struct Jamps {
     sources: Vec<TermSource>,
     index: HashMap<TermSource, u32>,
@@ -192,7 +191,7 @@ impl Jamps {
         found.ok_or_else(|| "a JAMP that is nowhere".into())
     }
 
-    /// The colour matrix: symmetric part of the coefficients, over a common denominator.
+    /// Computes the colour matrix: the symmetric part of the coefficients, over a common denominator.
     fn matrix(&self, products: &[(f64, &JampProduct)]) -> Parsed<ColorMatrix> {
         let n = self.sources.len();
         let mut divisors: Vec<f64> = products.iter().map(|(_, p)| p.divisor.abs()).collect();
@@ -235,7 +234,7 @@ impl Jamps {
         })
     }
 
-    /// JAMP2 of a colour flow.
+    /// Converts JAMP2 of a colour flow.
     fn flow(&self, real: &Real) -> Parsed<FlowWeight> {
         let mut moduli = Vec::with_capacity(real.products.len() + real.moduli.len());
         for p in &real.products {
@@ -262,10 +261,10 @@ impl Jamps {
         }
     }
 
-    /// The way from amplitudes to JAMPs.
+    /// Returns the linear map from amplitudes to JAMPs.
     fn map(&self, interpreter: &Interpreter, amplitudes: usize) -> Parsed<LinearMap> {
         let sums = &interpreter.sums;
-        // A JAMP within another sum is written out, so that JAMPs are outcomes alone.
+        // A JAMP within another sum is expanded, so that JAMPs are only outputs.
         let mut needed = vec![false; sums.len()];
         let mut outputs: Vec<Terms> = Vec::with_capacity(self.sources.len());
         for source in &self.sources {
@@ -282,7 +281,7 @@ impl Jamps {
                 needed[*p as usize] = true;
             }
         }
-        // A sum names only earlier ones.
+        // A sum refers only to earlier ones.
         for p in (0..sums.len()).rev() {
             if !needed[p] {
                 continue;
@@ -350,7 +349,7 @@ impl Jamps {
     }
 }
 
-/// The least common multiple of whole numbers; of other numbers 1.
+/// Returns the least common multiple of integers; 1 for several other numbers.
 fn common_multiple(numbers: &[f64]) -> f64 {
     let mut multiple = 1u64;
     for &x in numbers {

@@ -1,9 +1,9 @@
-//! How `SMATRIX<i>` sums over helicities.
+//! Determines how `SMATRIX<i>` sums over helicities.
 //!
-//! It is run on numbers, with known ones in the place of `MATRIX<i>`: several calls one behind the other, as
-//! the first, second, ... event of a run would make them. Which rows of NHEL it asks for, what it divides by
-//! and what it does with signs is seen from that, whatever the version that wrote it. Random numbers that it
-//! asks for are given; what MadEvent's other parts would do (grids of helicities, colour choice) is left out.
+//! It is run on numbers, with known ones instead of `MATRIX<i>`, several times in succession like the first, second,
+//! ... event of a run. This shows which rows of NHEL it uses, what it divides by and how it treats signs, whatever
+//! version wrote it. Random numbers are supplied; the effects of other parts of MadEvent (grids of helicities, colour
+//! choice) are left out.
 
 use super::{AMP2, JAMP2, Units};
 use crate::directory::BeamCommons;
@@ -26,32 +26,31 @@ pub struct HelicityLoop {
     pub helicities: Vec<Vec<i8>>,
     pub iden: u32,
     pub weights: HelicitySum,
-    /// What polarised beams multiply each row by; none where they multiply none.
+    /// Factor of each row for polarised beams; empty if there are none.
     pub beam_weights: Vec<f64>,
 }
 
-/// What was seen of `SMATRIX<i>`.
+/// Properties of `SMATRIX<i>`.
 pub struct SmatrixSum {
     pub helicities: HelicityLoop,
-    /// How often each element of RES is added.
+    /// Factor with which each element of RES is added.
     pub results: Vec<f64>,
 }
 
-/// Events of a run that are tried, where there are few helicities; after 25 MadEvent skips those that never
-/// contributed.
+/// Number of events to try if there are few helicities; after 25, MadEvent skips those that never contributed.
 const MOST_CALLS: usize = 30;
-/// Calls of `MATRIX<i>` that all of them may make.
+/// Maximum number of calls of `MATRIX<i>` for all events.
 const MATRIX_CALLS: usize = 40_000;
-/// Diagrams at both ends of the list that get an AMP2 in a trial of channel weights.
+/// Number of diagrams at each end of the list that get an AMP2 in a trial of channel weights.
 const SAMPLED: usize = 32;
-/// Rows of NHEL beyond this are refused.
+/// Maximum number of rows of NHEL.
 const MAX_HELICITIES: usize = 1 << 16;
-/// Random numbers of the trials with signs, and how many trials there are where few helicities often have the
-/// same sign.
+/// Random numbers of the trials with signs, and the number of trials for few helicities, which often all have the same
+/// sign.
 const RANDOM: [f64; 5] = [0.05, 0.3, 0.55, 0.8, 0.95];
 const FEW_HELICITIES: usize = 8;
 const TRIALS_OF_FEW: usize = 20;
-/// How far sums of these few numbers can be off.
+/// Relative rounding error of sums of these few numbers.
 const ROUNDING: f64 = 1e-10;
 
 /// Runs `SMATRIX<i>`. `results` is the number of elements of RES.
@@ -67,7 +66,7 @@ pub fn read(
             .smatrix
             .error(format!("{}: {what}", units.smatrix.name))
     };
-    // Which elements of RES are added, one by one; with all helicities at once.
+    // Determines the factors of the elements of RES one by one, with all helicities at once.
     let mut weights = vec![1.0; results];
     if results > 1 {
         for (i, weight) in weights.iter_mut().enumerate() {
@@ -117,8 +116,8 @@ pub fn read(
             ));
         }
     }
-    // With contributions of both signs. Where the signs of a trial are the same for all, or where there is one
-    // helicity alone, both ways give the same.
+    // Trials with contributions of both signs. If all signs of a trial are the same, or if there is only one helicity,
+    // both ways of adding agree.
     let mut seen = None;
     let few = helicities.len() < FEW_HELICITIES;
     let trials = if few { TRIALS_OF_FEW } else { RANDOM.len() };
@@ -184,13 +183,12 @@ pub fn read(
 struct Unpolarised<'a> {
     helicities: &'a [Vec<i8>],
     iden: f64,
-    /// How often each element of RES is added.
+    /// Factor with which each element of RES is added.
     results: &'a [f64],
 }
 
-/// What polarised beams multiply each row of NHEL by: seen from events in which only rows with the same
-/// helicities of the beams contribute, and held against an event in which all do. `None` where that is not the
-/// same.
+/// Determines the factor of each row of NHEL for polarised beams from events in which only rows with the same beam
+/// helicities contribute, and checks it against an event in which all do. `None` if they disagree.
 fn beam_weights<'l>(
     new: impl Fn() -> Result<SmatrixRun<'l>>,
     sum: &Unpolarised,
@@ -224,11 +222,11 @@ fn beam_weights<'l>(
         .map(|(row, w)| w * total(row))
         .sum();
     let agree = (answer * sum.iden - all).abs() <= ROUNDING * all.abs();
-    // Neither do they if one is not a number.
+    // They also disagree if one is NaN.
     if !agree {
         return Ok(None);
     }
-    // Vectors are not weighed by versions 3.x, and nothing in a standalone output.
+    // Versions 3.x do not weight vectors, and standalone outputs weight nothing.
     let one = |w: &f64| (w - 1.0).abs() < ROUNDING;
     Ok(Some(match weights.iter().all(one) {
         true => Vec::new(),
@@ -236,9 +234,9 @@ fn beam_weights<'l>(
     }))
 }
 
-/// What a matrix element's tables say, to hold `SMATRIX<i>` against.
+/// Tables of a matrix element, to check `SMATRIX<i>` against.
 pub struct SmatrixTables<'a> {
-    /// Diagrams that the matrix element has an AMP2 for.
+    /// Diagrams that have an AMP2.
     pub amp2: Vec<u32>,
     /// For each configuration its diagram, or 0.
     pub configurations: &'a [u32],
@@ -246,8 +244,8 @@ pub struct SmatrixTables<'a> {
     pub flows: usize,
 }
 
-/// Runs `SMATRIX<i>` with channels, and sees whether it weighs the sum by `AMP2(channel)` over the sum of those of
-/// all configurations, hands on the helicity that it chooses, and starts AMP2 and JAMP2 at zero.
+/// Runs `SMATRIX<i>` with channels, and checks that it weights the sum by `AMP2(channel)` over the sum of AMP2 of all
+/// configurations, returns the helicity that it chooses, and initialises AMP2 and JAMP2 to zero.
 pub fn check_channels(
     units: &Units,
     library: &Library,
@@ -261,17 +259,17 @@ pub fn check_channels(
             .smatrix
             .error(format!("{}: {what}", units.smatrix.name)))
     };
-    let mut asked: Vec<u32> = tables
+    let mut channels: Vec<u32> = tables
         .configurations
         .iter()
         .copied()
         .filter(|&d| d != 0)
         .collect();
-    asked.sort_unstable();
-    asked.dedup();
-    asked.retain(|d| tables.amp2.contains(d));
+    channels.sort_unstable();
+    channels.dedup();
+    channels.retain(|d| tables.amp2.contains(d));
     let same = |a: f64, b: f64| (a - b).abs() <= ROUNDING * (a.abs() + b.abs());
-    for (n, &channel) in asked.iter().take(3).enumerate() {
+    for (n, &channel) in channels.iter().take(3).enumerate() {
         let mut trial = SmatrixRun::new(units, library, legs, results)?;
         trial.seed = 77 + n as u64;
         let is = Preset::Value(FortranValue::Logical(Truth::Known(true)));
@@ -288,7 +286,7 @@ pub fn check_channels(
                 .insert((block.into(), place), preset);
         }
         trial.channel = Some(channel);
-        // Some at both ends of a long list will do.
+        // A few at both ends of a long list suffice.
         let far = |at: usize| at >= SAMPLED && at + SAMPLED < tables.amp2.len();
         let diagrams = tables.amp2.iter().copied().enumerate();
         let sample = diagrams.filter(|&(at, d)| !far(at) || d == channel);
@@ -317,15 +315,15 @@ pub fn check_channels(
                 running += row.value.abs();
                 random < running / total
             });
-            if let Some(told) = trial.chosen
-                && chosen.is_none_or(|chosen| chosen as i64 + 1 != told)
+            if let Some(ihel) = trial.chosen
+                && chosen.is_none_or(|chosen| chosen as i64 + 1 != ihel)
             {
                 return fail("IHEL is not the helicity that the random number chooses");
             }
-            if let Some(told) = &trial.told
+            if let Some(hel_buff) = &trial.hel_buff
                 && chosen.is_none_or(|row| {
                     let row = rows[row].helicities.iter();
-                    !row.copied().map(i64::from).eq(told.iter().copied())
+                    !row.copied().map(i64::from).eq(hel_buff.iter().copied())
                 })
             {
                 return fail(
@@ -346,7 +344,7 @@ pub fn check_channels(
     Ok(())
 }
 
-/// The helicities of all rows; each once.
+/// Returns the helicities of all rows, which must be distinct.
 fn table(rows: &[Row], fail: &impl Fn(String) -> Error) -> Result<Vec<Vec<i8>>> {
     let mut helicities: Vec<Vec<i8>> = rows.iter().map(|row| row.helicities.clone()).collect();
     let whole = helicities.clone();
@@ -366,7 +364,7 @@ fn table(rows: &[Row], fail: &impl Fn(String) -> Error) -> Result<Vec<Vec<i8>>> 
 #[derive(Clone, Debug)]
 struct Row {
     helicities: Vec<i8>,
-    /// What was given back: the elements of RES, or the value of the function.
+    /// The results: the elements of RES, or the value of the function.
     parts: Vec<f64>,
     /// Their sum.
     value: f64,
@@ -386,22 +384,22 @@ struct SmatrixRun<'l> {
     /// Whether contributions have both signs.
     signs: bool,
     seed: u64,
-    /// The channel, where there is one.
+    /// The channel, if any.
     channel: Option<u32>,
-    /// Diagrams that calls of `MATRIX<i>` add to AMP2 of.
+    /// Diagrams whose AMP2 the calls of `MATRIX<i>` add to.
     amp2: Vec<u32>,
-    /// Colour flows that they add to JAMP2 of.
+    /// Number of colour flows whose JAMP2 they add to.
     flows: usize,
-    /// What the last event's calls added to AMP2.
+    /// Sums added to AMP2 by the calls of the last event.
     added: HashMap<u32, f64>,
-    /// The same for JAMP2.
+    /// Sums added to JAMP2 by the calls of the last event.
     colored: Vec<f64>,
-    /// JAMP2 as the choice of a colour sees it.
+    /// JAMP2 as passed to the choice of a colour.
     jamp2: Option<Vec<f64>>,
-    /// IHEL, where it is an argument.
+    /// IHEL, if it is an argument.
     chosen: Option<i64>,
-    /// The numbers in HEL_BUFF, where there is one; fewer than legs where they are not known.
-    told: Option<Vec<i64>>,
+    /// The numbers in HEL_BUFF, if it exists; fewer than legs if some are unknown.
+    hel_buff: Option<Vec<i64>>,
 }
 
 impl<'l> SmatrixRun<'l> {
@@ -459,11 +457,11 @@ impl<'l> SmatrixRun<'l> {
             colored: Vec::new(),
             jamp2: None,
             chosen: None,
-            told: None,
+            hel_buff: None,
         })
     }
 
-    /// Has beams be polarised.
+    /// Sets the polarisation of the beams.
     fn polarise(&mut self, beams: &BeamCommons) {
         let interpreter = &mut self.interpreter;
         let (storage, first) = interpreter.common_place("TO_POLARIZATION", 0);
@@ -477,7 +475,7 @@ impl<'l> SmatrixRun<'l> {
         }
     }
 
-    /// The answer to one event, and the calls that were made for it.
+    /// Returns the result for one event, and the calls of `MATRIX<i>`.
     fn event(&mut self, random: f64) -> Result<(f64, Vec<Row>)> {
         let unit = self.smatrix;
         let interpreter = &mut self.interpreter;
@@ -508,7 +506,7 @@ impl<'l> SmatrixRun<'l> {
                     interpreter.set(at, FortranValue::Int(1));
                     places.push(at);
                 }
-                // The latter in ungrouped outputs from 3.6 on.
+                // SELECTED_HEL in ungrouped outputs from 3.6 on.
                 "IHEL" | "SELECTED_HEL" => {
                     chosen = Some(at);
                     places.push(at);
@@ -518,7 +516,7 @@ impl<'l> SmatrixRun<'l> {
                     interpreter.set(at, FortranValue::Int(0));
                     places.push(at);
                 }
-                // 3.1, and the vectorised 3.3 and 3.4: who calls chooses a colour.
+                // In 3.1 and the vectorised 3.3 and 3.4 the caller chooses a colour.
                 "JAMP2" => {
                     jamp2 = Some(at);
                     places.push(at);
@@ -566,10 +564,10 @@ impl<'l> SmatrixRun<'l> {
             let all: Option<Vec<f64>> = flows
                 .map(|flow| number(&mut self.interpreter, (at.0, at.1 + flow)))
                 .collect();
-            // A variable that was not set is no sum.
+            // A variable that was not set counts as no sum.
             self.jamp2 = Some(all.unwrap_or_default());
         } else if self.jamp2.is_none() && !calls.arguments.iter().any(|name| name == "JAMP2") {
-            // Until 3.5 the choice of a colour finds it in its COMMON block.
+            // Until 3.5 it is passed to the choice of a colour in its COMMON block.
             self.jamp2 = (0..=self.flows as i64)
                 .map(|flow| number(&mut self.interpreter, (common[JAMP2].0, flow)))
                 .collect();
@@ -580,7 +578,7 @@ impl<'l> SmatrixRun<'l> {
             _ => None,
         });
         let buffer = self.interpreter.common_place("TO_HELICITY", 0);
-        self.told = self.interpreter.get(buffer).is_some().then(|| {
+        self.hel_buff = self.interpreter.get(buffer).is_some().then(|| {
             let places = (buffer.1..).map(|place| (buffer.0, place));
             let numbers = places.map_while(|at| match self.interpreter.get(at) {
                 Some(FortranValue::Int(number)) => Some(*number),
@@ -599,7 +597,7 @@ impl<'l> SmatrixRun<'l> {
     }
 }
 
-/// The number that an element of a REAL array holds.
+/// Returns the number in an element of a REAL array.
 fn number(interpreter: &mut Interpreter, at: Location) -> Option<f64> {
     match interpreter.element(at, Type::Real)? {
         FortranValue::Real(value) => interpreter.builder.constant(value).map(|c| c.re),
@@ -607,7 +605,7 @@ fn number(interpreter: &mut Interpreter, at: Location) -> Option<f64> {
     }
 }
 
-/// Takes the calls that `SMATRIX<i>` makes.
+/// Receiver of the calls that `SMATRIX<i>` makes.
 struct SmatrixCalls {
     matrix: String,
     /// Dummy arguments of `MATRIX<i>`.
@@ -626,12 +624,12 @@ struct SmatrixCalls {
     diagrams: Vec<u32>,
     added: HashMap<u32, f64>,
     colored: Vec<f64>,
-    /// JAMP2 as SELECT_COLOR is given it.
+    /// JAMP2 as passed to SELECT_COLOR.
     jamp2: Option<Vec<f64>>,
 }
 
 impl SmatrixCalls {
-    /// A number between 1 and 2, or where there are signs perhaps its negative.
+    /// Returns a number between 1 and 2 or, with signs, possibly its negative.
     fn number(&mut self) -> f64 {
         // splitmix64, by Sebastiano Vigna.
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -682,10 +680,10 @@ impl SmatrixCalls {
         Ok(())
     }
 
-    /// Without channels nobody may read AMP2 and JAMP2, whose sums go on from event to event: in COMMON they are
-    /// other numbers after each call.
+    /// Without channels, `SMATRIX<i>` may not read AMP2 and JAMP2, which accumulate over events: in COMMON they are
+    /// changed after each call.
     fn touch_squares(&mut self, m: &mut Interpreter) {
-        // The first of AMP2 and of JAMP2, which has its flows from 1 on.
+        // The first elements of AMP2 and of JAMP2, whose flows start at 1.
         for (place, name, element) in [(AMP2, "AMP2", 0), (JAMP2, "JAMP2", 1)] {
             let (storage, first) = m.common_place("TO_AMPS", place);
             let at = (storage, first + element);
@@ -830,8 +828,8 @@ impl<'l> Externals<'l> for SmatrixCalls {
     }
 }
 
-/// Routines of MadEvent that `SMATRIX<i>` calls and that change nothing in its answer: grids of helicities,
-/// counters, and the choice of a colour behind the sum.
+/// Returns whether a MadEvent routine, called by `SMATRIX<i>`, does not change its result: grids of helicities,
+/// counters, and the choice of a colour after the sum.
 fn leaves_sums_alone(name: &str) -> bool {
     matches!(
         name,

@@ -1,10 +1,10 @@
 //! Couplings other than alpha_s that run: `C_RUNNING_<n>` of couplings.f, which MG5aMC (3.5 and later) writes for models
 //! with a `running.py`.
 //!
-//! Such a routine takes parameters from the scale of their block of the card (`BLOCK NAME Q= 172.5`) to that of the
-//! event. It is run as it is written, but for what it calls: `ALPHAS` at the scale of the block is an input
-//! (`mebridge_process::running`), and of `C8MAT_EXPM1`, the exponential of a matrix, the product with the parameters is
-//! made as a series.
+//! Such a routine evolves parameters from the scale of their block of the card (`BLOCK NAME Q= 172.5`) to that of the
+//! event. It is run as written, except for two calls: `ALPHAS` at the scale of the block is an input
+//! (`mebridge_process::running`), and `C8MAT_EXPM1`, the exponential of a matrix, is replaced by a series for its
+//! product with the parameters.
 
 use crate::directory::SubprocessPaths;
 use crate::expression::{FortranExpr, Parsed};
@@ -20,23 +20,23 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// What begins the names of these routines.
+/// Prefix of the names of these routines.
 const ROUTINES: &str = "C_RUNNING_";
-/// The parameter that says whether the scale is fixed.
+/// The parameter that tells whether the scale is fixed.
 const FIXED: &str = "FIXED_EXTRA_SCALE";
-/// What is about the name of a block in that of its scale.
+/// Prefix and suffix of a block's name in the name of its scale.
 const SCALE: (&str, &str) = ("MDL__", "__SCALE");
-/// Flavours in the beta function while a routine is run.
+/// Number of flavours in the beta function while a routine is run.
 const STATED_QUARKS: i64 = 5;
-/// Parameters that mix.
+/// Maximum number of parameters that mix.
 const MOST: i64 = 200;
 
-/// What the cards of a directory say of these couplings.
+/// Settings of these couplings from the cards of a directory.
 #[derive(Clone, Default)]
 pub struct ExtraScale {
     /// The fixed scale of the run card.
     fixed: Option<f64>,
-    /// The ratio of their scale to that of alpha_s, where it follows the event.
+    /// The ratio of their scale to that of alpha_s, if it follows the event.
     ratio: f64,
     /// Flavours in the running of alpha_s.
     quarks: f64,
@@ -45,8 +45,8 @@ pub struct ExtraScale {
 }
 
 impl ExtraScale {
-    /// What the cards of a directory say. Programs that stand alone have no run card.
-    pub fn of(directory: &SubprocessPaths, card: Option<&Card>) -> Result<ExtraScale> {
+    /// Reads the cards of a directory. Standalone programs have no run card.
+    pub fn from_cards(directory: &SubprocessPaths, card: Option<&Card>) -> Result<ExtraScale> {
         let alone = directory.is_standalone();
         let number = |name: &str, default: f64| match alone {
             true => Ok(default),
@@ -59,7 +59,7 @@ impl ExtraScale {
                 false => None,
             },
             ratio: number("mue_over_ref", 1.0)?,
-            // As many as MadEvent has without an entry.
+            // MadEvent's default.
             quarks: number("maxjetflavor", if alone { QUARKS } else { 4.0 })?,
             at_z: card
                 .and_then(|card| card.number("sminputs", &[3]))
@@ -67,7 +67,7 @@ impl ExtraScale {
         })
     }
 
-    /// Inputs of the routines besides the parameters of the card.
+    /// Returns the inputs of the routines in addition to the parameters of the card.
     pub fn inputs(&self, library: &Library) -> Result<Vec<CardParameter>> {
         let mut blocks = BTreeSet::new();
         for n in 1.. {
@@ -84,7 +84,8 @@ impl ExtraScale {
         Ok(all.collect())
     }
 
-    /// Sets what `UPDATE_AS_PARAM` asks: the scale follows the event, whose G is that of all events where it is fixed.
+    /// Sets the variables that `UPDATE_AS_PARAM` reads, for a scale that follows the event; for a fixed scale, all
+    /// events have the same G there.
     pub fn set(&self, interpreter: &mut Interpreter, frame: &mut UnitFrame) {
         if !frame.names().any(|name| name == FIXED) {
             return;
@@ -96,7 +97,7 @@ impl ExtraScale {
         interpreter.set_name(frame, "MUE_OVER_REF", one);
     }
 
-    /// What takes the calls of these routines. The inputs have these numbers.
+    /// Creates the receiver of the calls of these routines, for inputs with these numbers.
     pub fn calls(&self, inputs: &[CardParameter]) -> RunningCalls {
         RunningCalls {
             ratio: if self.fixed.is_some() {
@@ -111,25 +112,25 @@ impl ExtraScale {
     }
 }
 
-/// Names of blocks whose scales a statement has.
+/// Returns the names of the blocks whose scales occur in a statement.
 fn blocks_of(text: &str) -> Vec<String> {
     let parts = text.split(SCALE.0).skip(1);
     let names = parts.filter_map(|rest| rest.split_once(SCALE.1));
     names.map(|(block, _)| block.to_ascii_lowercase()).collect()
 }
 
-/// Takes calls of `C_RUNNING_<n>`.
+/// Receiver of calls of `C_RUNNING_<n>`.
 pub struct RunningCalls {
     ratio: f64,
     inputs: Vec<CardParameter>,
-    /// Whether there were some.
+    /// Whether there were any.
     made: bool,
-    /// Whether parameters are where they run to, so that no more is to be done.
+    /// Whether the parameters have been evolved, so that further calls do nothing.
     over: bool,
 }
 
 impl RunningCalls {
-    /// From now on calls do nothing; whether there were some.
+    /// Makes further calls do nothing; returns whether there were any.
     pub fn are_over(&mut self) -> bool {
         self.over = true;
         self.made
@@ -184,8 +185,8 @@ impl RunningCalls {
         m.set(at, FortranValue::Real(g));
         m.declare_in(&mut callee, &unit, &body)
             .map_err(|e| e.to_string())?;
-        // It is a whole number in Fortran, and an input here: the logarithm is divided by the beta function of the first,
-        // and then taken to that of the second.
+        // An integer in Fortran, but an input here: the logarithm is divided by the beta function of the former and
+        // then multiplied by that of the latter.
         m.set_name(
             &mut callee,
             "MAXJETFLAVOR",
@@ -193,12 +194,12 @@ impl RunningCalls {
         );
         let stated = m.builder.real(STATED_QUARKS as f64);
         let betas = [stated, quarks].map(|quarks| running::beta(&mut m.builder, quarks));
-        let within = Within {
+        let routine_calls = RoutineCalls {
             reference,
             factor: m.builder.push(Op::Div(betas[0], betas[1])),
         };
         let outer = m.externals.take();
-        m.externals = Some(Rc::new(RefCell::new(within)));
+        m.externals = Some(Rc::new(RefCell::new(routine_calls)));
         let done = m.run(&mut callee, &body).map_err(|e| e.to_string());
         m.externals = outer;
         done.map(|_| ())
@@ -228,15 +229,15 @@ impl<'l> Externals<'l> for RunningCalls {
     }
 }
 
-/// Takes what `C_RUNNING_<n>` calls.
-struct Within {
+/// Receiver of the calls that `C_RUNNING_<n>` makes.
+struct RoutineCalls {
     /// alpha_s at the scale of the block.
     reference: ValueId,
-    /// What the logarithm is multiplied by.
+    /// Factor of the logarithm.
     factor: ValueId,
 }
 
-impl<'l> Externals<'l> for Within {
+impl<'l> Externals<'l> for RoutineCalls {
     fn subroutine(
         &mut self,
         interpreter: &mut Interpreter<'l>,
@@ -276,7 +277,8 @@ impl<'l> Externals<'l> for Within {
     }
 }
 
-/// The product of the exponential of a matrix with the parameters C0, which stand for the first column and one then.
+/// Computes the product of the exponential of a matrix with the parameters C0. The first column of the exponential then
+/// holds the product, and C0 is set to (1, 0, 0, ...).
 fn exponential_of(
     m: &mut Interpreter,
     frame: &mut UnitFrame,
@@ -338,7 +340,7 @@ fn exponential_of(
     Ok(())
 }
 
-/// A value as a real number times another value.
+/// Splits a value into a real number times another value.
 fn factor(m: &Interpreter, value: ValueId) -> Option<(f64, ValueId)> {
     let number = |v: ValueId| m.builder.constant(v).filter(|c| c.im == 0.0);
     match m.builder.program().ops[value as usize] {

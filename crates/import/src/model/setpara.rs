@@ -1,9 +1,9 @@
-//! `SETPARA` of rw_para.f: what a program calls to read the card.
+//! `SETPARA` of rw_para.f, which a program calls to read the card.
 //!
-//! A standalone output reads each parameter by its name (`LHA_GET_REAL`), MadEvent includes what MG5aMC has
-//! written of the card (`param_card.inc`). Either is taken over by ident_card.dat and the card here; but each name
-//! has to go to the variable of that name, and `COUP` has to be called once. A standalone output then changes some of
-//! what it has read: the width of a Majorana fermion gets the sign of its mass.
+//! A standalone output reads each parameter by its name (`LHA_GET_REAL`), MadEvent includes what MG5aMC has written
+//! from the card (`param_card.inc`). Here ident_card.dat and the card replace both; but each name must go to the
+//! variable of that name, and `COUP` must be called once. A standalone output then changes some of the values: the
+//! width of a Majorana fermion gets the sign of its mass.
 
 use crate::expression::{FortranExpr, Parsed};
 use crate::program_unit::Library;
@@ -15,16 +15,16 @@ use mebridge_support::error::Result;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What SETPARA does.
+/// Results of running SETPARA.
 #[derive(Default)]
 pub struct Setpara {
     /// Parameters of the card that it does not read.
     pub unread: Vec<String>,
-    /// The values of parameters that it reads by their names, where they are not the card's.
+    /// Parameters read by name, and their values where these differ from the card's.
     pub changed: Vec<(usize, ValueId)>,
 }
 
-/// Runs SETPARA, where the directory has it, on the inputs of a builder, which are the parameters.
+/// Runs SETPARA, if the directory has it, on the inputs of a builder, which are the parameters.
 pub fn run(
     library: &Library,
     inputs: &[CardParameter],
@@ -70,7 +70,7 @@ pub fn run(
 struct SetparaCalls {
     /// Names of ident_card.dat.
     names: Vec<String>,
-    /// Which of them were read by their names.
+    /// Which of them were read by name.
     read: Vec<bool>,
     /// See `Setpara::changed`.
     changed: Vec<(usize, ValueId)>,
@@ -79,7 +79,7 @@ struct SetparaCalls {
 }
 
 impl SetparaCalls {
-    /// `LHA_GET_REAL(npara, param, value, 'mdl_MT', MDL_MT, default)`.
+    /// Handles `LHA_GET_REAL(npara, param, value, 'mdl_MT', MDL_MT, default)`.
     fn get_real(
         &mut self,
         m: &mut Interpreter,
@@ -109,7 +109,7 @@ impl SetparaCalls {
                 self.read[input] = true;
                 m.builder.input(input as u32)
             }
-            // A silent one may be in no card: the scale of loops.
+            // A silent one, such as the scale of loops, may be missing from the card.
             None if silent => m.builder.real(1.0),
             None => return Err(format!("ident_card.dat does not know the parameter {name}")),
         };
@@ -117,7 +117,7 @@ impl SetparaCalls {
         Ok(())
     }
 
-    /// Looks at what `COUP` will find.
+    /// Records the values that `COUP` will find.
     fn coup(&mut self, m: &mut Interpreter, frame: &mut UnitFrame) -> Parsed<()> {
         self.coup += 1;
         for input in 0..self.names.len() {

@@ -1,4 +1,4 @@
-//! Operators between values, by Fortran's rules of types.
+//! Operators on values, with Fortran's type rules.
 
 use crate::amplitude_expression::AmplitudeExpression;
 use crate::expression::Parsed;
@@ -7,7 +7,7 @@ use mebridge_process::arith::{Builder, Comparison, Function, Op};
 use num_complex::Complex64;
 use std::rc::Rc;
 
-/// Index of an element in column-major order.
+/// Returns the index of an element in column-major order.
 pub fn offset(name: &str, dims: &[(i64, Option<i64>)], indices: &[i64]) -> Parsed<i64> {
     if dims.len() != indices.len() {
         return Err(format!(
@@ -36,7 +36,7 @@ pub fn offset(name: &str, dims: &[(i64, Option<i64>)], indices: &[i64]) -> Parse
     Ok(offset)
 }
 
-/// Minus a value.
+/// Negates a value.
 pub fn negated(value: &FortranValue, b: &mut Builder) -> Parsed<FortranValue> {
     match value {
         FortranValue::Int(i) => Ok(FortranValue::Int(
@@ -50,8 +50,8 @@ pub fn negated(value: &FortranValue, b: &mut Builder) -> Parsed<FortranValue> {
         _ => {
             let (v, real) = value.number(b)?;
             if real {
-                // Not Neg, which would give the imaginary part of a REAL value, 0, a sign: on a
-                // branch cut that is the other side.
+                // Not Neg, which would give the zero imaginary part of a REAL value a sign: on a branch cut that
+                // selects the other side.
                 let zero = b.real(0.0);
                 return Ok(FortranValue::Real(b.push(Op::Sub(zero, v))));
             }
@@ -60,7 +60,7 @@ pub fn negated(value: &FortranValue, b: &mut Builder) -> Parsed<FortranValue> {
     }
 }
 
-/// A sum, or a difference where `negative`.
+/// Adds two values, or subtracts the second if `negative`.
 pub fn sum(
     x: FortranValue,
     y: FortranValue,
@@ -87,7 +87,7 @@ pub fn sum(
     }
 }
 
-/// A product, or a quotient where `divides`.
+/// Multiplies two values, or divides by the second if `divides`.
 pub fn product(
     x: FortranValue,
     y: FortranValue,
@@ -145,7 +145,7 @@ fn is_zero(value: &FortranValue, b: &mut Builder) -> Parsed<bool> {
     Ok(b.constant(value) == Some(Complex64::new(0.0, 0.0)))
 }
 
-/// An operation on numbers; of integers an integer.
+/// Applies an operation to numbers; the result of integers is an integer.
 fn arithmetic(
     x: &FortranValue,
     y: &FortranValue,
@@ -167,7 +167,7 @@ fn arithmetic(
     })
 }
 
-/// A power; with a whole exponent exact in the sense of repeated products.
+/// Computes a power; an integer exponent means repeated products.
 pub fn power(
     base: &FortranValue,
     exponent: &FortranValue,
@@ -194,7 +194,7 @@ pub fn power(
     if !(x_real && y_real) {
         return Ok(FortranValue::Complex(v));
     }
-    // A power of a negative number that is not whole has no REAL value.
+    // A fractional power of a negative number has no REAL value.
     if b.constant(x).is_some_and(|x| x.re >= 0.0) {
         return Ok(FortranValue::Real(v));
     }

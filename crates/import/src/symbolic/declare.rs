@@ -1,12 +1,12 @@
-//! Declarations: types, bounds, PARAMETER, COMMON, DATA and what included files declare.
+//! Declarations: types, bounds, PARAMETER, COMMON, DATA and included files.
 
 use super::*;
 use crate::data::{self, Loops, Setter};
 use crate::statement::{DataGroup, Dim, Entity, LiteralValue};
 
 impl Interpreter<'_> {
-    /// Makes the declarations among these statements known. DATA come last: they may stand in front of what
-    /// says that their names are arrays or in a COMMON block.
+    /// Processes the declarations among these statements. DATA come last: they may precede the declarations that make
+    /// their names arrays or place them in a COMMON block.
     pub fn declare(&mut self, frame: &mut UnitFrame, body: &[BlockNode]) -> Result<()> {
         self.declarations(frame, body, false)?;
         for (name, file, line) in std::mem::take(&mut frame.untyped) {
@@ -33,7 +33,7 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    /// One declaration: only DATA if `data`, otherwise all but what they set.
+    /// Processes a declaration: if `data`, only DATA; otherwise all others, and the names that DATA set.
     fn declaration(
         &mut self,
         frame: &mut UnitFrame,
@@ -111,7 +111,7 @@ impl Interpreter<'_> {
             }
             Statement::Parameter(constants) => {
                 for (name, expr) in constants {
-                    // Its type has to be known here, unlike that of a variable.
+                    // Unlike for a variable, its type must be known here.
                     self.typed(frame, name)
                         .map_err(|what| fault(&frame.file, what))?;
                     let ty = self.type_of(frame, name);
@@ -128,7 +128,7 @@ impl Interpreter<'_> {
             }
             Statement::Common(blocks) => {
                 for (block, entities) in blocks {
-                    // A second COMMON statement for a block goes on where the first ended.
+                    // A second COMMON statement for a block continues the first.
                     let first = frame.commons.get(block).map_or(0, Vec::len);
                     for (i, entity) in (first..).zip(entities) {
                         self.dimension(frame, entity);
@@ -168,7 +168,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// A symbol whose type may come later, but has to.
+    /// Returns a symbol whose type may be declared later, but must be.
     fn mentioned<'f>(&self, frame: &'f mut UnitFrame, name: &str, line: u32) -> &'f mut Symbol {
         if self.known(frame, name).is_err() {
             let place = (name.to_owned(), frame.file.clone(), line);
@@ -177,8 +177,8 @@ impl Interpreter<'_> {
         self.symbol(frame, name)
     }
 
-    /// A COMMON block has to be laid out as in the unit that declared it first: its entities are found by
-    /// their place in the list.
+    /// Checks that a COMMON block has the same layout as in the unit that declared it first: its entities are
+    /// identified by their place in the list.
     fn check_layout(&mut self, frame: &UnitFrame, block: &str, names: &[String]) -> Parsed<()> {
         let size = |name: &str| {
             let bytes = match self.type_of(frame, name) {
@@ -230,7 +230,7 @@ impl Interpreter<'_> {
                 Some(expr) => bound(self, expr),
             };
             let high = high.as_ref().and_then(|expr| bound(self, expr));
-            // A lower bound that is not known makes the array useless, not the file.
+            // An unknown lower bound makes the array unusable, but not the file.
             dims.push((low.unwrap_or(1), high));
         }
         self.symbol(frame, &entity.name).dims = Some(Rc::new(dims));
@@ -241,7 +241,7 @@ impl Interpreter<'_> {
         data::expand(group, &mut Variables { interpreter, frame })
     }
 
-    /// A constant of a DATA statement.
+    /// Evaluates a constant of a DATA statement.
     fn constant_value(
         &mut self,
         frame: &mut UnitFrame,
@@ -258,7 +258,7 @@ impl Interpreter<'_> {
         })
     }
 
-    /// An integer expression in which loop variables of a DATA statement may occur.
+    /// Evaluates an integer expression that may contain loop variables of a DATA statement.
     pub fn eval_index(
         &mut self,
         frame: &mut UnitFrame,
@@ -278,7 +278,7 @@ impl Interpreter<'_> {
     }
 }
 
-/// DATA statements set the interpreter's variables.
+/// Receiver that sets the interpreter's variables.
 struct Variables<'a, 'l> {
     interpreter: &'a mut Interpreter<'l>,
     frame: &'a mut UnitFrame,

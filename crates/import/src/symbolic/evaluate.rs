@@ -6,7 +6,7 @@ use mebridge_process::arith::Function;
 impl<'l> Interpreter<'l> {
     // ----- expressions ---------------------------------------------------------------------
 
-    /// The value of an expression.
+    /// Evaluates an expression.
     pub fn eval(&mut self, frame: &mut UnitFrame, expr: &FortranExpr) -> Parsed<FortranValue> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
@@ -72,7 +72,7 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// Whether a power has one value at whatever signs of zeros, and a finite one.
+    /// Checks that a power has a unique value for any signs of zeros, and a finite one.
     fn is_plain(&self, base: &FortranValue, exponent: &FortranValue) -> Parsed<()> {
         let fixed = |value: &FortranValue| match value {
             FortranValue::Real(v) | FortranValue::Complex(v) => self.builder.constant(*v),
@@ -136,8 +136,8 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// JAMP of a flow to which no diagram with an order contributes, which standalone outputs do not set: others of the
-    /// order and of the flow are set.
+    /// Returns zero for JAMP of a flow without diagrams of an order, which standalone outputs do not set although they
+    /// set others of that order and of that flow.
     fn flow_without_diagrams(
         &mut self,
         frame: &UnitFrame,
@@ -159,8 +159,8 @@ impl<'l> Interpreter<'l> {
         if has_others { self.zero(ty) } else { None }
     }
 
-    /// A value as a variable of this type sees it. Arguments are passed by reference: of a COMPLEX one a REAL
-    /// dummy sees the real part, which stands first; all other differences would mix up bits.
+    /// Interprets a value as a variable of this type. Arguments are passed by reference: a REAL dummy for a COMPLEX
+    /// argument sees the real part, which comes first; all other differences would mix up bits.
     fn as_declared(
         &mut self,
         frame: &UnitFrame,
@@ -189,7 +189,7 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// A variable of a COMMON block that nothing has set, as an input.
+    /// Turns a variable of a COMMON block that nothing has set into an input.
     fn global(
         &mut self,
         frame: &UnitFrame,
@@ -359,7 +359,7 @@ impl<'l> Interpreter<'l> {
     ) -> Result<(UnitFrame, Ending)> {
         let mut callee = self.frame_of(unit);
         callee.depth = depth;
-        // A caller's whole array is seen from its first element on.
+        // The location of a caller's array is that of its first element.
         for (dummy, &at) in unit.arguments.iter().zip(places) {
             self.symbol(&mut callee, dummy).place = VariableStorage::At(at);
         }
@@ -372,7 +372,7 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// The value of a result or argument of a unit that was run.
+    /// Returns the value of a result or argument after a unit was run.
     pub fn value_of(&mut self, frame: &UnitFrame, name: &str) -> Parsed<FortranValue> {
         match frame.symbols.get(name).map(|s| &s.place) {
             Some(&VariableStorage::At(at)) => self.value_at(frame, name, at),
@@ -380,12 +380,12 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// A place of its own for an argument.
+    /// Creates a new location for an argument.
     pub fn place(&mut self) -> Location {
         (self.new_storage(), 0)
     }
 
-    /// Where an argument is stored; what is no variable gets a place of its own.
+    /// Returns the location of an argument; an expression that is not a variable gets a new location.
     pub fn reference(&mut self, frame: &mut UnitFrame, argument: &FortranExpr) -> Parsed<Location> {
         match argument {
             FortranExpr::Name(name) => {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Elements of an array that may be set at once.
+/// Maximum number of array elements set at once.
 const MAX_FILLED: u64 = 1 << 22;
 
 impl<'l> Interpreter<'l> {
@@ -68,7 +68,7 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// An error on a line, or, where errors wait, broken values in what the statements set.
+    /// Returns an error at a line or, if errors are deferred, sets broken values for the targets of the statement.
     fn broken(&mut self, frame: &mut UnitFrame, node: &BlockNode, what: String) -> Result<Ending> {
         let error = Error::Fortran {
             file: frame.file.clone(),
@@ -78,7 +78,7 @@ impl<'l> Interpreter<'l> {
         if !self.defer {
             return Err(error);
         }
-        // What a routine sets is not known here.
+        // The variables that a routine sets are unknown here.
         if calls(node) {
             return Err(error);
         }
@@ -86,8 +86,7 @@ impl<'l> Interpreter<'l> {
         let mut targets = HashSet::new();
         targets_of(node, &mut targets);
         for target in targets {
-            // Only whole variables: an element of an array whose index is not known is rare
-            // enough to stop.
+            // Only scalar variables: an array element with an unknown index is rare enough to stop the import.
             if frame.symbols.get(&target).is_some_and(|s| s.dims.is_some()) {
                 return Err(error);
             }
@@ -134,7 +133,7 @@ impl<'l> Interpreter<'l> {
             Statement::Goto(label) => Ok(Ending::Goto(*label)),
             Statement::Stop => Err(fault(frame, "the program stops here".into())),
             Statement::Include(name) => {
-                // Its declarations are known already.
+                // Its declarations have been processed.
                 let Some((path, nodes)) = self.library.include(&frame.file, name)? else {
                     let name = String::from_utf8_lossy(name).into_owned();
                     if !frame.missing_includes.contains(&name) {
@@ -153,10 +152,10 @@ impl<'l> Interpreter<'l> {
                 flow
             }
             Statement::Other(what) => Err(fault(frame, what.clone())),
-            Statement::Tell(told) => {
-                // Where the numbers cannot be known they are only missing, as what any other WRITE tells is.
-                if self.tell(frame, told).is_err()
-                    && let Ok(at) = self.location(frame, &told.name, &[])
+            Statement::InternalWrite(write) => {
+                // If the integers are unknown, they are only missing, like the output of any other WRITE.
+                if self.internal_write(frame, write).is_err()
+                    && let Ok(at) = self.location(frame, &write.name, &[])
                 {
                     self.write(at, FortranValue::Text);
                 }
@@ -166,19 +165,19 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// The numbers become the elements of the variable's storage.
-    fn tell(&mut self, frame: &mut UnitFrame, told: &ImpliedDo) -> Parsed<()> {
-        let at = self.location(frame, &told.name, &[])?;
-        let counter = self.location(frame, &told.counter, &[])?;
-        let from = self.eval(frame, &told.from)?.int()?;
-        let to = self.eval(frame, &told.to)?.int()?;
+    /// Stores the integers as the elements of the variable's storage.
+    fn internal_write(&mut self, frame: &mut UnitFrame, write: &ImpliedDo) -> Parsed<()> {
+        let at = self.location(frame, &write.name, &[])?;
+        let counter = self.location(frame, &write.counter, &[])?;
+        let from = self.eval(frame, &write.from)?.int()?;
+        let to = self.eval(frame, &write.to)?.int()?;
         if to.saturating_sub(from) > MAX_IMPLIED_DO {
             return Err("too many numbers".into());
         }
         let mut place = at.1;
         for i in from..=to {
             self.write(counter, FortranValue::Int(i));
-            let number = self.eval(frame, &told.item)?.int()?;
+            let number = self.eval(frame, &write.item)?.int()?;
             self.write((at.0, place), FortranValue::Int(number));
             place += 1;
         }
@@ -186,7 +185,7 @@ impl<'l> Interpreter<'l> {
             counter,
             FortranValue::Int(to.max(from.saturating_sub(1)).saturating_add(1)),
         );
-        // Blanks behind them.
+        // Blanks after them.
         while self.read((at.0, place)).is_some() {
             self.write((at.0, place), FortranValue::Text);
             place += 1;
@@ -232,7 +231,7 @@ impl<'l> Interpreter<'l> {
                 if !self.defer {
                     return Err(error);
                 }
-                // A value that was broken before keeps the reason that it broke for.
+                // A value that was broken before keeps its original reason.
                 let first = what.contains(".f:") || what.contains(".inc:");
                 let why = if first { what } else { error.to_string() };
                 FortranValue::Broken(why.into())
@@ -243,8 +242,8 @@ impl<'l> Interpreter<'l> {
         Ok(())
     }
 
-    /// The value to be assigned. `X = X + ...` adds to what X holds instead of to a copy of it, for sums of
-    /// amplitudes grow long.
+    /// Evaluates the value to be assigned. `X = X + ...` adds to the value of X instead of to a copy of it, since sums
+    /// of amplitudes become long.
     fn added_to(
         &mut self,
         frame: &mut UnitFrame,
@@ -283,7 +282,7 @@ impl<'l> Interpreter<'l> {
         Ok(total)
     }
 
-    /// A sum of amplitudes that goes to an element of an array becomes one that others can name.
+    /// Turns a sum of amplitudes assigned to an array element into a stored sum that others can refer to.
     fn named(
         &mut self,
         frame: &UnitFrame,
@@ -299,7 +298,7 @@ impl<'l> Interpreter<'l> {
                 let AmplitudeExpression::Linear(mut terms) = owned(form) else {
                     return FortranValue::Broken("a sum of amplitudes".into());
                 };
-                // `JAMP(1) = JAMP(1) + ...`: the sum so far is nobody else's.
+                // `JAMP(1) = JAMP(1) + ...`: nothing else refers to the sum so far.
                 if let Some((TermSource::Partial(p), factor)) = terms.first()
                     && *factor == Complex64::new(1.0, 0.0)
                     && self.sums[*p as usize].at == at
@@ -318,7 +317,7 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// Sets all of an array.
+    /// Sets all elements of an array.
     fn fill(&mut self, frame: &mut UnitFrame, name: &str, expr: &FortranExpr) -> Parsed<()> {
         let size = self
             .size_of(frame, name)
@@ -390,7 +389,7 @@ impl<'l> Interpreter<'l> {
                 break;
             }
         }
-        // Behind the loop the counter is one step beyond its end.
+        // After the loop the counter is one step beyond its end.
         self.write(at, FortranValue::Int(i));
         Ok(Ending::Next)
     }
@@ -426,7 +425,7 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// Runs both sides of a condition and chooses between what they leave.
+    /// Runs both sides of a condition and chooses between their results.
     fn undecided(
         &mut self,
         frame: &mut UnitFrame,
@@ -457,7 +456,7 @@ impl<'l> Interpreter<'l> {
                 table.get(&at).cloned().or_else(|| before.clone())
             };
             let (yes, no) = (side(&yes), side(&no));
-            // Where one side leaves it as it starts, which for what is static is zero.
+            // If one side does not set it, its initial value counts, which is zero for static variables.
             let start = |interpreter: &mut Self, other: &Option<FortranValue>| {
                 let ty = other.as_ref().and_then(FortranValue::fortran_type)?;
                 interpreter.unset(at, ty)
@@ -484,7 +483,7 @@ impl<'l> Interpreter<'l> {
         Ok(yes_flow)
     }
 
-    /// Runs something, takes its changes back, and gives what it left.
+    /// Runs `run`, undoes its changes, and returns them.
     fn tried(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<Ending>,
@@ -495,7 +494,7 @@ impl<'l> Interpreter<'l> {
         self.journals -= 1;
         let mut left = HashMap::new();
         for (at, old) in self.journal.split_off(mark).into_iter().rev() {
-            // Going back, the first entry of a location has its latest value still in place.
+            // Going backwards, the first entry of a location still has its latest value in place.
             if let Some(now) = self.storages[at.0].get(&at.1) {
                 left.entry(at).or_insert_with(|| now.clone());
             }
@@ -508,7 +507,7 @@ impl<'l> Interpreter<'l> {
     }
 }
 
-/// Whether a routine is called somewhere in a statement.
+/// Returns whether a statement contains a call of a routine.
 fn calls(node: &BlockNode) -> bool {
     match &node.kind {
         NodeKind::Plain(statement) => matches!(statement, Statement::Call(..)),
@@ -517,7 +516,7 @@ fn calls(node: &BlockNode) -> bool {
     }
 }
 
-/// Names that a statement assigns to.
+/// Collects the names that a statement assigns to.
 pub fn targets_of(node: &BlockNode, targets: &mut HashSet<String>) {
     match &node.kind {
         NodeKind::Plain(Statement::Assign(name, ..)) => {

@@ -1,8 +1,8 @@
-//! Parts: what stands in an operation on arrays.
+//! Parts: the components of the payload of an operation on arrays.
 //!
-//! A payload in the table of operations is a list of parts. Each part says here what it reads and writes, when it is
-//! valid, how it is printed, and what a GPU reads. Everything that is derived from the table goes through these
-//! descriptions and knows no kind of operation.
+//! A payload in the table of operations is a list of parts. Each part describes what it reads and writes, when it is
+//! valid, how it is printed, and what a GPU reads. Everything that is derived from the table uses these descriptions,
+//! without knowing the kinds of operations.
 
 use super::visit::{AddendTerm, ElementMap, Read, Written};
 use super::{Operand, Pools};
@@ -13,32 +13,33 @@ use std::fmt::Arguments;
 
 /// A part of an operation's payload.
 pub trait Part {
-    /// Calls `visitor` for each term of the sum that an element is. `None` where the part names what is not there.
+    /// Calls `visitor` for each term in the sum that makes up an element. `None` if the part refers to something that
+    /// does not exist.
     fn terms(&self, _: &Pools, _visitor: &mut dyn FnMut(AddendTerm)) -> Option<()> {
         Some(())
     }
 
-    /// Calls `visitor` with what is read once for all elements: addresses, and vectors from there on.
+    /// Calls `visitor` with the addresses and numbers of vectors that are read once for all elements.
     fn once(&self, _: &Pools, _visitor: &mut dyn FnMut(Address, u32)) -> Option<()> {
         Some(())
     }
 
-    /// Calls `visitor` for each pair, with the [products](Folded) that are read of its first array or of both.
+    /// Calls `visitor` for each pair, with the [products](Folded) that are read for its first array or for both.
     fn products(&self, _: &Pools, _visitor: &mut dyn FnMut(&[Read])) -> Option<()> {
         Some(())
     }
 
-    /// What is written for each element beside the result.
+    /// What is written for each element in addition to the result.
     fn written(&self) -> Option<Written> {
         None
     }
 
-    /// Vectors from one element of the result to the next, where these are not its size.
+    /// Distance in vectors between elements of the result, if it is not their size.
     fn stride(&self) -> Option<u32> {
         None
     }
 
-    /// The number of elements is a multiple of this.
+    /// The number of elements must be a multiple of this.
     fn divisor(&self) -> u32 {
         1
     }
@@ -48,19 +49,19 @@ pub trait Part {
         false
     }
 
-    /// Its text in printed plans.
+    /// The part's text in printed plans.
     fn word(&self) -> Option<(&'static str, Option<u32>)> {
         None
     }
 
-    /// Calls `visitor` with each number that a GPU's structure has for a part of this name, and what it is called
-    /// there. `None` where the part is nothing that a GPU does. How many there are does not depend on the part's value.
+    /// Calls `visitor` with the name and value of each number in a GPU's structure for a part with this name. `None` if
+    /// a GPU does not support the part. The set of names does not depend on the part's value.
     fn device(&self, _name: &str, _visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
         Some(())
     }
 }
 
-/// A part that may be missing.
+/// An optional part.
 impl<P: Part + Default> Part for Option<P> {
     fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(AddendTerm)) -> Option<()> {
         self.iter().try_for_each(|part| part.terms(pools, visitor))
@@ -88,7 +89,7 @@ impl<P: Part + Default> Part for Option<P> {
         match self {
             Some(part) => part.device(name, visitor),
             None => {
-                // As many zeros; parts that no GPU does have none.
+                // The same number of zeros; parts that no GPU supports have none.
                 let _ = P::default().device(name, &mut |name, _| visitor(name, 0));
                 Some(())
             }
@@ -96,10 +97,10 @@ impl<P: Part + Default> Part for Option<P> {
     }
 }
 
-/// A part of a pool: from and to.
+/// A range of a pool: begin and end.
 pub type Range = [u32; 2];
 
-/// Its contents, if it is there.
+/// The elements in a range, if it is valid.
 pub(super) fn range<T>(all: &[T], of: Range) -> Option<&[T]> {
     all.get(of[0] as usize..of[1] as usize)
 }
@@ -109,7 +110,7 @@ fn length([from, to]: Range) -> usize {
     to.saturating_sub(from) as usize
 }
 
-/// A range as a GPU has it.
+/// A range in a GPU's structure.
 fn device_range([first, end]: Range, name: &str, visitor: &mut dyn FnMut(Arguments, u32)) {
     visitor(format_args!("first_of_{name}"), first);
     visitor(format_args!("end_of_{name}"), end);
@@ -126,17 +127,17 @@ impl Operand {
     }
 }
 
-/// Pairs of arrays ([`Pools::pairs`]): of so many vectors an element the first, of so many the second.
+/// Pairs of arrays ([`Pools::pairs`]), with `A` vectors per element of the first and `B` of the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pairs<const A: u32, const B: u32>(pub Range);
 
 impl<const A: u32, const B: u32> Pairs<A, B> {
-    /// How many.
+    /// Number of pairs.
     pub fn len(&self) -> usize {
         length(self.0)
     }
 
-    /// Whether there are none.
+    /// Whether there are no pairs.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -156,7 +157,7 @@ impl<const A: u32, const B: u32> Part for Pairs<A, B> {
     }
 }
 
-/// Terms that are subtracted.
+/// Terms to be subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Less<P>(pub P);
 
@@ -166,10 +167,11 @@ impl<P: Part> Part for Less<P> {
     }
 }
 
-/// Which terms of the vertex of three vectors, `2 B (A C) - A (B C) - C (A B)`, come with pairs.
+/// The terms of the vertex of three vectors, `2 B (A C) - A (B C) - C (A B)`, that are folded into pairs.
 ///
-/// The sum of A B over the pairs of a current is a number, one of its *products*: with it, all triples whose A and B
-/// are the same current are one term of that current's pair with C. So are those with B and C in one current.
+/// The sum of A B over the pairs of a current is a number, one of its *products*: with it, all triples in which A and B
+/// form the same current become one term of the pair of this current and C. Likewise for triples in which B and C form
+/// one current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Folded {
     /// `C (A B)`.
@@ -181,25 +183,25 @@ pub enum Folded {
 /// Pairs of vectors, with the momenta of both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VectorPairs {
-    /// Which of [`Pools::pairs`].
+    /// Range in [`Pools::pairs`].
     pub range: Range,
-    /// Which terms of triples come with them, and where in [`Pools::products`] the products of the first pair are;
-    /// those of the others follow. None: triples have all of their terms.
+    /// The terms of triples that are folded into the pairs, and the index in [`Pools::products`] of the products of the
+    /// first pair; those of the other pairs follow. `None` if triples have all of their terms.
     pub folded: Option<(Folded, u32)>,
 }
 
 impl VectorPairs {
-    /// How many.
+    /// Number of pairs.
     pub fn len(&self) -> usize {
         length(self.range)
     }
 
-    /// Whether there are none.
+    /// Whether there are no pairs.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where the products of all pairs are.
+    /// Range of the products of all pairs.
     #[inline]
     pub fn products_of_all(&self) -> Option<Range> {
         let (_, first) = self.folded?;
@@ -252,12 +254,12 @@ impl Part for VectorPairs {
 pub struct Triples(pub Range);
 
 impl Triples {
-    /// How many.
+    /// Number of triples.
     pub fn len(&self) -> usize {
         length(self.0)
     }
 
-    /// Whether there are none.
+    /// Whether there are no triples.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -277,17 +279,17 @@ impl Part for Triples {
     }
 }
 
-/// Arrays that are added or subtracted ([`Pools::addends`]).
+/// Arrays to be added or subtracted ([`Pools::addends`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Addends(pub Range);
 
 impl Addends {
-    /// How many.
+    /// Number of arrays.
     pub fn len(&self) -> usize {
         length(self.0)
     }
 
-    /// Whether there are none.
+    /// Whether there are no arrays.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -318,23 +320,23 @@ impl Part for Addends {
     }
 }
 
-/// Products of numbers. A GPU does none.
+/// Products of numbers. Not supported on GPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Numbers {
-    /// Pairs of numbers, the first of which are over all legs of the result: which of [`Pools::pairs`].
+    /// Range in [`Pools::pairs`] of pairs of numbers, the first of which is over all legs of the result.
     pub pairs: Pairs<COMPLEX, COMPLEX>,
-    /// Which of [`Pools::splits`].
+    /// Range in [`Pools::splits`].
     pub splits: Range,
 }
 
 impl Numbers {
-    /// Whether there are none.
+    /// Whether there are neither pairs nor splits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty() && length(self.splits) == 0
     }
 
-    /// Multiply-adds of an element.
+    /// Multiply-adds per element.
     pub fn multiply_adds(&self) -> usize {
         4 * self.pairs.len() + 8 * length(self.splits)
     }
@@ -357,7 +359,7 @@ impl Part for Numbers {
     }
 }
 
-/// So many vectors at an address, which are read once for all elements.
+/// `N` vectors at an address, which are read once for all elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Once<const N: u32>(pub Address);
 
@@ -418,7 +420,7 @@ impl Part for MasslessPropagator {
     }
 }
 
-/// A constant over another one: the factor of products of vectors that come with pairs.
+/// The ratio of two constants: the factor of products of vectors that are folded into pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ratio {
     /// The constant of pairs.
@@ -434,10 +436,10 @@ impl Part for Ratio {
     }
 }
 
-/// The [products](Folded) of the result, which are written besides. A GPU does none.
+/// The [products](Folded) of the result, which are written in addition to it. Not supported on GPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WithProducts {
-    /// Address of the first element's, two vectors each.
+    /// Address of the products of the first element; each takes two vectors.
     pub address: Address,
     /// Their factor.
     pub ratio: Ratio,
@@ -461,13 +463,13 @@ impl Part for WithProducts {
     }
 }
 
-/// The components in which a vector is kept. (A GPU knows them by their numbers from 0.)
+/// The components in which a vector is stored. (GPUs use their numbers from 0.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Components {
     /// Contravariant components.
     #[default]
     Plain,
-    /// Covariant components: products with plain ones are those of the metric.
+    /// Covariant components: a component-wise product with plain ones includes the metric.
     Lower,
     /// `V0 + V3`, `V0 - V3`, `V1 + i V2`, `V1 - i V2`.
     Slashed,
@@ -488,7 +490,7 @@ impl Part for Components {
     }
 }
 
-/// The components of spinors of one chirality that are kept.
+/// The components that are stored for spinors of one chirality.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Spinors {
     /// The first two; the others are zero.
@@ -508,16 +510,16 @@ impl Part for Spinors {
     }
 }
 
-/// Whether elements of the second half are conjugates of those of the first, from its end. (A GPU knows the cases by
-/// their numbers from 0.)
+/// Whether elements of the second half are conjugates of those of the first, in reverse order. (GPUs use the numbers of
+/// the cases from 0.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mirror {
-    /// They are not.
+    /// No.
     #[default]
     None,
-    /// They are.
+    /// Yes.
     Plus,
-    /// They are with the opposite sign.
+    /// Yes, with the opposite sign.
     Minus,
 }
 
@@ -563,7 +565,7 @@ impl Part for Stride {
     }
 }
 
-/// The number of elements that a core computes at a time, as they share what they read. A GPU computes them one by one.
+/// Number of elements that a core computes at a time because they share operands. A GPU computes elements one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unrolled(pub u32);
 

@@ -1,15 +1,15 @@
-//! Sums of numbers over shuffles of orders.
+//! Sums of numbers over shuffles of insertion orders.
 //!
-//! Currents of gluons in all orders are sums of those in which the smallest insertion is first (Kleiss and Kuijf, Nucl.
-//! Phys. B312 (1989) 616). Their products with other currents are such sums, too: `N(a, 1, b) = (-1)^|a| sum of N(1,
-//! s)` over all shuffles `s` of `a` backwards with `b`.
+//! Currents of gluons in all orders are sums of those in which the smallest insertion comes first (Kleiss and Kuijf,
+//! Nucl. Phys. B312 (1989) 616). The same holds for their products with other currents: `N(a, 1, b) = (-1)^|a| sum of
+//! N(1, s)` over all shuffles `s` of the reverse of `a` with `b`.
 //!
 //! Sums that begin with the same insertions are computed once: let `S(p; a, b)` be the sum over the shuffles of `a` and
-//! `b` behind `p`, then `S(p; xa, yb) = S(px; a, yb) + S(py; xa, b)`. Each sum serves two orders, because `S(p; a, b) =
+//! `b` after `p`, then `S(p; xa, yb) = S(px; a, yb) + S(py; xa, b)`. Each sum serves two orders, because `S(p; a, b) =
 //! S(p; b, a)`.
 //!
-//! An order gets several such sums: one for each *shuffled range*, its insertions k + 1 to m. They are added up before
-//! they go on.
+//! An order is the sum of several of these: one for each *shuffled range*, the insertions k + 1 to m. They are added up
+//! before the result is used.
 
 use mebridge_process::color_ordered::{number_of, orders, parts};
 use rustc_hash::FxHashMap as HashMap;
@@ -18,47 +18,48 @@ use serde::{Deserialize, Serialize};
 /// Numbers that are shuffled, and the places to which results are added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShuffleOp {
-    /// The numbers: products of these pairs, from and to in [`super::Pools::pairs`].
+    /// The numbers to be shuffled: products of the pairs in this range of [`super::Pools::pairs`].
     pub pairs: [u32; 2],
-    /// The shuffle, of [`super::Pools::shuffles`].
+    /// Index of the shuffle in [`super::Pools::shuffles`].
     pub shuffle: u32,
-    /// Where the results go, in vectors from the first number of an element: from and to in [`super::Pools::targets`].
+    /// The places of the results, in vectors relative to the first number of an element: a range of
+    /// [`super::Pools::targets`].
     pub targets: [u32; 2],
 }
 
-/// Elements whose numbers are there at a time.
+/// Number of elements whose products are computed at a time.
 pub const SHUFFLE_TILE: u32 = 4;
-/// Elements that are shuffled at a time, at most.
+/// Maximum number of elements that are shuffled at a time.
 pub const SHUFFLE_UNROLL: u32 = 2;
 
-/// How numbers of the orders with the smallest first become those of all orders.
+/// Rules by which numbers for orders with the smallest insertion first are combined to numbers for all orders.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shuffle {
-    /// Numbers that there are.
+    /// Number of input numbers.
     pub given: u32,
-    /// The same with sums on the way, which come behind them.
+    /// Number of inputs and intermediate sums; the sums follow the inputs.
     pub all: u32,
-    /// Sums on the way: a number, and the two of which it becomes the sum.
+    /// Intermediate sums: index of the sum, and of its two terms.
     pub sums: Vec<[u16; 3]>,
-    /// The numbers that each result is made of; those on the way are numbered by themselves.
+    /// The terms of each result; intermediate sums are indexed separately.
     pub of: Vec<u16>,
-    /// Results in groups whose sums have as many terms, one after the other.
+    /// Groups of consecutive results with equal numbers of terms.
     pub groups: Vec<SumGroup>,
-    /// Steps, each of some sums and then some groups: the ends of both.
+    /// Steps, each consisting of some sums and then some groups: the end indices of both.
     pub steps: Vec<[u32; 2]>,
 }
 
-/// Results that are sums of as many terms.
+/// Results that are sums with equal numbers of terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SumGroup {
-    /// How many they are.
+    /// Number of results.
     pub results: u32,
-    /// How many given numbers each adds and how many it subtracts; the same for numbers on the way.
+    /// Numbers of inputs that each result adds and subtracts, and the same for intermediate sums.
     pub counts: [u8; 4],
 }
 
 impl SumGroup {
-    /// Numbers of each.
+    /// Number of terms of each result.
     pub fn numbers(&self) -> usize {
         self.counts.iter().map(|&count| usize::from(count)).sum()
     }
@@ -66,14 +67,13 @@ impl SumGroup {
 
 type Letters = Vec<u8>;
 
-/// Shuffled ranges, the insertions k + 1 to m: an m, and ascending k.
+/// Shuffled ranges, the insertions k + 1 to m: one m, with ascending k.
 pub type ShuffledRanges = (usize, Vec<usize>);
 
 impl Shuffle {
-    /// For all orders of so many insertions, seven at most, where those from the one behind the first k to the m-th are
-    /// shuffled, for these ascending m with ascending k each; and the order that each result is of. Numbers are those
-    /// of the first m, for all [`parts`] that can be behind it; of each those of the first k, for all that can be
-    /// before.
+    /// Makes the shuffle for all orders of at most seven insertions, in which the insertions k + 1 to m are shuffled,
+    /// for ascending m, each with ascending k; and the order for each result. Inputs are grouped by m, then by the
+    /// insertions that follow m ([`parts`]), by k, and by the insertions before k + 1.
     pub fn new(insertions: usize, blocks: &[ShuffledRanges]) -> (Shuffle, Vec<Letters>) {
         let mut shuffle = Shuffle::default();
         let mut sources = Vec::new();
@@ -92,17 +92,17 @@ impl Shuffle {
             shuffle.given += ends as u32 * of_end;
         }
         shuffle.all = shuffle.given;
-        // Blocks with the same first insertion are shuffled one after the other: where nothing comes between, others
-        // use the memory of their sums again.
+        // Blocks with the same first insertion are shuffled one after the other. If there is only one range end,
+        // nothing comes in between, and the memory of their sums is reused.
         for source in &mut sources {
             source.kept = match blocks.len() {
                 1 => (source.starts.len() as u32).div_ceil(insertions as u32),
                 _ => source.starts.len() as u32,
             };
             source.scratch = shuffle.all;
-            shuffle.all += source.kept * source.on_the_way();
+            shuffle.all += source.kept * source.sum_count();
         }
-        // Insertions behind the shortest range, and then the first insertion, vary slowest.
+        // The insertions after the shortest range, and then the first insertion, vary slowest.
         let shortest = blocks.first().map_or(insertions, |block| block.0);
         let place = |order: &Letters| (order[shortest..].iter().rev().copied().collect(), order[0]);
         let mut all: Vec<((Letters, u8), Letters)> = orders(insertions)
@@ -110,7 +110,7 @@ impl Shuffle {
             .map(|order| (place(&order), order))
             .collect();
         all.sort();
-        let mut there: HashMap<u32, u32> = HashMap::default();
+        let mut held: HashMap<u32, u32> = HashMap::default();
         let mut orders_of_results = Vec::new();
         for orders in all.chunk_by(|a, b| a.0 == b.0) {
             let mut results = Vec::new();
@@ -122,12 +122,12 @@ impl Shuffle {
                         None => number + i,
                         Some(i) => scratch + i,
                     };
-                    if source.on_the_way() > 0 && there.insert(scratch, number) != Some(number) {
+                    if source.sum_count() > 0 && held.insert(scratch, number) != Some(number) {
                         let sums = source.block.sums.iter();
                         let sums = sums.map(|sum| sum.map(|i| place(i) as u16));
                         shuffle.sums.extend(sums);
                     }
-                    let (of, minus) = source.block.term(&ranks(source.of(order)));
+                    let (of, minus) = source.block.term(&ranks(source.shuffled(order)));
                     for i in of.into_iter().flatten().map(place) {
                         match i.checked_sub(shuffle.given) {
                             None => kinds[usize::from(minus)].push(i as u16),
@@ -154,7 +154,7 @@ impl Shuffle {
         (shuffle, orders_of_results)
     }
 
-    /// Numbers of such blocks, for all that can be before and behind them.
+    /// Number of inputs for such blocks, including all insertions before and after them.
     pub fn numbers(insertions: usize, blocks: &[ShuffledRanges]) -> usize {
         let of = |(m, before): &ShuffledRanges| {
             let ends: usize = (m + 1..=insertions).product();
@@ -172,23 +172,23 @@ impl Shuffle {
         self.groups.iter().map(|group| group.results as usize).sum()
     }
 
-    /// Whether it stays within its numbers, and its steps within sums and results.
+    /// Whether all indices are valid: numbers, and the ends of steps.
     pub fn holds(&self) -> bool {
         let within = |&number: &u16| u32::from(number) < self.all;
-        let on_the_way = self.all.saturating_sub(self.given);
-        let limits = [self.given, self.given, on_the_way, on_the_way];
+        let sum_count = self.all.saturating_sub(self.given);
+        let limits = [self.given, self.given, sum_count, sum_count];
         let mut left = &self.of[..];
         let of_results = self.groups.iter().all(|group| {
             let size = group.numbers();
             let Some(all) = size.checked_mul(group.results as usize) else {
                 return false;
             };
-            let Some((mine, behind)) = left.split_at_checked(all) else {
+            let Some((terms, behind)) = left.split_at_checked(all) else {
                 return false;
             };
             left = behind;
             size > 0
-                && mine.chunks_exact(size).all(|numbers| {
+                && terms.chunks_exact(size).all(|numbers| {
                     let kinds = group.counts.iter().zip(limits);
                     let limits = kinds.flat_map(|(&count, limit)| (0..count).map(move |_| limit));
                     numbers
@@ -207,24 +207,24 @@ impl Shuffle {
             && ends.map(|end| end as usize) == [self.sums.len(), self.groups.len()]
     }
 
-    /// Additions of real numbers.
+    /// Number of real additions.
     pub fn additions(&self) -> usize {
         2 * (self.sums.len() + self.of.len())
     }
 }
 
-/// The numbers of all blocks of the insertions behind the first k to the m-th.
+/// The inputs of all blocks of the insertions k + 1 to m.
 struct ShuffleSource {
     ends: [usize; 2],
     block: GluonShuffle,
-    /// The insertions that can be before a range, by ranks, and those that can be behind.
+    /// The insertions before a range, by ranks, and those after it, with their indices.
     starts: HashMap<Letters, u32>,
     behind: HashMap<Letters, u32>,
-    /// The first number, from those of one end to those of the next, and the first of the sums.
+    /// Index of the first input, distance between inputs for successive ends, and index of the first sum.
     first: u32,
     stride: u32,
     scratch: u32,
-    /// How many starts keep their sums.
+    /// Number of starts whose sums are kept at the same time.
     kept: u32,
 }
 
@@ -243,22 +243,22 @@ impl ShuffleSource {
         }
     }
 
-    /// Numbers of one end.
+    /// Number of inputs for one end.
     fn given(&self) -> u32 {
         self.starts.len() as u32 * self.block.given
     }
 
-    /// Sums of one block.
-    fn on_the_way(&self) -> u32 {
+    /// Number of intermediate sums of one block.
+    fn sum_count(&self) -> u32 {
         self.block.all - self.block.given
     }
 
     /// The insertions of an order that are shuffled.
-    fn of<'a>(&self, order: &'a [u8]) -> &'a [u8] {
+    fn shuffled<'a>(&self, order: &'a [u8]) -> &'a [u8] {
         &order[self.ends[0]..self.ends[1]]
     }
 
-    /// The first number and the first sum of the block of an order.
+    /// Indices of the first input and the first sum of the block of an order.
     fn places(&self, order: &[u8]) -> (u32, u32) {
         let [k, m] = self.ends;
         let end = self.behind.get(&order[m..]).copied().unwrap_or(0);
@@ -266,12 +266,12 @@ impl ShuffleSource {
         let start = self.starts.get(start).copied().unwrap_or(0);
         (
             self.first + end * self.stride + start * self.block.given,
-            self.scratch + start % self.kept * self.on_the_way(),
+            self.scratch + start % self.kept * self.sum_count(),
         )
     }
 }
 
-/// Numbers of one gluon current, by ranks.
+/// The inputs and sums of one gluon current, by ranks.
 struct GluonShuffle {
     given: u32,
     all: u32,
@@ -293,34 +293,34 @@ impl GluonShuffle {
         block
     }
 
-    /// An order as a number or as the sum of two, and whether the sign changes.
+    /// Expresses an order as an input or the sum of two numbers; also returns whether the sign changes.
     fn term(&self, order: &[u8]) -> ([Option<u32>; 2], bool) {
         let least = order.iter().position(|&x| x == 0).unwrap_or(0);
         let a: Letters = order[..least].iter().rev().copied().collect();
         let b = order.get(least + 1..).unwrap_or(&[]);
         let of = match (&a[..], b) {
             (one, []) | ([], one) => [Some(number_of(one) as u32), None],
-            (a, b) => of(&self.parts, &[], a, b).map(Some),
+            (a, b) => shuffle_terms(&self.parts, &[], a, b).map(Some),
         };
         (of, least % 2 == 1)
     }
 
-    /// Sums behind a beginning, by the beginning: kept from this place on.
+    /// Computes the sums after each possible next insertion, stored from index `next` on.
     fn behind(&mut self, start: &[u8], rest: &[u8], mut next: u32) -> Vec<(u8, ShuffleSums)> {
         let mut all = Vec::new();
         for &x in rest {
             let start = [start, &[x]].concat();
             let rest: Letters = rest.iter().copied().filter(|&y| y != x).collect();
-            let mine = splits(&rest);
-            let behind = next + mine.len() as u32;
+            let pairs = splits(&rest);
+            let behind = next + pairs.len() as u32;
             self.all = self.all.max(behind);
-            let parts = match mine.is_empty() {
+            let parts = match pairs.is_empty() {
                 true => Vec::new(),
                 false => self.behind(&start, &rest, behind),
             };
             let mut sums = ShuffleSums::default();
-            for ((a, b), to) in mine.into_iter().zip(next..) {
-                let [first, second] = of(&parts, &start, &a, &b);
+            for ((a, b), to) in pairs.into_iter().zip(next..) {
+                let [first, second] = shuffle_terms(&parts, &start, &a, &b);
                 self.sums.push([to, first, second]);
                 sums.insert((a, b), to);
             }
@@ -331,11 +331,11 @@ impl GluonShuffle {
     }
 }
 
-/// Sums of shuffles by the two orders that are shuffled, neither of which is empty.
+/// Indices of sums of shuffles, by the two orders that are shuffled, neither of which is empty.
 type ShuffleSums = HashMap<(Letters, Letters), u32>;
 
-/// The two numbers whose sum is that of the shuffles of `a` and `b` behind a beginning.
-fn of(parts: &[(u8, ShuffleSums)], start: &[u8], a: &[u8], b: &[u8]) -> [u32; 2] {
+/// The two numbers whose sum is that of the shuffles of `a` and `b` after `start`.
+fn shuffle_terms(parts: &[(u8, ShuffleSums)], start: &[u8], a: &[u8], b: &[u8]) -> [u32; 2] {
     let one = |first: u8, rest: &[u8], other: &[u8]| {
         if rest.is_empty() {
             return number_of(&[start, &[first], other].concat()) as u32;
@@ -354,7 +354,7 @@ fn sorted(a: Letters, b: Letters) -> (Letters, Letters) {
     }
 }
 
-/// Two orders, neither empty, that hold these letters between them; each two once.
+/// All pairs of non-empty orders that together contain these letters, each pair once.
 fn splits(letters: &[u8]) -> Vec<(Letters, Letters)> {
     let mut all: Vec<(Letters, Letters)> = Vec::new();
     for order in all_orders(letters) {
@@ -375,7 +375,7 @@ fn all_orders(letters: &[u8]) -> Vec<Letters> {
     orders(letters.len()).iter().map(of).collect()
 }
 
-/// For each letter the number of smaller ones.
+/// For each letter the number of smaller letters.
 fn ranks(letters: &[u8]) -> Letters {
     let rank = |x: &u8| letters.iter().filter(|y| *y < x).count() as u8;
     letters.iter().map(rank).collect()
@@ -386,7 +386,7 @@ mod tests {
     use super::*;
     use mebridge_process::color_ordered::shuffles;
 
-    /// Every order gets the shuffles that it is, with their sign, of all beginnings and ends.
+    /// Every order is the sum of the correct shuffles, with their sign, for all starts and ends.
     #[test]
     fn results_are_sums_over_shuffles() {
         let all: [fn(usize) -> Vec<ShuffledRanges>; 6] = [
@@ -414,7 +414,7 @@ mod tests {
                 .map(|i| i * i * 7919 % 65537)
                 .collect();
             let mut given = numbers.iter().copied();
-            // The numbers by what is before, the order of what is shuffled, and what is behind.
+            // The inputs by the insertions before, the shuffled order, and the insertions after.
             let mut known: HashMap<[Letters; 3], i64> = HashMap::default();
             for (m, before) in &blocks {
                 for end in parts(insertions, insertions - m) {
@@ -450,8 +450,8 @@ mod tests {
                         let kinds = [(0, 1), (0, -1), (shuffle.given, 1), (shuffle.given, -1)];
                         let mut sum = 0;
                         for (count, (first, sign)) in group.counts.iter().zip(kinds) {
-                            let mine = of.by_ref().take(usize::from(*count));
-                            let numbers = mine.map(|&i| numbers[usize::from(i) + first as usize]);
+                            let terms = of.by_ref().take(usize::from(*count));
+                            let numbers = terms.map(|&i| numbers[usize::from(i) + first as usize]);
                             sum += sign * numbers.sum::<i64>();
                         }
                         assert!(found.insert(targets.next().unwrap(), sum).is_none());

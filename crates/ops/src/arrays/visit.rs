@@ -1,8 +1,8 @@
-//! What an operation on arrays reads and writes: its visitor.
+//! Visitor for operations on arrays: what they read and write.
 //!
 //! An element of the result is a sum of *terms*, each a product of elements of some arrays. The parts of an operation
-//! ([`Part`]) describe them. Validation, the check of data flow, the GPU's levels and the printer of plans use this
-//! description and know no kind of operation.
+//! ([`Part`]) describe them. Validation, the data-flow check, the GPU's schedule and the printer of plans use this
+//! description, without knowing the kinds of operations.
 
 use super::{ArrayOp, Part, Pools};
 use crate::Address;
@@ -12,20 +12,20 @@ use crate::Address;
 pub struct Read {
     /// Address of its first element.
     pub address: Address,
-    /// Which of the shifts is added to the address.
+    /// Index of the shift that is added to the address.
     pub shift: u32,
-    /// The element that belongs to an element of the result.
+    /// The correspondence to elements of the result.
     pub elements: ElementMap,
-    /// Vectors that are read.
+    /// Number of vectors read per element.
     pub size: u32,
 }
 
 /// The map from elements of the result to those of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementMap {
-    /// By offsets, which begin here in [`Pools::indices`].
+    /// By offsets, which begin at this index in [`Pools::indices`].
     Indexed(u32),
-    /// One behind the other.
+    /// Contiguous elements, in the order of the result.
     Same,
 }
 
@@ -34,7 +34,7 @@ pub enum ElementMap {
 pub struct AddendTerm {
     arrays: [Read; 3],
     count: usize,
-    /// Whether it is subtracted.
+    /// Whether the term is subtracted.
     pub minus: bool,
 }
 
@@ -47,22 +47,22 @@ impl AddendTerm {
         }
     }
 
-    /// One array.
+    /// A single array.
     pub(super) fn one(a: Read) -> AddendTerm {
         AddendTerm::new([a; 3], 1)
     }
 
-    /// Two that meet.
+    /// A product of two arrays.
     pub(super) fn two(a: Read, b: Read) -> AddendTerm {
         AddendTerm::new([a, b, b], 2)
     }
 
-    /// Three that meet.
+    /// A product of three arrays.
     pub(super) fn three(arrays: [Read; 3]) -> AddendTerm {
         AddendTerm::new(arrays, 3)
     }
 
-    /// The same with the opposite sign.
+    /// The same term with the opposite sign.
     pub(super) fn subtracted(self) -> AddendTerm {
         AddendTerm {
             minus: !self.minus,
@@ -70,46 +70,46 @@ impl AddendTerm {
         }
     }
 
-    /// Its arrays.
+    /// The arrays of the term.
     pub fn reads(&self) -> &[Read] {
         &self.arrays[..self.count]
     }
 }
 
-/// One element of a result: its terms, and what is written.
+/// Memory written by an operation, one entry per element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Address of the first element.
     pub address: Address,
-    /// Vectors from one element to the next.
+    /// Distance in vectors between elements.
     pub stride: u32,
-    /// Vectors that are written.
+    /// Number of vectors written per element.
     pub size: u32,
 }
 
 impl Pools {
-    /// Calls `visitor` for each term. `None` where the operation names what is not there.
+    /// Calls `visitor` for each term. `None` if the operation refers to something that does not exist.
     pub fn terms(&self, op: &ArrayOp, visitor: &mut impl FnMut(AddendTerm)) -> Option<()> {
         let mut whole = Some(());
         op.parts(&mut |part| whole = whole.and(part.terms(self, visitor)));
         whole
     }
 
-    /// Calls `visitor` with what is read once for all elements: addresses, and vectors from there on.
+    /// Calls `visitor` with the addresses and numbers of vectors that are read once for all elements.
     pub fn once(&self, op: &ArrayOp, visitor: &mut impl FnMut(Address, u32)) -> Option<()> {
         let mut whole = Some(());
         op.parts(&mut |part| whole = whole.and(part.once(self, visitor)));
         whole
     }
 
-    /// Calls `visitor` for each pair with the [products](super::Folded) of its arrays that come with it.
+    /// Calls `visitor` for each pair, with the [products](super::Folded) of its arrays.
     pub fn products_of(&self, op: &ArrayOp, visitor: &mut impl FnMut(&[Read])) -> Option<()> {
         let mut whole = Some(());
         op.parts(&mut |part| whole = whole.and(part.products(self, visitor)));
         whole
     }
 
-    /// From the first element of an array to the one that belongs to an element of the result.
+    /// Offset from the first element of an array to the one that corresponds to an element of the result.
     pub fn offset(&self, read: &Read, element: u32) -> Option<u32> {
         match read.elements {
             ElementMap::Indexed(index) => {
@@ -139,21 +139,21 @@ impl ArrayOp {
         }
     }
 
-    /// Numbers that are written besides the result.
+    /// The numbers written in addition to the result.
     pub fn result_products(&self) -> Option<Written> {
         let mut written = None;
         self.parts(&mut |part| written = written.or(part.written()));
         written
     }
 
-    /// The elements that are computed; the others, if there are any, are conjugates of these.
+    /// Number of elements that are computed; any others are conjugates of these.
     pub fn computed(&self) -> u32 {
         let mut mirrors = false;
         self.parts(&mut |part| mirrors |= part.mirrors());
         if mirrors { self.count / 2 } else { self.count }
     }
 
-    /// Calls `visitor` with each word that is said of it in print.
+    /// Calls `visitor` with each word that describes the operation in print.
     pub fn words(&self, visitor: &mut dyn FnMut(&'static str, Option<u32>)) {
         self.parts(&mut |part| {
             if let Some((word, number)) = part.word() {

@@ -1,18 +1,18 @@
-//! From the graph to instructions over temporaries.
+//! Conversion of the graph to instructions over temporaries.
 //!
-//! Nodes are emitted depth first from the outputs, so that a temporary lives no longer than it must. A product that is
-//! used once, in a sum, becomes one instruction with the sum. Temporaries are slots: one vector for a real number, two
-//! neighbours for a complex one. A slot is given out again after its last use.
+//! Nodes are emitted depth first from the outputs, to keep temporaries short-lived. A product that is used only once,
+//! in a sum, is fused with the sum. Temporaries are slots: one vector for a real number, two adjacent ones for a
+//! complex number. A slot is reused after its last use.
 
 use super::graph::{Binary, Elementary, Graph, Id, Node, Number, Test};
 
-/// What an instruction does with the slots `a`, `b`, `c`; `r` marks a real number, all others are
+/// The operation of an instruction on slots `a`, `b`, `c`, `d`; the prefix `r` marks a real number, all others are
 /// complex.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
-    /// The real vector `b` places after the address at place `a` of the operation.
+    /// The real vector at offset `b` from the address in operand `a` of the operation.
     Load,
-    /// The complex number there.
+    /// The complex number at this address.
     LoadComplex,
     /// A real constant.
     Const(f64),
@@ -70,42 +70,41 @@ pub enum Action {
     Abs,
     /// A function of `ra` and `rb`.
     Binary(Binary),
-    /// `rc` where the test of `ra` and `rb` holds, otherwise `rd`.
+    /// `rc` if the test of `ra` and `rb` is true, otherwise `rd`.
     RealSelect(Test),
-    /// `c` where the test of `ra` and `rb` holds, otherwise `d`.
+    /// `c` if the test of `ra` and `rb` is true, otherwise `d`.
     Select(Test),
-    /// A function of `a` and `b`; where it is one of a single argument, of `a`.
+    /// A function of `a` and `b`, or of `a` alone.
     Elementary(Elementary),
     /// Stores `i^n a` as component `b` of the result.
     Store(u8),
-    /// Stores `i^n ra`.
+    /// Stores `i^n ra` as component `b` of the result.
     StoreReal(u8),
-    /// Stores zero.
-    /// Zero as a component of the result.
+    /// Stores zero as component `b` of the result.
     StoreZero,
 }
 
 /// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Instruction {
-    /// What it does.
+    /// The operation.
     pub action: Action,
     /// Slot of the result.
     pub to: u32,
     /// Slot of the first operand.
     pub a: u32,
-    /// Slot of the second.
+    /// Slot of the second operand.
     pub b: u32,
-    /// Slot of the third.
+    /// Slot of the third operand.
     pub c: u32,
-    /// Slot of the fourth.
+    /// Slot of the fourth operand.
     pub d: u32,
 }
 
 /// The instructions of a routine.
 #[derive(Clone, Debug)]
 pub struct Code {
-    /// One after the other.
+    /// The instructions, in order.
     pub instructions: Vec<Instruction>,
     /// Number of slots.
     pub slots: usize,
@@ -114,7 +113,7 @@ pub struct Code {
 }
 
 impl Code {
-    pub(super) fn of(graph: &Graph) -> Code {
+    pub(super) fn new(graph: &Graph) -> Code {
         let mut emission = CodeEmitter::new(graph);
         for (component, output) in (0u32..).zip(&graph.outputs) {
             emission.output(component, *output);
@@ -123,7 +122,7 @@ impl Code {
     }
 }
 
-/// Instructions whose operands are nodes, before slots are given out.
+/// Instructions whose operands are nodes, before slots are allocated.
 struct CodeEmitter<'a> {
     graph: &'a Graph,
     uses: Vec<u32>,
@@ -135,13 +134,13 @@ struct Pending {
     action: Action,
     to: Option<Id>,
     from: [Option<Id>; 4],
-    /// What `a` and `b` hold if they are not nodes.
+    /// Values of `a` and `b` that are not nodes.
     plain: [u32; 2],
 }
 
 impl<'a> CodeEmitter<'a> {
     fn new(graph: &'a Graph) -> Self {
-        // Uses by nodes that are needed themselves.
+        // Counts uses by nodes that are needed themselves.
         let mut uses = vec![0u32; graph.nodes.len()];
         for value in graph.outputs.iter().flatten() {
             uses[value.node as usize] += 1;
@@ -186,7 +185,7 @@ impl<'a> CodeEmitter<'a> {
         });
     }
 
-    /// A product that only this sum uses, and that is of the sum's kind.
+    /// The factors of a product, if it is used only by this sum and both are real or both complex.
     fn fusible(&self, product: Id, sum: Id) -> Option<(Id, Id)> {
         match self.graph.nodes[product as usize] {
             Node::Mul { a, b }
@@ -200,7 +199,7 @@ impl<'a> CodeEmitter<'a> {
         }
     }
 
-    /// The instruction for a node and the nodes that it needs.
+    /// The instruction for a node, and the nodes that it reads.
     fn instruction(&self, id: Id) -> (Action, [Option<Id>; 4], [u32; 2]) {
         let none = [0, 0];
         let two = |a, b| [Some(a), Some(b), None, None];
@@ -311,7 +310,7 @@ impl<'a> CodeEmitter<'a> {
         }
     }
 
-    /// Emits a node and, before it, what it needs. Not recursive: a program may be deep.
+    /// Emits a node after the nodes that it reads. Iterative, since a program may be deeply nested.
     fn emit(&mut self, id: Id) {
         let mut stack = vec![id];
         while let Some(&id) = stack.last() {
@@ -340,7 +339,7 @@ impl<'a> CodeEmitter<'a> {
         }
     }
 
-    /// Gives out slots.
+    /// Allocates slots.
     fn allocate(self) -> Code {
         let mut last_use = vec![usize::MAX; self.graph.nodes.len()];
         for (position, pending) in self.list.iter().enumerate() {
@@ -355,8 +354,7 @@ impl<'a> CodeEmitter<'a> {
         for (position, pending) in self.list.iter().enumerate() {
             let at = |i: usize| pending.from[i].map(|id| slot[id as usize]);
             let (a, b, c, d) = (at(0), at(1), at(2), at(3));
-            // The result gets a slot of its own, so that parts of it can be written before all of
-            // the operands are read.
+            // The result gets a separate slot, so that parts of it can be written before all operands are read.
             let mut to = 0;
             if let Some(id) = pending.to {
                 let complex = usize::from(!self.real(id));
@@ -370,7 +368,7 @@ impl<'a> CodeEmitter<'a> {
             for operand in pending.from.iter().flatten() {
                 let index = *operand as usize;
                 if last_use[index] == position {
-                    // Once only, even if it is an operand twice.
+                    // Frees a slot once only, even if it is an operand twice.
                     last_use[index] = usize::MAX;
                     free[usize::from(!self.graph.real[index])].push(slot[index]);
                 }

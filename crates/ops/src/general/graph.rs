@@ -1,7 +1,8 @@
-//! From a routine's program to a graph of real and complex numbers.
+//! Conversion of a routine's program to a graph of real and complex numbers.
 //!
-//! A number is `i^phase` times a node. So factors of `i` and signs are never computed, and expressions that differ by
-//! them only (`-V1 + i V2` and `i V1 + V2`, say) are one node. Zeros vanish, and the graph knows which nodes are real.
+//! A number is `i^phase` times a node. So multiplications by `i` and signs are never executed, and expressions that
+//! differ only by them (such as `-V1 + i V2` and `i V1 + V2`) share a node. Zeros are eliminated, and the graph knows
+//! which nodes are real.
 
 use mebridge_process::arith::{Comparison, Function, Op};
 use mebridge_process::lorentz::Routine;
@@ -21,18 +22,18 @@ pub(super) struct Value {
 /// A value, or zero.
 pub(super) type Number = Option<Value>;
 
-/// A function that is not made of other nodes, of two complex numbers.
+/// A function of two complex numbers that is not composed of other nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Elementary {
-    /// A function of the first (the second is not used).
+    /// A function of the first number (the second is unused).
     Call(Function),
-    /// Any power.
+    /// A general power.
     Pow,
     /// `ATAN2`.
     Atan2,
 }
 
-/// Comparisons that select.
+/// Comparisons in conditional expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Test {
     /// `a < b`.
@@ -54,18 +55,18 @@ pub enum Binary {
     Sign,
 }
 
-/// What a node computes from others.
+/// The operation of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Node {
-    /// A real number: this vector at the address that stands at this place of the operation.
+    /// A real number: the vector at an offset from the address in this operand of the operation.
     Input { operand: u32, offset: u32 },
-    /// A complex number there.
+    /// A complex number at this address.
     InputComplex { operand: u32, offset: u32 },
     /// A real constant, as bits.
     Const(u64),
-    /// `a + i^phase b`; real where both are and the phase is even. If one is complex, `a` is.
+    /// `a + i^phase b`; real if both are and the phase is even. If one of them is complex, `a` is.
     Add { phase: u8, a: Id, b: Id },
-    /// `a b`; if one is real, `a` is.
+    /// `a b`; if one of them is real, `a` is.
     Mul { a: Id, b: Id },
     /// `1 / a`.
     Inverse(Id),
@@ -75,9 +76,9 @@ pub(super) enum Node {
     Re(Id),
     /// Imaginary part of a complex node.
     Im(Id),
-    /// `i^phase a`, where a plain node is needed; the phase of a real node is even.
+    /// `i^phase a`, when a node without a phase is needed; the phase of a real node is even.
     Phase { phase: u8, a: Id },
-    /// A real node as a complex one.
+    /// A real node converted to a complex one.
     Widen(Id),
     /// Square root of a real node.
     Sqrt(Id),
@@ -85,7 +86,7 @@ pub(super) enum Node {
     Abs(Id),
     /// A function of two real nodes.
     Binary(Binary, Id, Id),
-    /// `yes` where the test of two real nodes holds, otherwise `no` (both real or both complex).
+    /// `yes` if the test of two real nodes is true, otherwise `no` (both real or both complex).
     Select {
         test: Test,
         lhs: Id,
@@ -93,12 +94,12 @@ pub(super) enum Node {
         yes: Id,
         no: Id,
     },
-    /// A function of complex nodes, the result complex.
+    /// A function of complex nodes with a complex result.
     Elementary(Elementary, Id, Id),
 }
 
 impl Node {
-    /// The nodes that it needs.
+    /// The nodes that this node reads.
     pub(super) fn operands(&self) -> impl Iterator<Item = Id> {
         let list: [Option<Id>; 4] = match *self {
             Node::Input { .. } | Node::InputComplex { .. } | Node::Const(_) => [None; 4],
@@ -123,9 +124,9 @@ impl Node {
 /// The graph of a routine.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Graph {
-    /// The nodes; each needs only earlier ones.
+    /// The nodes; each reads only earlier ones.
     pub nodes: Vec<Node>,
-    /// Which nodes are real.
+    /// Whether each node is real.
     pub real: Vec<bool>,
     /// The components of the result, without its momentum.
     pub outputs: Vec<Number>,
@@ -133,7 +134,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    pub(super) fn of(routine: &Routine, massless: bool) -> Graph {
+    pub(super) fn new(routine: &Routine, massless: bool) -> Graph {
         let mut graph = Graph::default();
         let inputs = graph.inputs(routine, massless);
         let mut values: Vec<Number> = Vec::with_capacity(routine.program.ops.len());
@@ -190,7 +191,7 @@ impl Graph {
         self.push(Node::Input { operand, offset })
     }
 
-    /// The node, found again if it exists.
+    /// Returns the index of a node, adding it unless it exists.
     fn id(&mut self, node: Node) -> Id {
         if let Some(&id) = self.seen.get(&node) {
             return id;
@@ -233,7 +234,7 @@ impl Graph {
         Some(Value { node, phase })
     }
 
-    /// The real constant that a number is, phase apart.
+    /// The real constant that a number is up to its phase, if it is one.
     fn known(&self, value: Value) -> Option<f64> {
         match self.nodes[value.node as usize] {
             Node::Const(bits) => Some(f64::from_bits(bits)),
@@ -247,7 +248,7 @@ impl Graph {
         self.add(re, im)
     }
 
-    /// Real and imaginary part, where they are at hand.
+    /// Real and imaginary part, if they are available without computation.
     fn parts(&mut self, x: Number) -> Option<(Number, Number)> {
         let Some(value) = x else {
             return Some((None, None));
@@ -258,7 +259,7 @@ impl Graph {
                 phase: phase % 4,
             })
         };
-        // An even phase is a real part, an odd one i times an imaginary part.
+        // An even phase gives a real part, an odd one i times an imaginary part.
         let split = |value: Number| match value {
             Some(v) if v.phase % 2 == 1 => (None, rotate(value, 3)),
             _ => (value, None),
@@ -335,7 +336,7 @@ impl Graph {
                 let product = self.constant(p * q);
                 return rotate(product, phase);
             }
-            // A constant times a constant times something.
+            // Combines a constant with the constant of a product.
             if let Node::Mul { a: c, b: rest } = self.nodes[b.node as usize]
                 && let Node::Const(bits) = self.nodes[c as usize]
             {
@@ -366,7 +367,7 @@ impl Graph {
         rotate(inverse, 4 - value.phase)
     }
 
-    /// A node that is the number itself, without a phase.
+    /// A node that equals the number, without a phase.
     fn plain(&mut self, x: Number) -> Id {
         match x {
             None => self.id(Node::Const(0)),
@@ -379,7 +380,7 @@ impl Graph {
         }
     }
 
-    /// The same as a complex node.
+    /// Like `plain`, as a complex node.
     fn plain_complex(&mut self, x: Number) -> Id {
         let node = self.plain(x);
         if self.is_real(node) {
@@ -389,7 +390,7 @@ impl Graph {
         }
     }
 
-    /// The same for the real part.
+    /// Like `plain`, for the real part.
     fn plain_re(&mut self, x: Number) -> Id {
         let re = self.re(x);
         self.plain(re)
@@ -400,7 +401,7 @@ impl Graph {
         if let Some((re, _)) = self.parts(x) {
             return re;
         }
-        // Re(i z) = -Im z and so on.
+        // Re(i z) = -Im z, and so on.
         let part = match value.phase {
             0 | 2 => self.push(Node::Re(value.node)),
             _ => self.push(Node::Im(value.node)),
@@ -477,7 +478,7 @@ impl Graph {
         })
     }
 
-    /// A function of complex nodes, real where the flag says that it is.
+    /// A function of complex nodes; with `real`, the real part of its result.
     fn elementary(&mut self, function: Elementary, x: Number, y: Number, real: bool) -> Number {
         let a = self.plain_complex(x);
         let b = self.plain_complex(y);
@@ -510,7 +511,7 @@ impl Graph {
                 self.push(Node::Sqrt(a))
             }
             Function::RealLog => self.elementary(Elementary::Call(function), x, x, true),
-            // Complex results for some real arguments.
+            // The result may be complex for real arguments.
             Function::Sqrt | Function::Log | Function::Asin | Function::Acos => {
                 self.elementary(Elementary::Call(function), x, x, false)
             }

@@ -1,4 +1,4 @@
-//! Runs the code of a compiled routine over a batch of operations.
+//! Interpreter for compiled routines, for a batch of operations.
 
 use super::General;
 use crate::general::{Action, Binary, Elementary, Instruction, Test, evaluate_elementary};
@@ -7,17 +7,16 @@ use mebridge_simd::{Cx, Real, Simd, Task};
 use num_complex::Complex64;
 use std::mem::MaybeUninit;
 
-/// Operations that share the decoding of an instruction.
+/// Number of operations that share the decoding of an instruction.
 const GROUP: usize = 8;
 
-/// Vectors of temporaries and addresses of a group for which there is room on the stack; a routine
-/// that needs more gets them from the heap.
+/// Numbers of vectors of temporaries and of addresses for a group that fit on the stack; a routine that needs more uses
+/// the heap.
 const STACK_VECTORS: usize = 48 * GROUP;
 const STACK_ADDRESSES: usize = 24 * GROUP;
 
-/// Runs a batch of operations of one compiled routine: `operands` holds them one after the other,
-/// each as the routine's layout says. `inputs` says how the addresses of the wavefunctions are
-/// found; all others stand in the operation.
+/// Runs a batch of operations of one compiled routine. `operands` holds them contiguously, in the routine's layout.
+/// `inputs` determines how the addresses of wavefunctions are found; all other addresses are operands themselves.
 ///
 /// # Safety
 /// As for [`crate::kernels::currents`].
@@ -55,7 +54,7 @@ pub unsafe fn run<V: Simd, I: Inputs>(
             let to = &mut addresses[j * length..][..length];
             to.copy_from_slice(op);
             for address in &mut to[..wavefunctions] {
-                // SAFETY: the caller promises that the operands are valid for the look-up.
+                // SAFETY: the caller guarantees that the operands are valid for the look-up.
                 *address = unsafe { inputs.address(*address) };
             }
         }
@@ -68,13 +67,13 @@ pub unsafe fn run<V: Simd, I: Inputs>(
             scratch,
             base,
         };
-        // SAFETY: the scratch memory has a place for each slot of each operation of the group;
-        // the addresses are valid as the caller promises.
+        // SAFETY: the scratch memory has a place for each slot of each operation of the group; the addresses are valid,
+        // as guaranteed by the caller.
         unsafe { V::call(group_of) };
     }
 }
 
-/// The code for one group of operations: a function of its own, whatever the look-up.
+/// The code for one group of operations: a separate function that does not depend on the look-up.
 struct InterpretTask<'a, V, S> {
     count: usize,
     code: &'a [Instruction],
@@ -89,7 +88,7 @@ impl<U: Simd> Task<U::Scalar> for InterpretTask<'_, U, U::Scalar> {
 
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = U::Scalar>>(self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             Interpreter::<V> {
                 count: self.count,
@@ -103,9 +102,8 @@ impl<U: Simd> Task<U::Scalar> for InterpretTask<'_, U, U::Scalar> {
     }
 }
 
-/// Executes instructions for `count` operations at once. Slot `s` of operation `j` is vector
-/// `s * GROUP + j`
-/// of the scratch memory; of a complex number the imaginary part is slot `s + 1`.
+/// Executes instructions for `count` operations at once. Slot `s` of operation `j` is vector `s * GROUP + j` of the
+/// scratch memory; the imaginary part of a complex number is in slot `s + 1`.
 struct Interpreter<'a, V: Simd> {
     count: usize,
     scratch: *mut V,
@@ -162,7 +160,7 @@ fn test<V: Simd>(test: Test, a: V, b: V) -> V::Mask {
     }
 }
 
-/// Does for every operation of the group what the body says with `j`.
+/// Executes the body for every operation `j` of the group.
 macro_rules! each {
     ($machine:ident, $j:ident => $body:expr) => {
         for $j in 0..$machine.count {
@@ -171,7 +169,7 @@ macro_rules! each {
     };
 }
 
-/// A match over the powers of `i`, so that each is compiled with a known one.
+/// A match over the powers of `i`, so that code is generated for each constant power.
 macro_rules! powers {
     ($n:expr, $k:ident => $body:expr) => {
         match $n {
@@ -199,36 +197,36 @@ impl<V: Simd> Interpreter<'_, V> {
     /// A real temporary.
     #[inline(always)]
     unsafe fn real(&self, slot: u32, j: usize) -> V {
-        // SAFETY: the caller promises that the slot exists and was written.
+        // SAFETY: the caller guarantees that the slot exists and was written.
         unsafe { *self.scratch.add(slot as usize * GROUP + j) }
     }
 
     /// A complex temporary.
     #[inline(always)]
     unsafe fn complex(&self, slot: u32, j: usize) -> Cx<V> {
-        // SAFETY: the caller promises that the slots exist and were written.
+        // SAFETY: the caller guarantees that the slots exist and were written.
         unsafe { Cx::new(self.real(slot, j), self.real(slot + 1, j)) }
     }
 
     #[inline(always)]
     unsafe fn put_real(&self, slot: u32, j: usize, x: V) {
-        // SAFETY: the caller promises that the slot exists.
+        // SAFETY: the caller guarantees that the slot exists.
         unsafe { self.scratch.add(slot as usize * GROUP + j).write(x) }
     }
 
     #[inline(always)]
     unsafe fn put(&self, slot: u32, j: usize, z: Cx<V>) {
-        // SAFETY: the caller promises that the slots exist.
+        // SAFETY: the caller guarantees that the slots exist.
         unsafe {
             self.put_real(slot, j, z.re);
             self.put_real(slot + 1, j, z.im);
         }
     }
 
-    /// An address of an operation.
+    /// An address in an operation.
     #[inline(always)]
     unsafe fn address(&self, operand: usize, j: usize) -> u32 {
-        // SAFETY: the caller promises that the operand exists.
+        // SAFETY: the caller guarantees that the operand exists.
         unsafe { *self.addresses.get_unchecked(j * self.length + operand) }
     }
 
@@ -243,8 +241,8 @@ impl<V: Simd> Interpreter<'_, V> {
                 c,
                 d,
             } = instruction;
-            // SAFETY: the code was made with slots within the scratch memory, each written before
-            // it is read, and operands within the operation.
+            // SAFETY: all slots in the code are within the scratch memory and written before they are read, and all
+            // operands are within the operation.
             unsafe {
                 match action {
                     Action::Load => each!(self, j => self.put_real(
@@ -373,10 +371,10 @@ impl<V: Simd> Interpreter<'_, V> {
         }
     }
 
-    /// A function that is computed lane by lane.
+    /// Evaluates a function lane by lane.
     #[inline(always)]
     unsafe fn lanewise(&self, function: Elementary, to: u32, a: u32, b: u32, j: usize) {
-        // SAFETY: as for the caller; a vector in memory is its lanes one after the other.
+        // SAFETY: as for the caller; the lanes of a vector are contiguous in memory.
         unsafe {
             let [a, b, to] = [self.slot(a, j), self.slot(b, j), self.slot(to, j)];
             let imaginary = GROUP * V::LANES;
@@ -393,7 +391,7 @@ impl<V: Simd> Interpreter<'_, V> {
         }
     }
 
-    /// The lanes of a slot; those of the next one are `GROUP` vectors behind them.
+    /// Pointer to the lanes of a slot; the next slot is `GROUP` vectors further on.
     #[inline(always)]
     unsafe fn slot(&self, slot: u32, j: usize) -> *mut V::Scalar {
         // SAFETY: as for the caller.

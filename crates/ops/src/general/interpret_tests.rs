@@ -1,4 +1,4 @@
-//! Compiled routines against the evaluation of their programs.
+//! Compares compiled routines with the evaluation of their programs.
 
 use super::*;
 use crate::kernels::{Direct, Table};
@@ -37,8 +37,8 @@ impl<S: Real> Task<S> for RunGeneral<'_, S> {
     }
 }
 
-/// Runs `operations` operations at random arguments and compares with the program. `None` where
-/// the program is too badly conditioned there for a comparison.
+/// Runs `operations` operations at random arguments and compares with the program. `None` if the program is too badly
+/// conditioned there for a comparison.
 fn worst<S: Real>(
     routine: &Routine,
     massless: bool,
@@ -174,7 +174,7 @@ fn structures_are_computed_as_their_programs_say() {
     assert!(compared > 300, "only {compared} comparisons were possible");
 }
 
-/// Signs and factors of i cost nothing, and what differs by them is one node.
+/// Signs and factors of i cost nothing, and expressions that differ by them share a node.
 #[test]
 fn phases_are_not_computed() {
     let routine = routine("VS_0", &[6, 3], 1, 0, |a| {
@@ -191,7 +191,7 @@ fn phases_are_not_computed() {
     assert!(deviation.unwrap() < 1e-14);
 }
 
-/// More arguments and temporaries than there is room for on the stack.
+/// More arguments and temporaries than fit on the stack.
 #[test]
 fn large_structures_work_as_well() {
     let routine = routine("SS_0", &[3, 3], 100, 0, |a| {

@@ -1,14 +1,14 @@
-//! Any Lorentz structure, without a kernel of its own, as instructions.
+//! Arbitrary Lorentz structures without a kernel, as instructions.
 //!
-//! A routine's program is compiled to a short code (`Code::of_routine`) in two steps. The first is a graph of real and
-//! complex numbers (`graph`): it carries factors of `i` and signs along instead of computing them, and so finds equal
-//! parts. The second is instructions with fused products, over temporaries that are reused as soon as they are free
-//! (`code`). A backend interprets the instructions or makes a program of its own out of them.
+//! A routine's program is compiled to a short code (`Code::of_routine`) in two steps. The first makes a graph of real
+//! and complex numbers (`graph`): it keeps track of factors of `i` and signs instead of computing them, and so finds
+//! common subexpressions. The second makes instructions with fused products, over temporaries that are reused as soon
+//! as they are free (`code`). A backend interprets the instructions or generates a program from them.
 //!
-//! An operation is laid out as [`crate::opcode`] says: wavefunctions, couplings, the momenta
-//! of the wavefunctions, mass and width where the routine has them, result. The first two
-//! components of a wavefunction argument are rebuilt from its momentum; those of the result are
-//! not computed, for they are the sum of the arguments', which the plan's compiler checks.
+//! Operations have the layout described in [`crate::opcode`]: wavefunctions, couplings, momenta of the wavefunctions,
+//! mass and width if the routine has them, result. The first two components of a wavefunction argument are
+//! reconstructed from its momentum; those of the result are not computed, as they are the sum of those of the
+//! arguments, which the plan's compiler checks.
 
 mod code;
 mod graph;
@@ -26,11 +26,10 @@ use graph::Graph;
 use mebridge_process::lorentz::Routine;
 
 impl Code {
-    /// Compiles a routine of which [`crate::recognize::momentum_is_conserved`] holds.
-    /// `massless` says that the mass (and with it the width) is exactly zero where the routine is
-    /// used; then the code does not read them.
+    /// Compiles a routine for which [`crate::recognize::momentum_is_conserved`] holds. `massless` means that the mass
+    /// (and with it the width) is exactly zero where the routine is used, so that the code need not read them.
     pub fn of_routine(routine: &Routine, massless: bool) -> Code {
-        Code::of(&Graph::of(routine, massless))
+        Code::new(&Graph::new(routine, massless))
     }
 }
 
@@ -42,9 +41,8 @@ pub struct General {
 }
 
 impl General {
-    /// Compiles a routine of which [`crate::recognize::momentum_is_conserved`] holds.
-    /// `massless` says that the mass (and with it the width) is exactly zero where the routine is
-    /// used; then the code does not read them.
+    /// Compiles a routine for which [`crate::recognize::momentum_is_conserved`] holds. `massless` means that the mass
+    /// (and with it the width) is exactly zero where the routine is used, so that the code need not read them.
     pub fn compile(routine: &Routine, massless: bool) -> General {
         General {
             layout: Layout::of_routine(routine),
@@ -62,7 +60,7 @@ impl General {
         self.code.components
     }
 
-    /// Number of instructions, those that read and write included.
+    /// Number of instructions, including loads and stores.
     pub fn instructions(&self) -> usize {
         self.code.instructions.len()
     }

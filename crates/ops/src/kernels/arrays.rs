@@ -1,7 +1,7 @@
 //! Operations on arrays of wavefunctions ([`crate::arrays`]).
 //!
 //! Sums over all terms stay in registers. Two elements of spinors, or four of products, are computed at a time and
-//! share what they load.
+//! share loads.
 
 mod chiral;
 mod shuffle;
@@ -19,19 +19,19 @@ use crate::arrays::{
 use crate::table::for_each_opcode;
 use mebridge_simd::{Cx, Real, Simd, Task, prefetch};
 
-/// Operations of a list, one after the other.
+/// Runs the operations of a list in order.
 pub struct ArraysTask<'a, T: Real> {
     /// The operations.
     pub ops: &'a [ArrayOp],
-    /// The lists that they name.
+    /// The lists to which the operations refer.
     pub pools: &'a Pools,
-    /// The shifts.
+    /// The shifts of the run.
     pub shifts: &'a [u32],
     /// The memory.
     pub base: *mut T,
 }
 
-/// `run`: all operations satisfy [`Pools::holds`] for these shifts and the memory at `base`.
+/// Requirements of `run`: all operations satisfy [`Pools::holds`] for these shifts and the memory at `base`.
 impl<T: Real> Task<T> for ArraysTask<'_, T> {
     type Output = ();
 
@@ -43,7 +43,7 @@ impl<T: Real> Task<T> for ArraysTask<'_, T> {
             m: Memory::<V>::new(self.base),
         };
         for (i, op) in self.ops.iter().enumerate() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 if let Some(next) = self.ops.get(i + AHEAD)
                     && self.pools.far
@@ -73,7 +73,7 @@ macro_rules! dispatch {
         impl<V: Simd> ArrayContext<'_, V> {
             #[inline(always)]
             unsafe fn run(&self, op: &ArrayOp) {
-                // SAFETY: the operation holds.
+                // SAFETY: the operation is valid.
                 unsafe {
                     match &op.payload {
                         $($(Payload::$kind(payload) => $kernel(self, op, payload),)*)*
@@ -88,9 +88,9 @@ for_each_opcode!(dispatch);
 
 /// Two spinors at a time, which share vectors.
 const TWO: Unrolled = Unrolled(2);
-/// Operations ahead of which memory is asked for.
+/// Number of operations by which prefetching is ahead.
 const AHEAD: usize = 2;
-/// Vectors of an array that are asked for, at most.
+/// Maximum number of vectors of an array that are prefetched.
 const FETCHED: u32 = 4 * ELEMENT;
 
 struct ArrayContext<'a, V: Simd> {
@@ -99,7 +99,8 @@ struct ArrayContext<'a, V: Simd> {
     m: Memory<V>,
 }
 
-/// The vectors that products are added to, and those of the results: an address and a stride each.
+/// Sources and destinations of products: the vectors to which they are added, and those of the results; an address and
+/// a stride each.
 #[derive(Clone, Copy)]
 struct ProductTarget {
     from: Option<(u32, u32)>,
@@ -114,9 +115,9 @@ fn scaled<V: Simd>(x: Four<V>, c: Cx<V>) -> Four<V> {
     [x[0] * c, x[1] * c, x[2] * c, x[3] * c]
 }
 
-/// All methods: the operation holds, see [`ArraysTask`].
+/// Requirements of all methods: the operation is valid, see [`ArraysTask`].
 impl<V: Simd> ArrayContext<'_, V> {
-    /// Asks ahead for arrays in slow memory: gluon currents.
+    /// Prefetches arrays in slow memory: gluon currents.
     #[inline(always)]
     unsafe fn fetch(&self, op: &ArrayOp) {
         let insertions = match &op.payload {
@@ -125,7 +126,7 @@ impl<V: Simd> ArrayContext<'_, V> {
             Payload::Contract(contract) => contract.broadcast.0,
             _ => return,
         };
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             for pair in self.some(&self.pools.pairs, insertions) {
                 let first = self.element(&pair.b, 0);
@@ -137,44 +138,44 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// A part of a pool.
+    /// A range of a pool.
     #[inline(always)]
     unsafe fn some<'p, T>(&self, all: &'p [T], [from, to]: Range) -> &'p [T] {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe { all.get_unchecked(from as usize..to as usize) }
     }
 
     #[inline(always)]
     unsafe fn pairs<const A: u32, const B: u32>(&self, of: Pairs<A, B>) -> &[Pair] {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe { self.some(&self.pools.pairs, of.0) }
     }
 
-    /// Address of the element that belongs to an element of the result.
+    /// Address of the element that corresponds to an element of the result.
     #[inline(always)]
     unsafe fn element(&self, place: &Operand, r: u32) -> u32 {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe { self.first(place) + self.offset(place, r) }
     }
 
     /// Address of the first element.
     #[inline(always)]
     unsafe fn first(&self, place: &Operand) -> u32 {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe { place.address + self.shifts.get_unchecked(place.shift as usize) }
     }
 
-    /// From there to the element that belongs to an element of the result.
+    /// Offset of the element that corresponds to an element of the result.
     #[inline(always)]
     unsafe fn offset(&self, place: &Operand, r: u32) -> u32 {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe { *self.pools.indices.get_unchecked((place.index + r) as usize) }
     }
 
     /// One component of an element.
     #[inline(always)]
     unsafe fn part(&self, element: u32, component: u32) -> Cx<V> {
-        // SAFETY: the operation holds. (All components are at constant distances from one pointer.)
+        // SAFETY: the operation is valid. (All components are at constant distances from one pointer.)
         unsafe {
             let at = self
                 .m
@@ -186,7 +187,7 @@ impl<V: Simd> ArrayContext<'_, V> {
 
     #[inline(always)]
     unsafe fn line<const IN: bool>(&self, op: &ArrayOp, line: &Line) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let factor = self.m.complex(line.factor.0);
             let step = if line.unrolled == TWO { 2 } else { 1 };
@@ -211,11 +212,11 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// Adds a slashed vector times a spinor.
+    /// Adds the product of a slashed vector and a spinor.
     #[inline(always)]
     unsafe fn vertex<const IN: bool>(&self, sum: &mut Four<V>, spinor: u32, v: Four<V>) {
         let [plus, minus, up, down] = v;
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             *sum = match IN {
                 true => {
@@ -255,7 +256,7 @@ impl<V: Simd> ArrayContext<'_, V> {
         let Some(Propagator { momentum, mass }) = line.propagator else {
             return sum;
         };
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let (p, mass) = (self.m.momentum(momentum.0), self.m.real(mass.0));
             match IN {
@@ -267,7 +268,7 @@ impl<V: Simd> ArrayContext<'_, V> {
 
     #[inline(always)]
     unsafe fn all_vectors(&self, op: &ArrayOp, vector: &Vector) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             match vector.pairs.folded {
                 None => self.vectors(op, vector),
@@ -279,7 +280,7 @@ impl<V: Simd> ArrayContext<'_, V> {
 
     #[inline(always)]
     unsafe fn currents(&self, op: &ArrayOp, current: &Current) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let factor = self.m.complex(current.factor.0);
             for r in 0..op.count {
@@ -299,7 +300,7 @@ impl<V: Simd> ArrayContext<'_, V> {
 
     #[inline(always)]
     unsafe fn sums(&self, op: &ArrayOp, sums: &Sum) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             for r in 0..op.count {
                 let zero = Cx::new(V::zero(), V::zero());
@@ -326,7 +327,7 @@ impl<V: Simd> ArrayContext<'_, V> {
 
     #[inline(always)]
     unsafe fn contract(&self, op: &ArrayOp, contract: &Contract) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let (pairs, broadcast) = (self.pairs(contract.pairs), self.pairs(contract.broadcast));
             let (stride, numbers) = (contract.stride.0, &contract.numbers);
@@ -340,7 +341,7 @@ impl<V: Simd> ArrayContext<'_, V> {
                 }
                 return;
             }
-            // One pair after the other, so that its arrays stay in the first cache.
+            // One pair after the other, so that its arrays stay in the L1 cache.
             let (out, buffer) = ((op.out, stride), (self.pools.buffer, 2));
             let count = pairs.len() + broadcast.len();
             for (i, pair) in pairs.iter().chain(broadcast).enumerate() {
@@ -369,7 +370,7 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// The products of a pair.
+    /// Computes the products of a pair.
     #[inline(always)]
     unsafe fn products(
         &self,
@@ -377,7 +378,7 @@ impl<V: Simd> ArrayContext<'_, V> {
         pair: &Pair,
         ProductTarget { from, to }: ProductTarget,
     ) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             for r in 0..op.count {
                 let sum = match from {
@@ -390,7 +391,8 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// Adds what numbers and splits give: of one element, or of four as [`ArrayContext::four_products`] has them.
+    /// Adds the contributions of numbers and splits to one element, or to four in the order of
+    /// [`ArrayContext::four_products`].
     #[inline(always)]
     unsafe fn add_numbers<const K: usize>(
         &self,
@@ -398,7 +400,7 @@ impl<V: Simd> ArrayContext<'_, V> {
         r: [u32; K],
         s: &mut [Cx<V>; K],
     ) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             for pair in self.pairs(numbers.pairs) {
                 let z = self.m.complex(self.element(&pair.b, r[0]));
@@ -407,7 +409,7 @@ impl<V: Simd> ArrayContext<'_, V> {
                 }
             }
             for split in self.some(&self.pools.splits, numbers.splits) {
-                // The first and the second of four elements differ by the first end, the first and the third by the
+                // The first and the second of four elements differ in the first end, the first and the third in the
                 // second end.
                 let [fa, fb] = &split.first;
                 let [ae, be] = &split.second;
@@ -426,10 +428,10 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// The numbers of two elements.
+    /// The numbers in two elements.
     #[inline(always)]
     unsafe fn numbers(&self, place: &Operand, first: u32, second: u32) -> [Cx<V>; 2] {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             [
                 self.m.complex(self.element(place, first)),
@@ -438,10 +440,10 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// Adds the products of a pair whose second array is over no end.
+    /// Adds the products of a pair whose second array does not depend on the ends.
     #[inline(always)]
     unsafe fn add_broadcast(&self, pair: &Pair, r: [u32; 4], s: &mut Four<V>) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let b = self.element(&pair.b, r[0]);
             let z = self.m.four(b);
@@ -454,10 +456,10 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// Adds the product of a pair.
+    /// Adds the product of a pair to `sum`.
     #[inline(always)]
     unsafe fn add_product(&self, pair: &Pair, r: u32, mut sum: Cx<V>) -> Cx<V> {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let (a, b) = (self.element(&pair.a, r), self.element(&pair.b, r));
             for i in 0..4 {
@@ -467,11 +469,11 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// The products of all pairs for the helicities of both ends: of the first end they differ between the first two and
-    /// the last two, of the second between these pairs.
+    /// Products of all pairs for the helicities of both ends: the helicity of the first end differs within the first
+    /// two and within the last two elements, that of the second end between these pairs.
     #[inline(always)]
     unsafe fn four_products(&self, pairs: &[Pair], broadcast: &[Pair], r: [u32; 4]) -> Four<V> {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let mut s = [Cx::new(V::zero(), V::zero()); 4];
             for pair in pairs {
@@ -494,7 +496,7 @@ impl<V: Simd> ArrayContext<'_, V> {
     }
 }
 
-/// A vector in another form than the plain one.
+/// Converts a vector from plain to other components.
 #[inline(always)]
 fn in_components<V: Simd>(v: Four<V>, components: Components) -> Four<V> {
     match components {

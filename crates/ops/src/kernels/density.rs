@@ -1,33 +1,32 @@
-//! Sums of squared products, from each factor's own sums of products of components.
+//! Sums of squared products, computed from sums over each factor's helicities.
 //!
 //! Summed over all helicities of the wavefunctions `a` and `b`, `sum |a b|^2 = sum over i, j of A_ij B_ij`, where
-//! `A_ij` is the sum of `a_i a_j^*`. With all helicities reversed `a` becomes the *mirrored* wavefunction, up to a
-//! phase: the conjugate of a vector, and `(a3, -a2, a1, -a0)^*` for a spinor `(a0, a1, a2, a3)`, whichever way it
-//! flows. (These are HELAS's conventions in the chiral representation; vertices that treat both chiralities in the same
-//! way keep it so.) Two helicities may be each other's reverse. Then one of them is given, the kernel adds the mirrored
-//! one, and few numbers of A are left:
+//! `A_ij` is the sum of `a_i a_j^*`. Reversing all helicities turns `a` into the *mirrored* wavefunction, up to a
+//! phase: the conjugate of a vector, and `(a3, -a2, a1, -a0)^*` for a spinor `(a0, a1, a2, a3)`, for either direction
+//! of flow. (These are HELAS's conventions in the chiral representation; vertices that treat both chiralities equally
+//! preserve this.) If helicities come in pairs that are each other's reverse, only one of each pair is given, and the
+//! kernel adds the mirrored one. Few numbers of A are then independent:
 //!
-//! - of spinors `A_00 = A_33`, `A_11 = A_22`, `A_01 = -A_23` and `A_02 = A_13`, the others being 0: two real numbers,
+//! - for spinors `A_00 = A_33`, `A_11 = A_22`, `A_01 = -A_23` and `A_02 = A_13`, the others being 0: two real numbers,
 //!   then two complex ones;
-//! - of vectors a real symmetric matrix in the components `V0 + V3`, `V0 - V3`, `V1`, `V2` (half of A is kept): its
-//!   rows from the diagonal on. A boost along the beam changes the size of these components, but does not make large
-//!   ones cancel.
+//! - for vectors a real symmetric matrix in the components `V0 + V3`, `V0 - V3`, `V1`, `V2` (half of A is stored): its
+//!   rows from the diagonal on. A boost along the beam scales these components, but does not introduce cancellations.
 
 use super::Memory;
 use mebridge_simd::{Cx, Simd};
 
-/// Numbers of a matrix of spinors.
+/// Real numbers in the matrix of a spinor.
 const OF_SPINORS: usize = 6;
-/// Numbers of a matrix of vectors.
+/// Real numbers in the matrix of a vector.
 const OF_VECTORS: usize = 10;
 
-/// Matrices of spinors: how many of them, these, result.
+/// Matrices of spinors. Operands: number of spinors, the spinors, result.
 #[inline(always)]
 pub(super) unsafe fn of_spinors<V: Simd>(operands: &[u32], m: Memory<V>) {
     let mut rest = operands;
     while let [count, next @ ..] = rest {
         let (terms, next) = next.split_at(*count as usize);
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let zero = V::zero();
             let (mut outer, mut inner) = (zero, zero);
@@ -45,13 +44,13 @@ pub(super) unsafe fn of_spinors<V: Simd>(operands: &[u32], m: Memory<V>) {
     }
 }
 
-/// The same of vectors.
+/// Matrices of vectors, with the same operands.
 #[inline(always)]
 pub(super) unsafe fn of_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
     let mut rest = operands;
     while let [count, next @ ..] = rest {
         let (terms, next) = next.split_at(*count as usize);
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let mut matrix = [V::zero(); OF_VECTORS];
             for &term in terms {
@@ -72,13 +71,13 @@ pub(super) unsafe fn of_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
     }
 }
 
-/// Scalars: how many of them, these, result.
+/// Sums of squares of scalars. Operands: number of scalars, the scalars, result.
 #[inline(always)]
 pub(super) unsafe fn of_scalars<V: Simd>(operands: &[u32], m: Memory<V>) {
     let mut rest = operands;
     while let [count, next @ ..] = rest {
         let (terms, next) = next.split_at(*count as usize);
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let mut sum = V::zero();
             for &term in terms {
@@ -99,14 +98,14 @@ fn add_square<V: Simd>(z: Cx<V>, sum: V) -> V {
 #[inline(always)]
 unsafe fn put<V: Simd, const N: usize>(m: Memory<V>, at: u32, numbers: [V; N]) {
     for (x, at) in numbers.into_iter().zip(at..) {
-        // SAFETY: the caller promises a valid address.
+        // SAFETY: the caller guarantees a valid address.
         unsafe { m.put_real(at, x) };
     }
 }
 
 #[inline(always)]
 unsafe fn get<V: Simd, const N: usize>(m: Memory<V>, at: u32) -> [V; N] {
-    // SAFETY: the caller promises a valid address.
+    // SAFETY: the caller guarantees a valid address.
     unsafe {
         let mut numbers = [V::zero(); N];
         for (x, at) in numbers.iter_mut().zip(at..) {
@@ -116,19 +115,19 @@ unsafe fn get<V: Simd, const N: usize>(m: Memory<V>, at: u32) -> [V; N] {
     }
 }
 
-/// A sum of squares that came about with other signs: rounding leaves small ones below zero, just above a threshold. A
-/// number that is none stays so.
+/// A sum of squares computed from terms with other signs: just above a threshold, rounding may make small values
+/// negative. NaN is preserved.
 #[inline(always)]
 fn squared<V: Simd>(sum: V) -> V {
     let zero = sum.same(0.0);
     V::select(sum.lt(zero), zero, sum)
 }
 
-/// Squared products of spinors: two matrices, result (a real number).
+/// Squared products of spinors. Operands: two matrices, result (real).
 #[inline(always)]
 pub(super) unsafe fn trace_spinors<V: Simd>(operands: &[u32], m: Memory<V>) {
     for op in operands.chunks_exact(3) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let a = get::<V, OF_SPINORS>(m, op[0]);
             let b = get::<V, OF_SPINORS>(m, op[1]);
@@ -144,13 +143,13 @@ pub(super) unsafe fn trace_spinors<V: Simd>(operands: &[u32], m: Memory<V>) {
     }
 }
 
-/// Squared products of vectors, laid out as [`trace_spinors`].
+/// Squared products of vectors, with the operands of [`trace_spinors`].
 #[inline(always)]
 pub(super) unsafe fn trace_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
     for op in operands.chunks_exact(3) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
-            // Rows and columns: + is V0 + V3, - is V0 - V3.
+            // Rows and columns: p is V0 + V3, m is V0 - V3.
             let [app, apm, apx, apy, amm, amx, amy, axx, axy, ayy] = get::<V, OF_VECTORS>(m, op[0]);
             let [bpp, bpm, bpx, bpy, bmm, bmx, bmy, bxx, bxy, byy] = get::<V, OF_VECTORS>(m, op[1]);
             let mut across = apx * bmx;
@@ -171,11 +170,11 @@ pub(super) unsafe fn trace_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
     }
 }
 
-/// Squared products of scalars: two sums of squares, result. Each stands for as many mirrored ones.
+/// Squared products of scalars. Operands: two sums of squares, result. Each sum also represents the mirrored scalars.
 #[inline(always)]
 pub(super) unsafe fn trace_scalars<V: Simd>(operands: &[u32], m: Memory<V>) {
     for op in operands.chunks_exact(3) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let half = m.real(op[0]) * m.real(op[1]);
             let half = half + half;

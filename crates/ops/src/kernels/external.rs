@@ -1,9 +1,9 @@
-//! External wavefunctions: `IXXXXX`, `OXXXXX`, `VXXXXX` and `SXXXXX` of HELAS, all helicities of a
-//! leg at once; those of spin 2 and 3/2, made of these, in `high_spin`.
+//! External wavefunctions: `IXXXXX`, `OXXXXX`, `VXXXXX` and `SXXXXX` of HELAS, for all helicities of a leg at once;
+//! those of spin 2 and 3/2, composed of these, are in `high_spin`.
 //!
-//! Conventions are those of [`mebridge_process::external`], the special cases included: a leg nearly at rest, a vector
-//! along the z axis, a fermion along -z. Where that branches, all branches are computed here and the right one is
-//! selected for each event.
+//! Conventions are those of [`mebridge_process::external`], including the special cases: a leg nearly at rest, a vector
+//! along the z axis, a fermion along -z. Instead of branching, all cases are computed and the right one is selected for
+//! each event.
 
 mod high_spin;
 
@@ -13,15 +13,14 @@ use mebridge_process::ExternalKind;
 use mebridge_process::external::{AT_REST, MOMENTUM};
 use mebridge_simd::{Cx, Real, Simd};
 
-/// Computes the wavefunctions of an external leg and stores the one for `helicities[i]` at address
-/// `results[i]`: four components of a spinor or a vector, one of a scalar, 16 of spin 3/2 or 2. `sign` is `NSF`, `NSV`
-/// or `NSS`; `mass` is `None` where the mass is exactly zero; `momentum` is the physical one, with
-/// positive energy. Helicities are -1 and 1, for a massive vector also 0, for any vector also
-/// [`MOMENTUM`]; those of a scalar do not matter.
+/// Computes the wavefunctions of an external leg and stores the one for `helicities[i]` at address `results[i]`: four
+/// components of a spinor or a vector, one of a scalar, 16 of spin 3/2 or 2. `sign` is `NSF`, `NSV` or `NSS`; `mass` is
+/// `None` if the mass is exactly zero; `momentum` is the physical one, with positive energy. Helicities are -1 and 1,
+/// for a massive vector also 0, for any vector also [`MOMENTUM`]; those of a scalar are ignored.
 ///
 /// # Safety
-/// The CPU has the level of `V`; the addresses are valid in the memory at `base`, which is aligned
-/// to the register.
+/// The CPU supports the level of `V`; the addresses are valid in the memory at `base`, which is aligned to the register
+/// size.
 #[inline(always)]
 pub unsafe fn external<V: Simd>(
     kind: ExternalKind,
@@ -34,7 +33,7 @@ pub unsafe fn external<V: Simd>(
 ) {
     let m = Memory::<V>::new(base);
     let pairs = helicities.iter().zip(results);
-    // SAFETY: the caller promises valid addresses and the level.
+    // SAFETY: the caller guarantees valid addresses and the level.
     unsafe {
         match (kind, mass) {
             (ExternalKind::FermionIn, None) => {
@@ -68,7 +67,7 @@ pub unsafe fn external<V: Simd>(
                 }
             }
             (ExternalKind::Tensor | ExternalKind::RaritaIn | ExternalKind::RaritaOut, mass) => {
-                // Rare and large: a function of its own leaves the registers to the others.
+                // Rare and large: a separate function leaves the registers to the other cases.
                 V::call(HighSpin {
                     kind,
                     sign,
@@ -89,13 +88,14 @@ pub unsafe fn external<V: Simd>(
     }
 }
 
-/// A square `px^2 + py^2` below this has not all its digits: no number tells the direction from the axis.
+/// A square `px^2 + py^2` below this has lost digits to underflow, and the direction cannot be distinguished from the
+/// axis.
 #[inline(always)]
 fn least_square<V: Simd>(zero: V) -> V {
     zero.same(f64::powi(2.0, if V::Scalar::DOUBLE { -1000 } else { -100 }))
 }
 
-/// `px^2 + py^2`; zero where it is too small.
+/// `px^2 + py^2`; zero if it is too small.
 #[inline(always)]
 fn transverse_square<V: Simd>(p: [V; 4]) -> V {
     let square = p[1] * p[1] + p[2] * p[2];
@@ -103,7 +103,7 @@ fn transverse_square<V: Simd>(p: [V; 4]) -> V {
     V::select(square.lt(least_square(zero)), zero, square)
 }
 
-/// Where a momentum points to -z, and where to nothing else; `px^2 + py^2`.
+/// Masks of momenta that point towards -z, and of those that are exactly along it; also returns `px^2 + py^2`.
 #[inline(always)]
 fn backward<V: Simd>(p: [V; 4]) -> (V::Mask, V::Mask, V) {
     let zero = p[3].same(0.0);
@@ -113,26 +113,26 @@ fn backward<V: Simd>(p: [V; 4]) -> (V::Mask, V::Mask, V) {
     (backward, along, square)
 }
 
-/// Whether a leg with this |p| counts as at rest, and whether that of any event does, which is rare.
+/// Mask of legs that count as at rest, given |p|, and whether there are any, which is rare.
 #[inline(always)]
 fn at_rest<V: Simd>(size: V, mass: V) -> (V::Mask, bool) {
     let largest = mass.abs() * mass.same(AT_REST);
     (size.le(largest), !V::all(largest.lt(size)))
 }
 
-/// Negates where the sign is negative.
+/// Changes the sign of `x` if `sign` is negative.
 #[inline(always)]
 fn signed<V: Simd>(sign: i8, x: V) -> V {
     if sign < 0 { -x } else { x }
 }
 
-/// What both helicities of a massless fermion share.
+/// Quantities shared by both helicities of a massless fermion.
 struct MasslessFermion<V> {
-    /// `sqrt(p0 + p3)`; along -z zero, as far as numbers tell.
+    /// `sqrt(p0 + p3)`; zero if the momentum is numerically along -z.
     root: V,
-    /// For helicity +1: p1 over the root, along -z `-sqrt(2 p0)`.
+    /// For helicity +1: p1 over the root; along -z `-sqrt(2 p0)`.
     p1: V,
-    /// p2 over the root, along -z zero as well.
+    /// p2 over the root; along -z zero.
     p2: V,
     zero: V,
 }
@@ -141,8 +141,8 @@ impl<V: Simd> MasslessFermion<V> {
     #[inline(always)]
     fn new(p: [V; 4]) -> Self {
         let (backward, along, square) = backward(p);
-        // `p0 + p3`, which towards -z loses its digits: there it is `pt^2 / (p0 - p3)`. Its root and one over that come
-        // from the root of `(p0 - p3) pt^2` and one over it, so that there is one division.
+        // `p0 + p3` loses digits near -z: there it is computed as `pt^2 / (p0 - p3)`. Its root and the inverse follow
+        // from the root of `(p0 - p3) pt^2` and its inverse, so that a single division is needed.
         let cone = p[0] + p[3].abs();
         let product = V::select(backward, cone * square, cone);
         let product = V::select(along, cone, product);
@@ -157,7 +157,7 @@ impl<V: Simd> MasslessFermion<V> {
         }
     }
 
-    /// The two components, before they are put in order. `conjugate` is -1 for flowing out.
+    /// The two components before they are put in order. `conjugate` is -1 for an outgoing line.
     #[inline(always)]
     fn chi(&self, helicity: i8, sign: i8, conjugate: i8) -> (Cx<V>, Cx<V>) {
         (
@@ -189,21 +189,21 @@ impl<V: Simd> MasslessFermion<V> {
     }
 }
 
-/// What both helicities of a massive fermion share.
+/// Quantities shared by both helicities of a massive fermion.
 struct MassiveFermion<V: Simd> {
-    /// `sqrt(p0 + |p|)` and mass over that.
+    /// `sqrt(p0 + |p|)`, and the mass divided by it.
     omega: [V; 2],
     /// First component of chi.
     chi1: V,
-    /// p1 and p2 over `sqrt(2 |p| (|p| + p3))`; along -z -1 and 0.
+    /// p1 and p2 over `sqrt(2 |p| (|p| + p3))`; along -z they are -1 and 0.
     p1: V,
     p2: V,
-    /// At rest, and whether any is.
+    /// Mask of legs at rest, and whether there are any.
     rest: V::Mask,
     any_at_rest: bool,
-    /// Then p1, p2 and p3 over `2 |m|`: how far the boost from there turns the chiralities.
+    /// If there are: p1, p2 and p3 over `2 |m|`, the first-order effect on the chiralities of the boost from rest.
     boost: [V; 3],
-    /// Then the root of |m|, and that with the sign of m.
+    /// If there are: the root of |m|, and that with the sign of m.
     sqm: [V; 2],
     zero: V,
 }
@@ -216,8 +216,8 @@ impl<V: Simd> MassiveFermion<V> {
         let (backward, along, square) = backward(p);
         let size = p[3].mul_add(p[3], square).sqrt().min(p[0]);
         let omega = (p[0] + size).sqrt();
-        // The components of chi are sqrt((|p| + p3) / 2 |p|) and what goes with pt: towards -z they change places. All
-        // that is divided by comes from one division.
+        // The components of chi are sqrt((|p| + p3) / 2 |p|) and one proportional to pt: near -z they exchange roles.
+        // All quotients are obtained from a single division.
         let cone = size + p[3].abs();
         let below = ((size + size) * cone).sqrt();
         let across = V::select(backward, square.sqrt(), one);
@@ -248,13 +248,13 @@ impl<V: Simd> MassiveFermion<V> {
         }
     }
 
-    /// The two halves for `nh = helicity * sign`: spinors chi times the two omegas.
+    /// The two halves for `nh = helicity * sign`: the spinor chi times the two omegas.
     #[inline(always)]
     fn halves(&self, helicity: i8, sign: i8, conjugate: i8) -> ([Cx<V>; 2], [Cx<V>; 2]) {
         let nh = helicity * sign;
         let chi1 = Cx::new(self.chi1, self.zero);
         let chi2 = Cx::new(signed(nh, self.p1), signed(conjugate, self.p2));
-        // sf(1) = sf(2) = 1 for particles, nh and -nh for antiparticles.
+        // sf(1) = sf(2) = 1 for particles; nh and -nh for antiparticles.
         let (sf1, sf2) = if sign > 0 { (1, 1) } else { (nh, -nh) };
         if nh > 0 {
             let (a, b) = (signed(sf1, self.omega[1]), signed(sf2, self.omega[0]));
@@ -271,9 +271,9 @@ impl<V: Simd> MassiveFermion<V> {
         }
     }
 
-    /// Where the leg is at rest, the spinor with spin up or down along z in the place of one that moves: `first` times
-    /// it in the half that comes first, the left-handed one or, of `conjugate` spinors, the right-handed one, `second`
-    /// times it in the other; with the boost from there in first order, `1 -+ sigma p / 2 |m|`.
+    /// For legs at rest, replaces the spinor by one with spin up or down along z: `first` times it in the first half
+    /// (left-handed, or right-handed for `conjugate` spinors), `second` times it in the other; includes the boost from
+    /// rest to first order, `1 -+ sigma p / 2 |m|`.
     #[inline(always)]
     fn at_rest(
         &self,
@@ -344,9 +344,9 @@ impl<V: Simd> MassiveFermion<V> {
     }
 }
 
-/// What all helicities of a vector share; `h` is `sqrt(1/2)`.
+/// Quantities shared by all helicities of a vector; `h` is `sqrt(1/2)`.
 struct Vector<V: Simd> {
-    /// `h p1/pt`, `h p2/pt`, along the z axis `h sign(p3)` and 0.
+    /// `h p1/pt` and `h p2/pt`; along the z axis `h sign(p3)` and 0.
     c1: V,
     c2: V,
     /// `h pt / |p|`.
@@ -355,9 +355,9 @@ struct Vector<V: Simd> {
     cos: V,
     /// Helicity 0: energy and momentum components.
     longitudinal: [V; 4],
-    /// At rest p1 and p2 over the mass, else zero.
+    /// At rest p1 and p2 over the mass, otherwise zero.
     boost: [V; 2],
-    /// The momentum, and one over the mass or, where there is none, over the energy.
+    /// The momentum, and the inverse of the mass, or of the energy for a massless vector.
     p: [V; 4],
     scale: V,
     zero: V,
@@ -422,7 +422,7 @@ impl<V: Simd> Vector<V> {
         leg
     }
 
-    /// `c1` and `c2`, and one over the size, by one division.
+    /// `c1` and `c2`, and the inverse of `size`, using a single division.
     #[inline(always)]
     fn azimuth(p: [V; 4], pt: V, size: V, h: V) -> (V, V, V) {
         let (zero, one) = (pt.same(0.0), pt.same(1.0));

@@ -1,6 +1,5 @@
-//! External wavefunctions against the same conventions with branches, one event at a time, and
-//! against what must hold whatever the phases: the equation of motion and the sum over
-//! helicities.
+//! Compares external wavefunctions with an implementation of the same conventions that branches, one event at a time,
+//! and checks properties that do not depend on phases: the equation of motion and the sum over helicities.
 
 use super::external;
 use super::tests::{EventBlock, lanes, slashed};
@@ -96,7 +95,8 @@ fn run<S: Real>(
     out
 }
 
-/// HELAS's conventions with branches; of legs that count as at rest, which tests of their own are about, the process's.
+/// HELAS's conventions with branches. For legs that count as at rest, which have separate tests, the process's
+/// implementation is used.
 fn plain(kind: ExternalKind, sign: i8, m: f64, p: [f64; 4], helicity: i8) -> Vec<C> {
     if m != 0.0 && (p[1].hypot(p[2]).hypot(p[3])) <= AT_REST * m.abs() {
         return mebridge_process::external::external(kind, &p, m, helicity, sign).split_off(2);
@@ -108,7 +108,7 @@ fn plain(kind: ExternalKind, sign: i8, m: f64, p: [f64; 4], helicity: i8) -> Vec
     let pt = x.hypot(y);
     match kind {
         Scalar => vec![real(1.0)],
-        // Products of those below, written once; what they must be is tested by itself.
+        // Products of the cases below; their properties are tested separately.
         Tensor | RaritaIn | RaritaOut => {
             mebridge_process::external::external(kind, &p, m, helicity, sign).split_off(2)
         }
@@ -191,7 +191,7 @@ fn plain(kind: ExternalKind, sign: i8, m: f64, p: [f64; 4], helicity: i8) -> Vec
     }
 }
 
-/// Momenta in general position and all the special ones.
+/// Momenta in general position, and all special ones.
 fn momenta(mass: f64) -> Vec<[f64; 4]> {
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     let mut three: Vec<[f64; 3]> = (0..40)
@@ -259,10 +259,10 @@ fn worst<S: Real>(level: Level) -> f64 {
                     let expected = plain(kind, sign, mass, p, helicity);
                     let scale = expected.iter().map(|z| z.norm()).fold(0.0, f64::max);
                     for (x, y) in got.iter().zip(&expected) {
-                        // A massless tensor has two helicities alone; the others are zero.
+                        // A massless tensor has only two helicities; the others are zero.
                         let scale = if scale == 0.0 { 1.0 } else { scale };
                         let deviation = (x - y).norm() / scale;
-                        // What HELAS loses towards -z.
+                        // Precision that HELAS loses near -z.
                         let size = p[1].hypot(p[2]).hypot(p[3]);
                         let off_axis = p[1] != 0.0 || p[2] != 0.0;
                         let lost = match off_axis && p[3] < 0.0 {
@@ -297,8 +297,8 @@ fn externals_follow_helas_at_every_level_in_single() {
     }
 }
 
-/// The sum over helicities of (flowing in) x (flowing out) is `p/ + m`, for antiparticles
-/// `p/ - m`; that implies the Dirac equation and the normalisation.
+/// The sum over helicities of (incoming) x (outgoing) is `p/ + m`, for antiparticles `p/ - m`; this implies the Dirac
+/// equation and the normalisation.
 #[test]
 fn spinors_are_complete() {
     for mass in [0.0, 173.0, -40.0] {
@@ -355,7 +355,7 @@ fn polarisations_are_complete() {
     }
 }
 
-/// Tensors are symmetric, traceless, transverse and orthonormal; in spin 3/2 `gamma_mu psi^mu` and `p_mu psi^mu`
+/// Tensors are symmetric, traceless, transverse and orthonormal; for spin 3/2 `gamma_mu psi^mu` and `p_mu psi^mu`
 /// vanish, and helicities are orthogonal.
 #[test]
 fn high_spins_obey_their_constraints() {
@@ -393,7 +393,7 @@ fn high_spins_obey_their_constraints() {
         let all = run::<f64>(level, RaritaIn, sign, 340.0, &momenta, &[-3, -1, 1, 3]);
         for (all, p) in all.iter().zip(&momenta) {
             if p[1] == 0.0 && p[2] == 0.0 && p[3].abs() > AT_REST * 340.0 {
-                // Along the axis ALOHA's phases are conventions that do not fit together.
+                // Along the axis, ALOHA's phase conventions are not consistent with each other.
                 continue;
             }
             for psi in all {
@@ -423,8 +423,8 @@ fn high_spins_obey_their_constraints() {
     }
 }
 
-/// The two components of a spinor of helicity +1 near -z: their ratio is the tangent of half the angle from +z, that of
-/// their phases the azimuth, the sum of their squares that of the spinor.
+/// The two components of a spinor of helicity +1 near -z: their ratio is the tangent of half the angle from +z, their
+/// relative phase is the azimuth, and the sum of their squares is that of the spinor.
 fn near_the_negative_axis<S: Real>(level: Level, limit: f64) {
     for (mass, pz) in [
         (0.0, -500.0f64),
@@ -487,7 +487,7 @@ fn a_leg_nearly_at_rest_has_its_spin_along_z() {
     }
 }
 
-/// Spin 3/2 at rest is what it is in slow motion along z, up to a phase, whatever the sign of the mass.
+/// Spin 3/2 at rest agrees with slow motion along z, up to a phase, for either sign of the mass.
 #[test]
 fn spin_three_halves_at_rest_follows_the_sign_of_the_mass() {
     let helicities = [3, 1, -1, -3];

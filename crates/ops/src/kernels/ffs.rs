@@ -1,5 +1,5 @@
-//! Fermion line and scalar: `f2 (L P_L + R P_R) f1 S`. Unlike across a vector, the halves of the
-//! spinors meet their own kind.
+//! Fermion line and scalar: `f2 (L P_L + R P_R) f1 S`. Unlike for a vector, each half of a spinor is multiplied by the
+//! same half of the other.
 
 use super::ffv::{LeftRight, factors, propagate_in, propagate_out};
 use super::{Inputs, Memory};
@@ -8,7 +8,7 @@ use mebridge_simd::{Cx, Simd};
 #[inline(always)]
 pub(super) unsafe fn amplitude<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(6) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let s = m.complex(inputs.address(op[2]));
             let sum = contract(op, &op[3..], inputs, m);
@@ -20,7 +20,7 @@ pub(super) unsafe fn amplitude<V: Simd, I: Inputs>(operands: &[u32], inputs: I, 
 #[inline(always)]
 pub(super) unsafe fn scalar<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(5) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let sum = contract(op, &op[2..], inputs, m);
             m.put_complex(op[4], sum);
@@ -36,7 +36,7 @@ unsafe fn contract<V: Simd, I: Inputs>(
     inputs: I,
     m: Memory<V>,
 ) -> Cx<V> {
-    // SAFETY: the caller promises valid addresses.
+    // SAFETY: the caller guarantees valid addresses.
     unsafe {
         let f1 = m.four(inputs.address(op[0]));
         let f2 = m.four(inputs.address(op[1]));
@@ -47,10 +47,10 @@ unsafe fn contract<V: Simd, I: Inputs>(
     }
 }
 
-/// The spinor times scalar and factors.
+/// The spinor times the scalar and the factors.
 #[inline(always)]
 unsafe fn scaled<V: Simd, I: Inputs>(op: &[u32], inputs: I, m: Memory<V>) -> [Cx<V>; 4] {
-    // SAFETY: the caller promises valid addresses.
+    // SAFETY: the caller guarantees valid addresses.
     unsafe {
         let f = m.four(inputs.address(op[0]));
         let s = m.complex(inputs.address(op[1]));
@@ -63,7 +63,7 @@ unsafe fn scaled<V: Simd, I: Inputs>(op: &[u32], inputs: I, m: Memory<V>) -> [Cx
 #[inline(always)]
 pub(super) unsafe fn outgoing<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(7) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let w = scaled(op, inputs, m);
             let result = propagate_out(w, m.momentum(op[4]), m.real(op[5]), false);
@@ -75,7 +75,7 @@ pub(super) unsafe fn outgoing<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m
 #[inline(always)]
 pub(super) unsafe fn incoming<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(7) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let u = scaled(op, inputs, m);
             let result = propagate_in(u, m.momentum(op[4]), m.real(op[5]), false);

@@ -1,25 +1,25 @@
 //! Fermion line and vector.
 //!
-//! With `A = V0 + sigma V` and `B = V0 - sigma V` (Pauli matrices on the contravariant
-//! components) the amplitude is `f2R A f1L + f2L B f1R`; propagation of a spinor `u` that flows
-//! in gives `(m - p/) u`, of one that flows out `w (m + p/)`.
+//! With `A = V0 + sigma V` and `B = V0 - sigma V` (Pauli matrices on the contravariant components) the amplitude is
+//! `f2R A f1L + f2L B f1R`; the propagator turns an incoming spinor `u` into `(m - p/) u`, and an outgoing one `w` into
+//! `w (m + p/)`.
 
 use super::{Inputs, Memory, unitary};
 use mebridge_simd::{Cx, Simd};
 
-/// Which halves of the spinors a structure has, and its factors.
+/// The chiralities of a structure, and its factors.
 pub(super) trait Chirality {
-    /// How many factors.
+    /// Number of factors.
     const FACTORS: usize;
-    /// Whether the right-handed half takes part.
+    /// Whether the right-handed half contributes.
     const RIGHT: bool;
 }
 
-/// Both halves, one factor.
+/// Both halves, with one factor.
 pub(super) struct BothChiralities;
 /// The left-handed half.
 pub(super) struct Left;
-/// Both halves, a factor for each.
+/// Both halves, with a factor for each.
 pub(super) struct LeftRight;
 
 impl Chirality for BothChiralities {
@@ -95,7 +95,7 @@ impl<V: Simd> Slashed<V> {
     }
 }
 
-/// `(m - p/) u`; where `right_only` the left-handed half of `u` is zero.
+/// `(m - p/) u`; with `right_only` the left-handed half of `u` is zero.
 #[inline(always)]
 pub(super) fn propagate_in<V: Simd>(
     u: [Cx<V>; 4],
@@ -120,7 +120,7 @@ pub(super) fn propagate_in<V: Simd>(
     ]
 }
 
-/// `w (m + p/)`; where `left_only` the second half of `w` is zero.
+/// `w (m + p/)`; with `left_only` the second half of `w` is zero.
 #[inline(always)]
 pub(super) fn propagate_out<V: Simd>(
     w: [Cx<V>; 4],
@@ -145,7 +145,7 @@ pub(super) fn propagate_out<V: Simd>(
     ]
 }
 
-/// The first two components of `(m - p/) u`, or of `w (m + p/)`, without mass, from the last two.
+/// The first two components of the massless `(m - p/) u`, or of `w (m + p/)`, from the last two components.
 #[inline(always)]
 pub(super) fn propagate_first<V: Simd, const IN: bool>(u: [Cx<V>; 2], p: [V; 4]) -> [Cx<V>; 2] {
     let (plus, minus, pt) = (p[0] + p[3], p[0] - p[3], Cx::new(p[1], p[2]));
@@ -161,7 +161,7 @@ pub(super) fn propagate_first<V: Simd, const IN: bool>(u: [Cx<V>; 2], p: [V; 4])
     }
 }
 
-/// The same, the last two from the first two.
+/// The last two components from the first two, likewise.
 #[inline(always)]
 pub(super) fn propagate_second<V: Simd, const IN: bool>(u: [Cx<V>; 2], p: [V; 4]) -> [Cx<V>; 2] {
     let (plus, minus, pt) = (p[0] + p[3], p[0] - p[3], Cx::new(p[1], p[2]));
@@ -180,7 +180,7 @@ pub(super) fn propagate_second<V: Simd, const IN: bool>(u: [Cx<V>; 2], p: [V; 4]
 /// The factors of an operation, for L and for R.
 #[inline(always)]
 pub(super) unsafe fn factors<V: Simd, C: Chirality>(op: &[u32], m: Memory<V>) -> (Cx<V>, Cx<V>) {
-    // SAFETY: the caller promises valid addresses.
+    // SAFETY: the caller guarantees valid addresses.
     unsafe {
         let left = m.complex(op[0]);
         let right = if C::FACTORS == 2 {
@@ -199,7 +199,7 @@ pub(super) unsafe fn amplitude<V: Simd, I: Inputs, C: Chirality>(
     m: Memory<V>,
 ) {
     for op in operands.chunks_exact(3 + C::FACTORS + 1) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let f1 = m.four(inputs.address(op[0]));
             let f2 = m.four(inputs.address(op[1]));
@@ -230,7 +230,7 @@ pub(super) unsafe fn outgoing<V: Simd, I: Inputs, C: Chirality>(
     m: Memory<V>,
 ) {
     for op in operands.chunks_exact(2 + C::FACTORS + 3) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let f2 = inputs.address(op[0]);
             let v = slash(m.four(inputs.address(op[1])));
@@ -258,7 +258,7 @@ pub(super) unsafe fn incoming<V: Simd, I: Inputs, C: Chirality>(
     m: Memory<V>,
 ) {
     for op in operands.chunks_exact(2 + C::FACTORS + 3) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let f1 = inputs.address(op[0]);
             let v = slash(m.four(inputs.address(op[1])));
@@ -286,7 +286,7 @@ unsafe fn current<V: Simd, I: Inputs, C: Chirality>(
     inputs: I,
     m: Memory<V>,
 ) -> [Cx<V>; 4] {
-    // SAFETY: the caller promises valid addresses.
+    // SAFETY: the caller guarantees valid addresses.
     unsafe {
         let f1 = m.four(inputs.address(op[0]));
         let f2 = m.four(inputs.address(op[1]));
@@ -319,7 +319,7 @@ pub(super) unsafe fn vector<V: Simd, I: Inputs, C: Chirality>(
     m: Memory<V>,
 ) {
     for op in operands.chunks_exact(2 + C::FACTORS + 1) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v = current::<V, I, C>(op, inputs, m);
             m.put_four(op[2 + C::FACTORS], v);
@@ -334,7 +334,7 @@ pub(super) unsafe fn massive_vector<V: Simd, I: Inputs, C: Chirality>(
     m: Memory<V>,
 ) {
     for op in operands.chunks_exact(2 + C::FACTORS + 3) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v = current::<V, I, C>(op, inputs, m);
             let p = m.momentum(op[2 + C::FACTORS]);

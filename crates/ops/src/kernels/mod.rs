@@ -1,12 +1,12 @@
-//! The kernels: what the operations of a plan compute, over vectors of events.
+//! The kernels: implementation of the operations of a plan for vectors of events.
 //!
-//! The convention for addresses, the layout of an operation and the meaning of factors are those of [`crate::opcode`]:
-//! address `a` is the vector at `base + a * LANES`. That module says what each kernel computes, this one how.
+//! Addresses, layouts and factors are as in [`crate::opcode`]: address `a` is the vector at `base + a * LANES`. That
+//! module defines what each kernel computes, this one how.
 //!
-//! Spinors are in the chiral representation. The left-handed half of a spinor that flows in is `(f3, f4)`, the
-//! right-handed half `(f5, f6)` (counted as in HELAS, where 1 and 2 are the momentum). Across a vector, a half of a
-//! spinor that flows out meets the other half of one that flows in. A slashed vector therefore is two 2x2 matrices of
-//! the four numbers `V0 + V3`, `V0 - V3`, `V1 + i V2` and `V1 - i V2`, each computed once.
+//! Spinors are in the chiral representation. The left-handed half of an incoming spinor is `(f3, f4)`, the right-handed
+//! half `(f5, f6)` (numbered as in HELAS, where 1 and 2 are the momentum). A vector couples each half of an outgoing
+//! spinor to the other half of an incoming one. A slashed vector therefore consists of two 2x2 matrices of the four
+//! numbers `V0 + V3`, `V0 - V3`, `V1 + i V2` and `V1 - i V2`, each computed once.
 
 mod arrays;
 mod density;
@@ -31,16 +31,16 @@ use crate::table::for_each_opcode;
 use ffv::{BothChiralities, Left, LeftRight};
 use mebridge_simd::{Cx, Real, Simd, Task};
 
-/// How the addresses of the wavefunctions that meet are found in an operation.
+/// Method of finding the addresses of input wavefunctions in an operation.
 pub trait Inputs: Copy {
-    /// The address of a wavefunction, given what stands in the operation.
+    /// The address of a wavefunction, given its operand.
     ///
     /// # Safety
-    /// The operands of the operation are valid for this way of looking up.
+    /// The operands of the operation are valid for this method of look-up.
     unsafe fn address(self, operand: u32) -> u32;
 }
 
-/// The operation holds the addresses themselves.
+/// The operands are addresses.
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 
@@ -51,19 +51,19 @@ impl Inputs for Direct {
     }
 }
 
-/// The operation holds indices into a table of addresses (one table for each helicity).
+/// The operands are indices into a table of addresses (one table for each helicity).
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a>(pub &'a [u32]);
 
 impl Inputs for Table<'_> {
     #[inline(always)]
     unsafe fn address(self, operand: u32) -> u32 {
-        // SAFETY: the caller promises that the table has this entry.
+        // SAFETY: the caller guarantees that the table has this entry.
         unsafe { *self.0.get_unchecked(operand as usize) }
     }
 }
 
-/// The vectors of one block of events.
+/// The memory of one block of events.
 pub struct Memory<V: Simd> {
     base: *mut V::Scalar,
 }
@@ -78,10 +78,10 @@ impl<V: Simd> Clone for Memory<V> {
 impl<V: Simd> Copy for Memory<V> {}
 
 /// # Safety
-/// All methods: the address and those that follow it, as many as are needed, are valid.
-#[expect(clippy::missing_safety_doc, reason = "said once for all of them")]
+/// For all methods: the address and the required number of addresses after it are valid.
+#[expect(clippy::missing_safety_doc, reason = "stated once for all methods")]
 impl<V: Simd> Memory<V> {
-    /// The memory that begins here.
+    /// The memory that begins at `base`.
     #[inline(always)]
     pub fn new(base: *mut V::Scalar) -> Self {
         Memory { base }
@@ -90,35 +90,35 @@ impl<V: Simd> Memory<V> {
     /// The same memory with all addresses increased.
     #[inline(always)]
     pub unsafe fn shifted(self, vectors: u32) -> Self {
-        // SAFETY: the caller promises that the addresses it is going to use are valid so.
+        // SAFETY: the caller guarantees that the addresses to be used are valid after the shift.
         unsafe { Memory::new(self.pointer(vectors)) }
     }
 
-    /// Where a vector lies.
+    /// Pointer to a vector.
     #[inline(always)]
     pub unsafe fn pointer(self, address: u32) -> *mut V::Scalar {
-        // SAFETY: the caller promises that the address is valid.
+        // SAFETY: the caller guarantees that the address is valid.
         unsafe { self.base.add(address as usize * V::LANES) }
     }
 
     /// A real number.
     #[inline(always)]
     pub unsafe fn real(self, address: u32) -> V {
-        // SAFETY: the caller promises that the address is valid.
+        // SAFETY: the caller guarantees that the address is valid.
         unsafe { V::load(self.base.add(address as usize * V::LANES)) }
     }
 
     /// Stores a real number.
     #[inline(always)]
     pub unsafe fn put_real(self, address: u32, x: V) {
-        // SAFETY: the caller promises that the address is valid.
+        // SAFETY: the caller guarantees that the address is valid.
         unsafe { x.store(self.base.add(address as usize * V::LANES)) }
     }
 
     /// A complex number: a factor, an amplitude or a scalar.
     #[inline(always)]
     pub unsafe fn complex(self, address: u32) -> Cx<V> {
-        // SAFETY: the caller promises that the addresses are valid.
+        // SAFETY: the caller guarantees that the addresses are valid.
         unsafe {
             let at = self.pointer(address);
             Cx::new(V::load(at), V::load(at.add(V::LANES)))
@@ -128,7 +128,7 @@ impl<V: Simd> Memory<V> {
     /// Stores a complex number.
     #[inline(always)]
     pub unsafe fn put_complex(self, address: u32, z: Cx<V>) {
-        // SAFETY: the caller promises that the addresses are valid.
+        // SAFETY: the caller guarantees that the addresses are valid.
         unsafe {
             let at = self.pointer(address);
             z.re.store(at);
@@ -139,8 +139,8 @@ impl<V: Simd> Memory<V> {
     /// A spinor or a vector.
     #[inline(always)]
     pub unsafe fn four(self, address: u32) -> [Cx<V>; 4] {
-        // SAFETY: the caller promises that the addresses are valid. (One pointer with constant
-        // distances is a fraction of the instructions of eight addresses.)
+        // SAFETY: the caller guarantees that the addresses are valid. (One pointer with constant offsets takes a
+        // fraction of the instructions of eight address computations.)
         unsafe {
             let at = self.pointer(address);
             [
@@ -155,7 +155,7 @@ impl<V: Simd> Memory<V> {
     /// Stores two components of a spinor.
     #[inline(always)]
     pub unsafe fn put_two(self, address: u32, z: [Cx<V>; 2]) {
-        // SAFETY: the caller promises that the addresses are valid.
+        // SAFETY: the caller guarantees that the addresses are valid.
         unsafe {
             let at = self.pointer(address);
             z[0].re.store(at);
@@ -168,7 +168,7 @@ impl<V: Simd> Memory<V> {
     /// Stores a spinor or a vector.
     #[inline(always)]
     pub unsafe fn put_four(self, address: u32, z: [Cx<V>; 4]) {
-        // SAFETY: the caller promises that the addresses are valid.
+        // SAFETY: the caller guarantees that the addresses are valid.
         unsafe {
             let at = self.pointer(address);
             z[0].re.store(at);
@@ -185,7 +185,7 @@ impl<V: Simd> Memory<V> {
     /// A momentum.
     #[inline(always)]
     pub unsafe fn momentum(self, address: u32) -> [V; 4] {
-        // SAFETY: the caller promises that the addresses are valid.
+        // SAFETY: the caller guarantees that the addresses are valid.
         unsafe {
             let at = self.pointer(address);
             [
@@ -200,7 +200,7 @@ impl<V: Simd> Memory<V> {
     /// Stores a momentum.
     #[inline(always)]
     pub unsafe fn put_momentum(self, address: u32, p: [V; 4]) {
-        // SAFETY: the caller promises that the addresses are valid.
+        // SAFETY: the caller guarantees that the addresses are valid.
         unsafe {
             let at = self.pointer(address);
             p[0].store(at);
@@ -257,8 +257,8 @@ fn unitary<V: Simd>(v: [Cx<V>; 4], p: [V; 4], m: V) -> [Cx<V>; 4] {
     ]
 }
 
-/// Defines a function that runs a batch of one of these kernels, each in a function of its own (one
-/// that held them all would take the compiler too long).
+/// Defines a function that runs a batch of one of these kernels, with a separate function for each kernel (a single
+/// function with all of them would take too long to compile).
 macro_rules! batches {
     ($(#[$doc:meta])* $name:ident($operands:ident, $inputs:ident, $m:ident) {
         $($opcode:ident => $call:expr,)*
@@ -278,7 +278,7 @@ macro_rules! batches {
                         type Output = ();
                         #[inline(always)]
                         unsafe fn run<V: Simd<Scalar = S>>(self) {
-                            // SAFETY: the caller's promise.
+                            // SAFETY: guaranteed by the caller.
                             unsafe {
                                 let Batch($operands, $inputs, base) = self;
                                 let $m = Memory::<V>::new(base);
@@ -287,17 +287,17 @@ macro_rules! batches {
                             }
                         }
                     }
-                    // SAFETY: the caller's promise.
+                    // SAFETY: guaranteed by the caller.
                     unsafe { V::call(Batch(operands, inputs, base)) }
                 })*
-                // The planner puts every opcode where it belongs.
+                // The planner puts every opcode into the right kind of batch.
                 _ => unreachable!("{opcode:?} in a batch of another kind"),
             }
         }
     };
 }
 
-/// Both functions from the table of operations.
+/// Defines both functions from the table of operations.
 macro_rules! dispatch_functions {
     (
         amplitudes { $($(#[$adoc:meta])* $amplitude:ident = ($($ain:ident),*) -> $aout:ident, factors: $af:literal,
@@ -311,18 +311,18 @@ macro_rules! dispatch_functions {
         arrays { $($arrays:tt)* }
     ) => {
         batches! {
-            /// Runs a batch of operations of one opcode that gives wavefunctions: `operands` holds them
-            /// one after the other, each as the opcode's layout says. `inputs` says how the addresses of
-            /// the wavefunctions that meet are found; all others stand in the operation.
+            /// Runs a batch of operations of one opcode whose results are wavefunctions. `operands` holds them
+            /// contiguously, in the opcode's layout. `inputs` determines how the addresses of input wavefunctions are
+            /// found; all other operands are addresses.
             ///
-            /// [`Opcode::General`] is not run here but by [`crate::general`].
+            /// [`Opcode::General`] is run by [`crate::general`] instead.
             ///
             /// # Panics
-            /// If the opcode gives an amplitude or is general.
+            /// If the result of the opcode is an amplitude, or the opcode is general.
             ///
             /// # Safety
-            /// The CPU has the level of `V`; every address in the operands is valid in the memory at
-            /// `base`, which is aligned to the register.
+            /// The CPU supports the level of `V`; every address in the operands is valid in the memory at `base`, which
+            /// is aligned to the register size.
             currents(operands, inputs, m) {
                 $($current => $ck(operands, inputs, m),)*
                 $($sum => $sk(operands, m),)*
@@ -330,10 +330,10 @@ macro_rules! dispatch_functions {
         }
 
         batches! {
-            /// The same as [`currents`] for an opcode that gives amplitudes.
+            /// Like [`currents`], for an opcode whose results are amplitudes.
             ///
             /// # Panics
-            /// If the opcode gives a wavefunction or is general.
+            /// If the result of the opcode is a wavefunction, or the opcode is general.
             ///
             /// # Safety
             /// As for [`currents`].
@@ -348,11 +348,11 @@ macro_rules! dispatch_functions {
 
 for_each_opcode!(dispatch_functions);
 
-/// Runs sums of [`Opcode::SumFfv1`] or [`Opcode::SumFfv2`] two at a time: in the place of a spinor and of the result
-/// stand two, and all else is the same for both.
+/// Runs sums of [`Opcode::SumFfv1`] or [`Opcode::SumFfv2`] two at a time: the operands have two spinors in place of one
+/// and two results; all others are shared.
 ///
 /// # Panics
-/// If the opcode is another one.
+/// If it is another opcode.
 ///
 /// # Safety
 /// As for [`currents`].
@@ -364,7 +364,7 @@ pub unsafe fn spinors_of_two<V: Simd>(opcode: Opcode, operands: &[u32], base: *m
         #[inline(always)]
         unsafe fn run<V: Simd<Scalar = S>>(self) {
             let m = Memory::<V>::new(self.1);
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 match OUTGOING {
                     true => sums::outgoing_of::<V, 2>(self.0, m),
@@ -373,22 +373,21 @@ pub unsafe fn spinors_of_two<V: Simd>(opcode: Opcode, operands: &[u32], base: *m
             }
         }
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match opcode {
             Opcode::SumFfv1 => V::call(Batch::<_, true>(operands, base)),
             Opcode::SumFfv2 => V::call(Batch::<_, false>(operands, base)),
-            _ => unreachable!("{opcode:?} is no sum of spinors"),
+            _ => unreachable!("{opcode:?} is not a sum of spinors"),
         }
     }
 }
 
-/// Runs a batch of [`Opcode::Dots`] for a group of two helicities with these tables, see
-/// `groups` of a plan.
+/// Runs a batch of [`Opcode::Dots`] for a group of two helicities with these tables, see `groups` of a plan.
 ///
 /// # Safety
-/// As for [`currents`], for either table; and `pair_stride` vectors behind each result there is memory
-/// for another.
+/// As for [`currents`], for either table; memory at a distance of `pair_stride` vectors from each result is valid as
+/// well.
 #[inline(always)]
 pub unsafe fn dots_of_two<V: Simd>(
     operands: &[u32],
@@ -402,19 +401,19 @@ pub unsafe fn dots_of_two<V: Simd>(
         #[inline(always)]
         unsafe fn run<V: Simd<Scalar = S>>(self) {
             let Batch(operands, tables, pair_stride, base) = self;
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { sums::dots_of_two(operands, tables, pair_stride, Memory::<V>::new(base)) }
         }
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { V::call(Batch(operands, tables, pair_stride, base)) }
 }
 
-/// Runs a batch of [`Opcode::DotSpinor0`] or [`Opcode::DotVector0`] for two helicities with these tables, of which
-/// each operation has one factor in common.
+/// Runs a batch of [`Opcode::DotSpinor0`] or [`Opcode::DotVector0`] for two helicities with these tables; in each
+/// operation one factor is the same for both.
 ///
 /// # Panics
-/// If the opcode is another one.
+/// If it is another opcode.
 ///
 /// # Safety
 /// As for [`dots_of_two`].
@@ -433,16 +432,16 @@ pub unsafe fn products_of_two<V: Simd>(
         unsafe fn run<V: Simd<Scalar = S>>(self) {
             let Batch(operands, tables, stride, base) = self;
             let m = Memory::<V>::new(base);
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { sums::products_of_two::<V, VECTORS>(operands, tables, stride, m) }
         }
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match opcode {
             Opcode::DotVector0 => V::call(Batch::<_, true>(operands, tables, pair_stride, base)),
             Opcode::DotSpinor0 => V::call(Batch::<_, false>(operands, tables, pair_stride, base)),
-            _ => unreachable!("{opcode:?} is no product of two wavefunctions"),
+            _ => unreachable!("{opcode:?} is not a product of two wavefunctions"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Vectors and scalars (VSS, VVS, VVSS) and scalars alone (SSS, SSSS).
+//! Vectors and scalars (VSS, VVS, VVSS), and scalars alone (SSS, SSSS).
 
 use super::{Inputs, Memory, add, dot, dot_momentum, sub, times, unitary};
 use mebridge_simd::{Cx, Simd};
@@ -6,7 +6,7 @@ use mebridge_simd::{Cx, Simd};
 #[inline(always)]
 pub(super) unsafe fn vss_amplitude<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(8) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v = m.four(inputs.address(op[0]));
             let s = m.complex(inputs.address(op[1])) * m.complex(inputs.address(op[2]));
@@ -23,7 +23,7 @@ unsafe fn vss_current<V: Simd, I: Inputs>(
     inputs: I,
     m: Memory<V>,
 ) -> ([Cx<V>; 4], [V; 4]) {
-    // SAFETY: the caller promises valid addresses.
+    // SAFETY: the caller guarantees valid addresses.
     unsafe {
         let s = m.complex(inputs.address(op[0])) * m.complex(inputs.address(op[1]));
         let s = m.complex(op[2]) * s;
@@ -37,7 +37,7 @@ unsafe fn vss_current<V: Simd, I: Inputs>(
 #[inline(always)]
 pub(super) unsafe fn vss_vector<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(6) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let (v, _) = vss_current(op, inputs, m);
             m.put_four(op[5], v);
@@ -52,7 +52,7 @@ pub(super) unsafe fn vss_massive_vector<V: Simd, I: Inputs>(
     m: Memory<V>,
 ) {
     for op in operands.chunks_exact(7) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let (v, p) = vss_current(op, inputs, m);
             m.put_four(op[6], unitary(v, p, m.real(op[5])));
@@ -63,7 +63,7 @@ pub(super) unsafe fn vss_massive_vector<V: Simd, I: Inputs>(
 #[inline(always)]
 pub(super) unsafe fn vss_scalar<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(6) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v = m.four(inputs.address(op[0]));
             let s = m.complex(op[2]) * m.complex(inputs.address(op[1]));
@@ -77,7 +77,7 @@ pub(super) unsafe fn vss_scalar<V: Simd, I: Inputs>(operands: &[u32], inputs: I,
 #[inline(always)]
 pub(super) unsafe fn vvs_amplitude<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(5) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v1 = m.four(inputs.address(op[0]));
             let v2 = m.four(inputs.address(op[1]));
@@ -90,7 +90,7 @@ pub(super) unsafe fn vvs_amplitude<V: Simd, I: Inputs>(operands: &[u32], inputs:
 /// `V2 S3`.
 #[inline(always)]
 unsafe fn vvs_current<V: Simd, I: Inputs>(op: &[u32], inputs: I, m: Memory<V>) -> [Cx<V>; 4] {
-    // SAFETY: the caller promises valid addresses.
+    // SAFETY: the caller guarantees valid addresses.
     unsafe {
         let s = m.complex(op[2]) * m.complex(inputs.address(op[1]));
         times(s, m.four(inputs.address(op[0])))
@@ -100,7 +100,7 @@ unsafe fn vvs_current<V: Simd, I: Inputs>(op: &[u32], inputs: I, m: Memory<V>) -
 #[inline(always)]
 pub(super) unsafe fn vvs_vector<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(4) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v = vvs_current(op, inputs, m);
             m.put_four(op[3], v);
@@ -115,7 +115,7 @@ pub(super) unsafe fn vvs_massive_vector<V: Simd, I: Inputs>(
     m: Memory<V>,
 ) {
     for op in operands.chunks_exact(6) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v = vvs_current(op, inputs, m);
             m.put_four(op[5], unitary(v, m.momentum(op[3]), m.real(op[4])));
@@ -126,7 +126,7 @@ pub(super) unsafe fn vvs_massive_vector<V: Simd, I: Inputs>(
 #[inline(always)]
 pub(super) unsafe fn vvs_scalar<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(4) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v1 = m.four(inputs.address(op[0]));
             let v2 = m.four(inputs.address(op[1]));
@@ -138,7 +138,7 @@ pub(super) unsafe fn vvs_scalar<V: Simd, I: Inputs>(operands: &[u32], inputs: I,
 #[inline(always)]
 pub(super) unsafe fn vvss_amplitude<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(6) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v1 = m.four(inputs.address(op[0]));
             let v2 = m.four(inputs.address(op[1]));
@@ -151,7 +151,7 @@ pub(super) unsafe fn vvss_amplitude<V: Simd, I: Inputs>(operands: &[u32], inputs
 #[inline(always)]
 pub(super) unsafe fn vvss_vector<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(5) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let s = m.complex(inputs.address(op[1])) * m.complex(inputs.address(op[2]));
             let s = m.complex(op[3]) * s;
@@ -163,7 +163,7 @@ pub(super) unsafe fn vvss_vector<V: Simd, I: Inputs>(operands: &[u32], inputs: I
 #[inline(always)]
 pub(super) unsafe fn vvss_scalar<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(5) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v1 = m.four(inputs.address(op[0]));
             let v2 = m.four(inputs.address(op[1]));
@@ -181,7 +181,7 @@ pub(super) unsafe fn product<V: Simd, I: Inputs, const N: usize>(
     m: Memory<V>,
 ) {
     for op in operands.chunks_exact(N + 2) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let mut result = m.complex(op[N]);
             for &input in &op[..N] {

@@ -1,14 +1,14 @@
-//! Currents of a recursion with scalars in it: sums of vertices, added up in registers before the propagator.
+//! Currents of a recursion that involve scalars: sums of vertices, added up in registers before the propagator.
 //!
-//! Operations of no fixed length, laid out as those in `sums`.
+//! Operations of variable length, with layouts like those in `sums`.
 
 use super::sums::{NO_TERMS, Stream, difference, finish};
 use super::{Inputs, Memory, dot as product, dot_momentum};
 use crate::opcode::Mode;
 use mebridge_simd::{Cx, Simd};
 
-/// Vectors: mode, number of terms `d S2 S3`, of terms `V2 S3 S4` to add and to subtract, the terms (S2, S3, d) with
-/// `d = p2 - p3`, the terms (V2, S3, S4), a factor for each kind, result.
+/// Vectors. Operands: mode, numbers of terms `d S2 S3`, of terms `V2 S3 S4` to add and to subtract, the terms (S2, S3,
+/// d) with `d = p2 - p3`, the terms (V2, S3, S4), a factor for each kind, result.
 #[inline(always)]
 pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
     let mut ops = Stream::new(operands);
@@ -18,7 +18,7 @@ pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
         let (plus, minus) = ops.two(3 * head[2], 3 * head[3]);
         let tail = ops.take(3);
         let mut mode = head[0];
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             if head[1] != 0 {
                 let sum = difference!(pairs, NO_TERMS, [s2, s3, d], sum: V => {
@@ -45,8 +45,8 @@ pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
     }
 }
 
-/// What a scalar is multiplied by: mode, number of terms `q V1` to add and to subtract, of terms `V1 V2` to add and to
-/// subtract, the terms (V1, q), the terms (V1, V2), a factor for each kind, result.
+/// Numbers that multiply a scalar. Operands: mode, numbers of terms `q V1` to add and to subtract, of terms `V1 V2` to
+/// add and to subtract, the terms (V1, q), the terms (V1, V2), a factor for each kind, result.
 #[inline(always)]
 pub(super) unsafe fn vertex<V: Simd>(operands: &[u32], m: Memory<V>) {
     let mut ops = Stream::new(operands);
@@ -55,7 +55,7 @@ pub(super) unsafe fn vertex<V: Simd>(operands: &[u32], m: Memory<V>) {
         let (plus, minus) = ops.two(2 * head[1], 2 * head[2]);
         let (more, less) = ops.two(2 * head[3], 2 * head[4]);
         let tail = ops.take(3);
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let mut result = match head[0] & Mode::ADD {
                 0 => Cx::new(V::zero(), V::zero()),
@@ -78,7 +78,7 @@ pub(super) unsafe fn vertex<V: Simd>(operands: &[u32], m: Memory<V>) {
     }
 }
 
-/// Scalars: number of terms `S2 S3` to add and to subtract, the terms (S2, S3), factor, result.
+/// Scalars. Operands: numbers of terms `S2 S3` to add and to subtract, the terms (S2, S3), factor, result.
 #[inline(always)]
 pub(super) unsafe fn scalar<V: Simd>(operands: &[u32], m: Memory<V>) {
     let mut ops = Stream::new(operands);
@@ -86,7 +86,7 @@ pub(super) unsafe fn scalar<V: Simd>(operands: &[u32], m: Memory<V>) {
         let head = ops.take(2);
         let (plus, minus) = ops.two(2 * head[0], 2 * head[1]);
         let tail = ops.take(2);
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let [sum] = difference!(plus, minus, [s, t], sum: V => {
                 [m.complex(s).mul_add(m.complex(t), sum[0])]
@@ -100,7 +100,7 @@ pub(super) unsafe fn scalar<V: Simd>(operands: &[u32], m: Memory<V>) {
 #[inline(always)]
 pub(super) unsafe fn dot<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(3) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let a = m.complex(inputs.address(op[0]));
             let b = m.complex(inputs.address(op[1]));

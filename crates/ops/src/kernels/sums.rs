@@ -1,14 +1,14 @@
 //! Currents of a recursion: sums of vertices, added up in registers before the propagator.
 //!
-//! The operations here have no fixed length; each function says what stands in its operation. A *mode* says what
-//! becomes of the sum ([`Mode`]).
+//! The operations in this module have variable length; their operands are listed for each function. A *mode* determines
+//! what is done with the sum ([`Mode`]).
 
 use super::ffv::{propagate_in, propagate_out, slash};
 use super::{Inputs, Memory, Table, add, dot, dot_momentum, sub};
 use crate::opcode::Mode;
 use mebridge_simd::{Cx, Simd};
 
-/// Reads an operation of no fixed length.
+/// Reads the operands of operations of variable length.
 pub(super) struct Stream<'a>(&'a [u32]);
 
 impl<'a> Stream<'a> {
@@ -40,7 +40,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Multiplies by the factor, and stores or adds.
+/// Multiplies by the factor, and stores or adds the result.
 #[inline(always)]
 pub(super) unsafe fn finish<V: Simd>(
     m: Memory<V>,
@@ -49,7 +49,7 @@ pub(super) unsafe fn finish<V: Simd>(
     sum: [Cx<V>; 4],
     out: u32,
 ) {
-    // SAFETY: the caller promises valid addresses.
+    // SAFETY: the caller guarantees valid addresses.
     unsafe {
         let factor = m.complex(factor);
         let result = if mode & Mode::ADD != 0 {
@@ -72,7 +72,7 @@ pub(super) unsafe fn finish<V: Simd>(
     }
 }
 
-/// Complex numbers with the opposite sign.
+/// Changes the sign of complex numbers.
 #[inline(always)]
 pub(super) fn negative<V: Simd, const N: usize>(mut z: [Cx<V>; N]) -> [Cx<V>; N] {
     for x in &mut z {
@@ -81,11 +81,11 @@ pub(super) fn negative<V: Simd, const N: usize>(mut z: [Cx<V>; N]) -> [Cx<V>; N]
     z
 }
 
-/// For sums without a difference.
+/// The empty second list of sums without subtraction.
 pub(super) const NO_TERMS: &[u32] = &[];
 
-/// Adds up terms of so many operands, and subtracts others. (A macro, as a closure would not be
-/// compiled for the SIMD level.)
+/// Adds up terms with the given number of operands, and subtracts others. (A macro, as a closure would not be compiled
+/// for the SIMD level.)
 macro_rules! difference {
     ($plus:expr, $minus:expr, [$($operand:ident),+], $sum:ident: $V:ident => $add:expr) => {{
         let mut $sum = [Cx::new($V::zero(), $V::zero()); _];
@@ -104,15 +104,15 @@ macro_rules! difference {
 
 pub(super) use difference;
 
-/// Defines sums over products of slashed vectors and spinors, for one or several spinors at a time: each vector is
-/// loaded and slashed once for all of them.
+/// Defines sums of products of slashed vectors and spinors, for one or several spinors at a time: each vector is loaded
+/// and slashed once for all of them.
 macro_rules! spinor_sums {
     ($(#[$doc:meta])* $one:ident, $(#[$doc_of:meta])* $several:ident, $propagate:ident,
      |$v:ident, $f:ident, $sum:ident| $add:expr) => {
         $(#[$doc])*
         #[inline(always)]
         pub(super) unsafe fn $one<V: Simd>(operands: &[u32], m: Memory<V>) {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { $several::<V, 1>(operands, m) }
         }
 
@@ -125,7 +125,7 @@ macro_rules! spinor_sums {
                 let (plus, minus) = ops.two((N as u32 + 1) * head[1], (N as u32 + 1) * head[2]);
                 let (factor, momentum, mass) = (ops.next(), ops.next(), ops.next());
                 let results = ops.take(N);
-                // SAFETY: the caller promises valid addresses.
+                // SAFETY: the caller guarantees valid addresses.
                 unsafe {
                     let mut sums = [[Cx::new(V::zero(), V::zero()); 4]; N];
                     for term in minus.chunks_exact(N + 1) {
@@ -160,10 +160,10 @@ macro_rules! spinor_sums {
 }
 
 spinor_sums! {
-    /// `(m - p/) sum of V/ f1`: mode, number of terms to add and to subtract, the terms (f1, V), factor,
-    /// momentum, mass, result. Without propagation momentum and mass stand there unused.
+    /// `(m - p/) sum of V/ f1`. Operands: mode, number of terms to add and to subtract, the terms (f1, V), factor,
+    /// momentum, mass, result. In bare mode momentum and mass are present but unused.
     incoming,
-    /// The same of N spinors f1 in each term, with as many results.
+    /// The same for N spinors f1 in each term, with N results.
     incoming_of,
     propagate_in,
     |v, f, sum| [
@@ -175,9 +175,9 @@ spinor_sums! {
 }
 
 spinor_sums! {
-    /// `sum of f2 V/ (m + p/)`, laid out as for [`incoming`] with terms (f2, V).
+    /// `sum of f2 V/ (m + p/)`, with the operands of [`incoming`] and terms (f2, V).
     outgoing,
-    /// The same of N spinors f2 in each term, with as many results.
+    /// The same for N spinors f2 in each term, with N results.
     outgoing_of,
     propagate_out,
     |v, f, sum| [
@@ -188,8 +188,8 @@ spinor_sums! {
     ]
 }
 
-/// Vectors `sum of f2 gamma f1`: mode, number of terms to add and to subtract, the terms (f1, f2),
-/// factor, result.
+/// Vectors `sum of f2 gamma f1`. Operands: mode, number of terms to add and to subtract, the terms (f1, f2), factor,
+/// result.
 #[inline(always)]
 pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
     let mut ops = Stream::new(operands);
@@ -197,7 +197,7 @@ pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
         let head = ops.take(3);
         let (plus, minus) = ops.two(2 * head[1], 2 * head[2]);
         let tail = ops.take(2);
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let sum = difference!(plus, minus, [f1, f2], sum: V => {
                 add_four(sum, current(m.four(f1), m.four(f2)))
@@ -223,10 +223,9 @@ pub(super) fn current<V: Simd>(f1: [Cx<V>; 4], f2: [Cx<V>; 4]) -> [Cx<V>; 4] {
     [s + t, x + y, Cx::new(-i.im, i.re), s - t]
 }
 
-/// Vectors from three-vector vertices, and from four-vector vertices of colour-ordered gluons: mode,
-/// number of three-vector terms, of four-vector terms to add and to subtract, the terms (V2, V3, p2,
-/// p3), the terms (V2, V3, V4), a factor for each kind, result. A three-vector term is subtracted
-/// by exchanging 2 and 3.
+/// Vectors from three-vector vertices, and from four-vector vertices of colour-ordered gluons. Operands: mode, numbers
+/// of three-vector terms and of four-vector terms to add and to subtract, the terms (V2, V3, p2, p3), the terms (V2,
+/// V3, V4), a factor for each kind, result. A three-vector term is subtracted by exchanging 2 and 3.
 #[inline(always)]
 pub(super) unsafe fn three_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
     let mut ops = Stream::new(operands);
@@ -235,7 +234,7 @@ pub(super) unsafe fn three_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
         let threes = ops.take(4 * head[1] as usize);
         let (plus, minus) = ops.two(3 * head[2], 3 * head[3]);
         let tail = ops.take(3);
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let sum = difference!(threes, NO_TERMS, [v2, v3, p2, p3], sum: V => {
                 let (v2, v3) = (m.four(v2), m.four(v3));
@@ -270,14 +269,14 @@ pub(super) unsafe fn three_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
     }
 }
 
-/// Vectors from four-vector vertices, `V3 (V2 V4) - V4 (V2 V3)`: mode, number of terms, the terms
-/// (V2, V3, V4), factor, result. A term is subtracted by exchanging 3 and 4.
+/// Vectors from four-vector vertices, `V3 (V2 V4) - V4 (V2 V3)`. Operands: mode, number of terms, the terms (V2, V3,
+/// V4), factor, result. A term is subtracted by exchanging 3 and 4.
 #[inline(always)]
 pub(super) unsafe fn four_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
     let mut ops = Stream::new(operands);
     while !ops.is_empty() {
         let (mode, count) = (ops.next(), ops.next());
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let mut sum = [Cx::new(V::zero(), V::zero()); 4];
             for term in ops.take(3 * count as usize).chunks_exact(3) {
@@ -300,7 +299,7 @@ pub(super) unsafe fn four_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
 #[inline(always)]
 pub(super) unsafe fn dot_spinors<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(3) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let a = m.four(inputs.address(op[0]));
             let b = m.four(inputs.address(op[1]));
@@ -313,7 +312,7 @@ pub(super) unsafe fn dot_spinors<V: Simd, I: Inputs>(operands: &[u32], inputs: I
 #[inline(always)]
 pub(super) unsafe fn dot_vectors<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(3) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let a = m.four(inputs.address(op[0]));
             let b = m.four(inputs.address(op[1]));
@@ -322,9 +321,9 @@ pub(super) unsafe fn dot_vectors<V: Simd, I: Inputs>(operands: &[u32], inputs: I
     }
 }
 
-/// Amplitudes as products of two vectors or of two spinors for two helicities, given their tables, that have one of the
-/// two factors in common: that is loaded once for both. The second helicity's products go that many vectors behind the
-/// first one's.
+/// Amplitudes as products of two vectors or of two spinors, for two helicities given by their tables. The helicities
+/// share one of the two factors, which is loaded once. The products of the second helicity are stored `stride` vectors
+/// after those of the first.
 #[inline(always)]
 pub(super) unsafe fn products_of_two<V: Simd, const VECTORS: bool>(
     operands: &[u32],
@@ -333,7 +332,7 @@ pub(super) unsafe fn products_of_two<V: Simd, const VECTORS: bool>(
     m: Memory<V>,
 ) {
     for op in operands.chunks_exact(3) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let [a, c] = [tables[0].address(op[0]), tables[1].address(op[0])];
             let [b, d] = [tables[0].address(op[1]), tables[1].address(op[1])];
@@ -367,14 +366,14 @@ fn product<V: Simd, const VECTORS: bool>(a: [Cx<V>; 4], b: [Cx<V>; 4]) -> Cx<V> 
     }
 }
 
-/// Products of one spinor with several: that spinor, how many there are, then pairs of the other
-/// spinor and where the product goes. Spinors are looked up in the helicity's table.
+/// Products of one spinor with several. Operands: that spinor, the number of others, then pairs of another spinor and
+/// the address of the product. Spinors are looked up in the helicity's table.
 #[inline(always)]
 pub(super) unsafe fn dots<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     let mut ops = Stream::new(operands);
     while !ops.is_empty() {
         let head = ops.take(2);
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let b = m.four(inputs.address(head[0]));
             for pair in ops.take(2 * head[1] as usize).chunks_exact(2) {
@@ -388,9 +387,9 @@ pub(super) unsafe fn dots<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Me
     }
 }
 
-/// [`dots`] for two helicities, given their tables, that differ in the first spinor of each
-/// operation alone: each of the others is loaded once for both. The second helicity's products
-/// go that many vectors behind the first one's.
+/// [`dots`] for two helicities, given by their tables, that differ only in the first spinor of each operation: each of
+/// the others is loaded once for both. The products of the second helicity are stored `pair_stride` vectors after those
+/// of the first.
 #[inline(always)]
 pub(super) unsafe fn dots_of_two<V: Simd>(
     operands: &[u32],
@@ -401,7 +400,7 @@ pub(super) unsafe fn dots_of_two<V: Simd>(
     let mut ops = Stream::new(operands);
     while !ops.is_empty() {
         let head = ops.take(2);
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let b = m.four(tables[0].address(head[0]));
             let c = m.four(tables[1].address(head[0]));
@@ -420,14 +419,14 @@ pub(super) unsafe fn dots_of_two<V: Simd>(
     }
 }
 
-/// Sums of wavefunctions: how many to add and how many to subtract, these, result.
+/// Sums of wavefunctions. Operands: numbers to add and to subtract, the wavefunctions, result.
 #[inline(always)]
 pub(super) unsafe fn add_wavefunctions<V: Simd>(operands: &[u32], m: Memory<V>) {
     let mut ops = Stream::new(operands);
     while !ops.is_empty() {
         let head = ops.take(2);
         let (plus, minus) = ops.two(head[0], head[1]);
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let sum = difference!(plus, minus, [v], sum: V => add_four(sum, m.four(v)));
             m.put_four(ops.next(), sum);
@@ -435,12 +434,12 @@ pub(super) unsafe fn add_wavefunctions<V: Simd>(operands: &[u32], m: Memory<V>) 
     }
 }
 
-/// Conjugates, or their opposites: wavefunction, result.
+/// Conjugates, or (with `MINUS`) their negatives. Operands: wavefunction, result.
 #[inline(always)]
 pub(super) unsafe fn conjugate<V: Simd, const MINUS: bool>(operands: &[u32], m: Memory<V>) {
     for op in operands.chunks_exact(2) {
         for i in 0..4 {
-            // SAFETY: the caller promises valid addresses.
+            // SAFETY: the caller guarantees valid addresses.
             unsafe {
                 let z = m.complex(op[0] + 2 * i);
                 let z = match MINUS {

@@ -1,4 +1,4 @@
-//! Every kernel at every level against gamma matrices and metric tensors written out.
+//! Compares every kernel at every level with explicit gamma matrices and metric tensors.
 
 use super::*;
 use crate::opcode::{Mode, Momenta};
@@ -86,7 +86,7 @@ impl<S: Real> Task<S> for LanesOf {
 }
 
 pub(super) fn lanes<S: Real>(level: Level) -> usize {
-    // SAFETY: the task asks for nothing.
+    // SAFETY: the task has no requirements.
     unsafe { dispatch::<S, _>(level, LanesOf) }
 }
 
@@ -160,7 +160,7 @@ fn sum(a: Vec<C>, b: Vec<C>) -> Vec<C> {
     a.into_iter().zip(b).map(|(x, y)| x + y).collect()
 }
 
-/// What a kernel computes, from its definition. `l` and `r` are the factors of the two halves.
+/// The result of a kernel, from its definition. `l` and `r` are the factors of the two halves.
 fn reference(
     opcode: Opcode,
     w: &[Vec<C>],
@@ -237,7 +237,7 @@ fn reference(
             vec![f * total]
         }
         Vvv1 | VvvMassive1 => {
-            // The amplitude with vector 1 a unit vector, index raised.
+            // The amplitude with unit vectors in place of vector 1, index raised.
             let p1 = result.map(|x| -x);
             let v = (0..4)
                 .map(|mu| {
@@ -302,13 +302,13 @@ fn reference(
     }
 }
 
-/// Runs a batch of three operations on random numbers and gives the worst deviation from the
-/// reference, relative to the largest component of the result.
+/// Runs a batch of three operations on random numbers and returns the largest deviation from the reference, relative to
+/// the largest component of the result.
 fn worst<S: Real>(opcode: Opcode, level: Level, seed: u64) -> f64 {
     const BATCH: usize = 3;
     let lanes = lanes::<S>(level);
     let layout = opcode.layout().unwrap();
-    // Amplitudes find their inputs by way of a table.
+    // Amplitudes look up their inputs in a table.
     let by_table = layout.amplitude;
     let components: Vec<u8> = opcode.spins().iter().map(|s| s.components()).collect();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -437,8 +437,7 @@ fn mirrored(opcode: Opcode, w: &[C]) -> Vec<C> {
     }
 }
 
-/// From matrices of three and of two wavefunctions, which stand for their mirrored ones as well, the sum of the
-/// squared products of all of them.
+/// Matrices of three and of two wavefunctions, which include the mirrored ones, give the sum of all squared products.
 #[test]
 fn matrices_give_sums_of_squared_products() {
     use Opcode::{
@@ -501,14 +500,15 @@ fn matrices_give_sums_of_squared_products() {
     }
 }
 
-/// Sums of vertices with scalars in them, stored or added to what is there, with terms of all kinds and of each alone.
+/// Sums of vertices with scalars, stored or added to the previous value, with terms of all kinds and of each kind
+/// alone.
 #[test]
 fn sums_with_scalars_are_those_of_their_terms() {
     use Opcode::{ScalarVertex, SumSss1, SumVss1};
-    /// Which numbers of a term are added up: a term, or one to subtract.
+    /// Terms to be added or subtracted, each a coefficient with operands.
     type Terms<'a> = &'a [(f64, &'a [u32])];
     // Vectors at 0, 8 and 16, scalars at 24, 26 and 28, momenta at 30 and 34, factors at 38 and 40, the result at 42.
-    // With each operation its terms of three and of four legs.
+    // Each operation is listed with its three-leg and its four-leg terms.
     let cases: [(Opcode, &[u32], Terms, Terms); 9] = [
         (
             SumVss1,
@@ -627,7 +627,7 @@ fn sums_with_scalars_are_those_of_their_terms() {
     }
 }
 
-/// Products for two helicities are those of each of them, to the last digit, whichever factor they share.
+/// Products for two helicities are bitwise equal to those of each alone, whichever factor is shared.
 #[test]
 fn products_of_two_helicities_are_those_of_one() {
     struct SumsTask<'a> {
@@ -648,7 +648,7 @@ fn products_of_two_helicities_are_those_of_one() {
                 both,
                 base,
             } = self;
-            // SAFETY: the test's memory holds all addresses.
+            // SAFETY: the test's memory contains all addresses.
             unsafe {
                 match both {
                     true => products_of_two::<V>(opcode, operands, tables.map(Table), 10, base),
@@ -679,7 +679,7 @@ fn products_of_two_helicities_are_those_of_one() {
                     both,
                     base,
                 };
-                // SAFETY: the level is supported; the memory is there.
+                // SAFETY: the CPU supports the level, and the memory is large enough.
                 unsafe { dispatch(level, run) };
                 let at = |address: u32| (0..lanes).map(move |lane| (address, lane));
                 let numbers = [32, 33, 34, 35, 42, 43, 44, 45].into_iter().flat_map(at);

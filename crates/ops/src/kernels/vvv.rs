@@ -1,5 +1,5 @@
-//! Three vectors with the Yang-Mills structure, all momenta flowing in:
-//! `(V1 V2) (V3 (p2 - p1)) + (V1 V3) (V2 (p1 - p3)) + (V2 V3) (V1 (p3 - p2))`.
+//! Three vectors with the Yang-Mills structure, all momenta incoming: `(V1 V2) (V3 (p2 - p1)) + (V1 V3) (V2 (p1 - p3))
+//! + (V2 V3) (V1 (p3 - p2))`.
 
 use super::{Inputs, Memory, add, dot, dot_momentum, sub, unitary};
 use mebridge_simd::{Cx, Simd};
@@ -7,7 +7,7 @@ use mebridge_simd::{Cx, Simd};
 #[inline(always)]
 pub(super) unsafe fn amplitude<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(8) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v1 = m.four(inputs.address(op[0]));
             let v2 = m.four(inputs.address(op[1]));
@@ -25,7 +25,7 @@ pub(super) unsafe fn amplitude<V: Simd, I: Inputs>(operands: &[u32], inputs: I, 
 /// `(V2 V3) (p3 - p2) + V2 (V3 (2 p2 + p3)) - V3 (V2 (p2 + 2 p3))`.
 #[inline(always)]
 unsafe fn current<V: Simd, I: Inputs>(op: &[u32], inputs: I, m: Memory<V>) -> ([Cx<V>; 4], [V; 4]) {
-    // SAFETY: the caller promises valid addresses.
+    // SAFETY: the caller guarantees valid addresses.
     unsafe {
         let v2 = m.four(inputs.address(op[0]));
         let v3 = m.four(inputs.address(op[1]));
@@ -63,7 +63,7 @@ fn component<V: Simd>(
 #[inline(always)]
 pub(super) unsafe fn vector<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(6) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let (v, _) = current(op, inputs, m);
             m.put_four(op[5], v);
@@ -74,7 +74,7 @@ pub(super) unsafe fn vector<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: 
 #[inline(always)]
 pub(super) unsafe fn massive_vector<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(7) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let (v, p) = current(op, inputs, m);
             m.put_four(op[6], unitary(v, p, m.real(op[5])));

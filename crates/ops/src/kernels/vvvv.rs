@@ -1,4 +1,4 @@
-//! Four vectors: products of the metric, `12 34`, `13 24` and `14 23`.
+//! Four vectors: products of metric tensors, `12 34`, `13 24` and `14 23`.
 
 use super::{Inputs, Memory, dot, times, unitary};
 use mebridge_simd::{Cx, Simd};
@@ -11,7 +11,7 @@ pub(super) unsafe fn difference_amplitude<V: Simd, I: Inputs>(
     m: Memory<V>,
 ) {
     for op in operands.chunks_exact(6) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v1 = m.four(inputs.address(op[0]));
             let v2 = m.four(inputs.address(op[1]));
@@ -31,7 +31,7 @@ pub(super) unsafe fn difference_vector<V: Simd, I: Inputs>(
     m: Memory<V>,
 ) {
     for op in operands.chunks_exact(5) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v2 = m.four(inputs.address(op[0]));
             let v3 = m.four(inputs.address(op[1]));
@@ -54,7 +54,7 @@ pub(super) unsafe fn difference_vector<V: Simd, I: Inputs>(
 #[inline(always)]
 pub(super) unsafe fn amplitude<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(8) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v1 = m.four(inputs.address(op[0]));
             let v2 = m.four(inputs.address(op[1]));
@@ -71,7 +71,7 @@ pub(super) unsafe fn amplitude<V: Simd, I: Inputs>(operands: &[u32], inputs: I, 
 /// `V2 (V3 V4)`, `V3 (V2 V4)` and `V4 (V2 V3)` with their factors.
 #[inline(always)]
 unsafe fn current<V: Simd, I: Inputs>(op: &[u32], inputs: I, m: Memory<V>) -> [Cx<V>; 4] {
-    // SAFETY: the caller promises valid addresses.
+    // SAFETY: the caller guarantees valid addresses.
     unsafe {
         let v2 = m.four(inputs.address(op[0]));
         let v3 = m.four(inputs.address(op[1]));
@@ -92,7 +92,7 @@ unsafe fn current<V: Simd, I: Inputs>(op: &[u32], inputs: I, m: Memory<V>) -> [C
 #[inline(always)]
 pub(super) unsafe fn vector<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(7) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v = current(op, inputs, m);
             m.put_four(op[6], v);
@@ -103,7 +103,7 @@ pub(super) unsafe fn vector<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: 
 #[inline(always)]
 pub(super) unsafe fn massive_vector<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     for op in operands.chunks_exact(9) {
-        // SAFETY: the caller promises valid addresses.
+        // SAFETY: the caller guarantees valid addresses.
         unsafe {
             let v = current(op, inputs, m);
             m.put_four(op[8], unitary(v, m.momentum(op[6]), m.real(op[7])));

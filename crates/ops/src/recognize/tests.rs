@@ -36,7 +36,7 @@ fn chirality_chooses_the_kernel() {
                     vec![(0, Complex64::new(0.0, 2.0 * sign))]
                 ]
             );
-            // Nothing left-handed: a factor without terms.
+            // No left-handed part: a factor without terms.
             let found = expect(&routine(0.0, 1.0), massless, left_right);
             assert!(found.factors[0].is_empty());
         }
@@ -52,9 +52,9 @@ fn a_massive_numerator_is_told_from_a_massless_one() {
         (1.0, 2.0, FfvLr3, FfvLrMassive3),
     ] {
         expect(&ffv_3(l, r, true), false, massive_kernel);
-        // The numerator is behind IF(M.NE.0).
+        // The numerator is inside IF(M.NE.0).
         expect(&ffv_3(l, r, true), true, massless_kernel);
-        // Without such a numerator the mass is in the propagator alone.
+        // Without such a numerator, the mass occurs in the propagator only.
         expect(&ffv_3(l, r, false), false, massless_kernel);
         expect(&ffv_3(l, r, false), true, massless_kernel);
     }
@@ -75,8 +75,8 @@ fn vectors_are_recognised_with_their_factors() {
     assert_eq!(terms, [2.0, -1.0, -0.5]);
 }
 
-/// All three pieces of the four-gluon vertex are one kernel with permuted inputs, and what the
-/// permutation says gives the routine back.
+/// All three parts of the four-gluon vertex are one kernel with permuted inputs, and applying the permutation
+/// reproduces the routine.
 #[test]
 fn pieces_of_the_four_gluon_vertex_are_permutations() {
     for c in [[0.0, 1.0, -1.0], [1.0, 0.0, -1.0], [1.0, -1.0, 0.0]] {
@@ -97,7 +97,7 @@ fn pieces_of_the_four_gluon_vertex_are_permutations() {
 
 #[test]
 fn exchanged_arguments_are_found() {
-    // Charge-conjugated structures have the fermions exchanged; here V comes first.
+    // Charge-conjugated structures have the fermions exchanged; V comes first here.
     let routine = routine("VFF", &[6, 6, 6], 1, 0, |a| {
         vec![a.factor * contract(&a.w[2], &on(&a.w[0], &a.w[1], a.i))]
     });
@@ -167,7 +167,7 @@ fn what_no_kernel_computes_is_not_recognised() {
         vec![a.factor * a.factor * a.w[0][0] * a.w[1][0] * a.w[2][0]]
     });
     assert_eq!(recognize(&square, true), None);
-    // A propagator of its own.
+    // A different propagator.
     let propagator = routine("SSS_1", &[3, 3], 1, 1, |a| {
         vec![a.coupling[0] * a.w[0][0] * a.w[1][0] * a.mass]
     });

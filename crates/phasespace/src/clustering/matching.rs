@@ -1,31 +1,31 @@
-//! MLM matching (arXiv:0706.2569) as MadEvent has it: the cut `xqcut`, weights of alpha_s and of densities along the tree
-//! of a clustered event, and what Pythia reads of it.
+//! MLM matching (arXiv:0706.2569) as in MadEvent: the cut `xqcut`, weights of alpha_s and of densities along the tree
+//! of a clustered event, and the event data for Pythia.
 //!
-//! `setclscales` and `rewgt` of `reweight.f`. They are called one after the other, and the second calls the first once
-//! more, with the scales that it gave; what is written down is what the second call leaves.
+//! Follows `setclscales` and `rewgt` of `reweight.f`. `rewgt` calls `setclscales` a second time, with the scales from
+//! the first call; events contain the results of the second call.
 
-use super::point::{MOST_STEPS, Path};
+use super::path::{MOST_STEPS, Path};
 use super::trace::Traced;
 use serde::{Deserialize, Serialize};
 
 /// f(x) below which MadEvent drops an event.
 const LEAST: f64 = 1e-10;
-/// GeV^2: of the mass of the last pair.
+/// Least product of the transverse masses of the last pair, GeV^2.
 const PAIR: f64 = 4.0;
 
-/// What of the run card matters.
+/// Entries of the run card for matching.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Matching {
-    /// `ickkw = 1`; otherwise there are cuts alone.
+    /// Whether points are reweighted (`ickkw = 1`); otherwise there are only cuts.
     pub reweighted: bool,
     /// The least scale of a jet, GeV; 0 for none.
     pub xqcut: f64,
     /// The least transverse mass of a central vertex, GeV; 0 for none.
     pub xmtcentral: f64,
-    /// What multiplies scales of alpha_s.
+    /// Factor for the scales of alpha_s.
     pub alpsfact: f64,
-    /// Quarks up to it are partons.
+    /// Quarks up to this flavour are partons.
     pub asrwgtflavor: i32,
     /// Whether densities are weighted.
     pub pdfwgt: bool,
@@ -45,68 +45,67 @@ impl Default for Matching {
     }
 }
 
-/// Scales that a point has before it is clustered, GeV; 0 where clustering gives them.
+/// Scales of a point before clustering, GeV; 0 for scales that clustering determines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Given {
-    /// Of renormalisation.
+    /// Renormalisation scale.
     pub renormalisation: f64,
-    /// Of both densities.
+    /// Factorisation scales of both beams.
     pub factorisation: [f64; 2],
-    /// Whether those of densities are fixed, which are not multiplied then.
+    /// Whether the factorisation scales are fixed; these are not multiplied by `factor`.
     pub fixed: bool,
-    /// What multiplies the others.
+    /// Factor for scales that are not fixed.
     pub factor: f64,
 }
 
-/// Scales of a point.
+/// Scales of a clustered point.
 pub struct Found {
-    /// GeV.
+    /// Renormalisation scale, GeV.
     pub renormalisation: f64,
-    /// Squared, of both densities.
+    /// Squared factorisation scales of both beams, GeV^2.
     pub densities: [f64; 2],
-    /// Squared, of the central process.
+    /// Squared scales of the central process, GeV^2.
     pub central: [f64; 2],
-    /// Whether clustering gave some of them.
+    /// Whether any scale is from clustering.
     pub clustered: bool,
 }
 
 impl Found {
-    /// Of renormalisation, and of both densities, GeV.
+    /// Renormalisation scale, and factorisation scales of both beams, GeV.
     pub fn scales(&self) -> [f64; 3] {
         let [first, second] = self.densities.map(f64::sqrt);
         [self.renormalisation, first, second]
     }
 }
 
-/// What weights are made with.
+/// The functions and values from which weights are computed.
 pub struct Weighing<'a> {
-    /// By the scale, GeV.
+    /// alpha_s by scale in GeV.
     pub alpha_s: &'a dyn Fn(f64) -> f64,
-    /// x f(x, Q) of a leg that comes in, by its number, a PDG code, x and Q; none without densities.
+    /// x f(x, Q) by number of the incoming leg, PDG code, x and Q in GeV; `None` without densities.
     pub density: Option<&'a dyn Fn(usize, i32, f64, f64) -> f64>,
-    /// PDG codes of what comes in.
+    /// PDG codes of the incoming legs.
     pub codes: [i32; 2],
-    /// Fractions of the momenta of both beams.
+    /// Momentum fractions of both beams.
     pub x: [f64; 2],
-    /// Of both beams, GeV, which is the scale of what is no jet.
+    /// Energy of both beams, GeV: the scale of particles that are not jets.
     pub energy: f64,
 }
 
-/// What matching finds of a point.
+/// The results of matching for a point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matched {
-    /// What its weight is multiplied by.
+    /// Factor for the point's weight.
     pub weight: f64,
-    /// The largest of the squared scales that a shower may begin with, GeV^2.
+    /// The larger of the squared starting scales of the shower, GeV^2.
     pub start: f64,
-    /// Of what goes out the scale that it is clustered at, GeV; 0 for none.
+    /// For each outgoing leg, the scale at which it is clustered, GeV; 0 for none.
     pub pt: Vec<f64>,
-    /// Scales of the steps, GeV, with the legs that they are said to combine, from 1, the third being the other beam; 0
-    /// for none.
+    /// Scales of the steps, GeV, with the legs that they combine, from 1; the third is the other beam, 0 for none.
     pub steps: Vec<(f64, [i32; 3])>,
-    /// Scales of further alpha_s, GeV.
+    /// Scales of the alpha_s factors, GeV.
     pub emissions: Vec<f64>,
-    /// Of both legs that come in the densities that it is weighted with: PDG code, x and Q in GeV.
+    /// For both incoming legs, the densities in the weight: PDG code, x and Q in GeV.
     pub densities: [Vec<(i32, f64, f64)>; 2],
 }
 
@@ -121,20 +120,20 @@ impl Matched {
         }
     }
 
-    /// Appends it as a record of the layout that `crates/run/src/records.rs` has for so many legs: weight, start, pt,
-    /// scales of the steps, legs of the steps, emissions, and of both beams PDG codes, x and Q; what is not there is 0.
+    /// Appends a record in the layout of `crates/run/src/records.rs` for `legs` legs: weight, start, pt, scales of the
+    /// steps, legs of the steps, emissions, and PDG codes, x and Q for both beams; missing entries are 0.
     ///
     /// # Panics
-    /// If it has more legs.
+    /// If the results have more legs.
     pub fn push_record(&self, legs: usize, to: &mut Vec<u8>) {
         let (inner, densities) = (legs.max(3) - 2, legs.max(2));
         fn push<const N: usize>(
             to: &mut Vec<u8>,
-            room: usize,
+            capacity: usize,
             some: impl ExactSizeIterator<Item = [u8; N]>,
         ) {
-            let end = to.len() + room * N;
-            assert!(some.len() <= room, "a record of more legs");
+            let end = to.len() + capacity * N;
+            assert!(some.len() <= capacity, "a record of more legs");
             to.extend(some.flatten());
             to.resize(end, 0);
         }
@@ -171,7 +170,7 @@ impl Matched {
 /// Squared scales of the steps.
 pub type Squares = [f64; MOST_STEPS];
 
-/// Squared scales of the steps; central ones are transverse masses.
+/// Computes the squared scales of the steps; for central steps these are transverse masses.
 pub fn vertices(path: &Path, traced: &Traced) -> Squares {
     let (mut squares, mut transverse) = (path.distances, path.transverse);
     if let (true, Some(last)) = (traced.paired, path.last)
@@ -188,7 +187,7 @@ pub fn vertices(path: &Path, traced: &Traced) -> Squares {
 }
 
 impl Matching {
-    /// Whether a point lies in the cuts.
+    /// Whether a point passes the cuts.
     pub fn passed(&self, squares: &Squares, traced: &Traced) -> bool {
         let hard = |&step: &usize| squares[step - 1].sqrt() >= self.xqcut;
         if self.xqcut > 0.0 && !traced.jet_steps.iter().all(hard) {
@@ -199,8 +198,8 @@ impl Matching {
         self.xmtcentral == 0.0 || traced.central.iter().all(central)
     }
 
-    /// Geometric means of those of the first and of the central vertices, where they are not given. Squares become those
-    /// that densities and alpha_s are weighted with.
+    /// Computes the scales that are not given, as geometric means over the last and the central vertices. `squares`
+    /// become the squared scales for the weights of densities and alpha_s.
     pub fn scales(
         &self,
         squares: &mut Squares,
@@ -226,7 +225,7 @@ impl Matching {
                 squares[last[beam] - 1] = squares[last[beam] - 1].max(squares[first[beam] - 1]);
             }
         }
-        // Where there is no step the last one stands for it.
+        // Step 0 (none) stands for the last step.
         let place = |step: usize| if step == 0 { count - 1 } else { step - 1 };
         if there {
             for beam in [1, 0] {
@@ -298,7 +297,7 @@ impl Matching {
         }
     }
 
-    /// What the weight of a point is multiplied by, and what its event says of it.
+    /// Computes the weight of a point, and its event data.
     pub fn weigh(
         &self,
         path: &Path,
@@ -351,7 +350,7 @@ impl Matching {
     }
 }
 
-/// The density at the scale of the first vertex becomes that of the last one, step by step.
+/// Evolves the densities from the scale of the first vertex to that of the last one, step by step.
 fn weigh_densities(
     path: &Path,
     traced: &Traced,

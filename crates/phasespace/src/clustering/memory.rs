@@ -1,12 +1,12 @@
-//! What follows from the order in which points are clustered, found once for each order.
+//! Cache of everything that depends only on the order in which a point is clustered.
 
-use super::point::Path;
+use super::path::Path;
 use super::trace::{Trace, Traced};
 use super::{Clustering, Error, MOST_LEGS};
 use std::collections::HashMap;
 
-/// What a clustering begins with: the channel, which of its propagators are on their mass shells, and whether it goes
-/// along the diagram of the channel alone.
+/// The start of a clustering: the channel, its propagators on their mass shells (a bit mask), and whether only the
+/// diagram of the channel is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Start {
     pub channel: u32,
@@ -14,44 +14,44 @@ pub struct Start {
     pub alone: bool,
 }
 
-/// Two that can be combined.
+/// Two lines that can be combined.
 #[derive(Clone, Copy, Debug)]
 pub struct Mergeable {
-    /// Their places in what is left, the first one first.
+    /// Their indices among the remaining lines, in ascending order.
     pub first: u8,
     pub second: u8,
-    /// Whether they are a resonance on its mass shell.
+    /// Whether they form a resonance on its mass shell.
     pub resonant: bool,
-    /// The order after it, where it is known.
+    /// The order after this step, if already known.
     next: Option<u32>,
 }
 
-/// An order of steps so far.
+/// A sequence of clustering steps.
 #[derive(Clone, Debug)]
 pub struct StepOrder {
-    /// What is left, the beams first, and the leg that each began with, from 1.
+    /// The remaining lines, beams first, with the leg that each started from, counted from 1.
     left: Vec<(u32, i32)>,
-    /// Diagrams that it may be of.
+    /// The diagrams that allow these steps.
     graphs: Vec<u32>,
-    /// First, second, and what they became; at the end the last one is that of both beams.
+    /// The first, second and combined line of each step; at the end also the last step, with both beams.
     pub steps: Vec<[u32; 3]>,
-    /// Of each step the legs that the first and the second began with, and the other beam, from 1; 0 for none.
+    /// For each step, the legs that the first and second line started from, and the other beam, from 1; 0 for none.
     pub numbers: Vec<[i32; 3]>,
-    /// What can be next.
+    /// The possible next steps.
     pub pairs: Vec<Mergeable>,
     resonances: Vec<u32>,
     channel: u32,
-    /// What follows from it for a process, where it does not matter which particle is harder.
+    /// Traces of processes for which the order of transverse momenta does not matter: process and index.
     traces: Vec<(u32, u32)>,
 }
 
 impl StepOrder {
-    /// Whether it ends here.
+    /// Whether the clustering is complete.
     pub fn is_whole(&self) -> bool {
         self.left.len() == 3
     }
 
-    /// The diagram that lines have their codes of, at the end.
+    /// The diagram that determines the PDG codes of the lines.
     fn diagram(&self) -> u32 {
         match self.graphs.first() {
             Some(&first) if !self.graphs.contains(&self.channel) => first,
@@ -63,7 +63,7 @@ impl StepOrder {
         if self.is_whole() {
             self.steps
                 .push([0, 1, 2].map(|place: usize| self.left[place].0));
-            // As MadEvent writes it.
+            // As in MadEvent.
             self.numbers.push([1, 3, 2]);
             return self;
         }
@@ -85,23 +85,23 @@ impl StepOrder {
     }
 }
 
-/// What a thread remembers of one clustering.
+/// The cache of one thread for one clustering.
 #[derive(Debug, Default)]
 pub struct Memory {
     starts: HashMap<Start, u32>,
     orders: Vec<StepOrder>,
-    /// By order, process and the order of transverse momenta.
+    /// Traces by order, process and ranks of transverse momenta.
     traces: HashMap<(u32, u32, u64), u32>,
     traced: Vec<Traced>,
-    /// The point that was clustered last.
+    /// The last clustered point.
     pub(super) path: Path,
 }
 
-/// Orders and traces that are kept at most.
+/// Most orders and traces before the cache is cleared.
 const MOST: usize = 1 << 15;
 
 impl Memory {
-    /// Where points begin.
+    /// The index of the empty order for a start.
     pub fn start(&mut self, of: &Clustering, start: Start) -> usize {
         if self.orders.len() + self.traced.len() > MOST {
             *self = Memory::default();
@@ -134,12 +134,12 @@ impl Memory {
         place
     }
 
-    /// An order.
+    /// The order with this index.
     pub fn order(&self, place: usize) -> &StepOrder {
         &self.orders[place]
     }
 
-    /// The order after a pair of this one.
+    /// The index of the order that follows when a pair is combined.
     pub fn next(&mut self, of: &Clustering, place: usize, pair: usize) -> usize {
         let order = &self.orders[place];
         let Mergeable {
@@ -174,7 +174,7 @@ impl Memory {
         next
     }
 
-    /// What follows from an order that is whole, where particles have these transverse momenta.
+    /// The index of the trace of a complete order, for particles with these momenta.
     pub fn trace(
         &mut self,
         of: &Clustering,
@@ -209,13 +209,13 @@ impl Memory {
         Ok(number)
     }
 
-    /// What was found.
+    /// The trace with this index.
     pub fn traced(&self, number: usize) -> &Traced {
         &self.traced[number]
     }
 }
 
-/// Of each leg, in four bits, how many have a smaller transverse momentum: the harder of two is told by that.
+/// The ranks of the legs in transverse momentum, four bits each.
 fn ranks(p: &[[f64; 4]]) -> u64 {
     let mut squares = [0.0; MOST_LEGS];
     for (square, p) in squares.iter_mut().zip(p) {

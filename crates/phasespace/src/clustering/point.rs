@@ -1,53 +1,35 @@
-//! A point as it is clustered.
+//! Clustering of a single point.
 
 use super::memory::{Memory, Mergeable, Start};
+use super::path::Path;
 use super::{Clustering, ClusteringSettings, MOST_LEGS};
 
-/// Emissions from a beam that go against its direction come after those along it.
+/// Factor on the distance of emissions against the beam's direction, so that those along it come first.
 const AGAINST: f64 = 1.0 + 1e-6;
-/// GeV^2: of a system that is boosted to its rest frame; of what is left of the partons.
+/// Lower limits, GeV^2: on the squared mass of a system that is boosted to its rest frame; on the partons' remaining
+/// squared energy.
 const BOOSTED: f64 = 100.0;
 const LEFT: f64 = 1.0;
-/// What cannot be, as `pyjb` has it: a momentum transfer that is timelike, and nothing left of the partons.
+/// Distances of impossible emissions, as in `pyjb`: a timelike momentum transfer, and no energy left for the partons.
 const TIMELIKE: f64 = 1e30;
 const NOTHING: f64 = 1e20;
 
-/// Steps at most.
-pub const MOST_STEPS: usize = MOST_LEGS - 2;
-
 type Momentum = [f64; 4];
 
-/// What is left of the legs, the beams first.
+/// A remaining line.
 #[derive(Clone, Copy, Default)]
 struct Remaining {
     p: Momentum,
-    /// Squared, as the measure has it.
+    /// Squared mass for the distance measure, GeV^2.
     mass: f64,
 }
 
-/// A point that has been clustered, by its steps.
-#[derive(Clone, Debug, Default)]
-pub struct Path {
-    /// The order of the steps in a memory.
-    pub end: usize,
-    /// How many there are.
-    pub steps: usize,
-    /// Squared, of each step.
-    pub distances: [f64; MOST_STEPS],
-    /// Squared transverse masses of what was emitted from a beam; 0 otherwise.
-    pub transverse: [f64; MOST_STEPS],
-    /// What of a beam's momentum is left.
-    pub fractions: [f64; MOST_STEPS],
-    /// The product of the transverse masses of the last pair.
-    pub last: Option<f64>,
-}
-
-/// While it is clustered.
+/// The state of a clustering.
 struct Parts<'a> {
     settings: &'a ClusteringSettings,
     left: [Remaining; MOST_LEGS],
     count: usize,
-    /// Boost and rotation of the last clustering with a beam.
+    /// Boost and rotation after the last combination with a beam.
     boost: Option<(Momentum, [[f64; 3]; 3])>,
 }
 
@@ -67,7 +49,7 @@ fn product(p: Momentum, q: Momentum) -> f64 {
     p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
 }
 
-/// The invariant mass of some legs.
+/// The invariant mass of some legs, GeV.
 pub fn mass(p: &[Momentum], legs: u32) -> f64 {
     let some = p.iter().enumerate().filter(|(leg, _)| legs >> leg & 1 == 1);
     square(some.fold([0.0; 4], |sum, (_, p)| add(sum, *p)))
@@ -75,7 +57,7 @@ pub fn mass(p: &[Momentum], legs: u32) -> f64 {
         .sqrt()
 }
 
-/// A momentum given in the rest frame of another, in the frame where that is given.
+/// Boosts `p` from the rest frame of `q` to the frame in which `q` is given.
 fn boosted(p: Momentum, q: Momentum) -> Momentum {
     let size = product(q, q);
     if size == 0.0 {
@@ -92,7 +74,7 @@ fn boosted(p: Momentum, q: Momentum) -> Momentum {
     ]
 }
 
-/// What turns an axis to z, about the axis that stands on both.
+/// The rotation of an axis to z, about the direction perpendicular to both.
 fn rotation(axis: Momentum) -> [[f64; 3]; 3] {
     let size = product(axis, axis).sqrt();
     let [x, y, cosine] = [axis[1] / size, axis[2] / size, axis[3] / size];
@@ -119,12 +101,12 @@ fn turned_back(turn: &[[f64; 3]; 3], p: Momentum) -> Momentum {
     [p[0], row(0), row(1), row(2)]
 }
 
-/// Fortran's sign of 0 is positive.
+/// Unlike a sign bit, takes -0 as positive, as in Fortran.
 fn is_negative(x: f64) -> bool {
     x < 0.0
 }
 
-/// Clusters a point, the path of which the memory has then; whether its diagrams allow that.
+/// Clusters a point, and stores its path in the memory; returns whether the diagrams allow it.
 pub fn walk(of: &Clustering, start: Start, p: &[Momentum], memory: &mut Memory) -> bool {
     let mut parts = Parts {
         settings: &of.settings,
@@ -147,7 +129,7 @@ pub fn walk(of: &Clustering, start: Start, p: &[Momentum], memory: &mut Memory) 
                 best = Some((measure, number));
             }
         }
-        // MadEvent drops what it cannot cluster.
+        // MadEvent drops points that it cannot cluster.
         let Some((distance, number)) = best else {
             return false;
         };
@@ -162,18 +144,8 @@ pub fn walk(of: &Clustering, start: Start, p: &[Momentum], memory: &mut Memory) 
     true
 }
 
-impl Path {
-    fn push(&mut self, distance: f64, transverse: f64, fraction: f64) {
-        let step = self.steps;
-        self.distances[step] = distance;
-        self.transverse[step] = transverse;
-        self.fractions[step] = fraction;
-        self.steps += 1;
-    }
-}
-
 impl Parts<'_> {
-    /// Of an emission from a beam.
+    /// Distance measure of an emission from a beam.
     fn beam(&self, p: Momentum) -> f64 {
         match self.settings.hadrons {
             true => (p[0] - p[3]) * (p[0] + p[3]),
@@ -181,7 +153,7 @@ impl Parts<'_> {
         }
     }
 
-    /// How near two are to each other.
+    /// Distance measure of two lines.
     fn measure(&self, pair: &Mergeable) -> f64 {
         let (i, j) = (pair.second as usize, pair.first as usize);
         let (one, other) = (self.left[i], self.left[j]);
@@ -206,7 +178,7 @@ impl Parts<'_> {
         }
     }
 
-    /// Of an emission from a beam, by Pythia's shower.
+    /// Distance measure of an emission from a beam, for Pythia's shower.
     fn evolution(&self, j: usize, i: usize) -> f64 {
         let (beam, out) = (self.left[j], self.left[i]);
         let transfer = -square(subtract(beam.p, out.p)) + beam.mass.max(out.mass).max(0.0);
@@ -220,7 +192,7 @@ impl Parts<'_> {
         (1.0 - fraction) * transfer
     }
 
-    /// What is left of the partons' squared energy if a beam emits, GeV^2, and what share of it that is.
+    /// The partons' squared energy after an emission from a beam, GeV^2, and its ratio to that before.
     fn fraction(&self, j: usize, i: usize) -> (f64, f64) {
         let [beam, out, partner] = [j, i, 1 - j].map(|place| self.left[place].p);
         let before = square(add(beam, partner));
@@ -228,7 +200,7 @@ impl Parts<'_> {
         (after, if after < LEFT { 0.0 } else { after / before })
     }
 
-    /// Of two that go out: Durham's measure, or that of hadrons.
+    /// Distance measure of two outgoing lines: Durham's, or that for hadrons.
     fn between(&self, one: Remaining, other: Remaining) -> f64 {
         let (p, q) = (one.p, other.p);
         let sizes = [product(p, p).sqrt(), product(q, q).sqrt()];
@@ -237,7 +209,7 @@ impl Parts<'_> {
             return 2.0 * (p[0] * p[0]).min(q[0] * q[0]) * (1.0 - cosine);
         }
         let [first, second] = [p, q].map(|p| p[1] * p[1] + p[2] * p[2]);
-        // That is cosh of the distance in pseudorapidity less the cosine of the one in azimuth.
+        // cosh of the distance in pseudorapidity minus the cosine of that in azimuth.
         let apart = (sizes[0] * sizes[1] - product(p, q)) / (first * second).sqrt();
         let angle = 2.0 * apart / (self.settings.distance * self.settings.distance);
         let mut found = one.mass.max(other.mass) + first.min(second) * angle;
@@ -256,7 +228,7 @@ impl Parts<'_> {
         let (one, other) = (self.left[j], self.left[i]);
         let heavier = one.mass.max(other.mass).max(0.0);
         let emitted = self.beam(other.p);
-        // Pythia's shower does not know the one of the first step.
+        // With Pythia's shower the fraction of the first step is unknown.
         let known = j < 2 && (self.settings.scheme != 2 || path.steps > 0);
         let fraction = if known { self.fraction(j, i).1 } else { 0.0 };
         path.push(distance, if j < 2 { emitted } else { 0.0 }, fraction);
@@ -279,7 +251,7 @@ impl Parts<'_> {
         }
     }
 
-    /// Takes what is left to its rest frame, with the new parton along z.
+    /// Boosts the remaining lines to the partons' rest frame, with the new parton along z.
     fn rest(&mut self, j: usize, moves: bool) {
         self.boost = None;
         if !moves {
@@ -296,7 +268,7 @@ impl Parts<'_> {
         self.boost = Some((system, turn));
     }
 
-    /// Takes the last particle back to the frame before the last boost.
+    /// Transforms the last particle back to the frame before the last boost.
     fn back(&mut self) {
         if let Some((system, turn)) = self.boost
             && square(system) > BOOSTED

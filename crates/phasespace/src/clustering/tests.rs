@@ -44,7 +44,7 @@ fn line(legs: u32, daughters: [u32; 2], code: i32, spacelike: bool) -> ListedLin
     }
 }
 
-/// Momenta that come in along the beams with the energy of those that go out, which rest together.
+/// Incoming momenta along the beams with the energy of the outgoing ones, whose sum is at rest.
 fn point(out: &[[f64; 4]]) -> Vec<[f64; 4]> {
     let half = out.iter().map(|p| p[0]).sum::<f64>() / 2.0;
     let beams = [1.0, -1.0].map(|side| [half, 0.0, 0.0, side * half]);
@@ -64,7 +64,7 @@ fn clustering(
     Clustering::new(vec![codes.to_vec()], diagrams, &colors, SETTINGS, matching)
 }
 
-/// The scales of a point in its first channel; nothing where it is dropped.
+/// The scales of a point in its first channel; `None` if it is dropped.
 fn scales(clustering: &mut Clustering, p: &[[f64; 4]], given: &Given) -> Option<[f64; 3]> {
     let mut rows = Rows::new(4 * p.len(), 1);
     for (row, component) in p.iter().flatten().enumerate() {
@@ -106,7 +106,7 @@ fn a_strong_pair_has_its_transverse_mass() {
         ..NOTHING
     };
     assert_near(scales(&mut process, &point(&out), &half), [wanted / 2.0; 3]);
-    // What is given is kept, and multiplied where it is not fixed.
+    // Given scales are kept, and multiplied by the factor unless they are fixed.
     let given = Given {
         renormalisation: 91.0,
         factorisation: [10.0, 20.0],
@@ -125,7 +125,7 @@ fn a_strong_pair_has_its_transverse_mass() {
         scales(&mut process, &point(&out), &given),
         [91.0, 10.0, 20.0],
     );
-    // MadEvent multiplies it once more where points are weighted.
+    // MadEvent multiplies them again if points are reweighted.
     let diagrams = vec![diagram(2, vec![line(12, [4, 8], 21, false)])];
     let weighted = Matching {
         reweighted: true,
@@ -210,7 +210,7 @@ fn points_that_are_dropped() {
         let found = scales(&mut process, &p, &NOTHING);
         assert_eq!(found.is_none(), dropped, "{forced:?}, {near}");
     }
-    // Densities of hadrons need 2 GeV, unless their scales are fixed.
+    // Densities of hadrons need scales of 2 GeV, unless they are fixed.
     for (scale, fixed, dropped) in [(2.0, false, false), (1.9, false, true), (1.9, true, false)] {
         let diagrams = vec![diagram(0, vec![line(12, [4, 8], 23, false)])];
         let mut process =
@@ -263,7 +263,7 @@ fn records_of_what_matching_found() {
     found.exchange();
     let mut bytes = Vec::new();
     found.push_record(5, &mut bytes);
-    // weight, start; of three legs that go out pt, steps, legs of steps, emissions; of both beams five codes, x and Q.
+    // weight, start; for three outgoing legs pt, steps, legs of steps, emissions; for both beams five codes, x and Q.
     assert_eq!(
         bytes.len(),
         8 * (2 + 3 + 3 + 3) + 4 * (9 + 10) + 8 * (10 + 10)

@@ -1,6 +1,6 @@
-//! Lines of partons through a clustering: which steps scales come from, and which particles are jets.
+//! Traces parton lines through a clustering: which steps determine the scales, and which particles are jets.
 //!
-//! What `ipartupdate`, `isjetvx` and `setclscales` of MadEvent's `reweight.f` find in the tree of an event.
+//! Follows `ipartupdate`, `isjetvx` and `setclscales` of MadEvent's `reweight.f`.
 
 use super::{Error, Matching};
 use std::cell::Cell;
@@ -9,28 +9,28 @@ use std::collections::BTreeMap;
 const GLUON: i32 = 21;
 const PHOTON: i32 = 22;
 
-/// Steps count from 1; 0 is none.
+/// The trace of one order of steps. Steps count from 1; 0 is none.
 pub struct Trace<'a> {
     steps: &'a [[u32; 3]],
     /// PDG codes and colours of lines.
     known: Vec<(u32, (i32, i32))>,
     colors: &'a BTreeMap<i32, i32>,
     maxjetflavor: i32,
-    /// Of each leg, in four bits, how many have a smaller transverse momentum.
+    /// The ranks of the legs in transverse momentum, four bits each.
     ranks: u64,
-    /// Whether they were looked at.
+    /// Whether the ranks were used.
     looked: Cell<bool>,
     legs: usize,
-    /// The particle, or beam, that a line leads to, from 1, and a second one where a gluon became two quarks.
+    /// The particle or beam, from 1, that a line leads to, and a second one if a gluon split into two quarks.
     ends: Vec<(u32, [usize; 2])>,
-    /// The same before jets were looked for.
+    /// The same, before the search for jets.
     followed: Vec<(u32, [usize; 2])>,
     good: Vec<(u32, bool)>,
-    /// By the particle, from 1.
+    /// For each particle, from 1, whether it is a jet (not 0).
     jets: Vec<i32>,
-    /// Whether two become one, of which nothing is traced.
+    /// Whether the process is 2 -> 1, which is not traced.
     single: bool,
-    /// Of both beams the first step, the last one of a parton, and the last one of a colour.
+    /// For both beams, the first step, the last step of a parton line, and the last step of a coloured line.
     first: [usize; 2],
     last: [usize; 2],
     central: [usize; 2],
@@ -54,7 +54,7 @@ fn sign(code: i32) -> i32 {
 }
 
 impl<'a> Trace<'a> {
-    /// Of steps with first, second, and what they became, the last one being that of both beams.
+    /// Traces steps, each with its first, second and combined line; the last step is that of both beams.
     pub fn new(
         steps: &'a [[u32; 3]],
         codes: &BTreeMap<u32, i32>,
@@ -101,12 +101,12 @@ impl<'a> Trace<'a> {
         Ok(trace)
     }
 
-    /// Whether it depends on which particle is harder.
+    /// Whether the trace depends on which particle is harder.
     pub fn by_ranks(&self) -> bool {
         self.looked.get()
     }
 
-    /// What a point needs of it.
+    /// The results of the trace.
     pub fn found(&self, matching: &Matching, numbers: &[[i32; 3]]) -> Traced {
         let mut traced = Traced {
             single: self.single,
@@ -131,7 +131,7 @@ impl<'a> Trace<'a> {
         traced
     }
 
-    /// Gives a line a code.
+    /// Sets the PDG code of a line.
     fn has(&mut self, line: u32, code: i32) {
         let color = self.colors.get(&code).copied().unwrap_or(0);
         set(&mut self.known, line, (code, color));
@@ -165,7 +165,7 @@ impl<'a> Trace<'a> {
         get(&self.ends, line).unwrap_or_default()
     }
 
-    /// The particle that goes out, where the line is one itself.
+    /// The outgoing particle, if the line is one.
     fn particle(&self, line: u32) -> Option<usize> {
         let end = self.ends(line)[0];
         (end > 2 && line == 1 << (end - 1)).then_some(end)
@@ -175,7 +175,7 @@ impl<'a> Trace<'a> {
         (1..=2).contains(&self.ends(line)[0])
     }
 
-    /// Whether the particle that the first line leads to has the larger transverse momentum.
+    /// Whether the particle that the first line leads to is harder than that of the second.
     fn is_harder(&self, one: u32, other: u32) -> bool {
         self.looked.set(true);
         let of = |line| self.ranks >> (4 * (self.ends(line)[0].max(1) - 1)) & 15;
@@ -188,7 +188,7 @@ impl<'a> Trace<'a> {
         code < GLUON && self.is_light(code) && matches!(self.pdg(other), GLUON | PHOTON)
     }
 
-    /// What a combined line leads to.
+    /// Determines the end of a combined line.
     fn follow(&mut self, one: u32, other: u32, mother: u32) -> Result<(), Error> {
         let of_beams = (self.is_of_beam(one), self.is_of_beam(other));
         if of_beams == (true, true) {
@@ -298,8 +298,7 @@ impl<'a> Trace<'a> {
         get(&self.good, line).unwrap_or(false)
     }
 
-    /// Which steps are the first, the last one of a parton and the last one of a colour along each beam; and which
-    /// particles are jets.
+    /// Finds the first step, the last step of a parton and the last step of a colour along each beam, and the jets.
     fn scan(&mut self) {
         let mut beams = [1, 2];
         let mut colored = beams.map(|beam| self.is_strong(beam));
@@ -373,7 +372,7 @@ impl<'a> Trace<'a> {
             || (self.is_jet(other) && (self.is_jet(mother) || code == first))
     }
 
-    /// A step between two that go out.
+    /// Handles a step of two outgoing lines.
     fn outer(&mut self, step: [u32; 3], is_final: bool) {
         let [one, other, mother] = step;
         let strong = [mother, one, other].map(|line| self.is_strong(line));
@@ -422,7 +421,8 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// Whether the last step but one is a strong decay into two along a colour line through the event.
+    /// Whether the last step but one is a strong splitting into two outgoing lines, on a coloured line through the
+    /// event.
     fn is_paired(&self) -> bool {
         let before = self.legs - 2;
         if self.legs <= 3 || self.last != [before, before] {
@@ -435,7 +435,7 @@ impl<'a> Trace<'a> {
         lines.iter().all(|line| self.is_strong(*line))
     }
 
-    /// Steps at which a particle that is a jet is clustered, but for the last one.
+    /// The steps at which a jet is clustered, except the last step.
     fn jet_steps(&self) -> Vec<usize> {
         let steps = (1..).zip(&self.steps[..self.steps.len() - 1]);
         let is_jet = |line: &u32| self.particle(*line).is_some_and(|leg| self.jets[leg] != 0);
@@ -443,7 +443,7 @@ impl<'a> Trace<'a> {
         some.map(|(number, _)| number).collect()
     }
 
-    /// By particles that go out, from 3, the steps that they are clustered at as jets; none of a particle that is no jet.
+    /// For each outgoing particle, from 3, the steps at which it is clustered as a jet; empty if it is not a jet.
     fn clustered(&self) -> Vec<(usize, Vec<usize>)> {
         let mut found: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         let mut good = self.good.clone();
@@ -469,7 +469,7 @@ impl<'a> Trace<'a> {
         found.into_iter().collect()
     }
 
-    /// Steps that have an alpha_s of their own, where quarks up to this one are partons.
+    /// The steps that have their own alpha_s, where quarks up to `most` are partons.
     fn emissions(&self, most: i32) -> Vec<usize> {
         let mut good: Vec<(u32, bool)> = Vec::new();
         for leg in 0..self.legs {
@@ -500,7 +500,7 @@ impl<'a> Trace<'a> {
         found
     }
 
-    /// Lines of partons from the beams inwards, where quarks up to this one are partons.
+    /// The parton lines from the beams inwards, where quarks up to `most` are partons.
     fn pieces(&self, most: i32) -> Vec<BeamLine> {
         let (mut lines, mut found) = ([1, 2], Vec::new());
         for (number, &[one, other, mother]) in (1..).zip(self.steps) {
@@ -523,47 +523,48 @@ impl<'a> Trace<'a> {
         found
     }
 
-    /// Whether it is a gluon or a quark up to this one.
+    /// Whether a line is a gluon or a quark up to `most`.
     fn is_parton(&self, line: u32, most: i32) -> bool {
         let code = self.pdg(line).abs();
         code <= most || code == GLUON
     }
 }
 
-/// What follows from the order of the steps; steps count from 1, and 0 is none.
+/// The results of a trace; steps count from 1, and 0 is none.
 #[derive(Clone, Debug)]
 pub struct Traced {
-    /// Whether two become one, of which nothing is traced.
+    /// Whether the process is 2 -> 1, which is not traced.
     pub single: bool,
-    /// Whether the last step but one is a strong decay into two along a colour line through the event.
+    /// Whether the last step but one is a strong splitting into two outgoing lines, on a coloured line through the
+    /// event.
     pub paired: bool,
-    /// How many jets there are.
+    /// Number of jets.
     pub jets: usize,
-    /// Of both beams the first step, the last one of a parton, and the last one of a colour.
+    /// For both beams, the first step, the last step of a parton line, and the last step of a coloured line.
     pub first: [usize; 2],
     pub last: [usize; 2],
     pub central: [usize; 2],
-    /// Steps at which a particle that is a jet is clustered, but for the last one.
+    /// The steps at which a jet is clustered, except the last step.
     pub jet_steps: Vec<usize>,
-    /// Where points are weighted, steps that have an alpha_s of their own,
+    /// The steps that have their own alpha_s; this and the following are empty unless points are reweighted.
     pub emissions: Vec<usize>,
-    /// lines of partons from the beams inwards,
+    /// The parton lines from the beams inwards.
     pub pieces: Vec<BeamLine>,
-    /// by particles that go out, from 3, the steps that they are clustered at as jets,
+    /// For each outgoing particle, from 3, the steps at which it is clustered as a jet.
     pub clustered: Vec<(usize, Vec<usize>)>,
-    /// and the legs that steps are said to combine.
+    /// The legs that the steps combine, as written to events.
     pub numbers: Vec<[i32; 3]>,
 }
 
-/// A line from a beam on, up to a step.
+/// A parton line from a beam, up to a step.
 #[derive(Clone, Debug)]
 pub struct BeamLine {
     pub step: usize,
     /// 0 or 1.
     pub beam: usize,
     pub line: u32,
-    /// What it becomes there.
+    /// The combined line after the step.
     pub mother: u32,
-    /// PDG.
+    /// PDG code of the line.
     pub code: i32,
 }

@@ -1,4 +1,4 @@
-//! Cuts as steps and tests of a register of points, what takes little time first.
+//! Cuts compiled to steps and tests on registers of points, cheap tests first.
 
 use super::{Error, Observable, Rule, Take, Window};
 use crate::Rows;
@@ -7,15 +7,15 @@ use crate::observables::{
 };
 use mebridge_simd::{Simd, Task, functions};
 
-/// What is compared with limits.
+/// A value that is compared with limits.
 #[derive(Clone, Copy, Debug)]
 pub struct CutValue {
     pub value: usize,
-    /// What limits are multiplied with.
+    /// The value by which the limits are multiplied.
     pub unit: Option<usize>,
 }
 
-/// Both limits of a value. The lower one is finite, so that what is no number is below it.
+/// Both limits of a value. The lower one is finite, so that NaN fails.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub least: f64,
@@ -23,14 +23,14 @@ pub struct Limits {
     pub outside: bool,
 }
 
-/// A photon, and what is near to it.
+/// A photon, and the particles that may be near it.
 #[derive(Clone, Debug)]
 pub struct Photon {
     pub pt: usize,
-    /// With what it is, and the transverse momenta of that.
+    /// The pairs with other particles, and the transverse momenta of these.
     pub near: Vec<(Separation, usize)>,
-    /// For squared distances.
-    pub room: usize,
+    /// First of the values that hold squared distances.
+    pub buffer: usize,
     pub cone: Option<Radius>,
     pub least: f64,
     pub radius: f64,
@@ -38,57 +38,57 @@ pub struct Photon {
     pub share: f64,
 }
 
-/// Cuts are of these kinds.
+/// The kinds of tests.
 #[derive(Clone, Debug)]
 pub enum CutTest {
     All(Vec<CutValue>, Limits),
     Any(Vec<CutValue>, Limits),
     Sum(Vec<usize>, Limits),
-    /// Squared. With a radius the lower limit is all there is.
+    /// Limits are squared. With a radius there is only the lower limit.
     Distance(Separation, Option<Radius>, Limits),
-    /// The largest values are sorted into `room`; of them the last one is taken, or their sum.
+    /// The `count` largest values are sorted into the values from `buffer` on; the last one or the sum is tested.
     Largest {
         values: Vec<usize>,
-        room: usize,
+        buffer: usize,
         count: usize,
         sum: bool,
         limits: Limits,
     },
-    /// One of the largest values lies in the limits of its place.
+    /// At least one of the largest values is within the limits for its place.
     Some {
         values: Vec<usize>,
-        room: usize,
+        buffer: usize,
         limits: Vec<Limits>,
     },
-    /// Squared transverse momenta and rapidities.
+    /// Squared transverse momenta and rapidities of jets.
     Opposite {
         jets: Vec<[usize; 2]>,
         least: f64,
         apart: f64,
     },
     Isolated(Photon),
-    /// Of each pair the smaller squared transverse momentum times the squared distance is no less than this.
+    /// For each pair, the smaller squared transverse momentum times the squared distance is at least this.
     Relative(Vec<Separation>, f64),
 }
 
-/// A test, after the steps that it needs.
+/// A test, and the steps before it.
 #[derive(Clone, Debug)]
 pub struct Tested {
-    /// Its own steps end there; they begin where those of the test before end.
+    /// End of its steps; they begin at the end of the previous test's.
     pub steps: usize,
     pub test: CutTest,
 }
 
-/// All cuts.
+/// All cuts of a process.
 #[derive(Clone, Debug)]
 pub struct CutProgram {
     pub observables: Observables,
-    /// The value that is 1 for points that may pass, otherwise 0.
+    /// The value that is 1 for points that still pass, otherwise 0.
     left: usize,
     pub tests: Vec<Tested>,
 }
 
-/// The square with the sign of the number; above 0 for any number that is.
+/// The square with the sign of the number; positive for every positive number.
 fn signed_square(x: f64) -> f64 {
     match x > 0.0 {
         true => (x * x).max(f64::MIN_POSITIVE),
@@ -96,7 +96,7 @@ fn signed_square(x: f64) -> f64 {
     }
 }
 
-/// The ratio of E + |pz| and E - |pz| at a rapidity, which is finite where that is.
+/// The ratio of E + |pz| and E - |pz| at a rapidity; finite for finite rapidities.
 fn ratio(y: f64) -> f64 {
     match y.is_finite() {
         true => (2.0 * y).exp().min(f64::MAX),
@@ -113,7 +113,7 @@ impl Limits {
         }
     }
 
-    /// 1 where a value lies in them, otherwise 0.
+    /// 1 for values within the limits, otherwise 0.
     #[inline(always)]
     fn hold<V: Simd<Scalar = f64>>(&self, value: V, unit: Option<V>) -> V {
         let (zero, one) = (value.same(0.0), value.same(1.0));
@@ -149,7 +149,7 @@ impl CutProgram {
             window.legs.iter().flatten().try_for_each(there)?;
         }
         let mut windows: Vec<&Window> = windows.iter().collect();
-        // What takes little time, and throws much away, comes first.
+        // Cheap and selective tests first.
         windows.sort_by_key(|window| match (window.observable, window.take) {
             (Observable::Pt | Observable::Rapidity, Take::All) => 0,
             (Observable::Mass, _) => 1,
@@ -192,21 +192,21 @@ impl CutProgram {
             Mass => (ObservableKind::MassSquared, ObservableKind::Mass),
             Rapidity => (ObservableKind::LightCone, ObservableKind::RapiditySize),
             Energy => (ObservableKind::Energy, ObservableKind::PlainEnergy),
-            Distance => unreachable!("it is of two"),
+            Distance => unreachable!("handled above"),
         };
         let in_squares = matches!(window.observable, Pt | Mass);
         let sum = matches!(window.take, Take::Sum | Take::First(_));
-        // Values that are compared as they are, or as others in the same order.
+        // Comparisons may use any monotonic function of the observable.
         let compared = matches!(window.take, Take::All | Take::Any);
         let kind = match compared || (in_squares && !sum) {
             true => squares,
             false => plain,
         };
-        let values = bodies.iter().map(|&body| observables.of(kind, body));
+        let values = bodies.iter().map(|&body| observables.value_of(kind, body));
         let values: Vec<usize> = values.collect();
         let limits = match window.observable {
             Pt | Mass if !sum => Limits::new(window, signed_square),
-            // Of rapidities y exp(2 y) is compared, the ratio of E + |pz| and E - |pz|.
+            // A rapidity y is compared as exp(2 y), the ratio of E + |pz| and E - |pz|.
             Rapidity if compared => Limits::new(window, ratio),
             _ => Limits::new(window, |x| x),
         };
@@ -221,7 +221,7 @@ impl CutProgram {
             Take::Sum => CutTest::Sum(values, limits),
             Take::Number(number) if number >= values.len() => return None,
             Take::Number(number) => CutTest::Largest {
-                room: observables.reserve(number + 1),
+                buffer: observables.reserve(number + 1),
                 values,
                 count: number + 1,
                 sum: false,
@@ -230,7 +230,7 @@ impl CutProgram {
             Take::First(count) => {
                 let count = count.min(values.len());
                 CutTest::Largest {
-                    room: observables.reserve(count),
+                    buffer: observables.reserve(count),
                     values,
                     count,
                     sum: true,
@@ -262,10 +262,11 @@ impl CutProgram {
                     return Err(Error::Rule("some", "it has no jets, or no limits"));
                 }
                 if limits.iter().flatten().any(|limit| limit.is_nan()) {
-                    return Err(Error::Rule("some", "a limit is no number"));
+                    return Err(Error::Rule("some", "a limit is not a number"));
                 }
-                let of =
-                    |leg: &usize| observables.of(ObservableKind::PtSquared, MomentumOf::Leg(*leg));
+                let of = |leg: &usize| {
+                    observables.value_of(ObservableKind::PtSquared, MomentumOf::Leg(*leg))
+                };
                 let values: Vec<usize> = jets.iter().map(of).collect();
                 let limits = limits
                     .iter()
@@ -276,10 +277,10 @@ impl CutProgram {
                         outside: false,
                     });
                 let limits: Vec<Limits> = limits.collect();
-                let room = observables.reserve(limits.len());
+                let buffer = observables.reserve(limits.len());
                 self.push(CutTest::Some {
                     values,
-                    room,
+                    buffer,
                     limits,
                 });
             }
@@ -290,7 +291,7 @@ impl CutProgram {
                 }
                 let of = |leg: &usize| {
                     [ObservableKind::PtSquared, ObservableKind::SeenRapidity]
-                        .map(|kind| observables.of(kind, MomentumOf::Leg(*leg)))
+                        .map(|kind| observables.value_of(kind, MomentumOf::Leg(*leg)))
                 };
                 let jets = jets.iter().map(of).collect();
                 self.push(CutTest::Opposite {
@@ -333,7 +334,7 @@ impl CutProgram {
                         None => Vec::new(),
                     };
                     for (i, near) in [jets.as_slice(), &besides].into_iter().enumerate() {
-                        // The transverse momentum is asked for once.
+                        // One test suffices for the transverse momentum.
                         if i > 0 && near.is_empty() {
                             continue;
                         }
@@ -373,18 +374,18 @@ impl CutProgram {
         let [radius, power, share] = cone;
         let observables = &mut self.observables;
         let photon = MomentumOf::Leg(photon);
-        let pt = observables.of(ObservableKind::Pt, photon);
+        let pt = observables.value_of(ObservableKind::Pt, photon);
         let of = |leg: &usize| {
             let body = MomentumOf::Leg(*leg);
             let pair = Separation::new(observables, [photon, body], ObservableKind::PseudoCone);
-            (pair, observables.of(ObservableKind::Pt, body))
+            (pair, observables.value_of(ObservableKind::Pt, body))
         };
         let near: Vec<_> = near.iter().map(of).collect();
-        let room = observables.reserve(near.len());
+        let buffer = observables.reserve(near.len());
         CutTest::Isolated(Photon {
             pt,
             near,
-            room,
+            buffer,
             cone: Radius::new(radius),
             least,
             radius,
@@ -394,7 +395,7 @@ impl CutProgram {
     }
 }
 
-/// Whether a window has what it needs.
+/// Checks the limits and groups of a window.
 fn check(window: &Window) -> Result<(), Error> {
     let groups = |what| Err(Error::Groups(window.observable, window.legs.len(), what));
     if window.least.is_nan() || window.largest.is_nan() {
@@ -405,15 +406,15 @@ fn check(window: &Window) -> Result<(), Error> {
         ));
     }
     if window.observable == Observable::Distance && window.legs.len() != 2 {
-        return groups("a distance is of two");
+        return groups("a distance needs two groups");
     }
     if window.legs.is_empty() || window.legs.iter().any(Vec::is_empty) {
-        return groups("each group needs a leg, and one group there must be");
+        return groups("there must be at least one group, and each group needs a leg");
     }
     Ok(())
 }
 
-/// Points, and where the answers go.
+/// Arguments of a run over points.
 pub struct CutCall<'a> {
     pub program: &'a CutProgram,
     pub momenta: &'a Rows,
@@ -428,7 +429,7 @@ impl Task<f64> for CutCall<'_> {
     unsafe fn run<V: Simd<Scalar = f64>>(self) {
         let program = self.program;
         let mut values = ChunkRows::new(program.observables.values());
-        // SAFETY: the CPU has the level.
+        // SAFETY: the caller guarantees the level.
         let zero = unsafe { V::zero() };
         for (chunk, passed) in self.passed.chunks_mut(POINTS).enumerate() {
             let first = chunk * POINTS;
@@ -437,7 +438,7 @@ impl Task<f64> for CutCall<'_> {
             let left = chunk.value(program.left);
             for (register, passed) in passed.chunks_mut(V::LANES).enumerate() {
                 let mut lanes = [0.0; LONGEST];
-                // SAFETY: the array holds as many numbers as the longest register.
+                // SAFETY: the array is as long as the longest register.
                 unsafe { left.at(register).store_doubles(lanes.as_mut_ptr()) };
                 for (passed, lane) in passed.iter_mut().zip(lanes) {
                     *passed = lane != 0.0;
@@ -447,11 +448,11 @@ impl Task<f64> for CutCall<'_> {
     }
 }
 
-/// Numbers that the longest register holds.
+/// Number of doubles in the longest register.
 const LONGEST: usize = 8;
 
 impl CutProgram {
-    /// Says which points pass.
+    /// Runs all tests on a chunk.
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(&self, chunk: &PointChunk<V>) {
         let mut done = 0;
@@ -465,14 +466,14 @@ impl CutProgram {
     }
 }
 
-/// Whether nothing is left of a register.
+/// Whether no point of a register is left.
 #[inline(always)]
 fn is_over<V: Simd<Scalar = f64>>(left: V) -> bool {
     V::all(left.eq(left.same(0.0)))
 }
 
 impl CutTest {
-    /// Takes away what does not pass.
+    /// Sets `left` to 0 for points that do not pass.
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(&self, left: usize, chunk: &PointChunk<V>) {
         let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
@@ -522,7 +523,7 @@ impl CutTest {
                 }
             }
             CutTest::Distance(pair, radius, limits) => {
-                let pair = pair.of(chunk);
+                let pair = pair.in_chunk(chunk);
                 for r in 0..chunk.registers {
                     let left = before.at(r);
                     let mut found = zero.same(f64::NAN);
@@ -537,31 +538,31 @@ impl CutTest {
             }
             CutTest::Largest {
                 values,
-                room,
+                buffer,
                 count,
                 sum,
                 limits,
             } => {
                 let first = if *sum { 0 } else { *count - 1 };
                 for r in 0..chunk.registers {
-                    let known = sort(values, *room, *count, chunk, r);
+                    let known = sort(values, *buffer, *count, chunk, r);
                     let mut found = zero;
                     for place in first..*count {
-                        found = found + chunk.value(room + place).at(r);
+                        found = found + chunk.value(buffer + place).at(r);
                     }
                     after.set(r, before.at(r) * known * limits.hold(found, None));
                 }
             }
             CutTest::Some {
                 values,
-                room,
+                buffer,
                 limits,
             } => {
                 for r in 0..chunk.registers {
-                    let known = sort(values, *room, limits.len(), chunk, r);
+                    let known = sort(values, *buffer, limits.len(), chunk, r);
                     let mut found = zero;
                     for (place, limits) in limits.iter().enumerate() {
-                        let value = chunk.value(room + place).at(r);
+                        let value = chunk.value(buffer + place).at(r);
                         found = found.max(limits.hold(value, None));
                     }
                     after.set(r, before.at(r) * known * found);
@@ -593,11 +594,11 @@ impl CutTest {
     }
 }
 
-/// The first values in falling order; 1 where all are numbers, otherwise 0.
+/// Sorts the `count` largest values in descending order; returns 1 if no value is NaN, otherwise 0.
 #[inline(always)]
 fn sort<V: Simd<Scalar = f64>>(
     of: &[usize],
-    room: usize,
+    buffer: usize,
     count: usize,
     chunk: &PointChunk<V>,
     r: usize,
@@ -606,22 +607,22 @@ fn sort<V: Simd<Scalar = f64>>(
     let mut known = zero.same(1.0);
     for place in 0..count {
         chunk
-            .value_mut(room + place)
+            .value_mut(buffer + place)
             .set(r, zero.same(f64::NEG_INFINITY));
     }
     for &value in of {
         let mut value = chunk.value(value).at(r);
         known = V::select(value.eq(value), known, zero);
         for place in 0..count {
-            let here = chunk.value(room + place).at(r);
-            chunk.value_mut(room + place).set(r, here.max(value));
+            let here = chunk.value(buffer + place).at(r);
+            chunk.value_mut(buffer + place).set(r, here.max(value));
             value = here.min(value);
         }
     }
     known
 }
 
-/// 1 where each pair has a relative transverse momentum whose square is no less than this, otherwise 0.
+/// 1 if the squared relative transverse momentum of each pair is at least `least`, otherwise 0.
 #[inline(always)]
 fn relative<V: Simd<Scalar = f64>>(
     pairs: &[Separation],
@@ -632,7 +633,7 @@ fn relative<V: Simd<Scalar = f64>>(
     let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
     let mut found = one;
     for pair in pairs {
-        let pair = pair.of(chunk);
+        let pair = pair.in_chunk(chunk);
         // Comparisons are false for NaN.
         let far = zero.same(least).le(pair.smaller(r) * pair.distance(r));
         found = V::select(far, found, zero);
@@ -640,7 +641,7 @@ fn relative<V: Simd<Scalar = f64>>(
     found
 }
 
-/// 1 where the two hardest go to different sides, otherwise 0.
+/// 1 if the two hardest jets have opposite rapidities, otherwise 0.
 #[inline(always)]
 fn opposite<V: Simd<Scalar = f64>>(
     jets: &[[usize; 2]],
@@ -668,7 +669,7 @@ fn opposite<V: Simd<Scalar = f64>>(
 }
 
 impl Photon {
-    /// Whether sines tell that nothing is in the cone about any photon of the points that are left.
+    /// Whether the cone is empty for all points that are left, as far as [`Radius`] can tell.
     #[inline(always)]
     fn is_alone<V: Simd<Scalar = f64>>(&self, left: V, chunk: &PointChunk<V>, r: usize) -> bool {
         let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
@@ -676,7 +677,7 @@ impl Photon {
             return self.near.is_empty();
         };
         for (pair, _) in &self.near {
-            let apart = pair.of(chunk).apart(cone, r);
+            let apart = pair.in_chunk(chunk).apart(cone, r);
             if !V::all(V::select(left.eq(zero), one, apart).eq(one)) {
                 return false;
             }
@@ -684,8 +685,8 @@ impl Photon {
         true
     }
 
-    /// 1 where little is near, otherwise 0: within each distance up to the radius R, the transverse momenta are in sum
-    /// no more than a share of the photon's, times ((1 - cos d) / (1 - cos R))^power.
+    /// 1 if the photon is isolated, otherwise 0: within each distance d up to the radius R, the sum of the transverse
+    /// momenta is at most a share of the photon's times ((1 - cos d) / (1 - cos R))^power.
     #[inline(always)]
     fn isolated<V: Simd<Scalar = f64>>(&self, chunk: &PointChunk<V>, r: usize) -> V {
         let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
@@ -693,19 +694,19 @@ impl Photon {
         let square = zero.same(self.radius * self.radius);
         let whole = zero.same(1.0 - self.radius.cos());
         for (i, (pair, _)) in self.near.iter().enumerate() {
-            let distance = pair.of(chunk).distance(r);
-            chunk.value_mut(self.room + i).set(r, distance);
+            let distance = pair.in_chunk(chunk).distance(r);
+            chunk.value_mut(self.buffer + i).set(r, distance);
         }
         let mut found = one;
         for i in 0..self.near.len() {
-            let distance = chunk.value(self.room + i).at(r);
+            let distance = chunk.value(self.buffer + i).at(r);
             let outside = square.lt(distance);
             if V::all(outside) {
                 continue;
             }
             let mut sum = zero;
             for (other, (_, pt)) in self.near.iter().enumerate() {
-                let nearer = chunk.value(self.room + other).at(r).le(distance);
+                let nearer = chunk.value(self.buffer + other).at(r).le(distance);
                 sum = sum + V::select(nearer, chunk.value(*pt).at(r), zero);
             }
             let (_, cosine) = functions::sin_cos(distance.sqrt());
@@ -713,7 +714,7 @@ impl Photon {
             let allowed = if self.power == 1.0 {
                 share_of_cone
             } else {
-                // A power of what is next to 0 is 0, but for the power 0.
+                // Powers of tiny numbers are 0, except for the power 0.
                 let least = zero.same(f64::MIN_POSITIVE);
                 let none = zero.same(if self.power == 0.0 { 1.0 } else { 0.0 });
                 let raised = functions::pow(share_of_cone.max(least), zero.same(self.power));

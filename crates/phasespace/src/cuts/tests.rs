@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 /// E, px, py, pz.
 type Momentum = [f64; 4];
 
-/// The momenta of one point, those that come in first.
+/// The momenta of one point, incoming legs first.
 type Point = Vec<Momentum>;
 
 fn rows(points: &[Point]) -> Rows {
@@ -18,7 +18,7 @@ fn rows(points: &[Point]) -> Rows {
     rows
 }
 
-/// Which points pass, the same at all levels but where rounding decides.
+/// Which points pass; the same at all levels, unless rounding decides.
 fn passed(cuts: &Cuts, points: &[Point], boost: Option<&[f64]>) -> Vec<(Level, Vec<bool>)> {
     let rows = rows(points);
     let levels = Level::ALL.into_iter().filter(|level| level.is_supported());
@@ -51,8 +51,7 @@ fn momentum(mass: f64, pt: f64, y: f64, phi: f64) -> Momentum {
     ]
 }
 
-/// Momenta that go out with these masses, some near to others, in the rest frame of what comes in but for what is
-/// transverse.
+/// Outgoing momenta with these masses, some near to others, longitudinally in the rest frame of the incoming legs.
 fn points(seed: u64, masses: &[f64], count: usize) -> Vec<Point> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut point = || {
@@ -101,7 +100,7 @@ fn angle(p: Momentum, q: Momentum) -> f64 {
     apart.min(2.0 * std::f64::consts::PI - apart)
 }
 
-/// The observable of a point in the frame of the detector, by formulas of textbooks.
+/// The observable of a point in the detector frame, by textbook formulas.
 fn observable(window: &Window, point: &Point, boost: f64) -> Vec<f64> {
     let add = |legs: &Vec<usize>| {
         let sum = |i| legs.iter().map(|&leg| point[leg][i]).sum::<f64>();
@@ -115,7 +114,7 @@ fn observable(window: &Window, point: &Point, boost: f64) -> Vec<f64> {
     let of = |p: &Momentum| match window.observable {
         Observable::Pt => pt(*p),
         Observable::Rapidity => (rapidity(*p) + boost).abs(),
-        // What comes in rests.
+        // The incoming legs together are at rest.
         Observable::Energy => p[0],
         _ => (p[0].powi(2) - p[1].powi(2) - p[2].powi(2) - p[3].powi(2))
             .max(0.0)
@@ -124,7 +123,7 @@ fn observable(window: &Window, point: &Point, boost: f64) -> Vec<f64> {
     groups.iter().map(of).collect()
 }
 
-/// Whether a point lies in a window; nothing where rounding decides.
+/// Whether a point is in a window; `None` if rounding decides.
 fn lies(window: &Window, point: &Point, boost: f64) -> Option<bool> {
     let mut values = observable(window, point, boost);
     let falling = |values: &mut Vec<f64>| values.sort_by(|a, b| b.total_cmp(a));
@@ -152,7 +151,7 @@ fn lies(window: &Window, point: &Point, boost: f64) -> Option<bool> {
     })
 }
 
-/// Compares cuts with an answer for each point, in both frames, and sees that some points pass and others do not.
+/// Compares cuts with a reference for each point, in both frames, and checks that some points pass and others do not.
 #[track_caller]
 fn compare(
     windows: &[Window],
@@ -214,7 +213,7 @@ fn windows_beside_formulas() {
                         outside,
                         ..Window::new(observable, groups.clone(), factor * least, factor * largest)
                     };
-                    // Masses of legs are what they are.
+                    // Masses of single legs are fixed.
                     let split = observable != Mass || *groups == pairs;
                     let wanted = |point: &Point, boost: f64| lies(&window, point, boost);
                     compare(std::slice::from_ref(&window), &[], &points, wanted, split);
@@ -262,7 +261,7 @@ fn distances_beside_formulas() {
     }
 }
 
-/// Sines tell most distances; those next to the limit are computed.
+/// Sines decide most distances; only those next to the limit are computed.
 #[test]
 fn distances_next_to_their_limit() {
     let mut random = ChaCha8Rng::seed_from_u64(4);
@@ -413,7 +412,7 @@ fn isolation_beside_its_definition() {
     }
 }
 
-/// A jet with E = 25, px = 12, py = 16, pz = 15, against whatever else.
+/// A jet with E = 25, px = 12, py = 16, pz = 15, recoiling against the rest.
 fn exact() -> Point {
     vec![
         [30.0, 0.0, 0.0, 30.0],
@@ -434,7 +433,7 @@ fn limits_belong_to_windows() {
     window.least = 19.0;
     assert_passes(&[window], &[], &exact(), false);
     assert_passes(&[of(Observable::Energy, 25.0, 25.0)], &[], &exact(), true);
-    // What is not there asks for nothing, and the sum of nothing is 0.
+    // A missing value passes, and an empty sum is 0.
     let mut window = of(Observable::Pt, 1e9, f64::INFINITY);
     window.take = Take::Number(1);
     assert_passes(&[window.clone()], &[], &exact(), true);
@@ -498,7 +497,7 @@ fn momenta_along_the_beams_and_at_rest() {
             assert_passes(&[far], &[], &light, true);
             let near = window(Observable::Distance, &[2, 3], none, 9.0);
             assert_passes(&[near], &[], &light, false);
-            // It has no angle.
+            // The leg has no azimuth.
             let heavy = with([10.0, zero, zero, 8.0 * sign]);
             assert_passes(
                 &[window(Observable::Rapidity, &[2], 1.0, 1.2)],
@@ -671,7 +670,7 @@ fn what_cannot_be_cut_on() {
         (window(Observable::Pt, &[&[4]], 1.0), "leg 4"),
         (window(Observable::Pt, &[], 1.0), "0 groups"),
         (window(Observable::Pt, &[&[2], &[]], 1.0), "needs a leg"),
-        (window(Observable::Distance, &[&[2]], 1.0), "of two"),
+        (window(Observable::Distance, &[&[2]], 1.0), "two groups"),
         (window(Observable::Mass, &[&[2, 3]], f64::NAN), "NaN"),
     ] {
         let error = Cuts::new(4, &[window], &[]).expect_err("no window");
@@ -706,7 +705,7 @@ fn what_cannot_be_cut_on() {
         (opposite(&[2]), "two jets"),
         (opposite(&[2, 9]), "leg 9"),
         (some(&[], 0.0), "no jets"),
-        (some(&[2], f64::NAN), "no number"),
+        (some(&[2], f64::NAN), "not a number"),
         (relative(&[2], 1.0, 1.0), "two jets"),
         (relative(&[2, 4], 1.0, 1.0), "leg 4"),
         (relative(&[2, 3], -1.0, 1.0), "not negative"),

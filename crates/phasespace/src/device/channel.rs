@@ -1,5 +1,5 @@
-//! Steps of channels. What they read and write are rows of a point: those of something that nobody reads any more are
-//! taken again, and numbers that are the same for all points take none.
+//! Steps of channels. They read and write rows of a point. Rows are reused after the last read of a value, and
+//! constants take no rows.
 
 use super::{CONSTANT, NOWHERE, Tables, Unknown};
 use crate::Channel;
@@ -14,22 +14,22 @@ const BEAMS: u32 = 3;
 const DECAY: u32 = 4;
 const SCATTER: u32 = 5;
 
-/// Numbers that lie together, by the first of their slots.
+/// A value of several adjacent slots.
 #[derive(Clone, Copy, Debug)]
 struct Value {
     size: usize,
-    /// The step that writes it, and the last one that reads it; the end of all counts as a step.
+    /// The step that writes it, and the last step that reads it; the end of the channel counts as a step.
     written: usize,
     read: Option<usize>,
     row: u32,
 }
 
-/// Where slots of a channel lie.
+/// The rows of a channel's slots.
 #[derive(Debug, Default)]
 struct Rows {
     values: BTreeMap<usize, Value>,
     constants: BTreeMap<usize, f64>,
-    /// The momentum of all that goes out.
+    /// The slot of the total outgoing momentum.
     whole: Option<usize>,
     count: u32,
 }
@@ -72,7 +72,7 @@ impl Rows {
         }
     }
 
-    /// Whether all that goes out rests in the frame of a line.
+    /// Whether a line is the whole final state, which is at rest.
     fn rests(&self, line: Cluster) -> bool {
         self.whole == Some(line.momentum)
     }
@@ -142,7 +142,7 @@ impl Rows {
         }
     }
 
-    /// Gives each value its rows: legs have the first ones, four each.
+    /// Assigns rows to all values: legs have the first ones, four each.
     fn place(&mut self, channel: &Channel) {
         let mut placed: Vec<Value> = Vec::new();
         for (leg, line) in channel.legs.iter().enumerate() {
@@ -157,7 +157,7 @@ impl Rows {
         self.count = 4 * channel.legs.len() as u32;
         for slot in others {
             let mut value = self.values[&slot];
-            // What is read for the last time by the step that writes another makes room for that.
+            // The rows of a value are free for the result of the step that reads it last.
             let beside = |other: &&Value| {
                 other.written < value.read.unwrap_or(0) && value.written < other.read.unwrap_or(0)
             };
@@ -176,18 +176,18 @@ impl Rows {
         }
     }
 
-    /// The row of what is written; nowhere if nobody reads it.
+    /// The row of a result; [`NOWHERE`] if no step reads it.
     fn row(&self, slot: usize) -> u32 {
         self.values.get(&slot).map_or(NOWHERE, |value| value.row)
     }
 
-    /// What is read: a row or a number.
+    /// An operand: a row or a number.
     fn operand(&self, slot: usize, tables: &mut Tables) -> u32 {
         match self.constants.get(&slot) {
             Some(&value) => CONSTANT | tables.numbers(&[value]),
             None => match self.values.get(&slot) {
                 Some(value) => value.row,
-                // Nothing writes it, so that it is 0.
+                // No step writes the slot, so it is 0.
                 None => CONSTANT | tables.numbers(&[0.0]),
             },
         }
@@ -210,7 +210,7 @@ impl Rows {
     }
 }
 
-/// A map, and its numbers.
+/// The words of a map: its kind, and its numbers.
 fn map(map: Map, tables: &mut Tables) -> [u32; 2] {
     match map {
         Map::Flat => [0, NOWHERE],
@@ -223,11 +223,11 @@ fn map(map: Map, tables: &mut Tables) -> [u32; 2] {
 }
 
 impl Tables {
-    /// Adds a channel; where it begins, and how many rows it takes. Its words: how many legs go out, where the steps end,
-    /// the squared masses of the legs, steps.
+    /// Adds a channel; returns its offset, and its number of rows. Its words are: the number of outgoing legs, the end
+    /// of the steps, the squared masses of the legs, the steps.
     ///
     /// # Errors
-    /// A GPU does not know a step.
+    /// A step is not supported on GPUs.
     pub fn channel(&mut self, channel: &Channel) -> Result<(u32, u32), Unknown> {
         let rows = Rows::new(channel);
         let squares: Vec<u32> = (channel.legs.iter())

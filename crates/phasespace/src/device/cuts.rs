@@ -1,4 +1,4 @@
-//! Cuts. What the CPU computes once for all tests of a chunk of points, a GPU computes again in each test of a point.
+//! Cuts. Observables that the CPU computes once for all tests of a chunk, a GPU recomputes in each test of a point.
 
 use super::{NOWHERE, Tables};
 use crate::cuts::Cuts;
@@ -15,12 +15,12 @@ const DISTANCE: u32 = 6;
 const OPPOSITE: u32 = 7;
 const ISOLATED: u32 = 8;
 
-/// What tests need of the frame: exp(2 y), and the hyperbolic cosine and sine of y.
+/// Bits for values of the frame that tests need: exp(2 y); cosh y and sinh y.
 const FACTOR: u32 = 1;
 const MATRIX: u32 = 2;
 
 impl Tables {
-    /// Adds cuts; where they begin, and how many rows they take behind the momenta.
+    /// Adds cuts; returns their offset, and their number of rows after the momenta.
     pub fn cuts(&mut self, cuts: &Cuts) -> (u32, u32) {
         let program = &cuts.program;
         let begin = self.next();
@@ -68,7 +68,7 @@ impl Tables {
             }
             CutTest::Largest {
                 values,
-                room: _,
+                buffer: _,
                 count,
                 sum,
                 limits,
@@ -80,7 +80,7 @@ impl Tables {
             }
             CutTest::Some {
                 values,
-                room: _,
+                buffer: _,
                 limits,
             } => {
                 let words = self.observables(program, values, limits.len(), limits, needed);
@@ -90,7 +90,7 @@ impl Tables {
                 let mut words = vec![self.numbers(&[*least, *apart])];
                 let legs = jets
                     .iter()
-                    .map(|[pt, _]| leg(program.observables.of_value(*pt).1));
+                    .map(|[pt, _]| leg(program.observables.observable_of(*pt).1));
                 words.extend(legs);
                 (OPPOSITE, words)
             }
@@ -102,7 +102,7 @@ impl Tables {
         }
     }
 
-    /// Which observable it is, how many of the largest ones are asked for, limits, momenta.
+    /// The words of a test: the observable, the number of largest values, the limits, the momenta.
     fn observables(
         &mut self,
         program: &CutProgram,
@@ -121,7 +121,7 @@ impl Tables {
         let Photon {
             pt,
             near,
-            room: _,
+            buffer: _,
             cone,
             least,
             radius,
@@ -132,7 +132,7 @@ impl Tables {
         numbers.extend([1.0 - radius.cos(), f64::from(u8::from(cone.is_some()))]);
         numbers.extend(cone.as_ref().map_or([0.0; 4], Radius::numbers));
         let mut words = vec![self.numbers(&numbers)];
-        words.push(leg(program.observables.of_value(*pt).1));
+        words.push(leg(program.observables.observable_of(*pt).1));
         words.extend(near.iter().map(|(pair, _)| leg(pair.bodies()[1])));
         words
     }
@@ -152,9 +152,9 @@ impl Tables {
     }
 }
 
-/// The observable that all of some values are.
+/// The observable that all of these values have.
 fn kind_of(program: &CutProgram, values: &[usize], needed: &mut u32) -> u32 {
-    let kind = |&value: &usize| program.observables.of_value(value).0;
+    let kind = |&value: &usize| program.observables.observable_of(value).0;
     let first = values.first().map_or(ObservableKind::PtSquared, kind);
     assert!(
         values.iter().all(|value| kind(value) == first),
@@ -181,7 +181,7 @@ fn kind_of(program: &CutProgram, values: &[usize], needed: &mut u32) -> u32 {
     }
 }
 
-/// How many legs a momentum is the sum of, and these.
+/// The words of a momentum: the number of its legs, and the legs.
 fn body(program: &CutProgram, body: MomentumOf) -> Vec<u32> {
     let legs = program.observables.legs_of(body);
     let mut words = vec![legs.len() as u32];
@@ -192,7 +192,7 @@ fn body(program: &CutProgram, body: MomentumOf) -> Vec<u32> {
 fn bodies(program: &CutProgram, values: &[usize]) -> Vec<u32> {
     let of = values
         .iter()
-        .map(|&value| program.observables.of_value(value).1);
+        .map(|&value| program.observables.observable_of(value).1);
     of.flat_map(|one| body(program, one)).collect()
 }
 

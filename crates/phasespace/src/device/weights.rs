@@ -8,7 +8,7 @@ const EXCHANGED: u32 = 1 << 31;
 const SAME_SQUARE: u32 = 1 << 30;
 
 impl Tables {
-    /// Adds weights of channels; where they begin, and how many rows they take.
+    /// Adds weights of channels; returns their offset, and their number of rows.
     pub fn weights(&mut self, weights: &Weights) -> (u32, u32) {
         let Weights {
             legs: _,
@@ -17,7 +17,7 @@ impl Tables {
             propagators,
             products,
         } = weights;
-        // Propagators of one squared momentum follow each other.
+        // Propagators with the same squared momentum are adjacent.
         let mut order: Vec<usize> = (0..propagators.len()).collect();
         order.sort_by_key(|&one| propagators[one].0);
         let mut rows = vec![0; propagators.len()];

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Two that come in, a massless particle, one with the mass 3, one at rest, and one along a beam.
+/// Two incoming legs, a massless particle, one with mass 3, one at rest, and one along a beam.
 fn momenta(scale: f64) -> [[f64; 4]; 6] {
     [
         [20.0, 0.0, 0.0, 20.0],

@@ -1,45 +1,45 @@
-//! A colour matrix in blocks.
+//! Block-diagonal form of a colour matrix.
 //!
-//! With k commuting symmetries (see [`super::symmetry`]) the flows fall into orbits, of 2^k flows or of a smaller power
-//! of two. In each orbit the sums `y_chi = sum over v of chi(v) x_v` over its flows, one for each choice of k signs,
-//! replace the flows; the matrix has no entries between sums of different signs. So it falls into 2^k diagonal blocks,
-//! whose entries are `sum over v' in O' of chi(v') C(o, v') / |O'|` for orbits O, O' and any o in O. The sums cost k
-//! additions for each flow.
+//! With k commuting symmetries (see [`super::symmetry`]) the flows form orbits of 2^k flows or a smaller power of two.
+//! In each orbit the flows are replaced by the sums `y_chi = sum over v of chi(v) x_v`, one for each choice of k signs;
+//! the matrix has no entries between sums with different signs. So it splits into 2^k diagonal blocks, whose entries
+//! are `sum over v' in O' of chi(v') C(o, v') / |O'|` for orbits O, O' and any o in O. The sums cost k additions per
+//! flow.
 //!
-//! Blocks fall into blocks again where they have symmetries of their own, as long as smaller blocks save more time than
-//! another pass over all coordinates takes. Rows of zeros are left out.
+//! Blocks that have symmetries of their own are split again, as long as the smaller blocks save more time than another
+//! pass over all coordinates costs. Rows of zeros are omitted.
 
 use super::symmetry::{Matrix, Work, commuting};
 use mebridge_process::Process;
 use mebridge_process::color::ColorMatrix;
 use serde::{Deserialize, Serialize};
 
-/// Entries that the search may look at; a second or so.
+/// Number of entries that the search may examine; takes about a second.
 const WORK: usize = 300_000_000;
-/// The smallest matrix that is worth a search.
+/// Size of the smallest matrix for which symmetries are searched.
 const SMALLEST: usize = 4;
-/// Commuting symmetries used at once: their sums fit the registers.
+/// Maximum number of commuting symmetries used in one pass; their sums fit in registers.
 const AT_ONCE: usize = 3;
 
-/// A coordinate of the vector of JAMPs: a colour flow, or the sum that takes its place.
+/// A coordinate of the vector of JAMPs: a colour flow, or the sum that replaces it.
 pub type Coordinate = u32;
 
-/// A colour matrix in diagonal blocks, and the sums that lead to them.
+/// A colour matrix in block-diagonal form, with the sums that lead to its coordinates.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BlockDiagonal {
-    /// Colour flows.
+    /// Number of colour flows.
     pub flows: usize,
-    /// Sums to take, in this order.
+    /// Passes of sums, to be carried out in this order.
     pub passes: Vec<Vec<Orbit>>,
-    /// The blocks that are left.
+    /// The diagonal blocks.
     pub blocks: Vec<DiagonalBlock>,
-    /// The denominator of all entries.
+    /// Common denominator of all entries.
     pub denominator: f64,
 }
 
-/// Coordinates (1, 2, 4 or 8) to be replaced by their sums. The sum in place of coordinate c, from 0, has a minus sign
-/// for the coordinates v that have an odd number of bits in common with c. Three coordinates are replaced by `a + b +
-/// c`, `2 a - b - c` and `sqrt(3) (b - c)`.
+/// Coordinates (1, 2, 4 or 8) that are replaced by their sums. The sum stored at index c has a minus sign for index v
+/// if c and v have an odd number of common bits. Three coordinates a, b, c are replaced by `a + b + c`, `2 a - b - c`
+/// and `sqrt(3) (b - c)`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Orbit(pub Vec<Coordinate>);
 
@@ -53,7 +53,7 @@ pub struct DiagonalBlock {
 }
 
 impl BlockDiagonal {
-    /// The cheapest reduction of a matrix that is found.
+    /// Finds the cheapest block-diagonal form of a matrix.
     pub fn new(color: &ColorMatrix) -> BlockDiagonal {
         let flows = color.flows as usize;
         let mut upper = color.upper.iter();
@@ -64,7 +64,7 @@ impl BlockDiagonal {
         let Reduction { mut passes, blocks } = whole.reduction(fastest.unwrap_or(0));
         let used = blocks.iter().flat_map(|b| &b.coordinates).copied();
         if !passes.is_empty() || used.zip(0..).any(|(coordinate, place)| coordinate != place) {
-            // The first pass takes all flows to their places.
+            // The first pass must copy all flows to their places.
             passes.resize(passes.len().max(1), Vec::new());
             let mut taken = vec![false; flows];
             for &coordinate in passes[0].iter().flat_map(|o| &o.0) {
@@ -81,12 +81,12 @@ impl BlockDiagonal {
         }
     }
 
-    /// Whether this fits the layout of that matrix: then a sum reads and writes nothing but its flows.
+    /// Whether this has the layout of `color`, so that a sum accesses only its flows.
     pub fn fits(&self, color: &ColorMatrix) -> bool {
         self.is_of(color.flows as usize, color.denominator)
     }
 
-    /// The same for the JAMPs of a process.
+    /// Whether this has the layout of the JAMPs of a process.
     pub fn fits_process(&self, process: &Process) -> bool {
         self.is_of(process.amplitudes.jamps(), process.amplitudes.denominator())
     }
@@ -109,8 +109,8 @@ impl BlockDiagonal {
             })
     }
 
-    /// The place of each coordinate where the coordinates of a block lie in a row: those of the blocks first, in their
-    /// order.
+    /// The place of each coordinate if the coordinates of the blocks are stored contiguously, block after block,
+    /// followed by those in no block.
     pub fn places(&self) -> Vec<u32> {
         let mut places = vec![u32::MAX; self.flows];
         let mut next = 0;
@@ -128,8 +128,8 @@ impl BlockDiagonal {
         places
     }
 
-    /// Multiply-adds and additions of one sum: two for each entry, for real and imaginary part,
-    /// two for each row and as many for each addition.
+    /// Multiply-adds and additions of one sum: two for each matrix entry (real and imaginary part), two for each row,
+    /// and two for each addition.
     pub fn multiply_adds(&self) -> usize {
         let orbits = self.passes.iter().flatten();
         let adds = orbits.map(|o| match o.0.len() {
@@ -149,7 +149,7 @@ struct Reduction {
 }
 
 impl Reduction {
-    /// Takes another part, whose passes start with number `after`.
+    /// Adds another part, whose passes begin with index `after`.
     fn add(&mut self, part: Reduction, after: usize) {
         let passes = after + part.passes.len();
         self.passes
@@ -161,39 +161,39 @@ impl Reduction {
     }
 }
 
-/// A part of the matrix, and what it falls into.
+/// A part of the matrix, and its decomposition.
 struct Submatrix {
     coordinates: Vec<Coordinate>,
     matrix: Matrix,
     split: Option<Division>,
 }
 
-/// What a part falls into, by sums; without a sum, where no entry connects its pieces.
+/// The decomposition of a part: by sums, or without sums if it is not connected.
 struct Division {
     pass: Vec<Orbit>,
     parts: Vec<Submatrix>,
 }
 
 impl Division {
-    /// How many passes it takes: one, or none.
+    /// Number of passes that the decomposition takes: one, or none.
     fn passes(&self) -> usize {
         usize::from(!self.pass.is_empty())
     }
 }
 
-/// The time of a block in that of one entry, measured at 512z and avx2 with blocks of 1 to 120 rows.
+/// Cost of a block in units of the time for one entry, measured at 512z and avx2 with blocks of 1 to 120 rows.
 fn time_of_block(size: usize) -> usize {
     size * (size + 1) / 2 + 5
 }
 
-/// The same for a pass: where one part has sums, the others are moved as well, and loads and stores take longer than
-/// additions but in orbits of eight.
+/// Cost of a pass in the same units. A pass moves all coordinates even if only one part has sums, and except in orbits
+/// of eight, loads and stores take longer than additions.
 fn time_of_pass(coordinates: usize, of_eight: usize) -> usize {
     2 * coordinates + 8 * of_eight
 }
 
 impl Submatrix {
-    /// All that the symmetries of a part give.
+    /// Decomposes a part by all of its symmetries.
     fn new(matrix: Matrix, coordinates: Vec<Coordinate>, work: &mut Work) -> Submatrix {
         let components = matrix.components();
         if components.len() == 1 && components[0].len() == coordinates.len() {
@@ -240,7 +240,7 @@ impl Submatrix {
         }
     }
 
-    /// The most passes that follow each other.
+    /// Maximum number of consecutive passes.
     fn depth(&self) -> usize {
         self.split.as_ref().map_or(0, |split| {
             let below = split.parts.iter().map(Submatrix::depth).max();
@@ -248,8 +248,8 @@ impl Submatrix {
         })
     }
 
-    /// What it falls into where so many passes are taken, how many are left for these, and the time of their blocks;
-    /// none where it stays whole.
+    /// The decomposition with at most `passes` passes, the number of passes left for its parts, and the time of their
+    /// blocks; `None` if the part stays whole.
     fn division(&self, passes: usize) -> Option<(&Division, usize, usize)> {
         let split = self.split.as_ref()?;
         let left = passes.checked_sub(split.passes())?;
@@ -259,7 +259,7 @@ impl Submatrix {
         pays.then_some((split, left, time))
     }
 
-    /// The time of all blocks after so many passes at most.
+    /// Time of all blocks after at most `passes` passes.
     fn time_of_blocks(&self, passes: usize) -> usize {
         match self.division(passes) {
             Some((_, _, time)) => time,
@@ -267,7 +267,7 @@ impl Submatrix {
         }
     }
 
-    /// Adds to each pass its orbits of eight.
+    /// Adds the numbers of orbits of eight to each pass.
     fn orbits_of_eight(&self, passes: usize, at: usize, of: &mut [Option<usize>]) {
         let Some((split, left, _)) = self.division(passes) else {
             return;
@@ -281,7 +281,7 @@ impl Submatrix {
         }
     }
 
-    /// The time of passes and blocks where so many passes are taken.
+    /// Time of passes and blocks with at most `passes` passes.
     fn time(&self, passes: usize) -> usize {
         let mut of = vec![None; passes];
         self.orbits_of_eight(passes, 0, &mut of);
@@ -302,12 +302,12 @@ impl Submatrix {
             };
         };
         let mut form = Reduction::default();
-        let own = split.passes();
-        if own > 0 {
+        let passes_taken = split.passes();
+        if passes_taken > 0 {
             form.passes.push(split.pass);
         }
         for part in split.parts {
-            form.add(part.reduction(left), own);
+            form.add(part.reduction(left), passes_taken);
         }
         form
     }
@@ -315,15 +315,15 @@ impl Submatrix {
 
 /// An orbit of a group of commuting signed involutions.
 pub(crate) struct Labelled {
-    /// Its flows: number `a ^ b` is the image of number `a` under the product of the generators
-    /// of the orbit that have a bit in `b`.
+    /// Flows of the orbit: number `a ^ b` is the image of number `a` under the product of the generators with a bit in
+    /// `b`, numbered within the orbit.
     flows: Vec<u32>,
-    /// The signs with which the first comes to the others, as bits like those of `b`.
+    /// The signs with which the generators map the first flow to others, as a bit mask.
     signs: usize,
     /// For each bit the generator, as a bit of the group.
     generators: Vec<usize>,
-    /// For each other generator of the group: its bit, the flow to which it takes the first, and
-    /// whether with a minus sign.
+    /// For each other generator of the group: its bit, the flow to which it maps the first flow, and whether with a
+    /// minus sign.
     fixing: Vec<(usize, usize, bool)>,
 }
 
@@ -332,7 +332,7 @@ fn odd(bits: usize) -> bool {
 }
 
 impl Labelled {
-    /// The flow (by number) whose sum belongs to a block, if there is one.
+    /// The flow (by number) whose sum belongs to a block, if any.
     fn sum_of(&self, block: usize) -> Option<usize> {
         let mut c = 0;
         for (bit, generator) in self.generators.iter().enumerate() {
@@ -354,7 +354,7 @@ impl Labelled {
     }
 }
 
-/// The orbits of commuting involutions. None if the signs within one are not those of a product.
+/// The orbits of commuting involutions. `None` if the signs within an orbit are not consistent.
 pub(crate) fn orbits(group: &[super::symmetry::Involution], size: usize) -> Option<Vec<Labelled>> {
     let mut seen = vec![false; size];
     let mut orbits = Vec::new();
@@ -397,7 +397,7 @@ pub(crate) fn orbits(group: &[super::symmetry::Involution], size: usize) -> Opti
     Some(orbits)
 }
 
-/// A block, given by the signs of the generators, and the coordinates of its sums.
+/// Computes a block, given by the signs of the generators, and the coordinates of its sums.
 pub(crate) fn block(
     matrix: &Matrix,
     coordinates: &[Coordinate],
@@ -425,7 +425,7 @@ pub(crate) fn block(
 mod tests {
     use super::*;
 
-    /// Of `C(i, j) = f(i xor j)` three symmetries at a time are all that is needed.
+    /// For `C(i, j) = f(i xor j)`, using three symmetries at a time is sufficient.
     fn exclusive_or(size: usize) -> BlockDiagonal {
         let pairs = (0..size).flat_map(|i| (i..size).map(move |j| (i, j)));
         let f = |k: usize| {
@@ -445,7 +445,7 @@ mod tests {
     #[test]
     fn a_pass_has_to_save_more_than_it_takes() {
         let passes = [4, 8, 16, 32, 64].map(|size| exclusive_or(size).passes.len());
-        // Blocks of one coordinate are no less work than blocks of two, and another pass moves all coordinates.
+        // Blocks of one coordinate are no cheaper than blocks of two, and another pass moves all coordinates.
         assert_eq!(passes, [0, 0, 1, 1, 1]);
         let blocks = exclusive_or(32).blocks;
         assert!(blocks.iter().all(|block| block.coordinates.len() <= 4));

@@ -1,4 +1,4 @@
-//! The colour matrix in blocks, by its symmetries; see [`block_diagonal`].
+//! Block-diagonal form of the colour matrix, obtained from its symmetries; see [`block_diagonal`].
 
 pub mod block_diagonal;
 pub mod symmetry;

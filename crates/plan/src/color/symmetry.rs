@@ -1,15 +1,13 @@
 //! Symmetries of a colour matrix, found from its entries alone.
 //!
-//! A symmetry here is a permutation of the colour flows with a sign for each,
-//! `e_i -> s_i e_pi(i)`, that leaves the matrix as it is: `s_i s_j C(pi(i), pi(j)) = C(i, j)`. Only
-//! involutions are looked for (`pi(pi(i)) = i`, `s_pi(i) = s_i`). Relabelling two gluons is one,
-//! and so is reading all colour flows backwards.
+//! A symmetry here is a permutation of the colour flows with a sign for each, `e_i -> s_i e_pi(i)`, that preserves the
+//! matrix: `s_i s_j C(pi(i), pi(j)) = C(i, j)`. The search is restricted to involutions (`pi(pi(i)) = i`, `s_pi(i) =
+//! s_i`). Examples are the exchange of two gluons and the reversal of all colour flows.
 //!
-//! The search guesses where one flow goes. From then on the rows of the flows whose images are
-//! known tell the others apart: flow k sees the numbers `C(a, k)`, and its image must see the
-//! same in the rows of the images. Flows that see what no other sees are known in turn; where
-//! all that remain see the same as others, the search guesses again. What comes out is compared
-//! with the matrix entry by entry, equality being that of `f64`.
+//! The search guesses the image of one flow. From then on, the rows of flows with known images distinguish the others:
+//! flow k is characterised by the entries `C(a, k)` in these rows, and its image must have the same entries in the rows
+//! of the images. A flow with unique entries therefore has a known image as well; if no remaining flow has, the search
+//! guesses again. The result is compared with the matrix entry by entry, using exact equality of `f64`.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Index;
@@ -22,7 +20,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// From a function that gives the entries (i, j) with j >= i.
+    /// Makes a matrix from a function for the entries (i, j) with j >= i.
     pub fn new(size: usize, mut entry: impl FnMut(usize, usize) -> f64) -> Self {
         let mut entries = vec![0.0; size * size];
         for i in 0..size {
@@ -35,12 +33,12 @@ impl Matrix {
         Matrix { size, entries }
     }
 
-    /// Whether it has so many rows with all their entries, which a matrix from a bad file may not have.
+    /// Whether this has `size` rows and all their entries, which a matrix from a damaged file may not have.
     pub fn is_square_of(&self, size: usize) -> bool {
         self.size == size && size.checked_mul(size) == Some(self.entries.len())
     }
 
-    /// Rows, and columns.
+    /// Number of rows and columns.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -50,14 +48,14 @@ impl Matrix {
         &self.entries[i * self.size..(i + 1) * self.size]
     }
 
-    /// The matrix of some of the rows and the same columns.
+    /// The submatrix with the given rows and the same columns.
     pub fn part(&self, rows: &[u32]) -> Matrix {
         Matrix::new(rows.len(), |i, j| {
             self[(rows[i] as usize, rows[j] as usize)]
         })
     }
 
-    /// The sets of rows that no entry connects with each other. Rows of zeros belong to none.
+    /// Connected components: sets of rows without entries between different sets. Rows of zeros are in no set.
     pub fn components(&self) -> Vec<Vec<u32>> {
         let mut seen = vec![false; self.size];
         let mut components = Vec::new();
@@ -96,17 +94,17 @@ impl Index<(usize, usize)> for Matrix {
 pub struct Involution {
     /// The image of each flow.
     pub image: Vec<u32>,
-    /// Whether it goes there with a minus sign.
+    /// Whether each flow changes its sign.
     pub negative: Vec<bool>,
 }
 
 impl Involution {
-    /// The image of flow `i`, and whether with a minus sign.
+    /// The image of flow `i`, and whether the sign changes.
     pub fn of(&self, i: usize) -> (usize, bool) {
         (self.image[i] as usize, self.negative[i])
     }
 
-    /// First `self`, then `next`, of two that commute.
+    /// The product of two commuting involutions: first `self`, then `next`.
     fn then(&self, next: &Involution) -> Involution {
         let images = (0..self.image.len()).map(|i| {
             let (j, s) = self.of(i);
@@ -126,13 +124,13 @@ impl Involution {
         })
     }
 
-    /// Whether they are equal, or opposite in all signs; both split the matrix in the same way.
+    /// Whether the involutions are equal, or opposite in all signs; both split the matrix in the same way.
     fn splits_as(&self, other: &Involution) -> bool {
         let signs = || self.negative.iter().zip(&other.negative);
         self.image == other.image && (signs().all(|(a, b)| a == b) || signs().all(|(a, b)| a != b))
     }
 
-    /// Whether it leaves the matrix as it is, in the rows that the step takes.
+    /// Whether this preserves the matrix, checking every `step`-th row.
     fn preserves(&self, matrix: &Matrix, step: usize, work: &mut Work) -> bool {
         let n = matrix.size();
         (0..n).step_by(step).all(|i| {
@@ -146,7 +144,7 @@ impl Involution {
         })
     }
 
-    /// The same for involutions that a symmetry of the matrix carries into each other.
+    /// A value that is equal for involutions related by a symmetry of the matrix.
     fn class(&self, matrix: &Matrix) -> (usize, u64) {
         let n = matrix.size();
         let (mut moved, mut kind) = (0, 0u64);
@@ -160,12 +158,12 @@ impl Involution {
     }
 }
 
-/// How much work a search may still do, in entries looked at.
+/// Remaining work for the search, in matrix entries examined.
 #[derive(Debug)]
 pub struct Work(usize);
 
 impl Work {
-    /// A limit.
+    /// Allows `entries` entries to be examined.
     pub fn limit(entries: usize) -> Self {
         Work(entries)
     }
@@ -179,21 +177,20 @@ impl Work {
     }
 }
 
-/// Rows that are compared before an involution is taken down; those that are used are compared
-/// in full.
+/// Number of rows compared before an involution is accepted as a candidate; those that are used are compared in full.
 const ROWS_TRIED: usize = 8;
-/// Roots that are tried where there are symmetries already, in a matrix of at most [`LARGE`] rows.
+/// Number of roots to try if there already are symmetries, in a matrix of at most [`LARGE`] rows.
 const ROOTS: usize = 3;
-/// In larger matrices one root must do.
+/// Larger matrices use one root only.
 const LARGE: usize = 1000;
-/// Involutions taken down for each image of a root.
+/// Number of candidates for each image of a root.
 const EACH: usize = 4;
 
-/// Commuting involutions that leave a matrix as it is, at most `most`, none a product of others.
+/// Finds at most `most` commuting, independent involutions that preserve a matrix.
 ///
-/// They are chosen so that many more symmetries commute with them: the number of involutions of a class (those that
-/// symmetries carry into each other) is that of all symmetries over that of those which commute with one. The fewer
-/// powers of two it contains, the more are left for the blocks.
+/// They are chosen such that many other symmetries commute with them. The number of involutions in a class (those
+/// related by symmetries) is the order of the symmetry group divided by the number of symmetries that commute with one
+/// of them. The fewer powers of two this number contains, the more are left for the blocks.
 pub fn commuting(matrix: &Matrix, most: usize, work: &mut Work) -> Vec<Involution> {
     let mut candidates = involutions(matrix, work);
     let mut chosen: Vec<Involution> = Vec::new();
@@ -221,8 +218,8 @@ pub fn commuting(matrix: &Matrix, most: usize, work: &mut Work) -> Vec<Involutio
     chosen
 }
 
-/// Involutions that leave a matrix as it is, as far as some rows show; not necessarily all of them. Their signs are
-/// such that the first flow that moves does so with a plus.
+/// Finds involutions that preserve a matrix, as far as some rows show, but not necessarily all. Signs are chosen such
+/// that the first flow that moves does so with a plus.
 fn involutions(matrix: &Matrix, work: &mut Work) -> Vec<Involution> {
     let n = matrix.size();
     let profile: Vec<u64> = (0..n)
@@ -238,51 +235,51 @@ fn involutions(matrix: &Matrix, work: &mut Work) -> Vec<Involution> {
         matrix,
         profile,
         work,
-        found: Vec::new(),
+        results: Vec::new(),
     };
     for root in 0..n {
-        if (root >= ROOTS || n > LARGE) && !search.found.is_empty() {
+        if (root >= ROOTS || n > LARGE) && !search.results.is_empty() {
             break;
         }
         let seen: Vec<[u64; 2]> = matrix.row(root).iter().map(|&x| two_tokens(x)).collect();
         for image in root + 1..n {
             if search.work.spent() {
-                return search.found;
+                return search.results;
             }
             if search.profile[root] == search.profile[image] && search.may_exchange(&seen, image) {
                 let mut guess = Guess::new(n);
                 guess.set(root, image, false);
                 guess.see(matrix, root);
-                let most = search.found.len() + EACH;
+                let most = search.results.len() + EACH;
                 search.complete(guess, root, most);
             }
         }
     }
-    search.found
+    search.results
 }
 
 struct Search<'a, 'w> {
     matrix: &'a Matrix,
-    /// A number for each flow that is the same for flows which may be each other's image.
+    /// A hash for each flow that is equal for flows which may be images of each other.
     profile: Vec<u64>,
     work: &'w mut Work,
-    found: Vec<Involution>,
+    results: Vec<Involution>,
 }
 
-/// Not decided yet.
+/// Marks an image that has not been decided.
 const OPEN: u32 = u32::MAX;
 
-/// An involution that is known in part.
+/// A partially known involution.
 #[derive(Clone)]
 struct Guess {
     image: Vec<u32>,
     negative: Vec<bool>,
     open: usize,
-    /// The entries of each flow in the rows of known flows, as one number, odd in the signs.
-    own: Vec<u64>,
-    /// The numbers that its image must see, up to the sign.
-    wanted: Vec<u64>,
-    /// Number of rows in these.
+    /// For each flow a hash of its entries in the rows of known flows; odd under sign changes.
+    hashes: Vec<u64>,
+    /// The hash that its image must have, up to the sign.
+    image_hashes: Vec<u64>,
+    /// Number of rows included in the hashes.
     rows: u64,
 }
 
@@ -292,8 +289,8 @@ impl Guess {
             image: vec![OPEN; n],
             negative: vec![false; n],
             open: n,
-            own: vec![0; n],
-            wanted: vec![0; n],
+            hashes: vec![0; n],
+            image_hashes: vec![0; n],
             rows: 0,
         }
     }
@@ -306,26 +303,28 @@ impl Guess {
         }
     }
 
-    /// Takes the rows of a flow and its image into account.
+    /// Includes the rows of a flow and its image in the hashes.
     fn see(&mut self, matrix: &Matrix, a: usize) {
         let b = self.image[a] as usize;
         let (r, s) = (mix(2 * self.rows + 1), mix(2 * self.rows + 2));
         self.rows += 1;
         let minus = self.negative[a];
         let rows = matrix.row(a).iter().zip(matrix.row(b));
-        for ((own, wanted), (&x, &y)) in self.own.iter_mut().zip(&mut self.wanted).zip(rows) {
+        for ((hash, image_hash), (&x, &y)) in
+            self.hashes.iter_mut().zip(&mut self.image_hashes).zip(rows)
+        {
             let (x, y) = (token(x), token(y));
             let sees = |x: u64, y: u64| r.wrapping_mul(x).wrapping_add(s.wrapping_mul(y));
-            *own = own.wrapping_add(sees(x, y));
+            *hash = hash.wrapping_add(sees(x, y));
             let image = sees(y, x);
-            *wanted = wanted.wrapping_add(if minus { image.wrapping_neg() } else { image });
+            *image_hash = image_hash.wrapping_add(if minus { image.wrapping_neg() } else { image });
         }
     }
 }
 
 impl Search<'_, '_> {
-    /// Whether as many flows see x in the row of the root and y in the other as see y and x;
-    /// `seen` are the tokens of the root's row.
+    /// Whether the pairs of entries (in the root's row and that of its image) are the same after exchanging the two
+    /// rows; `seen` are the tokens of the root's row.
     fn may_exchange(&mut self, seen: &[[u64; 2]], image: usize) -> bool {
         self.work.add(seen.len());
         let row = self.matrix.row(image).iter().map(|&y| two_tokens(y));
@@ -336,32 +335,33 @@ impl Search<'_, '_> {
         difference == 0
     }
 
-    /// Adds to those found what a guess leads to, until there are `most`.
+    /// Completes a guess, adding the resulting involutions until there are `most`.
     fn complete(&mut self, mut guess: Guess, root: usize, most: usize) {
         let n = self.matrix.size();
         let key = |profile: u64, seen: u64| mix(profile ^ mix(seen.min(seen.wrapping_neg())));
-        let mut own: Vec<(u64, u32)> = Vec::new();
+        let mut sorted_keys: Vec<(u64, u32)> = Vec::new();
         while guess.open > 0 {
             self.work.add(4 * n);
             if self.work.spent() {
                 return;
             }
-            let wanted = self.profile.iter().zip(&guess.wanted);
-            let wanted: Vec<u64> = wanted.map(|(&p, &w)| key(p, w)).collect();
-            own.clear();
-            let keys = self.profile.iter().zip(&guess.own).zip(0..);
-            own.extend(keys.map(|((&p, &o), i)| (key(p, o), i)));
+            let image_keys = self.profile.iter().zip(&guess.image_hashes);
+            let image_keys: Vec<u64> = image_keys.map(|(&p, &w)| key(p, w)).collect();
+            sorted_keys.clear();
+            let keys = self.profile.iter().zip(&guess.hashes).zip(0..);
+            sorted_keys.extend(keys.map(|((&p, &o), i)| (key(p, o), i)));
             let sum = |keys: &mut dyn Iterator<Item = u64>| keys.fold(0u64, u64::wrapping_add);
-            if sum(&mut own.iter().map(|k| k.0)) != sum(&mut wanted.iter().copied()) {
+            if sum(&mut sorted_keys.iter().map(|k| k.0)) != sum(&mut image_keys.iter().copied()) {
                 return;
             }
-            own.sort_unstable();
+            sorted_keys.sort_unstable();
             let cell = |k: usize| {
-                let first = own.partition_point(|x| x.0 < wanted[k]);
-                let length = own[first..].partition_point(|x| x.0 == wanted[k]);
-                &own[first..first + length]
+                let first = sorted_keys.partition_point(|x| x.0 < image_keys[k]);
+                let length = sorted_keys[first..].partition_point(|x| x.0 == image_keys[k]);
+                &sorted_keys[first..first + length]
             };
-            // The flows whose image is known, and the one of the others with the fewest possible images.
+            // Finds the flows whose image is now determined, and among the others the one with the fewest possible
+            // images.
             let mut seen = 0;
             let mut fewest: Option<(usize, usize)> = None;
             let mut new = Vec::new();
@@ -372,12 +372,12 @@ impl Search<'_, '_> {
                 let cell = cell(k);
                 match cell {
                     [] => return,
-                    [(_, m)] if guess.own[*m as usize] != 0 => {
+                    [(_, m)] if guess.hashes[*m as usize] != 0 => {
                         let m = *m as usize;
                         if guess.image[m] != OPEN {
                             return;
                         }
-                        guess.set(k, m, guess.own[m] != guess.wanted[k]);
+                        guess.set(k, m, guess.hashes[m] != guess.image_hashes[k]);
                         new.push(k);
                     }
                     _ => {
@@ -400,7 +400,7 @@ impl Search<'_, '_> {
             }
             let Some((k, _)) = fewest else { return };
             for &(_, m) in cell(k) {
-                // As many copies of a guess as there are levels above would be made for nothing.
+                // Avoids copying a guess at each level of recursion once the limit has been reached.
                 if self.work.spent() {
                     return;
                 }
@@ -409,9 +409,9 @@ impl Search<'_, '_> {
                     continue;
                 }
                 for negative in [false, true] {
-                    let sees = guess.own[m];
+                    let sees = guess.hashes[m];
                     let sees = if negative { sees.wrapping_neg() } else { sees };
-                    if sees == guess.wanted[k] && self.found.len() < most {
+                    if sees == guess.image_hashes[k] && self.results.len() < most {
                         let mut next = guess.clone();
                         next.set(k, m, negative);
                         next.see(self.matrix, k);
@@ -421,18 +421,18 @@ impl Search<'_, '_> {
             }
             return;
         }
-        let found = Involution {
+        let results = Involution {
             image: guess.image,
             negative: guess.negative,
         };
-        let fixed = (0..root).all(|i| found.image[i] as usize == i);
-        if fixed && found.preserves(self.matrix, n.div_ceil(ROWS_TRIED), self.work) {
-            self.found.push(found);
+        let fixed = (0..root).all(|i| results.image[i] as usize == i);
+        if fixed && results.preserves(self.matrix, n.div_ceil(ROWS_TRIED), self.work) {
+            self.results.push(results);
         }
     }
 }
 
-/// A number for each value; opposite ones for opposite values.
+/// A hash of a value; opposite values have opposite hashes.
 fn token(x: f64) -> u64 {
     if x == 0.0 {
         0
@@ -443,7 +443,7 @@ fn token(x: f64) -> u64 {
     }
 }
 
-/// Two numbers for each value, independent of each other; opposite ones for opposite values.
+/// Two independent hashes of a value; opposite values have opposite hashes.
 fn two_tokens(x: f64) -> [u64; 2] {
     let first = token(x);
     let odd = first.min(first.wrapping_neg());
@@ -458,7 +458,7 @@ fn two_tokens(x: f64) -> [u64; 2] {
     [first, second]
 }
 
-/// Scatters bits (the end of SplitMix64).
+/// Mixes bits (the final step of SplitMix64).
 fn mix(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

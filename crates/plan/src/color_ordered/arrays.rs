@@ -1,40 +1,40 @@
-//! Where arrays lie, and which of their elements belong to each other.
+//! Layout of arrays over helicities, and the correspondence between their elements.
 //!
-//! Legs are named by their positions along the line: 0 the first end, then the insertions, then the second end, then
-//! the boson. An array over a set of them has its inner legs first, the lowest position varying fastest, then its outer
-//! legs: the number of an element is one of mixed radix, whose digits are the helicity indices of the legs. (Arrays
-//! over outer legs have [`ELEMENT`] vectors an element, or [`PRODUCTS`].) Where elements come in fours
-//! ([`mebridge_ops::arrays::Pools::fours`]), the second end varies next after the first.
+//! Legs are identified by their positions along the line: 0 is the first end, then come the insertions, the second end,
+//! and the boson. An array over a set of legs has its inner legs first, with the lowest position varying fastest, then
+//! its outer legs: the index of an element is a mixed-radix number whose digits are the helicity indices of the legs.
+//! (Arrays over outer legs have [`ELEMENT`] or [`PRODUCTS`] vectors per element.) If elements come in fours
+//! ([`mebridge_ops::arrays::Pools::fours`]), the second end varies second fastest.
 
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{ELEMENT, Operand};
 use rustc_hash::FxHashMap as HashMap;
 
-/// A set of positions, a bit each.
+/// A set of positions, one bit each.
 pub type Legs = u32;
 
-/// The positions of insertions.
+/// The set of positions of insertions.
 pub fn insertions(order: &[u8]) -> Legs {
     order.iter().map(|r| 2u32 << r).sum()
 }
 
-/// An array.
+/// An array over the helicities of some legs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Array {
     /// Address of its first element.
     pub address: Address,
-    /// The legs below.
+    /// The legs on which the elements depend.
     pub legs: Legs,
-    /// Vectors from one element to the next.
+    /// Distance in vectors from one element to the next.
     pub stride: u32,
-    /// Whether it is over all helicities of outer legs; otherwise over those that they have in a run.
+    /// Whether the array covers all helicities of outer legs, or only those of the current run.
     pub whole: bool,
-    /// Address of its [products](mebridge_ops::arrays::Folded), where they are known.
+    /// Address of its [products](mebridge_ops::arrays::Folded), if they have been computed.
     pub products: Option<Address>,
 }
 
 impl Array {
-    /// An array of vectors or spinors whose products are not known.
+    /// An array of vectors or spinors without products.
     pub const fn new(address: Address, legs: Legs, whole: bool) -> Array {
         Array {
             address,
@@ -53,35 +53,35 @@ impl Array {
         }
     }
 
-    /// Its products, where they are known.
+    /// The array of its products, if they have been computed.
     pub fn of_products(self) -> Option<Array> {
         let address = self.products?;
         Some(Array::numbers(address, self.legs, self.whole))
     }
 }
 
-/// Vectors of the products of an element.
+/// Vectors per element of an array of products.
 pub const PRODUCTS: u32 = 2;
 
-/// The helicities of all legs, and the tables that follow from them.
+/// The helicities of all legs, and tables of element offsets derived from them.
 pub struct Helicities {
-    /// For each position how many helicities.
+    /// `[position]`: number of helicities.
     radix: Vec<u32>,
-    /// Positions in the order in which their helicities vary.
+    /// Positions in the order in which their helicities vary, fastest first.
     sequence: Vec<usize>,
     /// The outer legs.
     outer: Legs,
-    /// For each run the helicity of each outer leg (0 for other legs).
+    /// `[run][leg]`: helicity index of each outer leg (0 for other legs).
     runs: Vec<Vec<u32>>,
     indices: Vec<u32>,
     known: HashMap<(Legs, Legs, u32, bool), u32>,
     shifts: HashMap<(Legs, u32), u32>,
-    /// For each shift the legs of its arrays and the vectors of an element.
+    /// For each shift, the legs of its arrays and the vectors per element.
     shifted: Vec<(Legs, u32)>,
 }
 
 impl Helicities {
-    /// For legs with so many helicities, which vary one position after the other.
+    /// For legs with `radix` helicities, which vary in the order of positions.
     pub fn new(radix: Vec<u32>, outer: Legs, runs: Vec<Vec<u32>>) -> Self {
         Helicities {
             sequence: (0..radix.len()).collect(),
@@ -95,7 +95,7 @@ impl Helicities {
         }
     }
 
-    /// The same where this position varies next after the first.
+    /// Makes a position vary second fastest.
     pub fn with_second(mut self, position: usize) -> Self {
         self.sequence[1..=position].rotate_right(1);
         self
@@ -118,14 +118,14 @@ impl Helicities {
         self.runs.len()
     }
 
-    /// Elements of an array.
+    /// Number of elements of an array.
     pub fn count(&self, legs: Legs, whole: bool) -> u32 {
         self.order(legs, whole)
             .map(|position| self.radix[position])
             .product()
     }
 
-    /// An array as an operand of one over these legs.
+    /// An array as operand of an operation whose result is over the legs `result`.
     pub fn operand(&mut self, result: Legs, whole: bool, array: Array) -> Operand {
         Operand {
             address: array.address,
@@ -134,13 +134,13 @@ impl Helicities {
         }
     }
 
-    /// The shift of an array within a run.
+    /// The shift that selects the part of an array for a run.
     pub fn shift(&mut self, array: Array) -> u32 {
         if !array.whole || array.legs & self.outer == 0 {
             return 0;
         }
         let next = self.shifted.len() as u32;
-        // Spinors of one chirality are shifted as if they had all components.
+        // Spinors of one chirality have the same shifts as full spinors.
         let size = if array.stride == PRODUCTS {
             PRODUCTS
         } else {
@@ -181,7 +181,7 @@ impl Helicities {
         index
     }
 
-    /// The helicities that the legs have in an element of an array over all of them in a run.
+    /// The helicity indices of all legs for an element of an array over all legs in a run.
     pub fn of_element(&self, run: usize, element: u32) -> Vec<u32> {
         let mut helicities = self.runs[run].clone();
         let mut rest = element;
@@ -193,7 +193,7 @@ impl Helicities {
         helicities
     }
 
-    /// Offsets of elements, and the shifts of each run.
+    /// Returns the offsets of elements, and the shifts of each run.
     pub fn finish(self) -> (Vec<u32>, Vec<Vec<u32>>) {
         let shift = |(legs, size): (Legs, u32), run: &[u32]| {
             let mut stride = size * self.count(legs, false);
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(shifts, [vec![0, 0], vec![0, 16], vec![0, 32]]);
     }
 
-    /// With four legs the last but one varies as fast as the first.
+    /// With four legs the last but one varies second fastest.
     #[test]
     fn elements_come_in_fours() {
         let h = Helicities::new(vec![2; 4], 0, vec![vec![0; 4]]).with_second(2);

@@ -1,13 +1,13 @@
-//! A massless quark line with insertions that takes up a vector without colour.
+//! A massless quark line with insertions that couples to a colourless vector boson.
 //!
-//! Cut the line behind insertion `h`. In every diagram one vertex of the line is the first that holds an insertion
-//! behind the cut: it takes up a current of the insertions `k + 1` to `m` with `k <= h < m`. The boson is before or
-//! behind it. So a JAMP is
+//! Cut the line after insertion `h`. In every diagram, exactly one vertex of the line is the first that holds an
+//! insertion after the cut: it couples to a current of the insertions `k + 1` to `m` with `k <= h < m`. The boson is
+//! before or after this vertex. So a JAMP is the sum of
 //!
-//! * the sum over `m` of what all `k` give, without boson, times the second end's current with it, and
-//! * the sum over `k` of the first end's current with boson times what all `m` give together without it.
+//! * for each `m`: the sum over `k` of the line up to `m` without boson, times the second end's current with boson, and
+//! * for each `k`: the first end's current with boson, times the sum over `m` of the rest of the line without boson.
 //!
-//! Every helicity of the boson is in one of two factors, and neither has all insertions with it.
+//! The helicities of the boson thus enter one of two factors, and neither factor contains all insertions in addition.
 
 use super::Weight;
 use super::arrays::{Array, Legs, insertions};
@@ -22,14 +22,14 @@ use rustc_hash::FxHashMap as HashMap;
 
 type InsertionOrder = Vec<u8>;
 
-/// Currents of both ends by their insertions.
+/// Currents of both ends, by their insertions.
 #[derive(Default)]
 struct EndCurrents {
     /// With propagator, without boson.
     ends: [HashMap<InsertionOrder, Array>; 2],
-    /// With both.
+    /// With propagator and boson.
     with: [HashMap<InsertionOrder, Array>; 2],
-    /// Without both, where they hold an insertion of the other side of the cut.
+    /// Without propagator and boson, for currents that contain an insertion beyond the cut.
     across: [HashMap<InsertionOrder, Array>; 2],
 }
 
@@ -42,29 +42,29 @@ pub fn lower(lowering: &mut Lowering, line: &QuarkLine, chirality: Chirality, bo
         chirality,
         boson,
     };
-    let mut made = EndCurrents::default();
+    let mut currents = EndCurrents::default();
     for (end, longest) in [(0, cut), (1, count - cut - 1)] {
         for size in 0..=longest {
             for order in parts(count, size) {
                 let array = match size {
                     0 => lowering.chiral_end(end, chirality.spinors(line.flows_in == (end == 0))),
                     _ => {
-                        let splits = splits(&made.ends[end], end, &order, 0..size);
+                        let splits = splits(&currents.ends[end], end, &order, 0..size);
                         maker.spinor(lowering, end, &order, &splits, None, true)
                     }
                 };
-                made.ends[end].insert(order.clone(), array);
-                let splits = splits(&made.with[end], end, &order, 0..size);
+                currents.ends[end].insert(order.clone(), array);
+                let splits = splits(&currents.with[end], end, &order, 0..size);
                 let with = maker.spinor(lowering, end, &order, &splits, Some(array), true);
-                made.with[end].insert(order, with);
+                currents.with[end].insert(order, with);
             }
         }
-        // All currents of this end with the gluon currents that cross the cut.
+        // Currents of this end that contain gluon currents across the cut.
         for size in longest + 1..=count {
             for order in parts(count, size) {
-                let splits = splits(&made.ends[end], end, &order, 0..longest + 1);
+                let splits = splits(&currents.ends[end], end, &order, 0..longest + 1);
                 let array = maker.spinor(lowering, end, &order, &splits, None, false);
-                made.across[end].insert(order, array);
+                currents.across[end].insert(order, array);
             }
         }
     }
@@ -74,8 +74,8 @@ pub fn lower(lowering: &mut Lowering, line: &QuarkLine, chirality: Chirality, bo
         for at in 0..=count {
             let (start, end) = order.split_at(at);
             let products = match at <= cut {
-                true => (made.across[1][end], made.with[0][start]),
-                false => (made.across[0][start], made.with[1][end]),
+                true => (currents.across[1][end], currents.with[0][start]),
+                false => (currents.across[0][start], currents.with[1][end]),
             };
             pairs.push(Pair {
                 a: lowering.helicities.operand(all, false, products.0),
@@ -91,8 +91,8 @@ pub fn lower(lowering: &mut Lowering, line: &QuarkLine, chirality: Chirality, bo
     }
 }
 
-/// The ratio of |M|^2 to the squares of JAMPs that are made without the factors of the boson's vertices; where fermions
-/// become the boson, for each of their helicity indices.
+/// The ratio of |M|^2 to the squares of JAMPs computed without the factors of the boson's vertices. If the boson is a
+/// pair of fermions, one ratio for each of their helicity indices.
 pub fn weights(lowering: &mut Lowering, chirality: Chirality) -> Vec<[Weight; 2]> {
     let Some(chiral) = lowering.chiral.take() else {
         return Vec::new();
@@ -101,9 +101,9 @@ pub fn weights(lowering: &mut Lowering, chirality: Chirality) -> Vec<[Weight; 2]
     let fermions = std::mem::take(&mut lowering.evaluated.fermions);
     let mut weight = |line: Chirality, fermions: Option<Chirality>| {
         let mut products = Vec::new();
-        for (taken, made) in chiral.factors(line, fermions) {
+        for (taken, of_fermions) in chiral.factors(line, fermions) {
             let mut product = vec![lowering.factor(taken, None)];
-            if let Some((constant, mass, width)) = made {
+            if let Some((constant, mass, width)) = of_fermions {
                 product.push(lowering.factor(constant, Some((legs, mass, width))));
             }
             products.push(product);
@@ -123,7 +123,7 @@ pub fn weights(lowering: &mut Lowering, chirality: Chirality) -> Vec<[Weight; 2]
     fermions.iter().map(&mut both).collect()
 }
 
-/// The insertion behind which the line is cut, such that the work is least.
+/// The insertion after which cutting the line costs the least work.
 fn cut(count: usize, helicities: usize) -> usize {
     let elements = |size: usize| (0..size).map(|i| 2 * (count - i)).product::<usize>();
     let side = |longest: usize| {
@@ -136,7 +136,8 @@ fn cut(count: usize, helicities: usize) -> usize {
     (0..count).min_by_key(work).unwrap_or(0)
 }
 
-/// Currents of an end with so many insertions of an order, and the range of the others.
+/// For each number of insertions in `sizes`: the current of the end with these insertions of `order`, and the range of
+/// the others.
 fn splits(
     known: &HashMap<InsertionOrder, Array>,
     end: usize,
@@ -158,8 +159,8 @@ struct BosonCurrents<'a> {
 }
 
 impl BosonCurrents<'_> {
-    /// Spinors of an end's currents and those of the insertions from one place to another, and of a current and the
-    /// boson.
+    /// Computes spinors from an end's currents times gluon currents of the remaining insertions, and, if `with` is
+    /// given, from that current times the boson.
     fn spinor(
         &self,
         lowering: &mut Lowering,

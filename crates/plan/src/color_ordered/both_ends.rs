@@ -1,9 +1,10 @@
-//! Gluons alone: the vertex at which both ends of the line are.
+//! Pure gluon amplitudes: the vertex that connects both ends of the line.
 //!
-//! No insertion is between the first end and that vertex. Let F and E be the ends, and J the current of all insertions.
-//! The JAMP then gets `F V(E, J)`, and `2 (F B) (A E) - (F A) (B E) - (F E) (A B)` for each pair of currents A and B
-//! that the insertions make. The first term is a product of J with the vector of both ends. The others are products of
-//! numbers, so no vector is made for them; the sum of A B over all pairs comes with J.
+//! There are no insertions between the first end and this vertex. Let F and E be the ends, and J the current of all
+//! insertions. The contribution to the JAMP is `F V(E, J)`, and `2 (F B) (A E) - (F A) (B E) - (F E) (A B)` for each
+//! pair of currents A and B into which the insertions split. The first term is a product of J with the vector of both
+//! ends. The others are products of scalar products, so no vector is computed for them; the sum of A B over all pairs
+//! is computed together with J.
 
 use super::arrays::{Array, PRODUCTS, insertions};
 use super::gluon_currents::ReusedMemory;
@@ -14,17 +15,18 @@ use mebridge_ops::arrays::{
 };
 use rustc_hash::FxHashMap as HashMap;
 
-/// The arrays that all JAMPs have in common.
+/// Arrays used by all JAMPs.
 pub(super) struct BothEnds {
-    /// The vector of the vertex of both ends.
+    /// The vector computed from both ends.
     vector: Array,
-    /// The factors of gluon currents: the first end, and the second end times the constant of triples.
+    /// The factors multiplied with gluon currents: the first end, and the second end times the constant of triples.
     ends: [Array; 2],
     /// The product of both ends, times the factor of the product of A and B.
     product: Array,
-    /// Products of each end with the gluon currents.
+    /// Stored products of each end with gluon currents.
     kept: [HashMap<Vec<u8>, Array>; 2],
-    /// Products with long currents: by the end, the place where the insertions begin in an order, and their number.
+    /// Temporary products with long currents, by end, position of the first insertion in the order, and number of
+    /// insertions.
     scratch: ReusedMemory<(usize, usize, usize)>,
 }
 
@@ -95,7 +97,7 @@ impl BothEnds {
         }
     }
 
-    /// The product of an end with the current of the insertions from one place to another.
+    /// The product of an end with the current of the insertions `from..to` of an order.
     fn with(
         &mut self,
         lowering: &mut Lowering,
@@ -110,12 +112,12 @@ impl BothEnds {
         }
         let key = (end, from, part.len());
         let legs = self.ends[end].legs;
-        let (address, there) = self.scratch.find(&key, part).unwrap_or_else(|| {
+        let (address, is_current) = self.scratch.find(&key, part).unwrap_or_else(|| {
             let elements = lowering.elements_of_any(legs, part.len(), false);
             (lowering.allocate_vectors(PRODUCTS * elements), false)
         });
         let array = Array::numbers(address, legs | insertions(part), false);
-        if !there {
+        if !is_current {
             let current = lowering.gluon_current(order, from, to, Components::Plain);
             multiply(lowering, self.ends[end], current, address);
             match part.len() <= SHORT {

@@ -1,17 +1,17 @@
-//! Massless lines keep their chirality.
+//! Chirality of massless lines.
 //!
-//! Only the components of one chirality of a massless spinor are not zero, and vectors do not change which. So both
-//! ends of a line have the same chirality, or the helicity contributes nothing. A vertex may multiply left-handed and
-//! right-handed components by different factors; a chirality without a factor contributes nothing either.
+//! A massless spinor has non-zero components of one chirality only, and couplings to vectors preserve it. So both ends
+//! of a line have the same chirality, or the helicity does not contribute. A vertex may multiply left-handed and
+//! right-handed components by different factors; a chirality whose factor is zero does not contribute either.
 //!
-//! A boson that the line takes up once is in every diagram, and its factors with it. JAMPs are computed without these
-//! factors, and |M|^2 is multiplied by their squares. If gluons couple equally to both chiralities, the JAMPs with all
-//! helicities reversed are conjugates up to a phase, so that one of the two is evaluated for both.
+//! A boson that couples to the line once is in every diagram, and so are its factors. JAMPs are computed without these
+//! factors, and |M|^2 is multiplied by their squares. If gluons couple equally to both chiralities, reversing all
+//! helicities conjugates the JAMPs up to a phase, so that only one of two such helicities is evaluated.
 //!
-//! Two massless fermions that become the boson have the same chirality as well. Their current is the same for all
-//! vectors that they can become, up to the factors of the vertices and the propagator. (The second term of its
-//! numerator, along the momentum, vanishes.) So the factor of an event is the sum over these vectors of the product of
-//! both.
+//! Two massless fermions that annihilate to the boson have the same chirality as well. Up to the factors of the
+//! vertices and the propagator, their current is the same for all vectors to which they couple. (The second term of the
+//! propagator's numerator, proportional to the momentum, vanishes.) So the factor of an event is the sum over these
+//! vectors of the product of both.
 
 use super::vertices::{Constant, conjugated, is_massless};
 use crate::binding::{Binding, Coupling};
@@ -23,7 +23,7 @@ use mebridge_process::color_ordered::{Boson, ColorOrdered, Exchange, OrderedVert
 use mebridge_process::{ExternalKind, Process, Wavefunction};
 use num_complex::Complex64;
 
-/// The handedness of a line.
+/// The chirality of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chirality {
     Left,
@@ -31,7 +31,7 @@ pub enum Chirality {
 }
 
 impl Chirality {
-    /// The other one.
+    /// The opposite chirality.
     pub fn opposite(self) -> Chirality {
         match self {
             Chirality::Left => Chirality::Right,
@@ -39,7 +39,7 @@ impl Chirality {
         }
     }
 
-    /// Which components a line's spinors have.
+    /// The non-zero components of spinors of the line.
     pub fn spinors(self, flows_in: bool) -> Spinors {
         match (self, flows_in) {
             (Chirality::Left, true) | (Chirality::Right, false) => Spinors::First,
@@ -48,20 +48,20 @@ impl Chirality {
     }
 }
 
-/// The chirality of a massless line with given helicities of its ends.
+/// Couplings of a massless line, with a boson, by chirality.
 pub struct Chiral {
     vectors: Vec<LinkedVector>,
-    /// Whether the result for one chirality holds for the other one with all helicities reversed.
+    /// Whether the result for one chirality also holds for the other one with all helicities reversed.
     mirrored: bool,
 }
 
-/// A vector that the line takes up.
+/// A vector that couples to the line.
 struct LinkedVector {
     line: Sides,
-    made: Option<FermionPair>,
+    fermions: Option<FermionPair>,
 }
 
-/// How two fermions become it.
+/// The coupling of two fermions to the vector.
 struct FermionPair {
     sides: Sides,
     mass: f64,
@@ -73,7 +73,7 @@ struct Sides([Side; 2]);
 
 struct Side {
     constant: Constant,
-    /// Whether it is anything but zero.
+    /// Whether the factor is not zero.
     couples: bool,
 }
 
@@ -88,9 +88,9 @@ impl Sides {
 }
 
 impl Chiral {
-    /// The factors of a line that takes up a boson; `gluon` is the constant of the line's own vertex. None where the
-    /// line has a mass, or fermions that become the boson have one.
-    pub fn of(
+    /// The factors of a line that couples to a boson; `gluon` is the constant of the line's gluon vertex. `None` if the
+    /// line is massive, or if the boson is a pair of massive fermions.
+    pub fn new(
         compiler: &Compiler,
         form: &ColorOrdered,
         boson: &Boson,
@@ -105,7 +105,7 @@ impl Chiral {
             return None;
         }
         let vector = |exchange: &Exchange| {
-            let made = match &exchange.made {
+            let fermions = match &exchange.made {
                 Some(vertex) => Some(FermionPair {
                     sides: of_fermions(process, binding, boson, vertex)?,
                     mass: value(vertex.mass),
@@ -114,7 +114,7 @@ impl Chiral {
                 None => None,
             };
             let line = of_boson(process, binding, &exchange.taken)?;
-            Some(LinkedVector { line, made })
+            Some(LinkedVector { line, fermions })
         };
         Some(Chiral {
             vectors: boson.vectors.iter().map(vector).collect::<Option<_>>()?,
@@ -122,17 +122,17 @@ impl Chiral {
         })
     }
 
-    /// Whether what is computed for one chirality holds for the other one with all helicities reversed.
+    /// Whether the result for one chirality also holds for the other one with all helicities reversed.
     pub fn is_mirrored(&self) -> bool {
         self.mirrored
     }
 
-    /// Whether a line of this chirality takes up the boson, made of fermions of that one.
+    /// Whether a line of this chirality couples to the boson, or to a pair of fermions of chirality `fermions`.
     pub fn couples(&self, line: Chirality, fermions: Option<Chirality>) -> bool {
         self.factors(line, fermions).next().is_some()
     }
 
-    /// For each vector that contributes the factor of the line, and that of the fermions with mass and width of the
+    /// For each vector that contributes: the factor of the line, and that of the fermions with mass and width of the
     /// propagator.
     pub fn factors(
         &self,
@@ -141,21 +141,22 @@ impl Chiral {
     ) -> impl Iterator<Item = (&Constant, Option<(&Constant, f64, f64)>)> {
         self.vectors.iter().filter_map(move |vector| {
             let taken = vector.line.of(line);
-            let made = match (&vector.made, fermions) {
-                (Some(made), Some(chirality)) => {
-                    let side = made.sides.of(chirality);
-                    let made = (&side.constant, made.mass, made.width);
-                    side.couples.then_some(Some(made))?
+            let of_pair = match (&vector.fermions, fermions) {
+                (Some(pair), Some(chirality)) => {
+                    let side = pair.sides.of(chirality);
+                    let factor = (&side.constant, pair.mass, pair.width);
+                    side.couples.then_some(Some(factor))?
                 }
                 (None, None) => None,
                 _ => return None,
             };
-            taken.couples.then_some((&taken.constant, made))
+            taken.couples.then_some((&taken.constant, of_pair))
         })
     }
 }
 
-/// The chirality of massless fermions with these helicities that meet at vertices of vectors, if they have the same.
+/// The chirality of massless fermions with these helicities that meet at vector vertices; `None` if their chiralities
+/// differ.
 pub fn chirality(process: &Process, ends: [(u32, i8); 2]) -> Option<Chirality> {
     match ends.map(|(end, helicity)| handedness(process, end, helicity)) {
         [-1, -1] => Some(Chirality::Left),
@@ -172,7 +173,7 @@ fn handedness(process: &Process, end: u32, helicity: i8) -> i8 {
     }
 }
 
-/// The factors of the boson's vertex for spinors of the line, if it is a vertex of a vector and a line.
+/// The factors of the boson's vertex for spinors of the line; `None` if it is not a fermion-vector vertex.
 fn of_boson(process: &Process, binding: &Binding, vertex: &OrderedVertex) -> Option<Sides> {
     let massless = binding.value(vertex.mass) == 0.0;
     let found = recognize(&process.routines[vertex.routine as usize], massless)?;
@@ -186,7 +187,7 @@ fn of_boson(process: &Process, binding: &Binding, vertex: &OrderedVertex) -> Opt
     (massless && neighbours).then(|| sides(binding, vertex, &found, spinor_factors))?
 }
 
-/// The factors of the vertex of two fermions, if it makes a vector of two massless ones.
+/// The factors of the vertex of two fermions; `None` unless it makes a vector from two massless fermions.
 fn of_fermions(
     process: &Process,
     binding: &Binding,
@@ -201,7 +202,7 @@ fn of_fermions(
         Opcode::FfvLr3 | Opcode::FfvLrMassive3 => SpinorFactors::LeftRight,
         _ => return None,
     };
-    // The kernel's first input flows in.
+    // The kernel's first input is the incoming fermion.
     let kinds = [ExternalKind::FermionIn, ExternalKind::FermionOut];
     let mut inputs = order(vertex, &found).into_iter().zip(kinds);
     let right = inputs.all(|(i, kind)| {
@@ -211,13 +212,13 @@ fn of_fermions(
     right.then(|| sides(binding, vertex, &found, spinor_factors))?
 }
 
-/// The neighbours in the order in which a kernel takes them.
+/// The neighbours in the order of the kernel's inputs.
 fn order(vertex: &OrderedVertex, found: &Recognized) -> Vec<u8> {
     let order = found.input_permutation.iter();
     order.map(|&i| vertex.inputs[i]).collect()
 }
 
-/// Which spinors the factors of a kernel are for.
+/// The spinors to which the factors of a kernel apply.
 enum SpinorFactors {
     Both,
     Left,
@@ -245,7 +246,7 @@ fn sides(
     }
 }
 
-/// Whether a constant is zero at every event.
+/// Whether a constant is zero for every event.
 fn vanishes(binding: &Binding, (couplings, terms): &Constant) -> bool {
     let mut sum: Vec<Complex64> = Vec::new();
     for &(i, c) in terms {

@@ -1,47 +1,48 @@
-//! How an order of insertions along a quark line becomes products.
+//! Decomposition of the JAMP for an insertion order along a quark line into products.
 //!
-//! Cut the line behind insertion `h`. In every diagram one vertex of the line is the first that holds an insertion
-//! behind the cut: it takes up a current of the insertions `k + 1` to `m` with `k <= h < m`, a *block*. A JAMP is the
-//! sum over all blocks `(k, m)` of a product of three: the line's current with the insertions before, the current of
-//! the block, and the second end's current with the insertions behind.
+//! Cut the line after insertion `h`. In every diagram, exactly one vertex of the line is the first that holds an
+//! insertion after the cut: it couples to a current of the insertions `k + 1` to `m` with `k <= h < m`, a *block*. A
+//! JAMP is the sum over all blocks `(k, m)` of a product of three factors: the line's current with the insertions
+//! before the block, the current of the block, and the second end's current with the insertions after it.
 //!
-//! Some blocks are joined with the currents on their right, and those with the same `k` are added up; some are joined
-//! with the currents on their left. The rest are products of the block's current with the vector of both sides: for all
-//! orders of the block, or for those from which the others follow as sums.
+//! Some blocks are combined with the currents on their right, and those with the same `k` are added up; some are
+//! combined with the currents on their left. The rest are products of the block's current with the vector of both
+//! sides: for all orders of the block, or for those from which the others follow as sums.
 
-/// The cost of a product in multiply-adds, of a vertex of the line, and of a vector of both ends. (As measured:
-/// vertices wait for more than they count.)
+/// Costs in multiply-adds of a product, of a vertex of the line, and of a vector of both ends. (Measured: vertices cost
+/// more than their multiply-adds because of latencies.)
 const PRODUCT: f64 = 16.0;
 const VERTEX: f64 = 50.0;
 const VECTOR: f64 = 64.0;
 
-/// The cost of adding one number to another, which waits for loads.
+/// The cost of adding one number to another, which is dominated by loads.
 const ADDITION: f64 = 2.5;
 
-/// How each block is treated.
+/// The treatment of each block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cover {
-    /// The last insertion before which the line is cut.
+    /// Number of insertions before the cut of the line.
     pub cut: usize,
-    /// For each `k` up to the cut the `m` of the blocks that are joined with the second end's currents.
+    /// For each `k` up to the cut, the `m` of the blocks that are combined with the second end's currents.
     pub right: Vec<Vec<usize>>,
-    /// For each `m` the `k` of the blocks that are joined with the line's currents.
+    /// For each `m`, the `k` of the blocks that are combined with the line's currents.
     pub left: Vec<Vec<usize>>,
-    /// Blocks whose currents of all orders are multiplied.
+    /// Blocks for which the currents of all orders are multiplied.
     pub all: Vec<(usize, usize)>,
-    /// Blocks whose orders with the smallest insertion first are multiplied.
+    /// Blocks for which only the orders with the smallest insertion first are multiplied.
     pub sums: Vec<(usize, usize)>,
 }
 
 impl Cover {
-    /// The cheapest cover for so many insertions. Gluon currents of more than `short` insertions are not kept for all
-    /// orders. `weights` has for each number of insertions the elements of the currents of one end with so many
-    /// insertions, for each JAMP of each helicity.
+    /// Finds the cheapest cover for `count` insertions. Gluon currents of more than `short` insertions are not stored
+    /// for all orders. `weights[n]` is the number of elements of one end's currents with `n` insertions, per JAMP and
+    /// helicity.
     pub fn new(count: usize, short: usize, weights: &[f64]) -> Cover {
         Cover::cheapest(count, short, true, weights)
     }
 
-    /// The cheapest cover whose products all go straight into JAMPs, where all helicities are one run.
+    /// The cheapest cover without `sums`, whose products all go directly into JAMPs, for a single run over all
+    /// helicities.
     pub fn without_sums(count: usize) -> Cover {
         let weights: Vec<f64> = (0..=count)
             .map(|insertions| weight(count, insertions))
@@ -66,7 +67,7 @@ impl Cover {
     }
 }
 
-/// Elements of a current of one end and so many of `count` insertions, for each JAMP.
+/// Number of elements of one end's currents with `insertions` of `count` insertions, per JAMP.
 fn weight(count: usize, insertions: usize) -> f64 {
     let others = (count - insertions) as i32;
     let orders: f64 = (1..=others).map(f64::from).product();
@@ -109,7 +110,7 @@ fn with(
                     let length = (m - k) as f64;
                     let orders: f64 = (1..=m - k).map(|i| i as f64).product();
                     cost += VECTOR / orders;
-                    // Each of the sums on the way serves two orders.
+                    // Each intermediate sum serves two orders.
                     let shared = (length - 1.0) * (length - 2.0) / (4.0 * length);
                     let of_sums = PRODUCT / length + 2.0 * ADDITION * (1.0 + shared);
                     if !sums || m - k <= short && PRODUCT <= of_sums {

@@ -1,8 +1,8 @@
-//! Gluon currents: those that are kept, and those that are made where they are needed.
+//! Gluon currents: those that are stored, and those that are computed when needed.
 //!
-//! Currents of the Kleiss-Kuijf basis, whose orders have the smallest insertion first, are computed from vertices.
-//! Currents of all other orders are sums of these. Short currents are kept for all orders; long ones lie in memory that
-//! is reused.
+//! Currents of the Kleiss-Kuijf basis, whose orders begin with the smallest insertion, are computed from vertices.
+//! Currents of all other orders are sums of these. Short currents are stored for all orders; long ones are in memory
+//! that is reused.
 
 use super::arrays::{Array, Helicities, Legs, PRODUCTS, insertions};
 use super::lower::{Lowering, SHORT};
@@ -16,7 +16,7 @@ use mebridge_process::color_ordered::{orders, parts, shuffles};
 use rustc_hash::FxHashMap as HashMap;
 use std::hash::Hash;
 
-/// The content of memory that is reused.
+/// The kind of content of reused memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ScratchContent {
     Plain,
@@ -24,7 +24,7 @@ pub(super) enum ScratchContent {
     Products,
 }
 
-/// Memory that is reused: for each key a place, and the insertions whose current, or a product of it, is there now.
+/// Memory that is reused: for each key an address, and the insertions whose current (or products) it currently holds.
 pub(super) struct ReusedMemory<K>(HashMap<K, (Address, Vec<u8>)>);
 
 impl<K> Default for ReusedMemory<K> {
@@ -34,20 +34,20 @@ impl<K> Default for ReusedMemory<K> {
 }
 
 impl<K: Eq + Hash> ReusedMemory<K> {
-    /// The place of a key, if it has one, and whether these insertions are there.
+    /// The address for a key, if there is one, and whether it holds these insertions.
     pub(super) fn find(&self, key: &K, insertions: &[u8]) -> Option<(Address, bool)> {
-        let (address, there) = self.0.get(key)?;
-        Some((*address, there == insertions))
+        let (address, current) = self.0.get(key)?;
+        Some((*address, current == insertions))
     }
 
-    /// Notes that they are there.
+    /// Records that the address holds these insertions.
     pub(super) fn put(&mut self, key: K, address: Address, insertions: &[u8]) {
         self.0.insert(key, (address, insertions.to_vec()));
     }
 }
 
 impl Lowering<'_> {
-    /// Gluon currents that are kept.
+    /// Computes the gluon currents that are stored.
     pub(super) fn gluon_currents(&mut self) {
         for insertion in 0..self.count {
             let array = self.external(insertion + 1);
@@ -60,7 +60,7 @@ impl Lowering<'_> {
                 .filter(|r| set >> r & 1 == 1)
                 .collect();
             let size = insertions.len();
-            // Other orders of long ones are made where they are needed.
+            // Other orders of long currents are computed when needed.
             if size > 1 {
                 for order in orders(size) {
                     let order: Vec<u8> =
@@ -91,7 +91,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A gluon current of the Kleiss-Kuijf basis, from vertices.
+    /// Computes a gluon current of the Kleiss-Kuijf basis from vertices.
     fn current(&mut self, order: &[u8]) {
         let legs = insertions(order);
         let elements = self.helicities.count(legs, true);
@@ -102,7 +102,7 @@ impl Lowering<'_> {
             false => lowering.gluon_current_once(order, from, to),
         };
         let op = self.vectors(legs, true, of, order.len(), folded);
-        // -1 for each leg, times the sign of each vertex under conjugation; there is one vertex less than legs.
+        // A factor -1 for each leg, and the sign of each vertex under conjugation; there is one vertex fewer than legs.
         let plus = |parity: f64| order.len().is_multiple_of(2) && parity > 0.0;
         let mirror = match self.parity {
             None => Mirror::None,
@@ -110,7 +110,7 @@ impl Lowering<'_> {
             Some(_) => Mirror::Minus,
         };
         let op = self.multiplied(op, Some(legs), 1.0);
-        // For gluons alone the second end meets currents of all insertions.
+        // In pure gluon processes the second end couples to currents of all insertions.
         let longest = self.count - usize::from(self.line.is_some());
         let needed = folded.is_some() && order.len() <= longest;
         let products = needed.then(|| self.allocate_vectors(PRODUCTS * elements));
@@ -134,18 +134,18 @@ impl Lowering<'_> {
         self.currents.insert(order.to_vec(), array);
     }
 
-    /// Which terms of triples come with pairs: these, where a core computes them.
+    /// Selects the terms of triples to be folded into pairs; `None` on a GPU or without four-gluon vertices.
     pub(super) fn folded(&self, folded: Folded) -> Option<Folded> {
         (self.machine.is_core() && self.four_gluon.is_some()).then_some(folded)
     }
 
-    /// The constants of pairs and of triples.
+    /// The ratio of the constants of pairs and of triples.
     fn ratio(&mut self) -> Ratio {
         let [under, over] = self.factors(None, 1.0).map(Once);
         Ratio { under, over }
     }
 
-    /// The part that writes the products of a result there.
+    /// The part of an operation that writes the products of its result to `address`.
     pub(super) fn with_products(&mut self, address: Address) -> WithProducts {
         WithProducts {
             address,
@@ -153,7 +153,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The same vectors with the factors of pairs and triples, see [`Lowering::factors`].
+    /// Adds the factors of pairs and triples to a vector operation, see [`Lowering::factors`].
     pub(super) fn multiplied(&mut self, op: Vector, legs: Option<Legs>, scale: f64) -> Vector {
         let [of_pairs, of_triples] = self.factors(legs, scale).map(Once);
         Vector {
@@ -163,7 +163,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The products of an array, or zero where it has none.
+    /// The products of an array, or zero if it has none.
     fn products_of(&mut self, legs: Legs, whole: bool, array: Option<Array>) -> Operand {
         let products = match array.and_then(Array::of_products) {
             Some(products) => products,
@@ -189,8 +189,8 @@ impl Lowering<'_> {
         zero
     }
 
-    /// Vectors of pairs and triples of neighbours among so many insertions. `of` gives the array of the insertions from
-    /// one place to another, with products or not.
+    /// Vectors from all pairs and triples of adjacent parts of `size` insertions. `of` returns the array for the
+    /// insertions from one index to another, with or without products.
     pub(super) fn vectors(
         &mut self,
         legs: Legs,
@@ -201,7 +201,7 @@ impl Lowering<'_> {
     ) -> Vector {
         let (mut pairs, mut triples) = (Vec::new(), Vec::new());
         let mut products = Vec::new();
-        // Two insertions leave nothing to fold.
+        // With two insertions there is nothing to fold.
         let folded = folded.filter(|_| size > 2);
         let (first, both) = (folded.is_some(), folded == Some(Folded::Both));
         for i in 1..size {
@@ -242,8 +242,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// A gluon current with its products, where terms of triples come with pairs: for a current that is computed once,
-    /// or within a run.
+    /// A gluon current with its products, if triples are folded into pairs. With `once` it is for a current that is
+    /// computed once per event, otherwise for one within a run.
     pub(super) fn gluon_current_with_products(
         &mut self,
         order: &[u8],
@@ -262,7 +262,7 @@ impl Lowering<'_> {
         }
         let count = self.helicities.count(array.legs, array.whole);
         let kept = self.currents.contains_key(part);
-        // An even number of insertions has the same products backwards, an odd one the opposite.
+        // Reversing an even number of insertions leaves the products unchanged; an odd number changes their sign.
         let key = match part.len().is_multiple_of(2) {
             true => part.to_vec().min(part.iter().rev().copied().collect()),
             false => part.to_vec(),
@@ -272,7 +272,7 @@ impl Lowering<'_> {
             true => self.products.get(&key).map(|&products| (products, true)),
             false => self.scratch.find(&place, part),
         };
-        let (products, there) = known.unwrap_or_else(|| {
+        let (products, is_current) = known.unwrap_or_else(|| {
             let elements = match kept {
                 true => count,
                 false => self.elements_of_any(0, part.len(), once),
@@ -283,13 +283,13 @@ impl Lowering<'_> {
             products: Some(products),
             ..array
         };
-        if there {
+        if is_current {
             return with_products;
         }
         let mut pairs = Vec::new();
         for at in from + 1..to {
             let (a, b) = (of(self, from, at), of(self, at, to));
-            // An array that is computed once reads nothing of a run.
+            // An operation that is executed once per event must not read arrays of a run.
             debug_assert!(!array.whole || a.whole && b.whole, "{order:?}");
             pairs.push(Pair {
                 a: self.helicities.operand(array.legs, array.whole, a),
@@ -314,7 +314,7 @@ impl Lowering<'_> {
         with_products
     }
 
-    /// The operation that adds up the currents from which one follows.
+    /// The operation that computes a current as a sum of others.
     fn sum_op(
         &mut self,
         order: &[u8],
@@ -366,14 +366,14 @@ impl Lowering<'_> {
         self.slashed.insert(order.to_vec(), array);
     }
 
-    /// The current of an order, once an event.
+    /// Computes the current of an order, once per event.
     fn sum_once(&mut self, order: &[u8], components: Components) -> Array {
         let elements = self.helicities.count(insertions(order), true);
         let address = self.allocate(elements);
         self.push_sum(order, address, components, true)
     }
 
-    /// The current of an order in this place, once an event or within a run.
+    /// Computes the current of an order at this address, once per event or within a run.
     fn push_sum(
         &mut self,
         order: &[u8],
@@ -386,7 +386,7 @@ impl Lowering<'_> {
         Array::new(address, insertions(order), whole)
     }
 
-    /// Adds an operation to those that come once an event, or to those of a run.
+    /// Adds an operation to those executed once per event, or to those of a run.
     pub(super) fn push(&mut self, op: ArrayOp, once: bool) {
         match once {
             true => self.once.push(op),
@@ -394,13 +394,13 @@ impl Lowering<'_> {
         }
     }
 
-    /// The factor that slashed gluon currents already have.
+    /// The factor that slashed gluon currents already contain.
     fn factor_of_slashed(&mut self) -> Option<Address> {
         let line = self.line.clone().filter(|_| self.chirality.is_some())?;
         Some(self.factor(&line.constant, None))
     }
 
-    /// An array in other components, times a factor if there is one, once an event.
+    /// Converts an array to other components, with an optional factor, once per event.
     pub(super) fn push_form(
         &mut self,
         from: Address,
@@ -425,13 +425,13 @@ impl Lowering<'_> {
         });
     }
 
-    /// A gluon current for a current that is computed once.
+    /// A gluon current for a current that is computed once per event.
     fn gluon_current_once(&mut self, order: &[u8], from: usize, to: usize) -> Array {
         self.gluon_current_in(order, (from, to), Components::Plain, true)
     }
 
-    /// A slashed current within a run, and whether its sign changes: reversed insertions have the same current, with
-    /// the other sign where their number is even.
+    /// A slashed current within a run, and whether its sign must be changed: reversed insertions have the same current,
+    /// with opposite sign if their number is even.
     pub(super) fn signed_gluon_current(
         &mut self,
         order: &[u8],
@@ -458,7 +458,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A current of the insertions from one place of an order on, within a run.
+    /// The current of the insertions `from..to` of an order, within a run.
     pub(super) fn gluon_current(
         &mut self,
         order: &[u8],
@@ -469,7 +469,7 @@ impl Lowering<'_> {
         self.gluon_current_in(order, (from, to), components, false)
     }
 
-    /// A current of the insertions from one place of an order to another, once an event or within a run.
+    /// The current of the insertions `from..to` of an order, once per event or within a run.
     fn gluon_current_in(
         &mut self,
         order: &[u8],
@@ -497,18 +497,18 @@ impl Lowering<'_> {
         };
         let key = (content, whole, from, part.len());
         let place = self.scratch.find(&key, part);
-        let (address, there) = place.unwrap_or_else(|| {
+        let (address, is_current) = place.unwrap_or_else(|| {
             let elements = self.elements_of_any(0, part.len(), whole);
             (self.allocate(elements), false)
         });
-        if there {
+        if is_current {
             return Array::new(address, insertions(part), whole);
         }
         self.scratch.put(key, address, part);
         self.push_sum(part, address, components, whole)
     }
 
-    /// The currents that are kept in these components.
+    /// The stored currents with these components.
     fn kept(&mut self, components: Components) -> &mut HashMap<Vec<u8>, Array> {
         match components {
             Components::Slashed => &mut self.slashed,
@@ -516,7 +516,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The factors of pairs and triples of gluon currents, with the propagator of the legs below.
+    /// The factors of pairs and triples of gluon currents, including the propagator of `legs`.
     pub(super) fn factors(&mut self, legs: Option<Legs>, scale: f64) -> [Address; 2] {
         let propagator = legs.map(|legs| (legs, 0.0, 0.0));
         let scaled = |constant: &Constant| {
@@ -534,7 +534,8 @@ impl Lowering<'_> {
     }
 }
 
-/// The order whose current is the same: an odd number of insertions backwards. (An even number changes the sign.)
+/// The order stored for a current that may have been computed in reverse: an odd number of insertions is reversed.
+/// (Reversing an even number changes the sign.)
 fn backwards(order: &[u8]) -> Vec<u8> {
     match order.len() % 2 {
         1 => order.iter().rev().copied().collect(),

@@ -1,9 +1,9 @@
-//! Gluons alone: the line is that of the first one.
+//! Pure gluon amplitudes: the first gluon takes the place of the line.
 //!
-//! The orders are visited as a tree; the line's current for the insertions so far has one place for each depth. A JAMP
-//! is a sum over n: the line's current with the first n insertions, times the current of the second end with the
-//! others. The latter has no propagator; in it the second end meets one or two gluon currents. For n = 0 a core
-//! multiplies numbers instead, see [`BothEnds`].
+//! The orders are visited as a tree; for each depth, one array holds the line's current for the insertions so far. A
+//! JAMP is a sum over n: the line's current with the first n insertions, times the current of the second end with the
+//! others. The latter has no propagator; in it the second end couples to one or two gluon currents. For n = 0 a CPU
+//! multiplies scalar products instead, see [`BothEnds`].
 
 use super::arrays::{Array, PRODUCTS, insertions};
 use super::both_ends::BothEnds;
@@ -22,11 +22,11 @@ pub fn lower(lowering: &mut Lowering) {
     lowering.visit(&mut Vec::new(), &mut both_ends);
 }
 
-/// Stands for an array that does not exist.
+/// Represents an array that does not exist.
 const NOWHERE: Array = Array::new(Address::MAX, 0, true);
 
 impl Lowering<'_> {
-    /// Memory along the line, and the currents of the second end that are short.
+    /// Allocates memory along the line, and computes short currents of the second end.
     fn ends(&mut self) {
         let count = self.count;
         if self.reuses_memory() {
@@ -53,12 +53,12 @@ impl Lowering<'_> {
         }
     }
 
-    /// The current of the second end and the insertions before it.
+    /// Computes the current of the second end and the insertions before it.
     fn root(&mut self, order: &[u8], address: Address) {
         let legs = insertions(order) | self.last();
         let root = self.external(self.count + 1);
         let size = order.len() + 1;
-        // Only vertices with the second end as the last leg.
+        // Restricted to vertices with the second end as the last leg.
         let folded = self.folded(Folded::Last);
         let mut op = self.vectors(
             legs,
@@ -85,7 +85,7 @@ impl Lowering<'_> {
         self.roots.insert(order.to_vec(), array);
     }
 
-    /// Leaves out pairs and triples with an array that does not exist.
+    /// Removes pairs and triples with an array that does not exist.
     fn keep_last(&mut self, op: &mut Vector) {
         let somewhere = |address: Address| address != NOWHERE.address;
         let pairs = self.pools.pairs.split_off(op.pairs.range[0] as usize);
@@ -115,14 +115,14 @@ impl Lowering<'_> {
         to: usize,
         products: bool,
     ) -> Array {
-        // Behind the insertions of the line, where its own currents do not look.
+        // Offset past the insertions of the line, so that its own currents use other memory.
         let before = self.count - order.len();
         let mut whole = vec![0; before];
         whole.extend(order);
         self.gluon_current_of(&whole, before + from, before + to, products)
     }
 
-    /// A gluon current within a run, with its products or not.
+    /// A gluon current within a run, with or without its products.
     fn gluon_current_of(&mut self, order: &[u8], from: usize, to: usize, products: bool) -> Array {
         match products {
             true => self.gluon_current_with_products(order, from, to, false),
@@ -130,7 +130,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Visits the orders that begin with some insertions.
+    /// Visits the orders that begin with the insertions `start`.
     fn visit(&mut self, start: &mut Vec<u8>, both_ends: &mut Option<BothEnds>) {
         if start.len() == self.count {
             return self.jamp(start, both_ends);
@@ -146,7 +146,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The current of the line with some insertions.
+    /// The current of the line with the insertions `start`.
     fn line_array(&self, start: &[u8]) -> Array {
         match start {
             [] => self.external(0),
@@ -193,7 +193,7 @@ impl Lowering<'_> {
         self.line_currents.insert(start.to_vec(), array);
     }
 
-    /// The JAMP of an order.
+    /// Computes the JAMP of an order.
     fn jamp(&mut self, order: &[u8], both_ends: &mut Option<BothEnds>) {
         let all = self.all();
         let mut products = Contraction::default();

@@ -1,4 +1,4 @@
-//! Which helicities are evaluated, and which follow from them.
+//! Which helicities are evaluated, and which follow from others.
 
 use super::NO_HELICITY;
 use super::chirality::{Chiral, Chirality, chirality};
@@ -6,21 +6,21 @@ use super::positions::{Positions, reversed};
 use mebridge_process::Process;
 use rustc_hash::FxHashMap as HashMap;
 
-/// The helicities that are evaluated, by helicity indices.
+/// The helicities that are evaluated, by their helicity indices.
 pub struct Evaluated {
-    /// The helicity that has these helicity indices, and the one that has them with all legs reversed ([`NO_HELICITY`]:
-    /// none that contributes, or it is evaluated by itself).
+    /// The helicity with these indices, and the one with all legs reversed whose result is the same ([`NO_HELICITY`] if
+    /// there is none, or if it is evaluated separately).
     pub rows: HashMap<Vec<u32>, [u32; 2]>,
-    /// Helicities that contribute nothing.
+    /// Helicities that vanish.
     pub vanishing: Vec<u32>,
-    /// The chirality of the fermions that become a boson, for each helicity index of its position. A boson by itself
-    /// has one entry, none.
+    /// For each helicity index of the boson, the chirality of the fermions in its place. A single boson has one entry,
+    /// `None`.
     pub fermions: Vec<Option<Chirality>>,
 }
 
 impl Evaluated {
-    /// All of these helicities, or those that have the first one at a position, where the others follow from them.
-    pub fn of(positions: &Positions, helicities: &[&[i8]], halves: Option<usize>) -> Evaluated {
+    /// All of these helicities, or, with `halves`, those with index 0 at this position, if the others follow from them.
+    pub fn new(positions: &Positions, helicities: &[&[i8]], halves: Option<usize>) -> Evaluated {
         let mut evaluated = Evaluated {
             rows: HashMap::default(),
             vanishing: Vec::new(),
@@ -44,7 +44,7 @@ impl Evaluated {
         evaluated
     }
 
-    /// Adds a helicity; false where there are no helicity indices.
+    /// Adds a helicity; returns false if it has no helicity indices.
     fn add(&mut self, indices: Option<Vec<u32>>, h: u32, reversed: bool) -> bool {
         let Some(indices) = indices else {
             return false;
@@ -55,9 +55,9 @@ impl Evaluated {
     }
 }
 
-/// The helicities of a massless line with a boson that contribute.
+/// The helicities of a massless line with a boson that do not vanish.
 pub struct Live<'a> {
-    /// The chirality that is evaluated.
+    /// The chirality for which the line is evaluated.
     pub evaluated: Chirality,
     /// Index, helicities and chirality of the line.
     rows: Vec<(u32, &'a [i8], Chirality)>,
@@ -66,9 +66,9 @@ pub struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// The helicities of a line among these; gives the boson's position the helicity indices that are evaluated. None
-    /// where nothing contributes.
-    pub fn of(
+    /// Selects the helicities that contribute, and sets the helicity indices at the boson's position to those that are
+    /// evaluated. `None` if no helicity contributes.
+    pub fn new(
         process: &Process,
         positions: &mut Positions,
         chiral: &Chiral,
@@ -125,7 +125,7 @@ impl<'a> Live<'a> {
         (!live.rows.is_empty()).then_some(live)
     }
 
-    /// The helicities that are evaluated, if that is possible; where they are `mirrored`, one chirality for both.
+    /// The helicities to evaluate, if possible; if `mirrored`, one chirality gives the results for both.
     pub fn evaluated(&self, positions: &Positions, mirrored: bool) -> Option<Evaluated> {
         let mut evaluated = Evaluated {
             rows: HashMap::default(),

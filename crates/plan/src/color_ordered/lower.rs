@@ -1,4 +1,4 @@
-//! From the colour-ordered form of a process to loops.
+//! Lowering of the colour-ordered form of a process to loops.
 
 use super::arrays::{Array, Helicities, Legs};
 use super::chirality::{Chiral, Chirality};
@@ -24,43 +24,45 @@ use mebridge_process::{ExternalKind, Process};
 use mebridge_support::error::Result;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// Gluon currents of so many insertions are kept for all of their orders; longer ones in the Kleiss-Kuijf basis alone.
+/// Gluon currents of at most this number of insertions are stored for all orders; longer ones only in the Kleiss-Kuijf
+/// basis.
 pub(super) const SHORT: usize = 4;
-/// The most vectors of the JAMPs of one run on a core, where L2 has [`LARGE_L2`] bytes; measured at 512z with 2 MiB.
+/// Upper bound on the vectors of the JAMPs of one run on a core with an L2 cache of at least [`LARGE_L2`] bytes;
+/// measured at 512z with 2 MiB.
 const TILE: usize = 170_000;
 const LARGE_L2: usize = 2 << 20;
-/// The same where L2 has less: for gluons alone, and with a quark line; measured with 1 MiB.
+/// The same bound for a smaller L2 cache, for gluons alone and with a quark line; measured with 1 MiB.
 const SMALL_TILE: [usize; 2] = [100_000, 12_000];
-/// The fewest helicities of a run on a core: they share what a run computes anew.
+/// Minimum number of helicities per run on a core; they share the currents that each run recomputes.
 const FEWEST: usize = 4;
 
-/// Vectors that the caches next to a core hold at 512z: 1 MiB.
+/// Number of vectors that fit in the caches closest to a core at 512z: 1 MiB.
 const FAR: u32 = 16_384;
 
 /// The machine that runs a plan of loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machine {
-    /// A core does one operation after the other. Memory is reused, so that the arrays that are alive fit its caches.
+    /// A core executes operations sequentially. Memory is reused, so that live arrays fit in its caches.
     Core {
-        /// Bytes of its L2; 0 where nobody knows.
+        /// Size of the L2 cache in bytes; 0 if unknown.
         l2: usize,
     },
-    /// A GPU does operations at the same time that do not wait for each other. Every array has memory of its own.
+    /// A GPU executes independent operations concurrently. Every array has its own memory.
     Gpu {
-        /// Vectors of the JAMPs of one run, at most.
+        /// Upper bound on the vectors of the JAMPs of one run.
         tile: usize,
     },
 }
 
 impl Machine {
-    /// A core with a large L2, for plans that are the same everywhere.
+    /// A core with a large L2 cache, for plans that must not depend on the machine.
     pub const CORE: Machine = Machine::Core { l2: LARGE_L2 };
 
     pub(super) fn is_core(self) -> bool {
         matches!(self, Machine::Core { .. })
     }
 
-    /// Vectors of the JAMPs of one run, at most.
+    /// Upper bound on the vectors of the JAMPs of one run.
     fn tile(self, form: &ColorOrdered) -> usize {
         match self {
             Machine::Core { l2 } => {
@@ -75,7 +77,7 @@ impl Machine {
     }
 }
 
-/// The plan of a process in its colour-ordered form for the helicities with these indices.
+/// Makes the plan of a process in its colour-ordered form, for the helicities with these indices.
 pub fn compile(
     process: &Process,
     form: &ColorOrdered,
@@ -100,7 +102,7 @@ pub fn compile(
     Ok(lowering.finish(form))
 }
 
-/// Whether a process can be evaluated in its colour-ordered form; with a boson only a core does.
+/// Whether a process can be evaluated in its colour-ordered form; with a boson only on a core.
 pub fn can(process: &Process, binding: &Binding) -> bool {
     let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let Some(form) = process.amplitudes.color_ordered() else {
@@ -121,43 +123,43 @@ pub(super) struct Lowering<'a> {
     /// Number of insertions.
     pub(super) count: usize,
     positions: Positions,
-    /// The kernel of the line's currents from the first end on; none where they are vectors.
+    /// The kernel for the line's currents, starting from the first end; `None` if they are vectors.
     pub(super) line: Option<QuarkLine>,
-    /// The chirality of a line that takes up a boson.
+    /// The evaluated chirality of a line with a boson.
     pub(super) chirality: Option<Chirality>,
-    /// The factors of its vertices.
+    /// The factors of the boson's vertices.
     pub(super) chiral: Option<Chiral>,
     pub(super) three_gluon: Constant,
     pub(super) four_gluon: Option<Constant>,
-    /// The sign of the three-gluon vertex under conjugation, where currents with all helicities reversed are
-    /// conjugates.
+    /// The sign of the three-gluon vertex under conjugation, if currents with all helicities reversed are conjugates.
     pub(super) parity: Option<f64>,
-    /// Gluon currents by their order, plain.
+    /// Gluon currents by their order, as plain vectors.
     pub(super) currents: HashMap<Vec<u8>, Array>,
-    /// The same, slashed.
+    /// Gluon currents by their order, slashed.
     pub(super) slashed: HashMap<Vec<u8>, Array>,
-    /// Sums of long currents, and products, that are needed for a while: by whether they are computed once, where
-    /// they begin in an order, and their length.
+    /// Temporary sums for long currents, and their products. The key is the content, whether it is computed once per
+    /// event, the position in the order, and the length.
     pub(super) scratch: ReusedMemory<(ScratchContent, bool, usize, usize)>,
-    /// Products of gluon currents that are kept, by the order of the current, or by the reversed order with the same
+    /// Products of stored gluon currents, by the order of the current, or by the reversed order if that has the same
     /// products.
     pub(super) products: HashMap<Vec<u8>, Address>,
     /// A number that is zero.
     pub(super) zero: Option<Address>,
-    /// For gluons alone: the address of the line's current for each number of insertions, where its memory is reused.
+    /// For gluons alone: the address of the line's current for each number of insertions, if memory is reused.
     pub(super) lines: Vec<Address>,
-    /// For gluons alone: the same for their products.
+    /// For gluons alone: the addresses of the products of these currents.
     pub(super) line_products: Vec<Address>,
     /// For gluons alone: currents of the line by the insertions so far.
     pub(super) line_currents: HashMap<Vec<u8>, Array>,
-    /// For gluons alone: currents of the second end by the insertions before it, without propagator.
+    /// For gluons alone: currents of the second end, without propagator, by the insertions before it.
     pub(super) roots: HashMap<Vec<u8>, Array>,
-    /// The addresses of the long ones, by the number of insertions.
+    /// The addresses of long currents of the second end, by number of insertions.
     pub(super) long_roots: HashMap<usize, Address>,
     /// The factor of the vertex at the second end, relative to that of a current.
     pub(super) closing: f64,
     jamp_base: Address,
-    /// Address of the JAMPs of a run; from one to the next, and from one helicity to the next.
+    /// Address of the JAMPs of a run. `strides` are the distances from one JAMP to the next, and from one helicity to
+    /// the next.
     tile: Address,
     strides: [u32; 2],
     pub(super) evaluated: Evaluated,
@@ -170,7 +172,7 @@ pub(super) struct Contraction {
     pub(super) pairs: Vec<Pair>,
     /// Pairs whose first array is over all legs.
     pub(super) broadcast: Vec<Pair>,
-    /// The same of numbers.
+    /// Pairs of numbers.
     pub(super) numbers: Vec<Pair>,
     pub(super) splits: Vec<Split>,
 }
@@ -179,7 +181,7 @@ impl<'a> Lowering<'a> {
     fn new(mut compiler: Compiler<'a>, form: &'a ColorOrdered, machine: Machine) -> Result<Self> {
         let process = compiler.process;
         let count = form.insertions.len();
-        let mut positions = Positions::of(&compiler, form);
+        let mut positions = Positions::new(&compiler, form);
         let first_end = form.ends[0];
         let last = count + 1;
         let line = match &form.line {
@@ -206,7 +208,7 @@ impl<'a> Lowering<'a> {
         });
         let chiral = match (&line, &form.boson) {
             (Some(line), Some(boson)) if machine.is_core() => {
-                Chiral::of(&compiler, form, boson, &line.constant)
+                Chiral::new(&compiler, form, boson, &line.constant)
             }
             _ => None,
         };
@@ -216,9 +218,9 @@ impl<'a> Lowering<'a> {
             .iter()
             .map(|row| [0, last].map(|position| positions.state(position, row)));
         let ends = ends.collect::<HashSet<_>>().len();
-        // Two helicities that are each other's reverse give the same. The one is evaluated in which one leg has its
-        // first helicity. That leg is an insertion, so that the ends keep both of their helicities; or an end, where
-        // the insertions do not have all combinations.
+        // Two helicities that are each other's reverse give the same result. The one evaluated is that in which one leg
+        // has its first helicity. This leg is an insertion, so that both helicities of the ends remain, or an end if
+        // the ends do not have all combinations.
         let radix = positions.radix();
         let first = match ends < (radix[0] * radix[last]) as usize {
             true => 0,
@@ -231,17 +233,19 @@ impl<'a> Lowering<'a> {
             && closed(&rows);
         let (evaluated, chirality) = match (&chiral, &form.boson) {
             (Some(chiral), Some(_)) => {
-                let live = Live::of(process, &mut positions, chiral, &rows)
+                let live = Live::new(process, &mut positions, chiral, &rows)
                     .ok_or_else(|| bad("no helicity contributes"))?;
                 let mirrored = chiral.is_mirrored() && conjugates.is_some();
                 let evaluated = live
                     .evaluated(&positions, mirrored)
-                    .ok_or_else(|| bad("helicities of both chiralities that are not pairs"))?;
+                    .ok_or_else(|| bad("helicities of the two chiralities do not form pairs"))?;
                 (evaluated, Some(live.evaluated))
             }
-            (None, Some(_)) => return Err(bad("no massless quark line takes up its boson")),
+            (None, Some(_)) => {
+                return Err(bad("its boson does not couple to a massless quark line"));
+            }
             _ => {
-                let evaluated = Evaluated::of(&positions, &rows, same.then_some(first));
+                let evaluated = Evaluated::new(&positions, &rows, same.then_some(first));
                 (evaluated, None)
             }
         };
@@ -318,7 +322,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Whether memory is used again.
+    /// Whether memory is reused.
     pub(super) fn reuses_memory(&self) -> bool {
         self.machine.is_core()
     }
@@ -364,7 +368,7 @@ impl<'a> Lowering<'a> {
         )
     }
 
-    /// The wavefunction of a massless end, where only these components are there.
+    /// The wavefunction of a massless end, reduced to its non-zero components.
     pub(super) fn chiral_end(&self, end: usize, spinors: Spinors) -> Array {
         let array = self.external(if end == 0 { 0 } else { self.count + 1 });
         let behind = if spinors == Spinors::Second {
@@ -378,7 +382,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The boson, slashed, without the factors of its vertices.
+    /// The slashed boson, without the factors of its vertices.
     fn slashed_boson(&mut self) -> Result<Array> {
         let position = self.count + 2;
         let legs = 1 << position;
@@ -400,7 +404,7 @@ impl<'a> Lowering<'a> {
             for (w, &helicity) in [a, b].into_iter().zip(state) {
                 spinors.push(self.compiler.external(w, helicity)?);
             }
-            // The one that flows in is first.
+            // The incoming fermion comes first.
             spinors.sort_by_key(|(kind, _)| *kind != ExternalKind::FermionIn);
             let mut spinor = |(_, address): (ExternalKind, Address)| {
                 let alone = Array {
@@ -443,13 +447,13 @@ impl<'a> Lowering<'a> {
         self.compiler.allocate(vectors)
     }
 
-    /// Memory for arrays over one or both ends and any so many insertions in a run.
+    /// Allocates an array over these ends and any set of `insertions` insertions, in a run.
     pub(super) fn allocate_any(&mut self, ends: Legs, insertions: usize) -> Address {
         let most = self.elements_of_any(ends, insertions, false);
         self.allocate(most)
     }
 
-    /// Elements of an array over these ends and any so many insertions, at most.
+    /// Maximum number of elements of an array over these ends and any set of `insertions` insertions.
     pub(super) fn elements_of_any(&self, ends: Legs, insertions: usize, whole: bool) -> u32 {
         let masks = (0..1u32 << self.count).filter(|m| m.count_ones() as usize == insertions);
         let counts = masks.map(|m| self.helicities.count(ends | m << 1, whole));
@@ -462,10 +466,10 @@ impl<'a> Lowering<'a> {
         [from, self.pools.pairs.len() as u32]
     }
 
-    /// The operation that makes the JAMP of an order.
-    pub(super) fn push_jamp(&mut self, order: &[u8], made: Contraction) {
+    /// Adds the operation that computes the JAMP of an order.
+    pub(super) fn push_jamp(&mut self, order: &[u8], contraction: Contraction) {
         let stride = Stride(self.strides[1]);
-        let pairs = self.push_pairs(made.pairs);
+        let pairs = self.push_pairs(contraction.pairs);
         let payload = match self.chirality {
             Some(_) => Payload::ChiralContract(ChiralContract {
                 stride,
@@ -475,7 +479,7 @@ impl<'a> Lowering<'a> {
             }),
             None => {
                 let first = self.pools.splits.len() as u32;
-                self.pools.splits.extend(made.splits);
+                self.pools.splits.extend(contraction.splits);
                 Payload::Contract(Contract {
                     stride,
                     unrolled: match self.pools.fours {
@@ -483,9 +487,9 @@ impl<'a> Lowering<'a> {
                         false => Unrolled::default(),
                     },
                     pairs: Pairs(pairs),
-                    broadcast: Pairs(self.push_pairs(made.broadcast)),
+                    broadcast: Pairs(self.push_pairs(contraction.broadcast)),
                     numbers: Numbers {
-                        pairs: Pairs(self.push_pairs(made.numbers)),
+                        pairs: Pairs(self.push_pairs(contraction.numbers)),
                         splits: [first, self.pools.splits.len() as u32],
                     },
                 })
@@ -498,7 +502,7 @@ impl<'a> Lowering<'a> {
         });
     }
 
-    /// Sets the ways to shuffle numbers, and gives memory to them.
+    /// Sets the shuffles, and allocates memory for them.
     pub(super) fn set_shuffles(&mut self, shuffles: Vec<Shuffle>) {
         let most = |of: fn(&Shuffle) -> u32| shuffles.iter().map(of).max().unwrap_or(0);
         let numbers = most(|shuffle| shuffle.given);
@@ -508,7 +512,7 @@ impl<'a> Lowering<'a> {
         self.pools.sums = self.compiler.allocate(2 * SHUFFLE_UNROLL * sums);
     }
 
-    /// Adds the products of these pairs, shuffled in one of these ways, to the JAMPs of these orders.
+    /// Adds the products of these pairs, shuffled by number `shuffle`, to the JAMPs of these orders.
     pub(super) fn push_shuffle(
         &mut self,
         shuffle: u32,
@@ -579,7 +583,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// So many vectors or a few more, such that vectors at this distance are in different sets of a cache.
+/// Rounds up such that vectors at this distance are in different sets of a cache.
 fn spread(vectors: u32) -> u32 {
     match vectors % 64 {
         0..=2 => vectors - vectors % 64 + 2,
@@ -587,14 +591,14 @@ fn spread(vectors: u32) -> u32 {
     }
 }
 
-/// Whether each of these helicities is there with all legs reversed.
+/// Whether the helicities are closed under reversal of all legs.
 fn closed(rows: &[&[i8]]) -> bool {
     let all: HashSet<&[i8]> = rows.iter().copied().collect();
     rows.iter().all(|row| all.contains(&reversed(row)[..]))
 }
 
-/// The outer legs, and their helicities in each run. Outer legs include ends that do not have all combinations of their
-/// helicities, and a leg whose helicity is fixed to its first.
+/// Chooses the outer legs, and their helicities in each run. Outer legs include ends that do not have all combinations
+/// of their helicities, and a leg whose helicity is fixed to its first.
 fn runs(
     radix: &[u32],
     last: usize,

@@ -1,9 +1,9 @@
-//! Plans as loops over helicities: that of a process in its colour-ordered form.
+//! Plans as loops over helicities, for processes in colour-ordered form.
 //!
-//! The recursion of [`mebridge_process::color_ordered`] becomes operations on arrays ([`mebridge_ops::arrays`]). Gluon
-//! currents are computed once an event, for all helicities. Some insertions are *outer* ones: their helicities are
-//! taken one after the other, so that the JAMPs of all orders for the helicities of the other legs fit the cache.
-//! `quark` and `gluons` make JAMPs of currents.
+//! The recursion of [`mebridge_process::color_ordered`] is lowered to operations on arrays ([`mebridge_ops::arrays`]).
+//! Gluon currents are computed once per event, for all helicities. Some legs are *outer* ones: their helicities are
+//! evaluated one after the other, so that the JAMPs of all orders for the helicities of the other legs fit in the
+//! cache. `quark` and `gluons` compute JAMPs from currents.
 
 mod arrays;
 mod boson;
@@ -27,64 +27,64 @@ use mebridge_ops::arrays::{ArrayKind, ArrayOp, Pools, ShuffleOp};
 use mebridge_process::color_ordered::FlowTerm;
 use serde::{Deserialize, Serialize};
 
-/// No helicity of the plan.
+/// Marks a missing helicity.
 pub const NO_HELICITY: u32 = u32::MAX;
 
 /// The loops of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Loops {
-    /// For each run of `each` the shifts of addresses; the first is 0.
+    /// Address shifts for each run of `per_run`; the first is 0.
     pub runs: Vec<Vec<u32>>,
-    /// Operations that come once an event.
+    /// Operations that are executed once per event.
     pub once: Vec<ArrayOp>,
-    /// Operations of each run.
+    /// Operations that are executed in each run.
     pub per_run: Vec<ArrayOp>,
-    /// What is shuffled behind them, for each helicity.
+    /// Shuffles, executed after these for each helicity.
     pub shuffles: Vec<ShuffleOp>,
-    /// What they name.
+    /// Lists to which the operations refer.
     pub pools: Pools,
-    /// Helicities of a run.
+    /// Number of helicities per run.
     pub helicities: u32,
     /// Address of the JAMPs of a run, two vectors each.
     pub jamps: Address,
-    /// From one JAMP to the next, and from a JAMP of one helicity to that of the next.
+    /// Distances from one JAMP to the next, and from one helicity to the next.
     pub strides: [u32; 2],
-    /// For each run and each of its helicities the index of that among the plan's, or [`NO_HELICITY`].
+    /// For each run and each of its helicities, its index among the plan's helicities, or [`NO_HELICITY`].
     pub rows: Vec<u32>,
-    /// For each of `rows` the index of the helicity with all legs reversed, of which the same is computed, or
-    /// [`NO_HELICITY`]; empty where every helicity is evaluated.
+    /// For each of `rows`, the helicity with all legs reversed if it has the same result, or [`NO_HELICITY`]; empty if
+    /// every helicity is evaluated.
     pub reversed: Vec<u32>,
-    /// What contributions and squared JAMPs are multiplied by, of `rows` and of `reversed`: for each of as many equal parts
-    /// of the helicities of a run. None where that is 1.
+    /// Factors for contributions and squared JAMPs of the helicities in `rows` and in `reversed`. The helicities of a
+    /// run are divided into equal parts, with one entry for each. Empty if all factors are 1.
     pub weights: Vec<[Weight; 2]>,
-    /// Helicities that contribute nothing, as a massless line keeps its chirality.
+    /// Helicities that vanish because massless lines preserve chirality.
     pub vanishing: Vec<u32>,
-    /// For each colour flow its JAMPs; none where each JAMP is one.
+    /// For each colour flow, the JAMPs it consists of; empty if each JAMP is a flow.
     pub flows: Vec<Vec<FlowTerm>>,
 }
 
 /// The square of a sum of products of factors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Weight {
-    /// Where it goes, once an event.
+    /// Address of the result, which is computed once per event.
     pub address: Address,
-    /// The products, each of factors at these addresses.
+    /// The products, as addresses of their factors.
     pub products: Vec<Vec<Address>>,
 }
 
 impl Loops {
-    /// The helicities of which one thing is computed: that with this place in `rows`, and that with all legs reversed.
+    /// The helicities that share the result at `place`: the one in `rows`, and the one with all legs reversed.
     pub fn helicity_pair(&self, place: usize) -> [u32; 2] {
         let of = |all: &[u32]| all.get(place).copied().unwrap_or(NO_HELICITY);
         [of(&self.rows), of(&self.reversed)]
     }
 
-    /// The same for all places.
+    /// The helicity pairs of all places.
     fn all(&self) -> impl Iterator<Item = [u32; 2]> {
         (0..self.rows.len()).map(|place| self.helicity_pair(place))
     }
 
-    /// The weights of a helicity of a run, if it has any.
+    /// The weights of a helicity of a run, if there are any.
     #[inline]
     pub fn weights(&self, element: u32) -> Option<&[Weight; 2]> {
         let parts = self.weights.len().max(1);
@@ -92,7 +92,7 @@ impl Loops {
             .get(element as usize / (self.helicities as usize / parts).max(1))
     }
 
-    /// The helicity that is evaluated at a place in `rows`: of two of which the same is computed the first, if it is there.
+    /// The helicity that is evaluated at `place`: the first of its pair that exists.
     #[inline]
     pub fn evaluated_at(&self, place: usize) -> Option<u32> {
         self.helicity_pair(place)
@@ -105,26 +105,26 @@ impl Loops {
         (0..self.rows.len()).filter_map(|place| self.evaluated_at(place))
     }
 
-    /// Whether a helicity is evaluated at any of so many places.
+    /// Whether any helicity is evaluated at the `places` places starting at `place`.
     #[inline]
     pub fn is_evaluated(&self, place: usize, places: u32) -> bool {
         (place..place + places as usize).any(|place| self.evaluated_at(place).is_some())
     }
 
-    /// All helicities: first those that are evaluated, then those that follow from these, then those that vanish.
+    /// All helicities: first those that are evaluated, then those that follow from them, then those that vanish.
     pub fn order(&self) -> impl Iterator<Item = u32> {
         let paired = self.pairs().map(|p| p.1);
         let vanishing = self.vanishing.iter().copied();
         self.evaluated().chain(paired).chain(vanishing)
     }
 
-    /// Pairs of helicities of which the first is evaluated and the second follows from it.
+    /// Pairs of helicities, of which the first is evaluated and the second follows from it.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
-        let there = |[h, r]: &[u32; 2]| *h != NO_HELICITY && *r != NO_HELICITY;
-        self.all().filter(there).map(|[h, r]| (h, r))
+        let both_exist = |[h, r]: &[u32; 2]| *h != NO_HELICITY && *r != NO_HELICITY;
+        self.all().filter(both_exist).map(|[h, r]| (h, r))
     }
 
-    /// Whether all operations of a plan with these loops stay within its memory, and its tables fit each other.
+    /// Whether all operations of a plan with these loops stay within its memory, and its tables are consistent.
     pub(super) fn is_valid(&self, plan: &Plan) -> bool {
         let classes = self.runs.first().map_or(0, Vec::len);
         let none = vec![0; classes];
@@ -181,7 +181,7 @@ impl Loops {
                 .all(|t| (t.jamp as usize) < plan.flows)
     }
 
-    /// Elements computed once and in all runs, among them those of contractions, and their multiply-adds.
+    /// Numbers of elements computed in total and by contractions, and their multiply-adds.
     pub(super) fn work(&self) -> (usize, usize, usize) {
         let mut all = (0, 0, 0);
         let mut add = |op: &ArrayOp, times: usize| {
@@ -216,7 +216,7 @@ mod tests {
     };
     use mebridge_process::Process;
 
-    fn made(text: &str) -> (Process, Plan) {
+    fn compiled(text: &str) -> (Process, Plan) {
         let process = generate(text)
             .unwrap()
             .remove(0)
@@ -224,7 +224,7 @@ mod tests {
             .unwrap();
         let card = process.model.default_card();
         let binding = Binding::new(&process.model, &card).unwrap();
-        // Those of massless quarks that come in are opposite.
+        // Incoming massless quarks have opposite helicities.
         let quarks = process.legs[0].pdg != 21;
         let rows = (0..).zip(&process.helicities);
         let good = rows.filter(|(_, row)| !quarks || row[0] == -row[1]);
@@ -245,16 +245,16 @@ mod tests {
         }
     }
 
-    /// Validation checks everything that an engine follows without looking: each of these changes would lead it out of
+    /// Validation covers everything that an engine accesses without checks: each of these changes would make it leave
     /// its memory.
     #[test]
     fn loops_that_lead_astray_are_refused() {
         // Massless ends, whose helicities are outer ones. Half of the helicities are evaluated.
-        let (process, plan) = made("u u~ > g g g g");
+        let (process, plan) = compiled("u u~ > g g g g");
         let vectors = plan.vectors;
         assert!(plan.clone().validate(&process).is_ok());
         type Change = Box<dyn Fn(&mut Loops)>;
-        // All kinds are there.
+        // All kinds of operations occur.
         let kinds = ArrayKind::ALL.iter().copied();
         let kinds = kinds.filter(|&kind| all_ops(&plan).any(|op| op.kind() == kind));
         let kinds: Vec<ArrayKind> = kinds.collect();
@@ -272,7 +272,7 @@ mod tests {
         let mut changes = of_op(|op, vectors| op.out = vectors - 1);
         changes.extend(of_op(|op, _| op.out = u32::MAX));
         changes.extend(of_op(|op, _| op.count = 1 << 30));
-        // What stands in payloads.
+        // Changes of payloads.
         fn of_payload(change: fn(&mut Payload)) -> Change {
             Box::new(move |loops| {
                 let all = loops.once.iter_mut().chain(&mut loops.per_run);
@@ -455,10 +455,10 @@ mod tests {
         assert!(other.validate(&process).is_err());
     }
 
-    /// The same of what gluons alone have.
+    /// The same for operations that occur for gluons alone only.
     #[test]
     fn numbers_that_lead_astray_are_refused() {
-        let (process, plan) = made("g g > g g g");
+        let (process, plan) = compiled("g g > g g g");
         assert!(plan.clone().validate(&process).is_ok());
         fn numbers(loops: &mut Loops) -> impl Iterator<Item = &mut Numbers> {
             let of_all = loops
@@ -475,7 +475,7 @@ mod tests {
             Box::new(|l, vectors| l.pools.first_numbers = vectors - 8),
             Box::new(|l, _| l.pools.triples.iter_mut().for_each(|t| t.ends = u32::MAX)),
             Box::new(|l, _| {
-                // The first one is behind the last one.
+                // The first end comes after the last one.
                 for triple in &l.pools.triples {
                     let ends = triple.ends as usize;
                     let last = l.pools.indices[ends + 3];
@@ -483,7 +483,7 @@ mod tests {
                 }
             }),
             Box::new(|l, _| {
-                // Half of a number.
+                // Points into the middle of a complex number.
                 let triple = &l.pools.triples[0];
                 l.pools.indices[triple.ends as usize] = 1;
             }),
@@ -515,11 +515,12 @@ mod tests {
         }
     }
 
-    /// A massless line with a boson is evaluated for one chirality; of the other one contributions follow, or vanish.
+    /// A massless line with a boson is evaluated for one chirality; contributions of the other follow from it, or
+    /// vanish.
     #[test]
     fn one_chirality_is_evaluated() {
         for (text, paired) in [("d d~ > z g g", true), ("u d~ > w+ g g", false)] {
-            let (process, plan) = made(text);
+            let (process, plan) = compiled(text);
             assert!(plan.clone().validate(&process).is_ok());
             let loops = plan.loops().unwrap();
             let half = plan.helicities.len() / 2;
@@ -570,7 +571,7 @@ mod tests {
         }
     }
 
-    /// Helicities of massless particles that are all reversed are the same; a width makes them differ.
+    /// Reversing all helicities of massless particles gives the same result; a width breaks this symmetry.
     #[test]
     fn half_of_the_helicities_of_massless_particles_are_evaluated() {
         for (text, paired) in [
@@ -578,7 +579,7 @@ mod tests {
             ("u u~ > g g g", true),
             ("g g > t t~ g", false),
         ] {
-            let (_, plan) = made(text);
+            let (_, plan) = compiled(text);
             let loops = plan.loops().unwrap();
             let halves = if paired { 2 } else { 1 };
             let evaluated = loops.evaluated().count();
@@ -588,10 +589,11 @@ mod tests {
         }
     }
 
-    /// Currents of gluons are computed once; the operations of a larger process do not grow with its helicities.
+    /// Currents of gluons are computed once; the number of operations of a larger process does not grow with the number
+    /// of its helicities.
     #[test]
     fn operations_do_not_grow_with_helicities() {
-        let (_, plan) = made("g g > t t~ g g g");
+        let (_, plan) = compiled("g g > t t~ g g g");
         let loops = plan.loops().unwrap();
         let operations = loops.once.len() + loops.per_run.len();
         assert!(operations < 2000, "{operations}");

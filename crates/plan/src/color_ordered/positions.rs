@@ -1,7 +1,8 @@
 //! The legs at each position along the line, and their helicities.
 //!
-//! Positions are the first end, the insertions, the second end, and the boson: one leg each, but for two fermions in
-//! place of a boson. The *helicity index* of a position says which of its helicities a row of the helicity table has.
+//! Positions are the first end, the insertions, the second end, and the boson. Each is one leg, except for a pair of
+//! fermions in place of a boson. The *helicity index* of a position identifies the helicities of its legs in a row of
+//! the helicity table.
 
 use crate::compile::Compiler;
 use mebridge_process::Wavefunction;
@@ -14,13 +15,13 @@ struct Position {
     /// Indices into [`mebridge_process::Process::wavefunctions`].
     wavefunctions: Vec<u32>,
     legs: Vec<usize>,
-    /// For each helicity index the helicities of the legs.
+    /// For each helicity index, the helicities of the legs.
     states: Vec<Vec<i8>>,
 }
 
 impl Positions {
-    /// With all helicities of single legs; those of two are to be given.
-    pub fn of(compiler: &Compiler, form: &ColorOrdered) -> Positions {
+    /// Includes all helicities of single legs; those of pairs must be set later.
+    pub fn new(compiler: &Compiler, form: &ColorOrdered) -> Positions {
         let leg = |w: &u32| match compiler.process.wavefunctions[*w as usize] {
             Wavefunction::External(e) => e.leg as usize,
             Wavefunction::Internal(_) => 0,
@@ -46,7 +47,7 @@ impl Positions {
         Positions(all.map(position).collect())
     }
 
-    /// How many there are.
+    /// Number of positions.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -56,12 +57,12 @@ impl Positions {
         &self.0[position].wavefunctions
     }
 
-    /// For each helicity index of a position the helicities of its legs.
+    /// For each helicity index of a position, the helicities of its legs.
     pub fn states(&self, position: usize) -> &[Vec<i8>] {
         &self.0[position].states
     }
 
-    /// Gives the position of two legs their helicities.
+    /// Sets the helicities of a position with two legs.
     pub fn set_states(&mut self, position: usize, states: Vec<Vec<i8>>) {
         self.0[position].states = states;
     }
@@ -72,12 +73,12 @@ impl Positions {
         self.0.iter().map(count).collect()
     }
 
-    /// The helicities that a row has at a position.
+    /// The helicities of a row at a position.
     pub fn state(&self, position: usize, row: &[i8]) -> Vec<i8> {
         self.0[position].legs.iter().map(|&leg| row[leg]).collect()
     }
 
-    /// The helicity indices of a row, if all positions have them.
+    /// The helicity indices of a row; `None` if a position has no index for its helicities.
     pub fn helicity_indices(&self, row: &[i8]) -> Option<Vec<u32>> {
         let helicity_index = |position: usize| {
             let state = self.state(position, row);
@@ -88,7 +89,7 @@ impl Positions {
     }
 }
 
-/// All helicities reversed.
+/// The row with all helicities reversed.
 pub fn reversed(row: &[i8]) -> Vec<i8> {
     row.iter().map(|h| -h).collect()
 }

@@ -14,21 +14,21 @@ use rustc_hash::FxHashMap as HashMap;
 
 type InsertionOrder = Vec<u8>;
 
-/// The most numbers of one shuffle: the numbers of four helicities share L2 with the JAMPs.
+/// Upper bound on the numbers in one shuffle: the numbers of four helicities share the L2 cache with the JAMPs.
 const NUMBERS: usize = 1500;
 
-/// Spinors of an end and at most so many insertions are computed once for all runs, where runs have all helicities of
-/// both ends. Each run computes longer ones itself, so that they are in its caches.
+/// Spinors of an end with at most this number of insertions are computed once for all runs, if runs have all helicities
+/// of both ends. Longer ones are computed in each run, so that they are in cache.
 const ONCE: usize = 3;
 
-/// The arrays of which JAMPs are made.
+/// The arrays from which JAMPs are computed.
 #[derive(Default)]
 struct JampParts {
-    /// Currents of the first end with the insertions behind it, and of the second end with the insertions before it.
+    /// Currents of the first end with the insertions after it, and of the second end with the insertions before it.
     ends: [HashMap<InsertionOrder, Array>; 2],
-    /// Sums of blocks joined with these currents, without propagator, by the other side of the blocks.
+    /// Sums of blocks combined with these currents, without propagator, by the insertions on the other side.
     joined: [HashMap<InsertionOrder, Array>; 2],
-    /// Vectors of currents of both ends.
+    /// Vectors made from the currents of both ends.
     vectors: HashMap<(InsertionOrder, InsertionOrder), Array>,
 }
 
@@ -39,25 +39,25 @@ pub fn lower(lowering: &mut Lowering, line: &QuarkLine) {
         true => Cover::new(count, SHORT, &weights(lowering)),
         false => Cover::without_sums(count),
     };
-    let mut made = JampParts::default();
+    let mut arrays = JampParts::default();
     for (end, longest) in [(0, cover.cut), (1, count - cover.cut - 1)] {
         let position = if end == 0 { 0 } else { count + 1 };
-        made.ends[end].insert(InsertionOrder::new(), lowering.external(position));
+        arrays.ends[end].insert(InsertionOrder::new(), lowering.external(position));
         for size in 1..=longest {
             for order in parts(count, size) {
-                let array = current(lowering, line, &made, end, &order);
-                made.ends[end].insert(order, array);
+                let array = current(lowering, line, &arrays, end, &order);
+                arrays.ends[end].insert(order, array);
             }
         }
     }
     match lowering.reuses_memory() {
-        true => by_sets(lowering, line, &cover, made),
-        false => by_jamps(lowering, line, &cover, made),
+        true => by_sets(lowering, line, &cover, arrays),
+        false => by_jamps(lowering, line, &cover, arrays),
     }
 }
 
-/// For each number of insertions the ratio of two counts in a run: elements of the currents of an end with so many
-/// insertions, and elements of all JAMPs.
+/// `[insertions]`: number of elements of one end's currents with these insertions, divided by the number of elements of
+/// all JAMPs in a run.
 fn weights(lowering: &Lowering) -> Vec<f64> {
     let count = lowering.count;
     let all = f64::from(lowering.helicities.count(lowering.all(), false));
@@ -72,38 +72,38 @@ fn weights(lowering: &Lowering) -> Vec<f64> {
     (0..=count).map(of).collect()
 }
 
-/// All JAMPs, from arrays that are kept for all of them.
-fn by_jamps(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut made: JampParts) {
+/// Computes all JAMPs from arrays that are stored for all of them.
+fn by_jamps(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut arrays: JampParts) {
     let count = lowering.count;
     for (k, ms) in joined_at(&cover.right) {
-        made.join_all(lowering, line, (1, k), ms);
+        arrays.join_all(lowering, line, (1, k), ms);
     }
     for (m, ks) in joined_at(&cover.left) {
-        made.join_all(lowering, line, (0, m), ks);
+        arrays.join_all(lowering, line, (0, m), ks);
     }
-    made.vectors(lowering, line, cover);
+    arrays.vectors(lowering, line, cover);
     for order in orders(count) {
-        jamp(lowering, cover, &made, &order);
+        jamp(lowering, cover, &arrays, &order);
     }
 }
 
-/// The JAMPs of one set of first insertions after the other, so that the arrays joined for the set stay in a cache;
-/// then the terms that are added to the JAMPs.
-fn by_sets(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut made: JampParts) {
+/// Computes the JAMPs for one set of first insertions after the other, so that the arrays combined for the set stay in
+/// cache; then adds the remaining terms to the JAMPs.
+fn by_sets(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut arrays: JampParts) {
     let count = lowering.count;
     let mut right = joined_at(&cover.right).peekable();
     let first = right.peek().copied();
     let mut left: Vec<_> = joined_at(&cover.left).collect();
     let size = first.or(left.first().copied()).map_or(0, |of| of.0);
-    // Currents with the most insertions are made for each set, unless there are few of them.
+    // Currents with the most insertions are computed for each set, unless there are few of them.
     let first = first.filter(|of| count - of.0 > ONCE);
     for (k, ms) in right.skip(usize::from(first.is_some())) {
-        made.join_all(lowering, line, (1, k), ms);
+        arrays.join_all(lowering, line, (1, k), ms);
     }
     for (m, ks) in left.extract_if(.., |of| of.0 <= ONCE) {
-        made.join_all(lowering, line, (0, m), ks);
+        arrays.join_all(lowering, line, (0, m), ks);
     }
-    made.vectors(lowering, line, cover);
+    arrays.vectors(lowering, line, cover);
     let mut buffers = Buffers::default();
     for set in sets(count, size) {
         let starts = orders_of(&set);
@@ -113,7 +113,7 @@ fn by_sets(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut made: J
             buffers.next = 0;
             if let Some((k, ms)) = first {
                 let buffer = buffers.next(lowering, lowering.last(), end.len());
-                made.join(lowering, line, (1, k), ms, &end, Some(buffer));
+                arrays.join(lowering, line, (1, k), ms, &end, Some(buffer));
             }
             for &(m, ks) in &left {
                 let more = &end[..m - size];
@@ -121,26 +121,26 @@ fn by_sets(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut made: J
                     let buffer = buffers.next(lowering, 1, m);
                     if last.as_ref().is_none_or(|last| last[..m - size] != *more) {
                         let order = [start, more].concat();
-                        made.join(lowering, line, (0, m), ks, &order, Some(buffer));
+                        arrays.join(lowering, line, (0, m), ks, &order, Some(buffer));
                     }
                 }
             }
             for start in &starts {
-                jamp(lowering, cover, &made, &[start, &end[..]].concat());
+                jamp(lowering, cover, &arrays, &[start, &end[..]].concat());
             }
             last = Some(end);
         }
     }
-    by_numbers(lowering, line, cover, &made);
+    by_numbers(lowering, line, cover, &arrays);
 }
 
-/// The places where blocks are joined with an end, each with the other sides of the blocks.
+/// The numbers of insertions at which blocks are combined with an end, each with the other sides of the blocks.
 fn joined_at(sides: &[Vec<usize>]) -> impl Iterator<Item = (usize, &[usize])> {
     let sides = sides.iter().map(Vec::as_slice).enumerate();
     sides.filter(|(_, others)| !others.is_empty())
 }
 
-/// Memory that is used again for each set.
+/// Memory that is reused for each set.
 #[derive(Default)]
 struct Buffers {
     all: Vec<Address>,
@@ -148,7 +148,7 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// The next buffer, for an array over an end and so many insertions.
+    /// The next buffer, for an array over an end and `insertions` insertions.
     fn next(&mut self, lowering: &mut Lowering, end: Legs, insertions: usize) -> Address {
         if self.next == self.all.len() {
             let buffer = lowering.allocate_any(end, insertions);
@@ -160,7 +160,7 @@ impl Buffers {
 }
 
 impl JampParts {
-    /// Joins an end's currents with blocks.
+    /// Combines an end's currents with blocks.
     fn join(
         &mut self,
         lowering: &mut Lowering,
@@ -174,7 +174,7 @@ impl JampParts {
         self.joined[end].insert(order.to_vec(), array);
     }
 
-    /// The same for all orders, which are kept.
+    /// Combines an end's currents with blocks for all orders, and stores the results.
     fn join_all(
         &mut self,
         lowering: &mut Lowering,
@@ -188,7 +188,7 @@ impl JampParts {
         }
     }
 
-    /// Vectors for the blocks whose orders are all multiplied.
+    /// Computes vectors for the blocks whose orders are all multiplied.
     fn vectors(&mut self, lowering: &mut Lowering, line: &QuarkLine, cover: &Cover) {
         let count = lowering.count;
         for &(k, m) in &cover.all {
@@ -203,11 +203,11 @@ impl JampParts {
     }
 }
 
-/// Adds the products of blocks to the JAMPs, where only orders with the smallest insertion first are multiplied and the
+/// Adds the products of blocks to the JAMPs if only orders with the smallest insertion first are multiplied and the
 /// others follow by shuffles.
-fn by_numbers(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, made: &JampParts) {
+fn by_numbers(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, arrays: &JampParts) {
     let count = lowering.count;
-    // By the insertions that are not behind a block.
+    // By the number of insertions before the end of a block.
     let before = |m: usize| {
         let blocks = cover.sums.iter().filter(move |block| block.1 == m);
         let mut before: Vec<usize> = blocks.map(|block| block.0).collect();
@@ -216,7 +216,7 @@ fn by_numbers(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, made: &J
     };
     let blocks = (1..=count).map(|m| (m, before(m)));
     let blocks: Vec<_> = blocks.filter(|(_, before)| !before.is_empty()).collect();
-    // Blocks of several `m` become one shuffle where their numbers are not too many.
+    // Blocks for several `m` share a shuffle if they do not have too many numbers.
     let mut merged: Vec<Vec<ShuffledRanges>> = Vec::new();
     for block in blocks {
         let m = block.0;
@@ -248,7 +248,7 @@ fn by_numbers(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, made: &J
                         let start: InsertionOrder =
                             start.iter().map(|&i| rest[usize::from(i)]).collect();
                         let block = without(count, &[&start[..], &end].concat());
-                        let vector = vector(lowering, line, made, &start, &end);
+                        let vector = vector(lowering, line, arrays, &start, &end);
                         for order in orders_of(&block[1..]) {
                             let current = lowering.currents[&[&block[..1], &order].concat()];
                             pairs.push(broadcast(lowering, vector, current));
@@ -264,7 +264,7 @@ fn by_numbers(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, made: &J
     }
 }
 
-/// All sets of so many insertions, ascending.
+/// All sets of `size` insertions, in ascending order.
 fn sets(count: usize, size: usize) -> Vec<InsertionOrder> {
     let ascending = |order: &InsertionOrder| order.is_sorted();
     let mut all = parts(count, size);
@@ -272,7 +272,7 @@ fn sets(count: usize, size: usize) -> Vec<InsertionOrder> {
     all
 }
 
-/// The other insertions.
+/// The insertions that are not in `set`.
 fn without(count: usize, set: &[u8]) -> InsertionOrder {
     (0..count as u8).filter(|r| !set.contains(r)).collect()
 }
@@ -283,11 +283,11 @@ fn orders_of(set: &[u8]) -> Vec<InsertionOrder> {
     orders(set.len()).iter().map(of).collect()
 }
 
-/// A current of an end and insertions, with its propagator.
+/// Computes a current of an end with insertions, including its propagator.
 fn current(
     lowering: &mut Lowering,
     line: &QuarkLine,
-    made: &JampParts,
+    arrays: &JampParts,
     end: usize,
     order: &[u8],
 ) -> Array {
@@ -301,18 +301,18 @@ fn current(
     });
     let splits = splits.map(|(at, from, to)| {
         let rest = if end == 0 { &order[..at] } else { &order[at..] };
-        (made.ends[end][rest], from, to)
+        (arrays.ends[end][rest], from, to)
     });
     let splits: Vec<_> = splits.collect();
     spinor(lowering, line, end, order, &splits, true, None)
 }
 
-/// Currents of an end joined with blocks; `at` is the side that all blocks have in common. They get memory where they
-/// have no buffer.
+/// Combines currents of an end with blocks; `at` is the side that all blocks have in common. Allocates memory if there
+/// is no buffer.
 fn joined(
     lowering: &mut Lowering,
     line: &QuarkLine,
-    made: &JampParts,
+    arrays: &JampParts,
     (end, at): (usize, usize),
     others: &[usize],
     order: &[u8],
@@ -320,14 +320,14 @@ fn joined(
 ) -> Array {
     let size = order.len();
     let splits = others.iter().map(|&other| match end {
-        0 => (made.ends[0][&order[..other]], other, size),
-        _ => (made.ends[1][&order[other - at..]], 0, other - at),
+        0 => (arrays.ends[0][&order[..other]], other, size),
+        _ => (arrays.ends[1][&order[other - at..]], 0, other - at),
     });
     let splits: Vec<_> = splits.collect();
     spinor(lowering, line, end, order, &splits, false, buffer)
 }
 
-/// Spinors of an end's currents and those of the insertions from one place to another, see [`ONCE`].
+/// Computes spinors from an end's currents times gluon currents of the remaining insertions, see [`ONCE`].
 fn spinor(
     lowering: &mut Lowering,
     line: &QuarkLine,
@@ -375,16 +375,16 @@ fn spinor(
     Array::new(out, legs, whole)
 }
 
-/// The vector of the currents of both ends.
+/// The vector made from currents of both ends.
 fn vector(
     lowering: &mut Lowering,
     line: &QuarkLine,
-    made: &JampParts,
+    arrays: &JampParts,
     start: &[u8],
     end: &[u8],
 ) -> Array {
     let legs: Legs = insertions(start) | insertions(end) | 1 | lowering.last();
-    let (first, second) = (made.ends[0][start], made.ends[1][end]);
+    let (first, second) = (arrays.ends[0][start], arrays.ends[1][end]);
     let (f1, f2) = match line.flows_in {
         true => (first, second),
         false => (second, first),
@@ -419,8 +419,8 @@ fn broadcast(lowering: &mut Lowering, vector: Array, current: Array) -> Pair {
     }
 }
 
-/// The JAMP of an order.
-fn jamp(lowering: &mut Lowering, cover: &Cover, made: &JampParts, order: &[u8]) {
+/// Computes the JAMP of an order.
+fn jamp(lowering: &mut Lowering, cover: &Cover, arrays: &JampParts, order: &[u8]) {
     let all = lowering.all();
     let mut products = Contraction::default();
     for at in 0..=order.len() {
@@ -428,13 +428,13 @@ fn jamp(lowering: &mut Lowering, cover: &Cover, made: &JampParts, order: &[u8]) 
         let at_cut = [
             (
                 &cover.right[at],
-                made.ends[0].get(start),
-                made.joined[1].get(end),
+                arrays.ends[0].get(start),
+                arrays.joined[1].get(end),
             ),
             (
                 &cover.left[at],
-                made.joined[0].get(start),
-                made.ends[1].get(end),
+                arrays.joined[0].get(start),
+                arrays.ends[1].get(end),
             ),
         ];
         for (blocks, first, second) in at_cut {
@@ -450,7 +450,7 @@ fn jamp(lowering: &mut Lowering, cover: &Cover, made: &JampParts, order: &[u8]) 
     let ends = |k: usize, m: usize| (order[..k].to_vec(), order[m..].to_vec());
     for &(k, m) in &cover.all {
         let current = lowering.gluon_current(order, k, m, Components::Plain);
-        let vector = made.vectors[&ends(k, m)];
+        let vector = arrays.vectors[&ends(k, m)];
         products
             .broadcast
             .push(broadcast(lowering, vector, current));

@@ -1,4 +1,4 @@
-//! The vertices of a colour-ordered form: which kernel computes each, and times which constant.
+//! The vertices of a colour-ordered form: the kernel for each, and its constant.
 
 use crate::binding::{Binding, Coupling};
 use crate::compile::Compiler;
@@ -29,7 +29,8 @@ pub(super) struct QuarkLine {
     pub(super) width: f64,
 }
 
-/// The order of its neighbours in which a kernel takes them, and its constant, if a vertex is that kernel's.
+/// The order in which the kernel takes the neighbours of a vertex, and its constant; `None` if the vertex needs another
+/// kernel.
 pub(super) fn recognized(
     compiler: &Compiler,
     vertex: &OrderedVertex,
@@ -75,13 +76,13 @@ pub(super) fn four_gluon(
     vertices: &[OrderedVertex],
 ) -> Result<Option<Constant>> {
     let none = || bad("its vertex of three currents is not that of gluons");
-    // For each neighbour that gives the direction the constant of the product of the others.
+    // For each neighbour that gives the direction, the constant of the product of the other two.
     let mut sums: Vec<HashMap<CouplingRef, Complex64>> = vec![HashMap::default(); 3];
     for vertex in vertices {
         let (order, (couplings, terms)) =
             recognized(compiler, vertex, Opcode::VvvvDiff1).ok_or_else(none)?;
         for (i, c) in terms {
-            // It is V3 (V2 V4) - V4 (V2 V3) for V2, V3 and V4.
+            // The kernel computes V3 (V2 V4) - V4 (V2 V3).
             for (which, sign) in [(1, 1.0), (2, -1.0)] {
                 let sum = &mut sums[usize::from(order[which])];
                 *sum.entry(couplings[i]).or_default() += c * sign;
@@ -108,8 +109,8 @@ pub(super) fn four_gluon(
     Ok((!found.0.is_empty()).then_some(found))
 }
 
-/// What conjugation makes of the constant of two insertions, if gluon currents with all helicities reversed are
-/// conjugates up to a sign: insertions are massless vectors, and constants are real or imaginary (see
+/// The sign of the constant of two insertions under conjugation, if gluon currents with all helicities reversed are
+/// conjugates up to a sign. This requires that insertions are massless vectors, and constants real or imaginary (see
 /// [`crate::recursion`]).
 pub(super) fn parity(
     compiler: &Compiler,
@@ -138,7 +139,7 @@ pub(super) fn parity(
     (four_gluon == 1.0).then_some(three_gluon)
 }
 
-/// Whether an external wavefunction is one of these kinds, without mass.
+/// Whether an external wavefunction is massless and of one of these kinds.
 pub(super) fn is_massless(
     process: &Process,
     binding: &Binding,
@@ -151,9 +152,9 @@ pub(super) fn is_massless(
     }
 }
 
-/// Whether JAMPs with all helicities reversed are conjugates of each other, up to a phase that all of them share, where
-/// gluon currents are: the ends are massless, and there is no width. (A massless spinor of the other helicity is the
-/// charge conjugate one up to a phase.)
+/// Whether JAMPs with all helicities reversed are conjugates of each other, up to a common phase, given that gluon
+/// currents are: the ends are massless, and there is no width. (A massless spinor of opposite helicity is the charge
+/// conjugate up to a phase.)
 pub(super) fn conserves_parity(
     compiler: &Compiler,
     form: &ColorOrdered,
@@ -177,7 +178,7 @@ pub(super) fn conserves_parity(
             .all(|end| is_massless(process, binding, end, kinds))
 }
 
-/// 1 where a constant is real for every event, -1 where it is imaginary.
+/// 1 if a constant is real for every event, -1 if it is imaginary.
 pub(super) fn conjugated(binding: &Binding, constant: &Constant) -> Option<f64> {
     let mut signs = Vec::new();
     for (i, c) in &constant.1 {

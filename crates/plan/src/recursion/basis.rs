@@ -1,27 +1,27 @@
-//! Which of several vectors to keep, such that the others are sums and differences of them.
+//! Selection of a basis of vectors, such that the others are sums and differences of these.
 
 use super::diagrams::TreeIndex;
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;
 
-/// A vector: its components that are not zero, and marks that tell some vectors from others.
+/// A vector: its non-zero components, and marks that guide the selection.
 pub struct Sparse<'a> {
     /// Components.
     pub components: &'a [(TreeIndex, Complex64)],
-    /// One bit for each mark.
+    /// One bit per mark.
     pub marks: u64,
 }
 
-/// For each vector the others of which it is a sum.
+/// For each vector the sum of others that it equals, or `None` if it is in the basis.
 type Dependence = Vec<Option<Vec<(usize, f64)>>>;
 
-/// For each vector the sum of others that it is, or `None` where it is kept: the kept ones are
-/// linearly independent or not worth writing as sums (only coefficients 1 and -1 are).
+/// Finds the vectors that are sums of others; `None` for those that are kept. The kept vectors are linearly
+/// independent, or cannot be written as sums with coefficients 1 and -1 only.
 ///
-/// Which of them are kept decides how long the sums are. Gluon currents that begin with one
-/// chosen gluon are a good choice (all others are sums of them with signs). So for each mark the
-/// vectors that bear it are tried first, and the shortest sums win.
+/// The choice of basis determines the length of the sums. Gluon currents that begin with one chosen gluon are a good
+/// basis (all others are sums of them with signs). So for each mark, the vectors with this mark are tried first, and
+/// the choice with the shortest sums wins.
 pub fn reduce(vectors: &[Sparse]) -> Dependence {
     let related = related(vectors);
     let mut all_sums = vec![None; vectors.len()];
@@ -51,7 +51,7 @@ pub fn reduce(vectors: &[Sparse]) -> Dependence {
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {
             best = Some((cost, sums));
         }
-        // Vectors that depend on each other in as many components as the rank depend on each other in all.
+        // Vectors that are linearly dependent in as many components as the rank are dependent in all.
         for row in &mut dense {
             *row = pivots.iter().map(|&p| row[p]).collect();
         }
@@ -64,8 +64,7 @@ pub fn reduce(vectors: &[Sparse]) -> Dependence {
     all_sums
 }
 
-/// The vectors that others may depend on, or that may depend on others: not those with a component that
-/// no other one has.
+/// The vectors that may depend on others, or vice versa: excludes those with a component that no other vector has.
 fn related(vectors: &[Sparse]) -> Vec<usize> {
     let mut related: Vec<usize> = (0..vectors.len()).collect();
     loop {
@@ -81,17 +80,16 @@ fn related(vectors: &[Sparse]) -> Vec<usize> {
     }
 }
 
-/// The cost of a vector that is kept, in terms of sums.
+/// Cost of a kept vector, in units of terms of sums.
 const KEPT: usize = 20;
 
-/// The limit below which a number counts as zero.
+/// Numbers below this count as zero.
 const TINY: f64 = 1e-9;
 
-/// Goes through the vectors in an order and writes each as a sum of those kept before, where
-/// that is possible. Gives also as many components as there are independent vectors, in which they
-/// are independent.
+/// Takes the vectors in the given order, and writes each as a sum of those kept before it if possible. Also returns
+/// pivots: one component per independent vector, restricted to which they are still independent.
 fn express(dense: &[Vec<Complex64>], order: &[usize]) -> (Dependence, Vec<usize>) {
-    /// A vector in reduced form: pivot, and which kept vectors it is made of.
+    /// A vector in reduced form: its pivot, and the kept vectors that it combines.
     struct Row {
         vector: Vec<Complex64>,
         pivot: usize,
@@ -138,7 +136,7 @@ fn express(dense: &[Vec<Complex64>], order: &[usize]) -> (Dependence, Vec<usize>
     (sums, rows.iter().map(|row| row.pivot).collect())
 }
 
-/// Coefficients that are all 0, 1 or -1.
+/// Converts coefficients if all are 0, 1 or -1.
 fn signs(made_of: HashMap<usize, Complex64>) -> Option<Vec<(usize, f64)>> {
     let mut sum = Vec::new();
     for (kept, c) in made_of {

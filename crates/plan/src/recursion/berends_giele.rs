@@ -1,14 +1,13 @@
-//! Which sums of trees are worth computing: the currents of a recursion.
+//! Selection of the sums of trees to compute: the currents of a recursion.
 //!
-//! Take a diagram line (a set of legs and what flows) and all trees below it in the diagrams. The line occurs in
-//! several places: a place is the rest of the diagram, and the colour flow that it contributes to. In each place the
-//! trees enter with certain coefficients: a *column*. Columns that differ only by a factor ask for the same sum of
-//! trees. Each different column is a *current* with one colour structure, as in Berends and Giele (Nucl. Phys. B306
-//! (1988) 759). The rest of the diagrams is attached to the currents, not to every tree.
+//! Consider a diagram line (a set of legs and a kind of particle) and all of its trees in the diagrams. The line occurs
+//! in several contexts: a context is the rest of the diagram, and the colour flow to which it contributes. In each
+//! context the trees have certain coefficients: a *column*. Columns that are proportional to each other need the same
+//! sum of trees. Each distinct column is a *current* with one colour structure, as in Berends and Giele (Nucl. Phys.
+//! B306 (1988) 759). The rest of the diagrams is attached to the currents, not to every tree.
 //!
-//! Currents of one line may depend on each other (those of gluons do, by the relations of Kleiss
-//! and Kuijf, Nucl. Phys. B312 (1989) 616): a few are computed from vertices, the others are sums
-//! and differences of these, see `basis`.
+//! Currents of one line may be linearly dependent (those of gluons are, by the relations of Kleiss and Kuijf, Nucl.
+//! Phys. B312 (1989) 616): a few are computed from vertices, the others as sums and differences of these, see `basis`.
 
 use super::basis;
 use super::columns::{Columns, is_zero};
@@ -25,7 +24,7 @@ pub use super::columns::CurrentId;
 pub struct Current {
     /// The line.
     pub line: DiagramLine,
-    /// The trees with their coefficients, in ascending order; that of the simplest one is 1 (see
+    /// The trees with their coefficients, in ascending order; the coefficient of the simplest tree is 1 (see
     /// [`Forest::simplicity`]).
     pub trees: Vec<(TreeIndex, Complex64)>,
     /// How the sum is computed.
@@ -35,11 +34,11 @@ pub struct Current {
 /// How a current is computed.
 #[derive(Clone, Debug)]
 pub enum Make {
-    /// It is an external wavefunction.
+    /// An external wavefunction.
     Leg,
-    /// As a sum of vertices.
+    /// A sum of vertices.
     Vertices(Vec<Product>),
-    /// As a sum of other currents of its line, with coefficients 1 and -1.
+    /// A sum of other currents of the same line, with coefficients 1 and -1.
     Sum(Vec<(CurrentId, f64)>),
 }
 
@@ -48,15 +47,15 @@ pub enum Make {
 pub struct Product {
     /// Index into [`Forest::interactions`].
     pub interaction: u32,
-    /// Which leg of its family is the result.
+    /// Index of the leg of its family that is the result.
     pub result: u8,
     /// The currents on its other legs.
     pub children: Vec<CurrentId>,
-    /// The coefficient; for four vectors one coefficient for each child as the lone one.
+    /// The coefficient; for four vectors one coefficient for each choice of the lone child.
     pub coefficients: [Complex64; 3],
 }
 
-/// The currents of a process and how its colour flows follow from them.
+/// The currents of a process, and its colour flows in terms of them.
 pub struct BerendsGiele {
     /// All currents; children come before their parents.
     pub currents: Vec<Current>,
@@ -68,8 +67,7 @@ pub struct BerendsGiele {
 type Branches = Vec<(Branch, Complex64)>;
 
 impl BerendsGiele {
-    /// Finds the currents. `None` where the sums do not factor into products of currents.
-    /// Passes behind `last` are left out.
+    /// Finds the currents. `None` if the sums do not factor into products of currents. Skips passes after `last`.
     pub fn find(forest: &Forest, jamp: &LinearMap, last: Pass) -> Option<BerendsGiele> {
         let flows = flatten(jamp);
         let columns = Columns::find(forest, &flows);
@@ -101,9 +99,9 @@ impl BerendsGiele {
         Some(recursion)
     }
 
-    /// Chooses the phase of the currents of each line such that as many vertices as possible
-    /// that are added up have the same coefficient, or the opposite one: they then share a
-    /// factor. (The colour factors of gluons that meet have an `i` for each vertex.)
+    /// Chooses the phase of the currents of each line such that as many terms as possible in a sum of vertices have the
+    /// same coefficient, up to a sign: they then share a factor. (The colour factors of gluon vertices contain an `i`
+    /// per vertex.)
     fn align(&mut self) {
         let mut phases: HashMap<DiagramLine, Complex64> = HashMap::default();
         let one = Complex64::new(1.0, 0.0);
@@ -112,9 +110,9 @@ impl BerendsGiele {
             let Make::Vertices(products) = &current.make else {
                 continue;
             };
-            // Those whose phase is settled first.
+            // Products without an open phase come first.
             let mut settled: HashMap<u32, Complex64> = HashMap::default();
-            for wait_for_compiler in [false, true] {
+            for has_open in [false, true] {
                 for product in products {
                     let mut c = product.coefficients[0];
                     let mut open = None;
@@ -126,7 +124,7 @@ impl BerendsGiele {
                             None => {}
                         }
                     }
-                    if open.is_some() != wait_for_compiler {
+                    if open.is_some() != has_open {
                         continue;
                     }
                     let settled = *settled.entry(product.interaction).or_insert(c);
@@ -162,11 +160,11 @@ impl BerendsGiele {
             .for_each(|p| rescale(p, one));
     }
 
-    /// Makes currents that depend on others of their line sums of those.
+    /// Rewrites currents that depend on others of their line as sums of those.
     fn reduce(&mut self, forest: &Forest) {
         let mut lines: HashMap<DiagramLine, Vec<CurrentId>> = HashMap::default();
         for (id, current) in self.currents.iter().enumerate() {
-            // Sums are of wavefunctions of four components. (Scalars hardly ever depend on each other.)
+            // Only wavefunctions with four components can be summed. (Scalars hardly ever depend on each other.)
             if current.line.kind != LineKind::Scalar {
                 lines.entry(current.line).or_default().push(id as CurrentId);
             }
@@ -192,7 +190,7 @@ impl BerendsGiele {
         }
     }
 
-    /// A current as a sum of currents that are computed from vertices.
+    /// Expands a current in currents that are computed from vertices.
     pub fn resolve(&self, id: CurrentId) -> Vec<(CurrentId, f64)> {
         match &self.currents[id as usize].make {
             Make::Sum(sum) => sum.clone(),
@@ -201,8 +199,7 @@ impl BerendsGiele {
     }
 }
 
-/// Single legs that meet all others in the tree's last vertex: in a colour-ordered current those
-/// at either end.
+/// Single legs attached to the tree's last vertex: in a colour-ordered current, those at either end.
 fn ends(forest: &Forest, tree: TreeIndex) -> u64 {
     match &forest.trees[tree as usize] {
         Tree::Vertex(branch) if branch.children.len() == 2 => {
@@ -214,7 +211,7 @@ fn ends(forest: &Forest, tree: TreeIndex) -> u64 {
     }
 }
 
-/// JAMPs as sums of amplitudes, without partial sums.
+/// JAMPs as sums of amplitudes, with partial sums expanded.
 fn flatten(jamp: &LinearMap) -> Vec<Vec<(u32, Complex64)>> {
     let mut partial: Vec<Vec<(u32, Complex64)>> = Vec::new();
     let expand = |terms: &[mebridge_process::Term], partial: &[Vec<(u32, Complex64)>]| {
@@ -241,7 +238,7 @@ fn flatten(jamp: &LinearMap) -> Vec<Vec<(u32, Complex64)>> {
     jamp.outputs.iter().map(|t| expand(t, &partial)).collect()
 }
 
-/// How a current follows from those below it.
+/// How a current is computed from its children.
 fn make(forest: &Forest, columns: &Columns, trees: &[(TreeIndex, Complex64)]) -> Option<Make> {
     let branch = |&(tree, c): &(TreeIndex, Complex64)| match forest.trees[tree as usize] {
         Tree::Vertex(branch) => Some((branch, c)),
@@ -256,12 +253,12 @@ fn make(forest: &Forest, columns: &Columns, trees: &[(TreeIndex, Complex64)]) ->
     products(columns, branches?.into_iter()).map(Make::Vertices)
 }
 
-/// Writes a sum of branches that hang in one place as products of currents.
+/// Writes a sum of branches of one line as products of currents.
 fn products(
     columns: &Columns,
     branches: impl Iterator<Item = (Branch, Complex64)>,
 ) -> Option<Vec<Product>> {
-    // By what meets in the vertex, in the order in which it comes.
+    // Branches grouped by vertex and lines, in order of first occurrence.
     let mut places: HashMap<(u32, u8, [u32; 3]), usize> = HashMap::default();
     let mut groups: Vec<Branches> = Vec::new();
     for (branch, c) in branches {
@@ -289,7 +286,7 @@ fn products(
     Some(products)
 }
 
-/// Writes different branches of one kind, in ascending order, as one product of currents.
+/// Writes distinct branches of one group, in ascending order, as one product of currents.
 fn product(columns: &Columns, branches: &[(Branch, Complex64)]) -> Option<Product> {
     let (pivot, _) = *branches.first()?;
     let mut children = Vec::new();

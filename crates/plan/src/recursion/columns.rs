@@ -1,9 +1,8 @@
-//! The columns that colour flows ask for, and the currents that they are.
+//! The columns needed by colour flows, and the currents that they define.
 //!
-//! A *context* is a place where a tree can hang: the path from the root, with everything beside it.
-//! Which trees hang there does not depend on the colour flow, only their coefficients do. So every
-//! amplitude is gone through once, however many flows it contributes to; then one context after the
-//! other gives its columns, of which only those are kept that are new.
+//! A *context* is a place where a tree can be attached: the path from the root, with all branches beside it. The trees
+//! that occur in it do not depend on the colour flow, only their coefficients do. So every amplitude is traversed once,
+//! however many flows it contributes to; then the columns of each context are formed, and only new ones are kept.
 
 use super::diagrams::{Branch, Forest, Tree, TreeIndex};
 use num_complex::Complex64;
@@ -18,18 +17,17 @@ pub type Column = Vec<(TreeIndex, Complex64)>;
 /// A colour flow as a sum of amplitudes, in ascending order.
 pub type Flow = Vec<(u32, Complex64)>;
 
-/// What counts as zero.
+/// Coefficients below this count as zero.
 pub const TINY: f64 = 1e-12;
 
-/// All different columns of a process.
+/// All distinct columns of a process.
 pub struct Columns<'a> {
     forest: &'a Forest,
-    /// For each tree a number of its line.
+    /// For each tree a number that identifies its line.
     pub lines: Vec<u32>,
-    /// What [`Forest::simplicity`] says of each tree.
+    /// [`Forest::simplicity`] of each tree.
     simplicity: Vec<(u32, u32)>,
-    /// The columns; the coefficient of the simplest tree of each is 1. Those over few legs come
-    /// first.
+    /// The distinct columns, those with few legs first; the coefficient of the simplest tree of each is 1.
     pub currents: Vec<Column>,
     ids: HashMap<Key, CurrentId>,
 }
@@ -37,7 +35,7 @@ pub struct Columns<'a> {
 /// Trees with their rounded coefficients.
 type Key = Vec<(TreeIndex, i64, i64)>;
 
-/// Where a tree hangs, numbered in the order in which flows and their amplitudes come to it.
+/// Index of a context, in order of first occurrence in the flows and their amplitudes.
 type ContextId = u32;
 
 /// A tree of an amplitude in its context.
@@ -48,7 +46,7 @@ struct PlacedTree {
     coefficient: Complex64,
 }
 
-/// A tree in the column of a context and a flow.
+/// A tree in the column for a context and a flow.
 struct Entry {
     flow: u32,
     line: u32,
@@ -79,17 +77,17 @@ impl<'a> Columns<'a> {
         columns
     }
 
-    /// Goes through the columns of all contexts.
+    /// Forms the columns of all contexts.
     fn gather(&mut self, flows: &[Flow], placed: &[PlacedTree]) {
         let flows_of = transpose(flows, self.forest.tops.len());
         let mut alone = vec![false; self.forest.trees.len()];
-        // Where in the order of contexts and flows each current is first asked for.
+        // For each current its first occurrence in the order of contexts and flows.
         let mut first: Vec<(ContextId, u32)> = vec![(0, 0); self.currents.len()];
         let mut entries: Vec<Entry> = Vec::new();
         let (mut column, mut key) = (Column::new(), Key::new());
         for places in placed.chunk_by(|a, b| a.context == b.context) {
             let tree = places[0].tree;
-            // One tree alone is the same current in every flow.
+            // A single tree is the same current in every flow.
             let single = places.iter().all(|place| place.tree == tree);
             if single && alone[tree as usize] {
                 continue;
@@ -106,9 +104,9 @@ impl<'a> Columns<'a> {
                 }));
             }
             entries.sort_by_key(|e| (e.flow, e.line, e.tree));
-            for asked in entries.chunk_by(|a, b| (a.flow, a.line) == (b.flow, b.line)) {
+            for same_column in entries.chunk_by(|a, b| (a.flow, a.line) == (b.flow, b.line)) {
                 column.clear();
-                for same in asked.chunk_by(|a, b| a.tree == b.tree) {
+                for same in same_column.chunk_by(|a, b| a.tree == b.tree) {
                     let sum: Complex64 = same.iter().map(|e| e.coefficient).sum();
                     if !is_zero(sum) {
                         column.push((same[0].tree, sum));
@@ -120,14 +118,14 @@ impl<'a> Columns<'a> {
                     continue;
                 }
                 if self.add(&column, &mut key) {
-                    first.push((places[0].context, asked[0].flow));
+                    first.push((places[0].context, same_column[0].flow));
                 }
             }
         }
         self.sort(&first);
     }
 
-    /// Adds a column unless it is known (or empty); says whether it was new.
+    /// Adds a column unless it is known or empty; returns whether it was added.
     fn add(&mut self, column: &[(TreeIndex, Complex64)], key: &mut Key) -> bool {
         let Some(scale) = self.key(column, key) else {
             return false;
@@ -142,9 +140,9 @@ impl<'a> Columns<'a> {
         true
     }
 
-    /// Makes the key of a column; gives the coefficient of its simplest tree.
+    /// Computes the key of a column; returns the coefficient of its simplest tree.
     fn key(&self, column: &[(TreeIndex, Complex64)], key: &mut Key) -> Option<Complex64> {
-        // A power of two: fractions that occur then don't lie between two numbers.
+        // A power of two, so that fractions that occur do not lie halfway between two integers.
         let rounded = |x: f64| (x * (1u64 << 30) as f64).round() as i64;
         let simplicity = |tree: TreeIndex| (self.simplicity[tree as usize], tree);
         let scale = column.iter().min_by_key(|(tree, _)| simplicity(*tree))?.1;
@@ -156,15 +154,15 @@ impl<'a> Columns<'a> {
         Some(scale)
     }
 
-    /// The current that a column is, up to a factor.
+    /// The current that is proportional to a column.
     pub fn current(&self, column: &[(TreeIndex, Complex64)]) -> Option<CurrentId> {
         let mut key = Key::with_capacity(column.len());
         self.key(column, &mut key)?;
         self.ids.get(&key).copied()
     }
 
-    /// Small lines first, so that children come before their parents; and one order only, so that a
-    /// process gives the same plan, to the last digit, every time.
+    /// Sorts currents: those with few legs first, so that children come before their parents, and otherwise in a fixed
+    /// order, so that a process always gives the same plan to the last digit.
     fn sort(&mut self, first: &[(ContextId, u32)]) {
         let place = |id: usize| {
             let trees = &self.currents[id];
@@ -190,7 +188,7 @@ pub fn is_zero(c: Complex64) -> bool {
     c.norm_sqr() <= TINY * TINY
 }
 
-/// For each amplitude its flows.
+/// `[amplitude]`: the flows that contain it.
 fn transpose(flows: &[Flow], amplitudes: usize) -> Vec<Vec<(u32, Complex64)>> {
     let mut flows_of = vec![Vec::new(); amplitudes];
     for (flow, terms) in (0..).zip(flows) {
@@ -201,7 +199,7 @@ fn transpose(flows: &[Flow], amplitudes: usize) -> Vec<Vec<(u32, Complex64)>> {
     flows_of
 }
 
-/// All trees that are no legs, in all of their contexts, one context after the other.
+/// Lists all trees except single legs in all of their contexts, grouped by context.
 fn hang(forest: &Forest, flows: &[Flow]) -> Vec<PlacedTree> {
     let mut hanging = Hanging {
         forest,
@@ -223,14 +221,15 @@ fn hang(forest: &Forest, flows: &[Flow]) -> Vec<PlacedTree> {
 
 struct Hanging<'a> {
     forest: &'a Forest,
-    /// By the context above a branch, the branch with a hole, and where the hole is.
+    /// The context of a branch's child, by the context of the branch, the branch without the child, and the child's
+    /// position.
     contexts: HashMap<(ContextId, Branch, u8), ContextId>,
     placed: Vec<PlacedTree>,
 }
 
 impl Hanging<'_> {
-    /// Notes where the trees on a branch hang, and all below them. Not so for legs, which are the
-    /// same current everywhere.
+    /// Records the contexts of the trees on a branch, recursively. Legs are skipped, as they are the same current in
+    /// every context.
     fn branch(
         &mut self,
         branch: Branch,

@@ -1,16 +1,14 @@
-//! Diagrams as trees that grow from one external leg.
+//! Diagrams as trees that are rooted at one external leg.
 //!
-//! MG5aMC's listing cuts every diagram at a place of its own choosing. Here all of them are cut
-//! at the same external leg, the *root*: what is left is a tree, and every inner line of it is
-//! the current of a set of the other legs. A vertex may then have to give another of its legs
-//! than it does in the listing; its constant in that form follows from the constants of the
-//! kernels (see [`DirectedVertex::ratio`]).
+//! MG5aMC's listing ends every diagram at a vertex of its own choice. Here all diagrams are rooted at the same external
+//! leg, the *root*: the rest is a tree, in which every internal line is the current of a set of the other legs. The
+//! result of a vertex may then be another leg than in the listing; its constant in that form follows from the constants
+//! of the kernels (see [`DirectedVertex::ratio`]).
 //!
-//! Trees are hash-consed: equal trees of different diagrams are the same tree. Where a vertex is
-//! antisymmetric in legs of the same kind, their order is made unique and the sign kept apart. The
-//! four-gluon vertex stands in the listing as three differences of metric products, which are
-//! linearly dependent; here each difference is two trees, one for each product, so that what is
-//! equal looks equal.
+//! Trees are hash-consed: equal trees of different diagrams are stored once. If a vertex is antisymmetric in legs of
+//! the same kind, they are put into canonical order and the sign is stored separately. In the listing, the four-gluon
+//! vertex is three differences of products of metric tensors, which are linearly dependent; here each difference
+//! becomes two trees, one for each product, so that equal terms are recognised as such.
 
 use super::squares::CutDiagram;
 use mebridge_ops::opcode::Opcode;
@@ -23,11 +21,10 @@ use std::ops::{Deref, DerefMut};
 /// Index of a tree in [`Forest::trees`].
 pub type TreeIndex = u32;
 
-/// A line of a diagram: what flows along it. Two lines over the same legs whose kind, mass and width agree can be
-/// added.
+/// A line of a diagram. Two lines over the same legs whose kind, mass and width agree can be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DiagramLine {
-    /// The legs below, one bit each.
+    /// External legs, one bit each.
     pub legs: u64,
     /// Kind of wavefunction.
     pub kind: LineKind,
@@ -40,9 +37,9 @@ pub struct DiagramLine {
 /// Kinds of wavefunctions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineKind {
-    /// A fermion that flows into the vertex above (`f1` there).
+    /// A fermion that flows into the parent vertex (`f1` there).
     In,
-    /// A fermion that flows out of it (`f2` there).
+    /// A fermion that flows out of the parent vertex (`f2` there).
     Out,
     /// A vector.
     Vector,
@@ -50,14 +47,14 @@ pub enum LineKind {
     Scalar,
 }
 
-/// A structure without regard to which leg is the result.
+/// A vertex structure, without specifying which leg is the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
     /// (f1, f2, V).
     Ffv,
     /// Three vectors.
     Vvv,
-    /// Four vectors, a product of two metrics (see [`Branch::lone`]).
+    /// Four vectors, a product of two metric tensors (see [`Branch::lone`]).
     Vvvv,
     /// (V, S, S).
     Vss,
@@ -65,7 +62,7 @@ pub enum Family {
     Vvss,
 }
 
-/// A family with one of its legs as the result.
+/// A vertex structure with one of its legs as the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DirectedVertex {
     /// The family.
@@ -75,7 +72,7 @@ pub struct DirectedVertex {
 }
 
 impl DirectedVertex {
-    /// The form of a kernel, with the family's legs that its inputs are, in the kernel's order.
+    /// The form of a kernel, and the family's legs that are its inputs, in the kernel's order.
     pub fn of(opcode: Opcode) -> Option<(DirectedVertex, &'static [u8])> {
         let form =
             |family, result, legs: &'static [u8]| Some((DirectedVertex { family, result }, legs));
@@ -98,8 +95,8 @@ impl DirectedVertex {
         }
     }
 
-    /// Constant of this form relative to the amplitude of the same vertex: ALOHA's off-shell
-    /// fermions and scalars carry a factor -1, its vectors none.
+    /// Constant of this form relative to the amplitude of the same vertex: ALOHA's off-shell fermions and scalars carry
+    /// a factor -1, its vectors none.
     pub fn ratio(self) -> f64 {
         match self.result.map(|leg| self.family.kind(leg)) {
             None | Some(LineKind::Vector) => 1.0,
@@ -117,8 +114,7 @@ impl Family {
         }
     }
 
-    /// The leg that stands for this one where the family is symmetric or antisymmetric in both: the first vector, the
-    /// last scalar.
+    /// The representative of a leg under the family's symmetry or antisymmetry: the first vector, the last scalar.
     fn result(self, leg: u8) -> u8 {
         match (self, self.kind(leg)) {
             (Family::Ffv, _) => leg,
@@ -128,10 +124,10 @@ impl Family {
         }
     }
 
-    /// What flows up from the vertex when this leg is the result.
+    /// The kind of line of this leg when it is the result.
     pub fn kind(self, leg: u8) -> LineKind {
         match (self, leg) {
-            // A result in place of f1 is what comes in there from above: it goes on as f2.
+            // A result in place of the incoming f1 continues as f2.
             (Family::Ffv, 0) => LineKind::Out,
             (Family::Ffv, 1) => LineKind::In,
             (Family::Vss, 1 | 2) | (Family::Vvss, 2 | 3) => LineKind::Scalar,
@@ -140,16 +136,16 @@ impl Family {
     }
 }
 
-/// A vertex of the process, without regard to which leg is the result.
+/// A vertex of the process, without specifying which leg is the result.
 #[derive(Clone, Debug)]
 pub struct Interaction {
     /// Its structure.
     pub family: Family,
-    /// Its constant as an amplitude: couplings with their coefficients, the first of which is 1.
+    /// Its constant as an amplitude: couplings with their coefficients, normalised such that the first is 1.
     pub factor: Vec<(CouplingRef, Complex64)>,
 }
 
-/// A tree: a leg, or a vertex with trees on all of its legs but the result.
+/// A tree: an external leg, or a vertex with trees on all legs except the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tree {
     /// An external wavefunction of the process.
@@ -158,21 +154,21 @@ pub enum Tree {
     Vertex(Branch),
 }
 
-/// A vertex with what grows from it.
+/// A vertex and its subtrees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Branch {
     /// Index into [`Forest::interactions`].
     pub interaction: u32,
-    /// Which leg of its family is the result.
+    /// Index of the leg of its family that is the result.
     pub result: u8,
-    /// The trees on the other legs, in the order of the family's legs that follow.
+    /// The trees on the other legs, in the order in which the family's legs follow the result.
     pub children: Children,
-    /// Where three vectors make a fourth: the one that gives the result its direction, while the others are multiplied
-    /// with each other. 0 for all other families.
+    /// For three vectors giving a fourth: the child that determines the direction of the result, while the other two
+    /// are contracted with each other. 0 for all other families.
     pub lone: u8,
 }
 
-/// Two or three trees, in place: there are many branches.
+/// Two or three trees, stored inline as there are many branches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Children {
     trees: [TreeIndex; 3],
@@ -219,11 +215,11 @@ pub struct Forest {
     pub trees: Vec<Tree>,
     /// The line of each tree.
     pub lines: Vec<DiagramLine>,
-    /// For each amplitude of the process the branches at the root whose sum it is.
+    /// For each amplitude of the process, the branches at the root that sum to it.
     pub tops: Vec<Vec<(Branch, Complex64)>>,
     /// The external wavefunction at the root.
     pub root: u32,
-    /// The vertices of each amplitude.
+    /// The unrooted diagram of each amplitude.
     diagrams: Vec<Vec<Node>>,
     ids: HashMap<Tree, TreeIndex>,
     interaction_ids: HashMap<InteractionKey, u32>,
@@ -235,7 +231,7 @@ type InteractionKey = (Family, Vec<(CouplingRef, u64, u64)>);
 /// A vertex of one diagram, before it is rooted.
 struct Node {
     interaction: u32,
-    /// What each leg of the family leads to.
+    /// The object connected to each leg of the family.
     ends: Vec<End>,
 }
 
@@ -243,14 +239,13 @@ struct Node {
 enum End {
     /// An external wavefunction.
     Leg(u32),
-    /// Another vertex of the diagram, arriving at its leg, along a line with this mass and
-    /// width.
+    /// Another vertex of the diagram, with the index of its leg and the mass and width of the line.
     Node(usize, u8, Quantity, Quantity),
-    /// Not known yet.
+    /// Not yet determined.
     Open,
 }
 
-/// The legs of vertices that lead to other vertices: each inner line from both of its ends.
+/// The legs of vertices that connect to other vertices: both ends of each internal line.
 fn inner_ends(nodes: &[Node]) -> Vec<(usize, u8)> {
     let ends = |(i, node): (usize, &Node)| {
         let ends = node.ends.iter().zip(0..);
@@ -261,8 +256,8 @@ fn inner_ends(nodes: &[Node]) -> Vec<(usize, u8)> {
 }
 
 impl Forest {
-    /// Roots all diagrams of a process at an external wavefunction. `None` where a vertex is not
-    /// of a family that can be turned.
+    /// Roots all diagrams of a process at an external wavefunction. `None` if the family of a vertex does not allow its
+    /// legs to be exchanged.
     pub fn grow(
         process: &Process,
         listed: &mebridge_process::Diagrams,
@@ -296,9 +291,9 @@ impl Forest {
         Some(forest)
     }
 
-    /// Appends the vertex and all below it in the listing, and multiplies `scale` by what their
-    /// interactions leave out of their constants; gives the vertex's number and which of its legs
-    /// was the result in the listing.
+    /// Appends a vertex and everything below it in the listing, and multiplies `scale` by the factor between its
+    /// constant and that of its interaction. Returns the vertex's index and which of its legs was the result in the
+    /// listing.
     fn node(
         &mut self,
         process: &Process,
@@ -357,8 +352,7 @@ impl Forest {
             })
     }
 
-    /// The vertex with one of its legs as the result, as a sum of branches whose legs are in
-    /// their unique order.
+    /// The vertex with the given leg as the result, as a sum of branches with canonical order of legs.
     fn branches(
         &mut self,
         process: &Process,
@@ -368,9 +362,8 @@ impl Forest {
     ) -> Combination<Branch> {
         let interaction = nodes[node].interaction;
         let family = self.interactions[interaction as usize].family;
-        // The legs that follow the result, such that the family is again itself with the result
-        // first: a rotation for three vectors, an exchange of pairs for four. Of scalars in the
-        // order of the family's legs.
+        // Order of the legs after the result such that the family keeps its form with the result first: a rotation for
+        // three vectors, an exchange of pairs for four. Scalars keep the order of the family's legs.
         let order: &[u8] = match (family, result) {
             (Family::Ffv, 0) => &[1, 2],
             (Family::Ffv, 1) => &[0, 2],
@@ -405,8 +398,8 @@ impl Forest {
         }
         let mut branches = Vec::new();
         for (children, c) in products {
-            // Lines of one kind in the order of the legs below them, so that it does not depend on
-            // how these legs meet; of scalars, vectors stand first.
+            // Sorts lines of one kind by their legs, so that the order does not depend on the listing; in families with
+            // scalars, vectors come first.
             let mut sorted: Vec<usize> = (0..children.len()).collect();
             if family != Family::Ffv {
                 sorted.sort_by_key(|&i| {
@@ -424,13 +417,13 @@ impl Forest {
                 Family::Ffv => branches.push((branch(0), c)),
                 Family::Vvv if sorted[0] == 0 => branches.push((branch(0), c)),
                 Family::Vvv => branches.push((branch(0), -c)),
-                // Antisymmetric in the scalars.
+                // The vertex is antisymmetric in the scalars.
                 Family::Vss if (result == 0 && sorted[0] == 1) || result == 1 => {
                     branches.push((branch(0), -c));
                 }
                 Family::Vss | Family::Vvss => branches.push((branch(0), c)),
                 Family::Vvvv => {
-                    // The difference for V2, V3, V4 is V3 (V2 V4) - V4 (V2 V3).
+                    // The kernel computes V3 (V2 V4) - V4 (V2 V3) for V2, V3, V4.
                     for (lone, sign) in [(1, 1.0), (2, -1.0)] {
                         let at = sorted.iter().position(|&i| i == lone);
                         let at = at.expect("a permutation") as u8;
@@ -442,7 +435,7 @@ impl Forest {
         branches
     }
 
-    /// What hangs at an end of a vertex, as a sum of trees.
+    /// The tree attached to an end of a vertex, as a sum of trees.
     fn trees_at(&mut self, process: &Process, nodes: &[Node], end: End) -> Combination<TreeIndex> {
         match end {
             End::Open => unreachable!("every end of a whole diagram leads somewhere"),
@@ -482,8 +475,8 @@ impl Forest {
         }
     }
 
-    /// All ways to cut an amplitude at an inner line, the smaller side propagated. `None` if it
-    /// has four-vector vertices.
+    /// All ways to cut an amplitude at an internal line, with the smaller side propagated. `None` if it has four-vector
+    /// vertices.
     pub fn cuts(&mut self, process: &Process, amplitude: usize) -> Option<Vec<CutDiagram>> {
         let nodes = std::mem::take(&mut self.diagrams[amplitude]);
         let mut cuts = Vec::new();
@@ -504,15 +497,14 @@ impl Forest {
         (!cuts.is_empty()).then_some(cuts)
     }
 
-    /// The legs below a vertex, one bit each.
+    /// The external legs of a branch, one bit each.
     pub fn legs_below(&self, branch: &Branch) -> u64 {
         let children = branch.children.iter();
         children.map(|&c| self.lines[c as usize].legs).sum()
     }
 
-    /// An order of trees by their vertices: first those with the fewest four-vector vertices, then
-    /// the fewest three-vector ones. Trees that are equally simple tend to enter the colour flows
-    /// with coefficients of the same size.
+    /// Sort keys of trees: the number of four-vector vertices, then of three-vector vertices. Trees that are equally
+    /// simple tend to enter the colour flows with coefficients of the same size.
     pub fn simplicity(&self) -> Vec<(u32, u32)> {
         let mut all: Vec<(u32, u32)> = Vec::with_capacity(self.trees.len());
         for tree in &self.trees {

@@ -1,4 +1,4 @@
-//! From currents to operations.
+//! Lowering of currents to operations.
 
 use super::berends_giele::{BerendsGiele, CurrentId, Make, Product};
 use super::diagrams::{DiagramLine, DirectedVertex, Family, Forest, LineKind, Tree};
@@ -15,27 +15,27 @@ use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
 
-/// Operations that do not depend on each other, by what must come before: number of legs, then
-/// the operation's place among those that work on currents of as many.
+/// Operations sorted such that they depend on earlier batches only: by number of legs, then by stage among the currents
+/// with this number of legs.
 pub(super) type Batches = BTreeMap<(usize, usize, Opcode), Vec<Address>>;
 
-/// The place of conjugates: behind their originals.
+/// Stage of conjugates: after their originals.
 const CONJUGATES: usize = 100;
 
-/// Place of sums of currents: behind all vertices and their conjugates.
+/// Stage of sums of currents: after all vertices and their conjugates.
 const SUMS: usize = 200;
 
-/// Whether nothing but a leg at the root follows a fermion. Its propagator then goes to the other factor of the
-/// product, because the root with a leg gives a handful of spinors, and many currents are multiplied with them.
+/// Whether a fermion line is followed only by the root and one other leg. Its propagator is then applied to the other
+/// factor of the product, because the root with a leg gives only a few spinors, by which many currents are multiplied.
 pub(super) fn at_the_top(compiler: &Compiler, line: &DiagramLine) -> bool {
     let below = line.legs.count_ones() as usize;
     matches!(line.kind, LineKind::In | LineKind::Out) && below + 2 == compiler.process.legs.len()
 }
 
-/// A current without a wavefunction of the compiler.
+/// Marks a current that has no wavefunction.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// What lines and the root are lowered with.
+/// State needed to lower lines and the root.
 pub(super) struct Lowering<'a, 'p> {
     pub(super) compiler: &'a mut Compiler<'p>,
     pub(super) forest: &'a Forest,
@@ -44,20 +44,20 @@ pub(super) struct Lowering<'a, 'p> {
     pub(super) batches: &'a mut Batches,
 }
 
-/// Place of the numbers that scalars are multiplied by: behind all currents of as many legs.
+/// Stage of the numbers that multiply scalars: after all currents with the same number of legs.
 pub(super) const SCALAR_VERTICES: usize = 400;
 
-/// Terms of one current that are computed by one operation. Vertices of three and of four legs
-/// share one, each with a factor of its own.
+/// Terms of one current that are computed by one operation. Vertices with three and with four legs may share an
+/// operation, each kind with its own factor.
 #[derive(Clone, Debug)]
 pub(super) struct SharedTerms {
     pub(super) opcode: Opcode,
-    /// Interaction and coefficient; the second is that of the vertices of four legs.
+    /// Interaction and coefficient for vertices with three and with four legs.
     factors: [Option<(u32, Complex64)>; 2],
     pub(super) plus: Vec<Vec<u32>>,
     pub(super) minus: Vec<Vec<u32>>,
-    /// Vertices of four legs, to add and to subtract: of vectors `2 V3 (V2 V4) - V2 (V3 V4) - V4 (V2 V3)`, or of
-    /// vectors and scalars.
+    /// Vertices with four legs, to be added and subtracted: `2 V3 (V2 V4) - V2 (V3 V4) - V4 (V2 V3)` for vectors, or
+    /// vertices of vectors and scalars.
     pub(super) four_leg_terms: [Vec<Vec<u32>>; 2],
 }
 
@@ -72,7 +72,7 @@ impl SharedTerms {
         }
     }
 
-    /// One vertex, with the constant of its interaction times a coefficient.
+    /// A single vertex, with the constant of its interaction times a coefficient.
     pub(super) fn one(
         opcode: Opcode,
         (interaction, coefficient): (u32, f64),
@@ -86,7 +86,7 @@ impl SharedTerms {
     }
 }
 
-/// Complex components of what flows along a line.
+/// Number of complex components of a line.
 pub(super) fn components(kind: LineKind) -> u32 {
     match kind {
         LineKind::In | LineKind::Out | LineKind::Vector => 4,
@@ -94,10 +94,10 @@ pub(super) fn components(kind: LineKind) -> u32 {
     }
 }
 
-/// Fills the compiler's plan. `None` where the root's vertices are not of a fermion and a vector, or of a scalar and
+/// Fills in the compiler's plan. `None` if the root's vertices are not of a fermion and a vector, or of a scalar and
 /// vectors.
 ///
-/// Gives the wavefunction of each current, [`NOWHERE`] for one that is not needed.
+/// Returns the wavefunction of each current, or [`NOWHERE`] if it is not needed.
 pub fn lower(
     compiler: &mut Compiler,
     forest: &Forest,
@@ -202,7 +202,7 @@ pub fn lower(
     Some(nodes)
 }
 
-/// Helicities in groups of two that differ only in the helicity of the root.
+/// Groups helicities in pairs that differ only in the helicity of the root.
 fn groups(compiler: &Compiler, forest: &Forest) -> Vec<Vec<u32>> {
     let root = &compiler.wavefunctions[forest.root as usize].signs;
     let mut groups: Vec<Vec<u32>> = Vec::new();
@@ -224,13 +224,13 @@ fn groups(compiler: &Compiler, forest: &Forest) -> Vec<Vec<u32>> {
     groups
 }
 
-/// The currents that the products at the root need.
+/// Marks the currents that the products at the root need.
 fn needed(recursion: &BerendsGiele, roots: Vec<CurrentId>) -> Vec<bool> {
     let mut needed = vec![false; recursion.currents.len()];
     for id in roots {
         needed[id as usize] = true;
     }
-    // Sums use currents of the same line, which may come behind them.
+    // Sums use currents of the same line, which may have higher indices.
     loop {
         let mut more = false;
         for id in (0..recursion.currents.len()).rev() {
@@ -258,7 +258,7 @@ fn needed(recursion: &BerendsGiele, roots: Vec<CurrentId>) -> Vec<bool> {
     }
 }
 
-/// The legs below a tree, with the signs of their momenta.
+/// The external legs of a tree, with the signs of their momenta.
 pub(super) fn legs_of(compiler: &Compiler, forest: &Forest, tree: u32) -> Vec<i8> {
     match &forest.trees[tree as usize] {
         Tree::Leg(w) => compiler.wavefunctions[*w as usize].signs.clone(),
@@ -274,7 +274,7 @@ pub(super) fn legs_of(compiler: &Compiler, forest: &Forest, tree: u32) -> Vec<i8
     }
 }
 
-/// Shared terms under construction: they have one factor, but for a sign.
+/// Whether a term has the same factor as others, up to the given sign.
 fn same(a: Option<(u32, Complex64)>, b: (u32, Complex64), sign: f64) -> bool {
     a.is_none_or(|(interaction, c)| {
         interaction == b.0 && (c * sign - b.1).norm() < 1e-9 * b.1.norm()
@@ -343,7 +343,7 @@ pub(super) fn shares(
                 if let Some(k) = (0..3).find(is_middle) {
                     push(Opcode::SumVvv1, 1, id, c[k] / 2.0, rotated(k));
                 } else {
-                    // V3 (V2 V4) - V4 (V2 V3) of (A, B, C), and of (B, A, C).
+                    // V3 (V2 V4) - V4 (V2 V3) for (A, B, C), and for (B, A, C).
                     for (k, order) in [(1, [0, 1, 2]), (0, [1, 0, 2])] {
                         if c[k].norm() > 1e-9 {
                             let children = order.iter().map(|&i: &usize| children[i]).collect();
@@ -357,7 +357,7 @@ pub(super) fn shares(
     Some(shares)
 }
 
-/// Whether an operation has vertices of three and of four legs, with a factor for each kind.
+/// Whether an operation has vertices with three and with four legs, with a factor for each kind.
 fn has_four_legs(opcode: Opcode) -> bool {
     matches!(
         opcode,
@@ -365,7 +365,7 @@ fn has_four_legs(opcode: Opcode) -> bool {
     )
 }
 
-/// The factors of shared terms: coefficient times the constant of the directed vertex, times couplings and propagator.
+/// The factors of shared terms: coefficient times the constant of the directed vertex, couplings and propagator.
 fn factors(
     compiler: &mut Compiler,
     forest: &Forest,
@@ -403,15 +403,15 @@ fn factors(
         .collect()
 }
 
-/// The operands of an operation beside its terms.
+/// The operands of an operation other than its terms.
 pub(super) struct Others {
     pub(super) factors: Vec<Address>,
     momentum: Address,
     mass: Address,
 }
 
-/// The operands of the operation of shared terms, for a wavefunction with these signs of momenta: propagated with a
-/// mass and a width, or bare.
+/// The operands of the operation for shared terms, for a wavefunction with these signs of momenta: with a propagator
+/// for this mass and width, or bare.
 pub(super) fn others(
     compiler: &mut Compiler,
     forest: &Forest,
@@ -437,11 +437,11 @@ pub(super) fn others(
     }
 }
 
-/// A combination of helicities of a wavefunction, and a configuration that has it.
+/// A combination of helicities of a wavefunction, and a helicity configuration with this combination.
 pub(super) type Example = (u32, usize);
 
-/// The helicities for which a current is to be computed. The others are conjugates of these, by
-/// operations that are added here.
+/// The helicities for which a current must be computed. The others are conjugates of these; their operations are added
+/// here.
 fn conjugates(
     compiler: &Compiler,
     node: u32,
@@ -462,9 +462,9 @@ fn conjugates(
     for &(instance, h) in &line.examples {
         let here = line.instances[instance as usize];
         match compiler.reversed(line, h).map(|i| line.instances[i]) {
-            Some(there) if there < here => {
+            Some(original) if original < here => {
                 let operands = batches.entry((level, place, opcode)).or_default();
-                operands.extend([there, here]);
+                operands.extend([original, here]);
             }
             _ => computed.push((instance, h)),
         }
@@ -472,7 +472,7 @@ fn conjugates(
     computed
 }
 
-/// Writes the operations of shared terms for these combinations of helicities.
+/// Emits the operations of shared terms for these combinations of helicities.
 pub(super) fn emit(
     compiler: &mut Compiler,
     share: &SharedTerms,
@@ -485,7 +485,7 @@ pub(super) fn emit(
     if share.opcode.layout().is_some() {
         return emit_one(compiler, share, node, helicities, &others, operands);
     }
-    // An exchange of the last two lines takes the place of a sign.
+    // Exchanging the last two lines changes the sign.
     let exchange = matches!(
         share.opcode,
         Opcode::SumVvv1 | Opcode::SumVvvvDiff1 | Opcode::SumVss1
@@ -532,7 +532,7 @@ pub(super) fn emit(
     }
 }
 
-/// The same of a single vertex, by a kernel with operands of a fixed number.
+/// Emits a single vertex, using a kernel with a fixed number of operands.
 fn emit_one(
     compiler: &mut Compiler,
     share: &SharedTerms,
@@ -559,7 +559,7 @@ fn emit_one(
     }
 }
 
-/// A batch of operations of this opcode.
+/// A batch of operations.
 pub(super) fn batch(opcode: Opcode, operands: Vec<Address>) -> Batch {
     Batch {
         opcode,
@@ -568,7 +568,7 @@ pub(super) fn batch(opcode: Opcode, operands: Vec<Address>) -> Batch {
     }
 }
 
-/// Addresses of wavefunctions in a helicity configuration.
+/// Appends the addresses of wavefunctions in a helicity configuration.
 pub(super) fn inputs(compiler: &Compiler, h: usize, children: &[u32], operands: &mut Vec<Address>) {
     for &child in children {
         let line = &compiler.wavefunctions[child as usize];
@@ -576,7 +576,7 @@ pub(super) fn inputs(compiler: &Compiler, h: usize, children: &[u32], operands: 
     }
 }
 
-/// Writes the operations of a current that is a sum of others.
+/// Emits the operations of a current that is a sum of others.
 fn add(
     compiler: &Compiler,
     node: u32,

@@ -1,10 +1,10 @@
-//! From a list of diagrams to a recursion.
+//! Conversion of a list of diagrams to a recursion.
 //!
-//! A plan made here computes the colour flows alone, not the amplitudes of single diagrams; the
-//! squares of those, which channels ask for, are computed beside ([`squares`]). All diagrams are rooted at one external
-//! fermion, or a scalar where there are none ([`diagrams`]), sums of trees that always occur together become currents (`columns`, [`berends_giele`]), and
-//! the currents become operations (`lower`). Where a process has vertices that cannot be turned, or sums that do not
-//! factor, there is no such plan and the list of diagrams is evaluated as it is.
+//! A plan made here computes the colour flows without the amplitudes of single diagrams; the squares of these, which
+//! channel weights need, are computed separately ([`squares`]). All diagrams are rooted at one external fermion, or a
+//! scalar if there are none ([`diagrams`]); sums of trees that always occur together become currents (`columns`,
+//! [`berends_giele`]); and the currents become operations (`lower`). If a process has vertices whose legs cannot be
+//! exchanged, or sums that do not factor, there is no such plan, and the list of diagrams is evaluated directly.
 
 mod basis;
 pub mod berends_giele;
@@ -27,12 +27,12 @@ use mebridge_process::{ExternalKind, Process, Vertex, Wavefunction};
 use rustc_hash::FxHashMap as HashMap;
 use squares::Amp2Cuts;
 
-/// A recursive plan without tiles, as GPUs take it, if the process has one.
+/// Makes a recursive plan without tiles, as used on GPUs, if the process has one.
 pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Option<Plan> {
     compile_until(Pass::MemoryReuse, process, binding, helicities)
 }
 
-/// The same with the passes behind one left out.
+/// Makes a recursive plan without the passes after `last`.
 pub fn compile_until(
     last: Pass,
     process: &Process,
@@ -42,7 +42,8 @@ pub fn compile_until(
     make(last, process, binding, helicities, false)
 }
 
-/// A recursive plan that tells helicities apart: AMP2 come from the amplitudes of single diagrams beside the recursion.
+/// Makes a recursive plan that separates helicities: AMP2 are computed from the amplitudes of single diagrams in
+/// addition to the recursion.
 pub fn compile_each(process: &Process, binding: &Binding, helicities: &[u32]) -> Option<Plan> {
     make(Pass::Tiling, process, binding, helicities, true)
 }
@@ -64,13 +65,13 @@ fn make(
             .or_insert_with(|| recognize(routine, massless))
             .clone()
     };
-    // No vertex of spin 3/2 or 2 can be part of one.
+    // Vertices with spin 3/2 or 2 are not supported.
     let large =
         |w: &Wavefunction| matches!(w, Wavefunction::External(e) if e.kind.components() > 6);
     if process.wavefunctions.iter().any(large) {
         return None;
     }
-    // The root that gives the fewest trees.
+    // Chooses the root that gives the fewest trees.
     let mut best: Option<Forest> = None;
     for w in roots(process) {
         let forest = Forest::grow(process, listed, w, &mut recognize)?;
@@ -112,7 +113,7 @@ fn make(
     Some(plan)
 }
 
-/// The external wavefunctions that can be the root: fermions, or scalars where there are none.
+/// The external wavefunctions that can be the root: fermions, or scalars if there are none.
 fn roots(process: &Process) -> Vec<u32> {
     let of_kind = |kinds: &[ExternalKind]| -> Vec<u32> {
         let all = (0..).zip(&process.wavefunctions);

@@ -1,10 +1,10 @@
-//! Which currents with all helicities reversed are complex conjugates.
+//! Currents that become complex conjugates when all helicities are reversed.
 //!
-//! HELAS's wavefunction of a massless external vector with helicity -1 is minus the conjugate of the one with helicity
-//! 1 ([`mebridge_process::ExternalKind::Vector`]). Vertices of vectors and massless propagators are real but for their
-//! constants. Let all constants in a current of massless vectors be real or imaginary, and agree in the sign that
-//! conjugation gives them: then half of its helicities need not be computed. Lines with a width do not have this
-//! symmetry, because their propagator is complex.
+//! HELAS's wavefunction of a massless external vector with helicity -1 is minus the conjugate of that with helicity 1
+//! ([`mebridge_process::ExternalKind::Vector`]). Vertices of vectors and massless propagators are real except for their
+//! constants. If all constants in a current of massless vectors are real or imaginary, and conjugation gives all terms
+//! the same sign, half of its helicities need not be computed. Lines with a width do not have this symmetry, because
+//! their propagator is complex.
 
 use super::berends_giele::{BerendsGiele, CurrentId, Make, Product};
 use super::diagrams::{Forest, Tree};
@@ -13,13 +13,13 @@ use crate::compile::Compiler;
 use mebridge_process::{CouplingRef, ExternalKind, Wavefunction};
 use num_complex::Complex64;
 
-/// For each current the sign `s` in `J(-h) = s J(h)^*`, where there is one.
+/// For each current the sign `s` in `J(-h) = s J(h)^*`, or `None` if it does not have this symmetry.
 pub fn signs(compiler: &Compiler, forest: &Forest, recursion: &BerendsGiele) -> Vec<Option<f64>> {
     let mut signs = vec![None; recursion.currents.len()];
     let size = |id: &usize| recursion.currents[*id].line.legs.count_ones();
     let is_sum = |id: &usize| matches!(recursion.currents[*id].make, Make::Sum(_));
     let mut order: Vec<usize> = (0..signs.len()).collect();
-    // Sums come behind their terms.
+    // Sums come after their terms.
     order.sort_by_key(|id| (size(id), is_sum(id)));
     for id in order {
         let current = &recursion.currents[id];
@@ -40,7 +40,7 @@ pub fn signs(compiler: &Compiler, forest: &Forest, recursion: &BerendsGiele) -> 
     signs
 }
 
-/// Their common value, if they have one.
+/// The common value of all signs, if there is one.
 fn common(mut signs: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let first = signs.next()??;
     signs.all(|s| s == Some(first)).then_some(first)
@@ -78,7 +78,7 @@ fn vertex(
     Some(below * common(constants)?)
 }
 
-/// The coefficients of a coupling as a polynomial in G; a `None` if it is not one.
+/// The coefficients of a coupling as a polynomial in G; contains `None` if it is not one.
 fn coupling_values(compiler: &Compiler, coupling: CouplingRef) -> Vec<Option<Complex64>> {
     match &compiler.binding.couplings[coupling.coupling as usize] {
         Coupling::Polynomial(coefficients) => {
@@ -89,7 +89,7 @@ fn coupling_values(compiler: &Compiler, coupling: CouplingRef) -> Vec<Option<Com
     }
 }
 
-/// 1 for a real number, -1 for an imaginary one.
+/// 1 for a real number, -1 for an imaginary one, otherwise `None`.
 fn conjugation(c: Complex64) -> Option<f64> {
     let tiny = 1e-12 * c.norm();
     if c.im.abs() <= tiny {

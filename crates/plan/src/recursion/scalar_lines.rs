@@ -1,9 +1,9 @@
 //! Lines of scalars.
 //!
-//! At a vertex with vectors a scalar is multiplied by a number: `q V1` with `q = p1 + 2 p2`, p2 being the momentum of
-//! the scalar, or `V1 V2`. All vertices at which the same scalar meets are added up to one number
-//! ([`Opcode::ScalarVertex`]). It depends on the helicities of the vectors alone, and serves all scalars over the same
-//! legs; a current is a sum of products of two numbers ([`Opcode::SumSss1`]), times its propagator.
+//! At a vertex with vectors a scalar is multiplied by a number: `q V1` with `q = p1 + 2 p2`, where p2 is the momentum
+//! of the scalar, or `V1 V2`. All vertices with the same scalar are added up to one number ([`Opcode::ScalarVertex`]).
+//! It depends only on the helicities of the vectors, and serves all scalars over the same legs. A current is a sum of
+//! products of two numbers ([`Opcode::SumSss1`]), times its propagator.
 
 use super::berends_giele::{CurrentId, Product};
 use super::diagrams::{Family, Forest, LineKind};
@@ -14,8 +14,8 @@ use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
 
-/// The vertices of a sum by the scalar below, which is left out of their children. `None` where one is of another
-/// family.
+/// Groups the vertices of a sum by their scalar child, which is removed from their children. `None` if a vertex is of
+/// another family.
 pub(super) fn by_scalar(
     forest: &Forest,
     products: &[Product],
@@ -36,10 +36,10 @@ pub(super) fn by_scalar(
     Some(all)
 }
 
-/// Coefficients of vertices in the bits of their rounded parts, with what meets there.
+/// Interactions and children of vertices, with rounded coefficients.
 pub(super) type Key = Vec<(u32, Vec<CurrentId>, [i64; 2])>;
 
-/// What tells sums of vertices from others.
+/// A key that identifies a sum of vertices.
 pub(super) fn key(vertices: &[Product]) -> Key {
     let rounded = |x: f64| (x * (1u64 << 30) as f64).round() as i64;
     let key = |vertex: &Product| {
@@ -57,15 +57,15 @@ pub(super) fn scale(vertices: &mut [Product], by: Complex64) {
     }
 }
 
-/// The numbers that scalars are multiplied by.
+/// The numbers that multiply scalars.
 #[derive(Default)]
 pub(super) struct ScalarVertices {
-    /// The compiler's wavefunction of each, by its vertices and the momentum of the scalar.
+    /// The wavefunction of each number, by its vertices and the momentum of the scalar.
     known: HashMap<(Key, Vec<i8>), u32>,
 }
 
 impl ScalarVertices {
-    /// The wavefunction of the number that a scalar of this momentum is multiplied by.
+    /// The wavefunction of the number that multiplies a scalar with this momentum.
     pub(super) fn node(
         &mut self,
         lowering: &mut Lowering,
@@ -108,15 +108,15 @@ impl ScalarVertices {
                     inputs(compiler, h, children, operands);
                 }
                 operands.extend(&factors);
-                let made = &compiler.wavefunctions[node as usize];
-                operands.push(made.instances[instance as usize]);
+                let wavefunction = &compiler.wavefunctions[node as usize];
+                operands.push(wavefunction.instances[instance as usize]);
             }
         }
         self.known.insert(key, node);
         Some(node)
     }
 
-    /// Writes the operations of a current of a scalar, whose wavefunction is there.
+    /// Emits the operations of a scalar current, whose wavefunction exists already.
     pub(super) fn current(
         &mut self,
         lowering: &mut Lowering,
@@ -143,18 +143,18 @@ impl ScalarVertices {
         let Lowering {
             compiler, batches, ..
         } = lowering;
-        let made = compiler.wavefunctions[node as usize].clone();
-        let level = made.signs.iter().filter(|sign| **sign != 0).count();
+        let wavefunction = compiler.wavefunctions[node as usize].clone();
+        let level = wavefunction.signs.iter().filter(|sign| **sign != 0).count();
         let mass = compiler.binding.value(mass);
         let width = compiler.binding.value(width);
-        let propagator = compiler.propagator(&made.signs, mass, width);
+        let propagator = compiler.propagator(&wavefunction.signs, mass, width);
         let operands = batches.entry((level, 0, Opcode::SumSss1)).or_default();
-        for &(instance, h) in &made.examples {
+        for &(instance, h) in &wavefunction.examples {
             operands.extend(terms.iter().map(|terms| terms.len() as u32));
             for pair in terms.iter().flatten() {
                 inputs(compiler, h, pair, operands);
             }
-            operands.extend([propagator, made.instances[instance as usize]]);
+            operands.extend([propagator, wavefunction.instances[instance as usize]]);
         }
         Some(())
     }

@@ -1,21 +1,19 @@
-//! Squared single diagrams, summed over helicities, without the diagrams' amplitudes.
+//! Squared single diagrams, summed over helicities, without computing the diagrams' amplitudes.
 //!
-//! A diagram that is cut at one of its inner lines is a product `a . b` of what grows on the two
-//! sides. Each side depends on the helicities of its own legs alone, so the sum over all
-//! helicities factors:
+//! A diagram that is cut at one of its internal lines is a product `a . b` of the two sides. Each side depends only on
+//! the helicities of its own legs, so the sum over all helicities factors:
 //!
 //! `sum over h of |a . b|^2 = sum over i, j of A_ij B_ij` with `A_ij = sum over h_a of a_i a_j^*`,
 //!
-//! and `B` likewise: as in a density matrix. This holds if the good helicities are all combinations of
-//! those of the two sides, but for some that contribute nothing; the bridge checks it at the points of
-//! its trial.
+//! and `B` likewise, as in a density matrix. This holds if the good helicities are all combinations of those of the two
+//! sides, up to some that do not contribute; the bridge checks this at its trial points.
 //!
-//! With all helicities reversed, a side of a single diagram becomes the mirrored one (see [`Opcode::DensitySpinor`]) up
-//! to a factor. That is so because its vertices treat both chiralities in the same way, numerators of propagators have
-//! real masses, and a width or a complex coupling is part of one common factor. (Sums of diagrams have no such factor.)
-//! So either side computes one of two helicities that are each other's reverse. A side of scalars alone has one
-//! helicity, which is its own reverse and is counted twice: a factor makes up for that. Where other helicities have no
-//! reverse, or are their own, the list of diagrams serves.
+//! Reversing all helicities turns a side of a single diagram into the mirrored one (see [`Opcode::DensitySpinor`]) up
+//! to a factor, because its vertices treat both chiralities equally, numerators of propagators have real masses, and a
+//! width or a complex coupling is part of one common factor. (Sums of diagrams have no such factor.) So of two
+//! helicities that are each other's reverse, each side computes only one. A side of scalars alone has one helicity,
+//! which is its own reverse and is counted twice; a factor compensates for that. If other helicities have no reverse,
+//! or are their own, the list of diagrams is used.
 
 use super::berends_giele::{BerendsGiele, Make, Product};
 use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeIndex};
@@ -31,16 +29,16 @@ use num_complex::Complex64;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;
 
-/// A diagram cut in two: the branch on one side, the tree on the other with the line's propagator.
+/// A diagram cut in two: a branch, and a tree that includes the line's propagator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CutDiagram {
-    /// The side that is not propagated.
+    /// The side without the propagator.
     pub bare: Branch,
-    /// The other side.
+    /// The side with the propagator.
     pub tree: TreeIndex,
 }
 
-/// The AMP2 of a process, one cut for each.
+/// One cut for each AMP2 of a process.
 pub struct Amp2Cuts {
     cuts: Vec<CutDiagram>,
     /// The external scalars, one bit for each leg.
@@ -48,8 +46,8 @@ pub struct Amp2Cuts {
 }
 
 impl Amp2Cuts {
-    /// Chooses a cut for each AMP2. `None` if an AMP2 is not the square of one amplitude without
-    /// four-vector vertices, or a helicity configuration has no reverse.
+    /// Chooses a cut for each AMP2. `None` if an AMP2 is not the square of one amplitude without four-vector vertices,
+    /// or a helicity configuration has no reverse.
     pub fn find(process: &Process, helicities: &[u32], forest: &mut Forest) -> Option<Amp2Cuts> {
         let scalars = scalars(process);
         if !all_have_reverses(&process.helicities, helicities, scalars) {
@@ -70,7 +68,7 @@ impl Amp2Cuts {
             let least = ways.iter().map(|cut| legs(forest, cut)).min()?;
             ways.retain(|cut| legs(forest, cut) == least);
         }
-        // Bare branches that can serve most diagrams first.
+        // Bare branches that serve many diagrams come first.
         let mut serves: HashMap<&Branch, u32> = HashMap::default();
         for cut in ways.iter().flatten() {
             *serves.entry(&cut.bare).or_default() += 1;
@@ -144,11 +142,11 @@ impl Amp2Cuts {
                 .map(|(opcode, operands)| batch(opcode, operands)),
         );
         let all = (1u64 << compiler.process.legs.len()) - 1;
-        // One bare branch after the other, all in the same memory.
+        // Bare branches are evaluated one after the other, in the same memory.
         let nodes = lowering.overlaid(compiler, &above.keys().copied().collect::<Vec<_>>());
         for ((&branch, &(matrix, opcode)), node) in above.iter().zip(nodes) {
             let examples = half(compiler, &compiler.wavefunctions[node as usize]);
-            // For each side that is its own mirrored one.
+            // A factor for each side that is its own mirror image.
             let sides = [forest.legs_below(branch), all & !forest.legs_below(branch)];
             let twice = sides
                 .iter()
@@ -200,7 +198,7 @@ impl Amp2Cuts {
     }
 }
 
-/// The operation that makes the matrix of a side, by what flows along the line that is cut.
+/// The operation that makes the matrix of a side, depending on the kind of line that is cut.
 fn density(forest: &Forest, tree: TreeIndex) -> Opcode {
     match forest.lines[tree as usize].kind {
         LineKind::Vector => Opcode::DensityVector,
@@ -209,7 +207,7 @@ fn density(forest: &Forest, tree: TreeIndex) -> Opcode {
     }
 }
 
-/// The operation that makes the matrix of a wavefunction.
+/// Appends the operands that make the matrix of a wavefunction.
 fn square(compiler: &Compiler, node: u32, matrix: Address, operands: &mut Vec<Address>) {
     let line = &compiler.wavefunctions[node as usize];
     let half = half(compiler, line);
@@ -218,8 +216,8 @@ fn square(compiler: &Compiler, node: u32, matrix: Address, operands: &mut Vec<Ad
     operands.push(matrix);
 }
 
-/// One of each two combinations of helicities of a wavefunction that are each other's reverse, and those that are their
-/// own.
+/// One of each pair of helicity combinations of a wavefunction that are each other's reverse, and those that are their
+/// own reverse.
 fn half(compiler: &Compiler, line: &WavefunctionInstances) -> Vec<Example> {
     let examples = line.examples.iter().copied();
     let first = |&(instance, h): &Example| {
@@ -238,7 +236,7 @@ fn scalars(process: &Process) -> u64 {
     process.wavefunctions.iter().map(bit).fold(0, |a, b| a | b)
 }
 
-/// Whether every helicity configuration has another one as its reverse.
+/// Whether every helicity configuration has a different one as its reverse.
 fn all_have_reverses(helicities: &[Vec<i8>], good: &[u32], scalars: u64) -> bool {
     let rows: HashSet<&[i8]> = good.iter().map(|&h| &helicities[h as usize][..]).collect();
     rows.iter().all(|row| {
@@ -248,26 +246,26 @@ fn all_have_reverses(helicities: &[Vec<i8>], good: &[u32], scalars: u64) -> bool
     })
 }
 
-/// Single trees on their way to operations.
+/// State of lowering single trees to operations.
 struct SquareLowering<'a> {
     forest: &'a Forest,
     /// The compiler's wavefunction of each tree.
     lines: HashMap<TreeIndex, u32>,
-    /// Trees whose helicities are all needed, as other trees grow from them.
+    /// Trees for which all helicities are needed, because other trees contain them.
     whole: HashSet<TreeIndex>,
-    /// By number of legs.
+    /// By number of legs and opcode.
     batches: BTreeMap<(u32, Opcode), Vec<Address>>,
 }
 
 impl SquareLowering<'_> {
-    /// Notes that all helicities of a tree are needed.
+    /// Marks a tree for which all helicities are needed.
     fn needs_whole(&mut self, tree: TreeIndex) {
         if self.whole.insert(tree) {
             self.needs_whole_children(tree);
         }
     }
 
-    /// The same of the trees that a tree grows from.
+    /// Marks the children of a tree likewise.
     fn needs_whole_children(&mut self, tree: TreeIndex) {
         if let Tree::Vertex(branch) = self.forest.trees[tree as usize] {
             for &child in branch.children.iter() {
@@ -276,7 +274,7 @@ impl SquareLowering<'_> {
         }
     }
 
-    /// Makes the wavefunction of a tree where it has none.
+    /// Makes the wavefunction of a tree, if it does not exist.
     fn tree(&mut self, compiler: &mut Compiler, tree: TreeIndex) -> Option<()> {
         if self.lines.contains_key(&tree) {
             return Some(());
@@ -318,7 +316,7 @@ impl SquareLowering<'_> {
         Some(())
     }
 
-    /// Wavefunctions for branches, all of as many components in the same place.
+    /// Allocates wavefunctions for branches; all with the same number of components share memory.
     fn overlaid(&self, compiler: &mut Compiler, branches: &[&Branch]) -> Vec<u32> {
         let mut nodes = vec![NOWHERE; branches.len()];
         for size in [1, 4] {
@@ -338,7 +336,7 @@ impl SquareLowering<'_> {
         nodes
     }
 
-    /// What flows up from a branch.
+    /// The kind of line at the top of a branch.
     fn kind(&self, branch: &Branch) -> LineKind {
         let family = self.forest.interactions[branch.interaction as usize].family;
         family.kind(branch.result)
@@ -348,7 +346,7 @@ impl SquareLowering<'_> {
         branch.children.iter().map(|c| self.lines[c]).collect()
     }
 
-    /// The operation of a branch, times a number.
+    /// The operation of a branch, times a coefficient.
     fn shares(&self, branch: &Branch, coefficient: f64) -> Option<Vec<SharedTerms>> {
         let family = self.forest.interactions[branch.interaction as usize].family;
         let nodes = self.children(branch);

@@ -1,20 +1,20 @@
-//! The plain meaning of a colour-ordered form ([`super`]).
+//! Reference evaluation of a colour-ordered form ([`super`]).
 
 use super::{Boson, ColorOrdered, Exchange, OrderedVertex, orders, parts};
 use crate::evaluate::Numbers;
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 
-/// Components of a wavefunction in front of which its momentum stands.
+/// Number of momentum entries before the components of a wavefunction.
 const COMPONENTS: usize = 2;
 
 type Current = Vec<Complex64>;
-/// Currents by the insertions that they hold, in their order.
+/// Currents by the ordered insertions that they contain.
 type Currents = HashMap<Vec<u8>, Current>;
 
 impl Numbers<'_> {
-    /// The JAMPs of a form, up to a phase that all of them share, of these external wavefunctions; `None` where the
-    /// propagator of the line is not told by its mass.
+    /// Evaluates the JAMPs of a form from these external wavefunctions, up to a common phase. `None` if the routines of
+    /// the line do not take a mass.
     pub fn color_ordered_jamps(
         &self,
         form: &ColorOrdered,
@@ -54,13 +54,13 @@ impl Numbers<'_> {
 struct Recursion<'a> {
     numbers: &'a Numbers<'a>,
     form: &'a ColorOrdered,
-    /// What the line takes up, and by which vertex.
+    /// The vectors that the line absorbs, with their vertices.
     bosons: Vec<(&'a OrderedVertex, Current)>,
     insertions: Currents,
 }
 
 impl<'a> Recursion<'a> {
-    /// The vectors that a boson can be.
+    /// Evaluates the possible vectors of a boson.
     fn bosons(
         &self,
         boson: &'a Boson,
@@ -81,7 +81,7 @@ impl<'a> Recursion<'a> {
         boson.vectors.iter().map(vector).collect()
     }
 
-    /// All gluon currents.
+    /// Evaluates all gluon currents.
     fn make_gluon_currents(&mut self, externals: &[Current]) {
         for (insertion, current) in (0..).zip(externals) {
             self.insertions.insert(vec![insertion], current.clone());
@@ -98,7 +98,7 @@ impl<'a> Recursion<'a> {
         }
     }
 
-    /// The current of a vector and of the insertions behind it, as one or two currents.
+    /// Adds the current of a vector and the insertions after it, the latter as one current or as two.
     fn join_vectors(&self, sum: &mut Current, first: &Current, behind: &[u8]) {
         let form = self.form;
         let propagator = |vertex: &OrderedVertex| self.propagator(vertex);
@@ -120,7 +120,7 @@ impl<'a> Recursion<'a> {
         }
     }
 
-    /// The currents of the line with all insertions, and the boson, without propagator.
+    /// The currents of the line with all insertions and the boson, without propagator.
     fn lines(&self, end: Current, count: usize) -> Currents {
         let form = self.form;
         let mut lines = Currents::default();
@@ -165,7 +165,7 @@ impl<'a> Recursion<'a> {
         }
     }
 
-    /// The contributions of all shorter currents of the line, and of one without the boson.
+    /// The sum over all shorter line currents, and over the absorption of the boson by `without`.
     fn line(
         &self,
         shorter: &Currents,
@@ -203,7 +203,7 @@ impl<'a> Recursion<'a> {
             scale(&mut current, square);
             return current;
         }
-        // (p + m)/(p^2 - m^2), and the same of -m: what they differ by is the spinor itself times 2 m/(p^2 - m^2).
+        // The difference of (p + m)/(p^2 - m^2) for m = 1 and m = -1 is the spinor itself times 2/(p^2 - 1).
         let mut current = self.line(shorter, without, order, Some([1.0, 0.0]));
         let other = self.line(shorter, without, order, Some([-1.0, 0.0]));
         for (x, y) in current.iter_mut().zip(&other).skip(COMPONENTS) {
@@ -214,7 +214,7 @@ impl<'a> Recursion<'a> {
         current
     }
 
-    /// The product of two vectors, or of two spinors.
+    /// The product of two vectors (with the metric), or of two spinors.
     fn contract(&self, a: &Current, b: &Current) -> Complex64 {
         let products = a.iter().zip(b).skip(COMPONENTS).map(|(x, y)| x * y);
         let minus = self.form.line.is_none();
@@ -229,7 +229,7 @@ impl<'a> Recursion<'a> {
         [vertex.mass, vertex.width].map(|quantity| self.numbers.quantity(quantity))
     }
 
-    /// Adds the current of neighbours.
+    /// Adds the current of neighbouring currents at a vertex to `sum`.
     fn join(
         &self,
         sum: &mut Current,
@@ -255,7 +255,7 @@ impl<'a> Recursion<'a> {
     }
 }
 
-/// The square of a current's momentum.
+/// The squared momentum of a current.
 fn square(current: &Current) -> f64 {
     let [a, b] = [current[0], current[1]];
     a.re * a.re - a.im * a.im - b.norm_sqr()

@@ -1,21 +1,22 @@
 //! Colour flows by recursion, without diagrams.
 //!
 //! A process has this form if its coloured legs are gluons and at most one quark and antiquark. One line runs from one
-//! *end* to the other: the quark line, or the line of one gluon. The other gluons are *inserted* along it in every
-//! order. Only gluon currents that are neighbours in an order contribute to its amplitude (Berends and Giele, Nucl.
-//! Phys. B306 (1988) 759):
+//! *end* to the other: the quark line, or a gluon line. The other gluons are *inserted* along it in every order. Only
+//! neighbouring gluon currents contribute to the amplitude of an order (Berends and Giele, Nucl. Phys. B306 (1988)
+//! 759):
 //!
 //! * gluon current `J(1..k) = sum of V3(J(1..j), J(j+1..k)) + sum of V4(J(1..i), J(i+1..j), J(j+1..k))`;
-//! * current of the line `L(1..k) = sum of V(L(1..j), J(j+1..k))`, or as that of insertions where it is a gluon's;
+//! * current of the line `L(1..k) = sum of V(L(1..j), J(j+1..k))`, or the same as a gluon current if the line is a
+//!   gluon line;
 //! * JAMP of an order: the current of the line with all insertions, without its propagator, times the wavefunction of
 //!   the second end.
 //!
-//! A massless quark line may also take up one colour singlet at any place along it: a vector (a *boson*: Z, W, photon).
-//! Colour does not change, and the line has two currents, with and without the boson. Two massless fermions (a pair of
-//! leptons) may take the place of the vector. They become one vector, or one of several: the line then takes up the
-//! sum.
+//! A massless quark line may also absorb one colour-singlet vector (a *boson*: Z, W, photon) at any place along it.
+//! Colour does not change, and the line has two currents, with and without the boson. In place of the vector there may
+//! be two massless fermions (a lepton pair), which annihilate into one vector, or one of several: the line then absorbs
+//! the sum.
 //!
-//! The colour matrix depends only on the order of one JAMP as seen from the other: `C(s, t) = row(s^-1 t)`.
+//! The colour matrix depends only on the order of one JAMP relative to the other: `C(s, t) = row(s^-1 t)`.
 
 mod evaluate;
 pub mod traces;
@@ -24,75 +25,75 @@ mod validate;
 use super::{CouplingRef, Quantity};
 use serde::{Deserialize, Serialize};
 
-/// Most insertions: there are as many JAMPs as orders of them.
+/// Most insertions; the number of JAMPs is the factorial of their number.
 pub const MOST_INSERTIONS: usize = 7;
 
-/// How the JAMPs of a process follow by recursion. They are numbered by insertion order, lexicographically.
+/// The recursion for the JAMPs of a process. JAMPs are numbered by their insertion order, lexicographically.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ColorOrdered {
     /// The wavefunctions (indices into [`super::Process::wavefunctions`]) at the ends of the line.
     pub ends: [u32; 2],
-    /// Those of the insertions, by ascending legs.
+    /// The wavefunctions of the insertions, by ascending legs.
     pub insertions: Vec<u32>,
-    /// The vertex of a current of the line and one of insertions; none where the line is an inserted gluon's.
+    /// The vertex of a line current and a gluon current; `None` if the line is a gluon line.
     pub line: Option<OrderedVertex>,
     /// The vertex of two gluon currents.
     pub three_gluon: OrderedVertex,
     /// The vertices of three gluon currents.
     pub four_gluon: Vec<OrderedVertex>,
-    /// The vector without colour that the line takes up, or what becomes one.
+    /// The colour-singlet vector that the line absorbs, or the fermion pair in its place.
     pub boson: Option<Boson>,
     /// The factor of the vertex at the second end, relative to that of a current.
     pub closing: f64,
     /// The first row of the colour matrix of the JAMPs, times `denominator`.
     pub row: Vec<f64>,
-    /// What its entries are over.
+    /// The denominator of `row`.
     pub denominator: f64,
-    /// For each colour flow the JAMPs whose sum or difference it is; none where each JAMP is one.
+    /// The JAMPs whose signed sum is each colour flow; empty if the JAMPs are the colour flows.
     pub flows: Vec<Vec<FlowTerm>>,
 }
 
-/// A vector without colour that a massless quark line takes up once.
+/// A colour-singlet vector that a massless quark line absorbs once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Boson {
-    /// Its wavefunction, or those of the two massless fermions that become it.
+    /// The wavefunction of the vector, or those of the two massless fermions in its place.
     pub wavefunctions: Vec<u32>,
-    /// The vectors that it can be: of two fermions there may be several.
+    /// The possible vectors; two fermions may annihilate into several.
     pub vectors: Vec<Exchange>,
 }
 
-/// How a vector comes to a quark line.
+/// The vertices that create a vector and absorb it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Exchange {
-    /// The vertex of the two fermions that become it.
+    /// The vertex at which two fermions annihilate into the vector; `None` if the vector is external.
     pub made: Option<OrderedVertex>,
-    /// The vertex of a current of the line, from its first end on, and it.
+    /// The vertex of a line current, from its first end on, and the vector.
     pub taken: OrderedVertex,
 }
 
-/// A JAMP as a part of a colour flow's.
+/// A JAMP as a term of a colour flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowTerm {
-    /// Its number.
+    /// Number of the JAMP.
     pub jamp: u32,
     /// Whether it is subtracted.
     pub minus: bool,
 }
 
-/// A vertex of currents that are neighbours.
+/// A vertex of neighbouring currents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OrderedVertex {
-    /// Index into [`super::Process::routines`]: that with the resulting current as its result.
+    /// Index into [`super::Process::routines`]: the routine that returns the resulting current.
     pub routine: u32,
-    /// For each argument of the routine which of the neighbours it is.
+    /// The neighbour, from 0, that each argument of the routine takes.
     pub inputs: Vec<u8>,
     /// The couplings, in the routine's order.
     pub couplings: Vec<CouplingRef>,
     /// Mass of the resulting current.
     pub mass: Quantity,
-    /// Its width.
+    /// Width of the resulting current.
     pub width: Quantity,
-    /// Real and imaginary part of what colour multiplies it by.
+    /// Colour factor, real and imaginary part.
     pub factor: (f64, f64),
 }
 
@@ -103,12 +104,12 @@ impl ColorOrdered {
     }
 }
 
-/// All orders of so many things, in lexicographic order.
+/// Returns all permutations of `0..count`, in lexicographic order.
 pub fn orders(count: usize) -> Vec<Vec<u8>> {
     parts(count, count)
 }
 
-/// All orders of any `size` of so many things, in lexicographic order.
+/// Returns all ordered selections of `size` elements of `0..count`, in lexicographic order.
 pub fn parts(count: usize, size: usize) -> Vec<Vec<u8>> {
     let mut all: Vec<Vec<u8>> = vec![Vec::new()];
     for _ in 0..size {
@@ -122,16 +123,16 @@ pub fn parts(count: usize, size: usize) -> Vec<Vec<u8>> {
     all
 }
 
-/// The number of an order among all of as many things; that of any different numbers by how they compare.
+/// Returns the lexicographic rank of a permutation; of any list of distinct numbers, that of their relative order.
 pub fn number_of(order: &[u8]) -> usize {
     let count = order.len();
     let smaller = |i: usize| order[i + 1..].iter().filter(|x| **x < order[i]).count();
     (0..count).fold(0, |number, i| number * (count - i) + smaller(i))
 }
 
-/// The orders of the Kleiss-Kuijf basis, those with the smallest first, whose sum, with one sign, is the current of an
-/// order (Kleiss and Kuijf, Nucl. Phys. B312 (1989) 616): `J(a, 1, b) = (-1)^|a| sum of J(1, s)` over all shuffles `s`
-/// of `a` backwards with `b`.
+/// Expands the current of an order in the Kleiss-Kuijf basis, the orders with the smallest element first: the orders to
+/// be summed, and whether the sum is negated (Kleiss and Kuijf, Nucl. Phys. B312 (1989) 616): `J(a, 1, b) = (-1)^|a|
+/// sum of J(1, s)` over all shuffles `s` of `a` backwards with `b`.
 pub fn shuffles(order: &[u8]) -> (Vec<Vec<u8>>, bool) {
     let least = (0..order.len()).min_by_key(|&i| order[i]).unwrap_or(0);
     let before: Vec<u8> = order[..least].iter().rev().copied().collect();

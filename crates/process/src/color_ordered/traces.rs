@@ -1,13 +1,13 @@
-//! Gluons alone: from the colour flows, which are traces, to the basis of Del Duca, Dixon and Maltoni (DDM), whose
-//! JAMPs a [colour-ordered form](super) has.
+//! Gluons only: conversion between the colour flows, which are traces, and the basis of Del Duca, Dixon and Maltoni
+//! (DDM), in which a [colour-ordered form](super) has its JAMPs.
 //!
-//! A colour factor of that basis is `f f .. f` from a first gluon over the insertions to a last one (hep-ph/9910563).
-//! In a trace, which begins with the first gluon, the others have the numbers of the insertions, from 0, and their
-//! count for the last.
+//! A colour factor of that basis is `f f .. f` from a first gluon over the insertions to a last one (hep-ph/9910563). A
+//! trace begins with the first gluon; the others are labelled by the numbers of the insertions, from 0, and the last
+//! gluon by their count.
 
 use super::{FlowTerm, MOST_INSERTIONS, number_of, orders, shuffles};
 
-/// The first row of the colour matrix of the DDM basis of so many insertions, from that of the traces.
+/// Computes the first row of the colour matrix in the DDM basis of `count` insertions from that in the basis of traces.
 pub fn row(traces: &[f64], count: usize) -> Vec<f64> {
     let first = ddm(&(0..count as u8).collect::<Vec<_>>());
     let row = orders(count).into_iter().map(|order| {
@@ -32,12 +32,12 @@ pub fn row(traces: &[f64], count: usize) -> Vec<f64> {
     row.collect()
 }
 
-/// For each trace, in lexicographic order, the elements of the DDM basis of so many insertions that it is the sum of.
+/// Returns, for each trace in lexicographic order, its terms in the DDM basis of `count` insertions.
 pub fn flows(count: usize) -> Vec<Vec<FlowTerm>> {
     let last = count as u8;
     let terms = |order: Vec<u8>| -> Vec<FlowTerm> {
-        // The trace (0, a, last, b) is that of (last, b, 0, a), so the amplitude is the current of (b, 0, a) with the
-        // last leg as its root.
+        // The trace (0, a, last, b) equals (last, b, 0, a), so the amplitude is the current of (b, 0, a) with the last
+        // leg as its root.
         let at = order.iter().position(|&x| x == last).unwrap_or(0);
         let (ahead, behind) = (&order[..at], &order[at + 1..]);
         let next = |x: &u8| x + 1;
@@ -56,9 +56,8 @@ pub fn flows(count: usize) -> Vec<Vec<FlowTerm>> {
     orders(count + 1).into_iter().map(terms).collect()
 }
 
-/// `Tr([..[[T^0, T^a], T^b].., T^z] T^n)` as traces that begin with leg 0: the labels behind it, those of insertions
-/// from 0 on and their number for the last leg, and whether the sign is plus. (Up to a factor, `f f .. f` from leg 0 to
-/// the last.)
+/// `Tr([..[[T^0, T^a], T^b].., T^z] T^n)` as traces that begin with leg 0, up to a factor `f f .. f` from leg 0 to the
+/// last: for each trace the labels after leg 0, and whether the sign is plus.
 fn ddm(insertions: &[u8]) -> Vec<(Vec<u8>, bool)> {
     let count = insertions.len();
     let terms = (0..1u32 << count).map(|left| {

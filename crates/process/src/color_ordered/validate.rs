@@ -1,11 +1,11 @@
-//! Checks that a colour-ordered form is whole.
+//! Validation of a colour-ordered form.
 
 use super::{ColorOrdered, MOST_INSERTIONS, OrderedVertex};
 use crate::{Process, Wavefunction};
 use mebridge_support::error::{Error, Result};
 
 impl ColorOrdered {
-    /// Checks every index and length, of a form of this process.
+    /// Checks every index and length of a form of this process.
     pub(crate) fn validate(&self, process: &Process) -> Result<()> {
         let bad = |what: &str| {
             Err(Error::InvalidProcess {
@@ -21,7 +21,7 @@ impl ColorOrdered {
                 Some(Wavefunction::External(e)) if e.kind.components() == 6 => {
                     legs[e.leg as usize] += 1;
                 }
-                _ => return bad("an end or an insertion is no external fermion or vector"),
+                _ => return bad("an end or an insertion is not an external fermion or vector"),
             }
         }
         if !(1..=MOST_INSERTIONS).contains(&self.insertions.len()) || legs.iter().any(|n| *n != 1) {
@@ -62,7 +62,7 @@ impl ColorOrdered {
             .chain(made)
             .chain(vectors.iter().map(|vector| &vector.taken));
         if !(cubic.clone().all(|v| fits(v, 2)) && self.four_gluon.iter().all(|v| fits(v, 3))) {
-            return bad("a vertex names what is not there");
+            return bad("a vertex refers to something that does not exist");
         }
         for vertex in cubic.chain(&self.four_gluon) {
             process.validate_quantity(vertex.mass)?;
@@ -71,7 +71,7 @@ impl ColorOrdered {
         let finite = self.row.iter().all(|x| x.is_finite());
         let numbers = finite && self.denominator.is_finite() && self.closing.is_finite();
         if self.row.len() != jamps || !numbers || self.denominator <= 0.0 {
-            return bad("its colour matrix is none");
+            return bad("its colour matrix is invalid");
         }
         let mut terms = self.flows.iter().flatten();
         match terms.all(|t| (t.jamp as usize) < jamps) {

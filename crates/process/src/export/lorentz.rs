@@ -1,14 +1,14 @@
-//! `Source/DHELAS`: a subroutine for each Lorentz structure, with arguments as ALOHA (arXiv:1108.2041) has them: the
-//! wavefunctions, the couplings, mass and width of the line that is the result, and the result.
+//! `Source/DHELAS`: a subroutine for each Lorentz structure, with the arguments of ALOHA (arXiv:1108.2041): the
+//! wavefunctions, the couplings, mass and width of the resulting line, and the result.
 
 use super::program::{Expression, Statements};
 use super::source::SourceText;
 use crate::lorentz::Routine;
 use std::collections::HashMap;
 
-/// A structure's subroutine.
+/// The subroutine of a Lorentz structure.
 pub fn subroutine(routine: &Routine) -> String {
-    let names = Names::of(routine);
+    let names = Names::new(routine);
     let input = |n: u32| names.input(routine, n);
     let known = HashMap::new();
     let statements = Statements::write(&routine.program, &routine.outputs, &known, &input);
@@ -64,8 +64,8 @@ struct Names {
 }
 
 impl Names {
-    /// `F1`, `V3` where the name says the spins (`FFV1_2`), otherwise `A1`, `A2`.
-    fn of(routine: &Routine) -> Names {
+    /// `F1`, `V3` if the routine's name contains the spins (`FFV1_2`), otherwise `A1`, `A2`.
+    fn new(routine: &Routine) -> Names {
         let spins: Vec<char> = routine
             .name
             .chars()

@@ -7,7 +7,7 @@ use crate::{
     Vertex, Wavefunction,
 };
 
-/// The file, for a process whose couplings of these names have a value for each event.
+/// The text of the file; `per_event` tells by name whether a coupling has a value per event.
 pub fn matrix(process: &Process, diagrams: &Diagrams, per_event: &dyn Fn(&str) -> bool) -> String {
     let amp2 = process.channels.amp2.iter().map(|a| a.diagram).max();
     let counts = [
@@ -52,7 +52,7 @@ fn helicities(process: &Process) -> String {
     f.0
 }
 
-/// The triangle of the colour matrix, what is off the diagonal twice.
+/// The triangle of the colour matrix, with doubled off-diagonal entries.
 fn colors(color: &ColorMatrix) -> String {
     let mut f = SourceText::default();
     let flows = color.flows as usize;
@@ -63,7 +63,7 @@ fn colors(color: &ColorMatrix) -> String {
     f.0
 }
 
-/// The calls that make wavefunctions and amplitudes.
+/// The calls that compute wavefunctions and amplitudes.
 fn calls(process: &Process, amplitudes: &[Vertex], per_event: &dyn Fn(&str) -> bool) -> String {
     let quantity = |quantity: Quantity| match quantity.0 {
         Some(n) => &process.model.parameters[n as usize].name,

@@ -1,17 +1,17 @@
-//! A process as Fortran that stands alone, in the layout of MG5aMC's outputs, so that the importer reads it back.
+//! Export of a process as standalone Fortran, in the layout of MG5aMC's outputs, so that the importer can read it back.
 //!
-//! External wavefunctions, the choice of a colour flow and the reading of cards are those written by hand for
-//! `fortran/`; all else is made of the process. The text is this project's own.
+//! External wavefunctions, the choice of a colour flow and the reading of cards are the handwritten files in
+//! `fortran/`; everything else is generated from the process. No text is copied from MG5aMC.
 //!
-//! | module | what it knows |
+//! | module | content |
 //! |---|---|
-//! | `source` | fixed form |
+//! | `source` | Fortran in fixed form |
 //! | `program` | straight-line arithmetic as statements |
-//! | `shared` | what the matrix elements of an output share |
+//! | `shared` | parameters, couplings and routines of all matrix elements of an output |
 //! | `model` | `Source/MODEL`, the cards |
 //! | `lorentz` | `Source/DHELAS` |
 //! | `matrix` | `matrix1.f` |
-//! | `tables` | what lies beside it |
+//! | `tables` | the files beside `matrix1.f` |
 
 mod lorentz;
 mod matrix;
@@ -30,15 +30,15 @@ use shared::Shared;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Events of `events.txt`.
+/// Number of events in `events.txt`.
 const EVENTS: usize = 4;
-/// Their energy in units of what the masses need, or of [`LEAST`].
+/// Their energy, in units of the threshold or [`LEAST`] (in GeV), whichever is larger.
 const ENERGY: f64 = 2.3;
 const LEAST: f64 = 200.0;
 const SEED: u64 = 14;
 
-/// Writes processes of one model as an output of their own: a new directory, with a directory `SubProcesses/P<n>_..`
-/// for each of them. Gives the names of these.
+/// Writes processes of one model to a new directory, with a directory `SubProcesses/P<n>_..` per process. Returns the
+/// names of these.
 pub fn write(processes: &[Process], directory: &Path) -> Result<Vec<PathBuf>> {
     if std::fs::symlink_metadata(directory).is_ok() {
         return Err(Error::Export {
@@ -49,7 +49,7 @@ pub fn write(processes: &[Process], directory: &Path) -> Result<Vec<PathBuf>> {
         });
     }
     let (files, names) = files(processes)?;
-    // Whole or not at all: written beside it, then renamed.
+    // Written beside the target, then renamed, so that it is complete or absent.
     let beside = folder_of(directory);
     std::fs::create_dir_all(beside).map_err(Error::io(beside))?;
     let temporary = Temporary::folder(beside, 0o777).map_err(Error::io(directory))?;
@@ -64,16 +64,16 @@ pub fn write(processes: &[Process], directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(names)
 }
 
-/// Texts of files, by their paths in the output.
+/// Paths and texts of files in the output.
 type Files = Vec<(PathBuf, String)>;
 
-/// All files, and the directories of the processes.
+/// Returns all files, and the directories of the processes.
 fn files(processes: &[Process]) -> Result<(Files, Vec<PathBuf>)> {
     for process in processes {
         diagrams(process)?;
     }
     let fail = |what| Error::Export { what };
-    let shared = Shared::of(processes).map_err(fail)?;
+    let shared = Shared::merge(processes).map_err(fail)?;
     let model = processes.first().map_or("", |p| p.model_name.as_str());
     let mut files = Files::new();
     let mut add = |folder: &Path, name: &str, text: String| files.push((folder.join(name), text));
@@ -128,14 +128,14 @@ fn files(processes: &[Process]) -> Result<(Files, Vec<PathBuf>)> {
     Ok((files, names))
 }
 
-/// The diagrams of a process, or why it cannot be written.
+/// The diagrams of a process, or an error that says why it cannot be written.
 fn diagrams(process: &Process) -> Result<&Diagrams> {
     let refused = |what: String| Error::Export {
         what: format!("{}: {what}", process.name),
     };
     let diagrams = process.amplitudes.diagrams().ok_or_else(|| {
         refused(
-            "it is evaluated without diagrams, and Fortran is written of diagrams alone; ask for fewer gluons".into(),
+            "it is evaluated without diagrams, and Fortran can only be written from diagrams; generate it with fewer gluons".into(),
         )
     })?;
     match why_not(process) {
@@ -144,13 +144,13 @@ fn diagrams(process: &Process) -> Result<&Diagrams> {
     }
 }
 
-/// Why a process with diagrams cannot be written.
+/// Why a process with diagrams cannot be written, if so.
 fn why_not(process: &Process) -> Option<String> {
     if process.helicity_sum != HelicitySum::Positive
         || !process.beam_weights.is_empty()
         || !process.flow_weights.is_empty()
     {
-        return Some("polarised beams and squared coupling orders are not written".into());
+        return Some("polarised beams and squared coupling orders cannot be written".into());
     }
     let kinds = process.wavefunctions.iter().filter_map(|w| match w {
         Wavefunction::External(e) => Some(e.kind),
@@ -165,12 +165,12 @@ fn why_not(process: &Process) -> Option<String> {
     let mut others = kinds.filter(|kind| !written.contains(kind));
     let other = others.next()?;
     Some(format!(
-        "external wavefunctions {} are not written",
+        "external wavefunctions {} cannot be written",
         other.routine()
     ))
 }
 
-/// The particles of a process's name, without orders and what follows.
+/// The particles in a process's name, without coupling orders and the rest.
 fn particles(name: &str) -> String {
     let words = name.split_whitespace();
     let words = words.take_while(|word| {
@@ -196,7 +196,7 @@ fn folder_name(particles: &str) -> String {
     name
 }
 
-/// Some events: a line for each, as `mebridge eval` and the driver read it.
+/// Generates a few events, one line each, as `mebridge eval` and the driver read them.
 fn events(process: &Process) -> Result<String> {
     let model = &process.model;
     let values = model.evaluate(&model.default_card(), 1.0);

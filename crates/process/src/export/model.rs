@@ -8,15 +8,15 @@ use crate::model::{CardParameter, Model};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
-/// The parameter that says what the strong coupling is before the first event.
+/// The parameter that sets the strong coupling before the first event.
 const ALPHA_S: (&str, [i32; 1]) = ("sminputs", [3]);
 
-/// A file's name and its text.
+/// Name and text of a file.
 pub type File = (&'static str, String);
 
 /// The files of `Source/MODEL`.
 pub fn files(shared: &Shared) -> Vec<File> {
-    let formulas = Formulas::of(shared);
+    let formulas = Formulas::new(shared);
     vec![
         ("coupl.inc", formulas.coupl()),
         ("input.inc", formulas.input()),
@@ -29,7 +29,7 @@ pub fn files(shared: &Shared) -> Vec<File> {
     ]
 }
 
-/// The files of `Cards`, with the values that the model has for its parameters.
+/// The files of `Cards`, with the model's parameter values.
 pub fn cards(model: &Model, name: &str) -> Result<Vec<File>, String> {
     let mut ident = String::new();
     let mut blocks: BTreeMap<&str, Vec<(i32, &CardParameter)>> = BTreeMap::new();
@@ -63,10 +63,10 @@ pub fn cards(model: &Model, name: &str) -> Result<Vec<File>, String> {
     Ok(files)
 }
 
-/// SETPARA.
+/// The subroutine SETPARA.
 fn rw_para(model: &Model) -> String {
     let mut f = SourceText::default();
-    f.comment("Written by mebridge. SETPARA: reads the card, then computes what follows.");
+    f.comment("Written by mebridge. SETPARA: reads the card, then computes all parameters.");
     f.raw("C");
     for line in [
         "SUBROUTINE SETPARA(CARD)",
@@ -92,18 +92,18 @@ fn rw_para(model: &Model) -> String {
     f.0
 }
 
-/// The formulas of a model, parted into what is computed once and what for each event.
+/// The formulas of a model, split into those computed once and those computed per event.
 struct Formulas<'a> {
     shared: &'a Shared,
     per_event: Vec<bool>,
     once: Statements,
     event: Statements,
-    /// Values that are computed once and needed for each event, and their names.
+    /// Values that are computed once and needed per event, with their names.
     kept: Vec<(ValueId, Expression)>,
 }
 
 impl<'a> Formulas<'a> {
-    fn of(shared: &'a Shared) -> Self {
+    fn new(shared: &'a Shared) -> Self {
         let per_event = shared.per_event();
         let model = &shared.model;
         let program = &model.program;
@@ -153,7 +153,7 @@ impl<'a> Formulas<'a> {
         self.per_event[value as usize]
     }
 
-    /// Whether a mass or width is a parameter of the card by itself.
+    /// Whether a mass or width is itself a parameter of the card.
     fn of_card(&self, name: &str) -> bool {
         self.shared.model.card.iter().any(|p| p.name == name)
     }
@@ -201,7 +201,7 @@ impl<'a> Formulas<'a> {
         let model = &self.shared.model;
         let mut f = SourceText::default();
         f.comment(
-            "Written by mebridge. COUP: what follows from the card. To be called once, by SETPARA.",
+            "Written by mebridge. COUP: values that depend on the card only. Called once, by SETPARA.",
         );
         f.raw("C");
         head(&mut f, "COUP()", "", &self.once);
@@ -231,7 +231,7 @@ impl<'a> Formulas<'a> {
         f.line("END");
 
         f.raw("");
-        f.comment("UPDATE_AS_PARAM: what follows from G, for event IVEC of a batch.");
+        f.comment("UPDATE_AS_PARAM: values that depend on G, for event IVEC of a batch.");
         f.raw("C");
         head(&mut f, "UPDATE_AS_PARAM(IVEC)", "INTEGER IVEC", &self.event);
         for line in &self.event.lines {
@@ -265,7 +265,7 @@ impl<'a> Formulas<'a> {
     }
 }
 
-/// A subroutine as far as its first statement.
+/// The head of a subroutine, before its first statement.
 fn head(f: &mut SourceText, name: &str, argument: &str, statements: &Statements) {
     f.line(&format!("SUBROUTINE {name}"));
     f.line("IMPLICIT NONE");
@@ -281,7 +281,7 @@ fn head(f: &mut SourceText, name: &str, argument: &str, statements: &Statements)
     f.list("DOUBLE COMPLEX", &statements.complex);
 }
 
-/// A COMMON block with the declarations of its names, unless there are none.
+/// A COMMON block with the declarations of its names; nothing if there are no names.
 fn common(f: &mut SourceText, kind: &str, block: &str, declared: &[String], names: &[String]) {
     if !names.is_empty() {
         f.raw("");

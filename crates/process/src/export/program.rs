@@ -1,13 +1,13 @@
-//! Straight-line arithmetic as statements.
+//! Straight-line arithmetic as Fortran statements.
 //!
-//! Values that are used once stand where they are used, others get a variable. What is REAL follows from the
-//! operands; everything else is COMPLEX.
+//! Values that are used once are inlined, others get a variable. Whether a value is REAL follows from its operands; all
+//! others are COMPLEX.
 
 use super::source::number;
 use crate::arith::{Comparison, Function, Op, Program, ValueId};
 use std::collections::HashMap;
 
-/// Longer expressions get a variable, too.
+/// Longer expressions also get a variable, in characters.
 const LONGEST: usize = 120;
 
 /// How tightly an expression binds.
@@ -38,7 +38,7 @@ impl Expression {
         }
     }
 
-    /// With parentheses, unless it binds at least so tightly.
+    /// The text, in parentheses unless it binds at least as tightly as `binding`.
     fn within(&self, binding: Binding) -> String {
         match self.binding <= binding {
             true => self.text.clone(),
@@ -46,7 +46,7 @@ impl Expression {
         }
     }
 
-    /// As a REAL value.
+    /// The text as a REAL value.
     fn as_real(&self) -> String {
         match self.real {
             true => self.text.clone(),
@@ -65,12 +65,13 @@ pub struct Statements {
 }
 
 impl Statements {
-    /// The expression of a value that was written.
+    /// The expression of a value that is already written.
     pub fn value(&self, value: ValueId) -> &Expression {
         &self.values[&value]
     }
 
-    /// Statements for these values. `known` are those that have names; `input` names the inputs.
+    /// Writes statements for the values `roots`. `known` are the values that already have names; `input` names the
+    /// inputs.
     pub fn write(
         program: &Program,
         roots: &[ValueId],
@@ -111,7 +112,7 @@ impl Statements {
         statements
     }
 
-    /// A new variable.
+    /// Declares a new variable.
     fn name(&mut self, real: bool) -> Expression {
         let (letter, names) = match real {
             true => ('R', &mut self.real),
@@ -214,7 +215,7 @@ impl Statements {
             Op::Min(a, b) => call("MIN", &[a, b]),
             Op::Sign(a, b) => call("SIGN", &[a, b]),
             Op::Atan2(a, b) => call("ATAN2", &[a, b]),
-            // Written by `write`.
+            // Handled by `write`.
             Op::Input(_) | Op::Const(..) | Op::Select { .. } => Expression::atom("0D0", true),
         }
     }
@@ -255,7 +256,7 @@ fn constant(re: f64, im: f64) -> Expression {
         true => Expression {
             text: number(re),
             real: true,
-            // A sign may not stand behind another operator.
+            // A sign may not follow another operator.
             binding: match re.is_sign_negative() {
                 true => Binding::Sum,
                 false => Binding::Atom,

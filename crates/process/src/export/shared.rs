@@ -1,11 +1,11 @@
-//! What the matrix elements of one output share: parameters, couplings and Lorentz structures.
+//! Parameters, couplings and Lorentz structures that the matrix elements of one output share.
 
 use crate::Process;
 use crate::arith::{Builder, Op, Program, ValueId};
 use crate::lorentz::Routine;
 use crate::model::{CardParameter, Model, Named};
 
-/// The union of what some processes need.
+/// The union of the models and routines of several processes.
 #[derive(Default)]
 pub struct Shared {
     /// The model of all of them.
@@ -14,8 +14,8 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Puts the models of processes together. Equal names must mean the same.
-    pub fn of(processes: &[Process]) -> Result<Shared, String> {
+    /// Merges the models of processes. Equal names must mean the same.
+    pub fn merge(processes: &[Process]) -> Result<Shared, String> {
         let mut shared = Shared::default();
         for process in processes {
             for parameter in &process.model.card {
@@ -56,7 +56,7 @@ impl Shared {
     }
 }
 
-/// Adds something that has a name, unless it is there.
+/// Adds a named item unless it is already there.
 fn add<T: Clone + PartialEq>(
     all: &mut Vec<T>,
     new: &T,
@@ -72,15 +72,16 @@ fn add<T: Clone + PartialEq>(
     }
 }
 
-/// A model's program, with these parameters of the card as its inputs; gives where its values are.
+/// Copies a model's program to the builder, with these card parameters as its inputs; returns the positions of its
+/// values.
 fn copy(builder: &mut Builder, model: &Model, card: &[CardParameter]) -> Vec<ValueId> {
     let Program { ops, .. } = &model.program;
     let mut values: Vec<ValueId> = Vec::with_capacity(ops.len());
     for op in ops {
         let value = match *op {
             Op::Input(n) => {
-                let own = model.card.get(n as usize);
-                let place = own.and_then(|own| card.iter().position(|p| p.name == own.name));
+                let parameter = model.card.get(n as usize);
+                let place = parameter.and_then(|own| card.iter().position(|p| p.name == own.name));
                 builder.input(place.unwrap_or(card.len()) as u32)
             }
             _ => builder.push(op.map_operands(|v| values[v as usize])),

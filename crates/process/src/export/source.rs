@@ -1,24 +1,24 @@
-//! Fortran in fixed form: statements into lines.
+//! Fortran in fixed form: splits statements into lines.
 
 use std::fmt::Write;
 
 /// The last column of a statement.
 const LAST: usize = 72;
-/// Terms of a sum in one statement, so that none has too many lines.
+/// Most terms of a sum in one statement, to bound the number of continuation lines.
 const TERMS: usize = 24;
 
-/// A file that grows.
+/// The text of a file under construction.
 #[derive(Default)]
 pub struct SourceText(pub String);
 
 impl SourceText {
-    /// A line as it is.
+    /// Adds a line unchanged.
     pub fn raw(&mut self, line: &str) {
         self.0.push_str(line);
         self.0.push('\n');
     }
 
-    /// A comment, in as many lines as it needs.
+    /// Adds a comment, wrapped.
     pub fn comment(&mut self, text: &str) {
         let mut line = String::from("C    ");
         for word in text.split_whitespace() {
@@ -32,7 +32,7 @@ impl SourceText {
         self.raw(&line);
     }
 
-    /// A statement.
+    /// Adds a statement, in several lines if needed.
     pub fn line(&mut self, statement: &str) {
         let mut start = "      ";
         let mut rest = statement;
@@ -44,7 +44,7 @@ impl SourceText {
         let _ = writeln!(self.0, "{start}{rest}");
     }
 
-    /// `target = sum of terms`, each of them with its sign in front.
+    /// Adds `target = sum of terms`; each term begins with its sign.
     pub fn sum(&mut self, target: &str, terms: &[String]) {
         let mut first = true;
         for terms in terms.chunks(TERMS) {
@@ -61,14 +61,14 @@ impl SourceText {
         }
     }
 
-    /// A declaration, or any list behind a head, in lines of several names.
+    /// Adds a declaration, or any list of names after `head`, in several statements if needed.
     pub fn list(&mut self, head: &str, names: &[String]) {
         for names in names.chunks(TERMS) {
             self.line(&format!("{head} {}", names.join(", ")));
         }
     }
 
-    /// `DATA (NAME(I), I=first, ...)/values/`, in several statements where there are many.
+    /// Adds `DATA (NAME(I), I=first, ...)/values/`, in several statements if needed.
     pub fn data(&mut self, name: &str, values: impl Iterator<Item = String>) {
         let values: Vec<String> = values.collect();
         for (n, chunk) in values.chunks(TERMS).enumerate() {
@@ -79,8 +79,8 @@ impl SourceText {
     }
 }
 
-/// Where a statement may be broken, so that at most this many characters stay: behind an operator or a comma, not
-/// within a text.
+/// The place to break a statement, after at most `longest` characters: next to an operator or after a comma, not within
+/// a string.
 fn break_of(statement: &str, longest: usize) -> usize {
     let bytes = statement.as_bytes();
     let is_place = |&at: &usize| {
@@ -93,7 +93,7 @@ fn break_of(statement: &str, longest: usize) -> usize {
     (1..=longest).rev().find(is_place).unwrap_or(longest)
 }
 
-/// A number in double precision, with all its digits.
+/// A number as a double-precision literal, with all its digits.
 pub fn number(x: f64) -> String {
     match x.fract() == 0.0 && x.abs() < 1e15 {
         true => format!("{x:.0}D0"),
@@ -101,7 +101,7 @@ pub fn number(x: f64) -> String {
     }
 }
 
-/// A factor with its sign in front, as it stands before `*AMP(1)`; nothing but the sign of 1.
+/// A factor with its sign, to be put before `AMP(1)`, with `*` at its end; only the sign for 1 and -1.
 pub fn factor((re, im): (f64, f64)) -> String {
     match (re, im) {
         (1.0, 0.0) => "+".into(),

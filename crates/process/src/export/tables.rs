@@ -3,10 +3,10 @@
 use super::source::SourceText;
 use crate::{Leg, Process};
 
-/// A file's name and its text.
+/// Name and text of a file.
 pub type File = (&'static str, String);
 
-/// All of them.
+/// All of these files.
 pub fn files(process: &Process, name: &str) -> Vec<File> {
     let channels = &process.channels;
     let (legs, flows) = (process.legs.len(), process.color_flows());

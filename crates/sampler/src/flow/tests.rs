@@ -1,7 +1,7 @@
 use super::*;
 use crate::random::Philox;
 
-/// Blocks of the training of three dimensions, "log" in madnis.
+/// Conditions of the blocks for three dimensions, "log" in madnis.
 fn shape() -> FlowShape {
     let [yes, no] = [true, false];
     FlowShape {
@@ -24,7 +24,7 @@ fn flow() -> Flow {
     Flow::new(shape, parameters).expect("a flow")
 }
 
-/// What becomes of points, and their Jacobians.
+/// Maps points; returns them with their Jacobians.
 fn mapped(flow: &Flow, level: Level, points: &[[f64; 3]]) -> (Vec<[f64; 3]>, Vec<f64>) {
     let mut rows = Rows::new(4, points.len());
     for (place, point) in points.iter().enumerate() {
@@ -95,7 +95,7 @@ fn all_of_the_cube_is_reached_once() {
         (mean - 1.0).abs() < 4.0 * error && error < 0.02,
         "{mean} {error}"
     );
-    // And that of each octant with its weights.
+    // The mean over each octant is the volume that maps to it.
     for octant in 0..8 {
         let inside = |x: &[f64; 3]| (0..3).all(|i| (x[i] < 0.5) == (octant >> i & 1 == 0));
         let own = found.iter().zip(&jacobians).filter(|(x, _)| inside(x));
@@ -166,8 +166,8 @@ fn what_is_no_flow_is_refused() {
     }
 }
 
-/// By `madnis.nn.Flow(3, layers=3, units=5, bins=4, activation=LeakyReLU).double()` with the parameters of [`flow`]:
-/// `transform(inverse=True)`, and what its logarithm of the Jacobian stands for.
+/// Results of `madnis.nn.Flow(3, layers=3, units=5, bins=4, activation=LeakyReLU).double()` with the parameters of
+/// [`flow`]: `transform(inverse=True)`, and the Jacobian from its logarithm.
 #[test]
 fn it_maps_as_madnis_does() {
     let points = [

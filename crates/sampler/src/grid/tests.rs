@@ -4,7 +4,7 @@ use crate::sums::{Estimate, WeightSums};
 
 const BLOCK: usize = 512;
 
-/// One part of a survey: what it found, and what it trains the grid with.
+/// One part of a survey: its sums of weights, and the training data of the grid.
 fn part(
     grid: &Grid,
     round: u16,
@@ -46,7 +46,7 @@ fn part(
     (sums, training)
 }
 
-/// The grid after some parts of a survey, and what the first and the last of them found.
+/// The grid after some parts of a survey, and the sums of the first and the last part.
 fn survey(
     dimensions: usize,
     parts: u16,
@@ -67,7 +67,7 @@ fn assert_found(found: Estimate, expected: f64) {
     assert!(pull.abs() < 4.0, "{found:?}, {expected}");
 }
 
-/// A row for each value.
+/// Rows with one value each.
 fn rows(values: &[f64]) -> Rows {
     let mut rows = Rows::new(values.len(), 1);
     for (row, &value) in values.iter().enumerate() {

@@ -21,7 +21,7 @@ fn numbers(channel: u32, dimension: u32, count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Of a power law, whose largest weights lie far above the others; a third is cut, a tenth negative.
+/// Weights from a power law, whose largest values lie far above the others; a third is cut, a tenth negative.
 fn tail(count: usize) -> Vec<f64> {
     let (sizes, signs) = (numbers(0, 0, count), numbers(0, 1, count));
     let weight = |(u, sign): (&f64, &f64)| match sign {
@@ -38,7 +38,7 @@ fn spectrum(weights: &[f64]) -> Spectrum {
     spectrum
 }
 
-/// The definition.
+/// The excess by its definition.
 fn excess(weights: &[f64], threshold: f64) -> f64 {
     let above = weights.iter().map(|w| (w.abs() - threshold).max(0.0));
     above.sum::<f64>() / weights.iter().map(|w| w.abs()).sum::<f64>()
@@ -101,7 +101,7 @@ fn without_weights_there_is_no_threshold() {
 #[test]
 fn a_spectrum_does_not_depend_on_order_or_split() {
     let mut weights = tail(2000);
-    // Sizes from 1e-12 to 1e12: most of them come to lie below the range.
+    // Sizes from 1e-12 to 1e12: most of them fall below the range.
     for (i, weight) in weights.iter_mut().enumerate() {
         *weight *= 10_f64.powi((i % 25) as i32 - 12);
     }
@@ -120,7 +120,7 @@ fn a_spectrum_does_not_depend_on_order_or_split() {
     assert_eq!(spectrum(&weights), expected);
     backwards.merge(&Spectrum::default());
     assert_eq!(backwards, expected);
-    // Upwards, each bin takes the place of one that is given up.
+    // In ascending order, each bin replaces one that is dropped.
     let mut sizes: Vec<f64> = (0..600).map(|bin| edge(16_000 + bin)).collect();
     let upwards = spectrum(&sizes);
     sizes.reverse();
@@ -157,7 +157,7 @@ fn events_have_the_distribution_of_the_weights() {
     }
 }
 
-/// Of points of several channels whose largest weights differ.
+/// Spectra of several channels whose largest weights differ.
 fn tails() -> [Vec<f64>; 3] {
     let powers = [0.1, 0.3, 0.45].into_iter().zip(0..);
     let of = powers.map(|(power, channel)| {
@@ -167,7 +167,7 @@ fn tails() -> [Vec<f64>; 3] {
             .collect()
     });
     let mut tails: Vec<Vec<f64>> = of.collect();
-    // Nothing lies between the largest one and the others.
+    // There is a gap between the largest size and the others.
     tails[0][7] = 40.0;
     tails.try_into().expect("three")
 }
@@ -221,13 +221,13 @@ fn thresholds_of_channels_together_have_the_least_sum() {
     assert!((0.97..1.0 + 1e-9).contains(&(carried(&found) / allowed)));
     let most = MOST_OF_ONE * overweight + 1e-9;
     assert!(excesses(&found).iter().all(|&excess| excess < most));
-    // One that falls by the width of a bin, and another that rises by no more, leave more above.
+    // Lowering one threshold by a bin and raising another by no more increases the excess.
     for (falls, rises) in [(0, 1), (1, 0), (1, 2), (2, 1), (0, 2), (2, 0)] {
         let mut other = found.clone();
         let by = 0.05 * f64::min(found[falls], found[rises]);
         other[falls] -= by;
         other[rises] += by;
-        // Within a bin nothing is known of where points are.
+        // The positions of points within a bin are unknown.
         let more = carried(&other) > 0.999 * carried(&found);
         assert!(more || excesses(&other)[falls] > most, "{falls} {rises}");
     }
@@ -254,8 +254,8 @@ fn weights_that_are_cut_or_not_usable_make_no_events() {
     assert_eq!([-3.0, 0.5].map(|w| event_weight(w, 2.0)), [-1.5, 1.0]);
 }
 
-/// Two channels of one integrand, with different spreads of weights and so other thresholds, have as many points as their
-/// thresholds are large.
+/// Two channels of one integrand, with different spreads of weights and so different thresholds, have numbers of points
+/// in proportion to their thresholds.
 #[test]
 fn channels_together_have_their_shares_of_the_cross_section() {
     let count = 20_000;

@@ -1,4 +1,4 @@
-//! NEON's registers.
+//! NEON registers.
 
 use std::arch::aarch64::*;
 
@@ -44,12 +44,12 @@ edges! { f32x4: float32x4_t;
     integers(x, to) vst1q_s32(to, vcvtq_s32_f32(x));
 }
 
-/// Four doubles, rounded.
+/// Four doubles, rounded to single precision.
 ///
 /// # Safety
-/// `from` is valid for the read.
+/// `from` is valid for this read.
 #[inline(always)]
 unsafe fn single(from: *const f64) -> float32x4_t {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { vcvt_high_f32_f64(vcvt_f32_f64(vld1q_f64(from)), vld1q_f64(from.add(2))) }
 }

@@ -1,4 +1,4 @@
-//! Registers of x86-64.
+//! x86-64 registers.
 
 use std::arch::x86_64::*;
 
@@ -131,75 +131,75 @@ edges! { f32x16: __m512;
     integers(x, to) _mm512_storeu_si512(to.cast(), _mm512_cvttps_epi32(x));
 }
 
-/// Two doubles, and the two that lie `distance` behind them.
+/// Two doubles, and two more at `distance` from them.
 ///
 /// # Safety
-/// The CPU has AVX; `from` is valid for both reads.
+/// The CPU supports AVX; `from` is valid for both reads.
 #[inline(always)]
 unsafe fn halves(from: *const f64, distance: usize) -> __m256d {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let low = _mm256_castpd128_pd256(_mm_loadu_pd(from));
         _mm256_insertf128_pd::<1>(low, _mm_loadu_pd(from.add(distance)))
     }
 }
 
-/// Four doubles, and the four that lie `distance` behind them.
+/// Four doubles, and four more at `distance` from them.
 ///
 /// # Safety
-/// The CPU has AVX-512; `from` is valid for both reads.
+/// The CPU supports AVX-512; `from` is valid for both reads.
 #[inline(always)]
 unsafe fn two(from: *const f64, distance: usize) -> __m512d {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let low = _mm512_castpd256_pd512(_mm256_loadu_pd(from));
         _mm512_insertf64x4::<1>(low, _mm256_loadu_pd(from.add(distance)))
     }
 }
 
-/// Four doubles, rounded.
+/// Four doubles, rounded to single precision.
 ///
 /// # Safety
-/// The CPU has SSE2; `from` is valid for the read.
+/// The CPU supports SSE2; `from` is valid for this read.
 #[inline(always)]
 unsafe fn single(from: *const f64) -> __m128 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let low = _mm_cvtpd_ps(_mm_loadu_pd(from));
         _mm_movelh_ps(low, _mm_cvtpd_ps(_mm_loadu_pd(from.add(2))))
     }
 }
 
-/// As [`two`], rounded.
+/// As [`two`], rounded to single precision.
 ///
 /// # Safety
-/// The CPU has AVX; `from` is valid for both reads.
+/// The CPU supports AVX; `from` is valid for both reads.
 #[inline(always)]
 unsafe fn two_single(from: *const f64, distance: usize) -> __m256 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let low = _mm256_cvtpd_ps(_mm256_loadu_pd(from));
         _mm256_set_m128(_mm256_cvtpd_ps(_mm256_loadu_pd(from.add(distance))), low)
     }
 }
 
-/// Four doubles of this event and of the fourth, eighth and twelfth behind it, rounded.
+/// Four doubles of this event and of the 4th, 8th and 12th after it, rounded to single precision.
 ///
 /// # Safety
-/// The CPU has AVX-512; `from` is valid for all four reads.
+/// The CPU supports AVX-512; `from` is valid for all four reads.
 #[inline(always)]
 unsafe fn four_single(from: *const f64, stride: usize) -> __m512 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { join(two(from, 4 * stride), two(from.add(8 * stride), 4 * stride)) }
 }
 
-/// Two registers rounded to one.
+/// Two registers rounded to single precision and joined.
 ///
 /// # Safety
-/// The CPU has AVX-512.
+/// The CPU supports AVX-512.
 #[inline(always)]
 unsafe fn join(low: __m512d, high: __m512d) -> __m512 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let low = _mm512_castps256_ps512(_mm512_cvtpd_ps(low));
         let high = _mm256_castps_pd(_mm512_cvtpd_ps(high));

@@ -2,7 +2,7 @@ use super::*;
 use crate::{Task, dispatch_unchecked};
 use proptest::prelude::*;
 
-/// Applies all functions to numbers, of which there are as many as the longest register holds.
+/// Applies all functions to the numbers of a register of maximum length.
 struct All<'a>(&'a [f64; 8], &'a [f64; 8]);
 
 const FUNCTIONS: usize = 7;
@@ -21,7 +21,7 @@ impl Task<f64> for All<'_> {
             for (register, from) in register.iter_mut().zip([self.0, self.1]) {
                 register.0[..V::LANES].copy_from_slice(&from[first..first + V::LANES]);
             }
-            // SAFETY: the arrays are long enough and aligned; the CPU has the level.
+            // SAFETY: the arrays are long enough and aligned; the CPU supports the level.
             let [x, y] = register.map(|register| unsafe { V::load(register.0.as_ptr()) });
             let (sine, cosine) = sin_cos(x);
             let results = [exp(x), ln(x), pow(x, y), sine, cosine, tan(x), atan(x)];
@@ -36,12 +36,12 @@ impl Task<f64> for All<'_> {
     }
 }
 
-/// All functions at a number, at each level that the CPU has.
+/// Evaluates all functions at a number, for each supported level.
 fn at(x: f64, y: f64) -> Vec<(Level, [f64; FUNCTIONS])> {
     let levels = Level::ALL.into_iter().filter(|level| level.is_supported());
     levels
         .map(|level| {
-            // SAFETY: the CPU has the level.
+            // SAFETY: the CPU supports the level.
             let found = unsafe { dispatch_unchecked::<f64, _>(level, All(&[x; 8], &[y; 8])) };
             (
                 level,
@@ -58,7 +58,7 @@ fn at(x: f64, y: f64) -> Vec<(Level, [f64; FUNCTIONS])> {
         .collect()
 }
 
-/// How many units of the last place a number is off.
+/// The deviation of a number in units of the last place.
 fn ulps(found: f64, wanted: f64) -> f64 {
     if found.to_bits() == wanted.to_bits() || (found.is_nan() && wanted.is_nan()) || found == wanted
     {
@@ -68,7 +68,7 @@ fn ulps(found: f64, wanted: f64) -> f64 {
     (found - wanted).abs() / unit
 }
 
-/// The standard library's answers, which are off by half an ulp and a bit.
+/// The standard library's results, which are accurate to slightly more than half an ulp.
 fn expected(x: f64, y: f64) -> [f64; FUNCTIONS] {
     [
         x.exp(),
@@ -81,17 +81,17 @@ fn expected(x: f64, y: f64) -> [f64; FUNCTIONS] {
     ]
 }
 
-/// What the table says that each is off at most.
+/// The error bounds stated in the table of the module.
 const BOUNDS: [f64; FUNCTIONS] = [1.0, 1.0, 2.0, 1.0, 1.0, 2.0, 2.0];
 
-/// Compares the functions of these numbers, by their places in the table.
+/// Tests some of the functions (by index) for these arguments.
 #[track_caller]
 fn compare(x: f64, y: f64, functions: &[usize]) {
     let wanted = expected(x, y);
     for (level, found) in at(x, y) {
         for &f in functions {
             let off = ulps(found[f], wanted[f]);
-            // Where all digits cancel, as in the sine near pi, so do those of what is left out.
+            // If all digits cancel, as in the sine near pi, so do those of omitted terms.
             assert!(
                 off <= BOUNDS[f],
                 "{level:?}, function {f} of {x:e}, {y}: {:e} for {:e}, {off} ulp",
@@ -167,7 +167,7 @@ fn ends_and_what_is_no_number() {
     }
 }
 
-/// Where sine and cosine vanish their digits come from those of pi that no double holds.
+/// Near zeros of sine and cosine, the digits come from those of pi beyond double precision.
 #[test]
 fn multiples_of_a_half_of_pi() {
     for n in -20..=20 {

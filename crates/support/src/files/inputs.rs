@@ -1,26 +1,25 @@
-//! Which files a program has read, by what they are and not by their names: an output must not be one of them, whatever
-//! it is called.
+//! The set of files that the program has read, by identity instead of name: an output must not overwrite one of them,
+//! whatever its path.
 //!
-//! The command asks for it; in other programs, which may well read a file, change it and write it back, nothing is
-//! noted.
+//! The command enables this; other programs may well read a file, change it and write it back, so nothing is recorded
+//! there.
 
 use std::collections::HashSet;
 use std::fs::Metadata;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// Whether anybody wants to know. Where nobody does no lock is taken, which a thread could have that a fork leaves
-/// behind.
+/// Whether reads are recorded. If not, no lock is taken, which a fork could leave locked.
 static REMEMBERED: AtomicBool = AtomicBool::new(false);
-/// Device and number of each.
+/// Device and inode of each file.
 static READ: LazyLock<Mutex<HashSet<(u64, u64)>>> = LazyLock::new(Mutex::default);
 
-/// From now on files that are read are noted.
+/// Enables the record of files that are read.
 pub fn remember() {
     REMEMBERED.store(true, Ordering::Relaxed);
 }
 
-/// Notes a file that is read.
+/// Records a file as read.
 pub fn note(file: &Metadata) {
     if !REMEMBERED.load(Ordering::Relaxed) {
         return;
@@ -31,7 +30,7 @@ pub fn note(file: &Metadata) {
     }
 }
 
-/// Whether a file was read.
+/// Returns whether a file was read.
 pub fn was_read(file: &Metadata) -> bool {
     let Some(identity) = identity(file) else {
         return false;
@@ -40,7 +39,7 @@ pub fn was_read(file: &Metadata) -> bool {
     read.contains(&identity)
 }
 
-/// What two names of one file have in common. Pipes and devices are no files that could be lost.
+/// Returns device and inode, which all names of a file share. Pipes and devices hold nothing that could be lost.
 #[cfg(unix)]
 fn identity(file: &Metadata) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;

@@ -1,18 +1,18 @@
-//! Files of users: how they are read and written without harm to anything else.
+//! Reading and writing of users' files without harm to anything else.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | [`regular`] | reading of regular files alone, up to a size |
-//! | [`replace`] | files that are there whole or not at all |
-//! | [`temporary`] | what goes again, however the program ends |
-//! | [`inputs`] | which files were read, so that none of them is written over |
+//! | [`regular`] | reading of regular files only, up to a size |
+//! | [`replace`] | atomic replacement of files |
+//! | [`temporary`] | files and folders that are removed however the program ends |
+//! | [`inputs`] | the set of files that were read, so that none of them is overwritten |
 
 pub mod inputs;
 pub mod regular;
 pub mod replace;
 pub mod temporary;
 
-/// The lines of a text, whether LF, CR LF or CR alone ends them.
+/// Returns the lines of a text, which may end in LF, CR LF or CR.
 pub fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines()
         .flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r'))

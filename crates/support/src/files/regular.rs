@@ -1,20 +1,20 @@
-//! Reading of regular files alone, and of no more than they can need.
+//! Reading of regular files only, up to a maximum size.
 //!
-//! What lies at a path that somebody names, or in a folder that somebody else made, may be a pipe, which blocks until
-//! somebody writes, a device, which never ends, or a sparse file of any size.
+//! A path from a user, or in a folder made by another program, may lead to a pipe, which blocks until it is written to,
+//! to a device, which never ends, or to a sparse file of any size.
 
 use super::inputs;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
 use std::path::Path;
 
-/// Opens a file, if it is a regular one of at most so many bytes.
+/// Opens a file if it is a regular file of at most `most` bytes.
 pub fn open(path: &Path, most: u64) -> Result<File> {
-    // Some devices do something when they are opened.
+    // Checked before opening, since opening some devices has side effects.
     check(&fs::metadata(path)?, most)?;
     let mut options = OpenOptions::new();
     options.read(true);
-    // It may have become a pipe meanwhile. To regular files this means nothing.
+    // Does not block if the path has become a pipe meanwhile; no effect on regular files.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
     let file = options.open(path)?;
@@ -22,40 +22,40 @@ pub fn open(path: &Path, most: u64) -> Result<File> {
     Ok(file)
 }
 
-/// The bytes of a file, if it is a regular one of at most so many.
+/// Reads a file if it is a regular file of at most `most` bytes.
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     bytes(&open(path, most)?, most)
 }
 
-/// The same of a file that a user names, which may be a pipe (`--card <(sed ...)`).
+/// As [`read`], for a path from a user, which may also be a pipe (`--card <(sed ...)`).
 pub fn read_or_pipe(path: &Path, most: u64) -> Result<Vec<u8>> {
     if !is_pipe(&fs::metadata(path)?) {
         return read(path, most);
     }
     let mut bytes = Vec::new();
-    // One byte more, to see that there is more.
+    // One more byte, to detect a longer input.
     File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
     check_size(bytes.len() as u64, most)?;
     Ok(bytes)
 }
 
-/// The text of a file, if it is a regular one of at most so many bytes.
+/// Reads a text file if it is a regular file of at most `most` bytes.
 pub fn read_to_string(path: &Path, most: u64) -> Result<String> {
     let text = String::from_utf8(read(path, most)?);
     text.map_err(|_| Error::new(ErrorKind::InvalidData, "this is no text in UTF-8"))
 }
 
-/// The bytes of an open file, if it is a regular one of at most so many.
+/// Reads an open file if it is a regular file of at most `most` bytes.
 pub fn bytes(file: &File, most: u64) -> Result<Vec<u8>> {
     let size = accept(file, most)?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(size as usize)?;
-    // It may grow meanwhile.
+    // The file may grow meanwhile.
     file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Notes an open file as read, and gives its size, if it is a regular one of at most so many bytes.
+/// Records an open file as read and returns its size, if it is a regular file of at most `most` bytes.
 pub fn accept(file: &File, most: u64) -> Result<u64> {
     let seen = file.metadata()?;
     check(&seen, most)?;

@@ -1,23 +1,23 @@
-//! Files that are there whole or not at all: written under another name in the same folder, then renamed.
+//! Atomic replacement of files: written under another name in the same folder, then renamed.
 //!
-//! Only regular files are replaced. A pipe or a device is written to as it is, and a symbolic link stays, its file is
-//! replaced.
+//! Only regular files are replaced. Pipes and devices are written to directly; for a symbolic link, the file that it
+//! points to is replaced.
 
 use super::temporary::{Temporary, folder_of};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Result, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that is being written; dropped before [`Replacement::finish`] it leaves what was there.
+/// A file that is being written. If it is dropped before [`Replacement::finish`], the old file stays unchanged.
 #[derive(Debug)]
 pub struct Replacement {
     file: File,
-    /// Its name for the time being, and the one that it will have; nothing for what is written to as it is.
+    /// Its temporary and final names; `None` for what is written to directly.
     names: Option<(Temporary, PathBuf)>,
 }
 
-/// Writes a file in the place of what is at the path; with `executable` whoever may read it may run it. Who has the
-/// former one open keeps it.
+/// Replaces the file at a path; with `executable`, everyone who may read it may run it. Programs that have the old file
+/// open keep it.
 pub fn write(path: &Path, bytes: &[u8], executable: bool) -> Result<()> {
     let mut file = Replacement::begin(path, executable)?;
     file.write_all(bytes)?;
@@ -25,7 +25,7 @@ pub fn write(path: &Path, bytes: &[u8], executable: bool) -> Result<()> {
 }
 
 impl Replacement {
-    /// Begins a file in the place of what is at the path.
+    /// Begins to replace the file at a path.
     pub fn begin(path: &Path, executable: bool) -> Result<Replacement> {
         let former = match look(path)? {
             Existing::Other(file) => return Ok(Replacement { file, names: None }),
@@ -47,12 +47,12 @@ impl Replacement {
         })
     }
 
-    /// The file that it will be; nothing for what is written to as it is.
+    /// Returns the final path; `None` for what is written to directly.
     pub fn path(&self) -> Option<&Path> {
         self.names.as_ref().map(|(_, path)| path.as_path())
     }
 
-    /// Gives it its name.
+    /// Renames the file to its final name.
     pub fn finish(mut self) -> Result<()> {
         self.file.flush()?;
         match self.names {
@@ -81,17 +81,17 @@ impl Seek for Replacement {
     }
 }
 
-/// What is at a path.
+/// The existing object at a path.
 enum Existing {
     Nothing,
     /// A file that can be replaced.
     File(Metadata),
-    /// A pipe or a device, or an open file of some program, which a new one under its name would not become.
+    /// A pipe or a device, or a path to a program's open file, which a new file of that name would not replace.
     Other(File),
 }
 
 fn look(path: &Path) -> Result<Existing> {
-    // As the system says it to who opens `name/` for writing.
+    // The same error as from opening `name/` for writing.
     let slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
     match fs::metadata(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -104,7 +104,7 @@ fn look(path: &Path) -> Result<Existing> {
         Ok(seen) if seen.is_dir() => Err(ErrorKind::IsADirectory.into()),
         Ok(seen) => {
             let mut options = OpenOptions::new();
-            // Whoever may not write to a file does not replace it either. What an open file holds already stays.
+            // A file is replaced only if it may be written to. Appending leaves its contents unchanged.
             let file = options.append(true).open(path)?;
             match seen.is_file() && !is_open_file(path) {
                 true => Ok(Existing::File(seen)),
@@ -114,10 +114,10 @@ fn look(path: &Path) -> Result<Existing> {
     }
 }
 
-/// Whether a path leads through an open file of some program: `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/1`.
+/// Returns whether a path leads through a program's open file: `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/1`.
 fn is_open_file(path: &Path) -> bool {
     let mut path = path.to_owned();
-    // The system follows no more, and has followed them already.
+    // The system follows at most 40 links, and has followed these already.
     for _ in 0..40 {
         let Ok(to) = fs::read_link(&path) else {
             return false;
@@ -134,13 +134,13 @@ fn is_open_file(path: &Path) -> bool {
     false
 }
 
-/// Gives a file owner and permissions of the one that it replaces.
+/// Gives a file the owner and permissions of the file that it replaces.
 #[cfg(unix)]
 fn resemble(file: &File, former: &Metadata, executable: bool) -> Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (former.uid(), former.gid()) {
-        // Only root may give files away; a file of somebody else's in a common folder becomes who writes it.
+        // Only root may change the owner; otherwise another user's file in a shared folder becomes the writer's.
         let _ = fchown(file, Some(former.uid()), Some(former.gid()));
     }
     let mode = former.mode() & 0o777;

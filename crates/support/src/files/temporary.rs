@@ -1,8 +1,8 @@
-//! Files and folders that go again: in the end of what they are for, and when a signal ends the program.
+//! Files and folders that are removed when they are dropped, and when a signal ends the program.
 //!
-//! The library installs no handlers of signals; a program that wants the second calls [`remove_all`] in its own. Other
-//! threads and programs that were started go on meanwhile. So a folder loses its name before it is emptied, and nothing
-//! more is put into it; [`make_folders`] makes folders within it and does not make it again.
+//! The library installs no signal handlers; a program that wants the latter calls [`remove_all`] in its own. Other
+//! threads and child programs continue meanwhile. So a folder is renamed before it is emptied, and nothing more is put
+//! into it; [`make_folders`] makes folders within it but does not recreate it.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// All that are there.
+/// All temporary files and folders that exist.
 static ALL: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// A file or a folder that is removed when this is dropped.
@@ -20,7 +20,7 @@ static ALL: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 pub struct Temporary(PathBuf);
 
 impl Temporary {
-    /// A new, empty file in a folder, with these permissions less the umask.
+    /// Creates an empty file in a folder, with these permissions minus the umask.
     pub fn file(folder: &Path, mode: u32) -> Result<(Temporary, File)> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -29,7 +29,7 @@ impl Temporary {
         Temporary::new(folder, |path| options.open(path))
     }
 
-    /// A new, empty folder in another one, with these permissions less the umask.
+    /// Creates an empty folder in another one, with these permissions minus the umask.
     pub fn folder(within: &Path, mode: u32) -> Result<Temporary> {
         let mut builder = fs::DirBuilder::new();
         #[cfg(unix)]
@@ -37,10 +37,10 @@ impl Temporary {
         Ok(Temporary::new(within, |path| builder.create(path))?.0)
     }
 
-    /// Makes something under a name that nobody else uses. It must not be there: where everybody may write, somebody
-    /// else could have put there what is then written through, or run.
+    /// Creates something under a new name. It must not exist before: in a folder that everyone may write to, another
+    /// user could have placed a link to be written through, or a program to be run.
     fn new<T>(folder: &Path, make: impl Fn(&Path) -> Result<T>) -> Result<(Temporary, T)> {
-        // Held all the while: there is no moment at which it exists and is not listed.
+        // Held while it is created, so that it never exists without being listed.
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let random = RandomState::new().build_hasher().finish();
@@ -56,14 +56,14 @@ impl Temporary {
         }
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Gives it a name of its own, under which it stays.
+    /// Renames it to a permanent name.
     pub fn keep(self, path: &Path) -> Result<()> {
-        // Nothing is left to remove by the former name.
+        // Dropping `self` finds nothing under the old name.
         fs::rename(&self.0, path)
     }
 }
@@ -76,7 +76,7 @@ impl Drop for Temporary {
     }
 }
 
-/// The folder in which something has, or will have, its name.
+/// Returns the folder that contains a path.
 pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -84,8 +84,8 @@ pub fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Makes the folders of a path within a folder, but not that folder: it may have been removed because the program is
-/// about to end, and would be left by `create_dir_all`.
+/// Creates the folders of a path within a folder, but not `within` itself: it may have been removed because the program
+/// is ending, and `create_dir_all` would leave it behind.
 pub fn make_folders(within: &Path, path: &Path) -> Result<()> {
     let mut folder = within.to_owned();
     for part in path {
@@ -98,14 +98,15 @@ pub fn make_folders(within: &Path, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes all that are there, for a program that is about to end: none can be made any more.
+/// Removes all temporary files and folders before the program ends: no more can be created afterwards.
 pub fn remove_all() {
     let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     all.iter().for_each(|path| remove(path));
     std::mem::forget(all);
 }
 
-/// If it cannot be removed there is nothing that could be done; it may have its own name since.
+/// Removes a file or folder. Errors are ignored: nothing can be done about them, and it may have been renamed by
+/// `keep`.
 fn remove(path: &Path) {
     match path.symlink_metadata() {
         Ok(is) if is.is_dir() => {}
@@ -115,14 +116,14 @@ fn remove(path: &Path) {
         }
         Err(_) => return,
     }
-    // Nobody knows the new name. Where it cannot have one it is emptied under its own.
+    // No other code knows the new name. If it cannot be renamed, it is emptied under the old name.
     let mut nameless = path.to_owned().into_os_string();
     nameless.push(".removed");
     let nameless = match fs::rename(path, &nameless) {
         Ok(()) => Path::new(&nameless),
         Err(_) => path,
     };
-    // Only who works in it, or has a file of it open, still writes into it.
+    // Programs that work in it, or have one of its files open, may still write into it.
     for pause in 0..10 {
         match fs::remove_dir_all(nameless) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// A thread that copies files into a folder when a signal comes.
+    /// A thread copies files into a folder while a signal arrives.
     #[test]
     fn a_folder_that_is_being_filled_goes_and_stays_away() {
         let within = tempfile::tempdir().unwrap();

@@ -1,12 +1,12 @@
-//! The variables of this program's environment, as far as they may be believed.
+//! Environment variables, as far as they can be trusted.
 //!
-//! A program that runs with more rights than who called it (set-user-id, set-group-id, capabilities) must not let them
-//! say where it writes, or which library it loads: there all of them count as unset, as by the system's
+//! A program with more privileges than its caller (set-user-id, set-group-id, capabilities) must not let the
+//! environment decide where it writes or which library it loads: all variables count as unset there, as in
 //! `secure_getenv`.
 
 use std::ffi::OsString;
 
-/// A variable.
+/// Returns a variable.
 pub fn variable(name: &str) -> Option<OsString> {
     match has_more_rights() {
         true => None,
@@ -14,7 +14,7 @@ pub fn variable(name: &str) -> Option<OsString> {
     }
 }
 
-/// All variables.
+/// Returns all variables.
 pub fn variables() -> Vec<(OsString, OsString)> {
     match has_more_rights() {
         true => Vec::new(),
@@ -22,23 +22,23 @@ pub fn variables() -> Vec<(OsString, OsString)> {
     }
 }
 
-/// Whether this program has rights that its caller has not.
+/// Returns whether this program has privileges that its caller lacks.
 #[cfg(target_os = "linux")]
 pub fn has_more_rights() -> bool {
-    /// Of `<elf.h>`; libc has it for some systems only.
+    /// From `<elf.h>`; the libc crate has it for some systems only.
     const AT_SECURE: libc::c_ulong = 23;
-    // SAFETY: it takes a number and looks it up in a table that the system made.
+    // SAFETY: `getauxval` looks up any number in a table of the process.
     unsafe { libc::getauxval(AT_SECURE) != 0 }
 }
 
-/// Whether this program has rights that its caller has not.
+/// Returns whether this program has privileges that its caller lacks.
 #[cfg(all(unix, not(target_os = "linux")))]
 pub fn has_more_rights() -> bool {
-    // SAFETY: they take nothing and cannot fail.
+    // SAFETY: these functions take no arguments and cannot fail.
     unsafe { libc::getuid() != libc::geteuid() || libc::getgid() != libc::getegid() }
 }
 
-/// Whether this program has rights that its caller has not.
+/// Returns whether this program has privileges that its caller lacks.
 #[cfg(not(unix))]
 pub fn has_more_rights() -> bool {
     false

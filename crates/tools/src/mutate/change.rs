@@ -8,7 +8,7 @@ use rand::seq::IndexedRandom;
 /// A changed file.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// What was done.
+    /// Kind of change.
     pub what: &'static str,
     /// The line where it begins, from 1.
     pub line: usize,
@@ -19,7 +19,7 @@ pub struct Change {
     pub text: String,
 }
 
-/// A file that changes are made in.
+/// A file to be changed.
 #[derive(Clone, Debug)]
 pub struct Original {
     text: String,
@@ -28,11 +28,11 @@ pub struct Original {
     card: bool,
 }
 
-/// Tries before a file counts as one in which nothing can be changed.
+/// Number of attempts before a file counts as unchangeable.
 const TRIES: usize = 50;
 
 impl Original {
-    /// A file; cards have no columns that matter.
+    /// Reads a file; in cards columns do not matter.
     pub fn new(text: &str, card: bool) -> Original {
         Original {
             text: text.to_owned(),
@@ -42,7 +42,7 @@ impl Original {
         }
     }
 
-    /// A random change that leaves other statements than before.
+    /// Makes a random change that changes statements.
     pub fn change(&self, random: &mut impl Rng) -> Option<Change> {
         for _ in 0..TRIES {
             let change = match random.random_range(0..10) {
@@ -58,7 +58,7 @@ impl Original {
         None
     }
 
-    /// Whether the other text has other statements.
+    /// Whether the other text has different statements.
     fn differs(&self, other: &str) -> bool {
         if self.card {
             return other != self.text;
@@ -70,7 +70,7 @@ impl Original {
         texts(other) != texts(&self.text)
     }
 
-    /// Deletes a statement, or has it twice.
+    /// Deletes or duplicates a statement.
     fn change_statement(&self, random: &mut impl Rng) -> Option<Change> {
         let range = if self.card {
             let line = self.tokens.choose(random)?.line;
@@ -137,7 +137,7 @@ impl Original {
         Some(self.with_line("swap", a.line, line))
     }
 
-    /// Another token of the same kind; numbers of the same look.
+    /// Returns another token of the same kind; for numbers one of the same form.
     fn another(&self, token: &Token, random: &mut impl Rng) -> Option<String> {
         for _ in 0..TRIES {
             let other = self.tokens.choose(random)?;
@@ -161,7 +161,7 @@ impl Original {
     }
 }
 
-/// A digit, a sign, an operator, a letter.
+/// Changes a digit, a sign, an operator or a letter.
 fn alter(token: &Token, random: &mut impl Rng) -> Option<(&'static str, String)> {
     match token.kind {
         TokenKind::Number if random.random_bool(0.3) => Some(match token.text.strip_prefix('-') {

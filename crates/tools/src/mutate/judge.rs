@@ -1,4 +1,4 @@
-//! One changed file: what the importer makes of it, and what gfortran.
+//! Judges one changed file: compares the importer with gfortran.
 
 use super::change::Change;
 use super::parts;
@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// By how much momenta are moved, to see how much of an answer is rounding.
+/// Relative change of momenta, to determine the effect of rounding on an answer.
 const MOVED: f64 = 1e-15;
 
-/// A changed program may run for ever.
+/// Time limit for a changed program, which may loop forever.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Everything that one job needs: copies of the directory, objects, a worker.
@@ -28,22 +28,22 @@ pub struct Bench {
     tree: Tree,
     element: MatrixElement,
     points: Vec<Point>,
-    /// What the unchanged directory answers.
+    /// Answers of the unchanged directory.
     unchanged: Vec<f64>,
     tolerance: f64,
     imported: Temporary,
     workshop: Workshop,
-    /// The files of the program with all that they include.
+    /// The files of the program with all their include files.
     units: Vec<(PathBuf, BTreeSet<PathBuf>)>,
-    /// Files by program units, each with its object, where they can be taken apart.
+    /// The program units of each file with their objects; `None` if it cannot be split.
     parts: HashMap<PathBuf, Option<Vec<(String, PathBuf)>>>,
     quick: Quick,
     worker: Worker,
-    /// Where the time went.
+    /// Times of the stages.
     pub times: Times,
 }
 
-/// Seconds by what they were spent on.
+/// Seconds spent in each stage.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Times {
     pub import: Duration,
@@ -53,7 +53,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Adds those of another job.
+    /// Adds the times of another job.
     pub fn add(&mut self, other: Times) {
         self.import += other.import;
         self.compile += other.compile;
@@ -63,7 +63,7 @@ impl Times {
 }
 
 impl Bench {
-    /// Compiles everything once and sees to it that the unchanged directory agrees.
+    /// Compiles everything once and checks that the unchanged directory agrees.
     pub fn open(
         tree: &Tree,
         element: &MatrixElement,
@@ -122,8 +122,7 @@ impl Bench {
         })
     }
 
-    /// The files of the directory that the program is made of, and those that only the importer
-    /// reads.
+    /// Returns the files of the directory from which the program is made, and those that only the importer reads.
     pub fn targets(&self) -> Vec<PathBuf> {
         let ours = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -139,7 +138,7 @@ impl Bench {
             if file.starts_with("Source/MODEL") && !matters(file) {
                 continue;
             }
-            // No importer reads that.
+            // The importer does not read this file.
             if file.ends_with("select_color.f") {
                 continue;
             }
@@ -158,7 +157,7 @@ impl Bench {
         for name in ["param_card.dat", "ident_card.dat"] {
             targets.insert(Path::new("Cards").join(name));
         }
-        // It is made from the cards where those are.
+        // It is made from the cards, if those exist.
         if self.tree.text("Cards/ident_card.dat").is_some() {
             targets.remove(Path::new("Source/param_card.inc"));
         }
@@ -167,7 +166,7 @@ impl Bench {
         targets.into_iter().collect()
     }
 
-    /// The files of Lorentz structures that the matrix element calls, directly or not.
+    /// Returns the files of Lorentz structures that the matrix element calls, directly or indirectly.
     fn called(&self) -> BTreeSet<PathBuf> {
         let mut called = BTreeSet::new();
         let mut open = vec![self.element.file.clone()];
@@ -186,7 +185,7 @@ impl Bench {
         called
     }
 
-    /// Judges a change of one file and puts the file back.
+    /// Judges a change of one file and restores the file.
     pub fn judge(&mut self, file: &Path, change: &Change) -> Result<Verdict> {
         let at = self.imported.path().join(file);
         std::fs::write(&at, &change.text).map_err(Error::io(&at))?;
@@ -211,7 +210,7 @@ impl Bench {
         verdict
     }
 
-    /// Compiles what depends on the file, runs, compares, and puts the file back.
+    /// Compiles everything that depends on the file, runs, compares, and restores the file.
     fn against_fortran(
         &mut self,
         file: &Path,
@@ -221,7 +220,7 @@ impl Bench {
     ) -> Result<Verdict> {
         let mut changed = vec![(file.to_owned(), change.text.clone())];
         if file.starts_with("Cards") {
-            // The card becomes Fortran first, unless the Fortran reads it itself.
+            // The card is first converted to Fortran, unless the Fortran reads it itself.
             let mut tree = self.tree.clone();
             tree.files.insert(file.to_owned(), change.text.clone());
             if let Err(failure) = card::add(&mut tree) {
@@ -258,7 +257,7 @@ impl Bench {
         verdict
     }
 
-    /// The unchanged directory.
+    /// Imports and runs the unchanged directory.
     fn import_and_run(&mut self, changed: &[PathBuf]) -> Result<Verdict> {
         match self.worker.ask()? {
             Ok(Reply::Accepted { channels, answers }) => {
@@ -287,7 +286,7 @@ impl Bench {
                 if matches!(verdict.outcome, Outcome::Agrees | Outcome::Rounding) {
                     return Ok(verdict);
                 }
-                // A bad verdict is given of whole files alone.
+                // A bad verdict must come from compiling whole files.
             }
             None => {}
         }
@@ -318,8 +317,8 @@ impl Bench {
         self.link_and_run(&objects, channels, answers)
     }
 
-    /// The objects of the program where one program unit of one file is another one, and the file is no
-    /// other's; or why that unit does not compile. `None` where it is not as simple as that.
+    /// Returns the objects of the program if only one program unit of one file has changed, and no other file includes
+    /// it; or why that unit does not compile. `None` otherwise.
     fn with_one_unit(
         &mut self,
         changed: &[PathBuf],
@@ -370,7 +369,7 @@ impl Bench {
         Ok(Some(Ok(objects)))
     }
 
-    /// Each program unit of a file with its object.
+    /// Returns each program unit of a file with its object.
     fn compile_parts(&self, file: &Path, number: usize) -> Result<Option<Vec<(String, PathBuf)>>> {
         let Some(texts) = parts::parts(self.workshop.tree.text(file).unwrap_or("")) else {
             return Ok(None);
@@ -432,7 +431,7 @@ impl Bench {
         Ok(verdict)
     }
 
-    /// What a program answers, or how it fails.
+    /// Returns the answers of a program, or how it failed.
     fn ask(
         &self,
         program: &Path,
@@ -458,7 +457,7 @@ impl Bench {
         Ok(answers.ok_or_else(|| "an answer is no number".to_owned()))
     }
 
-    /// The same events but for rounding.
+    /// Returns the events changed by rounding.
     fn moved_points(&self) -> Vec<Point> {
         let moved = |point: &Point| {
             let mut point = point.clone();
@@ -470,7 +469,7 @@ impl Bench {
         self.points.iter().map(moved).collect()
     }
 
-    /// What the answers are measured by.
+    /// Returns the reference for comparing answers.
     fn measure(&self) -> Measure<'_> {
         Measure {
             unchanged: &self.unchanged,
@@ -481,13 +480,13 @@ impl Bench {
     }
 }
 
-/// Whether a file of the model is more than input and output.
+/// Whether a file of the model contains more than input and output.
 fn matters(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     !["printout.f", "lha_read.f", "alfas_functions.f"].contains(&name.as_ref())
 }
 
-/// Include files of MadEvent that say nothing about matrix elements.
+/// Whether an include file of MadEvent matters for matrix elements.
 fn read_by_us(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     ![

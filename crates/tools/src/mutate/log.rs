@@ -1,4 +1,4 @@
-//! The log of changes, a line of JSON for each, and what it comes to.
+//! The log of changes, a line of JSON for each, and its summary.
 
 use super::change::Change;
 use super::judge::Times;
@@ -13,10 +13,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// One change and what came of it.
+/// One change with its outcome.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entry {
-    /// The directory, and which matrix element of it.
+    /// The directory, and the number of the matrix element in it.
     #[serde(default)]
     pub directory: String,
     #[serde(default)]
@@ -71,12 +71,12 @@ pub struct Log {
     seed: u64,
     entries: Vec<Entry>,
     numbers: HashSet<u64>,
-    /// Entries that an earlier run made.
+    /// Number of entries from an earlier run.
     earlier: usize,
 }
 
 impl Log {
-    /// Reads what is there already. A last line that was cut off is no entry.
+    /// Reads the existing log. A truncated last line is ignored.
     pub fn open(path: Option<&Path>, directory: &str, seed: u64) -> Result<Log> {
         let mut log = Log {
             file: None,
@@ -112,12 +112,12 @@ impl Log {
         Ok(log)
     }
 
-    /// Whether a change is in it.
+    /// Whether the log contains a change.
     pub fn has(&self, number: u64) -> bool {
         self.numbers.contains(&number)
     }
 
-    /// Adds an entry; what is bad is told at once.
+    /// Adds an entry; bad outcomes are reported immediately.
     pub fn add(&mut self, mut entry: Entry) -> Result<()> {
         entry.directory.clone_from(&self.directory);
         entry.seed = self.seed;
@@ -133,12 +133,12 @@ impl Log {
         Ok(())
     }
 
-    /// Whether anything is as it must not be.
+    /// Whether any outcome is bad.
     pub fn is_bad(&self) -> bool {
         self.entries.iter().any(Entry::is_bad)
     }
 
-    /// Changes by what came of them, all and of each file, and where the time went.
+    /// Returns the numbers of changes by outcome, in total and for each file, and the times.
     pub fn summary(&self, times: Times, wall: Duration) -> String {
         let mut files: BTreeMap<&str, BTreeMap<Outcome, usize>> = BTreeMap::new();
         let mut all: BTreeMap<Outcome, usize> = BTreeMap::new();
@@ -188,7 +188,7 @@ impl Log {
     }
 }
 
-/// As tables call it.
+/// Returns the name of an outcome in tables.
 pub fn name(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Refused => "refused",
@@ -203,7 +203,7 @@ pub fn name(outcome: Outcome) -> &'static str {
     }
 }
 
-/// An entry for people.
+/// Formats an entry for people.
 fn in_words(entry: &Entry) -> String {
     format!(
         "{} #{} {}:{} ({}): {}\n  - {}\n  + {}\n",

@@ -1,9 +1,8 @@
-//! A file by its program units: a change costs the compiler one of them, and not all of the file.
+//! Splits a file into program units, so that after a change only one of them has to be compiled.
 
 use mebridge_oracle::statements;
 
-/// Each program unit as a text of its own; `None` where there is one alone, or where units need each other
-/// (modules).
+/// Returns the text of each program unit; `None` if there is only one, or if units depend on each other (modules).
 pub fn parts(text: &str) -> Option<Vec<String>> {
     let statements = statements::read(text);
     let apart = ["MODULE", "CONTAINS", "INTERFACE", "BLOCKDATA"];
@@ -27,7 +26,7 @@ pub fn parts(text: &str) -> Option<Vec<String>> {
     Some(starts.zip(&ends).map(part).collect())
 }
 
-/// Which of the parts is another one in a text of as many parts; `None` where it is not one alone.
+/// Returns the part that differs in a text with the same number of parts; `None` unless exactly one differs.
 pub fn changed(before: &[String], after: &str) -> Option<(usize, String)> {
     let after = parts(after)?;
     if after.len() != before.len() {
@@ -67,7 +66,7 @@ mod tests {
         let before = parts(TWO).unwrap();
         let (at, text) = changed(&before, &TWO.replace("B=1", "B=2")).unwrap();
         assert_eq!((at, text.contains("B=2")), (1, true));
-        // A statement that is gone changes one unit; without an END there is one unit less.
+        // A deleted statement changes one unit; without an END there is one unit less.
         assert!(changed(&before, &TWO.replace("      B=1\n", "")).is_some());
         assert!(changed(&before, &TWO.replacen("      END\n", "", 1)).is_none());
         let both = TWO.replace("B=1", "B=2").replace("IF(X)", "IF(Y)");

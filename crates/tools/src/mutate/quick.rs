@@ -1,5 +1,5 @@
-//! gfortran's parts by themselves: the compiler proper, assembler and linker, without the driver that
-//! starts them and without the linker's plugin. For programs that are made over and over.
+//! Calls gfortran's parts directly: the compiler proper, assembler and linker, without the driver and without the
+//! linker's plugin. This is faster for many small programs.
 
 use mebridge_oracle::child;
 use mebridge_oracle::compiler::Compiler;
@@ -7,24 +7,24 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// A changed file may keep the compiler busy for ever.
+/// Time limit, because a changed file may keep the compiler busy forever.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The parts, and how they are called.
+/// The parts with their arguments.
 #[derive(Clone, Debug)]
 pub struct Quick {
     compiler: PathBuf,
     assembler: PathBuf,
     linker: PathBuf,
     flags: Vec<String>,
-    /// The linker's arguments before and behind the objects.
+    /// The linker's arguments before and after the objects.
     before: Vec<String>,
     behind: Vec<String>,
     folder: PathBuf,
 }
 
 impl Quick {
-    /// Asks gfortran what it would call. Work is done in this folder.
+    /// Asks gfortran for the commands that it would run. Work is done in this folder.
     pub fn new(compiler: &Compiler, folder: &Path) -> Result<Quick, String> {
         let ask = |arguments: &[&str]| {
             let output = Command::new("gfortran").args(arguments).output();
@@ -57,7 +57,7 @@ impl Quick {
         Ok(Quick {
             compiler: part("f951")?,
             assembler: part("as")?,
-            // Three times as fast, where there is one.
+            // gold is three times as fast, if it is installed.
             linker: match gold.is_absolute() {
                 true => gold,
                 false => part("ld")?,
@@ -100,7 +100,7 @@ impl Quick {
     }
 }
 
-/// The words of a command as `-###` quotes them.
+/// Splits a command in the quoting of `-###` into words.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,4 +1,4 @@
-//! Several logs as one table: a line for each directory.
+//! Summarises several logs in one table: a line for each directory.
 
 use super::log::{Entry, name};
 use super::verdict::Outcome;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[derive(Default)]
 struct Row {
     changes: usize,
-    /// Hashes of the changes: the same one may be made with two seeds.
+    /// Hashes of the changes, because two seeds may give the same change.
     different: HashSet<u64>,
     outcomes: BTreeMap<Outcome, usize>,
 }
@@ -40,7 +40,7 @@ impl Row {
     }
 }
 
-/// What these logs come to. A line that was cut off is no entry.
+/// Returns the table of these logs. A truncated line is ignored.
 pub fn table(logs: &[PathBuf]) -> Result<String> {
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
     let mut all = Row::default();

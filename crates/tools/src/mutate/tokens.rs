@@ -3,7 +3,7 @@
 use mebridge_oracle::statements;
 use std::ops::Range;
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenKind {
     Number,
@@ -20,12 +20,12 @@ pub struct Token {
     pub kind: TokenKind,
     /// Its line, from 0.
     pub line: usize,
-    /// Where it is in the line.
+    /// Its position in the line.
     pub columns: Range<usize>,
     pub text: String,
 }
 
-/// Words that mean something by themselves.
+/// Fortran keywords.
 const KEYWORDS: &[&str] = &[
     "CALL",
     "SUBROUTINE",
@@ -65,7 +65,7 @@ const KEYWORDS: &[&str] = &[
     "DECAY",
 ];
 
-/// The tokens of a file by its name's extension.
+/// Returns the tokens of Fortran, or of a card.
 pub fn tokens(text: &str, card: bool) -> Vec<Token> {
     let mut tokens = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -106,7 +106,7 @@ fn add(line: &str, number: usize, range: Range<usize>, card: bool, tokens: &mut 
     }
 }
 
-/// The first word of a line of a card.
+/// Returns the first word of a card's line.
 fn word(rest: &str) -> (usize, TokenKind) {
     let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
     let word = &rest[..length];
@@ -119,7 +119,7 @@ fn word(rest: &str) -> (usize, TokenKind) {
     (length, kind)
 }
 
-/// The first token of Fortran.
+/// Returns the first token of a line of Fortran.
 fn fortran(rest: &str) -> (usize, TokenKind) {
     let bytes = rest.as_bytes();
     let run = |from: usize, f: fn(&u8) -> bool| bytes[from..].iter().take_while(|b| f(b)).count();

@@ -1,17 +1,17 @@
-//! What came out of one change: two lists of answers are compared.
+//! The verdict on one change, from the comparison of two lists of answers.
 
 use super::worker::Answer;
 use mebridge_command::compare::{CANCELLED, ROUNDING, difference};
 use mebridge_oracle::workshop;
 use serde::{Deserialize, Serialize};
 
-/// The same in parts of what the unchanged directory answers: a change can make amplitudes vanish.
+/// Difference relative to the unchanged directory's answer that counts as equal: a change can make amplitudes vanish.
 const VANISHING: f64 = 1e-13;
 
-/// The answers may differ by so many times what rounding moves the Fortran's own.
+/// The answers may differ by this many times the effect of rounding on the Fortran's own answer.
 const AS_UNSTABLE: f64 = 10.0;
 
-/// What came out.
+/// Outcome of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -19,23 +19,23 @@ pub enum Outcome {
     Refused,
     /// Both give the same.
     Agrees,
-    /// The same but for rounding: at some event next to nothing is left of terms that cancel.
+    /// The same except for rounding: at some event the terms cancel almost completely.
     Rounding,
     /// The importer accepts what gfortran does not.
     NotCompiled,
     /// The Fortran ends, hangs, or gives NaN.
     FortranFails,
-    /// No part of the Fortran that is evaluated depends on the file.
+    /// No evaluated part of the Fortran depends on the file.
     NotJudged,
     /// The importer, or the process that it made, panics.
     Panics,
     /// The importer takes too long, or too much memory.
     Hangs,
-    /// They give something else.
+    /// The results differ.
     Differs,
 }
 
-/// A verdict with what led to it.
+/// An outcome with its reason.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     pub outcome: Outcome,
@@ -43,7 +43,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// What came out, and why.
+    /// Makes a verdict from outcome and reason.
     pub fn new(outcome: Outcome, detail: &str) -> Verdict {
         Verdict {
             outcome,
@@ -52,20 +52,20 @@ impl Verdict {
     }
 }
 
-/// What answers are measured by.
+/// Reference for comparing answers.
 pub struct Measure<'a> {
-    /// What the unchanged directory answers.
+    /// Answers of the unchanged directory.
     pub unchanged: &'a [f64],
-    /// Events of a round; the first round has no channel.
+    /// Number of events of a round; the first round has no channel.
     pub points: usize,
     pub tolerance: f64,
-    /// Whether colours are the directory's own choice.
+    /// Whether colours are chosen by the directory itself.
     pub colors: bool,
 }
 
 impl Measure<'_> {
-    /// Whether the answers are the Fortran's. `moved` is what the Fortran answers where momenta are moved by rounding,
-    /// if it was asked: where its own answer moves as much as the two differ, there is nothing to compare.
+    /// Compares the answers with those of the Fortran. `moved` has the Fortran's answers for momenta changed by
+    /// rounding, if they were evaluated: if its own answer changes as much as the two differ, they cannot be compared.
     pub fn compare(
         &self,
         answers: &[Answer],
@@ -109,7 +109,7 @@ impl Measure<'_> {
                 ));
             }
             if theirs.value.abs() <= nothing {
-                // There is nothing to choose from.
+                // There is only one choice.
                 continue;
             }
             let row = &theirs.helicities;
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    /// An event that rounding moves says nothing of another one.
+    /// The effect of rounding on an event does not excuse another event.
     #[test]
     fn what_rounding_moves_hides_no_other_difference() {
         let measure = Measure {

@@ -1,4 +1,4 @@
-//! The importer in a process of its own, so that nothing that it may do to itself ends the rest.
+//! Runs the importer in a separate process, which protects this one from crashes.
 
 use mebridge::process::Process;
 use mebridge::{Error, Result};
@@ -13,14 +13,14 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// No import may take longer.
+/// Time limit of an import.
 const LIMIT: Duration = Duration::from_secs(20);
-/// Nor more memory.
+/// Memory limit of an import, in bytes.
 const MEMORY: u64 = 6 << 30;
-/// Channels that are compared.
+/// Number of channels that are compared.
 const CHANNELS: usize = 2;
 
-/// What the importer made of a directory, and what the process answers.
+/// Result of the importer for a directory, and the answers of the process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Reply {
     /// It refused.
@@ -34,23 +34,23 @@ pub enum Reply {
     },
 }
 
-/// One answer; the helicity as its row of the table too.
+/// One answer, including the chosen helicity's row of the table.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Answer {
-    /// As text, for JSON has no NaN.
+    /// As text, because JSON has no NaN.
     pub value: String,
-    /// What it is without cancellations, as text.
+    /// Size of the terms before cancellations, as text.
     pub terms: String,
     pub helicity: u32,
     pub row: Vec<i8>,
     pub color: u32,
 }
 
-/// What a worker is to know.
+/// Task of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Task {
     pub directory: PathBuf,
-    /// Which matrix element of it, from 0.
+    /// Number of the matrix element, from 0.
     pub element: usize,
     pub channels: bool,
     pub points: Vec<(Vec<f64>, f64, f64, f64)>,
@@ -87,12 +87,12 @@ impl Task {
     }
 }
 
-/// The worker's side: one reply for each line.
+/// Runs the worker: replies once to each line.
 pub fn work(task: &Path) -> Result<()> {
     let bytes = std::fs::read(task).map_err(Error::io(task))?;
     let parsed: Task = serde_json::from_slice(&bytes).map_err(|e| Error::io(task)(e.into()))?;
     let points = parsed.points();
-    // Panics are told in the reply.
+    // Panics are reported in the reply.
     std::panic::set_hook(Box::new(|_| {}));
     let (stdin, mut stdout) = (std::io::stdin(), std::io::stdout());
     for line in stdin.lock().lines() {
@@ -142,7 +142,7 @@ fn in_text(process: &Process, answer: &library::Answer) -> Answer {
     }
 }
 
-/// The first and the last configuration that have a diagram with a square.
+/// Returns the first and the last configuration that have a diagram with a square.
 fn channels(process: &Process) -> Vec<Channel> {
     let has =
         |diagram: u32| diagram != 0 && process.channels.amp2.iter().any(|a| a.diagram == diagram);
@@ -157,7 +157,7 @@ fn channels(process: &Process) -> Vec<Channel> {
     some
 }
 
-/// The other side.
+/// A worker process, as seen by its parent.
 pub struct Worker {
     task: PathBuf,
     running: Option<Running>,
@@ -169,7 +169,7 @@ struct Running {
     replies: Receiver<String>,
 }
 
-/// Why there is no reply.
+/// Reason for a missing reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     Hangs,
@@ -177,7 +177,7 @@ pub enum Failure {
 }
 
 impl Worker {
-    /// A worker for the task in this file, started when it is first asked.
+    /// Makes a worker for the task in this file; its process is started at the first request.
     pub fn new(task: PathBuf) -> Worker {
         Worker {
             task,
@@ -185,13 +185,13 @@ impl Worker {
         }
     }
 
-    /// Imports and evaluates what is in the directory now.
+    /// Imports and evaluates the current contents of the directory.
     pub fn ask(&mut self) -> Result<std::result::Result<Reply, Failure>> {
         let mut running = match self.running.take() {
             Some(running) => running,
             None => start(&self.task)?,
         };
-        // If it is gone, that shows when it does not reply.
+        // If the process is gone, the missing reply shows it.
         let _ = writeln!(running.requests, "go").and_then(|()| running.requests.flush());
         let failure = match running.replies.recv_timeout(LIMIT) {
             Ok(line) => {
@@ -202,7 +202,7 @@ impl Worker {
             Err(RecvTimeoutError::Timeout) => Failure::Hangs,
             Err(RecvTimeoutError::Disconnected) => Failure::Crashes,
         };
-        // It may be gone already.
+        // The process may have ended already.
         let _ = running.child.kill();
         running.child.wait().map_err(Error::io("worker"))?;
         Ok(Err(failure))

@@ -1,11 +1,11 @@
-//! The words of a Python file, in logical lines.
+//! Tokens of a Python file, in logical lines.
 
-/// A word.
+/// A token.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Token {
     /// A name or keyword.
     Name(String),
-    /// A number; whether it is a whole one.
+    /// A number, and whether it is an integer.
     Number(f64, bool),
     /// A string, without its quotes.
     Text(String),
@@ -13,23 +13,23 @@ pub enum Token {
     Sign(&'static str),
 }
 
-/// A line as Python sees it: brackets and backslashes join lines of the file.
+/// A logical line of Python: brackets and backslashes join lines of the file.
 #[derive(Clone, Debug)]
 pub struct LogicalLine {
-    /// Columns before it.
+    /// Its indentation in columns.
     pub indent: usize,
-    /// Its words, each with its line in the file (from 1).
+    /// Its tokens, each with its line in the file (from 1).
     pub tokens: Vec<(Token, usize)>,
 }
 
-/// Longer signs before their beginnings.
+/// Operators and brackets, longer ones before their prefixes.
 const SIGNS: [&str; 37] = [
     "**=", "//=", "**", "//", "==", "!=", "<=", ">=", "->", ":=", "+=", "-=", "*=", "/=", "<<",
     ">>", "(", ")", "[", "]", "{", "}", ",", ":", ".", ";", "=", "+", "-", "*", "/", "%", "<", ">",
     "@", "&", "|",
 ];
 
-/// The logical lines of a text; an error names the line.
+/// Splits a text into logical lines; errors contain the line number.
 pub fn lines(text: &str) -> Result<Vec<LogicalLine>, (usize, String)> {
     let mut lexer = Lexer {
         text,
@@ -109,7 +109,7 @@ impl<'a> Lexer<'a> {
         self.number += usize::from(c == '\n');
     }
 
-    /// Goes over blanks, comments and joined lines; gives the columns of what follows, at the start of a line.
+    /// Skips blanks, comments and line continuations; at the start of a line, returns the indentation.
     fn blanks(&mut self, starts: bool) -> usize {
         let mut columns = 0;
         while let Some(c) = self.peek() {
@@ -183,7 +183,7 @@ impl<'a> Lexer<'a> {
         let text = &self.rest()[..end];
         let follows = self.rest()[end..].chars().next();
         if follows.is_some_and(|c| c == '_' || c.is_alphabetic()) {
-            return Err(format!("`{text}` with letters behind it is not read"));
+            return Err(format!("`{text}` followed by letters is not read"));
         }
         self.at += end;
         let whole = text.bytes().all(|b| b.is_ascii_digit());
@@ -225,7 +225,7 @@ impl<'a> Lexer<'a> {
                         'n' => text.push('\n'),
                         't' => text.push('\t'),
                         '\\' | '\'' | '"' => text.push(next),
-                        // As Python leaves those that it does not know; names in TeX alone have others.
+                        // As in Python, unknown escapes are kept; only TeX names have these.
                         _ => text.extend([c, next]),
                     }
                 }

@@ -1,4 +1,4 @@
-//! The Python of UFO models: a language of its own, of assignments and calls, in which nothing can be run.
+//! The subset of Python in UFO models: assignments and calls, without any code to run.
 
 pub mod lexer;
 pub mod modules;

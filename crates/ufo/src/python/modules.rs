@@ -1,8 +1,8 @@
-//! Modules of a UFO folder: names and the objects that they stand for.
+//! Modules of a UFO folder: names, and the objects that they refer to.
 //!
-//! Names are looked up, objects are made, numbers, strings and lists are put together. Nothing else happens: functions
-//! of a model are formulas, kept as text, classes are those of UFO, and what counterterms or other programs need
-//! (`CT_*`, `write_param_card`) is not read.
+//! Evaluation only looks up names, creates objects, and combines numbers, strings and lists. Functions of a model are
+//! formulas, kept as text; classes are those of UFO; modules for counterterms or other programs (`CT_*`,
+//! `write_param_card`) are not read.
 
 use super::syntax::{ExpressionKind, PythonNode, PythonStatement, StatementKind, parse};
 use mebridge_support::files::regular;
@@ -12,20 +12,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// The largest file; those of MG5aMC's models have less than half a megabyte.
+/// Largest file, in bytes; those of MG5aMC's models are below half a megabyte.
 const MOST_BYTES: u64 = 64 << 20;
-/// Text and lists that are put together.
+/// Longest concatenated text or list.
 const MOST_PARTS: usize = 1 << 20;
-/// Characters, entries and names that a model copies, in all.
+/// Most characters, entries and names that a model copies in total.
 const MOST_COPIED: usize = 1 << 24;
-/// Objects of a model.
+/// Most objects of a model.
 const MOST_OBJECTS: usize = 1_000_000;
-/// Characters and entries of attributes of all objects: one list or text may be that of each.
+/// Most characters and entries in the attributes of all objects, counted for each object that shares a list or text.
 const MOST_ATTRIBUTES: usize = 1 << 26;
-/// Modules that import each other.
+/// Deepest nesting of imports, and of lists.
 const DEEPEST: usize = 20;
 
-/// Classes of UFO (arXiv:1108.2040, arXiv:2304.09883), each with the names of its arguments without a name.
+/// Classes of UFO (arXiv:1108.2040, arXiv:2304.09883), each with the names of its positional arguments.
 const CLASSES: [(&str, &[&str]); 11] = [
     (
         "Particle",
@@ -79,19 +79,19 @@ const CLASSES: [(&str, &[&str]); 11] = [
 pub enum PythonValue {
     None,
     Bool(bool),
-    /// A number; whether it is a whole one.
+    /// A number, and whether it is an integer.
     Number(f64, bool),
     Text(Rc<str>),
-    /// A list or a tuple, and how many are within each other.
+    /// A list or a tuple, and its nesting.
     List(Rc<Vec<PythonValue>>, u32),
-    /// The same of a dictionary.
+    /// A dictionary, and its nesting.
     Dict(Rc<Vec<(PythonValue, PythonValue)>>, u32),
     /// Index into [`Modules::objects`].
     Object(usize),
     Module(String),
     /// Index into the classes.
     Class(usize),
-    /// Something that is not read, by what it is called.
+    /// Something that is not read, by its name.
     Unread(Rc<str>),
 }
 
@@ -110,13 +110,13 @@ pub struct Object {
 pub struct Modules {
     folder: PathBuf,
     names: HashMap<String, HashMap<String, PythonValue>>,
-    /// Modules that are being read.
+    /// Modules that are currently being read.
     open: Vec<String>,
-    /// Characters, entries and names that were copied.
+    /// Number of characters, entries and names copied so far.
     copied: usize,
-    /// Characters and entries that attributes may still have.
+    /// Number of characters and entries that attributes may still have.
     left: usize,
-    /// All objects, in the order in which they are made.
+    /// All objects, in the order of their creation.
     pub objects: Vec<Object>,
     /// Functions of the model: name, arguments, formula.
     pub functions: Vec<(String, Vec<String>, String)>,
@@ -124,7 +124,7 @@ pub struct Modules {
 
 type Fallible<T> = Result<T, String>;
 
-/// What a statement is carried out in.
+/// The scope in which a statement is executed.
 struct Scope {
     module: String,
     names: HashMap<String, PythonValue>,
@@ -136,7 +136,7 @@ impl Scope {
     }
 }
 
-/// Whether a module of the folder is not read: counterterms, and what serves other programs.
+/// Whether a module of the folder is not read: those for counterterms and for other programs.
 fn is_left_out(module: &str) -> bool {
     module.starts_with("CT_")
         || matches!(
@@ -146,7 +146,7 @@ fn is_left_out(module: &str) -> bool {
 }
 
 impl Modules {
-    /// Those of a folder, of which none is read yet.
+    /// Creates the modules of a folder, without reading any.
     pub fn new(folder: &Path) -> Modules {
         Modules {
             folder: folder.to_owned(),
@@ -159,7 +159,7 @@ impl Modules {
         }
     }
 
-    /// The text of a file, if there is one. Links, pipes and large files are refused.
+    /// The text of a file, if it exists. Links, pipes and large files are refused.
     fn text(&self, file: &str) -> Fallible<Option<String>> {
         let path = self.folder.join(file);
         let seen = match fs::symlink_metadata(&path) {
@@ -171,21 +171,21 @@ impl Modules {
             return Err(format!("{file}: this is a link; put the file itself there"));
         }
         let text = regular::read(&path, MOST_BYTES).map_err(|e| format!("{file}: {e}"))?;
-        // Comments of older models are in other encodings.
+        // Comments of older models may have other encodings.
         Ok(Some(String::from_utf8_lossy(&text).into_owned()))
     }
 
-    /// Reads `decays.py`, which no other module needs; whether there is one.
+    /// Reads `decays.py`, which no other module needs; returns whether it exists.
     pub fn read_decays(&mut self) -> Fallible<bool> {
         self.read_module("decays")
     }
 
-    /// Reads `running.py`, which no other module needs; whether there is one.
+    /// Reads `running.py`, which no other module needs; returns whether it exists.
     pub fn read_running(&mut self) -> Fallible<bool> {
         self.read_module("running")
     }
 
-    /// Reads a module; whether there is one.
+    /// Reads a module; returns whether it exists.
     pub fn read(&mut self, module: &str) -> Fallible<bool> {
         let plain = |c: char| c == '_' || c.is_ascii_alphanumeric();
         match is_left_out(module) || !module.chars().all(plain) {
@@ -225,7 +225,7 @@ impl Modules {
         Ok(true)
     }
 
-    /// The numbers in a list that `__init__.py` assigns to a name, if it does. The rest of that file is not looked at.
+    /// The numbers in a list that `__init__.py` assigns to a name, if any. The rest of that file is ignored.
     pub fn numbers_of_init(&self, name: &str) -> Fallible<Option<Vec<f64>>> {
         let Some(text) = self.text("__init__.py")? else {
             return Ok(None);
@@ -260,7 +260,7 @@ impl Modules {
         Ok(true)
     }
 
-    /// Carries a statement out; whether what it imports is there.
+    /// Executes a statement; returns `false` if it imports a missing module.
     fn statement(&mut self, statement: &PythonStatement, scope: &mut Scope) -> Fallible<bool> {
         let fail = |scope: &Scope, what: String| format!("{}: {what}", scope.place(statement.at));
         match &statement.kind {
@@ -275,7 +275,7 @@ impl Modules {
                         .names
                         .extend(names.iter().cloned().zip(values.iter().cloned()));
                 }
-                _ => return Err(fail(scope, "there are not as many values as names".into())),
+                _ => return Err(fail(scope, "the numbers of names and values differ".into())),
             },
             StatementKind::AssignAttribute(object, name, value) => {
                 let (object, value) = (self.value(object, scope)?, self.value(value, scope)?);
@@ -290,7 +290,7 @@ impl Modules {
                 }
             }
             StatementKind::Expression(node) => {
-                // Of a call that prints something nothing is needed.
+                // Calls of `print` are ignored.
                 let prints = matches!(&node.kind, ExpressionKind::Call(callee, ..)
                     if matches!(&callee.kind, ExpressionKind::Name(name) if name == "print"));
                 if !prints {
@@ -346,7 +346,7 @@ impl Modules {
         Ok(true)
     }
 
-    /// Counts what is copied: small lines may make much of it.
+    /// Counts copied items, because a few short lines may copy a lot.
     fn copies(&mut self, parts: usize) -> Fallible<()> {
         self.copied += parts;
         match self.copied <= MOST_COPIED {
@@ -357,7 +357,8 @@ impl Modules {
         }
     }
 
-    /// Counts what an object has: one long list, or text, may be an attribute of many, and each reads it.
+    /// Counts the content of an attribute: a long list or text may be shared by many objects, each of which is
+    /// processed.
     fn hold(&mut self, value: &PythonValue) -> Fallible<()> {
         take(value, 2, &mut self.left);
         match self.left {
@@ -368,7 +369,7 @@ impl Modules {
         }
     }
 
-    /// A module by its path; none where it is not there.
+    /// A module by its path; `None` if it does not exist.
     fn module(&mut self, path: &str) -> Fallible<Option<PythonValue>> {
         let name = path.rsplit('.').next().unwrap_or(path);
         let library = ["__future__", "cmath", "math", "os", "sys", "six"].contains(&path);
@@ -405,7 +406,7 @@ impl Modules {
         }
     }
 
-    /// Whether a test holds.
+    /// Evaluates a test.
     fn holds(&mut self, test: &PythonNode, scope: &Scope) -> Fallible<bool> {
         match self.value(test, scope)? {
             PythonValue::Bool(holds) => Ok(holds),
@@ -413,7 +414,7 @@ impl Modules {
             PythonValue::None => Ok(false),
             _ => {
                 let place = scope.place(test.at);
-                Err(format!("{place}: `if` of no truth or number is not read"))
+                Err(format!("{place}: `if` needs a truth value or a number"))
             }
         }
     }
@@ -434,7 +435,7 @@ impl Modules {
                 let mut places: HashMap<String, usize> = HashMap::new();
                 for (key, value) in entries {
                     let (key, value) = (self.value(key, scope)?, self.value(value, scope)?);
-                    // Of two values of a key the last one holds.
+                    // The last value of a key is used.
                     let at = *places.entry(key.to_string()).or_insert(all.len());
                     match all.get_mut(at) {
                         Some(known) => known.1 = value,
@@ -458,11 +459,11 @@ impl Modules {
             ExpressionKind::Negative(inner) => match self.value(inner, scope)? {
                 PythonValue::Number(x, whole) => PythonValue::Number(-x, whole),
                 PythonValue::Unread(name) => PythonValue::Unread(name),
-                _ => return Err(fail("`-` in front of no number".into())),
+                _ => return Err(fail("`-` must be followed by a number".into())),
             },
             ExpressionKind::Not(inner) => match self.value(inner, scope)? {
                 PythonValue::Bool(holds) => PythonValue::Bool(!holds),
-                _ => return Err(fail("`not` in front of no truth".into())),
+                _ => return Err(fail("`not` must be followed by a truth value".into())),
             },
             ExpressionKind::Choice(parts) => {
                 let [test, yes, no] = &**parts;
@@ -491,7 +492,7 @@ impl Modules {
                 }
                 let class = match self.value(callee, scope)? {
                     PythonValue::Class(class) => class,
-                    // A counterterm, say.
+                    // For example a counterterm.
                     PythonValue::Unread(name) if name.starts_with("CT") => {
                         return Ok(PythonValue::Unread(name));
                     }
@@ -500,7 +501,7 @@ impl Modules {
                             "`{name}(...)` is not read: no code of a model is run"
                         )));
                     }
-                    _ => return Err(fail("this is nothing that can be called".into())),
+                    _ => return Err(fail("this cannot be called".into())),
                 };
                 let (class, names) = CLASSES[class];
                 let mut attributes = BTreeMap::new();
@@ -540,7 +541,7 @@ impl Modules {
         Ok(PythonValue::Object(self.objects.len() - 1))
     }
 
-    /// `particle.anti()`: names exchanged, numbers reversed.
+    /// `particle.anti()`: exchanges names, and changes the signs of numbers.
     fn anti(&mut self, object: usize, place: String) -> Fallible<PythonValue> {
         let particle = &self.objects[object];
         if particle.class != "Particle" {
@@ -568,8 +569,7 @@ impl Modules {
     }
 }
 
-/// Takes characters and entries of a value from what is left, as long as there is something; lists are looked into this
-/// far.
+/// Subtracts the characters and entries of a value from `left`, down to 0, with lists nested up to `depth`.
 fn take(value: &PythonValue, depth: u32, left: &mut usize) {
     let parts = match value {
         PythonValue::Text(text) => text.len(),
@@ -594,7 +594,7 @@ fn take(value: &PythonValue, depth: u32, left: &mut usize) {
     };
 }
 
-/// How deep a list of these is.
+/// The nesting of a list of these values.
 fn depth<'a>(values: impl IntoIterator<Item = &'a PythonValue>) -> Fallible<u32> {
     let depths = values.into_iter().map(|value| match value {
         PythonValue::List(_, depth) | PythonValue::Dict(_, depth) => *depth,
@@ -636,7 +636,7 @@ fn arithmetic(sign: &str, a: PythonValue, b: PythonValue) -> Fallible<PythonValu
 }
 
 impl Object {
-    /// An error about it.
+    /// An error message about the object.
     pub fn fail(&self, what: impl std::fmt::Display) -> String {
         let name = match self.attributes.get("name") {
             Some(PythonValue::Text(name)) => format!(" {name}"),
@@ -645,7 +645,7 @@ impl Object {
         format!("{}: {}{name}: {what}", self.place, self.class)
     }
 
-    /// An attribute that is there and not None.
+    /// An attribute that exists and is not None.
     pub fn get(&self, name: &str) -> Option<&PythonValue> {
         self.attributes
             .get(name)
@@ -657,7 +657,7 @@ impl Object {
             .ok_or_else(|| self.fail(format!("there is no `{name}`")))
     }
 
-    /// A text.
+    /// An attribute that is a text.
     pub fn text(&self, name: &str) -> Fallible<Rc<str>> {
         match self.needed(name)? {
             PythonValue::Text(text) => Ok(text.clone()),
@@ -665,14 +665,14 @@ impl Object {
         }
     }
 
-    /// A number, which may be written as a text.
+    /// An attribute that is a number, which may be written as a text.
     pub fn number(&self, name: &str) -> Fallible<f64> {
         let value = self.needed(name)?;
         let number = value.number().filter(|x| x.is_finite());
         number.ok_or_else(|| self.fail(format!("`{name}` is no finite number")))
     }
 
-    /// A whole number.
+    /// An attribute that is an integer.
     pub fn integer(&self, name: &str) -> Fallible<i32> {
         let number = self.number(name)?;
         match number.fract() == 0.0 && number.abs() < f64::from(i32::MAX) {
@@ -681,7 +681,7 @@ impl Object {
         }
     }
 
-    /// A list.
+    /// An attribute that is a list.
     pub fn list(&self, name: &str) -> Fallible<Rc<Vec<PythonValue>>> {
         match self.needed(name)? {
             PythonValue::List(list, _) => Ok(list.clone()),
@@ -689,7 +689,7 @@ impl Object {
         }
     }
 
-    /// The entries of a dictionary.
+    /// The entries of an attribute that is a dictionary.
     pub fn dict(&self, name: &str) -> Fallible<Rc<Vec<(PythonValue, PythonValue)>>> {
         match self.needed(name)? {
             PythonValue::Dict(dict, _) => Ok(dict.clone()),
@@ -697,7 +697,7 @@ impl Object {
         }
     }
 
-    /// Whether an attribute is there and true.
+    /// Whether an attribute exists and is true.
     pub fn flag(&self, name: &str) -> bool {
         match self.get(name) {
             Some(PythonValue::Bool(holds)) => *holds,
@@ -707,13 +707,13 @@ impl Object {
     }
 }
 
-/// As Python writes it; equal keys of a dictionary are written alike.
+/// As in Python; equal keys of a dictionary have the same text.
 impl Display for PythonValue {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             PythonValue::None => write!(f, "None"),
             PythonValue::Bool(x) => write!(f, "{}", u8::from(*x)),
-            // Without the sign of zero.
+            // Removes the sign of zero.
             PythonValue::Number(x, _) => write!(f, "{}", x + 0.0),
             PythonValue::Text(text) => write!(f, "{text:?}"),
             PythonValue::List(list, _) => {
@@ -730,7 +730,7 @@ impl Display for PythonValue {
 }
 
 impl PythonValue {
-    /// The place in a list of this length that it is the index of, as in Python.
+    /// The position in a list of this length for which it is the index, as in Python.
     pub fn index(&self, length: usize) -> Option<usize> {
         let index = match self {
             PythonValue::Number(x, true) => *x,
@@ -747,7 +747,7 @@ impl PythonValue {
             .then_some(place as usize)
     }
 
-    /// The number that it is, or that a text says.
+    /// The number, or that in a text.
     pub fn number(&self) -> Option<f64> {
         match self {
             PythonValue::Number(x, _) => Some(*x),

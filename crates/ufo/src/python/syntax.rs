@@ -1,11 +1,11 @@
-//! Statements and expressions of a Python file, as far as UFO models have them.
+//! Statements and expressions of Python files, as far as UFO models use them.
 
 use super::lexer::{LogicalLine, Token, lines};
 
-/// An expression, with the line that it begins in.
+/// An expression with its first line.
 #[derive(Clone, Debug)]
 pub struct PythonNode {
-    /// Which.
+    /// The kind.
     pub kind: ExpressionKind,
     /// Line in the file, from 1.
     pub at: usize,
@@ -15,19 +15,19 @@ pub struct PythonNode {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum ExpressionKind {
-    /// A number; whether it is a whole one.
+    /// A number, and whether it is an integer.
     Number(f64, bool),
     Text(String),
     Name(String),
     Attribute(Box<PythonNode>, String),
-    /// Callee, arguments, arguments with names.
+    /// Callee, positional arguments, keyword arguments.
     Call(Box<PythonNode>, Vec<PythonNode>, Vec<(String, PythonNode)>),
     List(Vec<PythonNode>),
     Tuple(Vec<PythonNode>),
     Dict(Vec<(PythonNode, PythonNode)>),
     Negative(Box<PythonNode>),
     Not(Box<PythonNode>),
-    /// Test, value if it holds, value if not.
+    /// Test, value if true, value if false.
     Choice(Box<[PythonNode; 3]>),
     /// One of `+ - * / **`.
     Arithmetic(&'static str, Box<PythonNode>, Box<PythonNode>),
@@ -36,7 +36,7 @@ pub enum ExpressionKind {
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct PythonStatement {
-    /// Which.
+    /// The kind.
     pub kind: StatementKind,
     /// Line in the file, from 1.
     pub at: usize,
@@ -48,7 +48,7 @@ pub struct PythonStatement {
 pub enum StatementKind {
     /// Name and value.
     Assign(String, PythonNode),
-    /// Names, each with one of as many values.
+    /// Names that are assigned the elements of a value.
     AssignAll(Vec<String>, PythonNode),
     /// `object.attribute = value`.
     AssignAttribute(PythonNode, String, PythonNode),
@@ -57,24 +57,24 @@ pub enum StatementKind {
     Import(String, Option<String>, String),
     /// `from a import *`.
     ImportAll(String),
-    /// Test, what is done if it holds, what is done if not.
+    /// Test, statements if true, statements if false.
     If(PythonNode, Vec<PythonStatement>, Vec<PythonStatement>),
-    /// What is tried, and what is done where that fails.
+    /// Statements to try, and statements if these fail.
     Try(Vec<PythonStatement>, Vec<PythonStatement>),
     /// `def name(arguments): return "formula"`, the formula as text.
     Function(String, Vec<String>, String),
     Pass,
 }
 
-/// Brackets, operators and blocks within each other that are read; models have a handful.
+/// Deepest nesting of brackets, operators and blocks; models have a few levels.
 const DEEPEST: usize = 60;
 
-/// Operators of one statement; the longest are texts that are put together.
+/// Most operators of a statement; the longest are concatenations of strings.
 const MOST_OPERATORS: usize = 500;
 
 type Fallible<T> = Result<T, (usize, String)>;
 
-/// Reads a file; an error names the line.
+/// Parses a file; errors contain the line number.
 pub fn parse(text: &str) -> Fallible<Vec<PythonStatement>> {
     let lines = lines(text)?;
     let mut at = 0;
@@ -85,7 +85,7 @@ pub fn parse(text: &str) -> Fallible<Vec<PythonStatement>> {
     }
 }
 
-/// The statements from a line on that have this indentation.
+/// Parses the statements with this indentation, from a line on.
 fn block(
     lines: &[LogicalLine],
     at: &mut usize,
@@ -131,7 +131,7 @@ fn block(
     Ok(statements)
 }
 
-/// The indented block behind a colon, or what stands in the same line.
+/// Parses the indented block after a colon, or the rest of the line.
 fn suite(
     parser: &Parser,
     lines: &[LogicalLine],
@@ -151,7 +151,7 @@ fn suite(
     }
     match lines.get(*at) {
         Some(line) if line.indent > outer => block(lines, at, line.indent, depth + 1),
-        _ => Err((parser.number(), "an indented block has to follow".into())),
+        _ => Err((parser.number(), "an indented block must follow".into())),
     }
 }
 
@@ -172,13 +172,13 @@ fn conditional(
     Ok(StatementKind::If(test, yes, no))
 }
 
-/// The line in the file where a keyword continues a block.
+/// The line in the file at which a keyword continues a block.
 fn follows(line: &LogicalLine, lines: &[LogicalLine], at: usize, keyword: &str) -> Option<usize> {
     let next = lines.get(at).filter(|next| next.indent == line.indent)?;
     (next.tokens[0].0 == Token::Name(keyword.into())).then_some(next.tokens[0].1)
 }
 
-/// What a keyword at the same indentation brings, if it is there.
+/// Parses the block of a keyword at the same indentation, if there is one.
 fn otherwise(
     line: &LogicalLine,
     lines: &[LogicalLine],
@@ -211,7 +211,7 @@ fn attempt(
     Ok(StatementKind::Try(tried, failed))
 }
 
-/// `def f(a, b): return formula`. Of the formula its text is kept.
+/// Parses `def f(a, b): return formula`; the formula is kept as text.
 fn function(line: &LogicalLine, lines: &[LogicalLine], at: &mut usize) -> Fallible<StatementKind> {
     let mut parser = Parser::new(line, 1);
     let number = parser.number();
@@ -231,7 +231,7 @@ fn function(line: &LogicalLine, lines: &[LogicalLine], at: &mut usize) -> Fallib
         body.push(&parser.tokens[parser.at..]);
     }
     while let Some(inner) = lines.get(*at).filter(|l| l.indent > line.indent) {
-        // A string that stands alone says what the function is for.
+        // A string on its own is documentation.
         if !matches!(inner.tokens.as_slice(), [(Token::Text(_), _)]) {
             body.push(&inner.tokens);
         }
@@ -245,7 +245,7 @@ fn function(line: &LogicalLine, lines: &[LogicalLine], at: &mut usize) -> Fallib
                 Token::Text(text) => format!("{text:?}"),
                 Token::Sign(sign) => (*sign).to_owned(),
             });
-            // A point belongs to the names around it.
+            // Remove spaces around dots between names.
             let formula = words.collect::<Vec<_>>().join(" ").replace(" . ", ".");
             Ok(StatementKind::Function(name, arguments, formula))
         }
@@ -256,7 +256,7 @@ fn function(line: &LogicalLine, lines: &[LogicalLine], at: &mut usize) -> Fallib
     }
 }
 
-/// A statement of one line.
+/// Parses a statement of one line.
 fn simple(line: &LogicalLine, statements: &mut Vec<PythonStatement>) -> Fallible<()> {
     let mut parser = Parser::new(line, 0);
     let at = parser.number();
@@ -432,7 +432,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An expression, or several with commas between them, which are a tuple.
+    /// Parses an expression, or several separated by commas, which are a tuple.
     fn values(&mut self) -> Fallible<PythonNode> {
         let at = self.number();
         let first = self.expression()?;
@@ -488,7 +488,7 @@ impl<'a> Parser<'a> {
         Ok(node)
     }
 
-    /// Takes an operator between two values; its line.
+    /// Consumes a binary operator; returns its line.
     fn operator(&mut self) -> Fallible<usize> {
         self.operators += 1;
         if self.operators > MOST_OPERATORS {
@@ -506,7 +506,7 @@ impl<'a> Parser<'a> {
         self.chain(&["*", "/"], Self::signed)
     }
 
-    /// Operands with these signs between them, from the left.
+    /// Parses operands separated by these operators, from the left.
     fn chain(
         &mut self,
         signs: &[&str],
@@ -555,7 +555,7 @@ impl<'a> Parser<'a> {
 
     fn postfix(&mut self) -> Fallible<PythonNode> {
         let mut node = self.atom()?;
-        // A chain of attributes and calls is a depth as well.
+        // A chain of attributes and calls also counts as nesting.
         for _ in 0..DEEPEST {
             let at = self.number();
             if self.take(".") {
@@ -566,7 +566,7 @@ impl<'a> Parser<'a> {
                 let kind = ExpressionKind::Call(node.into(), positional, named);
                 node = PythonNode { kind, at };
             } else if self.is("[") {
-                return self.fail("`[` behind a value is not read");
+                return self.fail("`[` after a value is not read");
             } else {
                 return Ok(node);
             }
@@ -588,7 +588,7 @@ impl<'a> Parser<'a> {
                     named.push((name, self.expression()?));
                 }
                 None if self.is("*") || self.is("**") => {
-                    return self.fail("`*` in front of an argument is not read");
+                    return self.fail("`*` before an argument is not read");
                 }
                 None => positional.push(self.expression()?),
             }
@@ -600,7 +600,7 @@ impl<'a> Parser<'a> {
         Ok((positional, named))
     }
 
-    /// Expressions up to a closing bracket; whether a comma ended or parted them.
+    /// Parses expressions up to a closing bracket; also returns whether there was a comma.
     fn list(&mut self, close: &str) -> Fallible<(Vec<PythonNode>, bool)> {
         let (mut all, mut comma) = (Vec::new(), false);
         while !self.take(close) {
@@ -629,7 +629,7 @@ impl<'a> Parser<'a> {
             }
             Token::Name(name) => ExpressionKind::Name(name.clone()),
             Token::Text(text) => {
-                // Strings behind each other are one.
+                // Adjacent strings are concatenated.
                 let mut text = text.clone();
                 while let Some(Token::Text(more)) = self.peek() {
                     text.push_str(more);

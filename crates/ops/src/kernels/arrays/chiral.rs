@@ -7,11 +7,11 @@ use crate::arrays::{
 };
 use mebridge_simd::{Cx, Simd};
 
-/// All methods: the operation holds, see [`super::ArraysTask`].
+/// Requirements of all methods: the operation is valid, see [`super::ArraysTask`].
 impl<V: Simd> ArrayContext<'_, V> {
     #[inline(always)]
     pub(super) unsafe fn chiral_line<const IN: bool>(&self, op: &ArrayOp, line: &ChiralLine) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             match line.spinors {
                 Spinors::First => self.spinors::<IN, true>(op, line),
@@ -22,7 +22,7 @@ impl<V: Simd> ArrayContext<'_, V> {
 
     #[inline(always)]
     pub(super) unsafe fn chiral_contract(&self, op: &ArrayOp, contract: &ChiralContract) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             match contract.unrolled {
                 Unrolled(3) => self.chiral_products::<3>(op, contract),
@@ -35,17 +35,17 @@ impl<V: Simd> ArrayContext<'_, V> {
     /// Both components of a spinor of one chirality.
     #[inline(always)]
     unsafe fn two(&self, element: u32) -> [Cx<V>; 2] {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe { [self.part(element, 0), self.part(element, 1)] }
     }
 
-    /// Spinors of which the first two components, or the last two, are there: a vertex exchanges them, and without mass a
+    /// Spinors of which only the first or the last two components are stored: a vertex exchanges them, and a massless
     /// propagator exchanges them back.
     #[inline(always)]
     unsafe fn spinors<const IN: bool, const FIRST: bool>(&self, op: &ArrayOp, line: &ChiralLine) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
-            // With the propagator, which is real.
+            // Includes the propagator, which is real.
             let p = match line.propagator {
                 Some(MasslessPropagator { inverse, momentum }) => {
                     let ([e, x, y, z], inverse) =
@@ -54,7 +54,7 @@ impl<V: Simd> ArrayContext<'_, V> {
                 }
                 None => [V::zero(); 4],
             };
-            // Two at a time, as what a pair says is loaded once for both.
+            // Two at a time, so that the operands of a pair are read once for both.
             let halves = op.count / 2;
             for i in 0..halves {
                 self.chiral_spinors::<IN, FIRST, 2>(op.out, line, 2 * i, p);
@@ -65,7 +65,7 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// Some elements from one on, with the momentum over its square.
+    /// Computes `N` elements from `first` on; `p` is the momentum over its square.
     #[inline(always)]
     unsafe fn chiral_spinors<const IN: bool, const FIRST: bool, const N: usize>(
         &self,
@@ -74,7 +74,7 @@ impl<V: Simd> ArrayContext<'_, V> {
         first: u32,
         p: [V; 4],
     ) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let mut sums = [[Cx::new(V::zero(), V::zero()); 2]; N];
             for pair in self.pairs(line.pairs) {
@@ -103,10 +103,10 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// Products of spinors with two components, of `K` elements at once that have the first of a pair in common.
+    /// Products of spinors with two components, for `K` elements at a time that share the first spinor of a pair.
     #[inline(always)]
     unsafe fn chiral_products<const K: usize>(&self, op: &ArrayOp, contract: &ChiralContract) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let apart = op.count / K as u32;
             for r in 0..apart {
@@ -130,7 +130,7 @@ impl<V: Simd> ArrayContext<'_, V> {
     }
 }
 
-/// Adds a slashed vector times a spinor.
+/// Adds the product of a slashed vector and a spinor.
 #[inline(always)]
 fn add_vertex<V: Simd, const IN: bool, const FIRST: bool>(
     sum: [Cx<V>; 2],

@@ -1,40 +1,40 @@
 //! Products of pairs that are shuffled ([`crate::arrays::Shuffle`]) and added to JAMPs.
 //!
 //! Sums for a JAMP stay in registers. The products of four elements are computed at a time; they share their second
-//! vector where elements come in fours. Two elements are shuffled at a time; they share the reading of the tables.
+//! vector if elements come in fours. Two elements are shuffled at a time; they share table reads.
 
 use super::ArrayContext;
 use crate::arrays::{ELEMENT, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle, ShuffleOp};
 use crate::kernels::Memory;
 use mebridge_simd::{Cx, Real, Simd, Task, prefetch};
 
-/// Numbers and sums on the way, at most, of which those of two elements are in the caches.
+/// Upper bound on inputs and intermediate sums for which those of two elements fit in the caches.
 const MOST_OF_TWO: u32 = 3000;
-/// Products ahead of which the second vector is asked for.
+/// Number of products by which prefetching of the second vector is ahead.
 const PRODUCTS_AHEAD: usize = 3;
-/// Results ahead of which what they are added to is asked for.
+/// Number of results by which prefetching of their destinations is ahead.
 const RESULTS_AHEAD: usize = 12;
 
-/// ShufflesTask for some elements.
+/// Runs shuffles for some elements.
 pub struct ShufflesTask<'a, T: Real> {
-    /// The numbers and the results, one after the other.
+    /// The shuffles, in order.
     pub ops: &'a [ShuffleOp],
-    /// What they name.
+    /// The lists to which the shuffles refer.
     pub pools: &'a Pools,
-    /// The shifts.
+    /// The shifts of the run.
     pub shifts: &'a [u32],
-    /// The first element, and how many there are.
+    /// The first element, and the number of elements.
     pub elements: [u32; 2],
     /// The memory.
     pub base: *mut T,
-    /// The vectors to which the results of the first element are added.
+    /// Address to which the results of the first element are added.
     pub to: *mut T,
-    /// From there to that of the next one, in vectors.
+    /// Distance in vectors from there to that of the next element.
     pub stride: u32,
 }
 
-/// `run`: [`Pools::holds_shuffle`] for all elements, the shifts, the memory at `base` and what is at `to`; at most
-/// [`SHUFFLE_TILE`] elements from a multiple of it on.
+/// Requirements of `run`: [`Pools::holds_shuffle`] for all elements, the shifts, the memory at `base` and that at `to`;
+/// at most [`SHUFFLE_TILE`] elements, starting at a multiple of it.
 impl<T: Real> Task<T> for ShufflesTask<'_, T> {
     type Output = ();
 
@@ -42,7 +42,7 @@ impl<T: Real> Task<T> for ShufflesTask<'_, T> {
     unsafe fn run<V: Simd<Scalar = T>>(self) {
         let [_, count] = self.elements;
         for op in self.ops {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 self.products::<V>(op);
                 let shuffle = self.pools.shuffles.get_unchecked(op.shuffle as usize);
@@ -62,9 +62,9 @@ impl<T: Real> Task<T> for ShufflesTask<'_, T> {
     }
 }
 
-/// All methods: the caller's promise.
+/// Requirements of all methods: guaranteed by the caller.
 impl<T: Real> ShufflesTask<'_, T> {
-    /// The numbers of all elements.
+    /// Computes the products of all elements.
     #[inline(always)]
     unsafe fn products<V: Simd<Scalar = T>>(&self, op: &ShuffleOp) {
         let m = Memory::<V>::new(self.base);
@@ -74,11 +74,11 @@ impl<T: Real> ShufflesTask<'_, T> {
             m,
         };
         let [first, count] = self.elements;
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let pairs = at.some(&self.pools.pairs, op.pairs);
             let mut out = self.pools.numbers;
-            // From the first elements that are shuffled at a time to the next.
+            // Distance between groups of elements that are shuffled together.
             let next = 2 * SHUFFLE_UNROLL * pairs.len() as u32;
             for (i, pair) in pairs.iter().enumerate() {
                 if let Some(ahead) = pairs.get(i + PRODUCTS_AHEAD)
@@ -112,7 +112,7 @@ impl<T: Real> ShufflesTask<'_, T> {
         }
     }
 
-    /// For `K` elements from this one of them on.
+    /// Shuffles `K` elements, starting at this one.
     #[inline(always)]
     unsafe fn shuffle<V: Simd<Scalar = T>, const K: usize>(
         &self,
@@ -148,7 +148,7 @@ impl<T: Real> ShufflesTask<'_, T> {
         let [from, until] = op.targets;
         let mut of = shuffle.of.as_ptr();
         let (mut first_sum, mut first, mut done) = (0, 0, 0);
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let targets = self
                 .pools

@@ -1,7 +1,7 @@
-//! Vectors of pairs and triples of vectors ([`crate::arrays::ArrayKind::Vector`]), and their products.
+//! Vectors made from pairs and triples of vectors ([`crate::arrays::ArrayKind::Vector`]), and their products.
 //!
-//! The product of a vector with a momentum depends on the vector's helicities alone. The product of the outer vectors
-//! of a triple depends on their helicities alone. Where terms of triples come with pairs ([`crate::arrays::Folded`]),
+//! The product of a vector with a momentum depends only on the vector's helicities. The product of the outer vectors of
+//! a triple depends only on their helicities. If terms of triples are folded into pairs ([`crate::arrays::Folded`]),
 //! these numbers are computed before the vectors.
 
 use super::super::{add, dot, dot_momentum, sub};
@@ -10,15 +10,15 @@ use crate::arrays::{ArrayOp, ELEMENT, Mirror, Operand, Products, Ratio, Triple, 
 use crate::opcode::{COMPLEX, MOMENTUM};
 use mebridge_simd::{Cx, Real, Simd, Task};
 
-/// Vectors of an element over those of a number.
+/// Size of a vector element in units of a number.
 const PER_NUMBER: u32 = ELEMENT / COMPLEX;
 
-/// All methods: the operation holds, see [`super::ArraysTask`].
+/// Requirements of all methods: the operation is valid, see [`super::ArraysTask`].
 impl<V: Simd> ArrayContext<'_, V> {
-    /// Triples with all of their terms.
+    /// Vectors from pairs, and triples with all of their terms.
     #[inline(always)]
     pub(super) unsafe fn vectors(&self, op: &ArrayOp, vector: &Vector) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let zero = Cx::new(V::zero(), V::zero());
             let ratio = self.ratio(vector.ratio());
@@ -53,10 +53,10 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// Triples without the terms that come with pairs: `BOTH` of them, or the last one.
+    /// Vectors from pairs, and triples without the terms that are folded into pairs: `BOTH` of them, or the last one.
     #[inline(always)]
     pub(super) unsafe fn folded_vectors<const BOTH: bool>(&self, op: &ArrayOp, vector: &Vector) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let zero = Cx::new(V::zero(), V::zero());
             let ratio = self.ratio(vector.ratio());
@@ -98,8 +98,8 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// Stores what pairs and triples give, and the product, with what they are multiplied by; and the conjugates that
-    /// follow.
+    /// Stores the sums of pairs and triples and the product, times their factors; also the conjugates that follow from
+    /// them.
     #[inline(always)]
     unsafe fn put_vector(
         &self,
@@ -109,7 +109,7 @@ impl<V: Simd> ArrayContext<'_, V> {
         (pairs, triples): (Four<V>, Four<V>),
         product: Cx<V>,
     ) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let factor = self.m.complex(vector.factor.0);
             let mut sum = scaled(pairs, factor);
@@ -142,11 +142,12 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// What depends on one vector of each pair alone: the difference of momenta, then the products of each element of both
-    /// vectors with momenta, with those terms of triples that are added to them. The place behind them.
+    /// Computes the numbers that depend on one vector of each pair only: the difference of momenta, then the products
+    /// of each element of both vectors with momenta, including the terms of triples that are folded into them. Returns
+    /// the address after them.
     #[inline(always)]
     unsafe fn numbers_of_pairs<const BOTH: bool>(&self, vector: &Vector, computed: u32) -> u32 {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let products = match vector.pairs.products_of_all() {
                 Some(all) => self.some(&self.pools.products, all),
@@ -173,8 +174,8 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// Products of a momentum with the elements of an array, plus or `MINUS` the array's own products, if there are any.
-    /// The place behind them.
+    /// Computes products of a momentum with the elements of an array, plus or (with `MINUS`) minus the array's own
+    /// products, if there are any. Returns the address after them.
     #[inline(always)]
     unsafe fn numbers_with<const MINUS: bool>(
         &self,
@@ -183,7 +184,8 @@ impl<V: Simd> ArrayContext<'_, V> {
         q: [V; 4],
         computed: u32,
     ) -> u32 {
-        // SAFETY: the operation holds: of its elements none is behind the last computed one, nor are their products.
+        // SAFETY: the operation is valid: no element has a larger offset than the last computed one, and likewise for
+        // products.
         unsafe {
             let last = computed - 1;
             let size = self.numbers_of(place, computed);
@@ -208,10 +210,10 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// Twice the products of the outer vectors of each triple, of which each serves all elements of the inner one.
+    /// Computes twice the products of the outer vectors of each triple; each serves all elements of the inner vector.
     #[inline(always)]
     unsafe fn numbers_of_triples(&self, vector: &Vector, computed: u32, mut at: u32) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             for triple in self.some(&self.pools.triples, vector.triples.0) {
                 let [a, b, c] = &triple.operands;
@@ -229,29 +231,29 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// Vectors of a number for each element of an array that the computed elements need.
+    /// Number of vectors for one number per element of an array that the computed elements need.
     #[inline(always)]
     unsafe fn numbers_of(&self, place: &Operand, computed: u32) -> u32 {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe { self.offset(place, computed - 1) / PER_NUMBER + 2 }
     }
 
     /// The same for the outer vectors of a triple.
     #[inline(always)]
     unsafe fn numbers_of_ends(&self, triple: &Triple, computed: u32) -> u32 {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe { self.offset_of_ends(triple, computed - 1) + 2 }
     }
 
     #[inline(always)]
     unsafe fn offset_of_ends(&self, triple: &Triple, r: u32) -> u32 {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe { *self.pools.indices.get_unchecked((triple.ends + r) as usize) }
     }
 
     #[inline(always)]
     pub(super) unsafe fn products_of_pairs(&self, op: &ArrayOp, products: &Products) {
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let ratio = self.ratio(products.ratio);
             for r in 0..op.count {
@@ -269,17 +271,17 @@ impl<V: Simd> ArrayContext<'_, V> {
         }
     }
 
-    /// The factor of the products, where it is asked for; 0 where there is no coupling.
+    /// The factor of the products, or 0 if there is none or the coupling vanishes.
     #[inline(always)]
     unsafe fn ratio(&self, ratio: Option<Ratio>) -> Cx<V> {
         let Some(ratio) = ratio else {
-            // SAFETY: the operation holds.
+            // SAFETY: the operation is valid.
             return unsafe { Cx::new(V::zero(), V::zero()) };
         };
-        // SAFETY: the operation holds.
+        // SAFETY: the operation is valid.
         unsafe {
             let mut result = [V::zero(); 2];
-            // Once an operation: a function of its own leaves the registers to the others.
+            // Once per operation: a separate function leaves the registers to the rest.
             V::call(Quotient {
                 under: self.m.pointer(ratio.under.0),
                 over: self.m.pointer(ratio.over.0),
@@ -290,7 +292,7 @@ impl<V: Simd> ArrayContext<'_, V> {
     }
 }
 
-/// One complex number over another one, or 0 over 0; vectors of the real and the imaginary part behind each other.
+/// The ratio of two complex numbers, or 0 for 0 over 0; the vectors of real and imaginary part are adjacent.
 struct Quotient<S> {
     under: *const S,
     over: *const S,
@@ -302,11 +304,11 @@ impl<S: Real> Task<S> for Quotient<S> {
 
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = S>>(self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let under = Cx::new(V::load(self.under), V::load(self.under.add(V::LANES)));
             let over = Cx::new(V::load(self.over), V::load(self.over.add(V::LANES)));
-            // Scaled, since squares of small couplings are too small.
+            // Scaled, since squares of small couplings underflow.
             let (zero, one) = (V::zero(), under.re.same(1.0));
             let size = under.re.abs().max(under.im.abs());
             let size = V::select(size.eq(zero), one, size);
@@ -319,7 +321,8 @@ impl<S: Real> Task<S> for Quotient<S> {
     }
 }
 
-/// Adds what two vectors give, from their products with momenta, their own and the difference of their momenta.
+/// Adds the contribution of two vectors, given their products with momenta, with each other, and the difference of
+/// their momenta.
 #[inline(always)]
 fn add_pair<V: Simd>(
     mut sum: Four<V>,
@@ -342,7 +345,7 @@ fn add_times<V: Simd>(mut sum: Four<V>, x: Cx<V>, v: Four<V>) -> Four<V> {
     sum
 }
 
-/// The conjugate, times a sign.
+/// The conjugate times a sign.
 #[inline(always)]
 fn mirrored<V: Simd>(z: Cx<V>, sign: V) -> Cx<V> {
     Cx::new(z.re * sign, -(z.im * sign))

@@ -6,7 +6,7 @@ use crate::kernels::Memory;
 use mebridge_process::ExternalKind;
 use mebridge_simd::{Cx, Simd, Task};
 
-/// [`super::external`] for these kinds.
+/// Implementation of [`super::external`] for these kinds.
 pub(super) struct HighSpin<'a, V: Simd> {
     pub kind: ExternalKind,
     pub sign: i8,
@@ -20,13 +20,13 @@ pub(super) struct HighSpin<'a, V: Simd> {
 impl<U: Simd> Task<U::Scalar> for HighSpin<'_, U> {
     type Output = ();
 
-    /// The level is that of `U`.
+    /// The level must be that of `U`.
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = U::Scalar>>(self) {
         let m = Memory::<U>::new(self.base);
         let (momentum, sign) = (self.momentum, self.sign);
         let pairs = self.helicities.iter().zip(self.results);
-        // SAFETY: the promises to `external`.
+        // SAFETY: guaranteed by the caller of `external`.
         unsafe {
             if self.kind == ExternalKind::Tensor {
                 let leg = Vector::new(momentum, self.mass);
@@ -46,7 +46,7 @@ impl<U: Simd> Task<U::Scalar> for HighSpin<'_, U> {
     }
 }
 
-/// All products of the components of two wavefunctions, added to `sum`.
+/// Adds all products of the components of two wavefunctions to `sum`.
 #[inline(always)]
 fn add_products<V: Simd>(sum: &mut [Cx<V>; 16], a: [Cx<V>; 4], b: [Cx<V>; 4]) {
     for mu in 0..4 {
@@ -74,12 +74,12 @@ fn times<V: Simd>(factor: f64, a: [Cx<V>; 4]) -> [Cx<V>; 4] {
 #[inline(always)]
 unsafe fn put<V: Simd>(m: Memory<V>, result: u32, components: [Cx<V>; 16]) {
     for (component, at) in components.into_iter().zip((result..).step_by(2)) {
-        // SAFETY: the caller gives an address of 16 components.
+        // SAFETY: the caller passes an address with room for 16 components.
         unsafe { m.put_complex(at, component) };
     }
 }
 
-/// Stores the tensor of a helicity from -2 to 2; `leg` is the vector of the same momentum and mass.
+/// Stores the tensor of a helicity from -2 to 2; `leg` is the vector with the same momentum and mass.
 ///
 /// # Safety
 /// As for [`super::external`].
@@ -95,7 +95,7 @@ unsafe fn tensor<V: Simd>(
     let zero = Cx::new(leg.zero, leg.zero);
     let mut sum = [zero; 16];
     match helicity {
-        // None but the outer two, as in TXXXXX.
+        // Only the outer two helicities, as in TXXXXX.
         -1..=1 if massless => {}
         2 | -2 => {
             let outer = leg.wavefunction(helicity / 2, sign);
@@ -119,11 +119,11 @@ unsafe fn tensor<V: Simd>(
             add_products(&mut sum, times(2.0 * sixth, inner), inner);
         }
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(m, result, sum) };
 }
 
-/// What all helicities of a massive leg of spin 3/2 share.
+/// Quantities shared by all helicities of a massive leg of spin 3/2.
 struct Rarita<V: Simd> {
     vector: Vector<V>,
     fermion: MassiveFermion<V>,
@@ -142,9 +142,9 @@ impl<V: Simd> Rarita<V> {
         let pt = V::select(fermion.rest, zero, transverse_square(p).sqrt());
         let along = pt.eq(zero);
         let inverse = one / V::select(along, one, pt);
-        // At rest the longitudinal vector has not the sign of the mass that it has in motion.
+        // At rest, the longitudinal vector does not have the sign of the mass that it has in motion.
         let axis = one.copysign(V::select(fermion.rest, mass, p[3]));
-        // NSV is -NSR for what flows in.
+        // NSV is -NSR for incoming lines.
         let across = signed(if incoming { sign } else { -sign }, p[2] * inverse);
         Rarita {
             vector: Vector::new(p, Some(mass)),
@@ -164,7 +164,7 @@ impl<V: Simd> Rarita<V> {
         self.vector.wavefunction(helicity, sign)
     }
 
-    /// The spinor; that of helicity -1 with the phase.
+    /// The spinor, including the phase for helicity -1.
     #[inline(always)]
     fn spinor(&self, helicity: i8) -> [Cx<V>; 4] {
         let spinor = match self.incoming {
@@ -177,7 +177,7 @@ impl<V: Simd> Rarita<V> {
         }
     }
 
-    /// Stores the wavefunction of a helicity, twice the spin along the direction of flight.
+    /// Stores the wavefunction of a helicity, given as twice the spin along the direction of flight.
     ///
     /// # Safety
     /// As for [`super::external`].
@@ -206,7 +206,7 @@ impl<V: Simd> Rarita<V> {
             }
             _ => add_products(&mut sum, self.of_vector(-1), self.spinor(-1)),
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { put(m, result, sum) };
     }
 }

@@ -1,32 +1,33 @@
-//! The colour matrix of JAMPs by insertion order, in diagonal blocks by permutations of the names of four insertions
-//! and of the others.
+//! Block-diagonal form of the colour matrix of JAMPs by insertion order, using permutations of the labels of four
+//! insertions and of the others.
 //!
-//! The matrix depends only on the order of one JAMP as seen from the other, so new names change nothing. Names of four
-//! insertions (A) and of up to three others (B) are permuted: an order is a permutation of A and one of B, and a *word*
-//! that says where insertions of A stand. Let `r(g)` be the orthogonal matrices of an irreducible representation of
-//! dimension m. The sums over all permutations `G_ij(word) = sum of x(g word) r(g)_ij` have the same block of the
-//! matrix for each i: `m / |G| sum of C(word, g word') r(g)_jl`. Reading backwards makes two blocks of each, as it
-//! takes words to words.
+//! The matrix depends only on the order of one JAMP relative to the other, so relabelling insertions does not change
+//! it. The labels of four insertions (A) and of up to three others (B) are permuted: an order consists of a permutation
+//! of A, one of B, and a *word* that specifies the positions of the insertions of A. Let `r(g)` be the orthogonal
+//! matrices of an irreducible representation of dimension m. The sums over all permutations `G_ij(word) = sum of x(g
+//! word) r(g)_ij` have the same matrix block for each i: `m / |G| sum of C(word, g word') r(g)_jl`. Reversal maps words
+//! to words, and so splits each block in two.
 //!
-//! The sums are exchanges and three-cycles (see [`Orbit`]). The normal subgroup of A, `S_4`, with its three exchanges
-//! of two pairs comes first: its four characters are one that `S_3` acts on, and three that it permutes.
+//! The sums are carried out as exchanges and three-cycles (see [`Orbit`]). The normal subgroup of A = `S_4`, with its
+//! three double exchanges, comes first: of its four characters `S_3` preserves the trivial one and permutes the others.
 
 use crate::color::block_diagonal::{BlockDiagonal, Coordinate, DiagonalBlock, Orbit};
 use crate::color::symmetry::Matrix;
 use mebridge_process::color_ordered::{number_of, orders};
 
-/// Insertions of A.
+/// Number of insertions in A.
 const FOUR: usize = 4;
-/// The most insertions: four, and three others.
+/// Maximum number of insertions: four, and three others.
 const MOST: usize = FOUR + 3;
 
 type Permutation = Vec<u8>;
 
-/// A representation.
+/// An irreducible representation.
 struct Irrep {
-    /// For each element its matrix.
+    /// `[element]`: representation matrices.
     matrices: Vec<Vec<Vec<f64>>>,
-    /// For each i and j the element in whose place the sum stands in the end, and what it is too large by.
+    /// `[i][j]`: the element at whose place the sum G_ij is finally stored; the stored sum is too large by the factor
+    /// `scale`.
     places: Vec<Vec<usize>>,
     scale: f64,
 }
@@ -37,10 +38,10 @@ impl Irrep {
     }
 }
 
-/// A group of permutations, and how sums over it are taken.
+/// A group of permutations, and the steps by which sums over it are computed.
 struct PermutationGroup {
     elements: Vec<Permutation>,
-    /// Sums of elements, in the order in which they are taken.
+    /// Elements to be summed, in the order of the steps.
     signs: Vec<Vec<usize>>,
     pairs: Vec<Vec<usize>>,
     threes: Vec<Vec<usize>>,
@@ -51,7 +52,7 @@ fn product(p: &[u8], q: &[u8]) -> Permutation {
     q.iter().map(|&x| p[usize::from(x)]).collect()
 }
 
-/// The first three letters turned so many times; exchanged the first and the third before or not.
+/// Rotates the first three letters `turns` times, then exchanges the first and the third if `exchanged`.
 fn turned(turns: usize, exchanged: bool, letters: usize) -> Permutation {
     let turn = |x: u8| match x {
         0..3 => (x + turns as u8) % 3,
@@ -65,7 +66,7 @@ fn turned(turns: usize, exchanged: bool, letters: usize) -> Permutation {
     (0..letters as u8).map(|x| exchange(turn(x))).collect()
 }
 
-/// The representations of `S_3` by elements turned so many times, exchanged or not.
+/// Places and scales of the representations of `S_3`; `place` maps rotations and exchange to an element.
 fn of_three(place: impl Fn(usize, bool) -> usize) -> Vec<(Vec<Vec<usize>>, f64)> {
     vec![
         (vec![vec![place(0, false)]], 1.0),
@@ -80,7 +81,7 @@ fn of_three(place: impl Fn(usize, bool) -> usize) -> Vec<(Vec<Vec<usize>>, f64)>
     ]
 }
 
-/// The places of the sums of [`of_three`].
+/// The three-cycle sums for [`of_three`].
 fn threes_of(place: impl Fn(usize, bool) -> usize) -> Vec<Vec<usize>> {
     vec![
         [0, 2, 1].map(|turns| place(turns, false)).to_vec(),
@@ -88,7 +89,7 @@ fn threes_of(place: impl Fn(usize, bool) -> usize) -> Vec<Vec<usize>> {
     ]
 }
 
-/// The matrices of a permutation of three, turned so many times and exchanged or not.
+/// The representation matrices of a permutation of three, given by rotations and exchange.
 fn matrices_of_three(turns: usize, exchanged: bool) -> [Vec<Vec<f64>>; 3] {
     let (sin, cos) = (turns as f64 * std::f64::consts::TAU / 3.0).sin_cos();
     let sign = if exchanged { -1.0 } else { 1.0 };
@@ -100,7 +101,7 @@ fn matrices_of_three(turns: usize, exchanged: bool) -> [Vec<Vec<f64>>; 3] {
 }
 
 impl PermutationGroup {
-    /// All permutations of so many letters, three at most.
+    /// All permutations of at most three letters.
     fn up_to_three(letters: usize) -> PermutationGroup {
         if letters < 3 {
             let both = if letters == 2 { 2 } else { 1 };
@@ -147,7 +148,7 @@ impl PermutationGroup {
 
     /// All permutations of four letters.
     fn four() -> PermutationGroup {
-        // Number v > 0 exchanges the last letter with v - 1, and the two others.
+        // Number v > 0 exchanges the last letter with v - 1, and the other two.
         let of_normal = |v: usize| -> Permutation {
             let with = |x: u8| match v {
                 0 => x,
@@ -167,14 +168,14 @@ impl PermutationGroup {
         let place =
             |v: usize, turns: usize, exchanged: bool| 6 * v + 2 * turns + usize::from(exchanged);
         let all = || (0..4).flat_map(|v| sixths().map(move |(t, e)| (v, t, e)));
-        // The product of the first two exchanges of pairs is the third. With signs, that of character i (plus for
-        // number i + 1 alone) stands at the number whose bits have an odd number in common with the others'.
+        // The product of the first two double exchanges is the third. In the signed sums, character i (plus for number
+        // i + 1 alone) is at the number that has an odd number of bits in common with the other two.
         let at = [2, 1, 3];
         let sigma = |turns: usize, exchanged: bool| turned(turns, exchanged, 3);
-        // The permutations of three that take j to i, even and odd.
+        // The even and odd permutations of three that map j to i.
         let taking = |i: usize, j: usize, exchanged: bool| {
             let takes = |turns: &usize| usize::from(sigma(*turns, exchanged)[j]) == i;
-            (0..3).find(takes).expect("one does")
+            (0..3).find(takes).expect("one of the turns does")
         };
         let mut pairs: Vec<Vec<usize>> = (0..3)
             .map(|turns| vec![place(0, turns, false), place(0, turns, true)])
@@ -231,14 +232,14 @@ impl PermutationGroup {
     }
 }
 
-/// A word, as the order in which the insertions of A and those of B ascend; or the reverse of that order.
+/// A word, stored as the order in which the insertions of A and those of B are ascending; or the reverse of that order.
 struct LabelledWord {
     order: Vec<u8>,
-    /// Whether it is the same backwards.
+    /// Whether the word equals its reverse.
     palindrome: bool,
 }
 
-/// The orders as permutations and words.
+/// All orders, as permutations and words.
 struct PermutationTable {
     a: PermutationGroup,
     b: PermutationGroup,
@@ -246,8 +247,8 @@ struct PermutationTable {
 }
 
 impl BlockDiagonal {
-    /// For all orders of so many insertions, from the first row of their matrix: by the names of four and of the
-    /// others. None where there are too few or too many.
+    /// The block-diagonal form for all orders of `count` insertions, given the first row of the matrix. `None` if there
+    /// are too few or too many insertions.
     pub fn of_names(count: usize, row: &[f64], denominator: f64) -> Option<BlockDiagonal> {
         if !(FOUR + 1..=MOST).contains(&count) {
             return None;
@@ -288,7 +289,7 @@ impl PermutationTable {
             let letters: Vec<bool> = order.iter().map(is_a).collect();
             let backwards: Vec<bool> = letters.iter().rev().copied().collect();
             if letters < backwards {
-                // The word backwards is read so.
+                // The reversed word is read in reverse order.
                 let order_backwards = order.iter().rev().copied().collect();
                 let both = [order, order_backwards];
                 words.extend(both.map(|order| LabelledWord {
@@ -309,7 +310,7 @@ impl PermutationTable {
         }
     }
 
-    /// Words with their reverses.
+    /// Groups words with their reverses.
     fn pairs(&self) -> Vec<Vec<usize>> {
         let mut all: Vec<Vec<usize>> = Vec::new();
         let mut next = 0;
@@ -333,7 +334,7 @@ impl PermutationTable {
         number_of(&self.order(word, &self.a.elements[a], &self.b.elements[b])) as Coordinate
     }
 
-    /// The sums of some words.
+    /// The sums for some words.
     fn passes(&self, words: &[usize]) -> Vec<Vec<Orbit>> {
         let mut passes = vec![Vec::new(); 4];
         let all = |group: &PermutationGroup| 0..group.elements.len();
@@ -370,13 +371,13 @@ impl PermutationTable {
         passes
     }
 
-    /// The blocks of a product of representations.
+    /// Adds the blocks of a product of representations.
     fn add_blocks(&self, a: &Irrep, b: &Irrep, row: &[f64], blocks: &mut Vec<DiagonalBlock>) {
         let (m, n) = (a.dimension(), b.dimension());
         let elements = (self.a.elements.len() * self.b.elements.len()) as f64;
         let scale = (m * n) as f64 / elements / (a.scale * b.scale).powi(2);
         let pairs = self.pairs();
-        // For two words the sum over all permutations of the entries between them, for each j and l.
+        // For two words, the sum of matrix entries over all permutations, for each j and l.
         let mut known: Vec<Vec<f64>> = Vec::new();
         for first in &pairs {
             for second in 0..self.words.len() {
@@ -384,7 +385,7 @@ impl PermutationTable {
             }
         }
         for backwards in [false, true] {
-            // The words, by their pairs, with j.
+            // Rows: pairs of words, with j.
             let mut rows = Vec::new();
             for (pair, words) in pairs.iter().enumerate() {
                 for j in 0..m * n {
@@ -413,7 +414,7 @@ impl PermutationTable {
                     let word = words[if backwards { words.len() - 1 } else { 0 }];
                     let a = a.places[i / n][j / n];
                     let b = b.places[i % n][j % n];
-                    // The sums that are odd under reading backwards stand at the second word.
+                    // Sums that are odd under reversal are stored at the second word.
                     self.coordinate(word, a, b)
                 });
                 blocks.push(DiagonalBlock {
@@ -424,7 +425,7 @@ impl PermutationTable {
         }
     }
 
-    /// Whether reading backwards takes the sum with this j of a word that is the same backwards to its opposite.
+    /// Whether reversal changes the sign of the sum with index j, for a word that equals its reverse.
     fn is_odd(&self, word: usize, a: &Irrep, b: &Irrep, j: usize) -> bool {
         let backwards: Vec<u8> = self.words[word].order.iter().rev().copied().collect();
         let with = |group: &PermutationGroup, first: usize| {
@@ -440,7 +441,8 @@ impl PermutationTable {
         of_a * of_b < 0.0
     }
 
-    /// For each j and l the sum over permutations of the entry of a word and the permuted other one, times their matrix.
+    /// For each j and l, the sum over permutations of the matrix entry between a word and the permuted other word,
+    /// times the representation matrix.
     fn between(&self, word: usize, other: usize, a: &Irrep, b: &Irrep, row: &[f64]) -> Vec<f64> {
         let (m, n) = (a.dimension(), b.dimension());
         let mut place = [0; MOST];

@@ -1,9 +1,9 @@
-//! The colour matrix of JAMPs by insertion order, in diagonal blocks by its known symmetries.
+//! Block-diagonal form of the colour matrix of JAMPs by insertion order, using its known symmetries.
 //!
-//! The matrix depends only on the order of one JAMP as seen from the other ([`mebridge_process::color_ordered`]). So
-//! other names of the insertions change nothing, nor does reading all orders backwards. Exchanges of disjoint pairs of
-//! insertions commute; they give sums of JAMPs. Reading backwards and the exchange of two such pairs then make the
-//! blocks of these sums. The matrix itself is never made.
+//! The matrix depends only on the order of one JAMP relative to the other ([`mebridge_process::color_ordered`]). So
+//! relabelling the insertions does not change it, nor does reversing all orders. Exchanges of disjoint pairs of
+//! insertions commute; they define sums of JAMPs. Reversal and the exchange of two such pairs then split these sums
+//! into blocks. The full matrix is never computed.
 
 mod by_names;
 
@@ -14,31 +14,31 @@ use crate::color::symmetry::{Involution, Matrix};
 use mebridge_process::color_ordered::{number_of, orders};
 use mebridge_process::{Amplitudes, Process};
 
-/// Exchanges that are used at once.
+/// Maximum number of exchanges used at once.
 const EXCHANGES: usize = 3;
 
-/// A core takes the matrix of at most so many insertions as it is.
+/// On a CPU, matrices of at most this number of insertions are used as they are.
 const FEW: usize = 3;
 
-/// Flows that belong together: bit k of a number says whether exchange k is made.
+/// Flows related by exchanges: bit k of an index tells whether exchange k is applied.
 type Coset = Vec<Coordinate>;
 
-/// The orders with their cosets.
+/// The orders, divided into cosets.
 struct CosetTable {
     all: Vec<Vec<u8>>,
     cosets: Vec<Coset>,
-    /// For each flow its coset and place there.
+    /// For each flow its coset and its index there.
     of: Vec<(usize, usize)>,
 }
 
 impl BlockDiagonal {
-    /// The colour matrix of a process, for a core or a GPU; the matrix of its colour-ordered form where it has no
-    /// diagrams.
+    /// The colour matrix of a process, for a CPU or a GPU. If the process has no diagrams, it is that of its
+    /// colour-ordered form.
     pub fn of_process(process: &Process, on_gpu: bool) -> BlockDiagonal {
         match &process.amplitudes {
             Amplitudes::ColorOrdered(form) => {
                 let (count, row) = (form.insertions.len(), &form.row);
-                // A GPU knows no sums that take more than exchanges.
+                // A GPU does not support sums of three.
                 let of_core = match on_gpu {
                     true => None,
                     false if count <= FEW => Some(whole(count, row, form.denominator)),
@@ -50,7 +50,7 @@ impl BlockDiagonal {
         }
     }
 
-    /// For all orders of so many insertions, from the first row of their matrix.
+    /// The block-diagonal form for all orders of `count` insertions, given the first row of the matrix.
     pub fn of_orders(count: usize, row: &[f64], denominator: f64) -> BlockDiagonal {
         let exchanges = (count / 2).min(EXCHANGES);
         let orders = CosetTable::new(count, exchanges);
@@ -62,7 +62,7 @@ impl BlockDiagonal {
                 orders.cosets.iter().map(|coset| coset[sum]).collect();
             let backwards = |order: &[u8]| order.iter().rev().copied().collect::<Vec<u8>>();
             let mut symmetries = vec![orders.involution(sum, &backwards)];
-            // The first two pairs exchanged take sums with the same sign for both to such sums.
+            // Exchanging the first two pairs with each other maps sums to sums if both exchanges have the same sign.
             if exchanges > 1 && sum & 1 == sum >> 1 & 1 {
                 let pairs = |order: &[u8]| {
                     let name = |&x: &u8| if x < 4 { x ^ 2 } else { x };
@@ -101,7 +101,7 @@ impl BlockDiagonal {
     }
 }
 
-/// The matrix as one block.
+/// The matrix as a single block.
 fn whole(count: usize, row: &[f64], denominator: f64) -> BlockDiagonal {
     let orders = CosetTable::new(count, 0);
     let matrix = orders.matrix(row, 0);
@@ -149,7 +149,8 @@ impl CosetTable {
         }
     }
 
-    /// The matrix of the sums over cosets with these signs: `sum over v' of chi(v') C(v, v')`, divided by their number.
+    /// The matrix between sums over cosets with the signs `sum`: `sum over v' of chi(v') C(v, v')`, divided by the
+    /// number of terms.
     fn matrix(&self, row: &[f64], sum: usize) -> Matrix {
         let mut place = vec![0; usize::from(u8::MAX)];
         let mut seen = Vec::new();
@@ -181,7 +182,7 @@ impl CosetTable {
         })
     }
 
-    /// The involution of the sums over cosets with these signs that a symmetry of the orders gives.
+    /// The involution of the sums over cosets that follows from a symmetry of the orders.
     fn involution(&self, sum: usize, symmetry: &dyn Fn(&[u8]) -> Vec<u8>) -> Involution {
         let images = self.cosets.iter().map(|coset| {
             let image = symmetry(&self.all[coset[0] as usize]);
@@ -199,7 +200,7 @@ mod tests {
     use mebridge_process::color::ColorMatrix;
     use num_complex::Complex64;
 
-    /// `x^dagger C x` by the blocks.
+    /// Computes `x^dagger C x` from the blocks.
     fn in_blocks(color_blocks: &BlockDiagonal, x: &[Complex64]) -> f64 {
         let mut x = x.to_vec();
         for orbit in color_blocks.passes.iter().flatten() {
@@ -233,12 +234,12 @@ mod tests {
         total / color_blocks.denominator
     }
 
-    /// A matrix with the symmetries, and its blocks: one to five insertions, even and odd numbers of them.
+    /// A matrix with these symmetries and its blocks, for one to six insertions.
     #[test]
     fn blocks_give_what_the_matrix_gives() {
         for count in 1..=6 {
             let all = orders(count);
-            // A function of distances within both orders, which no renaming and no reading backwards changes.
+            // A function of distances within both orders, which is invariant under relabelling and reversal.
             let entry = |s: &[u8], t: &[u8]| {
                 let place = |order: &[u8], x: u8| order.iter().position(|y| *y == x).unwrap();
                 let near = |order: &[u8], x: u8, y: u8| {

@@ -1,4 +1,4 @@
-//! A fermion at the root: products of spinors.
+//! Fermion at the root: products of spinors.
 
 use super::whole;
 use crate::compile::Compiler;
@@ -15,12 +15,12 @@ use std::collections::BTreeMap;
 /// The products of spinors at the root, and the colour flows as sums of them.
 #[derive(Default)]
 pub(in crate::recursion) struct Products {
-    /// Interaction, the leg of it that the root is, spinor, vector: all of them computed from vertices.
+    /// Interaction, leg of it that is the root, spinor, vector; both currents are computed from vertices.
     products: Vec<(u32, u8, CurrentId, CurrentId)>,
     pub(super) jamp: LinearMap,
 }
 
-/// The root with a vector attached, with the other spinors of the products and the addresses of these.
+/// The root with a vector attached, with the spinors by which it is multiplied and the addresses of these products.
 pub(in crate::recursion) struct Partner {
     node: u32,
     products: Vec<(u32, u32)>,
@@ -110,7 +110,7 @@ impl Products {
                 .products
                 .push((nodes[spinor as usize], at as u32));
         }
-        // Partners over the same legs meet the same spinors: keep them together.
+        // Partners with the same legs are multiplied by the same spinors, so keep them together.
         partners.sort_by_key(|p| {
             let signs = &compiler.wavefunctions[p.node as usize].signs;
             (signs.iter().filter(|s| **s != 0).count(), signs.clone())
@@ -119,7 +119,7 @@ impl Products {
     }
 }
 
-/// A new wavefunction for the root with a vector attached, propagated or not; gives its number.
+/// Makes a wavefunction for the root with a vector attached, with or without propagator; returns its index.
 fn at_the_root(
     compiler: &mut Compiler,
     forest: &Forest,
@@ -143,7 +143,7 @@ fn at_the_root(
     node
 }
 
-/// The operations of [`Opcode::Dots`], the root's side first.
+/// The operands of [`Opcode::Dots`], with the root's side first.
 pub(super) fn dots(partners: &[Partner], product_base: Address) -> Vec<Address> {
     let mut operands = Vec::new();
     for partner in partners {

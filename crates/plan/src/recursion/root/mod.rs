@@ -1,7 +1,7 @@
-//! The root: external leg and products of currents, whose sums are colour flows.
+//! The root: an external leg, and the products of currents whose sums are colour flows.
 //!
-//! At the root one current of the leg's own line (the rest of it) meets all else. The leg with all else attached is a
-//! wavefunction of its own, and a product of the two is what a colour flow adds up.
+//! At the root, one current of the leg's own line meets the other currents. The leg with these other currents attached
+//! is a separate wavefunction, and colour flows are sums of its products with the first current.
 
 mod fermion;
 mod scalar;
@@ -22,15 +22,15 @@ pub(super) enum Root {
     Scalar(scalar::Products),
 }
 
-/// The root with all else attached, and the products.
+/// The root with other currents attached, and the factors of its products.
 pub(super) enum Attached {
     Fermion(Vec<fermion::Partner>),
-    /// For each product what the scalar is multiplied by, and the scalar.
+    /// For each product the number that multiplies the scalar, and the scalar.
     Scalar(Vec<[u32; 2]>),
 }
 
 impl Root {
-    /// The products of all colour flows. `None` where a vertex at the root is of another kind.
+    /// Finds the products of all colour flows. `None` if a vertex at the root is of another kind.
     pub(super) fn find(
         process: &Process,
         forest: &Forest,
@@ -68,7 +68,7 @@ impl Root {
         }
     }
 
-    /// Attaches what meets the root to it.
+    /// Attaches other currents to the root.
     pub(super) fn attach(
         &self,
         lowering: &mut Lowering,
@@ -83,7 +83,7 @@ impl Root {
 }
 
 impl Attached {
-    /// The operations of the products, which stand one behind the other from this address on.
+    /// The operations of the products, which are stored contiguously from this address on.
     pub(super) fn batch(&self, base: Address) -> Batch {
         match self {
             Attached::Fermion(partners) => {
@@ -98,7 +98,7 @@ impl Attached {
     }
 }
 
-/// A small fraction without the rounding error of this number.
+/// Rounds a number that is close to a small fraction (in sixths) to it.
 fn whole(x: f64) -> f64 {
     let sixths = (x * 6.0).round() / 6.0;
     if (x - sixths).abs() < 1e-12 {

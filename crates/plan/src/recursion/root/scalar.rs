@@ -1,5 +1,5 @@
-//! A scalar at the root: products of a scalar with the number that it is multiplied by where vectors meet the root and
-//! it ([`scalar_lines`](crate::recursion::scalar_lines)). The root's own wavefunction is 1.
+//! Scalar at the root: products of scalars with the numbers that the vertices of the root with vectors multiply them by
+//! ([`scalar_lines`](crate::recursion::scalar_lines)). The root's own wavefunction is 1.
 
 use super::whole;
 use crate::recursion::berends_giele::{BerendsGiele, CurrentId, Product};
@@ -13,9 +13,9 @@ use rustc_hash::FxHashMap as HashMap;
 /// The products of scalars at the root, and the colour flows as sums of them.
 #[derive(Default)]
 pub(in crate::recursion) struct Products {
-    /// The vertices of each number; the first one's coefficient is 1.
+    /// The vertices of each number; the coefficient of the first is 1.
     vertices: Vec<Vec<Product>>,
-    /// Number and scalar.
+    /// Index of the number, and scalar.
     products: Vec<(u32, CurrentId)>,
     pub(super) jamp: LinearMap,
 }
@@ -29,7 +29,7 @@ impl Products {
             let mut terms = Vec::new();
             for (scalar, mut vertices) in by_scalar(forest, flow)? {
                 for vertex in &mut vertices {
-                    // The root takes the place of the scalar below: an exchange of the two.
+                    // The root is exchanged with the scalar of the vertex.
                     if forest.interactions[vertex.interaction as usize].family == Family::Vss {
                         vertex.coefficients[0] *= -1.0;
                     }
@@ -64,7 +64,7 @@ impl Products {
         scalars.chain(vectors.copied()).collect()
     }
 
-    /// Makes the numbers; gives for each product number and scalar.
+    /// Computes the numbers; returns number and scalar for each product.
     pub(super) fn attach(
         &self,
         lowering: &mut Lowering,

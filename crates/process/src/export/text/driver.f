@@ -1,5 +1,5 @@
-C     Written by mebridge: evaluates events. They are read from standard
-C     input, (E,px,py,pz) of all legs for each, those of `mebridge eval`.
+C     Written by mebridge: evaluates events from standard input, each of
+C     them (E,px,py,pz) of all legs, as for `mebridge eval`.
 C
 C       ./driver [ALPHA_S [CHANNEL RHEL RCOL]] < events.txt
 C
@@ -41,7 +41,7 @@ C
         READ(*,*,IOSTAT=IOS) P
         IF (IOS.LT.0) EXIT
         IF (IOS.GT.0) THEN
-          WRITE(0,*) 'driver: an event is no list of numbers'
+          WRITE(0,*) 'driver: an event is not a list of numbers'
           STOP 1
         ENDIF
         CALL SMATRIX1(P,RHEL,RCOL,CHANNEL,1,ANS,IHEL,ICOL)

@@ -8,7 +8,7 @@ C     P        momenta (E,px,py,pz), incoming legs first
 C     RHEL     random number that chooses the helicity configuration
 C     RCOL     random number that chooses the colour flow
 C     CHANNEL  diagram (from 1) whose share of the squared matrix
-C              element is asked for; 0: all of it
+C              element is requested; 0: all of it
 C     IVEC     place of the event in its batch: its couplings, IGRAPH
 C     ANS      the squared matrix element, or the channel's share of it
 C     IHEL     the chosen helicity configuration, from 1
