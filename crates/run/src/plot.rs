@@ -20,7 +20,7 @@ pub const NOMINAL: &str = "nominal";
 #[derive(Clone, Debug)]
 pub struct Plot {
     samples: Vec<WeightedEvents>,
-    /// Whether all spectra add up to 1.
+    /// Whether spectra add up to the number of particles of an event, not to cross sections.
     shapes: bool,
     /// What a user should know.
     pub notices: Vec<String>,
@@ -51,8 +51,8 @@ struct OpenFile {
 }
 
 impl Plot {
-    /// Reads files, each with all of these weights: [`NOMINAL`], or the names of others. With `shapes` spectra add up to 1,
-    /// otherwise to the cross sections of the files.
+    /// Reads files, each with all of these weights: [`NOMINAL`], or the names of others. With `shapes` spectra add up to
+    /// the number of particles of an event, otherwise to the cross sections of the files.
     ///
     /// # Errors
     /// A file cannot be read, or has no events, no such weight or no cross section; or no kind of particles goes out of the
@@ -80,15 +80,13 @@ impl Plot {
             .iter()
             .map(|of| of.scaled(self.names_weights()))
             .collect();
-        let of = if self.shapes {
-            ["σ/σ", ""]
-        } else {
-            ["σ", "pb"]
-        };
-        let note = match (self.shapes, samples.len()) {
-            (true, 1) => "Each spectrum adds up to 1. ",
-            (true, _) => "All spectra add up to 1. ",
-            (false, _) => "",
+        // N is how many particles an event has.
+        let (of, note) = match self.shapes {
+            true => (
+                ["N", ""],
+                "Spectra add up to the number of particles of an event. ",
+            ),
+            false => (["σ", "pb"], ""),
         };
         let ratios = match samples.len() {
             1 => "",
