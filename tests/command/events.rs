@@ -634,7 +634,7 @@ fn a_run_that_is_done_gets_more_events_and_runs_are_merged() {
     all.dedup();
     assert_eq!(all.len(), 300);
     let left = fs::read_dir(d.path().join("Events/a")).unwrap().count();
-    assert_eq!(left, 4);
+    assert_eq!(left, 5);
     run("b", "2", "100").ok();
     let joined = d.path().join("joined.lhe");
     let [a, b] = ["a", "b"].map(|name| output(d.path(), name));

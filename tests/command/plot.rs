@@ -62,7 +62,11 @@ fn what_is_refused() {
     events(&d.path().join("a.lhe.gz"), [1.0, 5.0]);
     fs::write(d.path().join("none.lhe"), "hello").unwrap();
     for (arguments, code, said) in [
-        (&["a.lhe.gz", "-o", "a.lhe.gz"][..], 1, "a.lhe.gz"),
+        (
+            &["a.lhe.gz", "-o", "a.lhe.gz"][..],
+            2,
+            "is an input of this run, which would be lost",
+        ),
         (&["none.lhe"], 1, "none.lhe: this is no event file"),
         (&["missing.lhe"], 1, "missing.lhe"),
         (
