@@ -64,8 +64,8 @@ impl CallSize {
     }
 }
 
-const UNPROVEN: &str = "an AMD GPU evaluates, on which this library has only been run by a stand-in: compare its answers \
-    with those of CUDACPP_RUNTIME_BACKEND=cpu; CUDACPP_RUNTIME_BACKEND=hip takes it without this line";
+const UNPROVEN: &str = "an AMD GPU is used, on which this library has never been run: compare its answers \
+    with those of CUDACPP_RUNTIME_BACKEND=cpu; CUDACPP_RUNTIME_BACKEND=hip uses it without this line";
 
 /// Returns the GPU platform of a choice, if it names one.
 pub fn platform(choice: BackendChoice) -> Option<Platform> {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The program of `make bench-against`: whether it can still call the library of target/release in each way. That is
-# compared with itself; how fast it is does not matter here.
+# Checks that the program of `make bench-against` can still call the library of target/release in each way, by comparing
+# it with itself. Its speed does not matter here.
 set -eu
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
@@ -18,7 +18,7 @@ status=0
 MEBRIDGE_MG5_OUTPUTS='' "$target/release/mebridge-against" --old "$library" --new "$library" --only "gg_tt " \
     --rounds 1 >"$table" || status=$?
 cat "$table"
-# 1: something is slower, by chance.
+# 1: a row is slower, by chance.
 [ "$status" -le 1 ] || exit 1
 if grep -q wrong "$table"; then
     echo "a row is wrong" >&2

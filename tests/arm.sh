@@ -1,10 +1,10 @@
 #!/bin/sh
-# The library on 64-bit ARM, cross compiled and under emulation: `make test-arm`, or some of its steps,
-# `make test-arm ARGS="reference fortran"`. Times mean nothing there. What ran stands in a summary at the end; a step that
-# fails does not stop the others. Status 77: something is missing, which is named.
+# Tests the library on 64-bit ARM, cross compiled and under emulation: `make test-arm`, or some of its steps, `make
+# test-arm ARGS="reference fortran"`. Times are meaningless there. A summary at the end lists what ran; a step that
+# fails does not stop the others. Status 77: a requirement is missing, which is named.
 #
 #   MEBRIDGE_REFERENCE, MEBRIDGE_MG5_OUTPUTS   reference files and outputs of MG5aMC, as for `make test`
-#   MEBRIDGE_ARM_PYTHON                        a Python of ARM that runs here; else python/tests/arm_python.sh makes one
+# MEBRIDGE_ARM_PYTHON                        a Python for ARM that runs here; else python/tests/arm_python.sh makes one
 set -u
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
@@ -17,7 +17,7 @@ missing() {
 }
 has() { command -v "$1" >/dev/null 2>&1; }
 [ "$(uname -m)" != aarch64 ] || missing "this is an ARM machine: make test does all of it"
-# A compiler without a target's standard library has no folder for it.
+# A compiler that lacks a target's standard library has no folder for it.
 [ -d "$(rustc --print target-libdir --target $target 2>/dev/null)" ] ||
     missing "Rust's standard library for $target (rustup target add $target)"
 has $prefix-gcc || missing "$prefix-gcc (Debian: gcc-aarch64-linux-gnu)"
@@ -30,11 +30,11 @@ emulator=qemu-aarch64-static
 . tests/arm/core.sh
 
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$prefix-gcc
-# C programs of tests are those of the emulated machine.
+# C programs of tests are compiled for the emulated machine.
 export CC_aarch64_unknown_linux_gnu=$prefix-gcc
 export CUDACPP_RUNTIME_CACHE=off CUDACPP_RUNTIME_BACKEND=cpu
 export RUSTC_WORKSPACE_WRAPPER="${RUSTC_WORKSPACE_WRAPPER-$PWD/tests/rustc.sh}"
-# The flags of .cargo/config.toml, without which there is no SVE, count only where the environment names none.
+# The flags of .cargo/config.toml, without which there is no SVE, apply only if the environment sets none.
 unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS
 release=$PWD/${CARGO_TARGET_DIR:-target}/$target/release
 case ${CARGO_TARGET_DIR:-} in /*) release=$CARGO_TARGET_DIR/$target/release ;; esac
@@ -43,14 +43,14 @@ trap 'rm -rf "$folder"' EXIT
 : >"$folder/summary"
 note() { printf '  %-46s %-8s %s\n' "$1" "$2" "$3" >>"$folder/summary"; }
 
-# step NAME COMMAND...: runs a command and notes how it ended, with the lines of what it said that tell how exact it was.
+# step NAME COMMAND...: runs a command and records its result, with the lines of its output that report accuracy.
 step() {
     name=$1
     shift
     echo
     echo "== $name"
     begun=$(date +%s)
-    # In a shell of its own, which a step that is skipped ends.
+    # In a separate shell, which a skipped step exits.
     { ("$@") 2>&1; echo $? >"$folder/status"; } | tee "$folder/said"
     case $(cat "$folder/status") in
         0) verdict=passed ;;
@@ -70,14 +70,14 @@ tests() {
     CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=$(core "$bits") MEBRIDGE_TEST_RUNNER=$(core "$bits") \
         MEBRIDGE_TEST_SVE_BITS=$bits "$cargo" test --locked --target $target "$@"
 }
-# The library that ships, with the command, compiled once for all that uses it; tests on it are not optimised
+# The library that ships, with the command, compiled once for everything that uses it; tests on it are not optimised
 # (tests/rustc.sh).
 ships="--release -p mebridge -p mebridge-capi -p mebridge-shared -p mebridge-command"
 library() { "$cargo" build --locked --target $target $ships; }
 
 units() {
     tests 128 -p mebridge-support -p mebridge-plan --lib || return
-    # Optimised as what ships: LLVM makes vectors of SVE's registers only then.
+    # Optimised like the release: otherwise LLVM does not make vectors in SVE registers.
     for bits in 0 128 256 512; do
         RUSTC_WORKSPACE_WRAPPER='' tests $bits --release -p mebridge-simd -p mebridge-ops -p mebridge-engine --lib ||
             return
@@ -95,20 +95,20 @@ reference() {
     [ -n "${MEBRIDGE_MG5_OUTPUTS:-}" ] || missing "set MEBRIDGE_MG5_OUTPUTS to the folder that holds the *.mad outputs"
     [ -n "${MEBRIDGE_REFERENCE:-}" ] || [ -d ../shared/reference ] ||
         missing "set MEBRIDGE_REFERENCE to the folder of reference files"
-    # Levels without SVE do not ask how long its registers are.
+    # Levels without SVE do not depend on the length of its registers.
     tests 256 $ships --test engine reference:: -- --nocapture &&
         MEBRIDGE_TEST_LEVELS=avx2 tests 512 $ships --test engine reference::double -- --nocapture
 }
 events() {
     for bits in 0 128 256 512; do
-        # Optimised, as volumes take millions of points.
+        # Optimised, because volumes take millions of points.
         RUSTC_WORKSPACE_WRAPPER='' tests $bits --release -p mebridge-densities -p mebridge-phasespace -p mebridge-sampler ||
             return
     done
     tests 256 $ships --test sampling
 }
 engine() { tests 256 $ships --test engine -- --skip reference::; }
-# Each in a program of its own: where a thread opens a library after others have closed theirs, the C library of Debian 12
+# Each in a separate program: if a thread opens a library after others have closed theirs, the C library of Debian 12
 # for ARM (glibc 2.36) crashes in its thread-local variables, with or without SVE; that of Debian 13 (2.41) does not.
 doors() {
     names=$(tests 256 $ships --test c_abi -- --list | sed -n 's/: test$//p')

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Every subcommand as a user finds it, by its name alone and in an empty environment, in the way that it was installed:
+# Runs every subcommand as a user would, by its name only and in an empty environment, for one way of installing:
 #
 #     commands.sh MEBRIDGE LIBRARY
 #
-# LIBRARY is what it is to find.
+# LIBRARY is the library that it has to find.
 set -eu
 root=$(CDPATH='' cd -- "$(dirname "$0")/.." && pwd)
 command=$1 library=$(realpath "$2")
@@ -16,7 +16,7 @@ fail() {
     exit 1
 }
 called=
-# run STATUS ARGUMENTS...: calls a subcommand; what it said is in said.
+# run STATUS ARGUMENTS...: calls a subcommand; its output is in `said`.
 run() {
     status=0
     wanted=$1
@@ -26,7 +26,7 @@ run() {
     [ "$status" -eq "$wanted" ] || fail "'$*' has status $status: $(cat said)"
 }
 
-# A small output of MadEvent, and a folder that looks like MG5aMC.
+# A small MadEvent output, and a folder that looks like MG5aMC.
 p=output/SubProcesses/P1_gg_ttx
 cp -R "$root/fortran/gg_ttx" output
 mkdir output/lib mg5 mg5/bin mg5/madgraph

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs into a folder of its own, uses what is there as a user would from C and Fortran, and removes it again:
+# Installs into a temporary folder, uses the installation from C and Fortran as a user would, and removes it again:
 # install.sh FORTRAN_COMPILER, from the top directory.
 set -eu
 fc=$1
@@ -37,7 +37,7 @@ fi
 tests/commands.sh "$target/release/mebridge" "$target/release/libmebridge.so"
 tests/commands.sh "$prefix/bin/mebridge" "$prefix/lib/libmebridge.so"
 
-# What pkg-config says, or would say.
+# The output of pkg-config, or what it would be.
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
 if command -v pkg-config >/dev/null 2>&1; then
     flags=$(pkg-config --cflags --libs mebridge)

@@ -1,11 +1,11 @@
 #!/bin/sh
-# No intrinsic is a function of its own: tests/intrinsics.sh LIBRARY
+# Checks that no intrinsic is a separate function: tests/intrinsics.sh LIBRARY
 #
-# Code that runs for each event is compiled once for each SIMD level (crates/simd). What is not inlined into the function
-# that enables a level's instructions is compiled without them, and each intrinsic in it becomes a call: a program that
-# is right and many times slower. Such intrinsics stand in the library's table of symbols. tests/simd_source.rs looks at
-# the source for what leads to this; here is what the compiler made of it. Prints each such intrinsic with the
-# functions that call it. `_xgetbv`, by which the standard library asks which levels there are, is called once.
+# Code that runs for each event is compiled once for each SIMD level (crates/simd). Code that is not inlined into the
+# function that enables a level's instructions is compiled without them, and each intrinsic in it becomes a call: the
+# program is correct but many times slower. Such intrinsics are in the library's symbol table. tests/simd_source.rs
+# checks the source for the causes; this script checks the compiled code. It prints each such intrinsic with its
+# callers. `_xgetbv`, with which the standard library detects levels, is called once.
 set -u
 library=$1
 case $(uname -sm) in
@@ -31,10 +31,10 @@ if [ -z "$alone" ]; then
     echo "intrinsics: none is a function of its own in $library"
     exit 0
 fi
-# One function of zlib-rs is compiled without its level (0.6.8: `partial_fold` does not enable what it uses): it takes the
-# last bytes of what a checksum is given, at most 15, so that no time is lost there. What it alone calls is left out.
+# One function of zlib-rs is compiled without its level (0.6.8: `partial_fold` does not enable what it uses): it handles
+# the last bytes of a checksum's input, at most 15, so this costs no time. Intrinsics that only it calls are ignored.
 found=$(objdump -d -C --no-show-raw-insn "$library" | awk '
-    # A function begins: "0000000000296430 <name>:". Names are not unique, places are.
+    # A function begins: "0000000000296430 <name>:". Names are not unique, addresses are.
     /^[0-9a-f]+ <.*>:$/ {
         place = $1; sub(/^0+/, "", place)
         name[place] = $0; sub(/^[0-9a-f]+ </, "", name[place]); sub(/>:$/, "", name[place])
@@ -55,7 +55,7 @@ found=$(objdump -d -C --no-show-raw-insn "$library" | awk '
                 if (name[by] ~ /^<zlib_rs::crc32::pclmulqdq::Accumulator>::partial_fold$/) others++
                 else if (name[by] !~ /core::core_arch::/ && !printed[at, by]++) {
                     ours = ours "\n    called by " name[by]
-                    # What the standard library has in between (array::map and the like) is called by one of ours.
+                    # Standard library functions in between (array::map and the like) are called by one of ours.
                     m = split(callers[by], higher, " ")
                     if (name[by] !~ /mebridge/) for (j = 1; j <= m; j++)
                         if (!printed[by, name[higher[j]]]++) ours = ours ", which is called by " name[higher[j]]

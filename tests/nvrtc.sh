@@ -1,9 +1,9 @@
 #!/bin/sh
-# Prints a folder that holds NVRTC, the compiler of device code as a library: no GPU and no driver is needed.
-# It is taken from the package registry of Python once, about 90 MB, and stays in build/nvrtc until
-# `make clean`. Where that does not work nothing is printed, and the reason goes to the error output.
+# Prints a folder that contains NVRTC, the compiler of device code as a library; neither a GPU nor a driver is needed.
+# NVRTC is downloaded from PyPI once, about 90 MB, and stays in build/nvrtc until `make clean`. If that fails nothing is
+# printed, and the reason goes to stderr.
 #
-#   MEBRIDGE_NVRTC   folder that holds it already
+#   MEBRIDGE_NVRTC   folder that already contains it
 set -eu
 cd "$(dirname "$0")/.."
 version=13.0.88
@@ -23,13 +23,13 @@ if [ ! -d "$folder" ]; then
     unpacked=$(mktemp -d build/nvrtc/unpack.XXXXXX)
     trap 'rm -rf "$unpacked"' EXIT
     echo "taking $package from the package registry of Python, about 90 MB, once" >&2
-    # Whatever a network does, it ends.
+    # With a time limit, whatever the network does.
     limited=$(command -v timeout >/dev/null && echo "timeout 600" || true)
     PIP_ROOT_USER_ACTION=ignore $limited python3 -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --retries 1 --timeout 20 \
         --only-binary :all: --target "$unpacked/package" "$package" >&2 || exit 1
     # A second build of it for other hosts, of no use here.
     rm -f "$unpacked"/package/nvidia/*/lib/*.alt.so.*
-    # Somebody else may have taken it meanwhile.
+    # Another process may have downloaded it meanwhile.
     [ -d "$folder" ] || mv "$unpacked/package" "$folder"
 fi
 for library in "$PWD/$folder"/nvidia/*/lib/libnvrtc.so.*; do

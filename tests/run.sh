@@ -1,37 +1,37 @@
 #!/bin/sh
-# Everything that can be checked on this machine, then a summary: `make test`.
+# Runs all tests that this machine can run, then prints a summary: `make test`.
 # A step that fails does not stop the others; the status is 0 only if none failed.
 #
-# There are two lanes of steps, side by side, because most steps leave a core idle for much of their time: lints and
-# tests in Rust, and what uses the library, with the documentation, so that both take as long. The second begins with
-# the library, on which the tests of the first are built (tests/rustc.sh): cargo makes them wait for it. All of it is in
-# target/release, so that build scripts and macros are compiled once. What the second prints is kept until the first has
-# ended.
+# There are two lanes of steps, run in parallel because most steps leave a core idle for much of their time: lints and
+# Rust tests, and everything that uses the library, with the documentation; both take about as long. The second begins
+# with the library, on which the tests of the first are built (tests/rustc.sh): cargo makes them wait for it. Everything
+# is in target/release, so that build scripts and macros are compiled once. The output of the second is kept until the
+# first has ended.
 #
 #   MEBRIDGE_MG5_OUTPUTS   folder of MG5aMC outputs (*.mad): imports and compares all of them
 #   MEBRIDGE_REFERENCE     folder of reference files; ../shared/reference if that is there
 #   MEBRIDGE_NVRTC         folder that holds libnvrtc.so.*, the compiler of device code; tests/nvrtc.sh finds one
-#   MEBRIDGE_CLANG         a clang that compiles HIP for AMD's GPUs, 19 or later; one of the usual names otherwise
+#   MEBRIDGE_CLANG         a clang that compiles HIP for AMD's GPUs, 19 or later; by default one of the usual names
 #   MEBRIDGE_AMD_EMULATOR  a checkout of tinygrad, whose emulator of AMD's instruction set runs device code
-#   MEBRIDGE_REQUIRE       what must not be missing: gpu,reference,... (below), or all; a skip for want of it is a failure
+#   MEBRIDGE_REQUIRE       requirements: gpu,reference,... (below), or all; a skip because of one of them is a failure
 #   FC                     the Fortran compiler
 set -u
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 folder=$(mktemp -d)
-# Of the lane that runs.
+# For the lane that is running.
 summary=$folder/rust
-# Where each test notes what it used or skipped (crates/testing/src/require.rs).
+# Where each test reports what it used or skipped (crates/testing/src/require.rs).
 MEBRIDGE_TEST_LOG=$folder/log
 : >"$MEBRIDGE_TEST_LOG"
 export MEBRIDGE_TEST_LOG
-# Nothing is taken from the cache of whoever runs this, and nothing put into it.
+# The user's cache is neither used nor filled.
 export CUDACPP_RUNTIME_CACHE=off
 start=$(date +%s)
 
-# A step that hangs fails by its name, and the others' verdicts are not lost with it. Seconds.
+# Time limit of a step in seconds: a hanging step fails, and the results of the others are kept.
 limit=1800
-# limited COMMAND...: stops a program after that time, where the system can; functions run as they are.
+# limited COMMAND...: stops a program after that time, if `timeout` exists; functions run without a limit.
 limited() {
     case $(command -v "$1") in
         */*) if command -v timeout >/dev/null; then set -- timeout --foreground -k 10 "$limit" "$@"; fi ;;
@@ -39,7 +39,7 @@ limited() {
     "$@"
 }
 
-# step NAME COMMAND...: runs a command and notes how it ended.
+# step NAME COMMAND...: runs a command and records its result.
 step() {
     name=$1
     shift
@@ -49,7 +49,7 @@ step() {
     if limited "$@"; then
         verdict=passed
     elif [ $? -eq 77 ] && ! all_required; then
-        # It found that something is missing, and said what.
+        # A requirement is missing, and was named.
         verdict=SKIPPED
     else
         verdict=FAILED
@@ -59,7 +59,7 @@ step() {
 all_required() { case ",${MEBRIDGE_REQUIRE-}," in *,all,*) true ;; *) false ;; esac; }
 note() { printf '  %-28s %-8s %s\n' "$1" "$2" "$3" >>"$summary"; }
 
-# need NAME TEXT: what tests did with something that may be missing, by their own account.
+# need NAME TEXT: reports how often tests used a requirement that may be missing, from their own reports.
 need() {
     used=$(grep -c "^used $1 " "$MEBRIDGE_TEST_LOG")
     skipped=$(grep -c "^skipped $1 " "$MEBRIDGE_TEST_LOG")
@@ -79,11 +79,10 @@ need() {
     fi
 }
 
-# Device code is compiled for real, with or without a GPU.
+# Device code is compiled with or without a GPU.
 find_nvrtc() { if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; fi; }
 
-# To ask for examples gives other people's crates the features that they have in the lints, so that they are not compiled
-# again.
+# Requesting examples gives third-party crates the same features as in the lints, so that they are not compiled again.
 documentation() (
     export RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links"
     "$cargo" doc --locked --release --workspace --exclude mebridge-shared --no-deps --document-private-items --lib \
@@ -92,7 +91,7 @@ documentation() (
 
 rust() {
     step "formatting" "$cargo" fmt --all --check
-    # Taken from the network while the library is compiled, for which cargo makes the lints wait.
+    # Downloaded while the library is compiled, for which cargo makes the lints wait.
     find_nvrtc
     step "lints" "$cargo" clippy --locked --release --workspace --all-targets -- -D warnings
     step "tests in Rust" "$cargo" test --locked --release --workspace --exclude mebridge-stages \
@@ -111,7 +110,7 @@ rust() {
     need fortran "gfortran"
 }
 
-# The wheel takes the command of the library's step, unless a dependency has other features there than in the workspace.
+# The wheel uses the command of the library's step, unless a dependency has other features there than in the workspace.
 compiled_once() {
     again=$(find "${CARGO_TARGET_DIR:-target}/release/deps" -name "libmebridge_command-*.rlib" -newer "$folder/built")
     if [ -n "$again" ]; then
@@ -121,13 +120,13 @@ compiled_once() {
 }
 
 library() {
-    # Packages for the tests in Python come from their registry meanwhile.
+    # Packages for the Python tests are downloaded meanwhile.
     (. python/environment.sh) &
     packages=$!
-    # First of all, as the other lane waits for it.
+    # First, because the other lane waits for it.
     step "library" "$cargo" build --locked --release --workspace
     find_nvrtc
-    # Where there are none, the step says so.
+    # If packages are missing, the step reports it.
     wait "$packages"
     # The longest first. Steps below call cargo, and wait while the other lane has it build the tests.
     touch "$folder/built"
@@ -138,7 +137,7 @@ library() {
     step "Fortran comparisons" "${MAKE:-make}" --no-print-directory test-fortran
     step "event loop" "${MAKE:-make}" --no-print-directory run ARGS="--events 20000 --vecsize 100"
     step "installation" tests/install.sh "${FC:-gfortran}"
-    # The tests in Rust, which take longer than Python's, are being run by now.
+    # By now the Rust tests, which take longer than Python's, are running.
     step "documentation" documentation
 }
 
@@ -149,7 +148,7 @@ trap 'rm -rf "$folder"' EXIT
     library
 ) >"$folder/output" 2>&1 &
 beside=$!
-# Ctrl-C is for the whole group of processes, but shells make what runs beside them deaf to it.
+# Ctrl-C goes to the whole process group, but shells make background processes ignore it.
 trap 'trap "" TERM; kill -TERM 0; exit 130' INT
 trap 'kill "$beside" 2>/dev/null; cat "$folder/output"; exit 143' TERM HUP
 rust

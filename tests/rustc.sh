@@ -1,8 +1,9 @@
 #!/bin/sh
-# What cargo calls in the place of rustc for the crates of this workspace: RUSTC_WORKSPACE_WRAPPER, which the Makefile sets.
-# Tests are built on the libraries of target/release, so that each is compiled once, and what is tested is what ships. The
-# tests themselves are not optimised: they run once, and optimising them takes longer than it saves. Their arithmetic and
-# their debug assertions are checked. Where tests are built at another level (make test-arm), nothing changes.
+# Called by cargo instead of rustc for the crates of this workspace: RUSTC_WORKSPACE_WRAPPER, which the Makefile sets.
+# Tests are built on the libraries of target/release, so that each is compiled once, and the tests use the code that
+# ships. The tests themselves are not optimised: they run once, and optimising them takes longer than it saves. Their
+# arithmetic and their debug assertions are checked. If tests are built at another level (make test-arm), nothing
+# changes.
 set -u
 rustc=$1
 shift

@@ -1,13 +1,13 @@
 #!/bin/sh
-# All kinds of work on a GPU under memcheck, initcheck, racecheck and synccheck of compute-sanitizer: sanitize.sh [PROGRAM].
-# Status 0: nothing was found; 1: something was, or nothing could be looked at.
+# Runs all kinds of GPU work under memcheck, initcheck, racecheck and synccheck of compute-sanitizer: sanitize.sh
+# [PROGRAM]. Status 0: nothing was found; 1: something was found, or nothing could be checked.
 #
-# PROGRAM is that of the GPU tests, which needs neither Rust nor MG5aMC. Without it cargo makes it; where there is no
-# cargo, it can be brought along:
+# PROGRAM is the program of the GPU tests, which needs neither Rust nor MG5aMC. By default cargo builds it; on a machine
+# without cargo, copy it there:
 #
-#   cargo test --release --locked -p mebridge-capi --test gpu --no-run     # says where it is
+#   cargo test --release --locked -p mebridge-capi --test gpu --no-run     # prints its path
 #
-#   MEBRIDGE_SANITIZER      compute-sanitizer, where it is neither in PATH nor in /usr/local/cuda/bin
+#   MEBRIDGE_SANITIZER      compute-sanitizer, if it is neither in PATH nor in /usr/local/cuda/bin
 #   MEBRIDGE_TEST_TOOL      only tools whose names contain this
 #   MEBRIDGE_TEST_PROCESS   only processes whose names contain this ("t t~ g")
 set -u

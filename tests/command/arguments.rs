@@ -52,7 +52,7 @@ fn version() {
     assert_eq!(mebridge(d.path(), &["--version"]).ok(), expected);
 }
 
-/// What was asked for and could not be written is an error.
+/// Output that cannot be written is an error.
 #[test]
 #[cfg(target_os = "linux")]
 fn help_on_a_full_disk_is_an_error() {
@@ -76,7 +76,7 @@ fn help_on_a_full_disk_is_an_error() {
     }
 }
 
-/// Names of files and what stands in them give a terminal no orders.
+/// Control characters in file names and contents are not sent to the terminal.
 #[test]
 #[cfg(unix)]
 fn control_characters_of_names_and_contents_are_written_out() {
@@ -209,7 +209,7 @@ fn an_unknown_switch_that_is_like_no_other_gets_no_guess() {
     assert!(!message.contains("did you mean"), "{message}");
 }
 
-/// The table of docs/reference.md has every switch that is accepted, and no other.
+/// The table of docs/reference.md lists exactly the accepted switches.
 #[test]
 fn every_switch_is_documented() {
     let reference = include_str!("../../docs/reference.md");

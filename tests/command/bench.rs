@@ -1,4 +1,4 @@
-//! `mebridge bench`. Nothing here depends on how fast the machine is.
+//! `mebridge bench`, independent of the speed of the machine.
 
 use crate::support::{
     Ran, directory, gg_ttx, hears_signals, mebridge, mebridge_with, two_matrix_elements,
@@ -220,15 +220,15 @@ fn there_is_json_alone() {
     assert_eq!(files, ["bench.json", "scalars.mebridge"]);
 }
 
-/// The hundredths of a second that a program has computed, by Linux.
+/// Returns the CPU time of a program in hundredths of a second, from Linux.
 fn cpu_ticks(program: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{program}/stat")).unwrap();
-    // The second field, a name in parentheses, may be anything; the 14th is what is asked for.
+    // The second field, a name in parentheses, may contain anything; the time is the 14th.
     let mut after = stat.rsplit(')').next().unwrap().split_whitespace();
     after.nth(11).unwrap().parse().unwrap()
 }
 
-/// What was measured before a signal is written and named as not whole.
+/// Measurements before a signal are written and marked as incomplete.
 #[cfg(target_os = "linux")]
 fn is_kept_at(signal: &str) {
     let d = directory();
@@ -250,8 +250,8 @@ fn is_kept_at(signal: &str) {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    // Each of six points takes 0.006 s a repetition; a minute each in all. However busy the machine is, the first has begun
-    // after half a second of its own.
+    // Each of six points takes 0.006 s a repetition; a minute each in all. However busy the machine is, the first has
+    // begun after half a second of its own.
     while cpu_ticks(child.id()) < 50 {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
@@ -299,7 +299,7 @@ fn without_a_process_the_example_is_taken() {
         ran.stdout
     );
     assert!(ran.stderr.contains("taking the example"), "{}", ran.stderr);
-    // The switch of the library names one.
+    // The switch of the library selects a process.
     let p = gg_ttx();
     let mut arguments = vec!["bench", "--simd", "none", "--nevt", "16"];
     arguments.extend(QUICK);

@@ -1,5 +1,5 @@
-//! The cache changes nothing but how long a start takes: same answers to the last bit, whatever has
-//! happened to its files or to those that the process is made from.
+//! The cache changes only the duration of a start: answers are the same to the last bit, whatever has happened to its
+//! files or to the sources of the process.
 
 use crate::common;
 use crate::support::{copy, gg_ttx, mebridge_with};
@@ -26,7 +26,7 @@ fn at(folder: &Path) -> CachePlace {
     CachePlace::Folder(folder.to_owned())
 }
 
-/// What a start in a directory and two calls give: bits of matrix elements, helicities, colours.
+/// Results of a start in a directory and two calls: bits of matrix elements, helicities, colours.
 fn answers(directory: &Path, cache: CachePlace) -> Vec<(Vec<u64>, Vec<i32>, Vec<i32>)> {
     let switches = Switches {
         process: Some(ProcessChoice::parse(directory)),
@@ -193,7 +193,7 @@ fn a_changed_file_is_imported_again() {
                 None => fs::remove_file(&path).unwrap(),
             }
             let expected = import_directory(&directory).map_err(|e| e.to_string());
-            // Once as it comes, and once from the cache where it could be stored.
+            // Once without a cached result, and once from the cache if it could be stored.
             for _ in 0..2 {
                 let cached = import_cached(&directory, &Options::default(), &cache)
                     .map_err(|e| e.to_string());
@@ -208,7 +208,7 @@ fn a_changed_file_is_imported_again() {
         );
     }
     assert!(different > 10, "{different} changes made a difference");
-    // A file that was not there before, and is found before one that was.
+    // A new file that is found before an existing one.
     fs::write(directory.join("matrix2.f"), "      end\n").unwrap();
     let expected = import_directory(&directory).map_err(|e| e.to_string());
     let cached = import_cached(&directory, &Options::default(), &cache).map_err(|e| e.to_string());
@@ -260,13 +260,13 @@ fn programs_that_start_together_do_not_disturb_each_other() {
     assert_eq!(left.len(), 4);
 }
 
-/// What happens to a file.
+/// Kind of damage to a file.
 #[derive(Clone, Debug)]
 enum Damage {
     Flip(prop::sample::Index, u8),
     Truncate(prop::sample::Index),
     Append(Vec<u8>),
-    /// Another file of the cache under its name.
+    /// Another file of the cache is put under its name.
     Exchange(prop::sample::Index),
 }
 
@@ -335,7 +335,7 @@ fn the_command_shows_and_clears() {
     {
         use std::os::unix::fs::PermissionsExt;
         let path = folder.path().join("cache");
-        // As a folder is that is made with a umask of 002.
+        // Like a folder made with a umask of 002.
         fs::set_permissions(&path, fs::Permissions::from_mode(0o775)).unwrap();
         let cache = [("CUDACPP_RUNTIME_CACHE", path.to_str().unwrap())];
         let ran = mebridge_with(folder.path(), &["cache"], &cache);
@@ -367,7 +367,7 @@ fn the_command_shows_and_clears() {
     );
 }
 
-/// What is in the cache is what is made without it, for processes of every kind; and a file that holds something else is
+/// The contents of the cache equal the results without it, for processes of every kind; a file with other contents is
 /// named.
 #[test]
 fn what_is_kept_is_what_is_made() {

@@ -259,7 +259,7 @@ fn mean_and_spread_are_those_of_the_closed_formula() {
     }
 }
 
-/// g g > t t~ as it was written by hand: the same mean by every way.
+/// The hand-written g g > t t~: the same mean from every interface.
 #[test]
 fn all_ways_give_the_same_mean() {
     let d = directory();
@@ -440,7 +440,7 @@ fn a_profile_says_where_the_time_goes() {
     assert!(number(&phases[0]["seconds"]) > 0.0);
     assert!((seconds / number(&profile["seconds"]) - 1.0).abs() < 1e-6);
 
-    // It is not there where nobody asked for it.
+    // It is absent unless requested.
     let report = json(d.path(), &format!("check {p} 1"));
     assert!(report["profile"].is_null());
     assert!(report["configuration"]["gpu"].is_null());
@@ -508,7 +508,7 @@ fn what_cannot_be_computed_is_an_error() {
     assert!(text.contains("there is no channel 9 "), "{text}");
     let text = last("--card absent.dat");
     assert!(text.starts_with("mebridge: absent.dat: "), "{text}");
-    // The command reads the card before it opens the door.
+    // The command reads the card before it calls the Fortran functions.
     assert_eq!(last("--bridge --card absent.dat"), text);
 }
 
@@ -577,7 +577,7 @@ fn several_matrix_elements_one_after_the_other() {
     let ran = mebridge(d.path(), &["check", "two", "2", "-j", "-"]);
     let reports: Value = serde_json::from_str(ran.ok()).unwrap();
     assert_eq!(reports.as_array().unwrap().len(), 2);
-    // One that cannot be evaluated does not stop the others.
+    // A matrix element that cannot be evaluated does not stop the others.
     let ran = mebridge(d.path(), &["check", "absent", "scalars.mebridge", "2"]);
     assert_eq!(ran.code, 1);
     assert!(

@@ -163,7 +163,7 @@ fn what_does_not_agree_ends_with_status_1() {
     assert!(ran.stdout.ends_with("  differs\n"), "{}", ran.stdout);
 }
 
-/// The files of a directory are compiled, not others: a factor in its Fortran is in the values.
+/// The directory's own files are compiled: a factor in its Fortran appears in the values.
 #[test]
 fn the_fortran_is_the_directorys_own() {
     if !gfortran() {
@@ -200,7 +200,7 @@ fn what_cannot_be_compared_says_why() {
         let ran = mebridge(d.path(), &["compare", &p, "--points", "2"]);
         ran.ok().lines().last().unwrap().to_owned()
     };
-    // A call that mebridge cannot follow, which stops the Fortran too.
+    // A call that mebridge cannot import, which also stops the Fortran.
     let line = verdict(&text.replace("JAMP(:,:) =", "CALL NOWHERE(AMP)\n      JAMP(:,:) ="));
     assert!(line.contains("  refused: "), "{line}");
     let line = verdict(&text.replace("SMATRIX1(P, RHEL", "SMATRIX1(P, WHAT"));
@@ -209,7 +209,7 @@ fn what_cannot_be_compared_says_why() {
     assert!(ran.failed(1).contains("there is no matrix<i>.f"));
 }
 
-/// Behind wholly polarised beams MadEvent's channels are those of good helicities.
+/// With completely polarised beams MadEvent's channels are those of good helicities.
 #[test]
 fn channels_agree_where_beams_leave_helicities_out() {
     if !gfortran() {
@@ -240,7 +240,7 @@ fn channels_agree_where_beams_leave_helicities_out() {
     std::fs::write(&file, text.replace(part, &weighed)).unwrap();
     let card = to.join("Cards/run_card.dat");
     for beams in [[100, -100], [-100, 0], [60, -80]] {
-        // Of entries that stand twice the last counts.
+        // If an entry occurs twice, the last one counts.
         let [a, b] = beams;
         let text = format!(" 20 = polbeam1\n {a} = polbeam1\n {b} = POLBEAM2\n");
         std::fs::write(&card, text).unwrap();
@@ -301,8 +301,8 @@ fn the_engine_loses_what_gfortran_loses_where_terms_cancel() {
     }
 }
 
-/// HELAS's spinors have E + pz, which loses its digits towards -z, where the Fortran that mebridge writes and the library
-/// have them. No difference is told.
+/// HELAS's spinors have E + pz, which loses its digits towards -z, where the Fortran that mebridge writes and the
+/// library have them. No difference is reported.
 #[test]
 fn what_helas_loses_towards_the_negative_axis_is_no_difference() {
     if !gfortran() {

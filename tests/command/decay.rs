@@ -1,4 +1,4 @@
-//! `mebridge decay`: what becomes of events, against spins that are known; and what is refused.
+//! `mebridge decay`: decayed events compared with known spin correlations, and refused input.
 
 use crate::support::{Ran, mebridge};
 use flate2::write::GzEncoder;
@@ -136,7 +136,7 @@ fn spins_of_production_are_in_decays() {
     }
     let mean = lepton_along_z("none");
     assert!(mean.abs() < 5.0 * 0.58 / (count as f64).sqrt(), "{mean}");
-    // Weights have the branching fraction, and what was done stands in the header.
+    // Weights have the branching fraction, and the header describes the decay.
     let text = fs::read_to_string(folder.path().join("out.lhe")).expect("it was written");
     let after = |tag: &str| -> f64 {
         let (_, rest) = text.split_once(tag).expect("it is there");
@@ -153,7 +153,7 @@ fn spins_of_production_are_in_decays() {
     assert!(text.contains("decay w+ > e+ ve\n") && text.contains("set spinmode none\n"));
 }
 
-/// Events as they are to be: momenta are conserved at each decay, masses within their windows, colours go on.
+/// Valid events: momenta are conserved in each decay, masses are within their windows, colours continue.
 #[test]
 fn decays_are_well_formed() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -230,7 +230,7 @@ fn decays_are_well_formed() {
             .sum();
         assert!((energy - event[0][9] - event[1][9]).abs() < 1e-8);
     }
-    // What decayed stays when others decay.
+    // Decayed particles stay when others decay.
     let ran = decay(folder.path(), &["tt.lhe", "t > w+ b", "-o", "half.lhe"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let ran = decay(folder.path(), &["half.lhe", "t~ > w- b~", "-o", "both.lhe"]);
@@ -347,7 +347,7 @@ fn what_cannot_be_decayed_is_refused() {
     refused(at, &["cut.lhe.gz", "t > w+ b"], "it was cut off");
 }
 
-/// Files of others: without a header, with production that no tree has.
+/// Files of other programs: without a header, with production that has no tree diagrams.
 #[test]
 fn production_without_spins_is_said() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -261,7 +261,7 @@ fn more_events_than_a_chunk_holds() {
     let array = npy("<f8", true, &[16391, 16], &doubles(columns));
     write(d.path(), "events.npy", array);
     assert_eq!(eval_at_2(d.path(), "events.npy").ok(), answer);
-    // What is wrong behind the first chunk is found, and leaves no file.
+    // An error after the first chunk is found, and leaves no file.
     let mut text = text(&events);
     text.push_str("1 2 3\n");
     write(d.path(), "events.txt", text);
@@ -300,7 +300,7 @@ fn what_is_written() {
     assert_eq!(json["events"], 3);
     let found = json["matrix_elements"].as_array().unwrap();
     let found: Vec<f64> = found.iter().filter_map(Value::as_f64).collect();
-    // What reads JSON here rounds in the last digit.
+    // The JSON reader used here rounds in the last digit.
     close(&found, &numbers(answer), 1e-15);
     assert_eq!(run(&["--json", "-o", "out.json"]).ok(), "");
     let written = std::fs::read_to_string(d.path().join("out.json")).unwrap();
@@ -460,7 +460,7 @@ fn les_houches_events() {
     assert_eq!(json["alpha_s"], Value::Null);
 }
 
-/// Other particles with the same matrix element stand in leshouche.inc behind the first.
+/// Other particles with the same matrix element follow the first in leshouche.inc.
 #[test]
 fn events_of_other_flavours() {
     let d = directory();
@@ -482,7 +482,7 @@ fn events_of_other_flavours() {
     let ran = mebridge(d.path(), &["eval", p, "events.lhe"]);
     let lines: Vec<&str> = ran.ok().lines().collect();
     assert_eq!((lines.len(), lines[0]), (2, lines[1]));
-    // A third one is none of them, nor is a mixture.
+    // A third flavour does not match, nor does a mixture.
     let mixed = other.replace("  -8 ", "  -6 ");
     write(d.path(), "events.lhe", lhe(&[mixed]));
     let ran = mebridge(d.path(), &["eval", p, "events.lhe"]);
@@ -563,7 +563,7 @@ fn events_of_several_matrix_elements_find_their_own() {
     let json: Value = serde_json::from_str(json.ok()).unwrap();
     let names = json["process"].as_array().unwrap();
     assert_eq!(names.len(), 2);
-    // Events of none.
+    // Events that match no matrix element.
     write(d.path(), "others.lhe", lhe(&[pair(11, -11, "0.118")]));
     let error = ran(&["eval", "p p > t t~", "others.lhe"]);
     assert!(
@@ -575,7 +575,7 @@ fn events_of_several_matrix_elements_find_their_own() {
     );
     let skipped = ran(&["eval", "p p > t t~", "others.lhe", "--skip-others"]);
     assert_eq!(skipped.stdout, "nan\n");
-    // Numbers do not say whose they are.
+    // Numbers do not identify the matrix element.
     write(d.path(), "top.txt", TOP);
     let error = ran(&["eval", "p p > t t~", "top.txt"]);
     let error = error.failed(1);
@@ -674,7 +674,7 @@ fn events_of_a_standalone_output_with_prefixes() {
         let found = numbers(found.ok());
         close(&found, &[plain[0]; 3], 1e-9);
     }
-    // What is called in another way says nothing.
+    // A routine with another name is ignored.
     write(
         &folder,
         "all_matrix.f",
@@ -708,7 +708,7 @@ fn a_byte_order_mark_is_passed_over() {
     assert_eq!(ran("marked.lhe").ok(), ran("plain.lhe").ok());
 }
 
-/// What other programs write, and what is left of it where it was damaged; crates/lhe has all the ways.
+/// Files of other programs, also damaged ones; crates/lhe tests all variants.
 #[test]
 fn event_files_of_others() {
     let d = directory();
@@ -900,7 +900,7 @@ fn momenta_that_are_not_conserved_are_an_error() {
     );
 }
 
-/// A few kilobytes may be gigabytes of nothing: they are not read to their end.
+/// A few kilobytes may decompress to gigabytes of nothing: they are not read to their end.
 #[test]
 fn empty_lines_without_end_are_no_events() {
     let many = "\n".repeat(3_000_000);
@@ -910,7 +910,7 @@ fn empty_lines_without_end_are_no_events() {
     }
 }
 
-/// Nor one line without an end, comments, or a header.
+/// Neither are endless lines, comments or headers.
 #[test]
 fn what_is_no_event_ends_somewhere() {
     let many = |piece: &str| gzip(piece.repeat(1 << 20).as_bytes()).repeat(300);
@@ -932,10 +932,7 @@ fn bad_arrays() {
     let data = doubles(events.concat());
     let good = npy("<f8", false, &[3, 4, 4], &data);
     says(&good[..good.len() - 1], "it was cut off");
-    says(
-        [&good[..], b"x"].concat(),
-        "something is behind its numbers",
-    );
+    says([&good[..], b"x"].concat(), "more data follow its numbers");
     for length in [6, 7, 9, 11, 40] {
         says(&good[..length], "the file ends too early");
     }
@@ -974,7 +971,7 @@ fn bad_arrays() {
         npy_with_header("{'descr': '<f8', 'shape': (3, 4, 4), }", &data),
         "its header cannot be read",
     );
-    // Readers of it take for ever with brackets in brackets.
+    // Parsers take forever with nested brackets.
     for brackets in ["(".repeat(3000), format!("{{'descr': {}", "[".repeat(26))] {
         says(
             npy_with_header(&brackets, &data),
@@ -996,7 +993,7 @@ fn bad_arrays() {
     );
     says(
         gzip(&[&good[..], b"x"].concat()),
-        "something is behind its numbers",
+        "more data follow its numbers",
     );
     let mut damaged = gzip(&good);
     // The checksum is in the last eight bytes.
@@ -1061,7 +1058,7 @@ fn bad_les_houches_events() {
         &text[..cut],
         "the file ends within event 2 (from 1; line 22)",
     );
-    // What is without an end would take up the next event, or go on to the end of the file.
+    // An event without its end would absorb the next one, or extend to the end of the file.
     let open = good.replace("</event>\n", "");
     let line = 22 + open.lines().count();
     let says = format!("event 2 (from 1; line 22) has no </event> until line {line}");
@@ -1158,6 +1155,6 @@ fn a_pipe() {
     };
     let piped = script("cat events.txt | \"$0\" eval scalars.mebridge - --alpha-s \"$1\"");
     assert_eq!(piped, file.ok());
-    // A reader who leaves early is no error.
+    // A reader that closes the pipe early is not an error.
     script("\"$0\" eval scalars.mebridge events.txt --alpha-s \"$1\" | true");
 }

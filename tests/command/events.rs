@@ -1,4 +1,4 @@
-//! `mebridge events`, as a user calls it.
+//! `mebridge events`, called as by a user.
 
 use crate::support::{Ran, copy, hears_signals, mebridge, snapshot};
 use mebridge_testing::root;
@@ -60,7 +60,7 @@ fn from_events(text: &str) -> &str {
     &text[text.find("<event>").expect("there are events")..]
 }
 
-/// What a shell does with the command, which is `"$@"` there.
+/// A shell script that runs the command, which is `"$@"` in it.
 fn in_shell(folder: &Path, script: &str, arguments: &[&str]) -> Ran {
     let ran = Command::new("bash")
         .args(["-c", &format!("set -o pipefail; {script}"), "bash"])
@@ -102,7 +102,7 @@ fn a_process_by_its_name() {
         .parse()
         .unwrap();
     assert!((2.6..3.0).contains(&pb), "{pb}");
-    // What holds, and how far it is, without bars.
+    // The settings and the progress, without bars.
     let lines: Vec<&str> = ran.stderr.lines().collect();
     assert_eq!(
         lines[0],
@@ -186,7 +186,7 @@ fn a_seed_has_its_events_on_any_number_of_threads() {
     assert_eq!(made[0].matches("<event>").count(), 300);
 }
 
-/// An output of MG5aMC as far as events read it: e- e+ > mu- mu+ by a photon and a Z, by hand, and cards.
+/// A hand-written output of MG5aMC, as far as events need it: e- e+ > mu- mu+ through a photon and a Z, and cards.
 fn output_by_hand(folder: &Path) -> PathBuf {
     let place = folder.join("output");
     copy(&root().join("fortran/outputs/old"), &place);
@@ -235,7 +235,7 @@ fn an_output_of_mg5amc() {
     let d = tempfile::tempdir().unwrap();
     let place = output_by_hand(d.path());
     symlink("output", d.path().join("link")).unwrap();
-    // Where its cuts are not MG5aMC's own, users have to say that nothing depends on it.
+    // If its cuts are not MG5aMC's own, users have to confirm that nothing depends on them.
     let ran = events(d.path(), &["output"]);
     let said = ran.failed(1);
     assert!(
@@ -356,7 +356,7 @@ fn a_decay() {
         "{}",
         ran.stderr
     );
-    // Nothing is kept of a run that is made so soon.
+    // Such a short run keeps no state.
     assert!(!d.path().join("Events/run_01/state").exists());
     assert_eq!(text(d.path(), "run_01").matches("<event>").count(), 20);
     let ran = events(
@@ -379,7 +379,7 @@ fn a_decay() {
 #[test]
 fn weights_of_other_cards() {
     let d = tempfile::tempdir().unwrap();
-    // As a run has it in its file.
+    // As in the file of a run.
     muons(d.path(), &["--nevents", "1"]).ok();
     let plain = text(d.path(), "run_01");
     let (_, card) = plain.split_once("<slha>").unwrap();
@@ -419,7 +419,7 @@ fn weights_of_other_cards() {
     };
     assert!((of("as_is") / weight - 1.0).abs() < 1e-6);
     assert!((of("z150") / weight - 1.0).abs() > 1e-3);
-    // All that is wrong is said before there are events.
+    // All errors are reported before events are made.
     fs::write(d.path().join("wrong"), "Block MASS\n 23 many\n").unwrap();
     for (arguments, said) in [
         (
@@ -577,7 +577,7 @@ fn what_stands_where_files_are_written() {
         "{}",
         ran.stderr
     );
-    // The next number follows those that there are.
+    // The next number follows the existing ones.
     fs::create_dir(runs.join("run_41")).unwrap();
     fs::create_dir(runs.join("run_x")).unwrap();
     muons(d.path(), &["--nevents", "9"]).ok();
@@ -728,13 +728,13 @@ fn a_run_goes_on_after_a_signal() {
             let goes_on = format!("mebridge: interrupted; run {name} goes on with this name");
             assert_eq!(last, goes_on, "{told}");
         }
-        // Of another run nothing is taken.
+        // Nothing of another run is used.
         let ran = muons(
             d.path(),
             &[&more[..2], &["--seed", "2", "--name", name]].concat(),
         );
         assert!(ran.failed(1).contains("seed"), "{}", ran.stderr);
-        // The seed is that of the run that goes on.
+        // The seed is that of the resumed run.
         let goes_on = match signal {
             "INT" => &more[..2],
             _ => &more[..],
@@ -767,7 +767,7 @@ fn a_signal_at_any_time() {
         assert!(told.is_empty() || is_told, "{told}");
         assert!(told.lines().count() <= 1, "{told}");
     }
-    // No event file is there in part.
+    // There is no partial event file.
     let files = snapshot(d.path());
     let is_made = |file: &PathBuf| file.ends_with("unweighted_events.lhe.gz");
     assert!(!files.keys().any(is_made));
@@ -803,7 +803,7 @@ fn streams_that_nobody_reads() {
             "{script}"
         );
     }
-    // The events are there in any case.
+    // The events exist in any case.
     let made: Vec<String> = (1..5)
         .map(|n| text(d.path(), &format!("run_{n:02}")))
         .collect();
@@ -819,7 +819,7 @@ fn a_system_that_gives_too_little() {
         &["--nevents", "2000", "--seed", "1"],
     ]
     .concat();
-    // A limit of files is an error of theirs, and no signal.
+    // A file size limit is an error, not a signal.
     for blocks in [0, 1, 100] {
         let ran = in_shell(d.path(), &format!("ulimit -f {blocks}; \"$@\""), &call);
         let said = ran.failed(1);
@@ -828,7 +828,7 @@ fn a_system_that_gives_too_little() {
             "{said}"
         );
     }
-    // What was begun goes on where there is room again, and the rest is not there.
+    // The run resumes once there is disk space, and leaves nothing else.
     let left: Vec<_> = fs::read_dir(d.path().join("Events"))
         .unwrap()
         .map(|run| run.unwrap().path())

@@ -78,7 +78,7 @@ fn make_pipe(path: &Path) {
     assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
 }
 
-/// Nothing but what a user knows of: no half-written files.
+/// Only expected files: no partial ones.
 #[track_caller]
 fn tidy(folder: &Path) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
@@ -98,11 +98,11 @@ fn a_pipe_gets_what_is_written() {
     let d = folder();
     let pipe = d.path().join("pipe");
     make_pipe(&pipe);
-    // Read and written by this test, so that nobody waits for the other.
+    // Opened by this test for reading and writing, so that opening does not block.
     let mut options = OpenOptions::new();
     let options = options.read(true).write(true);
     let mut reader = options.custom_flags(libc::O_NONBLOCK).open(&pipe).unwrap();
-    // The library does not fit into a pipe that nobody reads.
+    // The library does not fit into an unread pipe.
     for command in WRITERS
         .iter()
         .filter(|command| !command.contains("other.json"))
@@ -152,11 +152,11 @@ fn a_symbolic_link_stays_one() {
         assert!(d.path().join("link").is_symlink(), "{command}");
         assert_ne!(fs::read(&file).unwrap(), b"former", "{command}");
     }
-    // What it leads to is made by who made the link.
+    // The target has to be made by the owner of the link.
     symlink("results/none", d.path().join("lost")).unwrap();
     let ran = run(d.path(), ANSWER, "lost");
     assert!(ran.failed(1).contains("leads nowhere"), "{}", ran.stderr);
-    // What goes to stdout by a name is not lost.
+    // Output to stdout under a file name is not lost.
     let text = run(d.path(), ANSWER, "/dev/stdout");
     assert_eq!(text.ok().lines().count(), 1);
     tidy(d.path());
@@ -183,7 +183,7 @@ fn an_input_is_no_output() {
         ("scalars.mebridge", WRITERS[4]),
         (
             "scalars.mebridge",
-            // It measures before it writes.
+            // The command measures before it writes.
             "bench scalars.mebridge --simd none --nevt 16 --seconds 1e-4 -o",
         ),
         (
@@ -257,7 +257,7 @@ fn an_output_stays_until_there_is_another() {
         fs::write(d.path().join("events.txt"), EVENT).unwrap();
         assert_eq!(run(d.path(), &command, name).code, 0);
         let former = fs::read(&output).unwrap();
-        // More than are read at a time, and then one that is none.
+        // More events than are read at a time, and then an invalid one.
         let events = EVENT.repeat(20000) + "1 2 3\n";
         fs::write(d.path().join("events.txt"), events).unwrap();
         assert_eq!(run(d.path(), &command, name).code, 1);
@@ -318,7 +318,7 @@ fn a_signal_leaves_nothing_behind() {
                 "out.lhe",
             ],
         );
-        // More events than are read at a time, and no end.
+        // More events than are read at a time, without an end.
         let mut pipe = File::options()
             .write(true)
             .open(d.path().join("pipe.lhe"))
@@ -333,7 +333,7 @@ fn a_signal_leaves_nothing_behind() {
     }
 }
 
-/// Folders in which Fortran is compiled are nobody else's, and go.
+/// Folders in which Fortran is compiled are private, and are removed.
 #[test]
 fn a_signal_leaves_no_folders() {
     use std::os::unix::fs::PermissionsExt;
@@ -345,7 +345,7 @@ fn a_signal_leaves_no_folders() {
     fs::create_dir(&tmp).unwrap();
     for arguments in [&["compare", "gg", "--points", "100000"]] {
         let child = start(d.path(), arguments);
-        // The compiler has files of its own there, which go when it ends.
+        // The compiler has its own files there, which are removed at its end.
         let folders = || {
             let entries = fs::read_dir(&tmp).unwrap().flatten();
             let folders = entries.filter(|entry| entry.path().is_dir());
@@ -361,7 +361,7 @@ fn a_signal_leaves_no_folders() {
     }
 }
 
-/// Nor programs that go on for an hour: a folder is left to nobody.
+/// Programs that would run for an hour are killed, and their folders removed.
 #[test]
 fn a_signal_leaves_no_programs() {
     if !gfortran() {
@@ -386,7 +386,7 @@ fn a_signal_leaves_no_programs() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// A signal that is ignored, as in what `nohup` starts, stays ignored.
+/// A signal that is ignored, as under `nohup`, stays ignored.
 #[test]
 fn an_ignored_signal_ends_nothing() {
     let d = folder();
@@ -425,7 +425,7 @@ fn permissions_stay() {
     }
 }
 
-/// Who calls a program of another user's must not say where it writes.
+/// The caller of a set-user-id program must not choose where it writes.
 #[test]
 fn a_set_user_id_program_does_not_look_at_switches() {
     use std::os::unix::fs::{PermissionsExt, chown};
@@ -460,7 +460,7 @@ fn a_set_user_id_program_does_not_look_at_switches() {
         told.contains("CUDACPP_RUNTIME_* is not looked at"),
         "{told}"
     );
-    // Without other rights they are.
+    // Without additional rights they are used.
     let output = ran(Path::new(env!("CARGO_BIN_EXE_mebridge")));
     assert!(output.status.success() && d.path().join("cache").exists());
 }
@@ -492,7 +492,7 @@ fn the_cache_is_its_owners_alone() {
     for file in files {
         assert_eq!(mode(&file), 0o600, "{file:?}");
     }
-    // The doctor, who tries it out, makes it so too.
+    // The doctor, which tests the cache, makes it so too.
     let place = d.path().join("new");
     let cache = place.to_str().unwrap();
     mebridge_with(d.path(), &["doctor"], &[("CUDACPP_RUNTIME_CACHE", cache)]);

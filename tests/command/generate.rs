@@ -1,4 +1,4 @@
-//! `mebridge generate`, and processes by their names in the place of files.
+//! `mebridge generate`, and process names in place of files.
 
 use crate::common::gfortran;
 use crate::support::{directory, gg_ttx, mebridge, mebridge_with};
@@ -21,7 +21,7 @@ fn a_process_becomes_a_file() {
     );
 }
 
-/// Where no thread can be made to show progress the work is done without.
+/// If no progress thread can be started, the work is done without progress.
 #[test]
 fn no_thread_is_no_matter() {
     let d = directory();
@@ -49,7 +49,7 @@ fn labels_and_cards() {
     ];
     let ran = mebridge(d.path(), &arguments);
     assert_eq!(ran.ok().lines().count(), 2);
-    // The top quark is a propagator with gluons alone: its width is nothing to u u~.
+    // The top quark is a propagator only for gluons: its width does not affect u u~.
     let cards: [(&str, &[f64]); 2] = [
         ("tt.1.mebridge", &[0.12, 170.0, 1.3]),
         ("tt.2.mebridge", &[0.12, 170.0]),
@@ -253,7 +253,7 @@ fn a_library_carries_a_process() {
     let ran = umami(&[p1.to_str().unwrap(), "-o", "p1.so", "--json", "-"]);
     let json: serde_json::Value = serde_json::from_str(ran.ok()).unwrap();
     assert_eq!(json[0]["qcd_power"], 2);
-    // A library that is none.
+    // A file that is not a library.
     let arguments = ["umami", "g g > t t~", "-o", "x.so", "--library", "tt.json"];
     let ran = mebridge(d.path(), &arguments);
     let message = ran.failed(1);

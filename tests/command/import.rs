@@ -28,7 +28,7 @@ Options:
           Print help (see a summary with '-h')
 ";
 
-/// What is written is whole, or nothing of it is there.
+/// Output files are complete or absent.
 #[test]
 fn an_error_leaves_none_of_several_files() {
     let d = directory();
@@ -59,7 +59,7 @@ fn a_directory_becomes_a_file() {
              16 helicities, {size} bytes\n"
         )
     );
-    // What is shown of the file is what is shown of the directory, but for who wrote that.
+    // `info` shows the same for the file as for the directory, except for the writer of the directory.
     let of_file = mebridge(d.path(), &["info", "gg_ttx.mebridge"]);
     let of_directory = mebridge(d.path(), &["info", p]);
     assert_eq!(of_file.ok(), without_output(of_directory.ok()));
@@ -167,7 +167,7 @@ fn several_matrix_elements_become_several_files() {
     assert_eq!(without_output(&info(&second)), two);
 }
 
-/// What info says, without the line about the output of MG5aMC.
+/// Output of `info`, without the line about the MG5aMC output.
 fn without_output(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.starts_with("output "));
     lines.map(|line| format!("{line}\n")).collect()

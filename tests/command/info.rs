@@ -211,8 +211,8 @@ fn a_plan_as_text() {
     assert!(ran.failed(2).contains("--plan"));
 }
 
-/// What serves calls with and without channels, and its work: of massless lines half of the
-/// helicities are evaluated.
+/// The plans for calls with and without channels, and their work: half of the helicities are evaluated for massless
+/// lines.
 #[test]
 fn what_serves_is_told() {
     let d = directory();
@@ -254,7 +254,7 @@ fn sign(matrix: &Path, version: &str) {
     fs::write(matrix, comment + &text).unwrap();
 }
 
-/// Leaves nothing but the comments of a matrix element.
+/// Removes everything except the comments of a matrix element.
 fn empty(matrix: &Path) {
     let text = fs::read_to_string(matrix).unwrap();
     let comments = text.lines().filter(|line| line.starts_with('C'));
@@ -262,7 +262,7 @@ fn empty(matrix: &Path) {
     fs::write(matrix, comments + "      END\n").unwrap();
 }
 
-/// A table with what the importer says as `#`, and that.
+/// Returns a table with the importer's messages as `#`, and these messages.
 fn masked(table: &str) -> (String, Vec<&str>) {
     let mut reasons = Vec::new();
     let lines = table
@@ -300,7 +300,7 @@ fn what_wrote_a_directory() {
     let json: Value = serde_json::from_str(mebridge(d.path(), &arguments).ok()).unwrap();
     assert_eq!(json[0]["kind"], "madevent with CUDACPP");
     assert_eq!(json[0]["mg5amc"], "3.5.7");
-    // Also of what is refused.
+    // Also for refused matrix elements.
     empty(&p.join("matrix1.f"));
     let ran = info();
     let message = ran.failed(1);
@@ -320,7 +320,7 @@ fn a_table_of_an_output() {
         sign(&folder.join(name).join("matrix1.f"), "2.9.4");
     }
     empty(&folder.join("P10_gg_ttx/matrix1.f"));
-    // Others than P directories are none of it.
+    // Directories other than P directories are ignored.
     fs::create_dir(folder.join("Pictures")).unwrap();
     let ran = mebridge(d.path(), &["info", "SubProcesses"]);
     let (table, reason) = ran.ok().rsplit_once("\n\n").unwrap();
@@ -395,7 +395,7 @@ absent                      -                          -         -          -   
 absent: No such file or directory (os error 2)
 "
     );
-    // All are refused, and that is what there is to say.
+    // All are refused, which is not an error.
     empty(&d.path().join(p).join("matrix1.f"));
     let ran = mebridge(d.path(), &["info", "out"]);
     assert!(
@@ -404,7 +404,7 @@ absent: No such file or directory (os error 2)
         "{}",
         ran.stdout
     );
-    // Nothing is there.
+    // Nothing exists there.
     let ran = mebridge(d.path(), &["info", "absent", "none"]);
     assert_eq!(
         ran.failed(1),

@@ -1,4 +1,4 @@
-//! `mebridge link` and `mebridge unlink`, in a small MadEvent by hand (`fortran/madevent`).
+//! `mebridge link` and `mebridge unlink`, with a small hand-written MadEvent (`fortran/madevent`).
 
 use crate::madevent::*;
 use crate::support::{mebridge, same, snapshot};
@@ -41,7 +41,7 @@ fn batches_and_single_events_are_answered_by_the_library() {
             );
             agree(&library, answers);
         }
-        // Parameters are those that MadEvent has, at the time of the run.
+        // Parameters are MadEvent's at the time of the run.
         let card = output.join("Cards/param_card.dat");
         let text = fs::read_to_string(&card).unwrap();
         let heavy = text.replacen("6 1.730000e+02", "6 1.830000e+02", 1);
@@ -61,7 +61,7 @@ fn batches_and_single_events_are_answered_by_the_library() {
     }
 }
 
-/// Check mode evaluates the Fortran's own as well, and tells where they differ.
+/// Check mode also evaluates the Fortran's own matrix elements, and reports differences.
 #[test]
 fn check_mode_tells_both() {
     if !compiler() {
@@ -107,7 +107,7 @@ fn all_helicities_at_once_and_their_table() {
     fs::copy(small.join("matrix1_optim.f"), p.join("matrix1_optim.f")).unwrap();
     make(&output);
     let (answers, _) = run(&p, "0 0\n");
-    // What the process itself says to these helicities.
+    // The process's own values for these helicities.
     let process = mebridge::import::import_directory(&p).unwrap().remove(0);
     let card = process.model.default_card();
     for (answer, i) in answers.iter().zip(1..) {
@@ -163,7 +163,7 @@ fn executables_run_where_the_output_is_not() {
     spoil(&output);
     make(&output);
     assert!(!output.join("lib/libmebridge.so").is_symlink());
-    // The whole output elsewhere, as a gridpack is; then the executable alone, beside the library.
+    // The whole output moved, like a gridpack; then only the executable, next to the library.
     let moved = d.path().join("moved");
     fs::rename(&output, &moved).unwrap();
     let (answers, _) = run(&p(&moved), INPUTS[1]);
@@ -206,7 +206,7 @@ fn unlink_gives_every_byte_back() {
     unlink(&output).ok();
     same(&snapshot(&output), &before);
     assert_eq!(lib.exists(), had_lib);
-    // A folder that has become the user's stays, and so does one that was there.
+    // A folder that now has user files stays, and so does an existing one.
     if !had_lib {
         link(&output, &[]).ok();
         fs::write(lib.join("libmine.a"), "mine").unwrap();
@@ -216,7 +216,7 @@ fn unlink_gives_every_byte_back() {
         unlink(&output).ok();
         fs::remove_dir(&lib).unwrap();
     }
-    // An executable that was there comes back; what make built since goes.
+    // An existing executable is restored; products of make since then are removed.
     make(&output);
     let built = fs::read(p(&output).join("madevent")).unwrap();
     link(&p(&output), &[]).ok();
@@ -225,7 +225,7 @@ fn unlink_gives_every_byte_back() {
     assert_ne!(fs::read(p(&output).join("madevent")).unwrap(), built);
     unlink(&output).ok();
     assert!(fs::read(p(&output).join("madevent")).unwrap() == built);
-    // What MG5aMC writes into make_opts and the card in between stays.
+    // Changes by MG5aMC to make_opts and the card in between stay.
     link(&output, &[]).ok();
     let opts = output.join("Source/make_opts");
     let text = fs::read_to_string(&opts).unwrap();
@@ -257,7 +257,7 @@ fn sizes_of_a_second_link_go_too() {
     assert!(told.ok().contains("VECSIZE_MEMMAX 64"), "{}", told.stdout);
     unlink(&output).ok();
     same(&snapshot(&output), &before);
-    // The other way round, with a card that was changed in between.
+    // In the opposite order, with a card that was changed in between.
     link(&output, &["--vector", "64"]).ok();
     let card = output.join("Cards/run_card.dat");
     let text = fs::read_to_string(&card).unwrap();
@@ -273,7 +273,7 @@ fn sizes_of_a_second_link_go_too() {
     same(&snapshot(&output), &changed);
 }
 
-/// What a file was a link to is gone: what the user has since written into the file stays.
+/// The target of a replaced link is gone: later changes of the user to the file stay.
 #[test]
 fn a_file_whose_link_leads_nowhere_stays() {
     if !compiler() {
@@ -331,7 +331,7 @@ fn a_link_that_is_killed_is_undone() {
         }
         let mut child = command(what).spawn().unwrap();
         std::thread::sleep(Duration::from_micros(700 * round as u64));
-        // Done already is as good.
+        // Already done is fine, too.
         let _ = child.kill();
         child.wait().unwrap();
         let undone = unlink(&output);
@@ -340,7 +340,7 @@ fn a_link_that_is_killed_is_undone() {
     }
 }
 
-/// What a kill left half written goes with the link.
+/// Partial files after a kill are removed with the link.
 #[test]
 fn half_written_files_do_not_stay() {
     if !compiler() {
@@ -387,7 +387,7 @@ fn what_cannot_be_written_is_told_and_nothing_is_lost() {
         assert!(stderr.contains("too large"), "{stderr}");
         same(&snapshot(&output), &before);
     }
-    // What is to be undone needs no space.
+    // Undoing needs no disk space.
     let madevent = p(&output).join("madevent");
     fs::write(&madevent, "an executable").unwrap();
     let built = snapshot(&output);
@@ -418,7 +418,7 @@ fn what_cannot_be_written_is_told_and_nothing_is_lost() {
     );
     fs::remove_file(output.join("RunWeb")).unwrap();
     same(&snapshot(&output), &before);
-    // Two at once.
+    // Two at the same time.
     fs::create_dir(output.join("Source/.mebridge")).unwrap();
     let lock = fs::File::create(output.join("Source/.mebridge/lock")).unwrap();
     lock.lock().unwrap();
@@ -434,7 +434,7 @@ fn what_cannot_be_written_is_told_and_nothing_is_lost() {
     same(&snapshot(&output), &before);
 }
 
-/// Files of the user's under our names, folders in our way, and a journal that somebody else wrote.
+/// User files with our names, folders in our way, and a foreign journal.
 #[test]
 fn what_is_in_the_way_stays() {
     if !compiler() {
@@ -468,7 +468,7 @@ fn what_is_in_the_way_stays() {
     fs::remove_file(output.join("lib")).unwrap();
     fs::create_dir(output.join("lib")).unwrap();
     same(&snapshot(&output), &before);
-    // A symbolic link is not written through, and comes back.
+    // A symbolic link is not followed for writing, and is restored.
     let card = output.join("Cards/run_card.dat");
     let shared = d.path().join("shared.dat");
     fs::rename(&card, &shared).unwrap();
@@ -478,7 +478,7 @@ fn what_is_in_the_way_stays() {
     assert!(fs::read(&shared).unwrap() == text && fs::read(&card).unwrap() != text);
     unlink(&output).ok();
     assert!(card.is_symlink() && fs::read(&card).unwrap() == text);
-    // Sizes that nobody means.
+    // Absurd sizes.
     fs::remove_file(&card).unwrap();
     fs::write(
         &card,
@@ -548,7 +548,7 @@ fn what_is_no_output_is_refused() {
     same(&snapshot(&output), &before);
 }
 
-/// The launcher writes another Source/vector.inc when the run card has another size: nothing of the old one may stay.
+/// The launcher changes Source/vector.inc when the run card has another size: no object with the old size may remain.
 #[test]
 fn everything_is_compiled_for_another_size_of_batches() {
     if !compiler() {
@@ -627,7 +627,7 @@ fn the_doctor_tells_what_an_executable_calls() {
     let text = doctor().ok().to_owned();
     assert!(text.contains("madevent calls the library"), "{text}");
     assert!(text.contains("512 by the run card"), "{text}");
-    // One that was made elsewhere, a card for single events, a make_opts that lost its line.
+    // An executable made elsewhere, a card for single events, a make_opts without our line.
     fs::write(p(&output).join("madevent"), fortran).unwrap();
     let card = output.join("Cards/run_card.dat");
     fs::write(&card, "1 = vector_size\n").unwrap();

@@ -1,11 +1,11 @@
-//! `mebridge link` with what MadEvent may be: its generations, several matrix elements, ungrouped, with the plugin.
+//! `mebridge link` with all kinds of MadEvent: its generations, several matrix elements, ungrouped, with the plugin.
 
 use crate::madevent::*;
 use crate::support::{copy, mebridge, same, snapshot, two_matrix_elements};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Text in a file becomes another, wherever it stands.
+/// Replaces all occurrences of a text in a file.
 #[track_caller]
 fn change(path: &Path, from: &str, to: &str) {
     let text = fs::read_to_string(path).unwrap();
@@ -35,7 +35,7 @@ fn old_output(folder: &Path) -> PathBuf {
     )
     .unwrap();
     fs::create_dir(output.join("lib")).unwrap();
-    // What MG5aMC's launcher writes of the card.
+    // The file that MG5aMC's launcher writes from the card.
     let entries = [
         ("MDL_MT", 172.0),
         ("MDL_WT", 1.4),
@@ -82,7 +82,7 @@ fn ungroup(p: &Path) {
     fs::write(p.join("configs.inc"), configs).unwrap();
 }
 
-/// Fortran, then linked with the Fortran's own matrix element spoilt, then unlinked.
+/// Runs the Fortran, then the linked program with the Fortran's own matrix element spoilt, then the unlinked one.
 #[track_caller]
 fn same_answers(output: &Path, file: &str, last: &str, inputs: &[&str]) {
     let before = snapshot(output);
@@ -120,7 +120,7 @@ fn same_answers(output: &Path, file: &str, last: &str, inputs: &[&str]) {
     same(&after.filter(|(path, _)| !built(path)).collect(), &before);
 }
 
-/// Where the old Fortran adds colours up.
+/// The statement where the old Fortran adds up colours.
 const OLD: &str = "MATRIX = MATRIX\n     $         +DBLE(SUM_H*DCONJG(JAMP(F,B)))/BELOW(F)";
 
 #[test]
@@ -153,7 +153,7 @@ fn batches_are_not_promised_where_there_are_none() {
     let told = link(&output, &[]);
     assert!(
         told.ok().contains(
-            "P1_gg_ttx: judged by the number of amplitudes the Fortran's matrix element takes some 7 % of the time \
+            "P1_gg_ttx: estimated from the number of amplitudes, the Fortran matrix element takes some 7 % of the time \
              of an event: runs are hardly faster when linked\n"
         ),
         "{}",
@@ -176,7 +176,7 @@ fn loop_induced_outputs_are_refused_as_such() {
     );
 }
 
-/// What is part of the process: the doctor says beforehand that executables will stop.
+/// Run card entries that are part of the process: the doctor reports beforehand that executables will stop.
 #[test]
 fn other_settings_than_those_of_the_link_are_told() {
     if !compiler() {
@@ -203,7 +203,7 @@ fn other_settings_than_those_of_the_link_are_told() {
             Some(line) => assert!(told.stdout.contains(&line), "{}", told.stdout),
         }
     };
-    // Nothing depends on it yet.
+    // Nothing depends on the entry yet.
     link(&output, &[]).ok();
     doctor(None);
     set("  30.0 = bwcutoff\n");
@@ -317,7 +317,7 @@ fn new_ungrouped_outputs_are_answered_one_event_a_call() {
         "SELECT_COLOR(RCOL,JAMP2,CONFIG,1,ICOL)\n",
         "SELECT_COLOR(RCOL,JAMP2,CONFIG,1,ICOL)\n      SELECTED_HEL = IHEL\n      SELECTED_COL = ICOL\n",
     );
-    // Sizes that MadEvent cannot take here.
+    // Sizes that MadEvent does not support here.
     let before = snapshot(&output);
     let message = link(&output, &["--vector", "64"]).failed(1).to_owned();
     assert!(
@@ -495,10 +495,10 @@ fn the_library_stands_in_the_place_of_the_plugins() {
     for (input, answers) in INPUTS[..3].iter().zip(&fortran) {
         agree(&answer(input), answers);
     }
-    // Helicities that are sampled since.
+    // Helicities that are now sampled.
     let message = stops(&p(&output), INPUTS[3]);
     assert!(message.contains("set nhel to 0"), "{message}");
-    // Another size of batches since: nothing stays as it was compiled.
+    // The batch size has changed: everything is recompiled.
     let vector = output.join("Source/vector.inc");
     change(&vector, "VECSIZE_MEMMAX=64", "VECSIZE_MEMMAX=32");
     make_target(&output, "madevent_cpp_link");
@@ -522,7 +522,7 @@ fn the_library_stands_in_the_place_of_the_plugins() {
             .collect(),
         &before,
     );
-    // At link already, and where the Fortran would be asked.
+    // Both at link, and when the Fortran would be called.
     let card = output.join("Cards/run_card.dat");
     let text = fs::read_to_string(&card).unwrap();
     fs::write(&card, format!("{text}  1 = nhel\n")).unwrap();

@@ -6,7 +6,7 @@ use crate::support::{mebridge, same, snapshot};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A copy with its links, as relative ones lead from one file of an output to another.
+/// Copies an output with its links, because relative links lead from one file of it to another.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().flatten() {
@@ -39,7 +39,7 @@ fn every_output_is_linked_and_comes_back() {
         let name = from.file_name().unwrap().to_string_lossy().into_owned();
         let output = d.path().join(&name);
         copy(&from, &output);
-        // Outputs may have been used: what an unlink is to give back may be an executable.
+        // Outputs may have been used: unlink may have to restore an executable.
         let before = snapshot(&output);
         let path = output.to_str().unwrap();
         let link = || mebridge(d.path(), &["link", path, "--library", &library]);

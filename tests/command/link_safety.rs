@@ -1,5 +1,5 @@
-//! `mebridge link`, `unlink` and `doctor` in an output that somebody else made: nothing outside of it is touched, nothing
-//! of a user's goes away, and nothing hangs.
+//! `mebridge link`, `unlink` and `doctor` in a malicious output: nothing outside of it is touched, no user file is
+//! lost, and nothing hangs.
 
 use crate::madevent::*;
 use crate::support::{Ran, same, snapshot};
@@ -10,7 +10,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An output beside a folder with files of the user's.
+/// An output next to a folder with user files.
 fn beside_others(folder: &Path) -> (PathBuf, PathBuf) {
     let output = output(folder, "auto_dsig1_batch.f");
     let others = folder.join("others");
@@ -81,7 +81,7 @@ fn links_that_lie_in_an_output_are_not_followed() {
         assert!(path.is_symlink() || linked.code == 0, "{place}");
         let unlinked = unlink(&output);
         same(&snapshot(&others), &before);
-        // Whatever came of it was told.
+        // The result was reported.
         for ran in [linked, unlinked] {
             let told = ran.code == 0 || ran.stderr.contains("symbolic link");
             assert!(told, "{place}: {}", ran.stderr);
@@ -89,7 +89,7 @@ fn links_that_lie_in_an_output_are_not_followed() {
     }
 }
 
-/// Folders of an output that are links to others: what lies there is not this output's.
+/// Folders of an output that are links to others: their contents do not belong to this output.
 #[test]
 fn linked_folders_are_refused() {
     if !compiler() {
@@ -114,7 +114,7 @@ fn linked_folders_are_refused() {
         assert_eq!(snapshot(&elsewhere), before[0], "{folder}");
         assert_eq!(snapshot(&output), before[1], "{folder}");
     }
-    // One that becomes a link after it was linked.
+    // A folder that becomes a link after the output was linked.
     for folder in ["lib", "Cards", "SubProcesses/P1_gg_ttx"] {
         let d = tempfile::tempdir().unwrap();
         let output = output(d.path(), "auto_dsig1_batch.f");
@@ -125,7 +125,7 @@ fn linked_folders_are_refused() {
         let before = [snapshot(&elsewhere), snapshot(&output)];
         for refused in [unlink(&output), link(&output, &[])] {
             assert_eq!(refused.code, 1, "{folder}");
-            // Of a P directory not even `../../Source` is the output's.
+            // For a linked P directory not even `../../Source` belongs to the output.
             let told = ["symbolic link", "there is no ../../Source"];
             let told = told.iter().any(|what| refused.stderr.contains(what));
             assert!(told, "{}", refused.stderr);
@@ -138,7 +138,7 @@ fn linked_folders_are_refused() {
     }
 }
 
-/// What a journal says is done only where link does such things.
+/// Actions of a journal are performed only where link does such things.
 #[test]
 fn a_journal_is_not_believed() {
     if !compiler() {
@@ -219,8 +219,8 @@ fn files_of_the_users_stay() {
     }
 }
 
-/// What link and unlink remove, since it was compiled for another size of batches, make compiles again; what nobody would
-/// make again stays, and is named.
+/// Objects that link and unlink remove because they were compiled for another batch size are recompiled by make; those
+/// that make would not recompile stay, and are named.
 #[test]
 fn what_make_would_not_make_again_stays() {
     if !compiler() {
@@ -249,7 +249,7 @@ fn what_make_would_not_make_again_stays() {
     ];
     let write = |names: &[&str]| {
         for name in names {
-            // As a wrapper of madevent may.
+            // As in a wrapper of madevent.
             fs::write(output.join(name), "LD_PRELOAD=libmebridge.so\n").unwrap();
         }
     };
@@ -368,7 +368,7 @@ fn the_line_of_make_opts_is_one() {
     let (_, stderr) = run(&p(&output), INPUTS[1]);
     assert!(stderr.contains("from this executable"), "{stderr}");
     let text = fs::read_to_string(&opts).unwrap();
-    // The line goes away; its place as part of another one is none.
+    // The line is removed; as a part of another line it does not count.
     for lost in [
         noted.clone(),
         text.replace("-include mebridge.mk", "# -include mebridge.mk"),
@@ -426,7 +426,7 @@ fn what_is_no_file_hangs_nothing() {
         "Source/.mebridge/new",
     ];
     let kinds = ["pipe", "device", "sparse"];
-    // All files, linked and not, each as one kind: the reader is the same for all.
+    // All files, linked or not, each with one kind of problem: the reader is the same for all.
     for (i, name) in names.into_iter().enumerate() {
         for linked in [false, true] {
             let how = kinds[(i + usize::from(linked)) % kinds.len()];

@@ -1,11 +1,11 @@
-//! What a linked output was linked from is edited: either it is noticed, or it has its effect.
+//! Edits of the sources of a linked output are either noticed, or take effect.
 
 use crate::madevent::*;
 use crate::support::mebridge;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Edits that the process does not have: file, text in it, and what becomes of that.
+/// Edits that are missing in the linked process: file, text in it, and its replacement.
 const EDITS: [(&str, &str, &str); 9] = [
     (
         "Source/DHELAS/FFV1_0.f",
@@ -101,12 +101,12 @@ fn edits_of_what_was_read_are_noticed() {
     // A user's own vertex.
     let name = "Source/DHELAS/my own.f";
     fs::write(output.join(name), "      SUBROUTINE OWN\n      END\n").unwrap();
-    noticed(&output, &format!("{name} has come into being"));
+    noticed(&output, &format!("{name} has appeared"));
     fs::remove_file(output.join(name)).unwrap();
     well(&output);
 }
 
-/// A second link has what was edited: the library answers what the Fortran does.
+/// A second link includes the edits: the library agrees with the Fortran.
 #[test]
 fn the_cure_helps() {
     if !compiler() {
@@ -132,7 +132,7 @@ fn the_cure_helps() {
     agree(&after, &fortran);
 }
 
-/// What MadEvent reads when it runs, or has of its own in a linked executable, is nobody's business.
+/// Files that MadEvent reads when it runs, or still uses in a linked executable, may change.
 #[test]
 fn other_edits_are_the_users() {
     if !compiler() {
@@ -167,7 +167,7 @@ fn other_edits_are_the_users() {
     assert!(!made && told.contains("FFV1_0.f has changed"), "{told}");
 }
 
-/// With helicity recycling MadEvent runs what it makes of the file that was read.
+/// With helicity recycling MadEvent runs a file derived from the one that was read.
 #[test]
 fn link_says_what_it_reads_of_a_recycled_matrix_element() {
     if !compiler() {
@@ -200,7 +200,7 @@ fn link_says_what_it_reads_of_a_recycled_matrix_element() {
     }
 }
 
-/// In a linked executable the library's answers would stand in the place of such a routine, too.
+/// In a linked executable the library's answers would also replace such a routine.
 #[test]
 fn a_routine_of_the_users_own_is_noticed() {
     if !compiler() {

@@ -1,4 +1,4 @@
-//! A small MadEvent by hand (`fortran/madevent`): outputs of it, and what a user does with them.
+//! A small hand-written MadEvent (`fortran/madevent`): its outputs, and operations of a user on them.
 
 use crate::support::{Ran, copy, gg_ttx, mebridge};
 use std::collections::BTreeMap;
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// Where the files are that are put into an output.
+/// Folder of the files that are put into an output.
 pub fn small() -> PathBuf {
     mebridge_testing::root().join("fortran/madevent")
 }
 
-/// Whether there is what MadEvent is made with; says so if not.
+/// Whether the tools to build MadEvent exist; reports it if not.
 pub fn compiler() -> bool {
     let there = |name| Command::new(name).arg("--version").output().is_ok();
     let all = cfg!(target_os = "linux") && there("gfortran") && there("make");
@@ -22,7 +22,7 @@ pub fn compiler() -> bool {
     all
 }
 
-/// An output in a folder; `caller` is which of `auto_dsig1_*.f` asks for matrix elements.
+/// Makes an output in a folder; `caller` selects the `auto_dsig1_*.f` that calls the matrix elements.
 pub fn output(folder: &Path, caller: &str) -> PathBuf {
     let output = folder.join("an output");
     copy(&gg_ttx().join("../.."), &output);
@@ -84,7 +84,7 @@ pub fn p(output: &Path) -> PathBuf {
     output.join("SubProcesses/P1_gg_ttx")
 }
 
-/// What make has compiled in the P directory.
+/// Returns the products of make in the P directory.
 pub fn objects(output: &Path) -> Vec<PathBuf> {
     let paths = fs::read_dir(p(output)).unwrap().map(|e| e.unwrap().path());
     let object = |path: &PathBuf| path.extension().is_some_and(|e| e == "o");
@@ -103,7 +103,7 @@ pub fn make_target(output: &Path, target: &str) {
     assert!(success, "{text}");
 }
 
-/// What make has made of the sources of model and HELAS, by all that this rests on. Most outputs have the same, and to
+/// Cache of make's products for the sources of model and HELAS, by all their inputs. Most outputs have the same, and to
 /// compile them takes longer than the rest of an output.
 static LIBRARIES: Mutex<BTreeMap<Sources, [Vec<u8>; 2]>> = Mutex::new(BTreeMap::new());
 
@@ -124,7 +124,7 @@ fn sources_of_libraries(output: &Path) -> Sources {
     files.into_iter().map(read).collect()
 }
 
-/// Whether make succeeds, and what it says.
+/// Returns whether make succeeds, and its output.
 pub fn try_make(output: &Path, target: &str) -> (bool, String) {
     let known = || LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
     let libraries = ["libmodel.a", "libdhelas.a"].map(|name| output.join("lib").join(name));
@@ -151,13 +151,13 @@ pub fn try_make(output: &Path, target: &str) -> (bool, String) {
     (made.status.success(), told)
 }
 
-/// What the executable of a P directory answers, and what it says on stderr.
+/// Returns the answers of a P directory's executable, and its stderr.
 #[track_caller]
 pub fn run(directory: &Path, input: &str) -> (Vec<(f64, i32, i32)>, String) {
     run_with(directory, input, "1")
 }
 
-/// The message with which the executable of a P directory stops.
+/// Returns the message with which the executable of a P directory stops.
 #[track_caller]
 pub fn stops(directory: &Path, input: &str) -> String {
     let ran = execute(directory, input, "1");

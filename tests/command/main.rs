@@ -1,4 +1,4 @@
-//! The command as a user runs it, and what it leaves behind.
+//! The command, run as by a user, and its output files.
 
 mod arguments;
 mod bench;

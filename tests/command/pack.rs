@@ -1,4 +1,4 @@
-//! Packs: jobs of them, and packs that are broken.
+//! Packs: their jobs, and broken packs.
 
 use crate::support::{Ran, hears_signals, mebridge, mebridge_with};
 use flate2::read::MultiGzDecoder;
@@ -23,7 +23,7 @@ const CARD: [&str; 8] = [
     "--set",
     "ebeam2=100",
 ];
-/// Variables of people with other habits.
+/// Unusual environment variables.
 const FOREIGN: [(&str, &str); 6] = [
     ("LD_LIBRARY_PATH", "/nowhere"),
     ("CUDACPP_RUNTIME_SIMD", "none"),
@@ -33,7 +33,7 @@ const FOREIGN: [(&str, &str); 6] = [
     ("LANG", "tr_TR.UTF-8"),
 ];
 
-/// An unpacked pack, and a folder beside it in which jobs run.
+/// An unpacked pack, and a folder next to it in which jobs run.
 struct Pack {
     folder: TempDir,
     pack: PathBuf,
@@ -75,7 +75,7 @@ impl Pack {
 
     fn command(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
         let mut command = Command::new(self.pack.join("run.sh"));
-        // Nothing of this environment.
+        // Without this environment.
         command.args(arguments).env_clear().current_dir(&self.place);
         command
             .env("PATH", "/usr/bin:/bin")
@@ -94,7 +94,7 @@ impl Pack {
         }
     }
 
-    /// The file that a job makes, which goes.
+    /// Returns the file that a job makes, and removes it.
     fn events(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Vec<u8> {
         self.job(&[arguments, &["--quiet"]].concat(), variables)
             .ok();
@@ -120,7 +120,7 @@ fn text(packed: &[u8]) -> String {
     text
 }
 
-/// Momenta of what goes out.
+/// Returns the momenta of the outgoing particles.
 fn momenta(text: &str) -> Vec<String> {
     let words = text
         .lines()
@@ -203,7 +203,7 @@ fn refusals(pack: &Pack) {
     );
 }
 
-/// Nothing is left, and a line says so.
+/// Nothing is left, and a message says so.
 fn interruptions(pack: &Pack) {
     for signal in [libc::SIGINT, libc::SIGTERM] {
         let mut command = pack.command(&["100000000", "1", "--quiet"], &[]);
@@ -211,7 +211,7 @@ fn interruptions(pack: &Pack) {
         let job = hears_signals(&mut command)
             .spawn()
             .expect("the script runs");
-        // Its folder for what is temporary is there, and so are handlers of signals.
+        // Its temporary folder exists, and so do the signal handlers.
         let mut tries = 0;
         while names(&pack.place).is_empty() {
             std::thread::sleep(Duration::from_millis(10));

@@ -1,10 +1,10 @@
-//! `mebridge plugin`: where it lies.
+//! `mebridge plugin`: where it is installed.
 
 use crate::support::{directory, mebridge};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A folder that looks like MG5aMC's.
+/// Makes a folder that looks like MG5aMC's.
 fn mg5amc(folder: &Path, version: &str) -> PathBuf {
     let place = folder.join("MG5 aMC");
     for name in ["bin", "madgraph", "PLUGIN"] {

@@ -1,4 +1,4 @@
-//! `mebridge reweight`: weights against the plain meaning of the process, and bytes that stay as they are.
+//! `mebridge reweight`: weights compared with the definition of the process, and bytes that stay unchanged.
 
 use crate::support::{gg_ttx, mebridge};
 use flate2::read::GzDecoder;
@@ -35,7 +35,7 @@ fn header(card: &str) -> String {
     )
 }
 
-/// Two bodies of a mass in the centre of mass, and the same boosted along z.
+/// Returns two particles of equal mass in the centre of mass, and the same boosted along z.
 fn two_bodies(
     energy: f64,
     mass: f64,
@@ -56,7 +56,7 @@ fn two_bodies(
     (rest, rest.map(boost))
 }
 
-/// |M|^2 by the plain meaning of a process, for all helicities or one row.
+/// Returns |M|^2 from the definition of a process, for all helicities or one row.
 fn plain(
     process: &Process,
     card: &Path,
@@ -80,7 +80,7 @@ fn plain(
         .sum()
 }
 
-/// The weights of a name in a file, event by event.
+/// Returns the weights of a name in a file, event by event.
 fn weights(text: &str, name: &str) -> Vec<f64> {
     let tag = format!("<wgt id='{name}'>");
     let found = text.lines().filter_map(|line| line.strip_prefix(&tag));
@@ -89,7 +89,7 @@ fn weights(text: &str, name: &str) -> Vec<f64> {
         .collect()
 }
 
-/// A file without what was added to it.
+/// Returns a file without the additions.
 fn without(text: &str, names: &[&str]) -> String {
     let ours = |line: &str| {
         names.iter().any(|n| line.contains(&format!("id='{n}'")))
@@ -250,7 +250,7 @@ fn weights_are_ratios_and_nothing_else_changes() {
             .fold(left, |left, empty| left.replace(empty, ""));
         assert_eq!(left, text);
     }
-    // Once more on the outcome: names go on, what was there stays.
+    // Applied again to the result: numbering continues, existing weights stay.
     let name = files.path("events_rwgt.lhe.gz").display().to_string();
     let arguments = [
         "reweight",
@@ -513,7 +513,7 @@ fn a_reweight_card_is_read() {
     .ok();
     let expected = fs::read_to_string(files.path("events_rwgt.lhe")).unwrap();
     assert_eq!(weights(&summed, "wide"), weights(&expected, "wide"));
-    // What is wrong is named by what the user has.
+    // Errors name the user's files.
     let ran = run("launch\n set mass 77 1.\n", &card);
     assert!(
         ran.failed(1)
@@ -538,7 +538,7 @@ fn a_reweight_card_is_read() {
     );
 }
 
-/// What other programs write stays as it is but for the weights, and what is no file with events is called so.
+/// Files of other programs are unchanged except for the weights, and files without events are reported as such.
 #[test]
 fn files_of_others() {
     let files = Files::new();
@@ -660,7 +660,7 @@ fn events_find_their_matrix_elements() {
         "{}",
         ran.stderr
     );
-    // What is wrong is said with the event.
+    // Errors name the event.
     let wrong = |from: &str, to: &str, more: &[&str]| {
         assert!(text.contains(from));
         fs::write(files.path("wrong.lhe"), text.replacen(from, to, 1)).unwrap();

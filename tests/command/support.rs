@@ -1,6 +1,6 @@
 //! Runs the command as a user does.
 
-// Each program of tests uses some of it.
+// Each test program uses some of these functions.
 #![allow(dead_code)]
 
 use mebridge::process::example;
@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Lets what a command starts be ended by signals, also where the tests run in the background and ignore them.
+/// Lets signals end a started command, even if the tests run in the background and ignore them.
 #[cfg(unix)]
 pub fn hears_signals(command: &mut Command) -> &mut Command {
     use std::os::unix::process::CommandExt;
     let hear = || {
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-            // SAFETY: a number, and the system's own way with it.
+            // SAFETY: the arguments are a signal number and the default action.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
         Ok(())
     };
-    // SAFETY: between fork and exec it calls signal alone, which may be called there.
+    // SAFETY: between fork and exec the closure calls only signal, which is allowed there.
     unsafe { command.pre_exec(hear) }
 }
 
@@ -30,8 +30,8 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// The program that cargo built with this test: `mebridge`, or else `mebridge-tools`. Of the latter cargo's variable does
-/// not get here, as the shell of `tests/rustc.sh` passes none on with a hyphen in its name.
+/// The program that cargo built with this test: `mebridge`, or else `mebridge-tools`. Of the latter cargo's variable
+/// does not get here, as the shell of `tests/rustc.sh` passes none on with a hyphen in its name.
 fn program() -> PathBuf {
     match option_env!("CARGO_BIN_EXE_mebridge") {
         Some(command) => command.into(),
@@ -78,7 +78,7 @@ pub fn mebridge_with(directory: &Path, arguments: &[&str], variables: &[(&str, &
 }
 
 impl Ran {
-    /// What stdout holds, of a run without errors or warnings.
+    /// Returns stdout of a run without errors or warnings.
     #[track_caller]
     pub fn ok(&self) -> &str {
         assert_eq!(
@@ -90,7 +90,7 @@ impl Ran {
         &self.stdout
     }
 
-    /// What stderr holds, of a run that ended with this code and without output.
+    /// Returns stderr of a run that ended with this code and without output.
     #[track_caller]
     pub fn failed(&self, code: i32) -> &str {
         assert_eq!(
@@ -215,7 +215,7 @@ pub fn snapshot(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-/// Both hold the same.
+/// Checks that both folders have the same contents.
 #[track_caller]
 pub fn same(a: &BTreeMap<PathBuf, Vec<u8>>, b: &BTreeMap<PathBuf, Vec<u8>>) {
     let names = |x: &BTreeMap<PathBuf, Vec<u8>>| x.keys().cloned().collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! Processes that may hold anything: valid headers for damaged files, and events to evaluate.
+//! Arbitrary processes: valid headers for damaged files, and events to evaluate.
 
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
@@ -9,7 +9,7 @@ use mebridge::runtime::{BackendChoice, Switches};
 /// Bytes of a process file ahead of its body.
 pub const HEADER: usize = 24;
 
-/// Sets length and checksum to what the body has.
+/// Sets length and checksum to those of the body.
 pub fn seal(bytes: &mut [u8]) {
     let length = (bytes.len() - HEADER) as u64;
     let crc = crc32fast::hash(&bytes[HEADER..]);
@@ -59,7 +59,7 @@ pub fn momenta(process: &Process) -> Option<Vec<f64>> {
     Some(events.iter().flatten().flatten().copied().collect())
 }
 
-/// Evaluates three events; any answer and any error will do.
+/// Evaluates three events; any answer and any error is accepted.
 pub fn evaluate(process: Process, momenta: &[f64]) -> bool {
     let card = process.model.default_card();
     let (numbers, channels) = ([0.5; 3], [1; 3]);

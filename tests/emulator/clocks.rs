@@ -1,5 +1,5 @@
-//! Amplitudes and colour sums apart, on the stand-in for a GPU. Its launches take as long as they are told, and
-//! the clock in its kernels counts how often it is asked.
+//! The separate times of amplitudes and colour sums, on the emulated GPU. Its launches take a given time, and the clock
+//! in its kernels counts its calls.
 
 use crate::processes::{Bits, run_logged};
 use mebridge::backend::{AMPLITUDES, COLOR, Clocks, Timers};
@@ -18,9 +18,9 @@ use std::time::Duration;
 
 const EVENTS: usize = 37;
 
-/// What a launch takes that may end with a colour sum.
+/// Duration of a launch that may end with a colour sum.
 const COST: Duration = Duration::from_secs(1000);
-/// More than all else takes.
+/// Longer than everything else.
 const ELSE: f64 = 100.0;
 
 /// Which kernels run.
@@ -87,7 +87,7 @@ fn divided(
     };
     let bridge = Bridge::on(Target::Gpu(gpus), process, &card, &switches, 64);
     let mut bridge = bridge.expect("bridge");
-    // Generated code is there from now on.
+    // From now on generated code is ready.
     run(&gpu, &mut bridge, r, channels);
     bridge.wait_for_compiler();
     run(&gpu, &mut bridge, r, channels);
@@ -117,7 +117,7 @@ fn divided(
         assert!((sum - right).abs() < ELSE, "{name} {way:?}: {sum} {right}");
     }
     assert!(clocked.kernels().as_secs_f64() < right + ELSE);
-    // Nothing is left of it.
+    // The clocks are gone.
     let (none, outcome) = measure(Clocks::None);
     assert_eq!((none.kernels(), outcome), (Duration::ZERO, plain));
     Some(([amplitudes, color], launches))
@@ -134,12 +134,12 @@ const TT: &str = "gg_tt.P1_gg_ttx";
 fn kernels_of_helicities_are_divided() {
     for precision in [Precision::Double, Precision::Mixed, Precision::Float] {
         for channels in [false, true] {
-            // The clock is asked before, between and behind the two.
+            // The clock is read before, between and after the two.
             if let Some((seconds, launches)) = divided(TT, Way::Tables, precision, channels) {
                 assert!(launches.iter().any(|name| name == "helicities"));
                 assert!((share(seconds) - 1.0 / 2.0).abs() < 0.01, "{seconds:?}");
             }
-            // Here also at the end, once more.
+            // Here also once more at the end.
             if let Some((seconds, launches)) = divided(TT, Way::Helicities, precision, channels) {
                 assert!(launches.iter().any(|name| name == "helicity"));
                 assert!((share(seconds) - 1.0 / 3.0).abs() < 0.01, "{seconds:?}");
@@ -178,7 +178,7 @@ fn code_of_shares_is_divided() {
 fn colour_sums_of_the_library_are_divided() {
     for channels in [false, true] {
         if let Some((seconds, _)) = divided(TT, Way::Blas, Precision::Double, channels) {
-            // One launch is JAMP, one what is left of colour sums.
+            // One launch is JAMP, one the rest of colour sums.
             assert!((share(seconds) - 1.0 / 2.0).abs() < 0.01, "{seconds:?}");
         }
     }

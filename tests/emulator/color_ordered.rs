@@ -1,4 +1,4 @@
-//! Plans of loops on the stand-in for a GPU, against the CPU's engine.
+//! Plans of loops on the emulated GPU, compared with the CPU's engine.
 
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Events of a call.
 const EVENTS: usize = 37;
 
-/// A process in its colour-ordered form, though diagrams may serve it better.
+/// A process in its colour-ordered form, although diagrams may serve it better.
 fn ordered(text: &str) -> Process {
     let process = generate(text).expect("generated").remove(0);
     process.as_color_ordered().expect("a colour-ordered form")
@@ -95,7 +95,7 @@ fn run(bridge: &mut Bridge, events: &Events) -> (Vec<f64>, Vec<i32>, Vec<i32>) {
     answers
 }
 
-/// |M|^2 and all choices are those of the CPU. Gives how often the colour sum was launched for one call.
+/// |M|^2 and all choices are those of the CPU. Returns the number of launches of the colour sum in one call.
 fn compare(gpu: &Arc<Emulator>, text: &str, precision: Precision, tolerance: f64) -> usize {
     agree(gpu, &ordered(text), precision, tolerance)
 }
@@ -121,7 +121,7 @@ fn agree(gpu: &Arc<Emulator>, process: &Process, precision: Precision, tolerance
     launches("color_ordered_sum").expect("a colour sum")
 }
 
-/// Gluons alone and quark lines, heavy and light, which come in, go out and go through; one to four insertions.
+/// Gluons only, and heavy and light quark lines, incoming, outgoing and from in to out; one to four insertions.
 #[test]
 fn colour_ordered_forms_agree_with_the_cpu() {
     let Some(gpu) = Emulator::new(check_where_named) else {
@@ -186,7 +186,7 @@ fn calls_without_channels_are_served() {
     assert!(kernels.iter().any(|kernel| kernel.name == "array_Tile"));
 }
 
-/// Where a block of events with a single helicity has no room, that is said.
+/// If a block of events with a single helicity does not fit, this is reported.
 #[test]
 fn too_little_memory_is_an_error() {
     let Some(gpu) = Emulator::with_memory(400 << 10, check_where_named) else {

@@ -1,4 +1,4 @@
-//! Surveys and events by a stand-in for a GPU, against those of the CPU's threads.
+//! Surveys and events on an emulated GPU, compared with those of CPU threads.
 
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
@@ -23,7 +23,7 @@ use mebridge_sampler::survey::{Survey, SurveySettings, survey};
 use mebridge_sampler::weigh::Weigh;
 use std::sync::Arc;
 
-/// Tables alone: code of processes takes a C++ compiler long.
+/// Only tables: compiling code of processes with a C++ compiler takes long.
 fn switches() -> Switches {
     Switches {
         gpu_group: Some(0),
@@ -35,7 +35,7 @@ fn off() -> Cache {
     Cache::new(&CachePlace::Off)
 }
 
-/// A process with its matrix elements on the CPU and on stand-ins.
+/// A process with its matrix elements on the CPU and on emulated GPUs.
 struct Run {
     last: u32,
     integrand: Integrand,
@@ -44,7 +44,7 @@ struct Run {
 }
 
 impl Run {
-    /// `gpus` stand-ins, each with launches of `launch` blocks.
+    /// Makes `gpus` emulated GPUs, each with launches of `launch` blocks.
     fn new(text: &str, common: &Common, gpus: usize, launch: usize) -> Option<Run> {
         Run::with(text, common, gpus, launch, false)
     }
@@ -268,7 +268,7 @@ fn surveys_and_events_are_those_of_the_cpu() {
     }
 }
 
-/// Points have none of the matrix elements that vanish, the last ones among them.
+/// Points have none of the vanishing matrix elements, also if the last one vanishes.
 #[test]
 fn what_vanishes_has_no_points() {
     let common = common(false);
@@ -281,7 +281,7 @@ fn what_vanishes_has_no_points() {
     assert!(gpu.1.events.iter().all(|event| event.element != run.last));
 }
 
-/// Not even the last bit depends on how many GPUs there are.
+/// Not even the last bit depends on the number of GPUs.
 #[test]
 fn two_gpus_share_a_run() {
     let common = common(false);
@@ -323,7 +323,7 @@ fn records_are_those_of_the_cpu() {
     let Some(driver) = Emulator::new(check_where_named) else {
         return;
     };
-    // Generated code takes the place of tables when it is there.
+    // Generated code replaces tables when it is ready.
     let switches = Switches::default();
     let gpus = Gpus::of(vec![driver], &switches, off()).expect("GPUs");
     let [cpu, gpu] = [None, Some(&gpus)].map(|gpus| {
@@ -348,7 +348,7 @@ fn records_are_those_of_the_cpu() {
     assert_eq!(cpu.len(), gpu.len());
     for (a, b) in cpu.iter().zip(&gpu) {
         match (a.parse::<f64>(), b.parse::<f64>()) {
-            // Momenta of components that are nearly zero differ by more of themselves.
+            // Components of momenta that are nearly zero have larger relative differences.
             (Ok(x), Ok(y)) => assert!((x - y).abs() < 1e-7 * x.abs().max(1.0), "{a} {b}"),
             _ => assert_eq!(a, b),
         }

@@ -1,4 +1,4 @@
-//! Particles of spin 2 and 3/2 on the stand-in for a GPU, against the CPU's engine.
+//! Particles of spin 2 and 3/2 on the emulated GPU, compared with the CPU's engine.
 
 use super::color_ordered::Points;
 use super::processes::{bridges_with, run};
@@ -112,7 +112,7 @@ pub(super) fn agree_in(model: &str, text: &str) {
             (Precision::Mixed, 1e-5),
             (Precision::Float, 2e-3),
         ] {
-            // A C++ compiler takes its time: the tables' kernels have all precisions.
+            // Compiling is slow: only the tables' kernels are tested in all precisions.
             if precision != Precision::Double && gpu_group.is_none() {
                 continue;
             }

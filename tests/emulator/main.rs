@@ -1,4 +1,4 @@
-//! Bridges on a CPU in the place of a GPU (`mebridge_emulator`), against those on the CPU's own engine.
+//! Bridges on an emulated GPU (`mebridge_emulator`), compared with those on the CPU's own engine.
 
 mod clocks;
 mod color_ordered;

@@ -1,4 +1,4 @@
-//! Polarised particles that go out: few helicities, whose recursion has no AMP2. On the stand-in for a GPU, against the
+//! Outgoing polarised particles: few helicities, whose recursion has no AMP2. On the emulated GPU, compared with the
 //! CPU's engine.
 
 use super::color_ordered::Points;
@@ -17,7 +17,7 @@ fn a_recursion_without_amp2_serves_calls_without_channels() {
     };
     let process = generate("g g > t{L} t~ g").expect("generated").remove(0);
     let points = Points::new(&process);
-    // Tables alone: a C++ compiler takes its time.
+    // Only tables, because compiling is slow.
     let switches = Switches {
         gpu_group: Some(0),
         ..Switches::default()

@@ -1,4 +1,4 @@
-//! The engine on the stand-in for a GPU, against the CPU's engine.
+//! The engine on the emulated GPU, compared with the CPU's engine.
 
 use mebridge::Error;
 use mebridge::backend::{Kernel, Kernels};
@@ -54,7 +54,7 @@ fn try_run(bridge: &mut Bridge, events: &Events) -> Result<Outcome, Error> {
 /// The bits of |M|^2, helicities and colours.
 pub(super) type Bits = (Vec<u64>, Vec<i32>, Vec<i32>);
 
-/// Runs events, and tells what was launched for them.
+/// Runs events, and returns the launches.
 pub(super) fn run_logged(gpu: &Emulator, bridge: &mut Bridge, events: &Events) -> (Bits, Log) {
     gpu.take_log();
     let outcome = run(bridge, events);
@@ -98,7 +98,7 @@ pub(super) fn bridges_with(
     [on(cpu), on(Target::Gpu(gpus))]
 }
 
-/// What a bridge says of its kernels must be what runs.
+/// The kernels that a bridge reports must be those that run.
 fn kernels(bridge: &Bridge, channels: bool) -> Vec<String> {
     let kernels = bridge.kernels(channels).expect("kernels");
     let names: Vec<String> = kernels.each.iter().map(|k| k.name.clone()).collect();
@@ -123,8 +123,7 @@ fn real_processes_by_helicities_agree_with_the_cpu() {
     compare(true);
 }
 
-/// Real processes of at most so many diagrams, or the one that the environment names.
-/// One process of each family, small ones: a C++ compiler takes its time. `MEBRIDGE_TEST_PROCESS` names
+/// Small real processes, one of each family, because compiling is slow. `MEBRIDGE_TEST_PROCESS` names
 /// others, by a part of their names.
 const FEW: [&str; 6] = [
     "ee_mumu.",
@@ -157,7 +156,7 @@ fn compare(by_helicities: bool) {
                 Precision::Float => 2e-3,
             };
             let [mut cpu, mut on_gpu] = bridges(&gpu, &process, precision, by_helicities);
-            // The second time with generated code, where there is some.
+            // The second time with generated code, if there is any.
             let calls = [(37, false), (37, true), (1, true), (37, false), (36, true)];
             for (nevt, channels) in calls {
                 let events = r.events(channels).first(nevt);
@@ -239,8 +238,8 @@ fn momenta_that_are_not_conserved_are_refused() {
     }
 }
 
-/// Couplings that are no polynomials in G are computed here and copied, for each chunk. (The emulator sees to it
-/// that they stay until they have been read.)
+/// Couplings that are not polynomials in G are computed on the host and copied, for each chunk. (The emulator checks
+/// that they stay valid until they have been read.)
 #[test]
 fn couplings_that_are_given_are_those_of_the_cpu() {
     use mebridge::process::arith::{Builder, Function, Op};
@@ -274,7 +273,7 @@ fn couplings_that_are_given_are_those_of_the_cpu() {
         assert!(worst(&a.matrix_elements, &b.matrix_elements) < 1e-12);
         on_gpu.wait_for_compiler();
     }
-    // The alpha_s of a sample is not seen here: refused where somebody asks for such a library, and where one is used.
+    // The host does not see alpha_s of a sample: refused when such a library is made, and when it is used.
     let asked = samples_run(&process).expect_err("refused").to_string();
     let name = &process.model.couplings[0].name;
     assert!(
@@ -286,8 +285,7 @@ fn couplings_that_are_given_are_those_of_the_cpu() {
     samples_run(&mebridge::process::example::scalars()).expect("a polynomial");
 }
 
-/// Whatever goes wrong in a call, copies into the caller's arrays are over when it returns; and no recording is
-/// forgotten.
+/// Whatever fails in a call, copies to the caller's arrays have ended when it returns, and no recording is leaked.
 #[test]
 fn a_panic_leaves_no_copies_under_way() {
     let Some(gpu) = Emulator::new(check_where_named) else {
@@ -476,7 +474,7 @@ fn memory_that_others_take_makes_chunks_smaller() {
         igraph: None,
     };
     let right = run(&mut cpu, &events).matrix_elements;
-    // What stays for the life of a bridge, and the smallest chunk, are taken by a first call.
+    // A first call allocates the permanent memory of a bridge, and the smallest chunk.
     run(&mut on_gpu, &events.first(1));
     let driver: Arc<dyn Driver> = gpu.clone();
     let (free, _) = driver.memory().expect("memory");
@@ -492,8 +490,8 @@ fn memory_that_others_take_makes_chunks_smaller() {
     assert!(by_others.is_sorted_by(|a, b| a > b), "{by_others:?} chunks");
 }
 
-/// What a call costs on the CPU's side is its calls of the driver: a call that has been made before makes these, and none
-/// more.
+/// What a call costs on the CPU's side is its calls of the driver: a call that has been made before makes these, and
+/// none more.
 #[test]
 fn a_steady_call_asks_the_driver_for_what_it_needs() {
     let Some(gpu) = Emulator::new(check_where_named) else {

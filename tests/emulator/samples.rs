@@ -1,4 +1,4 @@
-//! Samples in the memory of the stand-in for a GPU, against those of the CPU.
+//! Samples in the memory of the emulated GPU, compared with those of the CPU.
 
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
@@ -20,10 +20,10 @@ use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
 
 const EVENTS: usize = 70;
-/// What nobody writes.
+/// Marks numbers that were not written.
 const UNTOUCHED: i32 = -77;
 
-/// Events with everything that can be asked, component by component as samplers have them, with a stride.
+/// Events with all possible inputs, component by component as in samplers, with a stride.
 struct Given {
     legs: usize,
     stride: usize,
@@ -126,7 +126,7 @@ fn expected(bridge: &mut Bridge, given: &Given, fixed: bool, diagrams: bool) -> 
         helicity: &mut found.helicity,
         color: &mut found.color,
         diagram: &mut found.diagram,
-        // SAFETY: as many rows as were made.
+        // SAFETY: all rows were allocated.
         amp2: diagrams.then(|| unsafe { Rows::new(amp2, EVENTS, rows, EVENTS) }),
     };
     bridge.evaluate(&sample, answers).expect("a sample");
@@ -158,7 +158,7 @@ impl Device {
     fn put<T: Copy>(&mut self, numbers: &[T]) -> u64 {
         let buffer = Buffer::new(&self.driver, size_of_val(numbers)).expect("memory");
         let at = buffer.pointer();
-        // SAFETY: as many bytes; the stream is waited for.
+        // SAFETY: the sizes are equal, and the stream is waited for.
         unsafe { self.stream.upload(at, bytes(numbers)).unwrap() };
         self.stream.synchronize().unwrap();
         self.buffers.push(buffer);
@@ -169,7 +169,7 @@ impl Device {
         let size = size_of_val(&numbers[..]);
         // SAFETY: numbers of any bits.
         let to = unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast::<u8>(), size) };
-        // SAFETY: as many bytes; the stream is waited for.
+        // SAFETY: the sizes are equal, and the stream is waited for.
         unsafe { self.stream.download(to, at).unwrap() };
         self.stream.synchronize().unwrap();
         numbers
@@ -180,7 +180,7 @@ impl Device {
         self.stream.id().0 as u64 + 1
     }
 
-    /// All that can be given and asked, for these rows of diagrams.
+    /// All inputs and outputs, for these rows of diagrams.
     fn sample(&mut self, given: &Given, rows: usize) -> DeviceSample {
         let none = vec![UNTOUCHED; EVENTS];
         let amp2 = vec![f64::from(UNTOUCHED); rows * given.stride];
@@ -218,7 +218,7 @@ impl Device {
             at => self.get(at, vec![0.0; rows * sample.amp2_stride]),
         };
         let amp2 = all.chunks(sample.amp2_stride.max(1));
-        // Nothing is written behind the events.
+        // Nothing is written after the events.
         let rest = amp2.clone().flat_map(|row| &row[EVENTS..]);
         assert!(rest.into_iter().all(|&x| x == f64::from(UNTOUCHED)));
         Found {
@@ -243,7 +243,7 @@ enum By {
     Tables,
     Generated,
     Subsets,
-    /// As a process has them that is too large for one thread.
+    /// As for a process that is too large for one thread.
     ItsSubsets,
     Helicities,
 }
@@ -338,7 +338,7 @@ fn compare_process(process: &Process, by: By, precision: Precision) {
         unsafe { sampler.run(sample) }
     };
     run(&sample).expect("a sample");
-    // Nothing is done before somebody waits.
+    // Nothing is done before the wait.
     assert!(gpu.take_log().launches.is_empty());
     let found = device.found(&sample, rows);
     let launched: Vec<String> = gpu.take_log().launches.into_iter().map(|l| l.0).collect();
@@ -367,7 +367,7 @@ fn compare_process(process: &Process, by: By, precision: Precision) {
     check(&fixed, &expected(&mut cpu, &given, true, true), "fixed");
     assert_eq!(fixed.helicity, given.fixed_helicity);
 
-    // The matrix element and the helicity alone.
+    // Only the matrix element and the helicity.
     let alone = DeviceSample {
         color: 0,
         diagram: 0,
@@ -421,7 +421,7 @@ fn compare_process(process: &Process, by: By, precision: Precision) {
         ..device.sample(&given, rows)
     };
     run(&rows_of_events).expect("a sample");
-    // The default stream is another one than ours; the next sample comes behind it.
+    // The default stream differs from ours; the next sample follows it.
     run(&device.sample(&given, rows)).expect("a sample");
     let found = device.found(&rows_of_events, rows);
     let half = vec![0.5; EVENTS];
@@ -490,7 +490,7 @@ fn compare_process(process: &Process, by: By, precision: Precision) {
             "event {event}: {sum}"
         );
     }
-    // The first answers for those that are nobody's.
+    // The first matrix element answers for invalid indices.
     let first = DeviceSample {
         fixed_helicity: 0,
         fixed_diagram: 0,
@@ -524,7 +524,7 @@ fn compare_process(process: &Process, by: By, precision: Precision) {
     assert!(named, "{refused:?}");
 }
 
-/// What is beyond single precision is told: nobody evaluates it again.
+/// Events beyond single precision are reported, because they are not evaluated again.
 #[test]
 fn events_that_single_precision_cannot_hold_are_nan() {
     let Some(gpu) = Emulator::new(check_where_named) else {
@@ -557,7 +557,7 @@ fn events_that_single_precision_cannot_hold_are_nan() {
     }
 }
 
-/// The GPU tells whether an answer of a call is beyond single precision, so that answers are not looked through: by
+/// The GPU reports whether an answer of a call is beyond single precision, so that the host does not check answers: by
 /// tables and by generated code, of whole events and of subsets.
 #[test]
 fn calls_that_single_precision_cannot_hold_are_had_in_double() {
@@ -668,7 +668,7 @@ fn samples_come_in_chunks_and_from_many_threads() {
     let given = Given::new(&process, &cpu.masses(), EVENTS);
     let expected = expected(&mut cpu, &given, false, true);
     let sampler = on_gpu.device_sampler().expect("a sampler");
-    // It goes on when the bridge is gone.
+    // It remains usable after the bridge is dropped.
     drop(on_gpu);
     gpu.take_log();
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Coloured scalars on the stand-in for a GPU, against the CPU's engine: recursions with a scalar or a fermion at the
+//! Coloured scalars on the emulated GPU, compared with the CPU's engine: recursions with a scalar or a fermion at the
 //! root, and squared diagrams that are cut at scalars.
 
 use super::high_spin::agree_in;

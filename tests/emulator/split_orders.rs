@@ -95,7 +95,7 @@ fn agree(process: &Process, kernel: &str, switches: &Switches) {
     );
 }
 
-/// Of MadEvent, which takes absolute values and the sign of the helicity that it chooses.
+/// As in MadEvent, which uses absolute values and the sign of the chosen helicity.
 fn absolute(process: &Process) -> Process {
     Process {
         helicity_sum: HelicitySum::Absolute,

@@ -1,4 +1,4 @@
-//! Threads of blocks that are tuned, on the stand-in for a GPU, whose clock is told how long a launch takes.
+//! Tuned numbers of threads per block, on the emulated GPU, with given durations of launches.
 
 use crate::processes::{Bits, run_logged};
 use mebridge::bridge::Bridge;
@@ -16,9 +16,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Fills the stand-in, even with one thread for an event.
+/// Fills the emulated GPU, even with one thread per event.
 const MANY: usize = 2048;
-/// Does not.
+/// Does not fill it.
 const FEW: usize = 37;
 /// Launches until all candidates of a kernel have been tried.
 const LAUNCHES: usize = 6;
@@ -31,7 +31,7 @@ enum Way {
     Generator,
 }
 
-/// Events of a process, and where things are kept.
+/// Events of a process, and the cache folder.
 struct Setup {
     gpu: Arc<Emulator>,
     process: Process,
@@ -89,7 +89,7 @@ impl Setup {
         let machine = Target::Gpu(gpus);
         let bridge = Bridge::on(machine, self.process.clone(), &card, &switches, 64);
         let mut bridge = bridge.expect("bridge");
-        // Generated code is there from now on.
+        // From now on generated code is ready.
         self.run(&mut bridge, FEW);
         bridge.wait_for_compiler();
         self.run(&mut bridge, FEW);
@@ -175,7 +175,7 @@ fn tune(way: Way) {
         shapes.push(log.launches);
     }
     assert_ne!(shapes[0], shapes[1]);
-    // It is over.
+    // Tuning has ended.
     let chosen = threads(&bridge);
     for _ in 0..2 {
         let (outcome, log) = setup.run(&mut bridge, MANY);
@@ -216,12 +216,12 @@ fn tune(way: Way) {
     assert!(!has_tried(&second));
     assert_eq!(setup.files(), files);
 
-    // Unless it is told not to.
+    // Unless tuning is disabled.
     let mut third = setup.bridge(way, Some(false));
     setup.run(&mut third, MANY);
     assert_eq!(threads(&third), defaults);
 
-    // Damaged files are made again.
+    // Damaged files are rebuilt.
     for (path, bytes) in &files {
         let half = &bytes[..bytes.len() / 2];
         std::fs::write(path, half).expect("a file of the cache");

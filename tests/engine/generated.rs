@@ -15,7 +15,7 @@ use std::path::Path;
 /// Largest relative difference that is rounding.
 const TOLERANCE: f64 = 1e-11;
 
-/// What an engine says at events, with the random numbers of the choice of helicity.
+/// An engine's answers for events, with the random numbers of the choice of helicity.
 fn run(
     process: &Process,
     card: &[f64],
@@ -194,10 +194,10 @@ fn outputs() {
     require::used("outputs", format_args!("{done} generated"));
 }
 
-/// Compares the matrix elements of a P directory; gives how many there were.
+/// Compares the matrix elements of a P directory; returns their number.
 fn compare(directory: &Path) -> usize {
     let Ok(processes) = import_directory(directory) else {
-        // That imports succeed is what other tests are about.
+        // Other tests check that imports succeed.
         return 0;
     };
     let mut done = 0;

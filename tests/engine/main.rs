@@ -1,4 +1,4 @@
-//! Plans and the CPU engine, against reference numbers, the plain meaning of a process, and each other.
+//! Plans and the CPU engine, compared with reference numbers, the definition of a process, and each other.
 
 use mebridge_testing as common;
 mod data_flow;

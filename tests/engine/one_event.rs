@@ -1,4 +1,4 @@
-//! `Bridge::one_event`: each helicity by itself, against the plain meaning of the process.
+//! `Bridge::one_event`: each helicity separately, compared with the definition of the process.
 
 use crate::common;
 use mebridge::bridge::Bridge;
@@ -39,7 +39,7 @@ fn check(process: &Process, momenta: &[[f64; 4]], g: f64) {
         for every in [false, true, false] {
             let event = bridge.one_event(&flat, g, every).unwrap().clone();
             assert_eq!(event.contributions.len(), process.helicities.len());
-            // Asked again it is the same.
+            // A second call gives the same.
             assert_eq!(&event, bridge.one_event(&flat, g, every).unwrap());
             for row in 0..process.helicities.len() {
                 let plain = only(process, row).evaluate(momenta, g, &card);
@@ -69,7 +69,7 @@ fn check(process: &Process, momenta: &[[f64; 4]], g: f64) {
                 }
             }
         }
-        // Another event is another answer, and momenta that cannot be are refused.
+        // Another event has another answer, and invalid momenta are refused.
         let before = bridge.one_event(&flat, g, false).unwrap().clone();
         let after = bridge.one_event(&flat, 1.1 * g, false).unwrap();
         assert_ne!(&before, after);
@@ -143,7 +143,7 @@ fn helicities_add_up_to_the_reference() {
                 let rows = b.chunks_exact(width).map(|row| row.iter().sum());
                 let largest = rows.fold(0.0, f64::max);
                 for (a, b) in a.chunks_exact(width).zip(b.chunks_exact(width)) {
-                    // Of a helicity that vanishes rounding is left.
+                    // A vanishing helicity leaves rounding.
                     let all = b.iter().sum::<f64>().max(1e-12 * largest);
                     a.iter()
                         .zip(b)

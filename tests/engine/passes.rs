@@ -1,4 +1,4 @@
-//! Each pass of the plan compiler leaves the answer as it is, and what it saves is counted.
+//! No pass of the plan compiler changes the answer, and its savings are counted.
 
 use crate::common;
 use mebridge::backend::Contributions;
@@ -51,7 +51,7 @@ fn parts(process: &Process, binding: &Binding, plan: Plan) -> Vec<Contributions>
     backend.contributions(inputs).expect("good momenta")
 }
 
-/// Evaluates a process after each pass; gives what each has left to do.
+/// Evaluates a process after each pass; returns the remaining work after each.
 fn passes(process: &Process) -> Vec<(Pass, Count)> {
     let binding = Binding::new(&process.model, &process.model.default_card()).expect("binding");
     let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
@@ -165,7 +165,7 @@ fn no_pass_moves_the_answer_of_the_process_by_hand() {
     assert!(adds(Pass::PartialVertices) < adds(Pass::Recycling));
     assert!(adds(Pass::Conjugates) < adds(Pass::Basis));
     assert!(after(&counts, Pass::MemoryReuse).vectors <= after(&counts, Pass::Conjugates).vectors);
-    // It is small enough as it is.
+    // It is small enough already.
     assert_eq!(
         after(&counts, Pass::Tiling),
         after(&counts, Pass::MemoryReuse)

@@ -1,5 +1,5 @@
-//! Which kernel computes each Lorentz structure of real MG5aMC outputs. Those of the Standard Model
-//! and its usual extensions have kernels; what has none is named here.
+//! Which kernel computes each Lorentz structure of real MG5aMC outputs. Those of the Standard Model and its usual
+//! extensions have kernels; the exceptions are listed here.
 
 use crate::common;
 use mebridge::import::import_directory;

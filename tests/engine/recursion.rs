@@ -1,4 +1,4 @@
-//! Which processes have a recursive plan, and that it does less than the list of diagrams.
+//! Which processes have a recursive plan, and that it is less work than the list of diagrams.
 
 use crate::common;
 use mebridge::color::BlockDiagonal;

@@ -18,8 +18,8 @@ struct Outcome {
     good: usize,
 }
 
-/// The levels of this CPU, or those of them that `MEBRIDGE_TEST_LEVELS` names: under emulation, where a run of all takes
-/// long, registers of another length concern some alone.
+/// The levels of this CPU, or those of them that `MEBRIDGE_TEST_LEVELS` names: under emulation, where a run of all
+/// takes long, registers of another length concern some alone.
 fn levels() -> Vec<Level> {
     let supported = Level::supported();
     let Ok(names) = std::env::var("MEBRIDGE_TEST_LEVELS") else {
@@ -54,7 +54,7 @@ impl Worst {
     }
 }
 
-/// For whoever reads what `make test-arm` says, which looks for these lines.
+/// Printed for the summary of `make test-arm`, which looks for these lines.
 fn tell(all: &[Worst], files: usize, what: [&str; 2]) {
     for Worst { level, differences } in all {
         println!(
@@ -90,7 +90,7 @@ fn sampled(
     let (mut helicity, mut color) = (vec![0; nevt], vec![0; nevt]);
     let diagrams = process.diagrams as usize;
     let mut shares = vec![0.0; nevt * diagrams];
-    // SAFETY: as many rows as there is room for.
+    // SAFETY: there is room for all rows.
     let rows = unsafe { Rows::new(shares.as_mut_ptr(), nevt, diagrams, nevt) };
     let answers = SampleAnswers {
         matrix_elements: &mut plain,

@@ -1,5 +1,4 @@
-//! A call that falls into many chunks gives what one of a single chunk gives, and names a bad
-//! event by its number in the call.
+//! A call in many chunks gives the same as a call in one chunk, and reports a bad event by its number in the call.
 
 use crate::events::{Ask, Batch, Outcome, run};
 use crate::support::{Gpu, bridge, conclude, some};
@@ -13,7 +12,7 @@ const EVENTS: usize = 100_000;
 /// Events of each of the small calls.
 const SMALL: usize = 4096;
 
-/// A bridge whose events fall into as many chunks as they can, and how much memory they may take.
+/// A bridge with the largest number of chunks, and the memory that they may use.
 fn in_small_chunks(gpu: &Gpu, process: &Process, batch: &Batch) -> (Bridge, usize) {
     let mut bytes = 1 << 20;
     loop {
@@ -53,7 +52,7 @@ fn differences(
     }
 }
 
-/// The event that a call is refused for.
+/// Returns the event for which a call is refused.
 fn refused(batch: &Batch, ask: Ask, bridge: &mut Bridge) -> String {
     match run(bridge, &batch.events(ask)) {
         Err(Error::BadMomentum { event, .. }) => event.to_string(),
@@ -127,7 +126,7 @@ fn many_chunks_are_as_good_as_one() {
                 wrong.push(format!("{}, {name}: {what}", r.name))
             });
         }
-        // What was refused leaves nothing behind.
+        // A refused call has no later effect.
         differences(&batch, &mut small, &mut large, |what| {
             wrong.push(format!("{}, after bad events: {what}", r.name));
         });

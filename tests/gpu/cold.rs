@@ -1,4 +1,4 @@
-//! How long it takes from nothing to the first answer.
+//! Measures the time from a cold start to the first answer.
 
 use crate::events::{Ask, Batch};
 use crate::support::{Gpu, backend, is_child, platform, some};

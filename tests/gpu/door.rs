@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const TEST: &str = "door::fortran_calls_are_answered_from_any_memory";
 const PROCESS: &str = "MEBRIDGE_TEST_DOOR_PROCESS";
-/// How long each throughput is measured.
+/// Duration of each measurement.
 const MEASURED: Duration = Duration::from_millis(150);
 
 static TRUE: i32 = 1;
@@ -34,7 +34,7 @@ impl Array {
     /// One that holds these numbers.
     fn of<T: Copy>(pinned: Option<&Arc<dyn Driver>>, numbers: &[T]) -> Array {
         let mut array = Array::new(pinned, size_of_val(numbers));
-        // SAFETY: it has as many bytes, and nobody else knows of it.
+        // SAFETY: it has this number of bytes, and there is no other pointer to it.
         unsafe {
             std::ptr::copy_nonoverlapping(numbers.as_ptr(), array.start().cast(), numbers.len())
         };
@@ -54,12 +54,12 @@ impl Array {
     }
 
     fn read<T: Copy>(&mut self, count: usize) -> Vec<T> {
-        // SAFETY: numbers of this type were written here, as many.
+        // SAFETY: this number of values of this type was written here.
         unsafe { std::slice::from_raw_parts(self.start().cast_const().cast(), count) }.to_vec()
     }
 }
 
-/// All arrays of calls of so many events.
+/// All arrays of calls with this number of events.
 struct Arrays {
     nevt: usize,
     inputs: [Array; 6],
@@ -139,7 +139,7 @@ fn fortran_calls_are_answered_from_any_memory() {
         return child(&gpu);
     }
     for (r, process) in some(&["gg_tt.P1_gg_ttx", "gg_ttgg.P1_gg_ttxgg"]) {
-        // The library takes what it is told from the environment of the program.
+        // The library reads its settings from the environment of the program.
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("process.mebridge");
         process.write(&file).expect("process file");
@@ -163,7 +163,7 @@ fn child(gpu: &Gpu) {
     let batch = Batch::random(&process, 16_384);
     let mut bridge = gpu.bridge(&process, Precision::Double);
     let right = [Ask::PLAIN, Ask::CHANNELS].map(|ask| batch.run(ask, &mut bridge));
-    // What is compiled behind the scenes is in the cache before anything is measured.
+    // Code compiled in the background is in the cache before the measurement.
     let switches = Switches {
         gpu_group: None,
         ..gpu.switches()

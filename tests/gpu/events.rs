@@ -1,4 +1,4 @@
-//! Events, and their answers.
+//! Events and their answers.
 
 use crate::common::{Reference, worst};
 use mebridge::Result;
@@ -10,7 +10,7 @@ use mebridge::process::Process;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// What is asked besides the matrix element.
+/// Requested outputs besides the matrix element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
     pub channels: bool,
@@ -53,7 +53,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// So many events of a process over its phase space, at 1.5 TeV; the same every time.
+    /// Makes events of a process over its phase space, at 1.5 TeV; the same every time.
     pub fn random(process: &Process, nevt: usize) -> Batch {
         let card = process.model.default_card();
         let binding = Binding::new(&process.model, &card).expect("binding");
@@ -103,7 +103,7 @@ impl Batch {
         }
     }
 
-    /// So many events, these over and over.
+    /// Repeats these events up to a given number.
     pub fn repeated(&self, nevt: usize) -> Batch {
         fn again<T: Copy>(of: &[T], count: usize) -> Vec<T> {
             of.iter().copied().cycle().take(count).collect()
@@ -123,7 +123,7 @@ impl Batch {
         self.g_s.len()
     }
 
-    /// All of them, and what is asked of them.
+    /// Returns all of them, with the requested outputs.
     pub fn events(&self, ask: Ask) -> Events<'_> {
         Events {
             momenta: &self.momenta,
@@ -135,12 +135,12 @@ impl Batch {
         }
     }
 
-    /// What a bridge answers for the first of them.
+    /// Returns a bridge's answers for the first of them.
     pub fn first(&self, nevt: usize, ask: Ask, bridge: &mut Bridge) -> Outcome {
         run(bridge, &self.events(ask).first(nevt)).expect("run")
     }
 
-    /// What a bridge answers for all of them.
+    /// Returns a bridge's answers for all of them.
     pub fn run(&self, ask: Ask, bridge: &mut Bridge) -> Outcome {
         self.first(self.len(), ask, bridge)
     }
@@ -155,7 +155,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Room for so many answers, all wrong.
+    /// Allocates answers, filled with wrong values.
     pub fn none(nevt: usize) -> Outcome {
         Outcome {
             squared: vec![f64::NAN; nevt],
@@ -180,12 +180,12 @@ impl Outcome {
         self.color.extend(other.color);
     }
 
-    /// How many choices of helicities or colours differ.
+    /// Returns the number of different choices of helicities or colours.
     pub fn other_choices(&self, other: &Outcome) -> usize {
         differing(&self.helicity, &other.helicity) + differing(&self.color, &other.color)
     }
 
-    /// Says what differs from what should have been answered: by more than this, or any choice.
+    /// Describes differences from the expected answers: larger than this, or any choice.
     pub fn differs(&self, right: &Outcome, tolerance: f64) -> Option<String> {
         let by = worst(&self.squared, &right.squared);
         let choices = self.other_choices(right);
@@ -200,7 +200,7 @@ impl Outcome {
     }
 }
 
-/// What a bridge answers, or what it finds wrong.
+/// Returns a bridge's answers, or its error.
 pub fn run(bridge: &mut Bridge, events: &Events) -> Result<Outcome> {
     let mut outcome = Outcome::none(events.g_s.len());
     let mut answers = Answers {

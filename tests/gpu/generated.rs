@@ -1,5 +1,5 @@
-//! Straight-line code that is generated for a process, compiled behind the scenes: what the kernels
-//! that go through tables answer until then, and what it answers afterwards.
+//! Straight-line code generated for a process and compiled in the background: the answers of the table kernels until
+//! then, and its own afterwards.
 
 use crate::common::{Reference, worst};
 use crate::events::{Ask, Batch, run};
@@ -27,8 +27,8 @@ fn is_generated(bridge: &Bridge, ask: Ask) -> bool {
         .any(|kernel| kernel.name == "helicities")
 }
 
-/// What is wrong with a process in a precision, and a line of the table. Two bridges have this share of the GPU's free
-/// memory each.
+/// Returns the errors of a process in a precision, and a line of the table. Two bridges have this share of the GPU's
+/// free memory each.
 fn compare(
     gpu: &Gpu,
     r: &Reference,

@@ -1,4 +1,4 @@
-//! What the engine says of its kernels and of its time, amplitudes and colour sums apart.
+//! The engine's report of its kernels and times, with separate times for amplitudes and colour sums.
 
 use crate::events::{Ask, Batch};
 use crate::support::{Gpu, bridge, conclude, some};

@@ -19,7 +19,7 @@ const EVENTS: usize = 1000;
 /// Events that the CPU does as well.
 const COMPARED: usize = 4;
 
-/// So many copies of a process, whose JAMPs go to the flows one copy after the other.
+/// Makes copies of a process, whose JAMPs go to the flows one copy after the other.
 fn copies(of: &Process, count: usize, flows: usize) -> Process {
     let mut process = of.clone();
     let listed = of.amplitudes.diagrams().expect("diagrams");

@@ -1,4 +1,4 @@
-//! Bridges that come and go leave nothing behind, on the GPU or on the host.
+//! Bridges that are made and deleted leak no memory, on the GPU or on the host.
 
 use crate::events::{Ask, Batch};
 use crate::support::{Gpu, backend, is_child, number, platform, some};
@@ -94,7 +94,7 @@ fn bridges_leave_nothing_behind() {
         ..Switches::default()
     };
     let batch = Batch::random(&process, EVENTS);
-    // Without anybody else who holds the GPU's context.
+    // Without another owner of the GPU's context.
     let times: Vec<_> = (0..4).map(|_| cycle(&process, &switches, &batch)).collect();
     print("the first bridge", &times[..1]);
     print("each with a context of its own", &times[1..]);

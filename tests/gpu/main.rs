@@ -1,5 +1,5 @@
-//! The GPU engine on a real GPU, against the reference files and the CPU's engine. Where there is no
-//! GPU every test says so and passes, and a few run on a stand-in for AMD's driver.
+//! The GPU engine on a real GPU, compared with the reference files and the CPU's engine. Without a GPU every test
+//! reports a skip and passes, and a few run on a substitute for AMD's driver.
 //!
 //! The program of these tests also runs by itself, without cargo or MG5aMC's outputs:
 //! `MEBRIDGE_REFERENCE` names the folder of reference files, `MEBRIDGE_PROCESSES` one of process files

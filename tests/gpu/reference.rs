@@ -1,4 +1,4 @@
-//! All reference files in all precisions, and more events against the CPU.
+//! All reference files in all precisions, and more events compared with the CPU.
 
 use crate::common::worst;
 use crate::events::{Ask, Batch, Outcome, differing};
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 /// Random events of each process, against the CPU.
 const EVENTS: usize = 4096;
-/// How far they may be off: some lie where more cancels than in the reference files.
+/// Largest allowed difference: for some events terms cancel more than in the reference files.
 const RANDOM_TOLERANCE: f64 = 1e-10;
 
 #[test]
@@ -115,7 +115,7 @@ fn reference_files_agree_and_choices_are_those_of_the_cpu() {
     conclude(&wrong);
 }
 
-/// What the comparisons of these tests would say of wrong answers.
+/// The comparisons of these tests detect wrong answers.
 #[test]
 fn wrong_answers_are_seen() {
     let right = Outcome {

@@ -1,5 +1,5 @@
-//! Work of all kinds under the tools of NVIDIA's compute-sanitizer, which must find nothing: no access outside of memory,
-//! no call that the driver refuses, no read of what nothing wrote, no race, no barrier that some threads miss.
+//! Work of all kinds under the tools of NVIDIA's compute-sanitizer, which must find nothing: no access outside of
+//! memory, no call that the driver refuses, no read of what nothing wrote, no race, no barrier that some threads miss.
 //!
 //! `tests/sanitize.sh` runs this alone, on a machine with the program of these tests and without Rust.
 
@@ -19,8 +19,8 @@ const TOOLS: [&str; 4] = ["memcheck", "initcheck", "racecheck", "synccheck"];
 const TOOL: &str = "MEBRIDGE_TEST_TOOL";
 /// One event, blocks of 32 that are not full, one that is and one that is not, and several.
 const EVENTS: [usize; 4] = [1, 31, 33, 257];
-/// Colours; more diagrams; a Z; and gluons alone, whose plan is one of loops. Each with the precision of its samples, of
-/// which a program has one.
+/// Colours; more diagrams; a Z; and gluons alone, whose plan is one of loops. Each with the precision of its samples,
+/// of which a program has one.
 const PROCESSES: [(&str, &str); 4] = [
     ("g g > t t~", "d"),
     ("g g > t t~ g", "f"),
@@ -29,7 +29,7 @@ const PROCESSES: [(&str, &str); 4] = [
 ];
 /// A tool that has found something ends the program with this.
 const FOUND: i32 = 99;
-/// What a child says at last.
+/// Last output of a child.
 const DONE: &str = "all was evaluated";
 
 /// The program of the tools.
@@ -76,7 +76,7 @@ fn no_tool_finds_anything() {
     conclude(&wrong);
 }
 
-/// What a tool finds while a process is evaluated.
+/// Returns the findings of a tool while a process is evaluated.
 fn watched(sanitizer: &Path, tool: &str, process: &str, fptype: &str) -> Option<String> {
     let mut command = Command::new(sanitizer);
     for (name, _) in std::env::vars_os() {
@@ -116,8 +116,8 @@ fn work() {
     let process = umami::own_process();
     let batch = Batch::random(&process, EVENTS[3]);
     for precision in [Precision::Double, Precision::Mixed, Precision::Float] {
-        // By tables, by generated code as soon as it is there, and with colour sums by cuBLAS, within whose kernels races
-        // would be NVIDIA's.
+        // By tables, by generated code as soon as it is there, and with colour sums by cuBLAS, within whose kernels
+        // races would be NVIDIA's.
         for (group, blas) in [(Some(0), None), (None, None), (Some(0), Some(true))] {
             if blas.is_none() || !racecheck {
                 let switches = Switches {

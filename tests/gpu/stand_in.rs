@@ -1,4 +1,4 @@
-//! Where there is no GPU: some of these tests on a stand-in for AMD's driver, in programs of their own.
+//! Without a GPU: some of these tests on a substitute for AMD's driver, in separate programs.
 
 use crate::support::CHILD;
 use mebridge::gpu::platform_there;
@@ -20,7 +20,7 @@ fn samples_are_evaluated_on_the_stand_in() {
     evaluate(&place, |_| ());
 }
 
-/// The same by machine code of AMD's GPUs.
+/// The same with machine code of AMD's GPUs.
 #[test]
 fn samples_are_evaluated_by_machine_code() {
     if platform_there().is_some() {
@@ -43,7 +43,7 @@ fn evaluate(place: &Path, more: impl Fn(&mut Command)) {
             .env("CUDACPP_RUNTIME_PROCESS", process)
             .env("CUDACPP_RUNTIME_BACKEND", "hip")
             .env("CUDACPP_RUNTIME_CACHE", place.join("cache"))
-            // What it uses is no GPU.
+            // It does not use a GPU.
             .env_remove("MEBRIDGE_TEST_LOG");
         more(&mut command);
         let output = command.output().expect("it starts");

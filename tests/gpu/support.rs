@@ -1,4 +1,4 @@
-//! The GPU, processes, bridges; and tests in a program of their own.
+//! The GPU, processes, bridges; and tests in separate programs.
 
 use crate::common::{self, Reference, require};
 use mebridge::bridge::Bridge;
@@ -12,15 +12,15 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Says in the environment of a program that it was started by the test of this name.
+/// Environment variable of a program that was started by the test of this name.
 pub const CHILD: &str = "MEBRIDGE_TEST_CHILD";
 
-/// Whose GPUs there are.
+/// Manufacturer of the GPUs.
 pub fn platform() -> Platform {
     platform_there().expect("a GPU")
 }
 
-/// What asks for them.
+/// Returns the switch that selects them.
 pub fn backend() -> BackendChoice {
     match platform() {
         Platform::Cuda => BackendChoice::Cuda,
@@ -42,7 +42,7 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// The GPU; `None`, loudly, where there is none.
+    /// Returns the GPU; `None`, with a report, if there is none.
     pub fn get() -> Option<Gpu> {
         static ALONE: Mutex<()> = Mutex::new(());
         let Some(platform) = platform_there() else {
@@ -64,7 +64,7 @@ impl Gpu {
         DRIVER.get_or_init(|| Cuda::open(platform(), 0).expect("the first GPU"))
     }
 
-    /// Switches that ask for it, and for no generated code: so no test waits for the compiler.
+    /// Switches that select it, without generated code, so that no test waits for the compiler.
     pub fn switches(&self) -> Switches {
         self.driver();
         Switches {
@@ -89,7 +89,7 @@ impl Gpu {
         self.driver().memory().expect("memory").0
     }
 
-    /// Runs a test in a program of its own, with these variables, and waits for it.
+    /// Runs a test in a separate program, with these variables, and waits for it.
     pub fn child(&self, test: &str, variables: &[(&str, String)]) {
         let program = std::env::current_exe().expect("the program of this test");
         let mut command = Command::new(program);
@@ -141,10 +141,10 @@ pub fn on_cpu(process: &Process) -> Bridge {
     bridge(process, &switches)
 }
 
-/// The reference files that are asked for, with their processes.
+/// Returns the requested reference files, with their processes.
 pub fn cases() -> Vec<(Reference, Process)> {
     let only = std::env::var("MEBRIDGE_TEST_PROCESS").unwrap_or_default();
-    // That there are none at all was said.
+    // It was already reported that there are none at all.
     let Some(references) = common::references_of_files() else {
         return Vec::new();
     };
@@ -161,7 +161,7 @@ pub fn cases() -> Vec<(Reference, Process)> {
         .collect()
 }
 
-/// Some of these by their names, those that are there.
+/// Returns some of these by their names, if they exist.
 pub fn some(names: &[&str]) -> Vec<(Reference, Process)> {
     let mut cases = cases();
     cases.retain(|(r, _)| names.contains(&r.name.as_str()));
@@ -171,7 +171,7 @@ pub fn some(names: &[&str]) -> Vec<(Reference, Process)> {
     cases
 }
 
-/// Fails with all that was found wrong.
+/// Fails with all errors.
 pub fn conclude(wrong: &[String]) {
     assert!(
         wrong.is_empty(),

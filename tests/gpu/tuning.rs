@@ -1,4 +1,4 @@
-//! Threads of blocks, chosen by the times of the first large launches.
+//! Numbers of threads per block, chosen from the times of the first large launches.
 
 use crate::events::{Ask, Batch};
 use crate::support::{Gpu, bridge, conclude, some};
@@ -9,7 +9,7 @@ use mebridge::runtime::{CachePlace, Precision, Switches};
 use std::path::Path;
 use std::time::Duration;
 
-/// Calls until all has been tried, and some more.
+/// Number of calls until everything has been tried, and some more.
 const CALLS: usize = 10;
 
 /// Events of a call: enough for kernels with a thread for each event, where an event is little work.
@@ -21,7 +21,7 @@ fn events(process: &Process) -> usize {
     }
 }
 
-/// What a bridge says of its kernels.
+/// The kernels that a bridge reports.
 fn kernels(bridge: &Bridge, ask: Ask) -> Vec<Kernel> {
     bridge.kernels(ask.channels).expect("kernels").each
 }
@@ -67,7 +67,7 @@ fn threads_of_blocks_are_chosen_and_remembered() {
     conclude(&wrong);
 }
 
-/// What is wrong; prints what was tried and chosen.
+/// Returns the errors; prints the candidates and the choice.
 fn tune(
     gpu: &Gpu,
     process: &Process,

@@ -1,7 +1,6 @@
-//! UMAMI with arrays in the memory of a GPU, through its C functions, each process in a program of its own.
+//! UMAMI with arrays in GPU memory, through its C functions, each process in a separate program.
 //!
-//! Rates are those of a sampler's calls: so many on the legacy default stream, one behind the other, by the GPU's
-//! clock.
+//! Rates are those of a sampler's calls: several on the legacy default stream, one after the other, by the GPU's clock.
 
 use crate::events::Batch;
 use crate::support::{Gpu, backend_name, is_child, number, on_cpu};
@@ -34,7 +33,7 @@ const CHAIN: [(&str, usize); 4] = [
 
 type Handle = *mut c_void;
 
-/// Runs a test in a program of its own for each process.
+/// Runs a test in a separate program for each process.
 fn children(gpu: &Gpu, test: &str, processes: impl IntoIterator<Item = &'static str>) {
     let cache = crate::support::cache();
     for process in processes {
@@ -56,14 +55,14 @@ pub fn own_process() -> Process {
 }
 
 fn error() -> String {
-    // SAFETY: it gives a string that ends in NUL.
+    // SAFETY: it returns a string that ends in NUL.
     let text = unsafe { CStr::from_ptr(mebridge_capi::c::mebridge_last_error()) };
     text.to_string_lossy().into_owned()
 }
 
 fn handle() -> Handle {
     let mut handle = std::ptr::null_mut();
-    // SAFETY: as the interface asks.
+    // SAFETY: as the interface requires.
     let status = unsafe { umami_initialize(&raw mut handle, c"".as_ptr()) };
     assert_eq!(status, 0, "{}", error());
     handle
@@ -177,7 +176,7 @@ impl Arrays {
         }
     }
 
-    /// Calls for some of the events, with the first so many outputs.
+    /// Calls for some of the events, with the first outputs.
     fn call(&self, handle: Handle, first: usize, count: usize, outputs: usize) -> i32 {
         let (input_keys, inputs): (Vec<_>, Vec<_>) = self.inputs.iter().copied().unzip();
         let (output_keys, outputs): (Vec<_>, Vec<_>) =
@@ -262,7 +261,7 @@ fn numbers_are_those_of_the_cpu() {
                 helicity,
                 color,
                 diagram,
-                // SAFETY: as many rows were made.
+                // SAFETY: all rows were allocated.
                 amp2: Some(unsafe { Rows::new(first, count, diagrams, count) }),
             },
         )

@@ -1,8 +1,8 @@
-//! AMD's GPUs as far as that goes without one: the whole host side, from the switch to the answers, on a stand-in for
+//! AMD's GPUs, tested without one: the whole host side, from the switch to the answers, on a substitute for
 //! `libamdhip64`, `libhiprtc` and `libhipblas` (`crates/testing/src/hip/driver.cc`) with two GPUs and waves of 64.
 //!
-//! A library is looked for once in a program, so each test is one of its own, started by `the_stand_in_serves`, and by
-//! `machine_code_serves` where the stand-in runs machine code of AMD's GPUs on an emulator.
+//! A program looks for a library only once, so each test is a separate program, started by `the_stand_in_serves`, and
+//! by `machine_code_serves` if the substitute runs machine code of AMD's GPUs on an emulator.
 
 #![cfg(target_os = "linux")]
 
@@ -20,7 +20,7 @@ use std::process::Command;
 
 const EVENTS: usize = 150;
 
-/// Runs the others, each in a program of its own.
+/// Runs the others, each in a separate program.
 #[test]
 fn the_stand_in_serves() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -39,8 +39,8 @@ fn the_stand_in_serves() {
     }
 }
 
-/// The same answers from machine code for waves of 32 and of 64, by clang and an emulator of the instruction set: code for
-/// the CPU says nothing of either.
+/// The same answers from machine code for waves of 32 and of 64, by clang and an emulator of the instruction set: code
+/// for the CPU says nothing of either.
 #[test]
 fn machine_code_serves() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -59,7 +59,7 @@ fn machine_code_serves() {
     });
 }
 
-/// Runs a test in a program of its own, on the stand-in; what it printed.
+/// Runs a test in a separate program, on the substitute; returns its output.
 fn start(test: &str, place: &Path, more: impl Fn(&mut Command)) -> String {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     for (name, _) in std::env::vars_os() {
@@ -81,19 +81,19 @@ fn start(test: &str, place: &Path, more: impl Fn(&mut Command)) -> String {
     said
 }
 
-/// What the stand-in is told, and tells.
+/// The control interface of the substitute.
 struct StandIn(libloading::Library);
 
 impl StandIn {
     fn get() -> StandIn {
         let folder = std::env::var_os("MEBRIDGE_HIP").expect("a folder");
         let path = std::path::Path::new(&folder).join("libamdhip64.so.6");
-        // SAFETY: it is the stand-in, which is loaded already or will be.
+        // SAFETY: it is the substitute, which is loaded already or will be.
         StandIn(unsafe { libloading::Library::new(path) }.expect("the stand-in"))
     }
 
     fn number(&self, name: &str) -> usize {
-        // SAFETY: all functions that are asked for here are of this type.
+        // SAFETY: all functions that are looked up here have this type.
         unsafe {
             self.0
                 .get::<unsafe extern "C" fn() -> usize>(name)
@@ -405,7 +405,7 @@ fn colour_sums_by_hipblas_are_those_of_the_cpu() {
     };
     let (wanted, by_library) = answers(&blas).expect("answers");
     assert!(by_library);
-    // Nobody asked for it.
+    // It was not requested.
     let (_, by_library) = answers(&switches(BackendChoice::Hip)).expect("answers");
     assert!(!by_library);
     let tf32 = Switches {
@@ -495,7 +495,7 @@ fn whatever_call_fails_nothing_is_left() {
             std::thread::yield_now();
         }
         let call = stand_in.failed_call();
-        // To give something back the GPU has to be made current.
+        // To release something the GPU has to be made current.
         if !["hipGetDevice", "hipSetDevice"].contains(&call.as_str()) {
             assert_eq!(
                 stand_in.number("stand_in_out"),
@@ -505,7 +505,7 @@ fn whatever_call_fails_nothing_is_left() {
         }
         left = stand_in.number("stand_in_out");
         match result {
-            // What gives back may fail without an error, and so may what only makes it faster.
+            // Releases may fail without an error, and so may optional optimisations.
             Ok(got) => {
                 assert!(worst(&got.0, &wanted.0) < 1e-11, "call {failed}");
                 assert_eq!((&got.1, &got.2), (&wanted.1, &wanted.2), "call {failed}");

@@ -1,4 +1,4 @@
-//! The directory `fortran/gg_ttx`, written by hand, imports as what it is.
+//! The hand-written directory `fortran/gg_ttx` imports correctly.
 
 use crate::common;
 use mebridge::bridge::Bridge;

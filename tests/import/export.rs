@@ -1,5 +1,5 @@
-//! Processes as Fortran (`mebridge generate --fortran`): read back by the importer, and compiled by gfortran, they are
-//! what was written.
+//! Processes as Fortran (`mebridge generate --fortran`), read by the importer and compiled by gfortran, equal the
+//! originals.
 
 use crate::common::gfortran;
 use mebridge::phase_space::PhaseSpace;
@@ -17,7 +17,7 @@ const TOLERANCE: f64 = 1e-11;
 const ALPHA_S: f64 = 0.113;
 /// Events of each process.
 const EVENTS: usize = 3;
-/// At most so many channels of a process, evenly among all.
+/// Maximum number of channels of a process, spread evenly.
 const CHANNELS: usize = 12;
 
 /// QCD with one to three quark lines and gluons alone, electroweak bosons, the Higgs boson, leptons, a decay.
@@ -48,7 +48,7 @@ struct Case {
     random: [Vec<f64>; 2],
 }
 
-/// What an engine or the Fortran says: values, helicities, colour flows.
+/// Answers of an engine or of the Fortran: values, helicities, colour flows.
 type Said = (Vec<f64>, Vec<i32>, Vec<i32>);
 
 fn strong_coupling() -> f64 {
@@ -138,7 +138,7 @@ impl Case {
         (values, helicity, color)
     }
 
-    /// What the probe is to read.
+    /// Returns the input of the probe.
     fn input(&self) -> String {
         let mut text = format!("{}\n", self.process.helicities.len());
         for row in &self.process.helicities {
@@ -233,7 +233,7 @@ fn the_importer_reads_it_back() {
     }
 }
 
-/// Compiles, and says what gfortran said where it fails.
+/// Compiles, and reports gfortran's message on failure.
 fn compile(folder: &Path, arguments: &[String]) {
     let output = Command::new("gfortran")
         .args(["-O0", "-w"])
@@ -463,7 +463,7 @@ fn what_cannot_be_written_is_told() {
             .0
             .contains("polarised beams")
     );
-    // What is there stays.
+    // Existing files stay.
     let there = folder.path().join("there");
     std::fs::write(&there, "a file").unwrap();
     assert!(
@@ -472,7 +472,7 @@ fn what_cannot_be_written_is_told() {
             .contains("is not overwritten")
     );
     assert_eq!(std::fs::read_to_string(&there).unwrap(), "a file");
-    // Two processes that disagree on what a coupling is.
+    // Two processes that disagree about a coupling.
     let mut other = process.clone();
     other.model.couplings.swap(0, 1);
     let names: Vec<String> = other

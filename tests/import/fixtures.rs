@@ -1,5 +1,5 @@
-//! The small directories of `fortran/outputs`, written by hand for the constructs that MG5aMC
-//! writes: what their Fortran answers, and closed formulas.
+//! The small directories of `fortran/outputs`, hand-written with the constructs of MG5aMC, compared with their Fortran
+//! and with closed formulas.
 
 use crate::common::gfortran;
 use crate::support::{copy, mebridge};
@@ -370,7 +370,7 @@ fn changed(name: &str, file: &str, from: &str, to: &str) -> Changed {
 }
 
 impl Changed {
-    /// It is refused for the statement that begins so, in the changed file; `what` says why.
+    /// Checks that it is refused for the statement that begins so, in the changed file; `what` is the reason.
     #[track_caller]
     fn is_refused_at(&self, statement: &str, what: &str) {
         let text = std::fs::read_to_string(self.path.join(&self.file)).unwrap();
@@ -383,7 +383,7 @@ impl Changed {
         self.is_refused(&format!("{file}:{line}: {what}"));
     }
 
-    /// It is refused, and the message has this in it.
+    /// Checks that it is refused with a message that contains this.
     #[track_caller]
     fn is_refused(&self, what: &str) {
         let error = match import_directory(&self.path) {
@@ -393,7 +393,7 @@ impl Changed {
         assert!(error.contains(what), "{error}\nlacks\n{what}");
     }
 
-    /// It is imported, and still computes what its Fortran does, as far as there is a gfortran.
+    /// Checks that it is imported and agrees with its Fortran, if there is a gfortran.
     #[track_caller]
     fn agrees(&self) -> Process {
         let process = import_directory(&self.path).unwrap().remove(0);
@@ -754,7 +754,7 @@ fn other_names_of_the_cards_entries_are_refused() {
         .is_refused("line 12: `2 1 4.500000e-01` is not the entry 2 of block gauge (MDL_GZ)");
 }
 
-/// What HEL_BUFF tells, which MadEvent writes into event files.
+/// The contents of HEL_BUFF, which MadEvent writes to event files.
 #[test]
 fn other_told_helicities_are_refused() {
     let told = "(NHEL(LEG,ROW),LEG=1,NEXTERNAL)";
@@ -948,7 +948,7 @@ fn other_averages_are_computed() {
     );
 }
 
-/// What a standalone program makes of its card.
+/// The treatment of the card in a standalone program.
 #[test]
 fn other_cards_are_computed() {
     let file_of_card = "../../Source/MODEL/param_read.inc";

@@ -1,4 +1,4 @@
-//! The importer, and the Fortran that it reads back.
+//! The importer, and exported Fortran that it reads.
 
 mod by_hand;
 use mebridge_testing as common;

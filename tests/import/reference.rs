@@ -1,4 +1,4 @@
-//! Imported directories of MG5aMC, evaluated plainly, against reference numbers.
+//! Imported directories of MG5aMC, evaluated by their definition and compared with reference numbers.
 //!
 //! Of each reference file `MEBRIDGE_REFERENCE_EVENTS` events are checked (8 by default, spread
 //! over its channels; 64 are all).

@@ -794,7 +794,7 @@ fn a_directory_that_is_none_is_told_what_is_missing() {
     assert!(error.contains("it has no coloramps.inc"), "{error}");
 }
 
-/// What MadLoop evaluates, beside the matrix elements of MadEvent or in their place.
+/// MadLoop's matrix elements, next to MadEvent's or instead of them.
 #[test]
 fn loops_are_refused_as_such() {
     for file in ["loop_matrix.f", "MadLoop5_resources", "born.f"] {
@@ -1016,7 +1016,7 @@ fn parameters_run_as_the_cards_say() {
         free.card[at.unwrap()].default
     });
     assert_eq!(values, [alpha_s(0.118, 100.0), 0.0, 3.0, 100.0]);
-    // What a card says of its running holds.
+    // Running parameters given in a card are used.
     let path = Path::new("card");
     let card = Card::parse(
         "Block dim6 Q= 100\n 1 0.5\nBlock MASS\n  25 125\nDECAY 25 0\nBLOCK RUNNING_DIM6\n 1 0.12\n 2 0.09\n 3 5\n",
@@ -1124,7 +1124,7 @@ fn other_ways_to_run_are_refused() {
     }
 }
 
-/// What a routine changes is not known where nobody knows whether it is called.
+/// Variables that a routine changes are unknown if it is unknown whether it is called.
 #[test]
 fn calls_under_conditions_that_cannot_be_decided_are_refused() {
     let error = Output::new()
@@ -1228,7 +1228,7 @@ fn widths_left_open_are_those_of_the_model_beside() {
     };
     assert_eq!(located(None).unwrap(), [0.5, 125.0]);
     assert_eq!(located(Some(&card)).unwrap(), [5.0, 250.0]);
-    // Who takes the values from MadEvent needs none.
+    // A caller that uses MadEvent's values needs none.
     let output = numbers.replace("Cards/param_card.dat", "DECAY 25 0.5", "DECAY 25 Auto@NLO");
     let (noted, _) = mebridge::import::import_noted(&directory);
     let values = noted.unwrap()[0].model.default_card();
@@ -1339,7 +1339,7 @@ fn hostile_text_ends_in_an_error() {
 }
 
 proptest! {
-    /// Whatever is done to a file, the importer answers, and what it imports is whole.
+    /// For any change of a file the importer answers, and whatever it imports is valid.
     #[test]
     fn a_damaged_file_never_stops_the_importer(
         file in 0..FILES.len() + 2,

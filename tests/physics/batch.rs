@@ -1,4 +1,4 @@
-//! Events in arrays, and a Bridge that answers them.
+//! Arrays of events, and a bridge that evaluates them.
 
 use crate::kinematics::Point;
 use mebridge::Result;
@@ -101,12 +101,12 @@ impl Batch {
         }
     }
 
-    /// What a Bridge answers.
+    /// Returns the answers of a bridge.
     pub fn run(&self, bridge: &mut Bridge) -> Outcome {
         self.try_run(bridge).expect("run")
     }
 
-    /// What a Bridge answers, or what it finds wrong.
+    /// Returns the answers of a bridge, or its error.
     pub fn try_run(&self, bridge: &mut Bridge) -> Result<Outcome> {
         let n = self.len();
         let mut outcome = Outcome {
@@ -136,7 +136,7 @@ impl Outcome {
     }
 }
 
-/// Switches that mean the CPU, on any machine.
+/// Switches that select the CPU, on any machine.
 pub fn cpu() -> Switches {
     Switches {
         backend: BackendChoice::Cpu,
@@ -149,10 +149,10 @@ pub fn bridge(process: &Process, card: &[f64], switches: &Switches) -> Bridge {
     Bridge::new(process.clone(), card, switches, 32).expect("bridge")
 }
 
-/// |M|^2 of these points, by a Bridge made for them.
+/// Returns |M|^2 of these points, from a bridge made for them.
 pub fn squared(process: &Process, card: &[f64], points: &[Point], g: f64) -> Vec<f64> {
     let switches = Switches {
-        // What vanishes at the first points must not be missing at the others.
+        // Helicities that vanish at the first points must not be missing at the others.
         good_helicities_all: true,
         ..cpu()
     };

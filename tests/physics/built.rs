@@ -1,8 +1,8 @@
-//! Two processes built in code, with no MG5aMC directory: what an importer or a generator hands
-//! over is data, and these are a few dozen lines of it.
+//! Two processes built in code, without an MG5aMC directory: the output of an importer or a generator is data, and
+//! these are a few dozen lines of it.
 //!
-//! Both are a fermion and an antifermion that go, by one massless vector in the s channel, to
-//! another such pair: `u u~ > t t~` by a gluon and `e- e+ > mu- mu+` by a photon.
+//! In both a fermion and an antifermion become another such pair through one massless vector in the s channel: `u u~ >
+//! t t~` through a gluon and `e- e+ > mu- mu+` through a photon.
 
 use mebridge::process::arith::{Builder, Function, Op, ValueId};
 use mebridge::process::channels::{Amp2, Channels};

@@ -1,4 +1,4 @@
-//! Channels share out |M|^2, and choices of helicity and colour flow follow the contributions.
+//! Channels divide |M|^2, and choices of helicity and colour flow follow the contributions.
 
 use crate::batch::{Batch, bridge, cpu, worst};
 use crate::built::uux_ttx;
@@ -19,8 +19,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-/// How far from an edge the random numbers are put: far beyond rounding, and far below what
-/// a wrong contribution would shift.
+/// Distance of the random numbers from an edge: far above rounding, and far below the shift from a wrong contribution.
 const NEAR: f64 = 1e-11;
 
 fn processes() -> Vec<Process> {
@@ -141,7 +140,7 @@ fn helicities_are_chosen_by_their_contribution() {
         let card = process.model.default_card();
         let points = points(&process, &card, 700.0, 6, 61);
         let c = choices(&points, |p| process.evaluate(p, 1.1, &card).contributions);
-        // Nearly every helicity that can occur does.
+        // Nearly every possible helicity occurs.
         let met: BTreeSet<i32> = c.expected.iter().copied().collect();
         assert!(2 * met.len() >= process.helicities.len(), "{}", met.len());
         for level in Level::supported() {

@@ -1,4 +1,4 @@
-//! A helicity and a colour are chosen whatever the random number.
+//! A helicity and a colour are chosen for any random number.
 
 use crate::batch::{Batch, bridge, cpu};
 use crate::kinematics::points;

@@ -1,4 +1,4 @@
-//! Heavy pairs against the formulas of P. Nason, S. Dawson, R.K. Ellis, Nucl. Phys. B303 (1988)
+//! Heavy pairs compared with the formulas of P. Nason, S. Dawson, R.K. Ellis, Nucl. Phys. B303 (1988)
 //! 607, in the form of Ellis, Stirling, Webber, "QCD and Collider Physics", table 10.2: with
 //! `t1 = 2 p1.p3/s`, `t2 = 2 p1.p4/s` and `rho = 4 m^2/s`, averaged over initial and summed over
 //! final helicities and colours,
@@ -66,7 +66,7 @@ fn leptons(inverse_alpha: f64, [t1, t2, rho]: [f64; 3]) -> f64 {
     2.0 * e2 * e2 * (t1 * t1 + t2 * t2 + 0.5 * rho)
 }
 
-/// The engine and the plain evaluation against a formula.
+/// Compares the engine and `Process::evaluate` with a formula.
 fn check(
     process: &Process,
     card: &[f64],
@@ -200,7 +200,7 @@ fn the_coupling_runs_event_by_event() {
     }
 }
 
-/// The text of a card decides: mass and width of the top.
+/// Mass and width of the top come from the text of a card.
 #[test]
 fn a_parameter_card_decides() {
     let process = gg_ttx();

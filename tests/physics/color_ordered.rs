@@ -1,5 +1,5 @@
-//! Processes in their colour-ordered form: equal to their diagrams where these can be listed, and beyond what must hold
-//! without them.
+//! Processes in their colour-ordered form: equal to their diagrams where these can be listed, and identities for larger
+//! ones.
 
 use crate::batch::{Batch, bridge, cpu, squared};
 use crate::kinematics::{Lorentz, Point, masses, points};
@@ -116,7 +116,7 @@ fn equal_to_diagrams() {
         let mut off = batch.clone();
         let legs = diagrams.legs.len();
         for event in off.momenta.chunks_exact_mut(4 * legs) {
-            // What is added to one that goes out is taken from another.
+            // Momentum added to one outgoing leg is taken from another.
             for (i, by) in [30.0, -20.0, 10.0, 5.0].into_iter().enumerate() {
                 event[8 + i] += by;
                 event[12 + i] -= by;
@@ -127,7 +127,7 @@ fn equal_to_diagrams() {
     }
 }
 
-/// Whether a process says the same without its diagrams.
+/// Whether a process gives the same without its diagrams.
 pub fn same(
     text: &str,
     ordered: &Process,
@@ -266,8 +266,8 @@ fn some_helicities_of_a_pair_of_leptons() {
     }
 }
 
-/// On the Z's pole and far from it, where the vectors' currents cancel, without width, without one of the vectors: as the
-/// diagrams, and as the plain evaluation of these.
+/// On the Z's pole and far from it, where the vectors' currents cancel, without width, without one of the vectors: as
+/// the diagrams, and as the plain evaluation of these.
 #[test]
 fn vectors_of_a_pair_of_leptons() {
     for text in [
@@ -365,7 +365,7 @@ fn what_a_line_takes_up() {
     }
 }
 
-/// The bridge of a process with both forms takes either, and both agree.
+/// The bridge of a process with both forms uses either, and both agree.
 #[test]
 fn calls_with_channels_are_served_by_diagrams() {
     for text in ["g g > g g g g", "u u~ > e+ e- g g", "ve d > e- u g g"] {
@@ -466,7 +466,7 @@ fn eight_gluons_are_alike() {
     assert_eq!(batch.run(&mut bridge).squared, first);
 }
 
-/// |M|^2 is a power of the strong coupling, whatever its size; without it nothing is left.
+/// |M|^2 is proportional to a power of the strong coupling, for any value; without the coupling it is zero.
 #[test]
 fn couplings_of_any_size() {
     for (text, power) in [
@@ -489,7 +489,7 @@ fn couplings_of_any_size() {
     }
 }
 
-/// Energies far beyond what there is, and the threshold: finite, and as from the other lanes.
+/// Energies far beyond any accelerator, and the threshold: answers are finite, and the same as from other lanes.
 #[test]
 fn at_the_edges() {
     let process = ordered("g g > t t~ g g g");

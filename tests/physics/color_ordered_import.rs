@@ -30,7 +30,7 @@ fn as_by_diagrams(imported: &Process, energy: f64) {
     same(name, &ordered, &diagrams, &batch, &switches(), false);
 }
 
-/// As Fortran and back, a process has its form again.
+/// A process written as Fortran and imported has its form again.
 #[test]
 fn what_is_exported() {
     for text in [
@@ -74,7 +74,7 @@ fn real_outputs() {
     for output in list(&outputs) {
         let directories = list(&output.join("SubProcesses")).into_iter();
         for directory in directories.filter(|path| path.is_dir()) {
-            // That imports succeed is what other tests are about.
+            // Other tests check that imports succeed.
             for imported in import_directory(&directory).unwrap_or_default() {
                 let name = imported.name.as_str();
                 let standard = imported.model_name == "sm";

@@ -1,4 +1,4 @@
-//! Momenta must be conserved, as far as generators write them.
+//! Momenta must be conserved, to the accuracy of event files.
 
 use crate::batch::{Batch, bridge, cpu};
 use crate::kinematics::points;

@@ -1,5 +1,5 @@
-//! |M|^2 keeps its digits whatever the directions of momenta: towards -z, where HELAS's spinors lose them, beside other
-//! legs, where sums of momenta lose theirs, and nearly at rest, where there is none. At a pole it is refused.
+//! |M|^2 is accurate for all directions of momenta: towards -z, where HELAS's spinors lose precision, close to other
+//! legs, where sums of momenta do, and nearly at rest, where there is no direction. Events at a pole are refused.
 
 use crate::batch::{Batch, bridge, cpu, squared, worst};
 use crate::kinematics::{Lorentz, Point, masses, points};
@@ -199,7 +199,7 @@ fn gluons_in_one_direction_are_a_pole() {
     }
 }
 
-/// Along the beam is no pole where no line is on its mass shell for it.
+/// A leg along the beam is not a pole if no line is on its mass shell because of it.
 #[test]
 fn what_is_no_pole_is_evaluated() {
     let mut rng = ChaCha8Rng::seed_from_u64(46);

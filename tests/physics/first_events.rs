@@ -1,4 +1,4 @@
-//! What the first call finds out about a process does not depend on its events, and holds in every frame.
+//! The properties of a process that the first call determines do not depend on its events, and hold in every frame.
 
 use crate::batch::{Batch, Outcome, bridge, cpu, squared, worst};
 use crate::kinematics::{Lorentz, masses, points};
@@ -39,7 +39,7 @@ fn every_switch(mut check: impl FnMut(Switches)) {
     }
 }
 
-/// What a new bridge answers after a first call, and how many helicities it has found good.
+/// Returns the answers of a new bridge after a first call, and its number of good helicities.
 fn after(process: &Process, switches: &Switches, first: &Batch, all: &Batch) -> (Outcome, usize) {
     let card = process.model.default_card();
     let mut bridge = bridge(process, &card, switches);
@@ -119,8 +119,8 @@ fn a_recursion_does_not_depend_on_the_first_events() {
     }
 }
 
-/// In the centre-of-mass frame with the beams along z the conservation of angular momentum forbids helicities which other
-/// frames have: those with the beams exchanged, boosted along z, beside it, with the beams in another direction.
+/// In the centre-of-mass frame with the beams along z the conservation of angular momentum forbids helicities which
+/// other frames have: those with the beams exchanged, boosted along z, beside it, with the beams in another direction.
 #[test]
 fn good_helicities_hold_in_every_frame() {
     let mut rng = ChaCha8Rng::seed_from_u64(61);

@@ -105,7 +105,7 @@ fn massless_particles_in_closed_form() {
     }
 }
 
-/// With a gluon's or a photon's momentum in the place of its polarisation nothing is left.
+/// With a gluon's or a photon's momentum instead of its polarisation |M|^2 vanishes.
 #[test]
 fn gluons_and_photons_decouple() {
     for text in [
@@ -231,7 +231,7 @@ fn labels_are_merged() {
     );
 }
 
-/// What cannot be generated is told, with the reason.
+/// Processes that cannot be generated are refused with the reason.
 #[test]
 fn what_is_violated_is_told() {
     for (text, says) in [

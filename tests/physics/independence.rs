@@ -1,6 +1,5 @@
-//! An answer depends on its event alone: not on how many events there are, on the event's place
-//! among them, on the SIMD level, on threads, on earlier calls, or on the channels of its
-//! neighbours in a register.
+//! An answer depends only on its event: not on the number of events, on the event's position among them, on the SIMD
+//! level, on threads, on earlier calls, or on the channels of its neighbours in a register.
 
 use crate::batch::{Batch, Outcome, bridge, cpu, worst};
 use crate::kinematics::points;
@@ -64,7 +63,7 @@ fn neither_the_number_of_events_nor_the_place_matters() {
     });
 }
 
-/// So many events that all threads are woken for them.
+/// Enough events to wake all threads.
 const MANY: usize = 1500;
 
 /// The forty events over and over.
@@ -75,7 +74,7 @@ fn many(process: &Process) -> Batch {
     Batch::new(&points, 1.0).varied(43).in_channels(&CHANNELS)
 }
 
-/// Bit for bit the same, however the events are divided among threads.
+/// Bit for bit the same for any distribution of the events over threads.
 #[test]
 fn threads_do_not_matter() {
     let process = gg_ttx();
@@ -116,7 +115,7 @@ fn the_first_bad_event_is_named_with_any_number_of_threads() {
                 let event = format!("event {} (from 0)", bad[0]);
                 assert!(message.starts_with(&event), "{threads} threads: {message}");
             }
-            // And the Bridge is as good as before.
+            // And the bridge still works.
             let expected = good.run(&mut bridge);
             assert_eq!(expected, good.run(&mut bridge));
         }
@@ -203,7 +202,7 @@ fn the_channels_of_neighbours_do_not_matter() {
     }
 }
 
-/// The weight follows the channel, the colour flow the igraph where it is not 0.
+/// The weight depends on the channel, the colour flow on igraph if that is not 0.
 #[test]
 fn igraph_decides_the_colour_and_the_channel_the_weight() {
     let process = gg_ttx();

@@ -1,6 +1,6 @@
-//! What must hold whatever anybody has computed before: closed formulas, gauge invariance, Lorentz
-//! invariance, symmetries, and that an answer depends on its event alone. No reference numbers
-//! here. Everything goes through a [`mebridge::bridge::Bridge`], as a caller's events do.
+//! Tests that need no reference numbers: closed formulas, gauge invariance, Lorentz invariance, symmetries, and that an
+//! answer depends only on its event. No reference numbers here. Everything goes through a [`mebridge::bridge::Bridge`],
+//! as a caller's events do.
 //!
 //! The processes are g g > t t~ from this repository's `fortran/gg_ttx`, two processes built in
 //! code ([`built`]), and, where `MEBRIDGE_MG5_OUTPUTS` names a folder of MG5aMC outputs, larger

@@ -1,5 +1,5 @@
-//! Points that are clustered: their cross sections beside those of events of another scale that are weighted by what they
-//! are clustered to.
+//! Clustered points: their cross sections compared with those of events at another scale, weighted by their clustered
+//! scales.
 
 use mebridge::generate::generate_with;
 use mebridge::sampling::{

@@ -1,4 +1,4 @@
-//! What work on mebridge itself needs, as it is used.
+//! The tools for developing mebridge.
 
 mod mutate;
 mod share;

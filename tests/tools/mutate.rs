@@ -1,4 +1,4 @@
-//! `mebridge mutate`, with the directory that comes with the source.
+//! `mebridge-tools mutate`, with the directory that comes with the source.
 
 use crate::common::gfortran;
 use crate::support::{Ran, copy, directory, gg_ttx, mebridge};

@@ -1,4 +1,4 @@
-//! `mebridge-tools written`, with files by hand.
+//! `mebridge-tools written`, with hand-written files.
 
 use crate::support::{directory, mebridge};
 use std::fs;

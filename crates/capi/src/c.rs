@@ -382,13 +382,13 @@ pub unsafe extern "C" fn mebridge_one_event(
                 g_s,
                 all,
             )?;
-            let written = |to, from: &[f64]| CallerArray::of(to, from.len(), PointerAccess::Write);
+            let written = |to, from: &[f64]| CallerArray::new(to, from.len(), PointerAccess::Write);
             check_apart(
                 NAME,
                 [
                     (
                         "momenta",
-                        CallerArray::of(momenta, 4 * legs, PointerAccess::Read),
+                        CallerArray::new(momenta, 4 * legs, PointerAccess::Read),
                     ),
                     (
                         "contributions",
@@ -486,7 +486,7 @@ pub(super) unsafe fn evaluate_sample(
     // SAFETY: guaranteed by the caller; NULL is rejected.
     unsafe {
         with_sample(name, sample, |request| {
-            let own = CallerArray::of(sample.cast::<u8>(), request.size, PointerAccess::Write);
+            let own = CallerArray::new(sample.cast::<u8>(), request.size, PointerAccess::Write);
             with(bridge, |entry| evaluate(name, entry, request, own))
         })
     }
@@ -647,7 +647,7 @@ unsafe fn evaluate(
         check(
             name,
             "momenta",
-            CallerArray::of(request.momenta, reach, PointerAccess::Read),
+            CallerArray::new(request.momenta, reach, PointerAccess::Read),
         )?;
     }
     if !request.amp2.is_null() {
@@ -655,7 +655,7 @@ unsafe fn evaluate(
         check(
             name,
             "amp2",
-            CallerArray::of(request.amp2, reach, PointerAccess::Write),
+            CallerArray::new(request.amp2, reach, PointerAccess::Write),
         )?;
     }
     check_sample_apart(name, request, legs, diagrams, Some(own))?;
@@ -663,7 +663,7 @@ unsafe fn evaluate(
     let half = vec![0.5; piece];
     let mut couplings = vec![super::default_g_s(&process.model, entry.bridge.card()); piece];
     let mut indices = Indices::default();
-    let mut own: [Vec<i32>; 3] = Default::default();
+    let mut buffers: [Vec<i32>; 3] = Default::default();
     let mut first_bad = None;
     // SAFETY: guaranteed by the caller; NULL and misalignment are rejected, and so are arrays that do not fit into
     // memory and outputs that overlap another array.
@@ -697,7 +697,7 @@ unsafe fn evaluate(
                     *g = g_s(alpha_s);
                 }
             }
-            let [helicity, diagram] = indices.of(
+            let [helicity, diagram] = indices.copy(
                 fixed_helicity.map(|all: &[i32]| &all[events.clone()]),
                 fixed_diagram.map(|all: &[i32]| &all[events.clone()]),
             )?;
@@ -713,21 +713,21 @@ unsafe fn evaluate(
                     && request.diagram.is_null()
                     && request.amp2.is_null()),
             };
-            let (mine, others) = std::mem::take(&mut rest).split_at_mut(count);
+            let (matrix_elements, others) = std::mem::take(&mut rest).split_at_mut(count);
             rest = others;
             let [to_helicity, to_color, to_diagram] = &mut optional_outputs;
-            let [own_helicity, own_color, own_diagram] = &mut own;
-            let mut my_rows = None;
+            let [helicity_buffer, color_buffer, diagram_buffer] = &mut buffers;
+            let mut part_rows = None;
             if let Some(all) = rows.take() {
-                let (mine, others) = all.split(count);
-                (my_rows, rows) = (Some(mine), Some(others));
+                let (part, others) = all.split(count);
+                (part_rows, rows) = (Some(part), Some(others));
             }
             let answers = SampleAnswers {
-                matrix_elements: mine,
-                helicity: front_or(to_helicity, own_helicity, count),
-                color: front_or(to_color, own_color, count),
-                diagram: front_or(to_diagram, own_diagram, count),
-                amp2: my_rows,
+                matrix_elements,
+                helicity: front_or(to_helicity, helicity_buffer, count),
+                color: front_or(to_color, color_buffer, count),
+                diagram: front_or(to_diagram, diagram_buffer, count),
+                amp2: part_rows,
             };
             let bad = entry.bridge.evaluate(&sample, answers);
             let bad = bad.map_err(|error| error.behind(begin))?;
@@ -776,7 +776,7 @@ fn check_extents(
     check(
         name,
         "momenta",
-        CallerArray::of(request.momenta, 1, PointerAccess::Read),
+        CallerArray::new(request.momenta, 1, PointerAccess::Read),
     )?;
     numbers(name, n, 1)?;
     let last = [n - 1, legs.saturating_sub(1), 3];
@@ -797,7 +797,7 @@ fn check_extents(
     check(
         name,
         "amp2",
-        CallerArray::of(request.amp2, 1, PointerAccess::Write),
+        CallerArray::new(request.amp2, 1, PointerAccess::Write),
     )?;
     if request.amp2_stride < n {
         return Err(wrong(
@@ -822,8 +822,8 @@ fn check_sample_apart(
     own: Option<CallerArray>,
 ) -> Result<()> {
     let n = request.events;
-    let doubles = |pointer: *const f64| CallerArray::of(pointer, n, PointerAccess::Read);
-    let integers = |pointer: *const i32, access| CallerArray::of(pointer, n, access);
+    let doubles = |pointer: *const f64| CallerArray::new(pointer, n, PointerAccess::Read);
+    let integers = |pointer: *const i32, access| CallerArray::new(pointer, n, access);
     let rows = [
         ("alpha_s", doubles(request.alpha_s)),
         ("random_helicity", doubles(request.random_helicity)),
@@ -839,7 +839,7 @@ fn check_sample_apart(
         ),
         (
             "matrix_elements",
-            CallerArray::of(request.matrix_elements, n, PointerAccess::Write),
+            CallerArray::new(request.matrix_elements, n, PointerAccess::Write),
         ),
         ("helicity", integers(request.helicity, PointerAccess::Write)),
         ("color", integers(request.color, PointerAccess::Write)),
@@ -853,17 +853,17 @@ fn check_sample_apart(
     }
     let [event, leg, component] = request.momenta_strides;
     let momenta = Spread::new(
-        CallerArray::of(request.momenta, 1, PointerAccess::Read),
+        CallerArray::new(request.momenta, 1, PointerAccess::Read),
         [(n, event), (legs, leg), (4, component)],
     );
     let amp2 = Spread::new(
-        CallerArray::of(request.amp2, 1, PointerAccess::Write),
+        CallerArray::new(request.amp2, 1, PointerAccess::Write),
         [(n, 1), (diagrams, request.amp2_stride as isize), (1, 0)],
     );
-    let own = own.map(|own| ("sample", Spread::of(own)));
+    let own = own.map(|own| ("sample", Spread::contiguous(own)));
     let amp2 = (!request.amp2.is_null()).then_some(("amp2", amp2));
     let rows = rows.into_iter().filter(there);
-    let rows = rows.map(|(row, array)| (row, Spread::of(array)));
+    let rows = rows.map(|(row, array)| (row, Spread::contiguous(array)));
     let arrays = own.into_iter().chain([("momenta", momenta)]);
     let arrays: Vec<(&str, Spread)> = arrays.chain(rows).chain(amp2).collect();
     for (i, (written_name, written)) in arrays.iter().enumerate() {
@@ -1174,15 +1174,15 @@ pub unsafe extern "C" fn mebridge_lhe_events(
                 [
                     (
                         "records",
-                        CallerArray::of(records.cast::<u8>(), read, PointerAccess::Read),
+                        CallerArray::new(records.cast::<u8>(), read, PointerAccess::Read),
                     ),
                     (
                         "text",
-                        CallerArray::of(text.cast::<u8>(), needed, PointerAccess::Write),
+                        CallerArray::new(text.cast::<u8>(), needed, PointerAccess::Write),
                     ),
                     (
                         "written",
-                        CallerArray::of(
+                        CallerArray::new(
                             written.cast::<u8>(),
                             size_of::<usize>(),
                             PointerAccess::Write,

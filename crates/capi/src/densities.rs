@@ -159,12 +159,12 @@ pub unsafe extern "C" fn mebridge_densities_evaluate(
             q2.extend(q.iter().map(|q| q * q));
             let every = &mut every[..x.len() * known.len()];
             set.evaluate(x, &q2, every);
-            for ((value, set), &place) in values
+            for ((value, row), &place) in values
                 .iter_mut()
                 .zip(every.chunks_exact(known.len()))
                 .zip(&places)
             {
-                *value = set[place];
+                *value = row[place];
             }
         }
         Ok(())

@@ -33,15 +33,15 @@ impl EventArrays {
     ) -> Result<()> {
         let legs = entry.bridge.process().legs.len();
         let count = numbers(name, nevt, 4 * legs)?;
-        let read = |array| CallerArray::of::<f64>(array, nevt, PointerAccess::Read);
-        let indices = |array| CallerArray::of::<i32>(array, nevt, PointerAccess::Read);
-        let chosen = |array: *mut i32| CallerArray::of(array, nevt, PointerAccess::Write);
+        let read = |array| CallerArray::new::<f64>(array, nevt, PointerAccess::Read);
+        let indices = |array| CallerArray::new::<i32>(array, nevt, PointerAccess::Read);
+        let chosen = |array: *mut i32| CallerArray::new(array, nevt, PointerAccess::Write);
         check_apart(
             name,
             [
                 (
                     "momenta",
-                    CallerArray::of(self.momenta, count, PointerAccess::Read),
+                    CallerArray::new(self.momenta, count, PointerAccess::Read),
                 ),
                 ("g_s", read(self.g_s)),
                 ("random_helicity", read(self.random_helicity)),
@@ -50,7 +50,7 @@ impl EventArrays {
                 ("igraph", indices(self.igraph)),
                 (
                     "matrix_elements",
-                    CallerArray::of(self.matrix_elements, nevt, PointerAccess::Write),
+                    CallerArray::new(self.matrix_elements, nevt, PointerAccess::Write),
                 ),
                 ("helicity", chosen(self.helicity)),
                 ("color", chosen(self.color)),
@@ -58,7 +58,7 @@ impl EventArrays {
         )?;
         // SAFETY: guaranteed by the caller; null and misalignment are rejected, and no output overlaps another array.
         let (events, mut answers) = unsafe {
-            let [channels, igraph] = entry.indices.of(
+            let [channels, igraph] = entry.indices.copy(
                 input_or_none(name, "channels", self.channels, nevt)?,
                 input_or_none(name, "igraph", self.igraph, nevt)?,
             )?;

@@ -292,11 +292,11 @@ pub unsafe extern "C" fn mebridge_events_weigh(
             [
                 (
                     "numbers",
-                    CallerArray::of(numbers, total, PointerAccess::Read),
+                    CallerArray::new(numbers, total, PointerAccess::Read),
                 ),
                 (
                     "weights",
-                    CallerArray::of(weights, count, PointerAccess::Write),
+                    CallerArray::new(weights, count, PointerAccess::Write),
                 ),
             ],
         )?;

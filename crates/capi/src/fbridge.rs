@@ -307,7 +307,7 @@ unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
             let integers = |address: usize| from_raw_parts(address as *const i32, nevt);
             let [channels, igraph] = entry
                 .indices
-                .of(reading.channels.map(integers), reading.igraph.map(integers))?;
+                .copy(reading.channels.map(integers), reading.igraph.map(integers))?;
             let events = Events {
                 momenta: doubles(reading.momenta, nevt * legs * 4),
                 g_s: doubles(reading.g_s, nevt),

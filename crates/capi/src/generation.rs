@@ -205,7 +205,7 @@ impl Reading {
         }
         let flag = self.good_helicities_only;
         let defect =
-            CallerArray::of(flag as *const u8, 1, PointerAccess::Read).defect("goodHelOnly", maps);
+            CallerArray::new(flag as *const u8, 1, PointerAccess::Read).defect("goodHelOnly", maps);
         if defect.is_some() {
             return defect;
         }

@@ -410,18 +410,24 @@ impl Request {
                     [
                         (
                             "momenta",
-                            CallerArray::of(self.momenta, 4 * legs, PointerAccess::Read),
+                            CallerArray::new(self.momenta, 4 * legs, PointerAccess::Read),
                         ),
                         (
                             "nhel",
-                            CallerArray::of(self.nhel, rows, PointerAccess::Read),
+                            CallerArray::new(self.nhel, rows, PointerAccess::Read),
                         ),
                         (
                             "matrix",
-                            CallerArray::of(matrix, self.ncomb, PointerAccess::Write),
+                            CallerArray::new(matrix, self.ncomb, PointerAccess::Write),
                         ),
-                        ("amp2", CallerArray::of(amp2, squares, PointerAccess::Write)),
-                        ("jamp2", CallerArray::of(jamp2, flows, PointerAccess::Write)),
+                        (
+                            "amp2",
+                            CallerArray::new(amp2, squares, PointerAccess::Write),
+                        ),
+                        (
+                            "jamp2",
+                            CallerArray::new(jamp2, flows, PointerAccess::Write),
+                        ),
                     ],
                 )?;
                 let amp2 = match with_amp2 {

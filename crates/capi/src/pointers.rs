@@ -41,7 +41,7 @@ pub struct CallerArray {
 impl CallerArray {
     /// Describes `count` values that begin at a pointer.
     #[inline(always)]
-    pub fn of<T>(pointer: *const T, count: usize, access: PointerAccess) -> CallerArray {
+    pub fn new<T>(pointer: *const T, count: usize, access: PointerAccess) -> CallerArray {
         CallerArray {
             address: pointer as usize,
             size: size_of::<T>(),
@@ -129,7 +129,7 @@ impl Spread {
     }
 
     /// Describes a contiguous array.
-    pub fn of(array: CallerArray) -> Spread {
+    pub fn contiguous(array: CallerArray) -> Spread {
         let first = CallerArray { count: 1, ..array };
         Spread::new(first, [(array.count, 1), (1, 0), (1, 0)])
     }
@@ -277,7 +277,7 @@ pub unsafe fn input<'a, T>(
     check(
         function,
         name,
-        CallerArray::of(pointer, n, PointerAccess::Read),
+        CallerArray::new(pointer, n, PointerAccess::Read),
     )?;
     // SAFETY: guaranteed by the caller.
     Ok(unsafe { from_raw_parts(pointer, n) })
@@ -317,7 +317,7 @@ pub unsafe fn output<'a, T>(
     check(
         function,
         name,
-        CallerArray::of(pointer, n, PointerAccess::Write),
+        CallerArray::new(pointer, n, PointerAccess::Write),
     )?;
     // SAFETY: guaranteed by the caller.
     Ok(unsafe { from_raw_parts_mut(pointer, n) })
@@ -373,7 +373,7 @@ pub fn check_variable<T>(
     pointer: *const T,
     access: PointerAccess,
 ) -> Result<()> {
-    let bytes = CallerArray::of(pointer.cast::<u8>(), size_of::<T>(), access);
+    let bytes = CallerArray::new(pointer.cast::<u8>(), size_of::<T>(), access);
     let defect = bytes.defect(name, Maps::read().as_ref());
     defect.map_or(Ok(()), |defect| Err(wrong(function, defect)))
 }

@@ -53,12 +53,12 @@ pub struct Indices {
 
 impl Indices {
     /// Copies the indices of a call.
-    pub fn of(
+    pub fn copy(
         &mut self,
         channels: Option<&[i32]>,
         igraph: Option<&[i32]>,
     ) -> Result<[Option<&[i32]>; 2]> {
-        fn copy<'a>(to: &'a mut Vec<i32>, from: Option<&[i32]>) -> Result<Option<&'a [i32]>> {
+        fn copy_one<'a>(to: &'a mut Vec<i32>, from: Option<&[i32]>) -> Result<Option<&'a [i32]>> {
             let Some(from) = from else {
                 return Ok(None);
             };
@@ -70,8 +70,8 @@ impl Indices {
             Ok(Some(to))
         }
         Ok([
-            copy(&mut self.channels, channels)?,
-            copy(&mut self.igraph, igraph)?,
+            copy_one(&mut self.channels, channels)?,
+            copy_one(&mut self.igraph, igraph)?,
         ])
     }
 }
@@ -326,12 +326,12 @@ mod tests {
             })
         });
         is_in.recv().expect("a thread that comes");
-        let lock_for_fork = NUMBERS.lock_for_fork();
+        let locked = NUMBERS.lock_for_fork();
         // SAFETY: the child takes only locks that are free there, and ends without exit handlers.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            lock_for_fork.mark_lost();
-            drop(lock_for_fork);
+            locked.mark_lost();
+            drop(locked);
             let lost = NUMBERS.with(busy, |_| Ok(()));
             let right = matches!(lost, Err(Error::Forked { .. }))
                 && NUMBERS.with(idle, |n| Ok(*n)).is_ok_and(|n| n == 2)
@@ -342,7 +342,7 @@ mod tests {
             // SAFETY: `_exit` takes any number.
             unsafe { libc::_exit(if right { 7 } else { 1 }) };
         }
-        drop(lock_for_fork);
+        drop(locked);
         leave.send(()).expect("a thread that waits");
         thread.join().expect("no panic").expect("no error");
         let mut status = 0;

@@ -36,7 +36,7 @@ pub unsafe fn read<T: Grows>(
     check(
         function,
         argument,
-        CallerArray::of(pointer.cast::<usize>(), 1, PointerAccess::Read),
+        CallerArray::new(pointer.cast::<usize>(), 1, PointerAccess::Read),
     )?;
     // SAFETY: the pointer is aligned, and every such struct begins with its size.
     let size = unsafe { pointer.cast::<usize>().read() };

@@ -35,8 +35,8 @@ impl From<Mode> for SpinMode {
 
 /// Decay particles of LHE events with their spins and masses, as MadSpin does
 ///
-/// Process, model and parameters are those of the file's header, as MG5aMC and this program leave them there. Cross sections and
-/// weights are multiplied by branching fractions.
+/// Process, model and parameters are those of the file's header, as MG5aMC and this program leave them there. Cross
+/// sections and weights are multiplied by branching fractions.
 #[derive(clap::Args)]
 pub struct Options {
     /// File with events, gzipped or not

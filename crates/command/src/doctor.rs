@@ -248,7 +248,7 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
                 None => "nothing says what it was linked from".into(),
                 Some(changes) if changes.is_empty() => String::new(),
                 Some(changes) => format!(
-                    "{} since the output was linked, and executables do not have that",
+                    "{} since the output was linked, and executables do not contain this change",
                     changes.join(", ")
                 ),
             };

@@ -39,12 +39,12 @@ pub struct Options {
 /// The scheme of a model.
 #[derive(clap::Args)]
 pub struct SchemeOptions {
-    /// Complex-mass scheme: particles with a width have complex masses, and couplings follow them, as in MG5aMC after 'set
-    /// complex_mass_scheme True' [by name: append +complex_masses to the model's]
+    /// Complex-mass scheme: particles with a width have complex masses, and couplings follow them, as in MG5aMC after
+    /// 'set complex_mass_scheme True' [by name: append +complex_masses to the model's]
     #[arg(long)]
     complex_masses: bool,
-    /// Gauge of massive vectors; feynman as in MG5aMC after 'set gauge Feynman' [by name: append +feynman to the model's]
-    /// [default: unitary]
+    /// Gauge of massive vectors; feynman as in MG5aMC after 'set gauge Feynman' [by name: append +feynman to the
+    /// model's] [default: unitary]
     #[arg(long, value_name = "GAUGE", value_enum)]
     gauge: Option<GaugeName>,
 }

@@ -101,7 +101,7 @@ fn install(target: &Path) -> Result<()> {
     let unwritten = |error: Error| {
         Error::run(
             format!("{} cannot be written: {error}", target.display()),
-            format!("a folder {ANYWHERE} will do as well"),
+            format!("a folder {ANYWHERE} is also possible"),
         )
     };
     let place = || -> Result<()> {

@@ -114,7 +114,7 @@ impl Options {
     /// Reweights the events.
     pub fn run(self) -> Result<()> {
         if !self.names.is_empty() && self.names.len() != self.cards.len() {
-            output::usage("there must be as many --name as --card");
+            output::usage("give one --name for each --card");
         }
         if self.check {
             return self.prepare(&Banner::default()).map(drop);

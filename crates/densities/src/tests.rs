@@ -250,7 +250,7 @@ fn damaged_grids_are_errors() {
     }
     let error = spoiled(10, &["1.0 ****"]).unwrap();
     assert_eq!(error.line, Some(11));
-    assert_eq!(error.what, "`****` is no finite number");
+    assert_eq!(error.what, "`****` is not a finite number");
     let missing = Densities::open("/nowhere/some_0000.dat".as_ref()).unwrap_err();
     assert!(
         missing.to_string().starts_with("/nowhere/some_0000.dat: "),

@@ -58,7 +58,7 @@ impl<'a> Text<'a> {
     pub fn number(&self, line: usize, word: &str) -> Result<f64> {
         match word.parse() {
             Ok(number) if f64::is_finite(number) => Ok(number),
-            _ => Err(self.error(line, format!("`{word}` is no finite number"))),
+            _ => Err(self.error(line, format!("`{word}` is not a finite number"))),
         }
     }
 

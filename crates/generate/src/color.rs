@@ -260,7 +260,7 @@ fn tensor(name: &str, arguments: &[Expr], legs: &[i8]) -> Result<StringSum, Stri
     let label = |index: &Expr| match index.integer() {
         Some(leg) if leg > 0 && leg as usize <= legs.len() => Ok(slot(leg as usize - 1)),
         Some(summed @ -39..0) => Ok(SUMMED + (-summed) as Label),
-        _ => Err(format!("{name}: an index is no leg of the vertex")),
+        _ => Err(format!("{name}: an index is not a leg of the vertex")),
     };
     let labels: Vec<Label> = arguments.iter().map(label).collect::<Result<_, String>>()?;
     let color = |l: Label| legs.get(usize::from(l - SLOTS)).copied();

@@ -528,7 +528,7 @@ pub const AUXILIARY: i8 = 99;
 fn helicity(digit: u32) -> Result<i8, String> {
     match digit {
         0..=3 => Ok(digit as i8),
-        _ => Err("helicities lie between -3 and 3".into()),
+        _ => Err("helicities must be between -3 and 3".into()),
     }
 }
 

@@ -203,7 +203,7 @@ impl<'a> Rules<'a> {
             }
         }
         if marks.len() > 32 {
-            return Err("more than 32 particles stand between the two `>`".into());
+            return Err("there are more than 32 particles between the two `>`".into());
         }
         Ok(Rules {
             model,

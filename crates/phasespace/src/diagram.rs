@@ -163,7 +163,7 @@ impl Diagram {
         }
         for line in lines {
             let Edge::Propagator(number) = line else {
-                return Err(Error::Tree("a leg lies between vertices"));
+                return Err(Error::Tree("a line between vertices is an external leg"));
             };
             let one = self.propagators.get(number);
             (spine.exchanged).push(*one.ok_or(Error::Tree("a propagator is missing"))?);
@@ -228,7 +228,7 @@ impl Diagram {
 
     fn branch(&self, line: Edge, vertex: usize, depth: usize) -> Result<OutgoingSide, Error> {
         match line {
-            Edge::In(_) => Err(Error::Tree("a leg comes in twice")),
+            Edge::In(_) => Err(Error::Tree("an incoming leg is used twice")),
             Edge::Out(leg) if leg < self.masses.len() => Ok(OutgoingSide {
                 legs: 1 << leg,
                 propagator: None,

@@ -221,7 +221,7 @@ impl Card {
                 parameter.name
             ))),
             _ => Err(fail(format!(
-                "line {line}: {place} ({}) is `{text}`, which is no finite number",
+                "line {line}: {place} ({}) is `{text}`, which is not a finite number",
                 parameter.name
             ))),
         }

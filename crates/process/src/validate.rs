@@ -122,7 +122,7 @@ impl Process {
                     match union(&vertex.inputs, &below) {
                         Some(mask) => below.push(mask),
                         None => {
-                            return bad(format!("wavefunction {}: a leg comes in twice", i + 1));
+                            return bad(format!("wavefunction {}: a leg is used twice", i + 1));
                         }
                     }
                 }
@@ -222,7 +222,10 @@ impl Process {
         for (i, vertex) in amplitudes.iter().enumerate() {
             self.validate_vertex(vertex, components, true)?;
             if union(&vertex.inputs, below).map(u32::count_ones) != Some(self.legs.len() as u32) {
-                return bad(format!("amplitude {}: not every leg comes in once", i + 1));
+                return bad(format!(
+                    "amplitude {}: not every leg is used exactly once",
+                    i + 1
+                ));
             }
         }
         if self.diagrams as usize > amplitudes.len() {

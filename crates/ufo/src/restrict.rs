@@ -86,7 +86,7 @@ impl Imported {
                 // The model's value is kept, unless it is 0 or 1.
                 None if block == "decay" && *value != 0.0 && *value != 1.0 => {
                     message::say_once(format!(
-                        "{}: DECAY {} is no number; {} stays {value}, the model's own value",
+                        "{}: DECAY {} is not a number; {} stays {value}, the model's own value",
                         path.display(),
                         index.first().unwrap_or(&0),
                         parameter.name

@@ -48,7 +48,7 @@ pub fn terms(modules: &Modules) -> Fallible<Vec<RunningTerm>> {
 
 fn names(object: &Object, objects: &PythonValue, modules: &Modules) -> Fallible<Vec<String>> {
     let PythonValue::List(objects, _) = objects else {
-        return Err(object.fail("`run_objects` is no list of lists"));
+        return Err(object.fail("`run_objects` is not a list of lists"));
     };
     let name = |value: &PythonValue| match value {
         PythonValue::Object(at) if modules.objects[*at].class == "Parameter" => {

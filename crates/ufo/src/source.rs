@@ -186,7 +186,7 @@ impl UfoFolder {
         let mut modules = Modules::new(folder);
         for (file, needed) in FILES {
             if !modules.read(file)? && needed {
-                return Err(format!("there is no {file}.py: this is no UFO model"));
+                return Err(format!("there is no {file}.py: this is not a UFO model"));
             }
         }
         let decays = modules.read_decays();
@@ -375,7 +375,7 @@ impl UfoFolder {
                 Ok(modules.objects[*at].text("name")?.to_string())
             }
             Some(PythonValue::Text(_)) => word(object, name),
-            _ => Err(object.fail(format!("`{name}` is no parameter"))),
+            _ => Err(object.fail(format!("`{name}` is not a parameter"))),
         };
         let gauge = number(self.gauge);
         let propagator = match object.get("propagator") {
@@ -406,7 +406,7 @@ impl UfoFolder {
                 && !matches!(value, PythonValue::Text(_))
             {
                 if !charge.is_finite() {
-                    return Err(object.fail(format!("`{name}` is no finite number")));
+                    return Err(object.fail(format!("`{name}` is not a finite number")));
                 }
                 charges.insert(name.clone(), charge);
             }
@@ -505,7 +505,7 @@ fn with_form_factors(object: &Object, structure: &str, objects: &[Object]) -> Fa
 fn word(object: &Object, name: &str) -> Fallible<String> {
     let text = object.text(name)?;
     match text.is_empty() || text.contains(char::is_whitespace) {
-        true => Err(object.fail(format!("`{name}` is `{text}`, which is no word"))),
+        true => Err(object.fail(format!("`{name}` is `{text}`, which is not a word"))),
         false => Ok(text.to_string()),
     }
 }
@@ -514,7 +514,7 @@ fn texts(object: &Object, name: &str) -> Fallible<Vec<String>> {
     let list = object.list(name)?;
     let texts = list.iter().map(|value| match value {
         PythonValue::Text(text) => Ok(text.to_string()),
-        _ => Err(object.fail(format!("`{name}` is no list of texts"))),
+        _ => Err(object.fail(format!("`{name}` is not a list of strings"))),
     });
     texts.collect()
 }
@@ -533,7 +533,7 @@ impl Parameter {
                         let whole = |v: &PythonValue| whole(v).filter(|x| x.abs() < 2e9);
                         let index = list.iter().map(|v| whole(v).map(|x| x as i32));
                         let index: Option<Vec<i32>> = index.collect();
-                        let wrong = || object.fail("`lhacode` is no list of whole numbers");
+                        let wrong = || object.fail("`lhacode` is not a list of whole numbers");
                         index.ok_or_else(wrong)?
                     }
                 };

@@ -74,8 +74,8 @@ pub fn evaluate(model: &Imported) -> Result<ParameterValues, String> {
     for (value, (place, name)) in values.iter().zip(places) {
         if !value.is_finite() {
             return Err(format!(
-                "{place}: {name} = {value}, which is no finite number: a division by zero, or a function where it is \
-                 not defined"
+                "{place}: {name} = {value}, which is not a finite number: a division by zero, or a function where it \
+                 is not defined"
             ));
         }
     }

@@ -799,7 +799,7 @@ fn what_is_no_model_is_refused_with_its_place() {
             "couplings.py",
             "'-G'",
             "'G/(mix - mix)'",
-            "GC_1 = inf+0i, which is no finite number",
+            "GC_1 = inf+0i, which is not a finite number",
         ),
         (
             "couplings.py",
@@ -847,7 +847,7 @@ fn what_is_no_model_is_refused_with_its_place() {
             "parameters.py",
             "value = 100.",
             "value = 1e999",
-            "`value` is no finite number",
+            "`value` is not a finite number",
         ),
         (
             "parameters.py",
@@ -883,13 +883,13 @@ fn what_is_no_model_is_refused_with_its_place() {
             "particles.py",
             "mass = Param.MQ",
             "mass = Param",
-            "Particle Q: `mass` is no parameter",
+            "Particle Q: `mass` is not a parameter",
         ),
         (
             "particles.py",
             "name = 'g'",
             "name = 'a b'",
-            "which is no word",
+            "which is not a word",
         ),
         (
             "lorentz.py",
@@ -1235,7 +1235,7 @@ fn links_pipes_and_huge_files_are_refused() {
     assert!(error.contains("this is a folder"), "{error}");
     let error = refused(&|_| {});
     assert!(
-        error.contains("no vertices.py: this is no UFO model"),
+        error.contains("no vertices.py: this is not a UFO model"),
         "{error}"
     );
 }
@@ -1339,7 +1339,7 @@ fn what_runs_in_another_way_is_refused_where_a_process_needs_it() {
         ),
         (
             one("P.gx, P.gx, P.aS", "MZp"),
-            "MZp is no number: there is no parameter `MZp`",
+            "MZp is not a number: there is no parameter `MZp`",
         ),
         (
             one("P.gx, P.MS, P.aS", "1"),
@@ -1408,7 +1408,7 @@ fn rows_of_what_runs_are_checked() {
         (
             "scale = 250.0\n",
             "scale = 0.0\n",
-            "scale = 0, which is no scale",
+            "scale = 0, which is not a scale",
         ),
         (
             "block = \"xsector\"\nscale",
@@ -1420,7 +1420,7 @@ fn rows_of_what_runs_are_checked() {
             "parameters = [\"gx\", \"gz\"]",
             "`gy` is not one of them",
         ),
-        ("\"0.5\"", "\"gx\"", "gx is no number"),
+        ("\"0.5\"", "\"gx\"", "gx is not a number"),
         ("\"0.5\"", "\"1e300\"", ""),
     ] {
         assert!(text.contains(from), "{from}");

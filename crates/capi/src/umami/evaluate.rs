@@ -82,7 +82,7 @@ impl EventRange {
         let bytes = bytes.filter(|&n| n <= isize::MAX as usize)?;
         (pointer as usize).checked_add(bytes)?;
         let first = pointer.wrapping_add(self.offset);
-        Some(CallerArray::of(first, count, access))
+        Some(CallerArray::new(first, count, access))
     }
 }
 
@@ -299,7 +299,7 @@ fn note<T>(
     if part.count == 0 {
         return Ok(());
     }
-    if let Some(defect) = CallerArray::of(pointer, 1, access).defect(&name, None) {
+    if let Some(defect) = CallerArray::new(pointer, 1, access).defect(&name, None) {
         return Err(wrong(NAME, defect));
     }
     let end = part.offset.checked_add(part.count);
@@ -645,7 +645,7 @@ fn in_place(
         mut sample,
         mut answers,
     } = chunk;
-    let ranges = Ranges::of(elements, element);
+    let ranges = Ranges::new(elements, element);
     fn own<'a>(
         what: &'static str,
         given: Option<&[i32]>,
@@ -708,7 +708,7 @@ struct Ranges {
 }
 
 impl Ranges {
-    fn of(elements: &MatrixElements, element: usize) -> Ranges {
+    fn new(elements: &MatrixElements, element: usize) -> Ranges {
         let (process, tables) = (&elements.processes[element], &elements.tables);
         Ranges {
             helicities: (tables.helicities.first[element], process.helicities.len()),
@@ -753,7 +753,7 @@ impl Gathered {
         chunk: &mut Chunk,
         begin: usize,
     ) -> Result<Option<(usize, usize)>, Error> {
-        let ranges = Ranges::of(elements, element);
+        let ranges = Ranges::new(elements, element);
         let count = self.events.len();
         if count == 0 {
             return Ok(None);

@@ -166,7 +166,7 @@ impl Sweep {
         let missing = points.iter().filter(|point| point.times.is_empty());
         let missing = missing.map(|point| Skipped {
             point: point.name(name, &setups),
-            why: "the measuring was interrupted".into(),
+            why: "the measurement was interrupted".into(),
         });
         record.skipped.extend(missing);
         record.skipped.extend(work.skipped);

@@ -97,7 +97,7 @@ impl Npy {
             if has != needs {
                 let why = match has < needs {
                     true => "it was cut off, copy or make it again",
-                    false => "something is behind its numbers",
+                    false => "more data follow its numbers",
                 };
                 return Err(wrong(format!(
                     "it has {has} bytes where its header asks for {needs}; {why}"
@@ -167,7 +167,7 @@ impl Npy {
             Ok([]) => Ok(()),
             Ok(_) => Err(Error::EventsFile {
                 path: self.path.clone(),
-                what: "something is behind its numbers".into(),
+                what: "more data follow its numbers".into(),
             }),
             Err(error) => Err(broken(&self.path, error, "at its end")),
         }

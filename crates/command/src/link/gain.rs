@@ -22,12 +22,12 @@ pub fn expected(processes: &[Process]) -> String {
     let most = processes.iter().map(share).fold(0.0, f64::max);
     let percent = (100.0 * most).clamp(1.0, 99.0);
     let of = format!(
-        "judged by the number of amplitudes the Fortran's matrix element takes some {percent:.0} % of the time of an event"
+        "estimated from the number of amplitudes, the Fortran matrix element takes some {percent:.0} % of the time of an event"
     );
     match most < LITTLE {
         true => format!("{of}: runs are hardly faster when linked"),
         false => format!(
-            "{of}: linked runs are some {:.1} times as fast, compiling aside",
+            "{of}: linked runs are some {:.1} times as fast, not counting compilation",
             1.0 / (1.0 - percent / 100.0)
         ),
     }
@@ -43,7 +43,7 @@ mod tests {
         let of = |text| expected(&generate(text).unwrap());
         assert_eq!(
             of("e+ e- > mu+ mu-"),
-            "judged by the number of amplitudes the Fortran's matrix element takes some 5 % of the time of an event: runs \
+            "estimated from the number of amplitudes, the Fortran matrix element takes some 5 % of the time of an event: runs \
              are hardly faster when linked"
         );
         assert!(of("g g > t t~").contains("some 7 % of the time of an event: runs are hardly"));

@@ -151,13 +151,13 @@ pub fn changed(directory: &Path) -> Result<Option<Vec<String>>> {
     for (name, found) in &known {
         let now = directory.join(name);
         match found {
-            PathState::Absent if now.exists() => tell(name, "has come into being"),
+            PathState::Absent if now.exists() => tell(name, "has appeared"),
             PathState::Absent => {}
             PathState::Folder => {
                 for file in fortran(&now) {
                     let path = format!("{name}/{file}");
                     if !known.contains_key(path.as_str()) {
-                        tell(&path, "has come into being");
+                        tell(&path, "has appeared");
                     }
                 }
             }
@@ -249,7 +249,7 @@ line='
 wrong=
 told() {
   wrong=yes
-  echo "mebridge: ${1#../../} since mebridge link read it, and madevent would not have that" >&2
+  echo "mebridge: ${1#../../} since mebridge link read it, and madevent would not contain this change" >&2
 }
 names=$line
 folders=
@@ -257,7 +257,7 @@ then=
 set --
 while IFS=' ' read -r sum size name; do
   case $sum in
-    absent) [ ! -e "$name" ] || told "$name has come into being" ;;
+    absent) [ ! -e "$name" ] || told "$name has appeared" ;;
     folder) folders=$folders$name$line ;;
     *)
       if [ ! -e "$name" ]; then
@@ -282,7 +282,7 @@ fi
 while IFS= read -r folder; do
   for name in "$folder"/*.f; do
     case $names in *"$line$name$line"*) continue ;; esac
-    [ ! -f "$name" ] || told "$name has come into being"
+    [ ! -f "$name" ] || told "$name has appeared"
   done
 done <<end
 ${folders%"$line"}

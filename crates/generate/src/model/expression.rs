@@ -365,7 +365,7 @@ impl Parser<'_> {
             }
         }
         let number = self.text[self.at..self.at + end].parse();
-        let number = number.map_err(|_| self.fail("this is no number"))?;
+        let number = number.map_err(|_| self.fail("this is not a number"))?;
         self.at += end;
         self.height = 0;
         if self.word("j") {

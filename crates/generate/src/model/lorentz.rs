@@ -274,7 +274,7 @@ fn terms(expr: &Expr, own: bool) -> Result<Vec<Term>, String> {
                 [first, second, leg] => (first, second, leg),
                 _ => return Err("PSlash has two indices and a leg".into()),
             };
-            let index = |expr: &Expr| expr.integer().ok_or("PSlash: an index is no number");
+            let index = |expr: &Expr| expr.integer().ok_or("PSlash: an index is not a number");
             let (first, second) = (index(first)?, index(second)?);
             // A unique index, derived from the spinor indices, which are unique within a product.
             let summed = -100_000 - 1000 * first.rem_euclid(1000) - second.rem_euclid(1000);
@@ -369,7 +369,7 @@ fn tensor(name: &str, arguments: &[Expr], own: bool) -> Result<Tensor, String> {
     };
     let indices = arguments.iter().map(Expr::integer);
     let indices: Option<Vec<i32>> = indices.collect();
-    let indices = indices.ok_or_else(|| format!("{name}: an index is no number"))?;
+    let indices = indices.ok_or_else(|| format!("{name}: an index is not a number"))?;
     let (lorentz, spinor) = kind.indices();
     if indices.len() != lorentz + spinor {
         return Err(format!("{name} has {} indices", arguments.len()));

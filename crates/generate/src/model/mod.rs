@@ -463,7 +463,7 @@ impl Model {
                 [pair[0], pair[1]].map(|p| (self.of(p), self.of(p).is_majorana(p)));
             if !first.1 && !second.1 && !first.0.is_anti && second.0.is_anti {
                 return Err(format!(
-                    "of {} and {} the first has to be the antiparticle",
+                    "of {} and {}, the first must be the antiparticle",
                     first.0.name, second.0.name
                 ));
             }

@@ -47,7 +47,7 @@ impl Running {
         }
         if row.refused.is_none() && !(row.scale > 0.0 && row.scale.is_finite()) {
             return Err(within(format!(
-                "scale = {}, which is no scale in GeV",
+                "scale = {}, which is not a scale in GeV",
                 row.scale
             )));
         }
@@ -73,11 +73,13 @@ impl Running {
 pub fn number(text: &str) -> Result<f64, String> {
     let formula = super::expression::parse(text)?;
     let (program, values) = program(&[], &HashMap::new(), &[&formula])
-        .map_err(|what| format!("{text} is no number: {what}"))?;
+        .map_err(|what| format!("{text} is not a number: {what}"))?;
     let value = program.evaluate(&[Complex64::default()])[values[0] as usize];
     match value.re.is_finite() && value.im == 0.0 {
         true => Ok(value.re),
-        false => Err(format!("{text} = {value}, which is no finite real number")),
+        false => Err(format!(
+            "{text} = {value}, which is not a finite real number"
+        )),
     }
 }
 

@@ -452,7 +452,7 @@ fn what_cannot_be_generated_is_refused_with_the_process() {
             "particles = \"u~ d w+\"",
             "particles = \"d u~ w+\"",
             "u d~ > w+ g",
-            "first has to be the antiparticle",
+            "first must be the antiparticle",
         ),
         (
             "\"FFV1\", \"GC_11\"",

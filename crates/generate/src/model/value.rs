@@ -38,7 +38,7 @@ impl Model {
         match value.is_finite() {
             true => Ok(value),
             false => Err(format!(
-                "the parameter {found} is {value}, which is no finite number"
+                "the parameter {found} is {value}, which is not a finite number"
             )),
         }
     }

@@ -20,10 +20,10 @@ impl ExternalLegs {
     /// Returns the possible assignments for a process of vectors and at most one fermion line, or two lines, either of
     /// which may be the quark's.
     pub fn all(process: &Process) -> Vec<ExternalLegs> {
-        ExternalLegs::of(process).unwrap_or_default()
+        ExternalLegs::find(process).unwrap_or_default()
     }
 
-    fn of(process: &Process) -> Option<Vec<ExternalLegs>> {
+    fn find(process: &Process) -> Option<Vec<ExternalLegs>> {
         let count = process.legs.len();
         let mut externals = vec![None; count];
         let mut kinds = Vec::new();

@@ -79,7 +79,7 @@ fn find(process: &mut Process, legs: ExternalLegs) -> Option<ColorOrdered> {
     if process.amplitudes.jamps() != flows {
         return None;
     }
-    let vertices = Vertices::of(process, &legs)?;
+    let vertices = Vertices::find(process, &legs)?;
     let process = &*process;
     let Diagrams { jamp, color, .. } = process.amplitudes.diagrams()?;
     let mut form = ColorOrdered {
@@ -106,7 +106,7 @@ fn find(process: &mut Process, legs: ExternalLegs) -> Option<ColorOrdered> {
             vertex.factor = four_gluon;
         }
         let jamps = sort::flows(&first.ordered(process, &form)?, &of_traces);
-        Sorted::of(&diagrams[0], &jamps)
+        Sorted::find(&diagrams[0], &jamps)
     })?;
     let jamps = sort::flows(&second.ordered(process, &form)?, &of_traces);
     if !found.holds(&diagrams[1], &jamps) {

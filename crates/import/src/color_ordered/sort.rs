@@ -33,7 +33,7 @@ pub struct Sorted {
 
 impl Sorted {
     /// Finds the assignment that maps the JAMPs of a form to those of the process, if there is one.
-    pub fn of(process: &[Complex64], form: &[Complex64]) -> Option<Sorted> {
+    pub fn find(process: &[Complex64], form: &[Complex64]) -> Option<Sorted> {
         let squares = |jamps: &[Complex64]| jamps.iter().map(|x| x.norm_sqr()).sum::<f64>();
         let size = (squares(process) / squares(form)).sqrt();
         if !(size.is_finite() && size > 0.0) || process.len() != form.len() {

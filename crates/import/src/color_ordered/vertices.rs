@@ -22,7 +22,7 @@ pub struct Vertices {
 
 impl Vertices {
     /// Finds the vertices of a process with these legs. May add a routine to the process.
-    pub fn of(process: &mut Process, legs: &ExternalLegs) -> Option<Vertices> {
+    pub fn find(process: &mut Process, legs: &ExternalLegs) -> Option<Vertices> {
         let (ends, line, boson) = match legs.quarks {
             true => of_line(process, legs)?,
             false => (legs.ends, None, None),

@@ -186,7 +186,7 @@ impl Jamps {
         Ok(Jamps { sources, index })
     }
 
-    fn of(&self, source: &TermSource) -> Parsed<usize> {
+    fn index_of(&self, source: &TermSource) -> Parsed<usize> {
         let found = self.index.get(source).map(|&i| i as usize);
         found.ok_or_else(|| "a JAMP that is nowhere".into())
     }
@@ -205,10 +205,10 @@ impl Jamps {
         for (weight, p) in products {
             let factor = p.factor * (weight * (denominator / p.divisor));
             for (right, r) in p.right.iter() {
-                let row = self.of(right)?;
+                let row = self.index_of(right)?;
                 let factor = factor * r.conj();
                 for (left, l) in p.left.iter() {
-                    entries[row * n + self.of(left)?] += factor * l;
+                    entries[row * n + self.index_of(left)?] += factor * l;
                 }
             }
         }
@@ -255,7 +255,7 @@ impl Jamps {
             ([(a, l)], [(b, r)])
                 if *l == ONE && *r == ONE && p.factor == ONE && p.divisor == 1.0 =>
             {
-                Ok((self.of(a)? as u32, self.of(b)? as u32))
+                Ok((self.index_of(a)? as u32, self.index_of(b)? as u32))
             }
             _ => Err("JAMP2 is no sum of moduli of products of JAMPs".into()),
         }

@@ -73,7 +73,7 @@ pub struct DirectedVertex {
 
 impl DirectedVertex {
     /// The form of a kernel, and the family's legs that are its inputs, in the kernel's order.
-    pub fn of(opcode: Opcode) -> Option<(DirectedVertex, &'static [u8])> {
+    pub fn from_opcode(opcode: Opcode) -> Option<(DirectedVertex, &'static [u8])> {
         let form =
             |family, result, legs: &'static [u8]| Some((DirectedVertex { family, result }, legs));
         match opcode {
@@ -303,7 +303,7 @@ impl Forest {
         scale: &mut Complex64,
     ) -> Option<(usize, Option<u8>)> {
         let recognized = recognize(vertex)?;
-        let (form, legs) = DirectedVertex::of(recognized.opcode)?;
+        let (form, legs) = DirectedVertex::from_opcode(recognized.opcode)?;
         let [factor] = &recognized.factors[..] else {
             return None;
         };

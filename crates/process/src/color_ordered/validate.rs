@@ -28,7 +28,7 @@ impl ColorOrdered {
             return bad("not every leg is an end, an insertion or a boson");
         }
         if boson.is_some() && self.line.is_none() {
-            return bad("there is no quark line that takes up a boson");
+            return bad("there is no quark line that absorbs a boson");
         }
         let vectors = boson.map_or(&[][..], |boson| &boson.vectors);
         let made = vectors.iter().filter_map(|vector| vector.made.as_ref());

@@ -191,7 +191,9 @@ impl<'a> Lexer<'a> {
             // Octal in Python 2, an error in Python 3.
             return Err(format!("`{text}` begins with 0"));
         }
-        let number = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+        let number = text
+            .parse()
+            .map_err(|_| format!("`{text}` is not a number"))?;
         Ok(Token::Number(number, whole))
     }
 

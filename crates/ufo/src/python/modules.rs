@@ -246,7 +246,7 @@ impl Modules {
         match numbers {
             Some(Ok(numbers)) => Ok(Some(numbers)),
             _ => Err(format!(
-                "__init__.py: {name} = {value} is no list of numbers"
+                "__init__.py: {name} = {value} is not a list of numbers"
             )),
         }
     }
@@ -661,7 +661,7 @@ impl Object {
     pub fn text(&self, name: &str) -> Fallible<Rc<str>> {
         match self.needed(name)? {
             PythonValue::Text(text) => Ok(text.clone()),
-            _ => Err(self.fail(format!("`{name}` is no text"))),
+            _ => Err(self.fail(format!("`{name}` is not a string"))),
         }
     }
 
@@ -669,7 +669,7 @@ impl Object {
     pub fn number(&self, name: &str) -> Fallible<f64> {
         let value = self.needed(name)?;
         let number = value.number().filter(|x| x.is_finite());
-        number.ok_or_else(|| self.fail(format!("`{name}` is no finite number")))
+        number.ok_or_else(|| self.fail(format!("`{name}` is not a finite number")))
     }
 
     /// An attribute that is an integer.
@@ -677,7 +677,7 @@ impl Object {
         let number = self.number(name)?;
         match number.fract() == 0.0 && number.abs() < f64::from(i32::MAX) {
             true => Ok(number as i32),
-            false => Err(self.fail(format!("`{name}` is no whole number"))),
+            false => Err(self.fail(format!("`{name}` is not a whole number"))),
         }
     }
 
@@ -685,7 +685,7 @@ impl Object {
     pub fn list(&self, name: &str) -> Fallible<Rc<Vec<PythonValue>>> {
         match self.needed(name)? {
             PythonValue::List(list, _) => Ok(list.clone()),
-            _ => Err(self.fail(format!("`{name}` is no list"))),
+            _ => Err(self.fail(format!("`{name}` is not a list"))),
         }
     }
 
@@ -693,7 +693,7 @@ impl Object {
     pub fn dict(&self, name: &str) -> Fallible<Rc<Vec<(PythonValue, PythonValue)>>> {
         match self.needed(name)? {
             PythonValue::Dict(dict, _) => Ok(dict.clone()),
-            _ => Err(self.fail(format!("`{name}` is no dictionary"))),
+            _ => Err(self.fail(format!("`{name}` is not a dictionary"))),
         }
     }
 
