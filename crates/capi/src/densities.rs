@@ -116,19 +116,19 @@ pub unsafe extern "C" fn mebridge_densities_evaluate(
     const NAME: &str = "mebridge_densities_evaluate";
     status(|| {
         let set = opened(densities)?;
-        let read = |array| CallerArray::set::<f64>(array, points, PointerAccess::Read);
+        let read = |array| CallerArray::new::<f64>(array, points, PointerAccess::Read);
         check_apart(
             NAME,
             [
                 (
                     "codes",
-                    CallerArray::set(codes, points, PointerAccess::Read),
+                    CallerArray::new(codes, points, PointerAccess::Read),
                 ),
                 ("x", read(x)),
                 ("q", read(q)),
                 (
                     "values",
-                    CallerArray::set(values, points, PointerAccess::Write),
+                    CallerArray::new(values, points, PointerAccess::Write),
                 ),
             ],
         )?;
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn mebridge_alpha_s(
 ) -> i32 {
     const NAME: &str = "mebridge_alpha_s";
     status(|| {
-        let read = |array, count| CallerArray::set::<f64>(array, count, PointerAccess::Read);
+        let read = |array, count| CallerArray::new::<f64>(array, count, PointerAccess::Read);
         check_apart(
             NAME,
             [
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn mebridge_alpha_s(
                 ("q", read(q, points)),
                 (
                     "alpha_s",
-                    CallerArray::set(alpha_s, points, PointerAccess::Write),
+                    CallerArray::new(alpha_s, points, PointerAccess::Write),
                 ),
             ],
         )?;
