@@ -2,7 +2,7 @@
 
 use crate::chart::{Chart, Curve, ratios};
 use crate::markup::{Cell, curve_classes, escaped, table};
-use crate::spectra::{BINS, OBSERVABLES, Spectra, Spectrum, kind_name};
+use crate::spectra::{BINS, OBSERVABLES, ParticleSpectrum, Spectra, kind_name};
 use crate::summary::shown;
 use crate::text::significant;
 
@@ -94,7 +94,7 @@ pub fn figures(samples: &[ScaledSpectra], [symbol, unit]: [&str; 2]) -> String {
 }
 
 /// What a spectrum is by, with its unit.
-fn observable_title(spectrum: &Spectrum) -> String {
+fn observable_title(spectrum: &ParticleSpectrum) -> String {
     let observable = spectrum.observable;
     match observable.unit() {
         Some(unit) => format!("{}, {unit}", observable.name()),
@@ -103,7 +103,7 @@ fn observable_title(spectrum: &Spectrum) -> String {
 }
 
 /// What the values of a spectrum are, with their unit.
-fn value_title(spectrum: &Spectrum, [symbol, unit]: [&str; 2]) -> String {
+fn value_title(spectrum: &ParticleSpectrum, [symbol, unit]: [&str; 2]) -> String {
     let name = format!("d{symbol}/d{}", spectrum.observable.symbol());
     match (unit, spectrum.observable.unit()) {
         ("", None) => name,
@@ -115,7 +115,7 @@ fn value_title(spectrum: &Spectrum, [symbol, unit]: [&str; 2]) -> String {
 }
 
 fn figure(
-    spectrum: &Spectrum,
+    spectrum: &ParticleSpectrum,
     samples: &[ScaledSpectra],
     curves: &[Curve],
     of: [&str; 2],
@@ -151,7 +151,7 @@ fn chi_squared(one: &[(f64, f64)], other: &[(f64, f64)]) -> (f64, usize) {
 
 /// The numbers of a spectrum as a table.
 fn numbers(
-    spectrum: &Spectrum,
+    spectrum: &ParticleSpectrum,
     samples: &[ScaledSpectra],
     curves: &[Curve],
     place: usize,

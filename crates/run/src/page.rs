@@ -14,7 +14,7 @@ pub const PAGE: &str = "run.html";
 
 /// What a run was made with.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct RunSettings {
     /// MG5aMC's commands that make its process.
     pub process: Vec<String>,
     /// Which alpha_s, scales and cuts hold, in lines.
@@ -27,7 +27,7 @@ pub struct Settings {
     pub seed: u64,
     /// What weighed points, and threads.
     pub backend: String,
-    /// See [`Settings::backend`].
+    /// See [`RunSettings::backend`].
     pub threads: usize,
     /// Names of further weights.
     pub weights: Vec<String>,
@@ -62,11 +62,11 @@ pub fn commands(head: &Head) -> Vec<String> {
 pub fn html(
     summary: &Summary,
     spectra: &Spectra,
-    settings: &Settings,
+    settings: &RunSettings,
     weights: Option<&str>,
 ) -> String {
     let [value, error] = shown(summary.all);
-    let [symbol, unit] = summary.quantity.symbol();
+    let [symbol, unit] = summary.rate.symbol();
     let commands: Vec<String> = settings.process.iter().map(escaped).collect();
     let mut body = format!(
         "<h1>{}</h1>\n<pre>{}</pre>\n<p><strong>{symbol} = {value} ± {error} {unit}</strong>, {} events</p>\n",
@@ -89,7 +89,7 @@ pub fn html(
 /// Cross sections, and how the events were made.
 fn measured(summary: &Summary) -> String {
     let (all, _) = summary.all;
-    let [title, numbers] = summary.quantity.titles();
+    let [title, numbers] = summary.rate.titles();
     let row = |(name, measured): (&str, (f64, f64))| {
         let ([value, error], share) = (shown(measured), 100.0 * measured.0 / all);
         let numbers = [value, error, format!("{share:.2}")].map(Cell::Number);
@@ -120,7 +120,7 @@ fn pictures(summary: &Summary, spectra: &Spectra) -> String {
         factor,
         origin: 0,
     };
-    let symbols = summary.quantity.symbol();
+    let symbols = summary.rate.symbol();
     format!(
         "<h2>Spectra of {} events</h2>\n<p class=\"note\">Statistical errors; % of the particles, those outside of the \
          bins included.</p>\n{}",
@@ -130,7 +130,7 @@ fn pictures(summary: &Summary, spectra: &Spectra) -> String {
 }
 
 /// What the run was made with, and how long it took.
-fn made_with(settings: &Settings) -> String {
+fn made_with(settings: &RunSettings) -> String {
     let lines = settings.conditions.iter().flat_map(|line| line.split("; "));
     let lines: String = lines
         .map(|line| format!("<li>{}</li>\n", escaped(line)))
@@ -152,7 +152,7 @@ fn made_with(settings: &Settings) -> String {
     let changed: Vec<_> = settings.entries.iter().map(|row| text(row)).collect();
     let [start, survey, events] = settings.seconds;
     let mut body = format!(
-        "<h2>Cuts and scales</h2>\n<ul>\n{lines}</ul>\n<h2>Settings</h2>\n{}{}\
+        "<h2>Cuts and scales</h2>\n<ul>\n{lines}</ul>\n<h2>RunSettings</h2>\n{}{}\
          <p>Seed {}; {}, threads: {}; mebridge {}.</p>\n",
         table(
             &["beam (PDG code)", "energy, GeV", "densities (LHAPDF)"],

@@ -1,23 +1,23 @@
 use super::*;
-use crate::summary::Quantity;
+use crate::summary::Rate;
 
 const NAME: &str = "<run> & \"more\"";
 
 /// The page about two matrix elements, whose names and settings hold what HTML has to escape.
-fn page(quantity: Quantity, weights: Option<&str>) -> (String, String) {
+fn page(rate: Rate, weights: Option<&str>) -> (String, String) {
     let processes = [("21 21 6 -6", (439.71, 1.2)), ("<2> -2 6 -6", (66.2, 0.3))];
     let processes: Vec<_> = processes.map(|(name, of)| (name.to_owned(), of)).into();
     let summary = Summary {
         name: NAME,
         events: 300,
-        quantity,
+        rate,
         processes: &processes,
         all: (505.91, 1.3),
         points: [1024.0, 1001.0, 300.0],
         overweights: Some("2 events < others".to_owned()),
         cut: Some(("mine<T>", 800, 100)),
     };
-    let settings = Settings {
+    let settings = RunSettings {
         process: vec!["generate p p > t t~".to_owned()],
         conditions: vec![
             "alpha_s = 0.118 at 91.188 GeV (a<b); scale = ht/2; cuts: ptj = 20".to_owned(),
@@ -40,7 +40,7 @@ fn page(quantity: Quantity, weights: Option<&str>) -> (String, String) {
 
 #[test]
 fn numbers_are_those_of_the_summary() {
-    let (html, text) = page(Quantity::CrossSection, Some("card <1> 2.5"));
+    let (html, text) = page(Rate::CrossSection, Some("card <1> 2.5"));
     for row in [
         "21 21 6 -6   439.71 +- 1.2",
         "<2> -2 6 -6  66.2 +- 0.3",
@@ -83,7 +83,7 @@ fn numbers_are_those_of_the_summary() {
 
 #[test]
 fn widths_are_in_gev() {
-    let (html, _) = page(Quantity::PartialWidth, None);
+    let (html, _) = page(Rate::PartialWidth, None);
     assert!(
         html.contains("Γ = 505.91 ± 1.3 GeV") && html.contains("partial width, GeV"),
         "{html}"

@@ -3,7 +3,9 @@
 use crate::figures::{ScaledSpectra, figures, legend};
 use crate::markup::{document, escaped};
 use crate::merge::Open;
-use crate::spectra::{BINS, Bin, Collection, KINDS, MOST, Ranges, Spectra, Spectrum, kind_name};
+use crate::spectra::{
+    BINS, Bin, Collection, KINDS, MOST, ParticleSpectrum, Ranges, Spectra, kind_name,
+};
 use crate::summary::{Measured, shown};
 use crate::text::{repr, scientific};
 use mebridge::lhe::{Event, Reader};
@@ -122,7 +124,7 @@ impl Plot {
 
     /// The histograms as data: of each sample its file, weight, cross section and spectra with edges, values and errors.
     pub fn json(&self) -> Value {
-        let unit = |spectrum: &Spectrum| match (self.shapes, spectrum.observable.unit()) {
+        let unit = |spectrum: &ParticleSpectrum| match (self.shapes, spectrum.observable.unit()) {
             (true, None) => "1".to_owned(),
             (true, Some(unit)) => format!("1/{unit}"),
             (false, None) => "pb".to_owned(),
@@ -399,7 +401,7 @@ impl WeightedEvents {
     }
 
     /// Appends a histogram as YODA has it: weights of bins, without their widths.
-    fn push_yoda(&self, text: &mut String, spectrum: &Spectrum) {
+    fn push_yoda(&self, text: &mut String, spectrum: &ParticleSpectrum) {
         let histogram = &spectrum.histogram;
         let variation = match self.weight.as_str() {
             NOMINAL => String::new(),

@@ -22,7 +22,7 @@ const PARTONS: [i32; 6] = [1, 2, 3, 4, 5, 21];
 
 /// What is measured of a particle, in this order.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Observable {
+pub enum ParticleObservable {
     /// GeV.
     TransverseMomentum,
     /// Along the beams.
@@ -30,30 +30,33 @@ pub enum Observable {
 }
 
 /// All of them.
-pub const OBSERVABLES: [Observable; 2] = [Observable::TransverseMomentum, Observable::Rapidity];
+pub const OBSERVABLES: [ParticleObservable; 2] = [
+    ParticleObservable::TransverseMomentum,
+    ParticleObservable::Rapidity,
+];
 
-impl Observable {
+impl ParticleObservable {
     /// As texts have it.
     pub fn name(self) -> &'static str {
         match self {
-            Observable::TransverseMomentum => "pt",
-            Observable::Rapidity => "rapidity",
+            ParticleObservable::TransverseMomentum => "pt",
+            ParticleObservable::Rapidity => "rapidity",
         }
     }
 
     /// Its sign in formulas.
     pub fn symbol(self) -> &'static str {
         match self {
-            Observable::TransverseMomentum => "pt",
-            Observable::Rapidity => "y",
+            ParticleObservable::TransverseMomentum => "pt",
+            ParticleObservable::Rapidity => "y",
         }
     }
 
     /// Its unit, where it has one.
     pub fn unit(self) -> Option<&'static str> {
         match self {
-            Observable::TransverseMomentum => Some("GeV"),
-            Observable::Rapidity => None,
+            ParticleObservable::TransverseMomentum => Some("GeV"),
+            ParticleObservable::Rapidity => None,
         }
     }
 }
@@ -285,16 +288,16 @@ fn transverse_and_rapidity(particle: &Particle) -> [f64; 2] {
 
 /// A spectrum.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spectrum {
+pub struct ParticleSpectrum {
     /// PDG code without sign; 21 stands for gluons and quarks but for the top.
     pub kind: i32,
     /// What of it.
-    pub observable: Observable,
+    pub observable: ParticleObservable,
     /// Weights by its values.
     pub histogram: Histogram,
 }
 
-impl Spectrum {
+impl ParticleSpectrum {
     /// What it is of, with its unit.
     pub fn title(&self) -> String {
         let unit = self
@@ -317,13 +320,13 @@ pub struct Spectra {
     /// The sum of the weights of these.
     pub weight: f64,
     /// Those of a kind lie together.
-    pub all: Vec<Spectrum>,
+    pub all: Vec<ParticleSpectrum>,
 }
 
 impl Spectra {
     fn new(kinds: &[i32], ranges: &Ranges) -> Self {
         let spectra = kinds.iter().flat_map(|&kind| {
-            OBSERVABLES.map(|observable| Spectrum {
+            OBSERVABLES.map(|observable| ParticleSpectrum {
                 kind,
                 observable,
                 histogram: Histogram::new(ranges[&kind][observable as usize]),

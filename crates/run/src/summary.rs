@@ -8,27 +8,27 @@ pub type Measured = (f64, f64);
 
 /// What the numbers of a run are.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Quantity {
+pub enum Rate {
     /// Of collisions, pb.
     CrossSection,
     /// Of a particle that decays, GeV.
     PartialWidth,
 }
 
-impl Quantity {
+impl Rate {
     /// Titles of what they are of, and of the numbers.
     pub fn titles(self) -> [&'static str; 2] {
         match self {
-            Quantity::CrossSection => ["subprocess (PDG codes)", "cross section, pb"],
-            Quantity::PartialWidth => ["decay (PDG codes)", "partial width, GeV"],
+            Rate::CrossSection => ["subprocess (PDG codes)", "cross section, pb"],
+            Rate::PartialWidth => ["decay (PDG codes)", "partial width, GeV"],
         }
     }
 
     /// Its sign in formulas, and its unit.
     pub fn symbol(self) -> [&'static str; 2] {
         match self {
-            Quantity::CrossSection => ["σ", "pb"],
-            Quantity::PartialWidth => ["Γ", "GeV"],
+            Rate::CrossSection => ["σ", "pb"],
+            Rate::PartialWidth => ["Γ", "GeV"],
         }
     }
 }
@@ -41,7 +41,7 @@ pub struct Summary<'a> {
     /// How many were made.
     pub events: usize,
     /// What its numbers are.
-    pub quantity: Quantity,
+    pub rate: Rate,
     /// Those of matrix elements, by their names ([`names`](crate::element::names)).
     pub processes: &'a [(String, Measured)],
     /// That of all together.
@@ -57,12 +57,12 @@ pub struct Summary<'a> {
 impl Summary<'_> {
     /// Cross sections by subprocess, and how the events were made.
     pub fn text(&self) -> String {
-        let [title, numbers] = self.quantity.titles();
+        let [title, numbers] = self.rate.titles();
         let widest = self.processes.iter().map(|(name, _)| name.len()).max();
-        let least = match self.quantity {
+        let least = match self.rate {
             // The title may be wider.
-            Quantity::CrossSection => "all",
-            Quantity::PartialWidth => title,
+            Rate::CrossSection => "all",
+            Rate::PartialWidth => title,
         };
         let width = widest.unwrap_or(0).max(least.len());
         let mut text = format!("{}: {} events\n\n", self.name, self.events);
@@ -91,11 +91,11 @@ impl Summary<'_> {
         let [drawn, passed, chosen] = self.points;
         let mut lines = Vec::new();
         if drawn != 0.0 && passed != 0.0 {
-            let cuts = match self.quantity {
-                Quantity::CrossSection => {
+            let cuts = match self.rate {
+                Rate::CrossSection => {
                     format!("{:.1}% of them in all cuts, ", 100.0 * (passed / drawn))
                 }
-                Quantity::PartialWidth => String::new(),
+                Rate::PartialWidth => String::new(),
             };
             let chosen = 100.0 * (chosen / drawn);
             lines.push(format!(
@@ -135,7 +135,7 @@ mod tests {
         let mut summary = Summary {
             name: "run_01",
             events: 300,
-            quantity: Quantity::CrossSection,
+            rate: Rate::CrossSection,
             processes: &processes,
             all: (505.91234, 0.0996),
             points: [1024.0, 1001.0, 300.0],
@@ -162,7 +162,7 @@ mod tests {
         let summary = Summary {
             name: "run_02",
             events: 100,
-            quantity: Quantity::PartialWidth,
+            rate: Rate::PartialWidth,
             processes: &processes,
             all: (1.4915, 0.00012),
             points: [128.0, 128.0, 100.0],

@@ -7,7 +7,7 @@ use crate::densities::AT_Z;
 use crate::element::names;
 use crate::event_file::{Blocks, InitBeams, nominal_weight, overweights};
 use crate::maker::Further;
-use crate::page::{self, PAGE, Settings};
+use crate::page::{self, PAGE, RunSettings};
 use crate::param_card::ParamCard;
 use crate::plan::{Plan, card_texts, lifetimes};
 use crate::rounds::Rounds;
@@ -17,7 +17,7 @@ use crate::source::Source;
 use crate::spec::RunSpec;
 use crate::spectra::Spectra;
 use crate::state::{Arguments, State, forget_rounds};
-use crate::summary::{Quantity, Summary};
+use crate::summary::{Rate, Summary};
 use crate::{decays, load, merge, replaced};
 use mebridge::process::Process;
 use mebridge::{Error, Result};
@@ -162,7 +162,7 @@ impl CardRun<'_> {
             summary: Summary {
                 name: &self.folder.name(),
                 events: events as usize,
-                quantity: Quantity::CrossSection,
+                rate: Rate::CrossSection,
                 processes: &processes,
                 all: found.all,
                 points: found.points,
@@ -291,7 +291,7 @@ impl CardRun<'_> {
             summary: Summary {
                 name: &self.folder.name(),
                 events: self.session.events as usize,
-                quantity: Quantity::PartialWidth,
+                rate: Rate::PartialWidth,
                 processes: &processes,
                 all: found.all,
                 points: found.points,
@@ -308,8 +308,8 @@ impl CardRun<'_> {
     }
 
     /// What the page of the run says of how it was made.
-    fn settings(&self, head: &Head, conditions: Vec<String>, found: &Found) -> Result<Settings> {
-        Ok(Settings {
+    fn settings(&self, head: &Head, conditions: Vec<String>, found: &Found) -> Result<RunSettings> {
+        Ok(RunSettings {
             process: page::commands(head),
             conditions,
             entries: page::changed_entries(&self.cards.run_card),
@@ -428,7 +428,7 @@ impl CardRun<'_> {
 struct Report<'a> {
     summary: Summary<'a>,
     spectra: Spectra,
-    settings: Settings,
+    settings: RunSettings,
 }
 
 impl Report<'_> {
