@@ -350,7 +350,8 @@ impl Spectra {
             let (table, _) = Table::records(&round.file, round.events)?;
             table.each(taken, |row| {
                 let record = Record::new(row);
-                found.add(record.particles(), record.weight());
+                // As in the event file, where most weights are the same.
+                found.add(record.particles(), record.weight() / round.weights.nominal);
             })?;
         }
         let mut kinds = found.kinds();

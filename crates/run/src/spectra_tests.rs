@@ -95,6 +95,28 @@ fn shares_have_weights_and_partons_are_one_kind() {
     assert_eq!(pt[11], "550   0.00");
 }
 
+/// Weights of rounds have different units; in the event file most are the same.
+#[test]
+fn rounds_have_one_weight() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &str, weight: fn(usize) -> f64, nominal: f64| {
+        let path = folder.path().join(name);
+        let mut found = round(&path, 20, &[(6, 173.0, 1.0)], weight);
+        found.weights.nominal = nominal;
+        found
+    };
+    let one = Spectra::of_rounds(&[of("a.npy", |_| 2.0, 2.0), of("b.npy", |_| 3.0, 3.0)]).unwrap();
+    assert_eq!((one.events, one.weight), (40, 40.0));
+    let entries: u64 = one.all[0]
+        .histogram
+        .bins
+        .iter()
+        .map(|bin| bin.entries)
+        .sum();
+    let sum: f64 = one.all[0].histogram.bins.iter().map(|bin| bin.sum).sum();
+    assert_eq!(entries as f64, sum);
+}
+
 #[test]
 fn negative_weights_leave_zeros_without_a_sign() {
     let folder = tempfile::tempdir().unwrap();
