@@ -22,6 +22,7 @@ mod model;
 mod number;
 pub mod output;
 mod pack;
+mod plot;
 mod plugin;
 pub mod progress;
 mod random;
@@ -65,6 +66,7 @@ enum Subcommands {
     Pack(pack::Options),
     #[command(hide = true)]
     PackJob(pack::JobOptions),
+    Plot(plot::Options),
     Plugin(plugin::Options),
     Umami(umami::Options),
 }
@@ -94,6 +96,7 @@ pub fn main() -> ExitCode {
         Subcommands::Merge(options) => options.run(),
         Subcommands::Pack(options) => options.run(),
         Subcommands::PackJob(options) => return ended(options.run()),
+        Subcommands::Plot(options) => options.run(),
         Subcommands::Plugin(options) => options.run(),
         Subcommands::Unlink(options) => options.run(),
         Subcommands::Umami(options) => options.run(),

@@ -7,6 +7,7 @@ use crate::densities::AT_Z;
 use crate::element::names;
 use crate::event_file::{Blocks, InitBeams, nominal_weight, overweights};
 use crate::maker::Further;
+use crate::page::{self, PAGE, RunSettings};
 use crate::param_card::ParamCard;
 use crate::plan::{Plan, card_texts, lifetimes};
 use crate::rounds::Rounds;
@@ -14,9 +15,10 @@ use crate::run_folder::{ADDED, EVENTS, PLAIN, RunFolder};
 use crate::scratch::Scratch;
 use crate::source::Source;
 use crate::spec::RunSpec;
+use crate::spectra::Spectra;
 use crate::state::{Arguments, State, forget_rounds};
-use crate::summary::{self, Measured, Summary};
-use crate::{decays, load, merge, replaced, spectra};
+use crate::summary::{Rate, Summary};
+use crate::{decays, load, merge, replaced};
 use mebridge::process::Process;
 use mebridge::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -156,19 +158,23 @@ impl CardRun<'_> {
         drop(performer);
         let processes = pairs(&names, &found.of_elements);
         let cut = observer.cut();
-        let text = Summary {
-            name: &self.folder.name(),
-            events: events as usize,
-            processes: &processes,
-            cross_section: found.all,
-            points: found.points,
-            overweights: self.overweights(&found),
-            cut: cut
-                .as_ref()
-                .map(|(_, name, _)| (&**name, found.cut[0], found.cut[1])),
+        let report = Report {
+            summary: Summary {
+                name: &self.folder.name(),
+                events: events as usize,
+                rate: Rate::CrossSection,
+                processes: &processes,
+                all: found.all,
+                points: found.points,
+                overweights: self.overweights(&found),
+                cut: cut
+                    .as_ref()
+                    .map(|(_, name, _)| (&**name, found.cut[0], found.cut[1])),
+            },
+            spectra: Spectra::of_rounds(&found.rounds)?,
+            settings: self.settings(&head, conditions, &found)?,
         };
-        let text = text.text() + &spectra::text(&found.rounds)?;
-        let made = self.write(&head, found, processes, text, &arguments, observer)?;
+        let made = self.write(&head, found, &report, &arguments, observer)?;
         drop(rounds);
         // What was surveyed stays, for a pack.
         if forget_rounds(&self.folder.state(), events).is_err() {
@@ -281,17 +287,39 @@ impl CardRun<'_> {
             cards: Some(texts),
         };
         let processes = pairs(&names, &found.of_elements);
-        let text = summary::of_decays(
-            &self.folder.name(),
-            self.session.events as usize,
-            found.points[0] as u64,
-            &processes,
-            found.all,
-        ) + &spectra::text(&found.rounds)?;
+        let report = Report {
+            summary: Summary {
+                name: &self.folder.name(),
+                events: self.session.events as usize,
+                rate: Rate::PartialWidth,
+                processes: &processes,
+                all: found.all,
+                points: found.points,
+                overweights: None,
+                cut: None,
+            },
+            spectra: Spectra::of_rounds(&found.rounds)?,
+            settings: self.settings(&head, plan.conditions, &found)?,
+        };
         let mut arguments = cards.source.arguments();
         arguments.push(("seed".to_owned(), json!(self.session.seed)));
         arguments.push(("events".to_owned(), json!(self.session.events)));
-        self.write(&head, found, processes, text, &arguments, observer)
+        self.write(&head, found, &report, &arguments, observer)
+    }
+
+    /// What the page of the run says of how it was made.
+    fn settings(&self, head: &Head, conditions: Vec<String>, found: &Found) -> Result<RunSettings> {
+        Ok(RunSettings {
+            process: page::commands(head),
+            conditions,
+            entries: page::changed_entries(&self.cards.run_card),
+            beams: head.blocks.beams,
+            seed: self.session.seed,
+            backend: self.session.spec.backend()?.to_owned(),
+            threads: self.session.spec.threads,
+            weights: head.blocks.names.clone(),
+            seconds: found.seconds,
+        })
     }
 
     /// What a summary says of events that weigh more than others.
@@ -323,8 +351,7 @@ impl CardRun<'_> {
         &self,
         head: &Head,
         found: Found,
-        processes: Vec<(String, Measured)>,
-        mut summary: String,
+        report: &Report,
         arguments: &Arguments,
         observer: &mut dyn Observer,
     ) -> Result<Made> {
@@ -332,11 +359,13 @@ impl CardRun<'_> {
         let path = self.folder.path();
         let text = head.banner_file(events, self.session.seed, cross_section);
         let output = path.join(EVENTS);
+        let mut summary = report.summary.text() + &report.spectra.text();
         let mut files = || -> Result<()> {
             if self.before == 0 {
                 replaced::write_text(&self.banner, &text)?;
                 replaced::write_text(&path.join(SUMMARY), &summary)?;
             }
+            let mut table = None;
             let contents = Contents {
                 rounds: &found.rounds,
                 before: self.before,
@@ -356,8 +385,9 @@ impl CardRun<'_> {
                 let plain = Hidden(path.join(PLAIN));
                 head.write(&plain.0, &contents, &arguments, threads)?;
                 let sources = self.cards.source.sources();
-                let table = observer.weigh(&plain.0, whole, &sources, threads)?;
-                summary = format!("{summary}\n{table}");
+                let found = observer.weigh(&plain.0, whole, &sources, threads)?;
+                summary = format!("{summary}\n{found}");
+                table = Some(found);
             } else {
                 head.write(whole, &contents, &arguments, threads)?;
             }
@@ -365,10 +395,12 @@ impl CardRun<'_> {
                 merge::append(&output, self.before, &added.0, &merge::open_own)?;
                 replaced::write_text(&self.banner, &text)?;
             }
+            let page = report.page(table.as_deref());
+            replaced::write_text(&path.join(PAGE), &page)?;
             replaced::write_text(&path.join(SUMMARY), &summary)
         };
         files().inspect_err(|_| {
-            let own = [&self.banner, &path.join(SUMMARY)];
+            let own = [&self.banner, &path.join(PAGE), &path.join(SUMMARY)];
             for file in own.into_iter().filter(|_| self.before == 0) {
                 let _ = std::fs::remove_file(file);
             }
@@ -377,7 +409,7 @@ impl CardRun<'_> {
             folder: Some(path.to_owned()),
             output: Some(output),
             cross_section: found.all,
-            processes,
+            processes: report.summary.processes.to_vec(),
             events: self.session.events,
             efficiency: self.session.events as f64 / found.points[0],
             points: found.points,
@@ -389,6 +421,20 @@ impl CardRun<'_> {
             beams: head.blocks.beams,
             weight_names: head.blocks.names.clone(),
         })
+    }
+}
+
+/// What a run found, for a terminal and for a browser.
+struct Report<'a> {
+    summary: Summary<'a>,
+    spectra: Spectra,
+    settings: RunSettings,
+}
+
+impl Report<'_> {
+    /// The page, with the table of weights of other cards where there are some.
+    fn page(&self, weights: Option<&str>) -> String {
+        page::html(&self.summary, &self.spectra, &self.settings, weights)
     }
 }
 
