@@ -728,6 +728,7 @@ fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> Event {
         partons,
         process,
         weight,
+        bias: 1.0,
         fractions,
         scales,
         shown: match integrand.has_densities() {
