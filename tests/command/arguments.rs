@@ -203,7 +203,7 @@ fn an_unknown_switch_that_is_like_no_other_gets_no_guess() {
     let ran = mebridge_with(d.path(), &["check", "scalars.mebridge", "1"], &switches);
     let message = ran.failed(1);
     assert!(
-        message.starts_with("mebridge: there is no switch CUDACPP_RUNTIME_FOO (behind "),
+        message.starts_with("mebridge: there is no switch CUDACPP_RUNTIME_FOO (known after "),
         "{message}"
     );
     assert!(!message.contains("did you mean"), "{message}");

@@ -302,7 +302,7 @@ impl Engine {
         };
         let spec = match outside || in_loops {
             true => None,
-            false => KernelSpec::of(
+            false => KernelSpec::new(
                 process,
                 binding,
                 &plan,

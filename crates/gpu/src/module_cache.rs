@@ -179,7 +179,7 @@ impl ModuleCache {
         let modules = lock(&self.modules);
         let (text, _) = (modules.iter()).find(|(_, known)| *known == function.module())?;
         let gpu = self.driver.properties();
-        let mut key = Key::of("threads of a block");
+        let mut key = Key::builder("threads of a block");
         key.value(&self.compiler)?;
         key.value(&options())?;
         key.value(text)?;
@@ -192,7 +192,7 @@ impl ModuleCache {
     fn image(&self, unit: &CompilationUnit) -> Result<Vec<u8>> {
         let options = options();
         let key: Option<Key> = (|| {
-            let mut key: KeyBuilder = Key::of("device code");
+            let mut key: KeyBuilder = Key::builder("device code");
             key.value(&self.compiler)?;
             key.value(&options)?;
             key.value(&unit.text)?;

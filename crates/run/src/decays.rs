@@ -223,7 +223,7 @@ impl Decay {
         let (mut found, mut decayed): (Vec<Cut>, _) = (Vec::new(), BTreeSet::new());
         for channel in &self.channels {
             for &number in &channel.on_shell_propagators {
-                let line = ChannelLine::of(channel, number);
+                let line = ChannelLine::new(channel, number);
                 let width = line
                     .width
                     .max(line.mass * card.number("small_width_treatment"));

@@ -63,7 +63,7 @@ fn save(path: PathBuf, records: &[Vec<u8>], particles: usize) -> Round {
     let weights = records.iter().map(|record| Record::new(record).weight());
     let weights: Vec<f64> = weights.collect();
     Round {
-        weights: Weights::of(&path, &weights).unwrap(),
+        weights: Weights::read(&path, &weights).unwrap(),
         events: records.len(),
         file: path,
     }
@@ -162,7 +162,7 @@ fn round(weights: &[f64]) -> Round {
     Round {
         file: PathBuf::new(),
         events: weights.len(),
-        weights: Weights::of("x".as_ref(), weights).unwrap(),
+        weights: Weights::read("x".as_ref(), weights).unwrap(),
     }
 }
 

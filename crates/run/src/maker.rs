@@ -323,7 +323,7 @@ impl<'a> Maker<'a> {
         let weights: Vec<f64> = made.weights().collect();
         let counted = biased(&made.round.sums);
         let weights = match counted.is_empty() {
-            true => Weights::of(&output, &weights)?,
+            true => Weights::read(&output, &weights)?,
             false => {
                 let drawn: Vec<f64> = made.biased_weights().collect();
                 Weights::of_biased(&output, &weights, &drawn, made.unit)?

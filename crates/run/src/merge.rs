@@ -205,7 +205,7 @@ impl JoinedGroups {
                 "merge files of one process, or of MG5aMC and mebridge",
             ));
         }
-        Ok(Joined::of(self.all))
+        Ok(Joined::new(self.all))
     }
 }
 
@@ -219,7 +219,7 @@ struct Joined {
 }
 
 impl Joined {
-    fn of(groups: Vec<Vec<Looked>>) -> Self {
+    fn new(groups: Vec<Vec<Looked>>) -> Self {
         let (mut numbers, mut taken) = (Vec::new(), BTreeSet::new());
         let (mut processes, mut notices) = (Vec::new(), Vec::new());
         for group in &groups {

@@ -112,7 +112,11 @@ impl ChosenEvents {
     ///
     /// # Errors
     /// A round cannot be read.
-    fn of(rounds: &[Round], events: usize, seed: u64) -> Result<std::result::Result<Self, f64>> {
+    fn choose(
+        rounds: &[Round],
+        events: usize,
+        seed: u64,
+    ) -> Result<std::result::Result<Self, f64>> {
         let (mut scores, mut largest) = (Vec::new(), 1.0_f64);
         for round in rounds {
             let (table, _) = Table::records(&round.file, round.events)?;
@@ -166,7 +170,7 @@ pub fn complete(
     let wanted = usize::try_from(events).unwrap_or(usize::MAX);
     for _ in 0..MOST_TIMES {
         let found = made(rounds.state());
-        let share = match ChosenEvents::of(&found, wanted, seed)? {
+        let share = match ChosenEvents::choose(&found, wanted, seed)? {
             Ok(choice) => return Ok(Weighting::Chosen(choice)),
             Err(share) => share,
         };

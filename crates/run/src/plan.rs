@@ -95,7 +95,7 @@ impl Plan {
         let mut scale = scale::of_run_card(card, elements.iter().all(is_alone));
         let per_element = elements_of_cards(cards, &mut elements, energy, &mut notices)?;
         let matching = matching(cards, &elements)?;
-        let codes = ForcedCodes::of(&cards.directories);
+        let codes = ForcedCodes::new(&cards.directories);
         let clustering = clustering(cards, matching, !codes.off.is_empty());
         let knots = densities.as_ref().map(BeamDensities::knots).transpose()?;
         let judge = Judge {

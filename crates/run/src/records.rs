@@ -88,7 +88,7 @@ impl Weights {
     ///
     /// # Errors
     /// One is 0 or not finite: the file is not what was made.
-    pub fn of(file: &Path, weights: &[f64]) -> Result<Weights> {
+    pub fn read(file: &Path, weights: &[f64]) -> Result<Weights> {
         let sizes = || weights.iter().map(|weight| weight.abs());
         if weights.is_empty() || !sizes().all(|size| size > 0.0 && size.is_finite()) {
             return Err(not_whole(file, weights.len()));
@@ -117,8 +117,8 @@ impl Weights {
     ) -> Result<Weights> {
         let Weights {
             total, absolute, ..
-        } = Weights::of(file, weights)?;
-        let of = Weights::of(file, biased)?;
+        } = Weights::read(file, weights)?;
+        let of = Weights::read(file, biased)?;
         let above = biased
             .iter()
             .filter(|weight| weight.abs() > nominal * (1.0 + ROUNDING));
@@ -477,11 +477,11 @@ impl Header {
         file.read_exact_at(&mut text, place)?;
         Ok(String::from_utf8(text)
             .ok()
-            .and_then(|text| Header::of(&text, bytes)))
+            .and_then(|text| Header::parse(&text, bytes)))
     }
 
     /// As NumPy writes it.
-    fn of(text: &str, bytes: u64) -> Option<Header> {
+    fn parse(text: &str, bytes: u64) -> Option<Header> {
         let text = text.strip_prefix("{'descr': ")?.trim_end();
         let (kind, shape) = text.rsplit_once(", 'fortran_order': False, 'shape': (")?;
         let mut shape = shape.strip_suffix("), }")?.split(',');

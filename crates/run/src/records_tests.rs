@@ -95,7 +95,7 @@ fn files_that_are_not_whole_are_refused() {
 
 #[test]
 fn weights_are_summed_up() {
-    let of = |weights: &[f64]| Weights::of("x.npy".as_ref(), weights);
+    let of = |weights: &[f64]| Weights::read("x.npy".as_ref(), weights);
     let found = of(&[2.0, -2.0, 2.0 + 1e-9, 5.0, 1e30, -1e30]).unwrap();
     let wanted = Weights {
         nominal: 2.0,
@@ -133,7 +133,7 @@ fn weights_with_a_bias_are_summed_up() {
     };
     assert_eq!(found, wanted);
     assert_eq!(found.drawn(), 7.0);
-    let without = Weights::of("x.npy".as_ref(), &weights).unwrap();
+    let without = Weights::read("x.npy".as_ref(), &weights).unwrap();
     assert_eq!(without.drawn(), 5.5);
     assert!(Weights::of_biased("x.npy".as_ref(), &[1.0, f64::NAN], &biased[..2], 2.0).is_err());
 }

@@ -41,7 +41,7 @@ fn round(path: &Path, events: usize, kinds: &[(i32, f64, f64)], weight: fn(usize
     Round {
         file: path.to_owned(),
         events,
-        weights: Weights::of(path, &[1.0]).unwrap(),
+        weights: Weights::read(path, &[1.0]).unwrap(),
     }
 }
 

@@ -24,7 +24,7 @@ fn found(events: u64) -> RoundFound {
             biased: Vec::new(),
             drawn: BTreeMap::from([(0, [events as f64, 0.1, 0.7])]),
         },
-        weights: Weights::of("x".as_ref(), &[0.1, -0.3]).expect("weights"),
+        weights: Weights::read("x".as_ref(), &[0.1, -0.3]).expect("weights"),
         channels: vec![ChannelMean {
             drawn: 16,
             mean: 1e-300,

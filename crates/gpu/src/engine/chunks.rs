@@ -143,7 +143,7 @@ impl Engine {
         evaluation: Evaluation,
     ) -> Result<()> {
         let count = inputs.count();
-        let arrays = Arrays::of(self.slots[slot].capacity, self.legs());
+        let arrays = Arrays::new(self.slots[slot].capacity, self.legs());
         let formula_couplings = self.formula_couplings(inputs);
         let (channels, colors) = (inputs.channel.is_some(), inputs.config.is_some());
         let generated = match evaluation {

@@ -16,7 +16,7 @@ impl Engine {
     pub fn kernels(&self, channels: bool) -> Result<Kernels> {
         let legs = self.plan.masses.len();
         let lanes = self.lanes() as usize;
-        let arrays = Arrays::of(lanes, legs);
+        let arrays = Arrays::new(lanes, legs);
         let copied = (arrays.input + arrays.output) / lanes;
         let generated = self.generated[usize::from(channels)].as_ref();
         let generated = generated.and_then(|generated| generated.get());

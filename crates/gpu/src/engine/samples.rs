@@ -266,7 +266,7 @@ impl Engine {
         let memory = slot.map_or(0, |slot| slot.memory.pointer());
         // Samples have no helicities in the slot's outputs.
         let bad = slot.map_or(0, |slot| {
-            slot.outputs.pointer() + Arrays::of(slot.capacity, self.legs()).helicity
+            slot.outputs.pointer() + Arrays::new(slot.capacity, self.legs()).helicity
         });
         let totals = matches!(self.tables.squares, Amp2Source::Totals { .. });
         debug_assert!(!totals || self.tables.squares.len() == self.plan.channels().len());

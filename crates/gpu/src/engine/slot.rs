@@ -67,7 +67,7 @@ pub(super) struct Arrays {
 }
 
 impl Arrays {
-    pub(super) fn of(events: usize, legs: usize) -> Arrays {
+    pub(super) fn new(events: usize, legs: usize) -> Arrays {
         fn take(next: &mut usize, bytes: usize) -> u64 {
             let at = *next;
             *next += bytes.next_multiple_of(256);
@@ -122,7 +122,7 @@ impl Slot {
     pub(super) fn new(engine: &Engine, size: usize) -> Result<Slot> {
         let driver = engine.library.driver();
         let blocks = size.div_ceil(engine.lanes() as usize);
-        let arrays = Arrays::of(size, engine.legs());
+        let arrays = Arrays::new(size, engine.legs());
         let buffer = |bytes| Buffer::new(driver, bytes);
         let [memory, workspaces, contributions, jamp2, amp2, colors] = engine.bytes_of(blocks);
         Ok(Slot {

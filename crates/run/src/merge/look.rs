@@ -117,7 +117,7 @@ impl Looked {
         if absolute == 0.0 {
             return refused("all its weights are 0");
         }
-        let cards = HeaderCards::of(&head);
+        let cards = HeaderCards::parse(&head);
         Ok(Looked {
             path: path.to_owned(),
             normalization: normalization(&init, events, [sum, absolute], &cards.run_card),
@@ -327,7 +327,7 @@ struct HeaderCards {
 }
 
 impl HeaderCards {
-    fn of(head: &[u8]) -> HeaderCards {
+    fn parse(head: &[u8]) -> HeaderCards {
         let text = String::from_utf8_lossy(head);
         let block = |name: &str| {
             let (_, rest) = text.split_once(&format!("<{name}>"))?;
