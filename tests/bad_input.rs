@@ -498,8 +498,10 @@ fn the_wrong_generation_is_told() {
             .stopped_with(&["the default"]);
     }
     for case in ["with igraph", "with igraph, helicities"] {
-        run(case, &[("IGRAPH", "no")])
-            .stopped_with(&["looks like a call with igraph", "CUDACPP_RUNTIME_IGRAPH=yes"]);
+        run(case, &[("IGRAPH", "no")]).stopped_with(&[
+            "looks like a call with igraph",
+            "CUDACPP_RUNTIME_IGRAPH=yes",
+        ]);
     }
 }
 

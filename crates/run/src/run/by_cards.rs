@@ -1,4 +1,4 @@
-//! Events of a process by its cards, in `Events/run_NN`.
+//! Runs by cards, in `Events/run_NN`.
 
 use super::{Found, MOST_EVENTS, Made, Observer, Session, of_a_run, open_with, pairs};
 use crate::banner::{Contents, Head, Norm, generator};
@@ -25,15 +25,15 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Its file about cross sections.
+/// The file with the cross sections of a run.
 const SUMMARY: &str = "summary.txt";
-/// Bytes of the name of a file, at most, and characters of one that messages have.
+/// Largest length of a file name in bytes, and number of characters of it that messages show.
 const LONGEST: usize = 255;
 const SHOWN: usize = 40;
-/// The relative error of a width, where no other is requested.
+/// Default relative precision of a width.
 const PRECISION: f64 = 3e-3;
 
-/// Makes the events of a run by cards, in a folder of this name, or one with the next number.
+/// Makes the events of a run by cards, in the folder `name`, or in `run_NN` with the next number.
 ///
 /// # Errors
 /// The cards request what cannot be honoured, there are no events, or files cannot be written.
@@ -91,7 +91,7 @@ pub fn by_cards(spec: &RunSpec, name: Option<&str>, observer: &mut dyn Observer)
     }
 }
 
-/// The name of the file with the banner alone.
+/// The name of the file that has only the banner.
 fn banner_name(cards: &Cards, folder: &RunFolder) -> Result<String> {
     let card = &cards.run_card;
     let tag = card.text("run_tag");
@@ -106,19 +106,19 @@ fn banner_name(cards: &Cards, folder: &RunFolder) -> Result<String> {
     Ok(name)
 }
 
-/// A run that has a folder.
+/// A run by cards with its folder.
 struct CardRun<'a> {
     cards: &'a Cards,
     folder: &'a RunFolder,
-    /// Events that its file has already.
+    /// Number of events that the event file has already.
     before: u64,
-    /// The file with the banner alone.
+    /// The file that has only the banner.
     banner: PathBuf,
     session: Session<'a>,
 }
 
 impl CardRun<'_> {
-    /// Events of two beams.
+    /// Makes events of two colliding beams.
     fn collide(&self, observer: &mut dyn Observer) -> Result<Made> {
         let Session {
             spec, events, seed, ..
@@ -155,7 +155,7 @@ impl CardRun<'_> {
             "pb",
             observer,
         )?;
-        // GPUs are given back while the events are written.
+        // Frees the GPUs before the events are written.
         drop(performer);
         let processes = pairs(&names, &found.of_elements);
         let cut = observer.functions().and_then(|of| of.cut);
@@ -178,14 +178,14 @@ impl CardRun<'_> {
         };
         let made = self.write(&head, found, &report, &arguments, observer)?;
         drop(rounds);
-        // What was surveyed stays, for a pack.
+        // The survey is kept, for a pack.
         if forget_rounds(&self.folder.state(), events).is_err() {
             let _ = std::fs::remove_dir_all(self.folder.state());
         }
         Ok(made)
     }
 
-    /// Events of one particle that decays. They are made so soon that nothing is kept for a run that goes on.
+    /// Makes events of a decaying particle. This takes so little time that no state is kept for continuing the run.
     fn decay(&self, observer: &mut dyn Observer) -> Result<Made> {
         let (cards, session) = (self.cards, &self.session);
         let spec = session.spec;
@@ -314,7 +314,7 @@ impl CardRun<'_> {
         self.write(&head, found, &report, &arguments, observer)
     }
 
-    /// What the page of the run says of how it was made.
+    /// Settings of the run, for its page.
     fn settings(&self, head: &Head, conditions: Vec<String>, found: &Found) -> Result<RunSettings> {
         Ok(RunSettings {
             process: page::commands(head),
@@ -329,7 +329,7 @@ impl CardRun<'_> {
         })
     }
 
-    /// What a summary says of events that weigh more than others.
+    /// The line of the summary about overweight events.
     fn overweights(&self, found: &Found) -> Option<String> {
         let made = found.rounds.iter().map(|round| round.events as u64).sum();
         let rule = self.session.spec.overweights;
@@ -337,7 +337,7 @@ impl CardRun<'_> {
         rule.line(overweights(&found.rounds), made, left)
     }
 
-    /// That weights of other cards can be made of the events of a plan.
+    /// Checks that weights for other parameter cards can be computed for the events of a plan.
     fn check_weights(&self, plan: &Plan, observer: &mut dyn Observer) -> Result<()> {
         if plan.runs {
             let what =
@@ -433,7 +433,7 @@ impl CardRun<'_> {
     }
 }
 
-/// What a run found, for a terminal and for a browser.
+/// The results of a run, for a terminal and for a browser.
 struct Report<'a> {
     summary: Summary<'a>,
     spectra: Spectra,
@@ -441,13 +441,13 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// The page, with the table of weights of other cards where there are some.
+    /// Renders the page, with the table of the weights of other cards if there are any.
     fn page(&self, weights: Option<&str>) -> String {
         page::html(&self.summary, &self.spectra, &self.settings, weights)
     }
 }
 
-/// Events without further weights, for as long as these are made, or such that are added to others.
+/// A temporary event file: events before their further weights, or events that are appended to others.
 struct Hidden(PathBuf);
 
 impl Drop for Hidden {
