@@ -289,7 +289,7 @@ fn what_cannot_be_decayed_is_refused() {
     refused(
         at,
         &["tt.lhe", "z > e+ e-"],
-        "`z > e+ e-` is a decay of PDG 23, which goes out of no event",
+        "`z > e+ e-` is a decay of PDG 23, which no event has as an outgoing particle",
     );
     refused(
         at,
@@ -305,12 +305,12 @@ fn what_cannot_be_decayed_is_refused() {
     refused(
         at,
         &["tt.lhe", "g g > t t~"],
-        "this is no decay of a particle",
+        "this is not the decay of a particle",
     );
     refused(
         at,
         &["tt.lhe", "t > w+ b", "--bw-cut", "1000"],
-        "widths off",
+        "widths are too many for the narrow-width approximation",
     );
     let narrow = CARD.replace("DECAY 6 1.4915", "DECAY 6 0.0");
     fs::write(

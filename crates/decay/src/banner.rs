@@ -1,4 +1,4 @@
-//! What the header of an event file says of how its events were made.
+//! The header of an event file: how its events were made.
 
 use mebridge::model::{Gauge, Scheme};
 use mebridge::{Error, Result};
@@ -6,10 +6,10 @@ use mebridge_lhe::Head;
 use mebridge_run::run_card::{self, Entries};
 use std::path::{Path, PathBuf};
 
-/// A header.
+/// The parts of a header that decays need.
 pub struct Banner {
     path: PathBuf,
-    /// MG5aMC's steps, a line each.
+    /// MG5aMC's commands, one per line.
     steps: Vec<String>,
     /// Entries of the run card.
     entries: Entries,
@@ -18,7 +18,7 @@ pub struct Banner {
 }
 
 impl Banner {
-    /// Of a file.
+    /// Reads the header of the file `path`.
     pub fn read(head: &Head, path: &Path) -> Banner {
         let steps = head.block("MG5ProcCard").unwrap_or_default();
         let steps = steps.replace("\\\n", " ");
@@ -36,7 +36,7 @@ impl Banner {
         }
     }
 
-    /// What stands after a word in MG5aMC's steps.
+    /// The rest of each command that begins with `words`.
     fn after<'a>(&'a self, words: &'a str) -> impl Iterator<Item = &'a str> {
         let rest = |line: &'a String| {
             let mut rest = line.as_str();
@@ -51,7 +51,7 @@ impl Banner {
         self.steps.iter().filter_map(rest)
     }
 
-    /// The model, with its scheme.
+    /// The model, and its mass scheme and gauge.
     pub fn model(&self) -> Option<(String, Scheme)> {
         let name = self.after("import model").last()?;
         let name = name.split_whitespace().next()?.to_owned();
@@ -68,18 +68,18 @@ impl Banner {
         Some((name, scheme))
     }
 
-    /// Lines that define labels.
+    /// `define` lines.
     pub fn labels(&self) -> String {
         let lines = self.after("define").filter(|line| !line.contains('|'));
         lines.map(|line| format!("define {line}\n")).collect()
     }
 
-    /// The processes, a line each; empty where none is named.
+    /// The processes, one per line; empty if none is named.
     pub fn processes(&self) -> String {
         let widths = self
             .after("set zerowidth_tchannel")
             .map(|value| format!("set zerowidth_tchannel {value}\n"));
-        // A later `generate` forgets what was before.
+        // A later `generate` replaces the processes before it.
         let begin = self
             .steps
             .iter()
@@ -108,10 +108,11 @@ impl Banner {
             .filter(|cut: &f64| cut.is_finite() && *cut > 0.0)
     }
 
-    /// That |M|^2 of production, in the frame of what comes in and of beams without polarisation, is that of the events.
+    /// Checks that |M|^2 of production, evaluated for unpolarised beams in the rest frame of the initial state, is that
+    /// of the events.
     ///
     /// # Errors
-    /// Beams are polarised, or particles of the process in another frame.
+    /// The beams are polarised, or the process has polarised particles in another frame.
     pub fn check_polarisation(&self) -> Result<()> {
         for name in ["polbeam1", "polbeam2"] {
             let value = self.entry(name).unwrap_or("0");

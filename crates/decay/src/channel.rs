@@ -1,7 +1,7 @@
-//! Decays without weights, drawn by their own |M|^2 and in the rest frame of what decays.
+//! Unweighted decays, generated with their own |M|^2 in the rest frame of the decaying particle.
 
 use crate::Maxima;
-use crate::element::{Evaluator, Found, Theory};
+use crate::element::{Evaluated, Evaluator, Theory};
 use crate::name::Name;
 use crate::shape::Shape;
 use crate::vectors::Momentum;
@@ -9,63 +9,63 @@ use mebridge::{Error, Result};
 use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
 
-/// Points that are drawn at a time.
+/// Smallest number of points drawn per call.
 const AT_ONCE: usize = 1 << 13;
-/// Points, at most, of which none becomes a decay.
+/// Total number of points after which drawing no decay at a time is an error.
 const MOST_POINTS: u64 = 1 << 24;
-/// What the largest weight of the first points is multiplied by.
+/// Safety factor on the largest weight of the first points.
 const MARGIN: f64 = 1.1;
-/// Rounds of random numbers, apart from those of trials.
+/// Round of the random numbers; trials use others.
 const ROUND: u16 = 1;
 
-/// How decays are drawn.
+/// Settings of the generation of decays.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawing {
-    /// Of the random numbers.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// Whether what decays has a Breit-Wigner distribution.
+    /// Whether the decaying particle has a Breit-Wigner distributed mass.
     pub off_shell: bool,
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
 }
 
-/// A decay into particles of one kind, with all decays within it.
+/// A decay with all decays within it, for all flavours that share its matrix element.
 pub struct Channel {
-    /// What it is called.
+    /// Its process.
     pub name: Name,
-    /// PDG codes of its legs, of the first of all decays of its kind.
+    /// PDG codes of its legs in the first flavour.
     pub codes: Vec<i32>,
-    /// Its particles and phase space.
+    /// Its decay tree and phase space.
     pub shape: Shape,
-    /// By which power of the strong coupling |M|^2 goes.
+    /// The power of the strong coupling to which |M|^2 is proportional.
     pub power: f64,
-    /// The strong coupling that its points have.
+    /// The strong coupling with which its points are evaluated.
     pub g_s: f64,
-    /// Colours of its legs, for each flow.
+    /// Colour and anticolour of each leg: `[flow][leg]`.
     pub flows: Vec<Vec<(i32, i32)>>,
-    /// `[row][leg]`
+    /// Helicities: `[row][leg]`.
     pub helicities: Vec<Vec<i8>>,
 }
 
-/// What draws the decays of a channel.
+/// Generator of the decays of a channel.
 pub struct Source {
-    /// Weights that were above the largest one.
+    /// Statistics of the accepted weights.
     pub maxima: Maxima,
     shape: Shape,
     g_s: f64,
     element: Evaluator,
     number: u32,
     points: u64,
-    /// The largest weight, and decays that nobody has taken: on the mass shell of what decays, and off it.
+    /// The bound on the weights, and accepted decays that are not yet used: for on-shell and for off-shell mothers.
     drawn: [(f64, Vec<f64>); 2],
 }
 
-/// A decay, as a slice of numbers.
+/// One decay, stored as [`Channel::stride`] numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn<'a>(pub &'a [f64]);
 
 impl Drawn<'_> {
-    /// Of what decays, GeV.
+    /// Mass of the decaying particle, GeV.
     pub fn mass(&self) -> f64 {
         self.0[0]
     }
@@ -80,17 +80,17 @@ impl Drawn<'_> {
         self.0[2] as usize
     }
 
-    /// Momenta of the legs that go out.
+    /// Momenta of the outgoing legs.
     pub fn momenta(&self) -> &[Momentum] {
         self.0[3..].as_chunks().0
     }
 }
 
 impl Channel {
-    /// Of an element, with what draws its decays; channels have numbers from 0 on.
+    /// The channel of a matrix element, and the generator of its decays; `number` counts channels from 0.
     ///
     /// # Errors
-    /// A decay is closed, or cannot be evaluated.
+    /// The decay is closed or cannot be evaluated.
     pub fn new(
         name: Name,
         element: Evaluator,
@@ -123,7 +123,7 @@ impl Channel {
         Ok((channel, source))
     }
 
-    /// How many numbers a decay is.
+    /// Numbers per decay.
     pub fn stride(&self) -> usize {
         stride(&self.shape)
     }
@@ -147,7 +147,7 @@ impl Source {
             &mut momenta,
         );
         let twice = [momenta.as_flattened(), momenta.as_flattened()].concat();
-        let mut found = Found::default();
+        let mut found = Evaluated::default();
         self.element
             .evaluate(&twice, &[1.0, 2.0], &[0.5; 2], &mut found)?;
         let ratio = found.squared[1] / found.squared[0];
@@ -170,21 +170,21 @@ impl Source {
         &mut self.drawn[usize::from(how.off_shell)].1
     }
 
-    /// Takes as many decays.
+    /// Returns `count` decays, one after the other.
     ///
     /// # Errors
-    /// |M|^2 cannot be evaluated, or no point becomes a decay.
+    /// |M|^2 cannot be evaluated, or no point is accepted.
     pub fn take(&mut self, count: usize, how: Drawing) -> Result<Vec<f64>> {
         let wanted = count * stride(&self.shape);
         while self.ready(how).len() < wanted {
             let before = self.ready(how).len();
-            // Some more, as not all become decays.
+            // More than are missing, as not all points are accepted.
             let missing = (wanted - before) / stride(&self.shape);
             let points = (missing * 3 / 2).clamp(AT_ONCE, 8 * AT_ONCE);
             self.draw(points, how)?;
             if self.ready(how).len() == before && self.points > MOST_POINTS {
                 let what = format!("none of {} points became a decay", self.points);
-                let cure = "name the particles in between, which decay (`h > z z, z > l+ l-`), or take another decay";
+                let cure = "name the intermediate resonances (`h > z z, z > l+ l-`), or choose another decay";
                 return Err(Error::run_at(&self.element.process.name, what, cure));
             }
         }
@@ -192,34 +192,34 @@ impl Source {
         Ok(ready.split_off(ready.len() - wanted))
     }
 
-    /// Draws points, of which some become decays.
+    /// Draws points and stores those that are accepted.
     fn draw(&mut self, count: usize, how: Drawing) -> Result<()> {
         let legs = self.shape.masses.len();
-        // Momenta of the legs, the mass, and what the point counts.
+        // Momenta of the legs, the mass of the decaying particle, and the weight.
         let row = 4 * legs + 2;
         let mut rows = vec![0.0; count * row];
         let (philox, first) = (self.philox(how.seed), self.points);
         let shape = &self.shape;
         parallel::fill(how.threads, &mut rows, row, |number, part| {
-            for (place, of) in part.chunks_exact_mut(row).enumerate() {
+            for (place, point_row) in part.chunks_exact_mut(row).enumerate() {
                 let point = first + (number + place) as u64;
                 let mut dimension = 1;
                 let random = || {
                     dimension += 1;
                     philox.number(point, dimension)
                 };
-                let (momenta, rest) = of.split_at_mut(4 * legs);
+                let (momenta, rest) = point_row.split_at_mut(4 * legs);
                 let (mass, weight) = shape.draw(how.off_shell, random, momenta.as_chunks_mut().0);
                 rest.copy_from_slice(&[mass, weight]);
             }
         });
         self.points += count as u64;
-        // What has no room is no event.
+        // Points without phase space have weight 0.
         let open = |row: &&[f64]| row[row.len() - 1] > 0.0;
         let open: Vec<&[f64]> = rows.chunks_exact(row).filter(open).collect();
         let momenta: Vec<f64> = open
             .iter()
-            .flat_map(|of| &of[..4 * legs])
+            .flat_map(|point_row| &point_row[..4 * legs])
             .copied()
             .collect();
         let points = (0..rows.len() / row).filter(|&at| rows[(at + 1) * row - 1] > 0.0);
@@ -228,13 +228,13 @@ impl Source {
             .iter()
             .map(|&point| philox.number(point, 0))
             .collect();
-        let mut found = Found::default();
+        let mut found = Evaluated::default();
         self.element
             .evaluate(&momenta, &vec![self.g_s; open.len()], &random, &mut found)?;
         let weights = open
             .iter()
             .zip(&found.squared)
-            .map(|(of, squared)| of[row - 1] * squared);
+            .map(|(point_row, squared)| point_row[row - 1] * squared);
         let weights: Vec<f64> = weights.collect();
         let (bound, ready) = &mut self.drawn[usize::from(how.off_shell)];
         if *bound == 0.0 {
@@ -243,30 +243,30 @@ impl Source {
                     .iter()
                     .fold(0.0, |most: f64, weight| most.max(*weight));
         }
-        for (place, (of, &weight)) in open.iter().zip(&weights).enumerate() {
+        for (place, (point_row, &weight)) in open.iter().zip(&weights).enumerate() {
             if philox.number(points[place], 1) * *bound >= weight {
                 continue;
             }
             self.maxima.count(weight / *bound);
             *bound = bound.max(weight);
             ready.extend([
-                of[row - 2],
+                point_row[row - 2],
                 found.squared[place],
                 found.helicities[place] as f64,
             ]);
-            ready.extend(&of[4..4 * legs]);
+            ready.extend(&point_row[4..4 * legs]);
         }
         Ok(())
     }
 
-    /// The partial width of this decay in GeV, its error, and how many points it took; of a decay without decays within it.
+    /// The partial width of this decay in GeV, and its statistical error. The decay must not contain further decays.
     ///
     /// # Errors
     /// |M|^2 cannot be evaluated.
     pub fn partial_width(&mut self, threads: usize) -> Result<(f64, f64)> {
         const POINTS: usize = 1 << 17;
         let legs = self.shape.masses.len();
-        // Of two particles |M|^2 is the same everywhere.
+        // |M|^2 of a two-body decay is a constant.
         let count = if legs == 3 { 1 } else { POINTS };
         let philox = self.philox(0);
         let shape = &self.shape;
@@ -285,7 +285,7 @@ impl Source {
             .flat_map(|(p, _)| p.as_flattened())
             .copied()
             .collect();
-        let mut found = Found::default();
+        let mut found = Evaluated::default();
         self.element.evaluate(
             &momenta,
             &vec![self.g_s; count],

@@ -1,4 +1,4 @@
-//! Events with the same particles and mothers: what decays in them, and how often into what.
+//! Classes of events with the same particles and mothers: which particles decay, and into what.
 
 use crate::element::Theory;
 use crate::production::Production;
@@ -7,51 +7,51 @@ use crate::reshuffle::Siblings;
 use mebridge::{Error, Result};
 use mebridge_lhe::{DECAYED, INCOMING, OUTGOING, Particle};
 
-/// Choices of the decays of equal particles, at most.
+/// Largest number of combinations of decays of identical particles.
 const MOST_CHOICES: usize = 1_000_000;
 
 /// A particle that decays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Root {
-    /// Its place among the particles of the event.
+    /// Index among the particles of the event.
     pub particle: usize,
-    /// Its leg.
+    /// Index of its leg.
     pub leg: usize,
-    /// Its PDG code.
+    /// PDG code.
     pub pdg: i32,
 }
 
-/// Into what particles decay, of which each is a root: decays as numbers of flavours, and their fractions added up.
+/// The possible decays of one root, or of several identical ones together.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// Numbers of the roots.
+    /// Indices of the roots.
     pub roots: Vec<usize>,
-    /// Decays of each, and the sum of the fractions up to here.
+    /// The flavour of each root's decay, and the cumulative sum of the branching fractions.
     pub decays: Vec<(Vec<usize>, f64)>,
 }
 
 /// Events with the same particles and mothers.
 #[derive(Clone, Debug)]
 pub struct Class {
-    /// The particle of each leg.
+    /// For each leg its index among the particles of the event.
     pub legs: Vec<usize>,
-    /// How many legs come in, which are the first.
+    /// The number of incoming legs, which come first.
     pub incoming: usize,
-    /// What decays, by legs.
+    /// The particles that decay, in the order of the legs.
     pub roots: Vec<Root>,
-    /// Whether it is all that goes out, so that it has the mass that it has.
+    /// Whether it is the only outgoing particle, whose mass the collision fixes.
     pub is_alone: bool,
-    /// Which legs go out of which resonance.
+    /// The outgoing legs, grouped by resonance.
     pub group: Siblings,
-    /// The matrix element of production.
+    /// Index of the matrix element of production, if it is known.
     pub production: Option<usize>,
-    /// Into what they decay.
+    /// The possible decays of the roots.
     pub choices: Vec<Choice>,
-    /// The branching fraction of all.
+    /// The total branching fraction of the event.
     pub fraction: f64,
 }
 
-/// What makes events of one class.
+/// The key of an event's class: code, status and mothers of each particle.
 pub fn key(particles: &[Particle]) -> Vec<[i32; 4]> {
     let of = |particle: &Particle| {
         [
@@ -65,11 +65,12 @@ pub fn key(particles: &[Particle]) -> Vec<[i32; 4]> {
 }
 
 impl Class {
-    /// Of an event. Why production is without spins, where it is asked for and not known, comes second.
+    /// The class of an event. If the matrix element of production is required but not available, the second value says
+    /// why.
     ///
     /// # Errors
-    /// A decay has the branching fraction 0, or there are too many choices.
-    pub fn of(
+    /// The decays have the branching fraction 0, or there are too many combinations.
+    pub fn new(
         particles: &[Particle],
         request: &Request,
         production: Option<&mut Production>,
@@ -133,7 +134,7 @@ impl Class {
         Ok((class, why))
     }
 
-    /// Finds into what particles decay.
+    /// Collects the possible decays of the roots.
     fn choose(&mut self, request: &Request) -> Result<()> {
         let mut codes: Vec<i32> = self.roots.iter().map(|root| root.pdg).collect();
         codes.sort_unstable();
@@ -157,7 +158,7 @@ impl Class {
             let mut all: Vec<usize> = lines.concat();
             all.sort_unstable();
             all.dedup();
-            // As many lines as particles: each line is the decay of one of them.
+            // As many lines as identical particles: each line is the decay of one of them.
             if own.len() > 1 && lines.len() == own.len() {
                 self.add(tuples(&all, &lines, pdg)?, own, request, pdg)?;
                 continue;
@@ -191,12 +192,11 @@ impl Class {
             with_sums.push((own, sum));
         }
         if sum.is_nan() || sum <= 0.0 {
-            let what = format!(
-                "the branching fraction of all decays of PDG {pdg} that are asked for is {sum}"
-            );
+            let what =
+                format!("the requested decays of PDG {pdg} have the branching fraction {sum}");
             return Err(Error::run(
                 what,
-                "look at the tables of decays of the parameter card",
+                "check the decay tables of the parameter card",
             ));
         }
         self.fraction *= sum;
@@ -207,8 +207,8 @@ impl Class {
         Ok(())
     }
 
-    /// Decays of the roots as numbers of flavours, chosen by numbers in (0, 1).
-    pub fn decays(&self, mut random: impl FnMut() -> f64) -> Vec<usize> {
+    /// Draws the decay of each root; `random` returns numbers in (0, 1).
+    pub fn draw_flavours(&self, mut random: impl FnMut() -> f64) -> Vec<usize> {
         let mut found = vec![0; self.roots.len()];
         for choice in &self.choices {
             let total = choice.decays.last().map_or(0.0, |(_, sum)| *sum);
@@ -223,7 +223,7 @@ impl Class {
     }
 }
 
-/// Choices of decays of particles of which each has the one of another line.
+/// Ordered combinations of decays of identical particles in which each particle takes a decay from a different line.
 fn tuples(all: &[usize], lines: &[Vec<usize>], pdg: i32) -> Result<Vec<Vec<usize>>> {
     let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
     let choices = all
@@ -232,11 +232,11 @@ fn tuples(all: &[usize], lines: &[Vec<usize>], pdg: i32) -> Result<Vec<Vec<usize
         .filter(|choices| *choices <= MOST_CHOICES);
     let Some(choices) = choices else {
         let what = format!(
-            "{} decays of each of {} particles (PDG {pdg}) are too many",
+            "{} decays for each of {} particles (PDG {pdg}) have too many combinations",
             all.len(),
             lines.len()
         );
-        return Err(Error::run(what, "write them in one line, by a label"));
+        return Err(Error::run(what, "write them as one line, with a label"));
     };
     let mut found = Vec::new();
     for mut number in 0..choices {
@@ -253,7 +253,7 @@ fn tuples(all: &[usize], lines: &[Vec<usize>], pdg: i32) -> Result<Vec<Vec<usize
     Ok(found)
 }
 
-/// Whether each of these can have a line of its own.
+/// Whether each decay can be assigned a different line.
 fn fits(decays: &[usize], lines: &[Vec<usize>], used: &mut [bool]) -> bool {
     let Some((first, rest)) = decays.split_first() else {
         return true;
@@ -269,9 +269,9 @@ fn fits(decays: &[usize], lines: &[Vec<usize>], used: &mut [bool]) -> bool {
     })
 }
 
-/// What goes out of a resonance, or of the collision.
+/// The outgoing legs of the resonance `of`, or of the collision for `None`.
 fn group(of: Option<usize>, particles: &[Particle], legs: &[usize]) -> Siblings {
-    // Only what has one mother, which has decayed, is of a resonance.
+    // Only a particle with exactly one mother, which has decayed, belongs to a resonance.
     let mother = |at: usize| {
         let [first, last] = particles[at].mothers;
         let one = first > 0 && (last == first || last == 0);
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(found.all(), [2, 3, 4]);
     }
 
-    /// Two Z bosons of which each has one of two decays: as ordered choices, so that both orders are there.
+    /// Two Z bosons with one decay line each: both orders occur.
     #[test]
     fn each_line_is_one_of_equal_particles() {
         let found = tuples(&[0, 1, 2], &[vec![0, 1], vec![2]], 23).expect("few");

@@ -1,4 +1,4 @@
-//! Matrix elements of production, of decays and of both together.
+//! Matrix elements of production, of decays, and of both together.
 
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
@@ -11,67 +11,67 @@ use mebridge::runtime::{BackendChoice, Switches};
 use mebridge::{Error, Result};
 use std::f64::consts::PI;
 
-/// Entry 3 of SMINPUTS where a card has none: alpha_s at the mass of the Z boson.
+/// alpha_s at the mass of the Z boson, if the card has no entry 3 of SMINPUTS.
 const ALPHA_S: f64 = 0.118;
-/// Events of a call, at most.
+/// Largest number of events per call.
 const CALL: usize = 1 << 14;
 
-/// What all matrix elements have in common.
+/// Model, parameters and settings that all matrix elements share.
 pub struct Theory {
     /// The model.
     pub model: Model,
     /// The parameter card.
     pub card: Card,
-    /// How to evaluate.
+    /// How matrix elements are evaluated.
     pub switches: Switches,
-    /// Lines that define labels, before the text of a process.
+    /// `define` lines, which precede the text of each process.
     pub labels: String,
 }
 
 impl Theory {
-    /// All matrix elements of a text.
+    /// The matrix elements of a process text.
     ///
     /// # Errors
-    /// The text stands for none.
+    /// The text is wrong or has no diagrams.
     pub fn all(&self, text: &str) -> Result<MatrixElements<'_>> {
         MatrixElements::of(&format!("{}{text}", self.labels), &self.model)
     }
 
-    /// The strong coupling at a scale in GeV: alpha_s of the card by two loops.
+    /// The strong coupling at a scale in GeV: two-loop running of the card's alpha_s.
     pub fn g_s(&self, scale: f64) -> f64 {
         let at_z = self.card.number("sminputs", &[3]).unwrap_or(ALPHA_S);
-        // Below that scale it is not known.
+        // Not evolved below 2 GeV.
         (4.0 * PI * mebridge_densities::evolved(scale.max(2.0), at_z, 2)).sqrt()
     }
 }
 
-/// A matrix element that is evaluated for many events at a time.
+/// A matrix element that is evaluated for many events per call.
 pub struct Evaluator {
-    /// What it is of.
+    /// Its process.
     pub process: Process,
-    /// Values of the parameters of its model, by the card.
+    /// Values of the model's parameters from the card.
     parameters: Vec<f64>,
     bridge: Bridge,
 }
 
-/// What was found for events.
+/// Results for events.
 #[derive(Default)]
-pub struct Found {
-    /// |M|^2, averaged over what comes in.
+pub struct Evaluated {
+    /// |M|^2, averaged over the initial state.
     pub squared: Vec<f64>,
     /// The row of the helicity table, from 0.
     pub helicities: Vec<usize>,
 }
 
 impl Evaluator {
-    /// Of a process; momenta may be off the mass shells of its legs.
+    /// The evaluator of a process; momenta may be off the mass shells of its legs.
     ///
     /// # Errors
     /// A parameter is not in the card, or the process cannot be evaluated.
     pub fn new(process: Process, theory: &Theory) -> Result<Evaluator> {
         let values = process.model.card_values(&theory.card)?;
         let parameters = Binding::new(&process.model, &values)?.parameters;
-        // Off mass shells a CPU alone evaluates.
+        // Only the CPU backend evaluates off-shell momenta.
         let switches = Switches {
             backend: BackendChoice::Cpu,
             ..theory.switches.clone()
@@ -85,17 +85,19 @@ impl Evaluator {
         })
     }
 
-    /// The one matrix element of a text.
+    /// The evaluator of a text that stands for one matrix element.
     ///
     /// # Errors
-    /// As of [`Evaluator::new`], or the text stands for none.
-    pub fn of(text: &str, theory: &Theory) -> Result<Evaluator> {
+    /// Those of [`Evaluator::new`], or the text has no matrix element.
+    pub fn from_text(text: &str, theory: &Theory) -> Result<Evaluator> {
         Evaluator::new(theory.all(text)?.process(0)?, theory)
     }
 
-    /// A mass or a width by the card, GeV.
-    pub fn value(&self, of: Quantity) -> f64 {
-        of.0.map_or(0.0, |at| self.parameters[at as usize].abs())
+    /// The value of a mass or width, GeV.
+    pub fn value(&self, quantity: Quantity) -> f64 {
+        quantity
+            .0
+            .map_or(0.0, |at| self.parameters[at as usize].abs())
     }
 
     /// Masses of the legs, GeV.
@@ -109,16 +111,16 @@ impl Evaluator {
 
     /// Evaluates events.
     ///
-    /// Args: `momenta` are `[event][leg][4]`; `random` numbers choose helicities.
+    /// Args: `momenta` are `[event][leg][4]`; the `random` numbers choose the helicities.
     ///
     /// # Errors
-    /// |M|^2 is not finite somewhere.
+    /// |M|^2 of some event is not finite.
     pub fn evaluate(
         &mut self,
         momenta: &[f64],
         g_s: &[f64],
         random: &[f64],
-        found: &mut Found,
+        found: &mut Evaluated,
     ) -> Result<()> {
         let count = g_s.len();
         let of_event = 4 * self.process.legs.len();

@@ -1,4 +1,5 @@
-//! Branching fractions: those of the card's tables of decays, else partial widths over the card's widths.
+//! Branching fractions: from the decay tables of the card if it has them, otherwise partial widths over the card's
+//! widths.
 
 use crate::channel::Channel;
 use crate::element::{Evaluator, Theory};
@@ -6,19 +7,19 @@ use mebridge::model::Model;
 use mebridge::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A decay of one particle: its PDG code, positive where there are two, and those of its products, ascending.
+/// A decay of one particle: the absolute value of its PDG code, and the codes of its products, ascending.
 pub type Step = (i32, Vec<i32>);
 
-/// Fractions of all decays that are looked at.
+/// Branching fractions of the decays in use.
 #[derive(Default)]
 pub struct Fractions {
-    /// Of the card.
+    /// From the decay tables of the card.
     tables: HashMap<Step, f64>,
-    /// By their names: partial widths and errors, GeV.
+    /// Partial widths and their errors by the name of the decay, GeV.
     partial: BTreeMap<String, (f64, f64)>,
     found: BTreeMap<Step, f64>,
     widths: BTreeMap<i32, f64>,
-    /// What the largest relative error of a partial width is.
+    /// The largest relative error of a partial width.
     pub error: f64,
 }
 
@@ -28,7 +29,7 @@ pub fn conjugate(pdg: i32, model: &Model) -> i32 {
     particle.map_or(-pdg, |particle| model.of(particle.anti).pdg)
 }
 
-/// A decay or the one of antiparticles, whichever has the positive code.
+/// The decay, or its charge conjugate if the code of the mother is negative.
 fn step(mother: i32, products: impl IntoIterator<Item = i32>, model: &Model) -> Step {
     let products = products.into_iter();
     let mut products: Vec<i32> = match mother < 0 {
@@ -40,8 +41,8 @@ fn step(mother: i32, products: impl IntoIterator<Item = i32>, model: &Model) -> 
 }
 
 impl Fractions {
-    /// With the tables of a card: lines `0.33 2 -11 12` after `DECAY 24 2.0`.
-    pub fn of_card(text: &str, model: &Model) -> Fractions {
+    /// Reads the decay tables of a card: lines `0.33 2 -11 12` after `DECAY 24 2.0`.
+    pub fn from_card(text: &str, model: &Model) -> Fractions {
         let mut fractions = Fractions::default();
         let mut mother = None;
         for line in text.lines() {
@@ -77,7 +78,7 @@ impl Fractions {
     /// The width of a particle in the card, GeV.
     ///
     /// # Errors
-    /// There is none, or it is left to be computed.
+    /// The width is missing, not positive, or `Auto`.
     pub fn width(&mut self, pdg: i32, theory: &Theory) -> Result<f64> {
         let pdg = pdg.abs();
         if let Some(known) = self.widths.get(&pdg) {
@@ -106,15 +107,15 @@ impl Fractions {
         Ok(width)
     }
 
-    /// Finds the fraction of a decay of one particle, by the name that it has in the library.
+    /// Determines the fraction of a decay of one particle, given by its process text.
     ///
     /// # Errors
     /// The decay is closed, or its partial width cannot be computed.
-    pub fn find(&mut self, name: &str, theory: &Theory, threads: usize) -> Result<()> {
+    pub fn compute(&mut self, name: &str, theory: &Theory, threads: usize) -> Result<()> {
         if self.partial.contains_key(name) {
             return Ok(());
         }
-        let element = Evaluator::of(name, theory)?;
+        let element = Evaluator::from_text(name, theory)?;
         let width = self.width(element.process.legs[0].pdg, theory)?;
         let others = element.process.other_flavours.clone();
         let codes: Vec<i32> = element.process.legs.iter().map(|leg| leg.pdg).collect();
@@ -140,13 +141,20 @@ impl Fractions {
             .map(|(name, (width, _))| (name.as_str(), *width))
     }
 
-    /// The fraction of a decay of one particle that was looked at.
-    pub fn of(&mut self, mother: i32, products: &[i32], rep: (i32, &[i32]), model: &Model) -> f64 {
+    /// The fraction of a decay of one particle; `rep` is a decay with the same matrix element that
+    /// [`Fractions::compute`] was called for.
+    pub fn fraction(
+        &mut self,
+        mother: i32,
+        products: &[i32],
+        rep: (i32, &[i32]),
+        model: &Model,
+    ) -> f64 {
         let own = step(mother, products.iter().copied(), model);
         if let Some(known) = self.found.get(&own) {
             return *known;
         }
-        // A decay of the same kind: it has the same partial width.
+        // A decay with the same matrix element has the same partial width.
         let rep = step(rep.0, rep.1.iter().copied(), model);
         let fraction = self.tables.get(&own).or_else(|| self.found.get(&rep));
         let fraction = fraction.copied().unwrap_or(0.0);
@@ -154,8 +162,7 @@ impl Fractions {
         fraction
     }
 
-    /// What the fractions of each particle's decays are to be divided by where they are more than 1 together: `(PDG code,
-    /// sum)`.
+    /// Particles whose fractions add up to more than 1, as `(PDG code, sum)`: the fractions must be divided by the sum.
     pub fn above_one(&self) -> Vec<(i32, f64)> {
         let mothers: BTreeSet<i32> = self.found.keys().map(|(mother, _)| *mother).collect();
         let sum = |mother: &i32| {
@@ -175,7 +182,7 @@ mod tests {
     fn tables_of_cards_are_read() {
         let model = Model::standard().expect("it is built in");
         let card = "DECAY 24 2.0 # W\n  0.11 2 -11 12\n 0.2  3 1 2 # not that\nBLOCK MASS\n 0.5 2 1 -1\nDECAY 6 1.4\n";
-        let fractions = Fractions::of_card(card, &model);
+        let fractions = Fractions::from_card(card, &model);
         let w = step(-24, [11, -12], &model);
         assert_eq!(w, (24, vec![-11, 12]));
         assert_eq!(fractions.tables.get(&w), Some(&0.11));

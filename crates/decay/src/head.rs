@@ -1,19 +1,19 @@
-//! What stands before the events: cross sections with branching fractions, and what was done.
+//! The text before the events: cross sections times branching fractions, and a record of the decays.
 //!
-//! It is written before the events are known, and once more after them; both have the same length.
+//! It is written before the events are known and again after them, with the same length both times.
 
 use mebridge_lhe::{Head, find, push_scientific, real};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// Columns of a number, with blanks after it.
+/// Width of a number, padded with blanks.
 const COLUMNS: usize = 20;
 
-/// By what weights of a process were multiplied: on average, and at most.
+/// Sums over the events of a process, for its average and its largest branching fraction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
     weights: f64,
-    /// With fractions.
+    /// Sum of `weight * fraction`.
     decayed: f64,
     largest: f64,
     events: f64,
@@ -21,7 +21,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Counts an event.
+    /// Adds an event.
     pub fn add(&mut self, weight: f64, fraction: f64) {
         self.weights += weight;
         self.decayed += weight * fraction;
@@ -30,7 +30,7 @@ impl Sums {
         self.fractions += fraction;
     }
 
-    /// The mean fraction.
+    /// The average fraction, weighted by the events.
     pub fn mean(&self) -> f64 {
         let same = (self.fractions - self.events * self.largest).abs() <= 1e-12 * self.fractions;
         match self.weights == 0.0 || same {
@@ -40,26 +40,26 @@ impl Sums {
     }
 }
 
-/// What events have been multiplied by.
+/// Branching fractions by which the events were multiplied.
 #[derive(Clone, Debug, Default)]
 pub struct Ratios {
-    /// Of all.
+    /// All events.
     pub all: Sums,
-    /// By LPRUP.
+    /// Events by LPRUP.
     pub processes: HashMap<i32, Sums>,
 }
 
-/// A number in its columns.
+/// A number, padded to [`COLUMNS`].
 pub fn number(value: f64) -> String {
     let mut text = Vec::new();
     push_scientific(&mut text, value, 10, true);
     format!("{:<COLUMNS$}", String::from_utf8_lossy(&text))
 }
 
-/// The text before the first event, with a block of what was done.
+/// The text before the first event, with the block `done` added.
 pub fn text(head: &Head, done: &str, ratios: &Ratios) -> Vec<u8> {
     let mut bytes = head.bytes.clone();
-    // From the end to the beginning, so that places stay.
+    // From the end to the beginning, so that earlier positions stay valid.
     if let Some(init) = head.init_contents() {
         let contents = String::from_utf8_lossy(&head.bytes[init.clone()]).into_owned();
         let with = processes(&contents, ratios);
@@ -89,10 +89,10 @@ pub fn text(head: &Head, done: &str, ratios: &Ratios) -> Vec<u8> {
     bytes
 }
 
-/// Lines of `<init>`: cross sections, their errors and XMAXUP.
+/// The contents of `<init>` with new cross sections, their errors and XMAXUP.
 fn processes(contents: &str, ratios: &Ratios) -> String {
     let mut found = String::new();
-    // The first line that has something is about beams.
+    // The first line that is not empty describes the beams.
     let mut is_first = true;
     for line in contents.split_inclusive('\n') {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -118,7 +118,7 @@ fn processes(contents: &str, ratios: &Ratios) -> String {
     found
 }
 
-/// A line of MG5aMC's block about what was generated: all of its numbers are parts of the cross section, but for that of events.
+/// A line of MG5aMC's `<MGGenerationInfo>`: all numbers but the number of events are multiplied by the fraction.
 fn information(line: &str, ratios: &Ratios) -> String {
     let with = || {
         let (name, value) = line.rsplit_once(':')?;
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(words(lines[11]), [200.0, 1.0, 200.0, 1.0]);
         assert_eq!(words(lines[12]), [50.0, 0.5, 75.0, 2.0]);
         assert_eq!(lines[13], "<generator name='x'>y</generator>");
-        // The same length whatever the numbers are.
+        // The length does not depend on the numbers.
         assert_eq!(
             text(reader.head(), "<madspin>\n</madspin>\n", &Ratios::default()).len(),
             found.len()

@@ -1,4 +1,4 @@
-//! From one event file to another.
+//! The whole job: from an event file to the decayed event file.
 
 use crate::banner::Banner;
 use crate::element::Theory;
@@ -27,73 +27,74 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Builder;
 use std::time::Instant;
 
-/// Events that are decayed at a time, and the bytes of their text at most.
+/// Number of events that are decayed together, and the largest size of their text in bytes.
 const CHUNK: usize = 1 << 13;
 const LONGEST: usize = 1 << 28;
-/// Events of which one thread makes the text.
-const OF_ONE: usize = 1024;
-/// How many widths masses may be off where neither a user nor a run card says so, as MG5aMC has it.
+/// Number of events whose text one thread writes at a time.
+const EVENTS_PER_PART: usize = 1024;
+/// Largest distance of a mass from the pole, in widths, if neither the user nor the run card sets it; the default of
+/// MG5aMC.
 const WIDTHS: f64 = 15.0;
-/// Decays above this many widths are no narrow ones.
+/// Largest `--bw-cut`: beyond this the narrow-width approximation fails.
 const MOST_WIDTHS: f64 = 100.0;
 
-/// What is asked for.
+/// Settings of a decay job.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// The file with events, for messages.
+    /// Name of the event file in messages.
     pub events: PathBuf,
-    /// Decays: `t > w+ b, w+ > l+ vl`.
+    /// The decays: `t > w+ b, w+ > l+ vl`.
     pub decays: Vec<String>,
-    /// The file to write, compressed where its name ends with `.gz`.
+    /// The file to write, compressed if its name ends in `.gz`.
     pub output: PathBuf,
-    /// What of spins and masses is kept.
+    /// Which effects of spins and masses the decays include.
     pub mode: SpinMode,
-    /// Of the random numbers.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// How many widths masses may be off; that of the run card where it is not given.
+    /// Largest distance of a mass from the pole, in widths; by default that of the run card.
     pub widths: Option<f64>,
-    /// The model; that of the header where it is not given.
+    /// The model; by default that of the header.
     pub model: Option<PathBuf>,
-    /// The parameter card; that of the header where it is not given.
+    /// The parameter card; by default that of the header.
     pub param_card: Option<PathBuf>,
     /// Labels: `l = e+ e-`.
     pub labels: Vec<String>,
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
-    /// How to evaluate.
+    /// How matrix elements are evaluated.
     pub switches: Switches,
 }
 
-/// What was done.
+/// Summary of a decay job.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Events of the file, and those in which something decayed.
+    /// Number of events in the file, and of those in which a particle decayed.
     pub events: u64,
     /// See [`Summary::events`].
     pub decayed: u64,
-    /// Cross section and error in pb before and after; none where `<init>` says nothing.
+    /// Cross section and error in pb before and after; `None` if `<init>` has none.
     pub cross_sections: Option<[(f64, f64); 2]>,
-    /// The mean branching fraction.
+    /// The average branching fraction.
     pub fraction: f64,
-    /// Branching fractions of what was asked for, by line and by particle.
+    /// Branching fractions of the requested decays, by line and particle.
     pub fractions: Vec<(String, f64)>,
     /// The largest relative error of a partial width.
     pub fraction_error: f64,
-    /// Trials with matrix elements of production and decays.
+    /// Number of trials with matrix elements of production and decays together.
     pub trials: u64,
-    /// Events with such.
+    /// Number of events decayed by such trials.
     pub correlated: u64,
-    /// Their weights that were above the largest known one.
+    /// Statistics of the accepted weights of these trials.
     pub maxima: Maxima,
-    /// The same of decays by themselves.
+    /// Statistics of the accepted weights of decays generated alone.
     pub decay_maxima: Maxima,
-    /// Events whose production has no spins, by the reason.
+    /// Number of events whose decays neglect the spins of production, by reason.
     pub averaged: Vec<(String, u64)>,
-    /// Seconds until the first event was decayed, of all, and in decays alone.
+    /// Seconds until the first events were decayed, in total, and in the decays alone.
     pub seconds: [f64; 3],
 }
 
-/// What the thread that reads has read.
+/// Messages from the reading thread.
 enum Message {
     Head(Box<Head>),
     Events(Vec<Event>),
@@ -102,11 +103,11 @@ enum Message {
 
 /// Decays the particles of an event file.
 ///
-/// Args: `open` gives the text of the file; `tell` gets how many more events are done.
+/// Args: `open` opens the file for reading; `tell` receives the number of events just finished.
 ///
 /// # Errors
-/// The file cannot be read or written, or is cut off; a decay is none, closed, or of what no event has; a particle has no
-/// width. Then no file is left.
+/// The file cannot be read or written, or is cut off; a request is not a decay, is kinematically closed, or its
+/// particle is in no event; a particle has no width. No output file is left then.
 pub fn decay(
     spec: &Spec,
     open: impl FnOnce() -> Result<Box<dyn Read>> + Send,
@@ -116,18 +117,18 @@ pub fn decay(
     std::thread::scope(|scope| {
         let read = move || {
             if let Err(error) = read(spec, open, &to) {
-                // Who does not listen has an error of his own.
+                // If the receiver is gone, it has an error of its own.
                 let _ = to.send(Err(error));
             }
         };
         let reader = signals::held_back(|| Builder::new().spawn_scoped(scope, read));
         reader.map_err(Error::io(&spec.events))?;
-        // What is dropped at its end is what the reader waits for.
+        // `from` is dropped when this returns, which ends a reader that still sends.
         job(spec, from, &mut tell)
     })
 }
 
-/// Reads the file.
+/// Reads the file and sends its parts.
 fn read(
     spec: &Spec,
     open: impl FnOnce() -> Result<Box<dyn Read>>,
@@ -172,7 +173,7 @@ fn read(
 
 fn receive(from: &Receiver<Result<Message>>, spec: &Spec) -> Result<Message> {
     from.recv().unwrap_or_else(|_| {
-        let what = "the thread that reads has ended".to_owned();
+        let what = "the reading thread has ended".to_owned();
         Err(Error::EventsFile {
             path: spec.events.clone(),
             what,
@@ -189,13 +190,13 @@ fn job(spec: &Spec, from: Receiver<Result<Message>>, tell: &mut dyn FnMut(u64)) 
     let (theory, card) = theory(spec, &banner)?;
     let widths = spec.widths.or(banner.widths()).unwrap_or(WIDTHS);
     if !(widths > 0.0 && widths <= MOST_WIDTHS) {
-        let what = format!("masses up to {widths} widths off are none of narrow particles");
+        let what = format!("{widths} widths are too many for the narrow-width approximation");
         return Err(Error::run(
             what,
             "give --bw-cut a number up to 100, such as 15",
         ));
     }
-    let fractions = Fractions::of_card(&card, &theory.model);
+    let fractions = Fractions::from_card(&card, &theory.model);
     let request = Request::read(&spec.decays, fractions, widths, &theory, spec.threads)?;
     let production = match spec.mode {
         SpinMode::None => Production::default(),
@@ -204,7 +205,8 @@ fn job(spec: &Spec, from: Receiver<Result<Message>>, tell: &mut dyn FnMut(u64)) 
     let unused = production.unused.clone();
     if let Some(why) = &unused {
         say(format!(
-            "decay: {why}; production is that of each event's particles at tree level, in the lowest order"
+            "decay: {why}; matrix elements of production are generated from the particles of each event, at tree level and \
+             lowest order"
         ));
     }
     let conditions = Conditions {
@@ -253,7 +255,7 @@ fn job(spec: &Spec, from: Receiver<Result<Message>>, tell: &mut dyn FnMut(u64)) 
     Ok(made.summary)
 }
 
-/// The model with the parameter card, and the text of that.
+/// Model and parameter card with the settings, and the text of the card.
 fn theory(spec: &Spec, banner: &Banner) -> Result<(Theory, String)> {
     let model = model(spec, banner)?;
     let (card, path) = match (&spec.param_card, &banner.card) {
@@ -265,7 +267,7 @@ fn theory(spec: &Spec, banner: &Banner) -> Result<(Theory, String)> {
         (None, Some(card)) => (card.clone(), spec.events.clone()),
         (None, None) => {
             say(format!(
-                "decay: {} has no parameter card (<slha>); that of the model {} is taken (--param-card takes another one)",
+                "decay: {} has no parameter card (<slha>); the default card of the model {} is used (--param-card sets another one)",
                 spec.events.display(),
                 model.name
             ));
@@ -299,7 +301,7 @@ fn model(spec: &Spec, banner: &Banner) -> Result<Model> {
     let Some((name, scheme)) = own else {
         return models::model(None);
     };
-    // What it has beside `sm` are loops.
+    // `loop_sm` differs from `sm` only in its loops.
     let name = match name.as_str() {
         "loop_sm" => "sm",
         other => other,
@@ -307,12 +309,12 @@ fn model(spec: &Spec, banner: &Banner) -> Result<Model> {
     let named = models::named(Some(Path::new(name)), scheme);
     models::model(named.as_deref()).map_err(|error| {
         let what = format!("the header names the model {name}: {error}");
-        let cure = "name it by --model: a UFO folder, with -X behind it for its restriction, or a file of `mebridge model`";
+        let cure = "give it with --model: a UFO folder, followed by -X for its restriction, or a file of `mebridge model`";
         Error::run_at(spec.events.display().to_string(), what, cure)
     })
 }
 
-/// What has been made so far.
+/// The results so far.
 #[derive(Default)]
 struct Made {
     summary: Summary,
@@ -340,26 +342,30 @@ impl Made {
         }
         let (classes, request) = (&decayer.classes, &decayer.request);
         let packs = output.packs;
-        let parts = parallel::collect(spec.threads, events.len().div_ceil(OF_ONE), |part| {
-            let range = part * OF_ONE..events.len().min((part + 1) * OF_ONE);
-            let mut bytes = Vec::with_capacity(2 * events[range.start].text.len() * range.len());
-            for (event, outcome) in events[range.clone()].iter().zip(&outcomes[range]) {
-                bytes.extend_from_slice(&event.before);
-                text::push(&mut bytes, event, outcome, &classes[outcome.class], request).map_err(
-                    |what| Error::EventsFile {
-                        path: spec.events.clone(),
-                        what: format!("{}: {what}", event.place),
-                    },
-                )?;
-            }
-            Ok::<_, Error>(packed(bytes, packs))
-        })?;
+        let parts = parallel::collect(
+            spec.threads,
+            events.len().div_ceil(EVENTS_PER_PART),
+            |part| {
+                let range = part * EVENTS_PER_PART..events.len().min((part + 1) * EVENTS_PER_PART);
+                let mut bytes =
+                    Vec::with_capacity(2 * events[range.start].text.len() * range.len());
+                for (event, outcome) in events[range.clone()].iter().zip(&outcomes[range]) {
+                    bytes.extend_from_slice(&event.before);
+                    text::push(&mut bytes, event, outcome, &classes[outcome.class], request)
+                        .map_err(|what| Error::EventsFile {
+                            path: spec.events.clone(),
+                            what: format!("{}: {what}", event.place),
+                        })?;
+                }
+                Ok::<_, Error>(packed(bytes, packs))
+            },
+        )?;
         parts
             .into_iter()
             .try_for_each(|part| output.write_part(&part))
     }
 
-    /// That all that was asked for was there.
+    /// Checks that there were events and that each requested decay occurred.
     fn check(&self, spec: &Spec, decayer: &Decayer) -> Result<()> {
         let place = spec.events.display().to_string();
         if self.summary.events == 0 {
@@ -377,13 +383,13 @@ impl Made {
             if mothers.is_disjoint(&decayed) {
                 let mothers: Vec<String> = mothers.iter().map(i32::to_string).collect();
                 let what = format!(
-                    "`{line}` is a decay of PDG {}, which goes out of no event (ISTUP 1)",
+                    "`{line}` is a decay of PDG {}, which no event has as an outgoing particle (ISTUP 1)",
                     mothers.join(" or ")
                 );
                 return Err(Error::run_at(
                     place,
                     what,
-                    "leave it out, or write it below what decays into that",
+                    "leave it out, or append it to the decay that produces the particle",
                 ));
             }
         }
@@ -460,7 +466,7 @@ impl Made {
     }
 }
 
-/// The block of the header that says what was done.
+/// The block of the header that records the decays.
 fn done(spec: &Spec, widths: f64, unused: Option<&str>, made: &Made, decayer: &Decayer) -> String {
     let mut lines = vec![
         "<madspin>".to_owned(),
@@ -508,10 +514,10 @@ fn done(spec: &Spec, widths: f64, unused: Option<&str>, made: &Made, decayer: &D
     lines.join("\n")
 }
 
-/// The file that is written.
+/// The output file.
 struct Output {
     file: Replacement,
-    /// What goes to a pipe waits until the header is known.
+    /// Output to a pipe, which is held back until the header is known.
     waiting: Option<Vec<u8>>,
     packs: bool,
     path: PathBuf,
@@ -544,7 +550,7 @@ impl Output {
         }
     }
 
-    /// The header as it stands in the file: of a length that does not depend on its numbers.
+    /// The header as written to the file; its length does not depend on its numbers.
     fn header(&self, text: &[u8]) -> Vec<u8> {
         match self.packs {
             true => member(text, 0),
@@ -552,7 +558,7 @@ impl Output {
         }
     }
 
-    /// Writes the header for the time being.
+    /// Writes the preliminary header.
     fn begin_with(&mut self, text: &[u8]) -> Result<()> {
         match self.waiting {
             Some(_) => Ok(()),
@@ -560,7 +566,7 @@ impl Output {
         }
     }
 
-    /// Writes the header, whose text had this length before, and ends the file.
+    /// Writes the final header, which must have the length `before`, and completes the file.
     fn end_with(mut self, text: &[u8], before: usize) -> Result<()> {
         let header = self.header(text);
         let path = self.path.clone();
@@ -571,7 +577,7 @@ impl Output {
             }
             None => {
                 if text.len() != before {
-                    let what = "the header has another length than before its events";
+                    let what = "the length of the header has changed since the events were written";
                     return Err(Error::run_at(
                         path.display().to_string(),
                         what,
@@ -588,7 +594,7 @@ impl Output {
     }
 }
 
-/// Bytes as they stand in the file.
+/// The bytes, compressed if the file is.
 fn packed(bytes: Vec<u8>, packs: bool) -> Vec<u8> {
     match packs {
         true => member(&bytes, LEVEL),
@@ -596,7 +602,7 @@ fn packed(bytes: Vec<u8>, packs: bool) -> Vec<u8> {
     }
 }
 
-/// A member of a gzip file.
+/// One member of a gzip file.
 fn member(text: &[u8], level: u32) -> Vec<u8> {
     let mut packed = Vec::with_capacity(text.len() / 2);
     push_member(text, level, &mut packed);

@@ -1,23 +1,23 @@
 //! Decays of the particles in event files, with their spins and masses.
 //!
-//! Production and decays are drawn one after the other and belong together: S. Frixione, E. Laenen, P. Motylinski and
-//! B. R. Webber, hep-ph/0702198; P. Artoisenet, R. Frederix, O. Mattelaer and R. Rietkerk, arXiv:1212.3460, whose program is
-//! MadSpin. docs/decay.md says what is done.
+//! Production and decays are generated one after the other with their spin correlations: S. Frixione, E. Laenen,
+//! P. Motylinski and B. R. Webber, hep-ph/0702198; P. Artoisenet, R. Frederix, O. Mattelaer and R. Rietkerk,
+//! arXiv:1212.3460 (MadSpin). The method is described in docs/decay.md.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | `banner` | what a header says of how events were made |
+//! | `banner` | the header's record of how the events were made |
 //! | `name` | names of processes with decays |
-//! | `element` | matrix elements that are evaluated for many events at a time |
-//! | `vectors`, `shape` | momenta; what decays into what, and its phase space |
+//! | `element` | matrix elements, evaluated for many events per call |
+//! | `vectors`, `shape` | four-momenta; decay trees and their phase space |
 //! | `fractions` | branching fractions |
-//! | `channel` | decays drawn by their own |M|^2 |
-//! | `request` | which decays are asked for |
+//! | `channel` | decays generated with their own |M|^2 |
+//! | `request` | the requested decays |
 //! | `production` | matrix elements of production |
 //! | `class`, `reshuffle` | events with the same particles; their momenta with other masses |
-//! | `trials` | decays of events by |M|^2 of production and decays together |
+//! | `trials` | decays of events, unweighted with |M|^2 of production and decays together |
 //! | `head`, `text` | the header and events as text |
-//! | `job` | from one file to another |
+//! | `job` | from an event file to the decayed event file |
 
 mod banner;
 mod channel;
@@ -37,20 +37,21 @@ mod vectors;
 
 pub use job::{Spec, Summary, decay};
 
-/// What of spins and masses is kept.
+/// Which effects of spins and masses the decays include.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpinMode {
-    /// Neither: decays are isotropic in the rest frame of what decays, and have the masses of the card.
+    /// Neither spins nor widths: decays are isotropic in the rest frame of the decaying particle, which has the mass of
+    /// the card.
     None,
-    /// Spins; what decays has the mass of the card.
+    /// Spins; decaying particles have the mass of the card.
     OnShell,
-    /// Spins, and masses by Breit-Wigner distributions.
+    /// Spins, and masses drawn from Breit-Wigner distributions.
     #[default]
     Full,
 }
 
 impl SpinMode {
-    /// What MadSpin calls it.
+    /// MadSpin's name of the mode.
     pub fn name(self) -> &'static str {
         match self {
             SpinMode::None => "none",
@@ -60,21 +61,21 @@ impl SpinMode {
     }
 }
 
-/// Weights of what was taken, in units of the largest one that was known before.
+/// Statistics of accepted weights, in units of the largest weight known when each was accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Maxima {
-    /// How many were taken.
+    /// Number of accepted weights.
     pub taken: u64,
-    /// How many of them were above the largest one.
+    /// Number of accepted weights above 1.
     pub above: u64,
-    /// The largest.
+    /// The largest weight.
     pub largest: f64,
-    /// What they were above it, added up.
+    /// Sum of `weight - 1` over the weights above 1.
     pub excess: f64,
 }
 
 impl Maxima {
-    /// Counts one.
+    /// Counts one accepted weight.
     fn count(&mut self, weight: f64) {
         self.taken += 1;
         self.largest = self.largest.max(weight);

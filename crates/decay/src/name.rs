@@ -1,22 +1,22 @@
 //! Names of processes with their decays, as the library writes them: `g g > t t~ WEIGHTED<=2, (t > w+ b, w+ > e+ ve)`.
 //!
-//! Decays stand in the order of the particles that decay, one for each.
+//! Decays follow in the order of the decaying particles, one for each.
 
 use mebridge::model::{Model, ParticleId};
 use std::fmt::{self, Display, Formatter};
 
-/// A process, or a decay, with the decays of what goes out.
+/// A process, or a decay, with the decays of its outgoing particles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// Without decays.
-    own: String,
+    /// The process without decays.
+    core: String,
     decays: Vec<Name>,
-    /// A number of the process, with what holds for all of it: `@1 QED<=4`.
+    /// The process number and the options after it: `@1 QED<=4`.
     number: String,
 }
 
 impl Name {
-    /// Reads a name; nothing where brackets do not close.
+    /// Reads a name; `None` if a bracket is not closed.
     pub fn parse(text: &str) -> Option<Name> {
         let (text, number) = match text.rsplit_once('@') {
             Some((text, number)) if !number.contains([',', ')']) => (text, format!(" @{number}")),
@@ -27,9 +27,9 @@ impl Name {
         rest.is_empty().then_some(Name { number, ..name })
     }
 
-    /// Reads up to a bracket that closes, or to the end.
+    /// Reads up to the bracket that closes this level, or to the end.
     fn read(rest: &mut &str) -> Option<Name> {
-        let mut name = Name::own(rest);
+        let mut name = Name::read_core(rest);
         while let Some(after) = rest.strip_prefix(',') {
             let after = after.trim_start();
             let decay = match after.strip_prefix('(') {
@@ -41,7 +41,7 @@ impl Name {
                 }
                 None => {
                     *rest = after;
-                    Name::own(rest)
+                    Name::read_core(rest)
                 }
             };
             name.decays.push(decay);
@@ -49,32 +49,32 @@ impl Name {
         Some(name)
     }
 
-    fn own(rest: &mut &str) -> Name {
+    fn read_core(rest: &mut &str) -> Name {
         let end = rest.find([',', '(', ')']).unwrap_or(rest.len());
-        let (own, after) = rest.split_at(end);
+        let (core, after) = rest.split_at(end);
         *rest = after;
         Name {
-            own: own.trim().to_owned(),
+            core: core.trim().to_owned(),
             decays: Vec::new(),
             number: String::new(),
         }
     }
 
-    /// What goes out, before it decays.
+    /// The outgoing particles before they decay.
     fn outgoing(&self, model: &Model) -> Vec<ParticleId> {
-        let words: Vec<&str> = self.own.split_whitespace().collect();
+        let words: Vec<&str> = self.core.split_whitespace().collect();
         let arrow = words.iter().rposition(|word| *word == ">");
         let after = &words[arrow.map_or(0, |arrow| arrow + 1)..];
         let particle = |word: &&str| model.particle(word.split('{').next().unwrap_or_default());
         after.iter().map_while(particle).collect()
     }
 
-    /// The particle of a decay.
+    /// The decaying particle, if this is a decay.
     fn mother(&self, model: &Model) -> Option<ParticleId> {
-        model.particle(self.own.split_whitespace().next()?)
+        model.particle(self.core.split_whitespace().next()?)
     }
 
-    /// What goes out, each with the number of its decay, where it has one.
+    /// The outgoing particles, each with the index of its decay in `decays`, if it has one.
     fn with_decays(&self, model: &Model) -> Vec<(ParticleId, Option<usize>)> {
         let mut next = 0;
         let with = |particle| {
@@ -86,7 +86,7 @@ impl Name {
         self.outgoing(model).into_iter().map(with).collect()
     }
 
-    /// How many legs go out with all decays.
+    /// The number of outgoing legs after all decays.
     pub fn leaves(&self, model: &Model) -> usize {
         let of = |(_, decay): (ParticleId, Option<usize>)| {
             decay.map_or(1, |decay| self.decays[decay].leaves(model))
@@ -94,13 +94,13 @@ impl Name {
         self.with_decays(model).into_iter().map(of).sum()
     }
 
-    /// The decay of one particle alone, without decays of what it decays into; the same of these.
+    /// The process and each decay without their own decays, depth first.
     pub fn steps(&self) -> Vec<&str> {
         let below = self.decays.iter().flat_map(Name::steps);
-        std::iter::once(self.own.as_str()).chain(below).collect()
+        std::iter::once(self.core.as_str()).chain(below).collect()
     }
 
-    /// The name with these decays of legs that go out, by their places among all legs that do, ascending.
+    /// The name with `decays` added: each has the index of its leg among all outgoing legs, ascending.
     pub fn decayed(&self, decays: &[(usize, &Name)], model: &Model) -> Name {
         let mut found = Name {
             decays: Vec::new(),
@@ -128,7 +128,7 @@ impl Name {
 
 impl Display for Name {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        f.write_str(&self.own)?;
+        f.write_str(&self.core)?;
         for decay in &self.decays {
             match decay.decays.is_empty() {
                 true => write!(f, ", {decay}")?,

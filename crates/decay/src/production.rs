@@ -1,4 +1,4 @@
-//! Matrix elements of production: those of the processes that the header names, or of what an event has.
+//! Matrix elements of production: of the processes in the header, or of the particles of an event.
 
 use crate::banner::Banner;
 use crate::element::{Evaluator, Theory};
@@ -7,35 +7,35 @@ use mebridge::process::Process;
 use mebridge::{Error, Result};
 use std::collections::HashMap;
 
-/// A leg of an event: its PDG code, and whether it comes in.
+/// A leg of an event: its PDG code, and whether it is incoming.
 pub type Leg = (i32, bool);
 
 /// A matrix element of production.
 pub struct Produced {
-    /// What it is called.
+    /// Its process, as text.
     pub name: Name,
-    /// For PDG codes of its legs.
+    /// The process, for the PDG codes of its legs.
     pub process: Process,
-    /// What evaluates it, once it was asked for.
+    /// Its evaluator, created on first use.
     element: Option<Evaluator>,
 }
 
-/// All that were looked for.
+/// All matrix elements of production known so far.
 #[derive(Default)]
 pub struct Production {
     each: Vec<Produced>,
-    /// By sorted legs: a matrix element, and the PDG codes of its legs for these.
+    /// For each sorted list of legs the matrix elements that have them: index, and PDG codes in the order of its legs.
     by_legs: HashMap<Vec<Leg>, Vec<(usize, Vec<i32>)>>,
-    /// Why there is none for some legs.
+    /// For each sorted list of legs without a matrix element the reason.
     missing: HashMap<Vec<Leg>, String>,
-    /// Whether what the header does not name may be generated.
+    /// Whether matrix elements are generated for events that the header's processes do not cover.
     by_events: bool,
-    /// Why what the header names is not used.
+    /// The reason why the header's processes are not used, if they are not.
     pub unused: Option<String>,
 }
 
 impl Production {
-    /// Of a header.
+    /// Reads the processes of a header.
     ///
     /// # Errors
     /// Those of [`Banner::check_polarisation`].
@@ -88,10 +88,10 @@ impl Production {
         Ok(())
     }
 
-    /// The matrix element that has these legs, and which of them is each of its own.
+    /// The index of the matrix element with these legs, and for each of its legs the index in `legs`.
     ///
     /// # Errors
-    /// There is none, in words.
+    /// The reason why there is none.
     pub fn find(
         &mut self,
         legs: &[Leg],
@@ -124,18 +124,18 @@ impl Production {
         let found = known.iter().find_map(|(element, codes)| {
             Some((*element, assign(codes, &self.each[*element].process, legs)?))
         });
-        found.ok_or_else(|| "its particles are in no order of a process".to_owned())
+        found.ok_or_else(|| "its particles are in the order of no process".to_owned())
     }
 
-    /// One of them.
-    pub fn of(&self, number: usize) -> &Produced {
+    /// A matrix element by its index.
+    pub fn get(&self, number: usize) -> &Produced {
         &self.each[number]
     }
 
-    /// What evaluates it.
+    /// The evaluator of a matrix element.
     ///
     /// # Errors
-    /// It cannot be evaluated.
+    /// The process cannot be evaluated.
     pub fn element(&mut self, number: usize, theory: &Theory) -> Result<&mut Evaluator> {
         let own = &mut self.each[number];
         match &mut own.element {
@@ -167,7 +167,8 @@ fn text(legs: &[Leg], theory: &Theory) -> String {
     format!("{} > {}", names(true), names(false))
 }
 
-/// For each leg of a process with these codes the one of an event. Those that come in may be exchanged.
+/// For each leg of the process, with these codes, the index of a leg of the event; `None` if they differ. The two
+/// incoming legs may be exchanged.
 fn assign(codes: &[i32], process: &Process, legs: &[Leg]) -> Option<Vec<usize>> {
     let incoming: Vec<usize> = (0..legs.len()).filter(|&leg| legs[leg].1).collect();
     let mut exchanged = incoming.clone();

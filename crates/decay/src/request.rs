@@ -1,4 +1,4 @@
-//! Which decays are asked for.
+//! The requested decays.
 
 use crate::channel::{Channel, Source};
 use crate::element::{Evaluator, Theory};
@@ -8,38 +8,38 @@ use crate::shape::{Product, Shape};
 use mebridge::{Error, Result};
 use mebridge_support::message::say;
 
-/// A decay of a particle into particles that are all known.
+/// A decay of a particle into definite particles (no labels).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flavour {
-    /// The number of its channel.
+    /// The index of its channel.
     pub channel: usize,
-    /// PDG codes of the legs of its channel, that of what decays first.
+    /// PDG codes of the legs of its channel, the decaying particle first.
     pub legs: Vec<i32>,
-    /// PDG codes of the particles that decay, in the order of the channel's nodes.
+    /// PDG codes of the decaying particles, in the order of the channel's nodes.
     pub nodes: Vec<i32>,
-    /// Branching fraction, with those of all decays within it.
+    /// Branching fraction, including those of all decays within it.
     pub fraction: f64,
 }
 
-/// What was asked for.
+/// The requested decays.
 pub struct Request {
-    /// Decays into particles of one kind.
+    /// Decays that share a matrix element.
     pub channels: Vec<Channel>,
-    /// Decays of each line that was asked for, as numbers of flavours.
+    /// For each requested line its decays, as indices of flavours.
     pub lines: Vec<Vec<usize>>,
-    /// All decays.
+    /// All decays, without duplicates.
     pub flavours: Vec<Flavour>,
     /// Branching fractions.
     pub fractions: Fractions,
 }
 
 impl Request {
-    /// Of lines such as `t > w+ b, w+ > l+ vl`, with what draws the decays of each channel.
+    /// Reads lines such as `t > w+ b, w+ > l+ vl`; also returns the generator of decays of each channel.
     ///
-    /// Args: `cut` says how many widths particles may be off their masses.
+    /// Args: `cut` is the largest distance of a mass from the pole, in widths.
     ///
     /// # Errors
-    /// A line is no decay, has no diagrams or is closed; or a particle has no width.
+    /// A line is not a decay, has no diagrams or is kinematically closed; or a particle has no width.
     pub fn read(
         lines: &[String],
         fractions: Fractions,
@@ -63,7 +63,7 @@ impl Request {
             for (place, name) in names.iter().enumerate() {
                 let process = elements.process(place)?;
                 if process.legs.iter().filter(|leg| leg.incoming).count() != 1 {
-                    let what = "this is no decay of a particle";
+                    let what = "this is not the decay of a particle";
                     return Err(Error::run_at(
                         line,
                         what,
@@ -82,14 +82,14 @@ impl Request {
         Ok((request, sources))
     }
 
-    /// Adds a channel, unless it is known, and gives its flavours.
+    /// Adds a channel, unless it is known, and returns the indices of its flavours.
     fn add(
         &mut self,
         name: &str,
         element: Evaluator,
         (cut, threads): (f64, usize),
         theory: &Theory,
-        parts: &mut Vec<Vec<StepOf>>,
+        parts: &mut Vec<Vec<DecayStep>>,
     ) -> Result<(Vec<usize>, Option<Source>)> {
         let own: Vec<i32> = element.process.legs.iter().map(|leg| leg.pdg).collect();
         let all: Vec<Vec<i32>> = std::iter::once(own)
@@ -98,7 +98,7 @@ impl Request {
         let parsed = Name::parse(name)
             .ok_or_else(|| Error::run_at(name, "this name is not understood", ""))?;
         for step in parsed.steps() {
-            self.fractions.find(step, theory, threads)?;
+            self.fractions.compute(step, theory, threads)?;
         }
         let width = self.fractions.width(all[0][0], theory)?;
         let number = self.channels.len();
@@ -130,11 +130,11 @@ impl Request {
         Ok((numbers, is_new.then_some(source)))
     }
 
-    fn set_fractions(&mut self, parts: &[Vec<StepOf>], theory: &Theory) {
-        let mut of = |part: &StepOf| {
+    fn set_fractions(&mut self, parts: &[Vec<DecayStep>], theory: &Theory) {
+        let mut of = |part: &DecayStep| {
             let rep = (part.rep.0, part.rep.1.as_slice());
             self.fractions
-                .of(part.mother, &part.products, rep, &theory.model)
+                .fraction(part.mother, &part.products, rep, &theory.model)
         };
         for part in parts.iter().flatten() {
             of(part);
@@ -142,16 +142,16 @@ impl Request {
         let above = self.fractions.above_one();
         for (mother, sum) in &above {
             say(format!(
-                "decay: branching fractions of PDG {mother} are {sum:.6} together, as partial widths are more than the width \
-                 in the card; they are divided by that"
+                "decay: branching fractions of PDG {mother} add up to {sum:.6}, as the partial widths exceed the width in the \
+                 card; they are divided by this sum"
             ));
         }
         for (flavour, parts) in self.flavours.iter_mut().zip(parts) {
-            let factor = |part: &StepOf| {
+            let factor = |part: &DecayStep| {
                 let rep = (part.rep.0, part.rep.1.as_slice());
                 let own = self
                     .fractions
-                    .of(part.mother, &part.products, rep, &theory.model);
+                    .fraction(part.mother, &part.products, rep, &theory.model);
                 let sum = above
                     .iter()
                     .find(|(mother, _)| *mother == part.mother.abs());
@@ -162,17 +162,17 @@ impl Request {
     }
 }
 
-/// A decay of one particle within another one.
-struct StepOf {
+/// The decay of one particle within a chain.
+struct DecayStep {
     mother: i32,
     products: Vec<i32>,
-    /// The same of the channel's first flavour.
+    /// The mother and products of the same step in the channel's first flavour.
     rep: (i32, Vec<i32>),
-    /// In how many ways equal products can have the decays that they have.
+    /// The number of ways in which identical products can have these decays.
     ways: f64,
 }
 
-/// PDG codes of what a node decays into.
+/// PDG codes of the direct products of a node.
 fn products(shape: &Shape, node: usize, legs: &[i32], nodes: &[i32]) -> Vec<i32> {
     let code = |product: &Product| match *product {
         Product::Leg(leg) => legs[leg],
@@ -181,10 +181,10 @@ fn products(shape: &Shape, node: usize, legs: &[i32], nodes: &[i32]) -> Vec<i32>
     shape.nodes[node].products.iter().map(code).collect()
 }
 
-fn parts_of(shape: &Shape, [legs, rep]: [&[i32]; 2], nodes: &[i32]) -> Vec<StepOf> {
+fn parts_of(shape: &Shape, [legs, rep]: [&[i32]; 2], nodes: &[i32]) -> Vec<DecayStep> {
     let of_rep: Vec<i32> = shape.nodes.iter().map(|node| node.pdg).collect();
     let part = |number: usize| {
-        // What each product is, with all that it decays into.
+        // The code of each decaying product, with the legs that it decays into.
         let kinds = shape.nodes[number]
             .products
             .iter()
@@ -203,7 +203,7 @@ fn parts_of(shape: &Shape, [legs, rep]: [&[i32]; 2], nodes: &[i32]) -> Vec<StepO
             let particles = before().filter(|kind| kind.0 == kinds[last].0).count();
             particles as f64 / before().filter(|kind| **kind == kinds[last]).count() as f64
         });
-        StepOf {
+        DecayStep {
             mother: nodes[number],
             products: products(shape, number, legs, nodes),
             rep: (of_rep[number], products(shape, number, rep, &of_rep)),
@@ -213,8 +213,8 @@ fn parts_of(shape: &Shape, [legs, rep]: [&[i32]; 2], nodes: &[i32]) -> Vec<StepO
     (0..shape.nodes.len()).map(part).collect()
 }
 
-/// PDG codes of the particles that decay: those of the channel's first flavour, or their antiparticles where the charges of
-/// what they decay into are those of these.
+/// PDG codes of the decaying particles: those of the channel's first flavour, or their antiparticles where the charges
+/// of the legs below are opposite.
 fn nodes(shape: &Shape, [legs, rep]: [&[i32]; 2], name: &str, theory: &Theory) -> Result<Vec<i32>> {
     let model = &theory.model;
     let charges = |codes: &[i32]| {
@@ -248,7 +248,7 @@ fn nodes(shape: &Shape, [legs, rep]: [&[i32]; 2], name: &str, theory: &Theory) -
                 conjugate(node.pdg, model)
             });
         }
-        // Numbers of families differ.
+        // Some charge other than the electric one differs, such as a family number.
         let electric = model
             .charges
             .iter()
@@ -260,8 +260,8 @@ fn nodes(shape: &Shape, [legs, rep]: [&[i32]; 2], name: &str, theory: &Theory) -
             (false, true) => Ok(conjugate(node.pdg, model)),
             (false, false) => Err(Error::run_at(
                 name,
-                "it is not known which particle decays within it",
-                "ask for each decay by itself, without labels of what decays",
+                "the particle that decays within it is ambiguous",
+                "request each decay by itself, without labels for the decaying particles",
             )),
         }
     };

@@ -1,30 +1,30 @@
 //! Momenta of production with other masses.
 //!
-//! What goes out of a collision, or of a resonance, keeps its directions in the rest frame of that; the lengths of all
-//! momenta there change by one factor, so that the energy stays. Resonances of the event keep their masses.
+//! The outgoing particles of a collision or a resonance keep their directions in its rest frame; all their momenta
+//! there are scaled by one factor that conserves energy. Resonances of the event keep their masses.
 
 use crate::vectors::{Momentum, boost, mass, squared, sum, to_rest};
 
-/// What goes out of a collision or a resonance.
+/// The outgoing particles of a collision or a resonance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Siblings {
-    /// Places of momenta.
+    /// Indices of outgoing momenta.
     pub legs: Vec<usize>,
-    /// Resonances.
+    /// Resonances, with their own products.
     pub groups: Vec<Siblings>,
 }
 
 impl Siblings {
-    /// All places of momenta.
+    /// Indices of all outgoing momenta, including those of resonances.
     pub fn all(&self) -> Vec<usize> {
         let within = self.groups.iter().flat_map(Siblings::all);
         self.legs.iter().copied().chain(within).collect()
     }
 
-    /// Gives momenta these masses, and says by which factor phase space is larger; nothing where there is no room for the
-    /// masses.
+    /// Gives momenta new masses and returns the ratio of the phase-space volumes, new over old; `None` if the masses do
+    /// not fit.
     ///
-    /// Args: `momenta` have the masses `before`, both by place.
+    /// Args: `before` and `after` are the masses of all `momenta`, old and new.
     pub fn reshuffle(
         &self,
         momenta: &mut [Momentum],
@@ -35,7 +35,7 @@ impl Siblings {
         self.place(momenta, (own, own), before, after)
     }
 
-    /// The same where the group gets another momentum.
+    /// The same for a group whose total momentum changes from `from` to `to`.
     fn place(
         &self,
         momenta: &mut [Momentum],
@@ -92,8 +92,8 @@ impl Siblings {
     }
 }
 
-/// By which factor momenta change in the rest frame of all so that these have the energy with the masses `after`, and phase
-/// space with it: `x^(3 n - 3) sum(p^2 / E) / sum(p'^2 / E') prod(E / E')`.
+/// The factor by which momenta in the common rest frame are scaled to conserve the energy with the masses `after`, and
+/// the ratio of phase-space volumes: `x^(3 n - 3) sum(p^2 / E) / sum(p'^2 / E') prod(E / E')`.
 fn scale(momenta: &[Momentum], before: &[f64], after: &[f64], energy: f64) -> Option<(f64, f64)> {
     let left = energy - after.iter().sum::<f64>();
     let squares: Vec<f64> = momenta.iter().map(|&momentum| squared(momentum)).collect();
@@ -106,7 +106,7 @@ fn scale(momenta: &[Momentum], before: &[f64], after: &[f64], energy: f64) -> Op
         each.map(|(mass, square)| (mass * mass + factor * factor * square).sqrt())
             .collect()
     };
-    // The sum of energies is convex in the factor: from above Newton's steps end at the solution.
+    // The sum of energies is convex in the factor, so Newton's method converges from above.
     let mut factor = squares
         .iter()
         .map(|square| square.sqrt())
@@ -183,7 +183,7 @@ mod tests {
         );
     }
 
-    /// The factor of three particles is that of volumes: a small step of all momenta in both phase spaces.
+    /// The ratio of nested two-body decays is the product of the ratios of their momenta.
     #[test]
     fn resonances_keep_their_masses() {
         let outer = pair(900.0, [400.0, 91.0]);

@@ -1,44 +1,44 @@
-//! What decays into what, and its phase space.
+//! Decay trees and their phase space.
 
 use crate::element::Evaluator;
 use crate::vectors::{Momentum, boost, isotropic, opposite, sum, two_body};
 use mebridge::{Error, Result};
 use std::f64::consts::PI;
 
-/// What a particle decays into.
+/// A direct product of a decay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Product {
-    /// A leg of the matrix element of the decay, from 0 with the one that decays.
+    /// A leg of the decay's matrix element; leg 0 is the decaying particle.
     Leg(usize),
-    /// A particle that decays.
+    /// A particle that decays further, as an index of [`Shape::nodes`].
     Node(usize),
 }
 
-/// A particle that decays.
+/// A decaying particle.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Its PDG code.
+    /// PDG code.
     pub pdg: i32,
-    /// GeV.
+    /// Pole mass, GeV.
     pub mass: f64,
-    /// GeV.
+    /// Width, GeV.
     pub width: f64,
-    /// In the order of the legs.
+    /// Direct products, in the order of the legs.
     pub products: Vec<Product>,
-    /// The least and the largest mass that it may have, GeV.
+    /// The smallest and the largest mass that it may have, GeV.
     pub window: [f64; 2],
 }
 
 /// A decay with all decays within it.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// That of what decays first, then those within it, each after its mother.
+    /// The particle that decays first, then those within its decay, each after its mother.
     pub nodes: Vec<Node>,
-    /// Masses of the legs, GeV.
+    /// Masses of the legs of the matrix element, GeV.
     pub masses: Vec<f64>,
 }
 
-/// A mass by its Breit-Wigner distribution between limits, and what a point counts for it.
+/// Maps a random number to a Breit-Wigner distributed mass within the window; also returns the Jacobian `dm^2/drandom`.
 pub fn breit_wigner(node: [f64; 2], window: [f64; 2], random: f64) -> (f64, f64) {
     let [mass, width] = node;
     let angle = |limit: f64| ((limit - mass) * (limit + mass) / (mass * width)).atan();
@@ -52,18 +52,19 @@ pub fn breit_wigner(node: [f64; 2], window: [f64; 2], random: f64) -> (f64, f64)
     )
 }
 
-/// `(m^2 - M^2)^2 + M^2 W^2`, what |M|^2 is divided by at a propagator.
+/// `(m^2 - M^2)^2 + M^2 W^2`, the denominator of a squared propagator.
 pub fn propagator([mass, width]: [f64; 2], at: f64) -> f64 {
     ((at - mass) * (at + mass)).powi(2) + (mass * width).powi(2)
 }
 
 impl Shape {
-    /// Of the matrix element of a decay.
+    /// The tree of a decay's matrix element.
     ///
-    /// Args: `width` is that of what decays, GeV; `cut` says how many widths particles within it may be off their masses.
+    /// Args: `width` is the width of the decaying particle, GeV; `cut` is the largest distance of a mass from the pole,
+    /// in widths.
     ///
     /// # Errors
-    /// A decay is closed, or what decays within it has no width.
+    /// A decay is closed, or a particle that decays within it has no width.
     pub fn new(element: &Evaluator, width: f64, cut: f64) -> Result<Shape> {
         let process = &element.process;
         let masses = element.masses();
@@ -85,7 +86,7 @@ impl Shape {
             let (mass, width) = (element.value(line.mass), element.value(line.width));
             (line.legs.clone(), node(line.pdg, mass, width))
         }));
-        // Mothers first.
+        // Mothers come first.
         nodes[1..].sort_by_key(|(legs, _)| (std::cmp::Reverse(legs.len()), legs.clone()));
         let mother = |legs: &[u32], before: usize| {
             let within = |n: &usize| legs.iter().all(|leg| nodes[*n].0.contains(leg));
@@ -109,7 +110,7 @@ impl Shape {
         Ok(shape)
     }
 
-    /// That all decays are open, by the masses of the card, and that what decays within has a width.
+    /// Checks that all decays are open with the masses of the card and that particles decaying within have a width.
     fn check(&self, name: &str) -> Result<()> {
         for (number, node) in self.nodes.iter().enumerate() {
             let products = node.products.iter().map(|product| match *product {
@@ -122,7 +123,7 @@ impl Shape {
                     "the decay of PDG {} is closed: it has {} GeV, its products have {} GeV together",
                     node.pdg, node.mass, products
                 );
-                let cure = "name what these decay into instead of them (`h > w+ e- ve~`), or take other masses";
+                let cure = "replace a product by its own decay products (`h > w+ e- ve~`), or change the masses";
                 return Err(Error::run_at(name, what, cure));
             }
             if number > 0 && node.width <= 0.0 {
@@ -150,12 +151,13 @@ impl Shape {
         }
     }
 
-    /// Draws a point in the rest frame of what decays.
+    /// Draws a point in the rest frame of the decaying particle; returns its mass and the weight of the point.
     ///
-    /// What the point counts is its phase space, with the factors 2 pi, but for the mass of what decays: that has a
-    /// Breit-Wigner distribution, or is the one of the card where it is not `off_shell`. It is 0 where masses leave no room.
+    /// The weight is the phase-space weight with all factors of 2 pi, except for the mass of the decaying particle:
+    /// this has a Breit-Wigner distribution if `off_shell`, otherwise it is the mass of the card. The weight is 0 if
+    /// the masses do not fit.
     ///
-    /// Args: `momenta` are those of the legs.
+    /// Args: `momenta` gets the momenta of the legs.
     pub fn draw(
         &self,
         off_shell: bool,
@@ -165,13 +167,13 @@ impl Shape {
         let mut weight = 1.0;
         let mut masses = Vec::with_capacity(self.nodes.len());
         for (number, node) in self.nodes.iter().enumerate() {
-            let number_of_mass = random();
+            let mass_random = random();
             let own = [node.mass, node.width];
             masses.push(match (number, off_shell) {
                 (0, false) => node.mass,
-                (0, true) => breit_wigner(own, node.window, number_of_mass).0,
+                (0, true) => breit_wigner(own, node.window, mass_random).0,
                 _ => {
-                    let (mass, counts) = breit_wigner(own, node.window, number_of_mass);
+                    let (mass, counts) = breit_wigner(own, node.window, mass_random);
                     weight *= counts / (2.0 * PI);
                     mass
                 }
@@ -229,7 +231,7 @@ impl Shape {
         }
     }
 
-    /// The momentum of a node, by those of the legs.
+    /// The momentum of a node: the sum over the legs below it.
     pub fn momentum(&self, node: usize, momenta: &[Momentum]) -> Momentum {
         let products = self.nodes[node]
             .products
@@ -251,7 +253,7 @@ impl Shape {
         legs.collect()
     }
 
-    /// Whether momenta have the masses of their legs, and add up: for tests.
+    /// Whether the momenta have the masses of their legs and add up to that of leg 0.
     #[cfg(test)]
     fn is_right(&self, momenta: &[Momentum]) -> bool {
         let all = sum(&momenta[1..]);
@@ -279,7 +281,7 @@ mod tests {
         }
     }
 
-    /// Phase space of three massless particles is s / (4 (4 pi)^3), of two 1 / (8 pi).
+    /// Phase space of three massless particles is s / (4 (4 pi)^3), that of two 1 / (8 pi).
     #[test]
     fn phase_space_is_the_known_one() {
         let mut random = SplitMix64::new(3);
@@ -307,8 +309,8 @@ mod tests {
         }
     }
 
-    /// The narrow-width approximation: a chain is the product of its steps with 1 / (2 M W), as the Breit-Wigner
-    /// distribution of all masses is pi / (M W).
+    /// In the narrow-width approximation, a chain is the product of its steps times 1 / (2 M W), as the integral of the
+    /// Breit-Wigner distribution over all masses is pi / (M W).
     #[test]
     fn masses_have_their_distribution() {
         let shape = Shape {
@@ -343,7 +345,7 @@ mod tests {
         let found = sum / f64::from(points);
         let expected = steps / (2.0 * 80.0 * 2.0);
         assert!((found / expected - 1.0).abs() < 0.05, "{found} {expected}");
-        // Half of a Breit-Wigner distribution is within half a width, of this one a little more as it has ends.
+        // Half of a Breit-Wigner distribution lies within half a width; here a little more, as its tails are cut off.
         let share = f64::from(within) / f64::from(points);
         assert!((share - 0.51).abs() < 0.02, "{share}");
         assert_eq!(shape.legs(0), [1, 2, 3]);

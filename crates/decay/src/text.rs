@@ -1,4 +1,4 @@
-//! The text of events with their decays. What is not about particles or weights stays as it is.
+//! The text of decayed events. Parts other than particles and weights are copied unchanged.
 
 use crate::channel::Channel;
 use crate::class::Class;
@@ -11,15 +11,15 @@ use mebridge_lhe::{
 };
 use std::collections::HashMap;
 
-/// The spin of what has decayed: unknown.
+/// SPINUP of decayed particles: unknown.
 const UNKNOWN: f64 = 9.0;
-/// Digits of XWGTUP after the point.
+/// Digits of XWGTUP after the decimal point.
 const DIGITS: usize = 10;
 
-/// Appends an event with its decays; weights are multiplied by their branching fractions.
+/// Appends an event with its decays; weights are multiplied by the branching fraction.
 ///
 /// # Errors
-/// A number of it cannot be read or written, in words.
+/// A number of the event cannot be read or written.
 pub fn push(
     text: &mut Vec<u8>,
     event: &Event,
@@ -38,7 +38,7 @@ pub fn push(
         push_particle(text, particle)?;
     }
     let mut rest = numbers.end;
-    // What stands after the numbers of the last particle has lost its line.
+    // The rest of the last particle's line is dropped.
     if let Some(end) = event.text[rest..]
         .iter()
         .position(|byte| matches!(byte, b'\n' | b'<'))
@@ -49,7 +49,7 @@ pub fn push(
     event.push_rest(rest, class.fraction, text)
 }
 
-/// The first line, in which nothing but NUP and XWGTUP is another.
+/// Appends the first line with new NUP and XWGTUP; the rest stays.
 fn push_head(
     text: &mut Vec<u8>,
     event: &Event,
@@ -78,7 +78,7 @@ fn push_head(
     Ok(())
 }
 
-/// The particles of an event: what decays has its products after it.
+/// The particles of a decayed event: the products follow the decaying particle.
 fn particles(event: &Event, outcome: &Outcome, class: &Class, request: &Request) -> Vec<Particle> {
     let before = &event.particles;
     let mut moved = before.clone();
@@ -124,10 +124,10 @@ fn particles(event: &Event, outcome: &Outcome, class: &Class, request: &Request)
     found
 }
 
-/// Momenta of the products of a root by legs of its channel, and their spins.
+/// Momenta and spins of the legs of a root's channel.
 type Products = (Vec<Momentum>, Vec<f64>);
 
-/// Gives particles their momenta and spins, and the products of what decays.
+/// Sets momenta and spins of the particles, and returns the products of each root.
 fn place_legs(
     particles: &mut [Particle],
     outcome: &Outcome,
@@ -167,7 +167,7 @@ fn place_legs(
         }
         particle.status = DECAYED;
         particle.spin = UNKNOWN;
-        // The leg that decays comes first.
+        // The decaying leg comes first.
         let with_first =
             |first: Momentum| std::iter::once(first).chain(own.iter().copied()).collect();
         products.push((
@@ -179,7 +179,7 @@ fn place_legs(
     products
 }
 
-/// Gives resonances of production the momenta of what goes out of them; they keep their masses.
+/// Sets momenta of resonances of production to the sum of their products; they keep their masses.
 fn move_resonances(particles: &mut [Particle], before: &[Particle]) {
     let mut sums: HashMap<usize, [f64; 4]> = HashMap::new();
     for at in 0..particles.len() {
@@ -210,9 +210,9 @@ fn move_resonances(particles: &mut [Particle], before: &[Particle]) {
     }
 }
 
-/// Colours of the legs of a decay, in those of an event.
+/// Colours of the legs of a decay in the numbering of the event.
 ///
-/// Args: `mother` are those of what decays; `next` is the first that no particle has.
+/// Args: `mother` are the colours of the decaying particle; `next` is the first unused colour.
 fn colors(channel: &Channel, flow: usize, mother: [i32; 2], next: &mut i32) -> Vec<[i32; 2]> {
     let Some(flow) = channel.flows.get(flow) else {
         return vec![[0; 2]; channel.codes.len()];
@@ -236,7 +236,7 @@ fn colors(channel: &Channel, flow: usize, mother: [i32; 2], next: &mut i32) -> V
         .collect()
 }
 
-/// A decay that becomes particles.
+/// A decay to be appended as particles.
 struct Decay<'a> {
     channel: &'a Channel,
     flavour: &'a Flavour,
@@ -246,7 +246,7 @@ struct Decay<'a> {
 }
 
 impl Decay<'_> {
-    /// Appends the products of what comes last, and those of these.
+    /// Appends the products of the last particle and, recursively, their products.
     fn push(&self, to: &mut Vec<Particle>) {
         let shape = &self.channel.shape;
         let mut places = vec![0; shape.nodes.len()];
@@ -283,7 +283,7 @@ impl Decay<'_> {
         }
     }
 
-    /// What has the colours that its products have together.
+    /// A decayed particle with the open colours of its products.
     fn resonance(&self, node: usize, mass: f64) -> Particle {
         let legs = self.channel.shape.legs(node);
         let tags = |which: usize| {

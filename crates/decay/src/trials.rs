@@ -1,16 +1,18 @@
-//! Decays of events: drawn by the |M|^2 of decays alone, and taken by the |M|^2 of production and decays together.
+//! Decays of events: generated with the |M|^2 of the decays alone, and accepted with the |M|^2 of production and decays
+//! together.
 //!
-//! A trial counts, for the event that it is of,
+//! The weight of a trial, for its event, is
 //!
 //!     |M(production and decays)|^2 prod[(m^2 - M^2)^2 + M^2 W^2] / (|M(production)|^2 prod |M(decay)|^2) dPhi(m) / dPhi(M)
 //!
-//! where m are the masses of what decays, drawn from Breit-Wigner distributions together with the decays, and dPhi is the
-//! phase space of production. The last factor is taken first, as it needs no matrix element. Each event gets the first trial
-//! that is taken, so none is lost, and what other trials count does not matter.
+//! where m are the masses of the decaying particles, drawn from Breit-Wigner distributions together with the decays,
+//! and dPhi is the phase space of production. The last factor is applied first, as it needs no matrix element. Trials
+//! of an event are repeated until one is accepted, so no event is lost; the weights of the rejected trials do not
+//! enter.
 
 use crate::channel::{Drawing, Drawn, Source};
 use crate::class::{Class, key};
-use crate::element::{Evaluator, Found, Theory};
+use crate::element::{Evaluated, Evaluator, Theory};
 use crate::name::Name;
 use crate::production::Production;
 use crate::request::Request;
@@ -26,43 +28,43 @@ use std::collections::{BTreeMap, HashMap};
 use std::f64::consts::PI;
 use std::path::Path;
 
-/// Trials at a time where few events are left, and of one event at most.
+/// Trials evaluated together when few events are left, and the largest number of them for one event.
 const AT_ONCE: usize = 2048;
-const OF_ONE: usize = 64;
-/// Trials by which the largest weight is found.
+const MOST_PER_EVENT: usize = 64;
+/// Number of trials that determine the bound on the weights.
 const TRAINING: usize = 4096;
-/// What it is multiplied by.
+/// Safety factor on the largest weight of these trials.
 const MARGIN: f64 = 1.15;
-/// Trials after which no event is without a decay.
+/// Number of trials of an event after which to give up.
 const MOST_TRIALS: u64 = 1 << 22;
-/// Rounds of random numbers: of trials, and of events.
+/// Rounds of random numbers: for trials, and for events.
 const TRIALS: u16 = 2;
 const EVENTS: u16 = 3;
-/// A mass of an event and the one of the card are the same to this accuracy.
+/// Relative accuracy to which the mass of an event counts as the mass of the card.
 const SAME: f64 = 1e-6;
 
-/// How to decay.
+/// Settings of the decays.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
-    /// What of spins and masses is kept.
+    /// Which effects of spins and masses the decays include.
     pub mode: SpinMode,
-    /// Of the random numbers.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
-    /// How many widths masses may be off.
+    /// Largest distance of a mass from the pole, in widths.
     pub widths: f64,
 }
 
-/// Production with decays of channels.
+/// A matrix element of production combined with a channel for each root.
 pub struct Pair {
-    /// What it is called.
+    /// The process of both together.
     pub name: String,
-    /// Weights that were above the largest one.
+    /// Statistics of the accepted weights.
     pub maxima: Maxima,
-    /// Trials with matrix elements.
+    /// Number of trials whose matrix element was evaluated.
     pub trials: u64,
-    /// Nothing where spins are left out.
+    /// Production and decays together; `None` where spins are neglected.
     element: Option<Evaluator>,
     number: u32,
     points: u64,
@@ -72,61 +74,61 @@ pub struct Pair {
 /// A decayed event.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// The number of its class.
+    /// Index of its class.
     pub class: usize,
-    /// The decay of each root.
+    /// The flavour of each root's decay.
     pub flavours: Vec<usize>,
     /// The colour flow of each decay.
     pub flows: Vec<usize>,
-    /// Momenta of the legs in the place of which roots have those of their products, in the frame of the file.
+    /// Momenta in the frame of the file: those of the legs, with each root replaced by its decay products.
     pub momenta: Vec<Momentum>,
-    /// Their helicities, where they are known.
+    /// Their helicities, where known.
     pub spins: Vec<Option<i8>>,
-    /// Whether momenta of production are others.
+    /// Whether the momenta of production changed.
     pub moved: bool,
 }
 
-/// An event on its way.
+/// An event that is being decayed.
 struct Work {
-    /// Its place in the chunk.
+    /// Its index in the chunk.
     event: usize,
     outcome: Outcome,
-    /// Of its legs where all together are at rest.
+    /// Momenta of its legs in the rest frame of the initial state.
     momenta: Vec<Momentum>,
-    /// Of its legs in the file, GeV.
+    /// Masses of its legs in the file, GeV.
     masses: Vec<f64>,
     total: Momentum,
     g_s: f64,
     /// |M|^2 of production.
     squared: f64,
-    /// The largest factor of phase space.
+    /// An upper bound on the ratio of phase-space volumes.
     largest: f64,
 }
 
-/// A trial that is taken.
+/// An accepted trial.
 struct Taken {
     work: usize,
     momenta: Vec<Momentum>,
     helicity: usize,
-    /// Rows of the helicity tables of the decays.
+    /// Row in the helicity table of each decay.
     rows: Vec<usize>,
 }
 
-/// What decays events.
+/// Decays events, keeping all that can be reused from one event to the next.
 pub struct Decayer<'a> {
-    /// What all matrix elements have in common.
+    /// Model, parameters and settings that all matrix elements share.
     pub theory: &'a Theory,
-    /// What is asked for.
+    /// The requested decays.
     pub request: Request,
-    /// What draws the decays of each channel.
+    /// The generator of each channel's decays.
     pub sources: Vec<Source>,
-    /// How.
+    /// Settings.
     pub conditions: Conditions,
-    /// Classes so far.
+    /// Classes of the events so far.
     pub classes: Vec<Class>,
-    /// Production with decays so far.
+    /// Production with decays for the events so far.
     pub pairs: Vec<Pair>,
-    /// Events whose production has no spins, by the reason.
+    /// Number of events whose decays neglect the spins of production, by reason.
     pub averaged: BTreeMap<String, u64>,
     production: Production,
     by_key: HashMap<Vec<[i32; 4]>, usize>,
@@ -135,7 +137,7 @@ pub struct Decayer<'a> {
     path: &'a Path,
 }
 
-/// Whose spins a pair has: those of a matrix element of production, or none, for events of a class.
+/// The key of a pair's production: a matrix element, or a class of events if spins of production are neglected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Spins {
     Produced(usize),
@@ -143,7 +145,7 @@ enum Spins {
 }
 
 impl<'a> Decayer<'a> {
-    /// Of events of a file, whose name is for messages.
+    /// For the events of the file `path`, which error messages name.
     pub fn new(
         theory: &'a Theory,
         (request, sources): (Request, Vec<Source>),
@@ -174,10 +176,11 @@ impl<'a> Decayer<'a> {
         }
     }
 
-    /// Decays events, of which the first has this number in the file, from 0; what does not decay has no outcome.
+    /// Decays events; `first` is the index of the first one in the file. Events without decaying particles get an
+    /// outcome that has only its class.
     ///
     /// # Errors
-    /// An event has no room for its masses, or a matrix element cannot be evaluated.
+    /// An event has too little energy for the masses, or a matrix element cannot be evaluated.
     pub fn decay(&mut self, events: &[Event], first: u64) -> Result<Vec<Outcome>> {
         let mut groups: BTreeMap<usize, Vec<Work>> = BTreeMap::new();
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(events.len());
@@ -217,14 +220,14 @@ impl<'a> Decayer<'a> {
         if !(1..=2).contains(&incoming) {
             return Err(self.error(
                 event,
-                &format!("has {incoming} particles that come in (ISTUP -1), not one or two"),
+                &format!("has {incoming} incoming particles (ISTUP -1), not one or two"),
             ));
         }
         let production = match self.conditions.mode {
             SpinMode::None => None,
             _ => Some(&mut self.production),
         };
-        let (class, why) = Class::of(&event.particles, &self.request, production, self.theory)?;
+        let (class, why) = Class::new(&event.particles, &self.request, production, self.theory)?;
         let number = self.classes.len();
         self.classes.push(class);
         self.reasons.push(why);
@@ -232,12 +235,13 @@ impl<'a> Decayer<'a> {
         Ok(number)
     }
 
-    /// What is known of an event before it decays.
+    /// Prepares an event: chooses flavours and colour flows, and boosts its momenta to the rest frame of the initial
+    /// state.
     fn work(&self, event: &Event, place: usize, number: u64, mut outcome: Outcome) -> Result<Work> {
         let class = &self.classes[outcome.class];
         let philox = self.philox(EVENTS, 0);
         let mut dimension = 0;
-        outcome.flavours = class.decays(|| {
+        outcome.flavours = class.draw_flavours(|| {
             dimension += 1;
             philox.number(number, dimension)
         });
@@ -254,7 +258,10 @@ impl<'a> Decayer<'a> {
         let total = sum(&lab[..class.incoming]);
         let energy = mass(total);
         if energy <= 0.0 {
-            return Err(self.error(event, "has no energy in the rest frame of what comes in"));
+            return Err(self.error(
+                event,
+                "has no energy in the rest frame of its incoming particles",
+            ));
         }
         let alpha_s = event.alpha_qcd;
         let mut work = Work {
@@ -281,7 +288,7 @@ impl<'a> Decayer<'a> {
         Ok(work)
     }
 
-    /// The largest factor of phase space of an event: that of the least masses.
+    /// Bounds the ratio of phase-space volumes by its value for the smallest masses.
     fn set_largest(&self, work: &mut Work, event: &Event) -> Result<()> {
         let class = &self.classes[work.outcome.class];
         let mut masses = work.masses.clone();
@@ -316,14 +323,17 @@ impl<'a> Decayer<'a> {
         if work.outcome.moved {
             let mut momenta = work.momenta.clone();
             let Some(ratio) = class.group.reshuffle(&mut momenta, &work.masses, &masses) else {
-                return Err(self.error(event, "has no energy for the masses of what decays"));
+                return Err(self.error(
+                    event,
+                    "has too little energy for the masses of the decaying particles",
+                ));
             };
             work.largest = ratio;
         }
         Ok(())
     }
 
-    /// Whether what decays in a class has other masses than the one of the card.
+    /// Whether masses of decaying particles are drawn rather than those of the card.
     fn off_shell(&self, class: &Class) -> bool {
         self.conditions.mode == SpinMode::Full && !class.is_alone
     }
@@ -344,7 +354,7 @@ impl<'a> Decayer<'a> {
                 by_element.entry(element).or_default().push(number);
             }
         }
-        let mut found = Found::default();
+        let mut found = Evaluated::default();
         for (element, numbers) in by_element {
             let own = numbers.iter().map(|&number| &works[number]);
             let momenta: Vec<f64> = own
@@ -362,7 +372,7 @@ impl<'a> Decayer<'a> {
         Ok(())
     }
 
-    /// The pair of an event, which is made where there is none.
+    /// The index of an event's pair, which is created on first use.
     fn pair(&mut self, work: &Work) -> Result<usize> {
         let class = &self.classes[work.outcome.class];
         let channels = work
@@ -415,7 +425,7 @@ impl<'a> Decayer<'a> {
             pair.name = names.collect::<Vec<_>>().join("; ");
             return Ok(pair);
         };
-        let produced = self.production.of(number);
+        let produced = self.production.get(number);
         let decays = class.roots.iter().zip(channels);
         let decays = decays.map(|(root, &channel)| {
             (
@@ -428,7 +438,7 @@ impl<'a> Decayer<'a> {
             .name
             .decayed(&decays, &self.theory.model)
             .to_string();
-        // What is not generated together (squared orders, too many legs) is without spins.
+        // Where both cannot be generated together (squared orders, too many legs), spins are neglected.
         let Ok(elements) = self.theory.all(&pair.name) else {
             return Ok(pair);
         };
@@ -442,7 +452,7 @@ impl<'a> Decayer<'a> {
         }
         let found: Vec<i32> = process.legs.iter().map(|leg: &Leg| leg.pdg).collect();
         if found != expected {
-            let what = format!("its legs are {found:?}, and were to be {expected:?}");
+            let what = format!("its legs are {found:?} instead of {expected:?}");
             return Err(Error::run_at(
                 &pair.name,
                 what,
@@ -465,17 +475,18 @@ impl<'a> Decayer<'a> {
         let mut training: Vec<f64> = Vec::new();
         let mut passes = 0;
         while !pending.is_empty() {
-            let of_one = (AT_ONCE / pending.len()).clamp(1, OF_ONE);
-            passes += of_one as u64;
+            let per_event = (AT_ONCE / pending.len()).clamp(1, MOST_PER_EVENT);
+            passes += per_event as u64;
             if passes > MOST_TRIALS {
                 let event = &events[works[pending[0]].event];
-                return Err(
-                    self.error(event, "has no room for its decays; take a smaller --bw-cut")
-                );
+                return Err(self.error(
+                    event,
+                    "has too little phase space for its decays; use a smaller --bw-cut",
+                ));
             }
             let numbers: Vec<usize> = pending
                 .iter()
-                .flat_map(|&work| std::iter::repeat_n(work, of_one))
+                .flat_map(|&work| std::iter::repeat_n(work, per_event))
                 .collect();
             let taken = self.trials(pair, &works, &numbers, &mut training)?;
             let mut done = vec![false; works.len()];
@@ -490,7 +501,7 @@ impl<'a> Decayer<'a> {
         Ok(())
     }
 
-    /// Makes trials of events, and gives those that are taken.
+    /// Makes one trial for each event in `numbers` (indices of `works`) and returns the accepted ones.
     fn trials(
         &mut self,
         pair: usize,
@@ -526,19 +537,19 @@ impl<'a> Decayer<'a> {
         let legs = classes[example.class].legs.len()
             + strides.iter().map(|stride| (stride - 3) / 4).sum::<usize>()
             - channels.len();
-        // Momenta, and what the trial counts without |M|^2 of production and decays together.
+        // Momenta, and the weight without |M|^2 of production and decays together.
         let row = 4 * legs + 1;
         let own = &self.pairs[pair];
         let (philox, points) = (self.philox(TRIALS, own.number), own.points);
         let mut rows = vec![0.0; numbers.len() * row];
         parallel::fill(self.conditions.threads, &mut rows, row, |first, part| {
-            for (place, of) in part.chunks_exact_mut(row).enumerate() {
+            for (place, trial_row) in part.chunks_exact_mut(row).enumerate() {
                 let trial = first + place;
                 let work = &works[numbers[trial]];
                 let random = philox.number(points + trial as u64, 0);
-                let (momenta, counts) = of.split_at_mut(4 * legs);
+                let (momenta, weight) = trial_row.split_at_mut(4 * legs);
                 let decays = of_trial(trial);
-                counts[0] = place_decays(
+                weight[0] = place_decays(
                     work,
                     &classes[work.outcome.class],
                     request,
@@ -577,7 +588,7 @@ impl<'a> Decayer<'a> {
             .iter()
             .map(|&trial| philox.number(point(trial), 1))
             .collect();
-        let mut found = Found::default();
+        let mut found = Evaluated::default();
         element.evaluate(&momenta, &g_s, &random, &mut found)?;
         pair.trials += trials.len() as u64;
         let weights = trials.iter().zip(&found.squared);
@@ -608,7 +619,7 @@ impl<'a> Decayer<'a> {
         Ok(found_some)
     }
 
-    /// A decayed event of a trial that was taken.
+    /// The decayed event of an accepted trial.
     fn outcome(&self, pair: usize, work: &Work, taken: Taken) -> Outcome {
         let class = &self.classes[work.outcome.class];
         let energy = mass(work.total);
@@ -640,8 +651,8 @@ impl<'a> Decayer<'a> {
     }
 }
 
-/// Puts decays into an event, and gives what the trial counts without |M|^2 of production and decays together; 0 where the
-/// factor of phase space does not take it.
+/// Puts decays into an event and returns the weight without |M|^2 of production and decays together; 0 if the ratio of
+/// phase-space volumes rejects the trial.
 fn place_decays(
     work: &Work,
     class: &Class,
@@ -663,7 +674,7 @@ fn place_decays(
     }
     let (to, _) = momenta.as_chunks_mut();
     let mut place = 0;
-    let mut counts = 1.0;
+    let mut weight = 1.0;
     let mut decay = 0;
     for (leg, momentum) in own.iter().enumerate() {
         if class.roots.get(decay).is_none_or(|root| root.leg != leg) {
@@ -676,7 +687,7 @@ fn place_decays(
         let node = &channel.shape.nodes[0];
         let mass = drawn.mass();
         let coupling = (channel.g_s / work.g_s).powf(channel.power);
-        counts *= coupling * propagator([node.mass, node.width], mass) / drawn.squared();
+        weight *= coupling * propagator([node.mass, node.width], mass) / drawn.squared();
         for product in drawn.momenta() {
             to[place] = boost(*product, *momentum, mass);
             place += 1;
@@ -684,7 +695,7 @@ fn place_decays(
         decay += 1;
     }
     match work.squared > 0.0 {
-        true => counts / work.squared,
+        true => weight / work.squared,
         false => 1.0,
     }
 }

@@ -1,8 +1,8 @@
-//! Momenta (E, px, py, pz) in GeV.
+//! Four-momenta (E, px, py, pz) in GeV.
 
 use std::f64::consts::PI;
 
-/// A momentum.
+/// A four-momentum.
 pub type Momentum = [f64; 4];
 
 /// The sum of momenta.
@@ -14,17 +14,17 @@ pub fn sum<'a>(momenta: impl IntoIterator<Item = &'a Momentum>) -> Momentum {
     all
 }
 
-/// The mass of a momentum, 0 for one that has none.
+/// The invariant mass, 0 for spacelike momenta.
 pub fn mass([e, x, y, z]: Momentum) -> f64 {
     ((e - z) * (e + z) - x * x - y * y).max(0.0).sqrt()
 }
 
-/// The squared length of the momentum in space.
+/// The square of the three-momentum.
 pub fn squared([_, x, y, z]: Momentum) -> f64 {
     x * x + y * y + z * z
 }
 
-/// A momentum in the rest frame of `frame`, whose mass is known, as seen where that is what moves.
+/// Boosts a momentum from the rest frame of `frame`, whose mass is given, to the frame in which `frame` is given.
 pub fn boost([e, x, y, z]: Momentum, frame: Momentum, mass: f64) -> Momentum {
     let along = x * frame[1] + y * frame[2] + z * frame[3];
     let energy = (e * frame[0] + along) / mass;
@@ -37,12 +37,12 @@ pub fn boost([e, x, y, z]: Momentum, frame: Momentum, mass: f64) -> Momentum {
     ]
 }
 
-/// The same in the other direction: into the rest frame of `frame`.
+/// The inverse of [`boost`]: boosts a momentum into the rest frame of `frame`.
 pub fn to_rest(momentum: Momentum, [e, x, y, z]: Momentum, mass: f64) -> Momentum {
     boost(momentum, [e, -x, -y, -z], mass)
 }
 
-/// The momentum of both products of a decay at rest; 0 where it is closed.
+/// The momentum of the two products of a decay at rest; 0 if the decay is closed.
 pub fn two_body(mass: f64, one: f64, other: f64) -> f64 {
     let product =
         (mass + one + other) * (mass + one - other) * (mass - one + other) * (mass - one - other);
@@ -52,7 +52,7 @@ pub fn two_body(mass: f64, one: f64, other: f64) -> f64 {
     }
 }
 
-/// What has this momentum in space and a direction by two numbers in (0, 1).
+/// A particle with this mass and absolute momentum; two numbers in (0, 1) choose its direction.
 pub fn isotropic(mass: f64, momentum: f64, [cosine, azimuth]: [f64; 2]) -> Momentum {
     let cosine = 2.0 * cosine - 1.0;
     let sine = ((1.0 - cosine) * (1.0 + cosine)).sqrt();
@@ -66,7 +66,7 @@ pub fn isotropic(mass: f64, momentum: f64, [cosine, azimuth]: [f64; 2]) -> Momen
     ]
 }
 
-/// The momentum that has the opposite direction, and a mass.
+/// The momentum of a particle of the given mass in the opposite direction.
 pub fn opposite([_, x, y, z]: Momentum, mass: f64) -> Momentum {
     let energy = (mass * mass + x * x + y * y + z * z).sqrt();
     [energy, -x, -y, -z]

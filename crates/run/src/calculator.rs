@@ -1,4 +1,4 @@
-//! What weights of events for other scales and densities are, in units of the weights that events have.
+//! Weights of events for other scales and parton densities, relative to the nominal weights.
 
 use crate::Element;
 use crate::densities::{AlphaS, BeamDensity, open};
@@ -23,42 +23,42 @@ use std::sync::{Arc, Mutex};
 /// Events that a thread weighs at once.
 const AT_ONCE: usize = 512;
 
-/// Finds weights of records in units of the weights that they have.
+/// Computes weights of records for other scales and densities, relative to their weights.
 pub struct Calculator {
     weights: Weights,
-    /// Of each thread, for the matrix elements that have to be evaluated again.
+    /// For each thread, evaluators of the matrix elements that must be evaluated again.
     workers: Vec<Vec<Option<Sampler>>>,
 }
 
-/// What all threads read.
+/// Data shared by all threads.
 struct Weights {
     variations: Vec<Variation>,
-    /// Of both beams, GeV.
+    /// Energies of both beams, GeV.
     energies: [f64; 2],
-    /// That of the events first, and those of members that have others.
+    /// The running coupling of the events, followed by those of PDF members that differ.
     couplings: Vec<Coupling>,
     beams: Option<[BeamDensity; 2]>,
-    members: Vec<Other>,
-    elements: Vec<OfElement>,
+    members: Vec<OtherMember>,
+    elements: Vec<ElementInfo>,
 }
 
-/// Another member.
-struct Other {
+/// Densities of another PDF member.
+struct OtherMember {
     beams: Option<[BeamDensity; 2]>,
-    /// Which coupling it has.
+    /// Index of its coupling.
     coupling: usize,
 }
 
-/// What matters of a matrix element.
-struct OfElement {
-    /// Of alpha_s in |M|^2; none where it has several.
+/// Properties of a matrix element.
+struct ElementInfo {
+    /// Power of alpha_s in |M|^2; `None` if it is not unique.
     power: Option<i32>,
-    /// PDG codes of what comes in, in its order.
+    /// PDG codes of the incoming legs in the order of the matrix element, for all its processes.
     incoming: BTreeSet<[i32; 2]>,
 }
 
 impl Calculator {
-    /// By these numbers of threads, of a run of these matrix elements; `energies` are those of the beams, GeV.
+    /// A calculator for the events of these matrix elements; `energies` are those of the beams, GeV.
     ///
     /// # Errors
     /// Densities cannot be read, or matrix elements cannot be evaluated.
@@ -79,7 +79,7 @@ impl Calculator {
             // The members of most sets have one alpha_s.
             let own = member.alpha_s.as_ref().unwrap_or(alpha_s);
             let coupling = tables.iter().position(|known| *known == own);
-            members.push(Other {
+            members.push(OtherMember {
                 beams: (beams.as_ref()).map(|both| both.each_ref().map(|one| one.with(&densities))),
                 coupling: coupling.unwrap_or(tables.len()),
             });
@@ -94,7 +94,7 @@ impl Calculator {
             couplings: couplings.collect::<Result<_>>()?,
             beams,
             members,
-            elements: elements.iter().map(OfElement::new).collect(),
+            elements: elements.iter().map(ElementInfo::new).collect(),
         };
         Ok(Calculator {
             weights,
@@ -102,13 +102,13 @@ impl Calculator {
         })
     }
 
-    /// The ratios of events that are records with room for this number of particles, (events, weights).
+    /// The ratios of weights, `[event][variation]`, for records with space for `particles` particles.
     ///
-    /// Args: of each event `scales` has that of renormalisation and those of the densities of both beams, GeV, and `matched`
-    /// what matching found, where events are weighted by it; otherwise it is empty.
+    /// Args: for each event `scales` has the renormalisation scale and the factorisation scales of both beams, GeV;
+    /// `matched` has the results of matching, or is empty if events are not reweighted by matching.
     ///
     /// # Errors
-    /// Densities lack a parton, or matrix elements cannot be evaluated.
+    /// The densities lack a parton, or a matrix element cannot be evaluated.
     pub fn ratios(
         &mut self,
         records: &[u8],
@@ -133,7 +133,7 @@ impl Calculator {
             let legs = Legs::read(records, particles, own.clone());
             let ratios =
                 ThreadEvents::new(weights, legs, &scales[own], matched).ratios(samplers)?;
-            // Each thread writes into memory that it takes itself.
+            // The thread allocated `ratios` itself and copies it into its own rows.
             let mut rows = rows[part].lock().expect("one thread for a part");
             rows.copy_from_slice(&ratios);
             Ok::<_, Error>(())
@@ -145,7 +145,7 @@ impl Calculator {
     }
 }
 
-/// Of each thread what evaluates the matrix elements with several powers of alpha_s.
+/// For each thread, evaluators of the matrix elements with several powers of alpha_s; `None` for the others.
 fn samplers(
     elements: &[Element],
     threads: usize,
@@ -177,22 +177,22 @@ fn samplers(
     (0..threads.max(1)).map(worker).collect()
 }
 
-impl OfElement {
+impl ElementInfo {
     fn new(element: &Element) -> Self {
         let pairs = element.options().iter();
-        OfElement {
+        ElementInfo {
             power: element.qcd_power().map(|power| power as i32),
             incoming: pairs.map(|codes| [codes[0], codes[1]]).collect(),
         }
     }
 }
 
-/// Products of the densities f(x1, Q1) f(x2, Q2) of records, the particle along +z first; 1 without densities.
+/// The products f(x1, Q1) f(x2, Q2) of the densities for each record, the particle along +z first; 1 without densities.
 ///
-/// Args: `scales` are those of both beams, and `energies` of the beams themselves, GeV.
+/// Args: `scales` are the factorisation scales of both beams, and `energies` those of the beams, GeV.
 ///
 /// # Errors
-/// Densities lack a parton.
+/// The densities lack a parton.
 pub fn density_products(
     beams: Option<&[BeamDensity; 2]>,
     records: &[u8],
@@ -217,21 +217,21 @@ pub fn density_products(
     Ok(parts.concat())
 }
 
-/// What comes in and goes out of some events. Threads share a lock of the allocator, so that no event has memory of its own.
+/// External legs of some events. All events share flat arrays, as allocations would contend for a lock between threads.
 struct Legs {
-    /// Of each event the number of its matrix element, from 0.
+    /// Index of each event's matrix element.
     elements: Vec<usize>,
-    /// How many come in.
+    /// Number of incoming legs of each event.
     incoming: Vec<usize>,
-    /// Where the legs of each event begin, and where those of the last one end.
+    /// Start of each event's legs, and the end of the last one's.
     begins: Vec<usize>,
     codes: Vec<i32>,
-    /// (E, px, py, pz), GeV; as if two came in.
+    /// (E, px, py, pz), GeV; decays have a second incoming leg with zero momentum.
     momenta: Vec<[f64; 4]>,
 }
 
 impl Legs {
-    /// Of some records.
+    /// Reads the legs of a range of records.
     fn read(records: &[u8], particles: usize, events: Range<usize>) -> Self {
         let bytes = record_bytes(particles).expect("the records are in memory");
         let (count, legs) = (events.len(), events.len() * (particles + 1));
@@ -269,7 +269,7 @@ impl Legs {
         self.incoming.push(incoming);
     }
 
-    /// How many events there are.
+    /// Number of events.
     fn len(&self) -> usize {
         self.elements.len()
     }
@@ -278,9 +278,9 @@ impl Legs {
         self.begins[event]..self.begins[event + 1]
     }
 
-    /// Momenta in the order of the matrix element, in the rest frame of what comes in. Where both orders of the beams are
-    /// there, events have the one along +z first.
-    fn ordered(&self, event: usize, of: &OfElement) -> Vec<[f64; 4]> {
+    /// Momenta in the order of the matrix element, in the rest frame of the initial state. If the matrix element is for
+    /// both orders of the beams, the leg along +z stays first.
+    fn ordered(&self, event: usize, of: &ElementInfo) -> Vec<[f64; 4]> {
         let (codes, momenta) = (&self.codes[self.own(event)], &self.momenta[self.own(event)]);
         if self.incoming[event] == 1 {
             return [&momenta[..1], &momenta[2..]].concat();
@@ -293,7 +293,7 @@ impl Legs {
     }
 }
 
-/// What comes in of some events, by beam.
+/// The incoming partons of some events, by beam.
 struct Incoming {
     codes: [Vec<i32>; 2],
     /// Fractions of the beams' energies.
@@ -317,7 +317,7 @@ impl Incoming {
         }
     }
 
-    /// Of the densities x f(x, Q) of both.
+    /// The products of the densities x f(x, Q) of both beams.
     fn product(&self, beams: &[BeamDensity; 2], scales: &[[f64; 2]]) -> Result<Vec<f64>> {
         let of = |beam: usize| {
             let q: Vec<f64> = scales.iter().map(|scales| scales[beam]).collect();
@@ -332,10 +332,10 @@ impl Incoming {
     }
 }
 
-/// What was found, by what it is of.
-struct Found<K, V>(Vec<(K, V)>);
+/// A small cache, searched linearly.
+struct Cache<K, V>(Vec<(K, V)>);
 
-impl<K: PartialEq, V: Clone> Found<K, V> {
+impl<K: PartialEq, V: Clone> Cache<K, V> {
     fn get(&mut self, key: K, find: impl FnOnce() -> Result<V>) -> Result<V> {
         if let Some((_, value)) = self.0.iter().find(|(known, _)| *known == key) {
             return Ok(value.clone());
@@ -346,24 +346,24 @@ impl<K: PartialEq, V: Clone> Found<K, V> {
     }
 }
 
-/// What a change of alpha_s makes of events.
+/// Factors of events for another alpha_s.
 struct Coupled {
-    /// Of |M|^2.
+    /// Ratio of |M|^2.
     squared: Vec<f64>,
-    /// Of alpha_s.
+    /// Ratio of alpha_s.
     alpha_s: Vec<f64>,
 }
 
-/// Events that one thread weighs.
+/// Events weighed by one thread.
 struct ThreadEvents<'a> {
     weights: &'a Weights,
     legs: Legs,
-    /// Numbers of the events of each matrix element.
+    /// Indices of the events of each matrix element.
     elements: BTreeMap<usize, Vec<usize>>,
     incoming: Incoming,
     scales: &'a [[f64; ROWS]],
     matched: &'a [&'a Matched],
-    /// alpha_s of the events.
+    /// Nominal alpha_s of the events.
     alpha_s: Vec<f64>,
 }
 
@@ -390,15 +390,15 @@ impl<'a> ThreadEvents<'a> {
         }
     }
 
-    /// (events, weights)
+    /// The ratios of weights, `[event][variation]`.
     fn ratios(&self, samplers: &mut [Option<Sampler>]) -> Result<Vec<f64>> {
         let weights = self.weights;
         let (count, each) = (self.legs.len(), weights.variations.len());
         let mut found = vec![1.0; count * each];
-        let mut kinds = Found(Vec::new());
-        let mut coupled = Found(Vec::new());
-        let mut before = Found(Vec::new());
-        let mut products = Found(Vec::new());
+        let mut kinds = Cache(Vec::new());
+        let mut coupled = Cache(Vec::new());
+        let mut before = Cache(Vec::new());
+        let mut products = Cache(Vec::new());
         for (place, of) in weights.variations.iter().enumerate() {
             let mut multiply = |factors: &[f64]| {
                 for (row, factor) in found.chunks_exact_mut(each).zip(factors) {
@@ -443,7 +443,7 @@ impl<'a> ThreadEvents<'a> {
         Ok(found)
     }
 
-    /// Scales of the events: those that they have, or by their momenta.
+    /// Scales of the events: their own, or those of another dynamical scale.
     fn scales_of(&self, dynamical: Option<Dynamical>) -> Vec<[f64; ROWS]> {
         let Some(dynamical) = dynamical else {
             return self.scales.to_vec();
@@ -452,7 +452,7 @@ impl<'a> ThreadEvents<'a> {
         let most = most.max().unwrap_or(0);
         let mut momenta = Rows::new(4 * most, self.legs.len());
         for event in 0..self.legs.len() {
-            // Legs that others have besides count nothing.
+            // The zero rows of events with fewer legs do not contribute.
             let own = &self.legs.momenta[self.legs.own(event)];
             for (row, number) in own.as_flattened().iter().enumerate() {
                 momenta.row_mut(row)[event] = *number;
@@ -469,11 +469,11 @@ impl<'a> ThreadEvents<'a> {
         (found.row(0).iter()).map(|scale| [*scale; ROWS]).collect()
     }
 
-    /// What alpha_s of a table at other scales changes.
+    /// The factors for alpha_s of another table, with the renormalisation scale multiplied by `mur`.
     fn coupled(
         &self,
         samplers: &mut [Option<Sampler>],
-        before: &mut Found<usize, Arc<Vec<f64>>>,
+        before: &mut Cache<usize, Arc<Vec<f64>>>,
         scales: &[[f64; ROWS]],
         mur: f64,
         table: usize,
@@ -541,7 +541,7 @@ impl<'a> ThreadEvents<'a> {
         Ok(found)
     }
 
-    /// What vertices that jets were clustered at change: their alpha_s is at scales of their own.
+    /// The factor for the clustered vertices of matched events, whose alpha_s are taken at their own scales.
     fn emitted(&self, table: &Coupling, factor: f64, change: &[f64]) -> Vec<f64> {
         let nominal = &self.weights.couplings[0];
         let of = |(matched, change): (&&Matched, &f64)| {
@@ -554,7 +554,7 @@ impl<'a> ThreadEvents<'a> {
         self.matched.iter().zip(change).map(of).collect()
     }
 
-    /// Of the densities of both beams; of matched events along their vertices.
+    /// The product of both densities; for matched events along their clustering.
     fn product(
         &self,
         beams: &[BeamDensity; 2],
@@ -574,10 +574,11 @@ impl<'a> ThreadEvents<'a> {
     }
 }
 
-/// Densities of both partons at their last vertices, and what those before make of them, as MG5aMC's `systematics` has it.
+/// The densities of both partons at their last vertices, times the ratios of densities at the vertices before, as in
+/// MG5aMC's `systematics`.
 ///
-/// Args: `central` are scales of the last vertices, where they are not their own; `muf` multiplies them, and `emissions` the
-/// scales of the vertices before.
+/// Args: `central` are scales that replace those of the last vertices; `muf` multiplies the scales of the last
+/// vertices, and `emissions` those of the vertices before.
 fn along(
     matched: &[&Matched],
     beams: &[BeamDensity; 2],
@@ -624,7 +625,7 @@ fn along(
     Ok(found)
 }
 
-/// 0 where there is nothing to be divided by.
+/// The quotient, or 0 if the denominator is 0.
 fn ratio(number: f64, by: f64) -> f64 {
     if by == 0.0 { 0.0 } else { number / by }
 }

@@ -5,12 +5,12 @@ use mebridge::lhe::{Event, Particle};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Room of records; one particle more than there are.
+/// Number of particles that records have space for, one more than they have.
 const ROOM: usize = 6;
 const ENERGIES: [f64; 2] = [500.0, 400.0];
 
-/// Densities whose logarithm of Q is 0 at 5 GeV and 1 at 10 TeV, by x: x f is `gluon` (1 + h t), with h = 1 at 1e-3, 3 at
-/// 0.1, and the same for an up quark without the factor.
+/// Densities with a logarithm of Q that is 0 at 5 GeV and 1 at 10 TeV: x f of the gluon is `gluon` (1 + h t), with h =
+/// 1 at x = 1e-3 and 3 at x = 0.1; that of an up quark is the same without the factor.
 fn densities(folder: &Path, gluon: f64) -> PathBuf {
     let rows = [[0.0, 1.0], [0.0, 1.0], [0.0, 3.0], [0.0, 0.0]];
     let rows = rows.as_flattened().iter().map(|h| {
@@ -71,14 +71,14 @@ fn elements(text: &str) -> Vec<Element> {
     (0..).zip(processes).map(one).collect()
 }
 
-/// alpha_s = 1 / (2 ln Q), but for the interpolation.
+/// alpha_s = 1 / (2 ln Q), up to interpolation.
 fn alpha_s() -> AlphaS {
     let scales: Vec<f64> = (1..400).map(|i| 3.0 * 1.03f64.powi(i)).collect();
     let values = scales.iter().map(|scale| 0.5 / scale.ln()).collect();
     AlphaS { scales, values }
 }
 
-/// The record of an event of the first matrix element; a line on its mass shell stands between.
+/// The record of an event of the first matrix element, with an on-shell resonance in between.
 fn record(codes: &[i32], momenta: &[[f64; 4]]) -> Vec<u8> {
     let mut event = Event::default();
     event.process = 1;
@@ -107,7 +107,7 @@ fn record(codes: &[i32], momenta: &[[f64; 4]]) -> Vec<u8> {
     bytes
 }
 
-/// Two that come in with 0.1 and 1e-3 of the beams' energies, and tops that go out.
+/// Two incoming partons with 0.1 and 1e-3 of the beams' energies, and outgoing top quarks.
 fn top_pair() -> [[f64; 4]; 4] {
     let (first, second) = (50.0, 0.4);
     let (e, z) = (first + second, first - second);
@@ -151,11 +151,11 @@ fn scales_are_multiplied() {
         of_member(0),
         of_member(1),
     ];
-    let asked = systematics(all, members);
+    let requested = systematics(all, members);
     let found = |codes: [i32; 4], beams: Option<[BeamDensity; 2]>| {
         let elements = elements("g g > t t~");
         let mut of = Calculator::new(
-            &asked,
+            &requested,
             &elements,
             ENERGIES,
             &alpha_s(),
@@ -168,7 +168,7 @@ fn scales_are_multiplied() {
             .unwrap()
     };
     let coupling = |from: f64, to: f64| (from.ln() / to.ln()).powi(2);
-    // Both have the transverse mass of 25.2^2 - 24.8^2.
+    // Both have the transverse mass given by 25.2^2 - 24.8^2.
     let mass = 2.0 * f64::sqrt(25.2f64.powi(2) - 24.8f64.powi(2));
     let by = |first: f64, second: f64| {
         up(0.1, first) * up(1e-3, second) / up(0.1, 20.0) / up(1e-3, 40.0)
@@ -190,16 +190,16 @@ fn scales_are_multiplied() {
     let quarks = found([2, -2, 6, -6], beams(&own));
     near(quarks[3], 1.0, 1e-12);
     near(quarks[4], constant, 1e-6);
-    // Beams that are partons.
+    // Beams without densities.
     let partons = found([21, 21, 6, -6], None);
     near(partons[0], coupling(30.0, 60.0), 1e-6);
     near(partons[3], 1.0, 1e-12);
 }
 
-/// As many threads as there are find the same, in the order of the events.
+/// The results, in the order of the events, do not depend on the number of threads.
 #[test]
 fn events_keep_their_order() {
-    let asked = systematics(vec![variation(2.0, 1.0), variation(0.5, 1.0)], Vec::new());
+    let requested = systematics(vec![variation(2.0, 1.0), variation(0.5, 1.0)], Vec::new());
     let elements = elements("g g > t t~");
     let count = 2 * AT_ONCE + 7;
     let scale = |event: usize| 10.0 + event as f64;
@@ -208,7 +208,7 @@ fn events_keep_their_order() {
     let found = |threads: usize| {
         let coupled = alpha_s();
         let mut of = Calculator::new(
-            &asked,
+            &requested,
             &elements,
             ENERGIES,
             &coupled,
@@ -228,10 +228,10 @@ fn events_keep_their_order() {
     }
 }
 
-/// |M|^2 with several powers is evaluated again, with the legs in its own order.
+/// |M|^2 with several powers of alpha_s is evaluated again, with the legs in the order of the matrix element.
 #[test]
 fn beams_may_be_exchanged() {
-    let asked = systematics(vec![variation(3.0, 1.0), variation(1.0, 1.0)], Vec::new());
+    let requested = systematics(vec![variation(3.0, 1.0), variation(1.0, 1.0)], Vec::new());
     let elements = elements("u u~ > t t~ QCD=2 QED=2");
     assert_eq!(elements[0].qcd_power(), None);
     let (e, m) = (400.0f64, 173.0f64);
@@ -245,7 +245,7 @@ fn beams_may_be_exchanged() {
             [e, -x, -y, -z],
         ]
     };
-    // The second event is the first one, turned about the x axis; the third is another one.
+    // The second event is the first one, rotated about the x axis; the third one differs.
     let events = [
         record(&[2, -2, 6, -6], &momenta(1.0)),
         record(&[-2, 2, 6, -6], &momenta(-1.0)),
@@ -253,7 +253,7 @@ fn beams_may_be_exchanged() {
     ];
     let coupled = alpha_s();
     let mut of = Calculator::new(
-        &asked,
+        &requested,
         &elements,
         [e; 2],
         &coupled,
@@ -277,7 +277,7 @@ fn beams_may_be_exchanged() {
     assert_eq!([found[1], found[3], found[5]], [1.0; 3]);
 }
 
-/// Along the vertices that jets were clustered at.
+/// Weights along the clustered vertices.
 #[test]
 fn matched_events_have_vertices() {
     let folder = tempfile::tempdir().unwrap();
@@ -303,10 +303,10 @@ fn matched_events_have_vertices() {
         ..Matched::default()
     };
     let elements = elements("g g > t t~");
-    let asked = systematics(all, Vec::new());
+    let requested = systematics(all, Vec::new());
     let coupled = alpha_s();
     let mut of = Calculator::new(
-        &asked,
+        &requested,
         &elements,
         ENERGIES,
         &coupled,
@@ -319,7 +319,7 @@ fn matched_events_have_vertices() {
     let found = of
         .ratios(&record, ROOM, &[[30.0, 30.0, 50.0]], &[&matched])
         .unwrap();
-    // f at the last vertices, and the ratio of those of both ends of the one before.
+    // f at the last vertices, and the ratio of f at both ends of the vertex before.
     let along = |first: f64, before: f64, second: f64| {
         up(0.1, first) * up(0.1, second) * up(1e-3, before) / up(0.1, before)
     };

@@ -5,7 +5,7 @@ use crate::topology::{legs_of, outgoing};
 use mebridge::describe::Channel;
 use std::collections::BTreeSet;
 
-/// A width below this share of the mass is lost where invariant masses are rounded.
+/// Widths below this share of the mass are lost in the rounding of invariant masses.
 pub const NARROWEST: f64 = 1e-14;
 
 /// A propagator of a channel.
@@ -13,18 +13,18 @@ pub const NARROWEST: f64 = 1e-14;
 pub struct ChannelLine {
     /// PDG code.
     pub code: i32,
-    /// GeV.
+    /// Mass, GeV.
     pub mass: f64,
-    /// GeV.
+    /// Width, GeV.
     pub width: f64,
-    /// The legs that go out on one side, as [`legs_of`] has them.
+    /// The outgoing legs on one side, from [`legs_of`].
     pub legs: BTreeSet<usize>,
-    /// Whether it lies between the beams.
+    /// Whether it is a t-channel line.
     pub between: bool,
 }
 
 impl ChannelLine {
-    /// The propagator of a channel with this number.
+    /// The propagator of a channel with this index.
     pub fn of(channel: &Channel, number: usize) -> Self {
         let name = format!("p{number}");
         let (mass, width) = channel.masses[number];
@@ -37,25 +37,25 @@ impl ChannelLine {
         }
     }
 
-    /// Those of a channel.
+    /// All propagators of a channel.
     pub fn all(channel: &Channel) -> impl Iterator<Item = Self> {
         (0..channel.masses.len()).map(|number| ChannelLine::of(channel, number))
     }
 
-    /// Whether it has a mass, and no width, or one below [`NARROWEST`].
+    /// Whether it has a mass but no width, or a width below [`NARROWEST`].
     pub fn is_narrow(&self) -> bool {
         self.width < NARROWEST * self.mass
     }
 
-    /// What is said of a particle that can be on its mass shell and is narrow.
+    /// The message about a narrow particle that can be on its mass shell.
     pub fn without_width(&self) -> String {
         without_width(self.code, self.mass, self.width)
     }
 }
 
-/// What is said of a particle that can be on its mass shell, and has no width, or one below [`NARROWEST`].
+/// The message about a particle that can be on its mass shell but has no width, or a width below [`NARROWEST`].
 ///
-/// Args: a PDG code, the mass and the width, GeV.
+/// Args: the PDG code, and mass and width, GeV.
 pub fn without_width(code: i32, mass: f64, width: f64) -> String {
     let code = code.unsigned_abs();
     let has = match width {

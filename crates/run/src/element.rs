@@ -8,20 +8,20 @@ use mebridge::process::Process;
 /// A matrix element of a run.
 #[derive(Clone, Debug)]
 pub struct Element {
-    /// With the values of the run's parameter card as its own.
+    /// The process, with the values of the run's parameter card as its own.
     pub process: Process,
-    /// What a sampler has to know of it alone: channels, flavours, colours.
+    /// What a sampler needs: channels, flavours, colours.
     pub described: Subprocess,
     /// Masses of its legs, GeV.
     pub masses: Vec<f64>,
-    /// Which process of the run it is of, from 0: a directory of an output, or the text that was generated.
+    /// Index of its process in the run: of a directory of an output, or of a generated text.
     pub source: usize,
-    /// Which one of those of its process it is, from 0.
+    /// Its index among the matrix elements of that process.
     pub number: usize,
 }
 
 impl Element {
-    /// What the event generator is given of it, without cuts.
+    /// The description for the event generator, without cuts.
     pub fn request(&self) -> ElementRequest {
         let channels = self.channels().iter();
         let propagators = channels.clone().map(|one| one.propagators.clone());
@@ -35,7 +35,7 @@ impl Element {
         }
     }
 
-    /// Describes one.
+    /// Describes a matrix element.
     ///
     /// # Errors
     /// The process has no legs or couplings that a sampler could use.
@@ -56,27 +56,27 @@ impl Element {
         })
     }
 
-    /// PDG codes of the legs of its first process, those that come in first.
+    /// PDG codes of the legs of its first process, the incoming ones first.
     pub fn pdg(&self) -> &[i32] {
         &self.options()[0]
     }
 
-    /// The same of all processes that it serves.
+    /// The same for all processes that it serves.
     pub fn options(&self) -> &[Vec<i32>] {
         &self.described.flavors[0].options
     }
 
-    /// Whether it stands for the process with exchanged beams, too.
+    /// Whether it also stands for the process with exchanged beams.
     pub fn is_mirrored(&self) -> bool {
         self.described.flavors[0].mirror
     }
 
-    /// The power of alpha_s in |M|^2; none where diagrams have different ones.
+    /// The power of alpha_s in |M|^2; `None` if it differs between diagrams.
     pub fn qcd_power(&self) -> Option<u32> {
         self.described.qcd_power.try_into().ok()
     }
 
-    /// Its channels.
+    /// Its channels of integration.
     pub fn channels(&self) -> &[Channel] {
         &self.described.channels
     }
@@ -88,7 +88,7 @@ impl Element {
     }
 }
 
-/// Names of matrix elements: [`Element::name`], and a number where several have the same.
+/// Names of matrix elements: [`Element::name`], followed by a number where names repeat.
 pub fn names(elements: &[Element]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut plain: Vec<String> = Vec::new();
@@ -104,7 +104,7 @@ pub fn names(elements: &[Element]) -> Vec<String> {
     found
 }
 
-/// Matrix elements by the PDG codes of their first processes, for messages.
+/// A list of matrix elements by the PDG codes of their first processes, for messages.
 pub fn listed<'a>(elements: impl IntoIterator<Item = &'a Element>) -> String {
     let names: Vec<String> = elements.into_iter().map(Element::name).collect();
     format!("{} (PDG codes)", names.join(", "))

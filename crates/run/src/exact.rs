@@ -1,9 +1,10 @@
-//! Sums that are rounded once, whatever the order of their terms.
+//! Exact summation: the sum is rounded once, so it does not depend on the order of the terms.
 
-/// The sum of finite numbers, rounded once to the nearest double and the even one of two (J. Shewchuk, Discrete Comput.
-/// Geom. 18 (1997) 305).
+/// The sum of finite numbers, rounded once to the nearest double, ties to even (J. Shewchuk, Discrete Comput. Geom. 18
+/// (1997)
+/// 305).
 pub fn sum(terms: impl IntoIterator<Item = f64>) -> f64 {
-    // Their sum is that of the terms; no two have digits in common, and the last is the largest.
+    // Their sum is exactly that of the terms so far; they do not overlap and are ordered by magnitude.
     let mut parts: Vec<f64> = Vec::new();
     for mut term in terms {
         let mut kept = 0;
@@ -34,7 +35,7 @@ pub fn sum(terms: impl IntoIterator<Item = f64>) -> f64 {
         if rest == 0.0 {
             continue;
         }
-        // Halfway between two doubles, what is left decides.
+        // Halfway between two doubles, the remaining parts decide.
         if parts
             .last()
             .is_some_and(|next| next.signum() == rest.signum())
@@ -58,7 +59,7 @@ mod tests {
         assert_eq!(sum([]), 0.0);
         assert_eq!(sum([1e100, 1.0, -1e100, 1.0]), 2.0);
         assert_eq!(sum([0.1; 10]), 1.0);
-        // Of 2^53 and halves: to the even one, unless there is a little more.
+        // 2^53 plus 1 is halfway between two doubles: it is rounded to even unless there is a little more.
         let large = 9_007_199_254_740_992.0;
         assert_eq!(sum([large, 1.0]), large);
         assert_eq!(sum([large, 1.0, 1e-30]), large + 2.0);

@@ -1,4 +1,5 @@
-//! A file whose parts are made by threads and written in their order, while later ones are made.
+//! Writes a file whose parts are made by several threads, in the order of the parts and while later ones are being
+//! made.
 
 use mebridge_support::signals;
 use std::collections::{BTreeMap, VecDeque};
@@ -10,18 +11,18 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 
-/// Threads that write, at most. The system takes as long to copy a part into a file as it takes to make it.
+/// Largest number of writing threads. Copying a part into the file takes the system as long as making it.
 const WRITERS: usize = 4;
-/// Parts for each thread that are begun and not written yet.
+/// Number of parts per thread that may be begun but not yet written.
 const AHEAD: usize = 2;
 
-/// Writes parts one after the other into an empty file.
+/// Writes `count` parts one after the other to an empty file.
 ///
-/// Args: `make` has the number of a part and an empty buffer for it, and what its thread keeps; `failed` is the error where
-/// the file cannot be written.
+/// Args: `make` receives the state of its thread, the number of a part and an empty buffer for it; `failed` converts
+/// errors of writing the file.
 ///
 /// # Errors
-/// A part cannot be made or written; of several, the first one that was found.
+/// A part cannot be made or written; the first error that occurred is returned.
 ///
 /// # Panics
 /// If `make` does.
@@ -33,31 +34,31 @@ pub fn write<W: Default, E: Send>(
     failed: impl Fn(io::Error) -> E + Sync,
 ) -> Result<(), E> {
     let threads = threads.clamp(1, count.max(1));
-    let line = PartQueue {
+    let queue = PartQueue {
         state: Mutex::new(State::new()),
         changed: Condvar::new(),
         count,
         most: AHEAD * threads + WRITERS,
     };
     let make_all = || {
-        let _watch = Watch(&line);
+        let _watch = Watch(&queue);
         let mut kept = W::default();
-        while let Some((number, mut text)) = line.begin() {
+        while let Some((number, mut text)) = queue.begin() {
             match make(&mut kept, number, &mut text) {
-                Ok(()) => line.place(number, text),
-                Err(error) => line.fail(error),
+                Ok(()) => queue.place(number, text),
+                Err(error) => queue.fail(error),
             }
         }
     };
     let write_all = || {
-        let _watch = Watch(&line);
-        while let Some((place, text)) = line.take() {
+        let _watch = Watch(&queue);
+        while let Some((place, text)) = queue.take() {
             match file.write_all_at(&text, place) {
                 Ok(()) => {
                     begin_to_store(file, place, text.len());
-                    line.give_back(text);
+                    queue.give_back(text);
                 }
-                Err(error) => line.fail(failed(error)),
+                Err(error) => queue.fail(failed(error)),
             }
         }
     };
@@ -65,26 +66,26 @@ pub fn write<W: Default, E: Send>(
         let start = |work| signals::held_back(|| Builder::new().spawn_scoped(scope, work));
         let mut writers =
             (0..threads.min(WRITERS)).map(|_| start(&write_all as &(dyn Fn() + Sync)));
-        // Without others these threads do all the work.
+        // If further threads cannot be started, those running do all the work; one writer is required.
         if let Some(Err(error)) = writers.next() {
-            line.fail(failed(error));
+            queue.fail(failed(error));
         }
         writers.for_each(drop);
         (1..threads).for_each(|_| drop(start(&make_all)));
         make_all();
     });
-    let state = line.state.into_inner();
+    let state = queue.state.into_inner();
     match state.unwrap_or_else(PoisonError::into_inner).error {
         Some(error) => Err(error),
         None => Ok(()),
     }
 }
 
-/// Has the system begin to write a part to the disk, so that whoever waits for all of it at the end waits for little.
+/// Makes the system start writing a part to the disk, so that the final sync takes less time.
 fn begin_to_store(file: &File, place: u64, length: usize) {
     #[cfg(target_os = "linux")]
-    // SAFETY: the descriptor is open for as long as `file` is borrowed, and no memory is passed. Where it fails, the file is
-    // synchronised in full later.
+    // SAFETY: the descriptor is open for as long as `file` is borrowed, and no memory is passed. If the call fails, the
+    // final sync writes the data.
     unsafe {
         libc::sync_file_range(
             file.as_raw_fd(),
@@ -97,28 +98,28 @@ fn begin_to_store(file: &File, place: u64, length: usize) {
     let _ = (file, place, length);
 }
 
-/// Parts between those that make and those that write them.
+/// The parts on their way from the makers to the writers.
 struct PartQueue<E> {
     state: Mutex<State<E>>,
     changed: Condvar,
     count: usize,
-    /// How many are begun and not written yet, at most.
+    /// Largest number of parts that are begun but not yet written.
     most: usize,
 }
 
 struct State<E> {
     begun: usize,
-    /// Parts that are made before others that come first.
+    /// Finished parts that wait for earlier ones.
     early: BTreeMap<usize, Vec<u8>>,
-    /// How many parts have their places, and where they end.
+    /// Number of parts whose offsets are known, and the end of the last one.
     placed: usize,
     end: u64,
-    /// Parts with their places.
+    /// Parts ready to be written, with their offsets.
     ready: VecDeque<(u64, Vec<u8>)>,
     written: usize,
-    /// Buffers of parts that are written: new ones would be cleared by the system, page by page.
+    /// Buffers of written parts, which are reused: the system would have to clear new ones page by page.
     spare: Vec<Vec<u8>>,
-    /// Whether nobody goes on, and why.
+    /// Whether all threads should stop, and the error that caused it.
     is_over: bool,
     error: Option<E>,
 }
@@ -150,19 +151,19 @@ impl<E> PartQueue<E> {
         found.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of the next part, and a buffer; none where there is none any more.
+    /// The number of the next part and a buffer for it; `None` if all are begun.
     fn begin(&self) -> Option<(usize, Vec<u8>)> {
-        let there_is = |state: &State<E>| state.begun < self.count;
+        let has_more = |state: &State<E>| state.begun < self.count;
         let mut state =
-            self.wait_while(|state| there_is(state) && state.begun - state.written >= self.most);
-        if state.is_over || !there_is(&state) {
+            self.wait_while(|state| has_more(state) && state.begun - state.written >= self.most);
+        if state.is_over || !has_more(&state) {
             return None;
         }
         state.begun += 1;
         Some((state.begun - 1, state.spare.pop().unwrap_or_default()))
     }
 
-    /// Takes a part that is made; those whose places are known then can be written.
+    /// Adds a finished part; it and the parts that waited for it become ready to be written.
     fn place(&self, number: usize, text: Vec<u8>) {
         let state = &mut *self.lock();
         state.early.insert(number, text);
@@ -175,7 +176,7 @@ impl<E> PartQueue<E> {
         self.changed.notify_all();
     }
 
-    /// The next part to write, and its place; none where all have been taken.
+    /// The next part to write, with its offset; `None` if all have been taken.
     fn take(&self) -> Option<(u64, Vec<u8>)> {
         let mut state =
             self.wait_while(|state| state.ready.is_empty() && state.placed < self.count);
@@ -185,7 +186,7 @@ impl<E> PartQueue<E> {
         }
     }
 
-    /// Takes the buffer of a part that is written.
+    /// Takes back the buffer of a written part.
     fn give_back(&self, mut text: Vec<u8>) {
         text.clear();
         let mut state = self.lock();
@@ -202,7 +203,7 @@ impl<E> PartQueue<E> {
     }
 }
 
-/// Nobody waits for a thread that panics.
+/// Stops the other threads if its thread panics, so that none waits for it.
 struct Watch<'a, E>(&'a PartQueue<E>);
 
 impl<E> Drop for Watch<'_, E> {
@@ -286,7 +287,7 @@ mod tests {
     #[should_panic(expected = "a scoped thread panicked")]
     fn a_panic_is_passed_on() {
         let make = |(): &mut (), number: usize, _: &mut Vec<u8>| {
-            // This thread has to wait for another one.
+            // This thread must wait for another one.
             std::thread::sleep(Duration::from_millis(1));
             if std::thread::current().name().is_none() && number > 3 {
                 panic!("of a part");

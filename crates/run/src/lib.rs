@@ -1,8 +1,8 @@
 //! A run: from the cards of a process to an event file.
 //!
-//! A [`RunSpec`] describes it. Its cards and its process make a plan, which the event generator of `mebridge` surveys
-//! and makes rounds of events of; what is done lies in the folder of the run, so that an interrupted run goes on; the
-//! rounds become one event file.
+//! A [`RunSpec`] describes it. From its cards and its process a plan is made; the event generator of `mebridge` surveys
+//! the phase space and then makes events in rounds. Finished rounds are kept in the folder of the run, so that an
+//! interrupted run can continue; in the end all rounds become one event file.
 
 pub mod banner;
 pub mod beams;

@@ -1,4 +1,5 @@
-//! Propagators that a directory lists: their masses, widths and topologies, by the channels of the matrix element.
+//! The propagators listed in a directory, matched to the channels of its matrix elements for masses, widths and
+//! topologies.
 
 use crate::channel_line::{NARROWEST, without_width};
 use crate::cuts::{Cut, resonance};
@@ -12,23 +13,23 @@ use mebridge::{Error, Result};
 use mebridge_phasespace::clustering::{Forced, ListedDiagram, ListedLine};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The beams, as bits.
+/// The beams as a bit mask.
 const BEAMS: u32 = 3;
 
-/// A propagator of a channel: places in the matrix element's list of channels, and among the propagators of that.
+/// A propagator of a channel: index of the channel in the matrix element, and of the propagator in the channel.
 type InChannel = (usize, usize);
 
-/// The lines that a directory lists of a matrix element, with what its channels know of them.
+/// The propagators that a directory lists for a matrix element, with their properties from its channels.
 pub struct ListedLines<'a> {
     element: &'a Element,
     directory: &'a Directory,
     number: usize,
-    /// By legs, code, and whether a line lies between the beams, where legs may be those of another line.
+    /// By legs, code, and whether it is a t-channel line (whose outgoing legs may be those of another line).
     known: BTreeMap<(u32, u32, bool), InChannel>,
 }
 
 impl<'a> ListedLines<'a> {
-    /// Those of a matrix element, which has this number, from 0, in its directory.
+    /// The propagators of a matrix element, whose index in its directory is `number`.
     pub fn new(element: &'a Element, directory: &'a Directory, number: usize) -> Self {
         let channels = element.channels();
         let mut places: Vec<usize> = (0..channels.len()).collect();
@@ -52,8 +53,8 @@ impl<'a> ListedLines<'a> {
             number,
             known,
         };
-        // Particles of several generations may share a mass, and with it the code that a matrix element knows: lines of a
-        // diagram are those of its channel.
+        // Particles of several generations may share a mass, and with it the code in the matrix element: the lines of a
+        // diagram are then identified by those of its channel.
         let mut configs: Vec<&Config> = of_diagrams(directory, number).collect();
         configs.sort_by_key(|config| &config.diagrams);
         if configs.len() == of_channels.len() {
@@ -71,7 +72,7 @@ impl<'a> ListedLines<'a> {
         found
     }
 
-    /// Legs on both sides; of a line between beams those that go out.
+    /// The legs on both sides; for t-channel lines only the outgoing ones.
     fn sides(&self, line: &DiagramLine) -> [u32; 2] {
         let everything = (1 << self.element.pdg().len()) - 1;
         let sides = [line.legs, everything & !line.legs];
@@ -81,10 +82,10 @@ impl<'a> ListedLines<'a> {
         }
     }
 
-    /// The propagator that is a line.
+    /// The propagator of a channel that corresponds to a line.
     fn get(&self, line: &DiagramLine) -> Option<InChannel> {
         let of_side = |legs: u32| {
-            // A code may be missing there.
+            // The code may be missing in the channel.
             let codes = [line.codes[self.number].unsigned_abs(), 0];
             let mut keys = codes.into_iter().map(|code| (legs, code, line.spacelike));
             keys.find_map(|key| self.known.get(&key).copied())
@@ -104,7 +105,7 @@ impl<'a> ListedLines<'a> {
         (mass.abs(), width.abs())
     }
 
-    /// The diagrams, in the order of the directory, as weights of channels by their propagators take them.
+    /// The topologies of the diagrams, in the order of the directory, as needed for channel weights by propagators.
     pub fn topologies(&self) -> Vec<Topology> {
         self.configs().map(|config| self.topology(config)).collect()
     }
@@ -117,7 +118,7 @@ impl<'a> ListedLines<'a> {
         };
         let mut open: Vec<(u32, String)> = (0..legs).map(|leg| (1 << leg, name(leg))).collect();
         let (mut vertices, mut parameters) = (Vec::new(), Vec::new());
-        // A line more has the momentum of the second beam.
+        // t-channel diagrams list one line more, with the momentum of the second beam.
         for (place, line) in config.lines.iter().take(legs - 3).enumerate() {
             let mut vertex = Vec::new();
             for daughter in line.daughters {
@@ -139,10 +140,10 @@ impl<'a> ListedLines<'a> {
         }
     }
 
-    /// What points are clustered by; `denominators` says that channels have their shares by propagators.
+    /// The data by which points are clustered; `denominators` says whether channel weights are by propagators.
     ///
     /// # Errors
-    /// The dimensions of colour cannot be read.
+    /// The colour representations cannot be read.
     pub fn clustered(&self, denominators: bool) -> Result<ClusteredLines> {
         let line = |line: &DiagramLine| {
             let (mass, width) = self.masses(line);
@@ -173,11 +174,11 @@ impl<'a> ListedLines<'a> {
         })
     }
 
-    /// Masses of the particles of decay chains, which all diagrams have: within so many widths (`bwcutoff`), which are at
-    /// least `small_width` (`small_width_treatment`) of the mass.
+    /// Windows on the invariant masses of the particles of decay chains, which all diagrams have in common: `bwcutoff`
+    /// widths around the mass, with widths of at least `small_width` (`small_width_treatment`) times the mass.
     ///
     /// # Errors
-    /// One has no width.
+    /// A particle has no width.
     pub fn resonances(&self, bwcutoff: f64, small_width: f64) -> Result<Vec<Cut>> {
         let mut found: Vec<(u32, Cut)> = Vec::new();
         let lines = self.configs().flat_map(|config| &config.lines);
@@ -207,19 +208,20 @@ impl<'a> ListedLines<'a> {
     }
 }
 
-/// The diagrams of a directory that one of its matrix elements has.
+/// The diagrams of a directory that contribute to one of its matrix elements.
 fn of_diagrams(directory: &Directory, number: usize) -> impl Iterator<Item = &Config> {
     let configs = directory.configs.iter();
     configs.filter(move |config| config.diagrams[number] != 0)
 }
 
-/// The legs of a channel's line as bits, those that come in among them.
+/// The legs on a side of a channel's propagator as a bit mask, including the incoming ones.
 fn bits(channel: &Channel, line: &str) -> u32 {
     let legs = legs_of(&channel.vertices, line);
     legs.into_iter().map(|leg| 1 << leg).sum()
 }
 
-/// Gives propagators whose PDG code a matrix element does not know the one that its directory lists for their legs.
+/// Sets the PDG codes of propagators that the matrix element does not know, from the lines that its directory lists for
+/// the same legs.
 pub fn name_lines(element: &mut Element, directory: &Directory, number: usize) {
     let everything = (1 << element.pdg().len()) - 1;
     let mut listed: BTreeMap<u32, BTreeSet<i32>> = BTreeMap::new();
@@ -252,17 +254,17 @@ pub fn name_lines(element: &mut Element, directory: &Directory, number: usize) {
     }
 }
 
-/// PDG codes of lines that have to be on their mass shells, or must not be.
+/// PDG codes of propagators that must be on their mass shells, or must not be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ForcedCodes {
-    /// Without signs, of particles of decay chains.
+    /// Particles of decay chains, as absolute values.
     pub on: Vec<i32>,
-    /// Of particles that are nowhere on their mass shells (`$`).
+    /// Particles that are nowhere on their mass shells (`$`).
     pub off: Vec<i32>,
 }
 
 impl ForcedCodes {
-    /// Those of all directories.
+    /// The codes of all directories.
     pub fn of(directories: &[Directory]) -> Self {
         let configs = directories.iter().flat_map(|directory| &directory.configs);
         let lines = configs.flat_map(|config| &config.lines);
@@ -295,7 +297,7 @@ mod tests {
         (elements, source.directories().unwrap())
     }
 
-    /// The numbers are those of the Python package.
+    /// The expected values are from the Python package.
     #[test]
     fn lines_have_masses_and_topologies() {
         let (elements, directories) = loaded("u u~ > t t~, t > w+ b", None);
@@ -347,7 +349,7 @@ mod tests {
         assert_eq!(codes("u u~ > e+ e- $ z"), (vec![], vec![23]));
     }
 
-    /// A directory says what a matrix element that is imported does not know.
+    /// A directory provides codes that an imported matrix element lacks.
     #[test]
     fn lines_without_a_code_are_named() {
         let (mut elements, mut directories) = loaded("u u~ > e+ e-", None);
@@ -361,7 +363,7 @@ mod tests {
         let channel = &mut element.described.channels[z];
         channel.propagators[0] = 0;
         channel.diagrams[0].propagator_pdgs[0] = 0;
-        // Only as long as one code is left.
+        // Only if one code is left.
         let mut other = directories[0].configs[0].clone();
         other.lines[0].codes[0] = 25;
         directories[0].configs.push(other);

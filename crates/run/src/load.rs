@@ -1,4 +1,4 @@
-//! Matrix elements of a process: what is named by a file, a directory of MG5aMC, or a text, with the values of a card.
+//! Loads matrix elements from a process file, a directory of MG5aMC, or a process text, with the values of a card.
 
 use crate::element::Element;
 use crate::source::Source;
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// No table of a directory is longer, in bytes.
+/// Largest size of a table of a directory, in bytes.
 const LONGEST: u64 = 64 << 20;
 
 /// A process with the values of a parameter card.
@@ -28,12 +28,12 @@ pub struct CardedProcess {
     pub process: Process,
     /// Card values in the order of the process's model.
     pub card: Vec<f64>,
-    /// Which matrix element of its directory, from 1.
+    /// Number of the matrix element in its directory, from 1.
     pub number: usize,
 }
 
 impl CardedProcess {
-    /// What was located, with its number.
+    /// A located process with its number.
     pub fn of(located: Located, number: usize) -> CardedProcess {
         CardedProcess {
             process: located.process,
@@ -42,17 +42,17 @@ impl CardedProcess {
         }
     }
 
-    /// The process with the values of the card as those of its own.
+    /// The process with the values of the card as its defaults.
     pub fn with_card(&self) -> Process {
         self.process.with_card(&self.card)
     }
 }
 
-/// All processes that an argument stands for: those of a directory or of a text, or the one of a file or of `DIR#N`.
-/// `model` is that of a text.
+/// All processes of an argument: those of a directory or of a text, or the single one of a file or of `DIR#N`. `model`
+/// is the model for a text.
 ///
 /// # Errors
-/// There are none, or one of them cannot be read, or the card does not fit.
+/// There is no process, a process cannot be read, or the card does not fit.
 pub fn all(
     argument: &OsStr,
     card: Option<&Path>,
@@ -71,10 +71,10 @@ pub fn all(
     }
 }
 
-/// The processes of a P directory, or the one of `DIR#N`.
+/// The processes of a P directory, or the single one of `DIR#N`.
 ///
 /// # Errors
-/// As of [`all`].
+/// Those of [`all`].
 pub fn directory(argument: &OsStr, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
     let choice = ProcessChoice::parse(argument);
     if choice.element.is_some() && choice.path.is_dir() {
@@ -85,14 +85,14 @@ pub fn directory(argument: &OsStr, card: Option<&Path>) -> Result<Vec<CardedProc
         harmless_calls: &Switches::from_env()?.harmless_calls,
         ..Options::default()
     };
-    // The card is read by the importer.
+    // The importer has already applied the card.
     numbered(import(&choice.path, &options)?, None)
 }
 
-/// Processes with their numbers and the values of a card, or their own.
+/// Numbers the processes and gives them the values of a card, by default their own.
 ///
 /// # Errors
-/// The card cannot be read, or lacks something.
+/// The card cannot be read, or lacks a parameter.
 pub fn numbered(processes: Vec<Process>, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
     let card = card.map(Card::read).transpose()?;
     let sources = (1..).zip(processes).map(|(number, process)| {
@@ -107,10 +107,10 @@ pub fn numbered(processes: Vec<Process>, card: Option<&Path>) -> Result<Vec<Card
     sources.collect()
 }
 
-/// The switches by which a process is located; nothing of the environment is among them but what is about reading.
+/// The switches to locate a process. From the environment they take only the one for reading processes.
 ///
 /// # Errors
-/// A switch of the environment is none.
+/// A switch of the environment is invalid.
 pub fn switches(
     choice: ProcessChoice,
     card: Option<&Path>,
@@ -125,7 +125,7 @@ pub fn switches(
     })
 }
 
-/// The one process that the switches name, with the card that the library would take.
+/// The one process named by the switches, with the card that the library would use.
 ///
 /// # Errors
 /// There is no such process, or there are several.
@@ -134,10 +134,10 @@ pub fn one(switches: &Switches) -> Result<CardedProcess> {
     Ok(CardedProcess::of(locate(switches)?, number.unwrap_or(1)))
 }
 
-/// Gives a parameter another value in all matrix elements that have it.
+/// Sets a parameter in all matrix elements that have it.
 ///
 /// # Errors
-/// None has it; the text says which there are.
+/// No matrix element has it; the text lists the known parameters.
 pub fn set<'a>(
     sources: impl IntoIterator<Item = &'a mut CardedProcess>,
     name: &str,
@@ -164,11 +164,11 @@ pub fn set<'a>(
     }
 }
 
-/// Which matrix elements stand for the process with both beams exchanged, too: what mirrorprocs.inc of a directory
-/// says; of a generated process those with different beams where each beam may be either.
+/// For each matrix element whether it also stands for the process with exchanged beams: from `mirrorprocs.inc` for
+/// directories; for generated processes, if the beams are the same label but the partons differ.
 ///
 /// # Errors
-/// The table is not whole, or beams differ in some processes of a text and not in others.
+/// The table is incomplete, or the two beams are the same in some processes of a text and different in others.
 pub fn mirrored(choice: &ProcessChoice, processes: &[&Process]) -> Result<Vec<bool>> {
     if let Some(text) = process_text(&choice.path) {
         let same = text.split([';', '\n']).filter_map(either_beam);
@@ -216,7 +216,8 @@ pub fn mirrored(choice: &ProcessChoice, processes: &[&Process]) -> Result<Vec<bo
     }
 }
 
-/// Whether both beams of a statement are the same label or particle; none of `define` and `set`, which have no process.
+/// Whether both beams of a statement are the same label or particle; `None` for statements without a process, such as
+/// `define`.
 fn either_beam(statement: &str) -> Option<bool> {
     let text = arrow_apart(statement);
     let mut words = text.split_whitespace().peekable();
@@ -232,13 +233,13 @@ fn either_beam(statement: &str) -> Option<bool> {
     }
 }
 
-/// Whether a directory asks for lines on their mass shell (decay chains) or not on it (`$`), which its matrix elements
-/// do not say.
+/// Whether a directory requires resonances to be on shell (decay chains) or off shell (`$`), which is not part of its
+/// matrix elements.
 pub fn asks_for_masses(directory: &Path) -> bool {
     let text = regular::read_to_string(&directory.join("decayBW.inc"), LONGEST);
     let asks = |text: String| {
         let text = text.to_ascii_uppercase().replace(' ', "");
-        // The last is MG5aMC's until 2.
+        // The last one is written by MG5aMC 2.
         ["/1/", "/2/", "/.TRUE./"]
             .iter()
             .any(|value| text.contains(value))
@@ -246,11 +247,11 @@ pub fn asks_for_masses(directory: &Path) -> bool {
     text.is_ok_and(asks)
 }
 
-/// The matrix elements of a run by cards. `parameters` have other values than in the card, which is the model's or that of
-/// the output where none is given.
+/// The matrix elements of a run by cards. `parameters` override values of the card; the default card is that of the
+/// model or of the output.
 ///
 /// # Errors
-/// One cannot be read, or a parameter is none.
+/// A matrix element cannot be read, or a parameter is unknown.
 pub fn load_elements(
     source: &Source,
     card: Option<&Path>,
@@ -278,10 +279,10 @@ pub fn load_elements(
     }
 }
 
-/// The matrix elements that a process file, a directory, or a text with a model stands for.
+/// The matrix elements of a process file, a directory, or a text with a model.
 ///
 /// # Errors
-/// As of [`load_elements`].
+/// Those of [`load_elements`].
 pub fn load_process(
     process: &str,
     model: Option<&Path>,
@@ -297,7 +298,8 @@ pub fn load_process(
     elements(0, &choice, of, parameters, threads)
 }
 
-/// What is to be said of events of [`load_process`], where a directory asks for more than its matrix elements know.
+/// A notice for runs with [`load_process`] if the directory requires on-shell or off-shell resonances, which these runs
+/// ignore.
 pub fn not_followed(process: &str) -> Option<String> {
     let directory = ProcessChoice::parse(process).path;
     asks_for_masses(&directory).then(|| {
@@ -309,8 +311,8 @@ pub fn not_followed(process: &str) -> Option<String> {
     })
 }
 
-/// The matrix elements of a directory: those of the last import, if nothing has changed that it looked at, with the values
-/// of the card.
+/// The matrix elements of a directory with the values of the card: those of the cached import if its inputs have not
+/// changed.
 fn from_directory(choice: &ProcessChoice, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
     let known = Switches {
         cache: Switches::from_env()?.cache,
@@ -323,12 +325,12 @@ fn from_directory(choice: &ProcessChoice, card: Option<&Path>) -> Result<Vec<Car
                 .map(|(number, one)| CardedProcess::of(one, number))
                 .collect())
         }
-        // What an import with this card says, which may also be another answer.
+        // Imports the directory with this card, which may succeed or give the better message.
         Err(_) => directory(choice.path.as_ref(), card),
     }
 }
 
-/// Processes of one source as matrix elements of a run.
+/// Makes matrix elements of a run from the processes of one source.
 fn elements(
     source: usize,
     choice: &ProcessChoice,
@@ -344,7 +346,7 @@ fn elements(
     let element = |number: usize| {
         let process = of[number].with_card();
         let binding = Binding::new(&process.model, &of[number].card)?;
-        // Majorana fermions may have negative ones.
+        // Majorana fermions may have negative masses.
         let masses = process.legs.iter().map(|leg| binding.value(leg.mass).abs());
         let masses = masses.collect();
         Element::new(process, mirrored[number], masses, source, number)
@@ -352,7 +354,7 @@ fn elements(
     parallel::collect(threads, of.len(), element)
 }
 
-/// Widths that matrix elements have, by PDG codes, GeV.
+/// Widths in the matrix elements by PDG code, GeV.
 pub fn widths(elements: &[Element]) -> BTreeMap<String, f64> {
     let card = elements.iter().flat_map(|of| &of.process.model.card);
     let widths = card.filter(|parameter| parameter.block == "decay");
@@ -364,7 +366,7 @@ pub fn widths(elements: &[Element]) -> BTreeMap<String, f64> {
     by_code.collect()
 }
 
-/// The electromagnetic coupling, by aEWM1 of the first matrix element whose process depends on it.
+/// The electromagnetic coupling, from aEWM1 of the first matrix element that depends on it.
 pub fn alpha_qed(elements: &[Element]) -> Option<f64> {
     let inverse = elements.iter().filter_map(|element| {
         let model = &element.process.model;
@@ -374,8 +376,8 @@ pub fn alpha_qed(elements: &[Element]) -> Option<f64> {
     inverse.map(|inverse| 1.0 / inverse.abs()).next()
 }
 
-/// The same by aEWM1 of a model, the Standard Model where none is named: of a card, or the value that the model begins with;
-/// none where it knows no such parameter.
+/// The electromagnetic coupling from aEWM1 of a model (by default the Standard Model), with the value of a card or the
+/// default of the model; `None` if the model has no such parameter.
 pub fn model_alpha_qed(model: Option<&Path>, card: Option<&Path>) -> Option<f64> {
     let card = card.map(Card::read).transpose().ok()?;
     let found = models::model(model).ok()?.parameter("aEWM1", card.as_ref());
@@ -397,7 +399,7 @@ mod tests {
         BTreeMap::from([(name.to_owned(), value)])
     }
 
-    /// The numbers are those of the Python package.
+    /// The expected values are from the Python package.
     #[test]
     fn a_name_is_loaded() {
         let source = Source::find("p p > t t~ j", None, None, None).unwrap();
@@ -447,7 +449,7 @@ mod tests {
         assert_eq!(not_followed(same), None);
         let same = load_process(same, None, Some(&card), &BTreeMap::new(), 1);
         assert_eq!(same.unwrap()[0].process, found[0].process);
-        // Another card than its own, and one that lacks something.
+        // A card other than the directory's own, and one that lacks an entry.
         let folder = tempfile::tempdir().unwrap();
         let other = folder.path().join("card.dat");
         let text = std::fs::read_to_string(&card).unwrap();

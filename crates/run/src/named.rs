@@ -1,4 +1,4 @@
-//! A process by its name in the place of what MG5aMC writes: its matrix elements, their diagrams, and cards.
+//! A process given by its name instead of an MG5aMC output: its matrix elements, their diagrams, and its cards.
 
 use crate::output::{Config, DiagramLine, Directory, absolute};
 use crate::param_card;
@@ -16,24 +16,24 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// PDG codes, without signs, of particles whose beams may be protons.
+/// Absolute PDG codes of particles for which the default beams are protons.
 const PARTONS: [i32; 7] = [1, 2, 3, 4, 5, 21, 22];
-/// Legs that come in, as bits.
+/// The incoming legs as bit masks.
 const FIRST: u32 = 1;
 const SECOND: u32 = 2;
 
-/// What a run takes of an output, for a process by its name.
+/// Everything that a run takes from an output, for a process given by its name.
 #[derive(Debug)]
 pub struct Named {
-    /// The folder where `Events` is, or will be.
+    /// The folder that `Events` is in.
     pub path: PathBuf,
-    /// Its name.
+    /// The process text.
     pub process: String,
-    /// A model file or a UFO folder; none for the Standard Model.
+    /// A model file or a UFO folder; `None` for the Standard Model.
     pub model: Option<PathBuf>,
     /// Its matrix elements, with the values of the model's card.
     pub processes: Vec<Process>,
-    /// Of each the number of its process (`@`).
+    /// The process number (`@`) of each matrix element.
     pub numbers: Vec<u32>,
     described: Vec<DiagramLines>,
     pdf_data: Option<PathBuf>,
@@ -41,12 +41,13 @@ pub struct Named {
 }
 
 impl Named {
-    /// Generates one.
+    /// Generates a process.
     ///
-    /// `folder` is where `Events` is or will be, `pdf_data` an output, or MG5aMC, with the grids of `nn23lo1` and others.
+    /// Args: `folder` is the one that `Events` is in; `pdf_data` is an output or MG5aMC folder that has the grids of
+    /// `nn23lo1` and others.
     ///
     /// # Errors
-    /// There is no such model or process, or it has too many diagrams.
+    /// The model or process does not exist, or the process has too many diagrams.
     pub fn new(
         process: &str,
         model: Option<&Path>,
@@ -54,7 +55,7 @@ impl Named {
         pdf_data: Option<&Path>,
     ) -> Result<Self> {
         let name = models::of_text(process, model);
-        let generated = Generated::of(process, &models::model(name.as_deref())?)?;
+        let generated = Generated::new(process, &models::model(name.as_deref())?)?;
         let Generated {
             described,
             processes,
@@ -84,26 +85,26 @@ impl Named {
         })
     }
 
-    /// A directory for each matrix element.
+    /// One directory for each matrix element.
     ///
     /// # Errors
-    /// All diagrams of one have vertices of more than three particles.
+    /// All diagrams of a matrix element have vertices with more than three legs.
     pub fn directories(&self) -> Result<Vec<Directory>> {
         let numbered = (1..).zip(&self.described);
         numbered.map(|(number, of)| directory(of, number)).collect()
     }
 
-    /// Whether one particle comes in.
+    /// Whether the process is a decay of one particle.
     pub fn decays(&self) -> bool {
         decays(&self.processes)
     }
 
-    /// The model's parameter card, or a run card of MG5aMC's defaults.
+    /// The path of the model's parameter card, or of a run card with MG5aMC's defaults.
     pub fn card(&self, name: &str) -> PathBuf {
         self.cards.path().join(name)
     }
 
-    /// The commands by which MG5aMC would write an output of it.
+    /// The MG5aMC commands that would write an output of this process.
     pub fn steps(&self) -> String {
         let lines = self.process.split([';', '\n']).map(str::trim);
         let (mut found, mut first, mut imported) = (Vec::new(), true, false);
@@ -125,10 +126,10 @@ impl Named {
         found.join("\n")
     }
 
-    /// The folder below which there is `lib/Pdfdata`.
+    /// The folder that contains `lib/Pdfdata`.
     ///
     /// # Errors
-    /// None is given, or there is none.
+    /// No folder is given, or it has no such data.
     pub fn data(&self) -> Result<PathBuf> {
         let Some(given) = &self.pdf_data else {
             return Err(Error::run(
@@ -147,7 +148,7 @@ impl Named {
     }
 }
 
-/// A model's path from the root on, with what stands after a folder.
+/// The path of a model, absolute if it exists; suffixes for its scheme stay.
 pub fn model_path(model: &Path) -> PathBuf {
     let (plain, scheme) = models::scheme(model);
     let there = plain.exists() || models::ufo(&plain).is_some();
@@ -156,18 +157,18 @@ pub fn model_path(model: &Path) -> PathBuf {
     found.into()
 }
 
-/// What a name and a model give.
+/// The result of generating a process text with a model.
 struct Generated {
     described: Vec<DiagramLines>,
     processes: Vec<Process>,
-    /// Of each the number of its process.
+    /// The process number of each matrix element.
     numbers: Vec<u32>,
     /// The text of the model's parameter card.
     card: String,
 }
 
 impl Generated {
-    fn of(text: &str, model: &Model) -> Result<Generated> {
+    fn new(text: &str, model: &Model) -> Result<Generated> {
         let choice = ProcessChoice::parse(text);
         let (text, chosen) = match (process_text(&choice.path), choice.element) {
             (Some(text), Some(number)) => (text, Some(number)),
@@ -216,7 +217,7 @@ fn decays(processes: &[Process]) -> bool {
     legs.is_some_and(|legs| legs.iter().filter(|leg| leg.incoming).count() == 1)
 }
 
-/// A matrix element as a directory of its own; `number` is its own, from 1.
+/// A matrix element as a directory of its own; `number` counts from 1.
 fn directory(described: &DiagramLines, number: usize) -> Result<Directory> {
     let DiagramLines { legs, colors, .. } = described;
     let config = |(place, diagram): (u32, &ChannelLines)| {
@@ -246,8 +247,8 @@ fn directory(described: &DiagramLines, number: usize) -> Result<Directory> {
     })
 }
 
-/// Lines of a diagram as `configs.inc` lists them: those that go out, the outer ones first, then those between the beams
-/// from the first one on.
+/// The propagators of a diagram in the order of `configs.inc`: s-channel lines from the external legs inwards, then
+/// t-channel lines starting at the first beam.
 fn lines(described: &DiagramLines, diagram: &ChannelLines) -> Vec<DiagramLine> {
     let legs = &described.legs;
     let everything = (1 << legs.len()) - 1;
@@ -271,7 +272,7 @@ fn lines(described: &DiagramLines, diagram: &ChannelLines) -> Vec<DiagramLine> {
         });
     }
     if !between.is_empty() {
-        // The code of the beam itself, as there.
+        // `configs.inc` ends with a line for the second beam, with the code of that beam.
         between.push((everything - SECOND, legs[1].abs(), Forced::No));
     }
     let mut found = Vec::new();
@@ -294,9 +295,10 @@ fn lines(described: &DiagramLines, diagram: &ChannelLines) -> Vec<DiagramLine> {
     found
 }
 
-/// As MG5aMC begins the run card of a process: beams that have no partons are the particles that come in.
+/// A run card with the defaults that MG5aMC sets for a process: beams without partons are the incoming particles
+/// themselves.
 ///
-/// `legs` are PDG codes of each matrix element of two that come in.
+/// Args: `legs` are the PDG codes of each matrix element, which has two incoming legs; empty for decays.
 fn run_card(legs: &[&[i32]]) -> String {
     let mut text = "# What is not here has MG5aMC's default.\n".to_owned();
     let partons = |beam: usize| legs.iter().any(|l| PARTONS.contains(&l[beam].abs()));
@@ -328,7 +330,7 @@ mod tests {
         named(process).directories().unwrap().swap_remove(0)
     }
 
-    /// The numbers of this and of the next are those of the Python package.
+    /// The expected values here and in the next test are from the Python package.
     #[test]
     fn a_diagram_is_what_mg5amc_lists() {
         let found = directory("u u~ > t t~");
@@ -354,7 +356,7 @@ mod tests {
     fn lines_between_the_beams_begin_at_the_first() {
         let found = directory("g u > w+ z d");
         let sides = |config: &Config| config.lines.iter().map(|l| l.legs).collect::<Vec<_>>();
-        // The gluon becomes d~ and d, of which d~ takes the W.
+        // The gluon splits into d~ and d, and the d~ emits the W.
         let mut configs = found.configs.iter();
         let config = configs
             .find(|config| sides(config) == [17, 21, 29])

@@ -1,4 +1,4 @@
-//! Cuts by name, `pt`, `drjl`, ...: of which particles they are, and as windows of legs.
+//! Cuts by name (`pt`, `drjl`, ...): the particles they apply to, and the windows they become.
 
 use crate::Element;
 use crate::channel_line::ChannelLine;
@@ -9,10 +9,10 @@ use mebridge::{Error, Result};
 use mebridge_phasespace::cuts::{Observable, Window};
 use std::collections::BTreeSet;
 
-/// Widths about the mass of a particle of a decay chain where no run card says it: the default of `bwcutoff` there.
+/// Width of the mass windows of particles in decay chains without a run card, in widths: the default of `bwcutoff`.
 pub const WIDTHS: f64 = 15.0;
 
-/// Particles that cuts by name are about.
+/// Classes of particles that named cuts apply to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// `j`: gluons and quarks without the top quark.
@@ -26,7 +26,7 @@ pub enum Class {
 impl Class {
     const ALL: [Class; 3] = [Class::Jet, Class::Lepton, Class::Photon];
 
-    /// That of a particle.
+    /// The class of a particle, if it has one.
     pub fn of(pdg: i32) -> Option<Self> {
         match pdg.unsigned_abs() {
             1..=5 | 21 => Some(Class::Jet),
@@ -36,7 +36,7 @@ impl Class {
         }
     }
 
-    /// The letter in names.
+    /// The letter of the class in names of cuts.
     fn letter(self) -> char {
         match self {
             Class::Jet => 'j',
@@ -46,18 +46,18 @@ impl Class {
     }
 }
 
-/// A cut that there is.
+/// The definition of a named cut.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CutName {
     /// The name.
     pub name: String,
-    /// What is cut on.
+    /// The observable.
     pub observable: Observable,
-    /// Of which particles: one, or two.
+    /// The classes of its particles: one, or two for a pair.
     pub classes: Vec<Class>,
 }
 
-/// All cuts that there are, in the order in which messages list them.
+/// All named cuts, in the order in which messages list them.
 pub fn names() -> Vec<CutName> {
     use Class::{Jet, Lepton, Photon};
     let pairs = [
@@ -83,7 +83,7 @@ pub fn names() -> Vec<CutName> {
                 classes: classes.to_vec(),
             });
         };
-        // Without letters it is about jets.
+        // Without letters a cut is about jets.
         add(name.to_owned(), &each[0]);
         for classes in each {
             let letters: String = classes.iter().map(|class| class.letter()).collect();
@@ -94,12 +94,12 @@ pub fn names() -> Vec<CutName> {
 }
 
 impl CutName {
-    /// Whether its number is the largest value, and not the least one.
+    /// Whether its value is an upper bound instead of a lower one.
     pub fn is_largest(&self) -> bool {
         self.observable == Observable::Rapidity
     }
 
-    /// Whether it is of these particles.
+    /// Whether it is a cut on this observable of these particles.
     pub fn is_of(&self, observable: Observable, classes: &[Class]) -> bool {
         let turned = self.classes.iter().rev();
         let same = self.classes == classes || turned.eq(classes);
@@ -107,19 +107,19 @@ impl CutName {
     }
 }
 
-/// A cut with its number.
+/// A named cut with its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedCut {
-    /// Which one.
+    /// The cut.
     pub cut: CutName,
-    /// GeV, unless it is a rapidity or distance.
+    /// The bound, in GeV unless it is on a rapidity or distance.
     pub value: f64,
 }
 
-/// Cuts by their names and numbers.
+/// Reads cuts from names and values.
 ///
 /// # Errors
-/// There is no such cut, or its number is below 0 or infinite.
+/// A cut does not exist, or its value is negative or infinite.
 pub fn read<'a>(cuts: impl IntoIterator<Item = (&'a String, &'a f64)>) -> Result<Vec<NamedCut>> {
     let known = names();
     let each = cuts.into_iter().map(|(name, &value)| {
@@ -147,7 +147,7 @@ pub fn read<'a>(cuts: impl IntoIterator<Item = (&'a String, &'a f64)>) -> Result
 }
 
 impl NamedCut {
-    /// The groups of legs of a process that it is about.
+    /// The groups of legs of a process that the cut applies to.
     fn groups(&self, pdg: &[i32]) -> Vec<Vec<usize>> {
         let of =
             |class: Class| (2..pdg.len()).filter(move |&leg| Class::of(pdg[leg]) == Some(class));
@@ -166,7 +166,7 @@ impl NamedCut {
     }
 }
 
-/// What cuts are, for messages.
+/// Cuts and their values, for messages.
 pub fn described(cuts: &[NamedCut]) -> String {
     let each = cuts
         .iter()
@@ -174,7 +174,7 @@ pub fn described(cuts: &[NamedCut]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// The cuts that some process has particles for.
+/// The cuts that apply to particles of at least one process.
 ///
 /// Args: `processes` are PDG codes of legs.
 pub fn used<'a>(
@@ -186,19 +186,19 @@ pub fn used<'a>(
     cuts.iter().filter(is_about).cloned().collect()
 }
 
-/// The windows of a process by cuts, and those about the masses of particles of a decay chain.
+/// The windows of a process from named cuts, and those on the masses of particles in decay chains.
 ///
 /// # Errors
-/// Such a particle has no width.
+/// A particle of a decay chain has no width.
 pub fn windows(element: &Element, cuts: &[NamedCut]) -> Result<Vec<Window>> {
     let mut found = of_legs(element.pdg(), cuts);
     found.extend(on_shell(element.channels())?);
     Ok(found)
 }
 
-/// The windows of a process by cuts.
+/// The windows of a process from named cuts.
 ///
-/// Args: `pdg` are codes of its legs.
+/// Args: `pdg` are the codes of its legs.
 pub fn of_legs(pdg: &[i32], cuts: &[NamedCut]) -> Vec<Window> {
     let mut found = Vec::new();
     for named in cuts {
@@ -217,7 +217,7 @@ pub fn of_legs(pdg: &[i32], cuts: &[NamedCut]) -> Vec<Window> {
     found
 }
 
-/// Windows about the masses of particles of a decay chain, as wide as by default in MG5aMC's run card.
+/// Windows on the masses of particles in decay chains, with the default width of MG5aMC's run card.
 fn on_shell(channels: &[Channel]) -> Result<Vec<Window>> {
     let mut found: Vec<(BTreeSet<usize>, Window)> = Vec::new();
     for channel in channels {
@@ -280,7 +280,7 @@ mod tests {
             ("massaa", 5.0),
         ]);
         let pdg = [2, -2, 11, 21, -5, 22, 6];
-        // As codes of particles legs are told apart.
+        // Used as PDG codes, so that each leg is recognisable in the texts.
         let legs: Vec<i32> = (0..7).collect();
         let found: Vec<String> = of_legs(&pdg, &given)
             .iter()

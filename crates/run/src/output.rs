@@ -1,4 +1,4 @@
-//! What MG5aMC's `output madevent` wrote: its cards, its directories, and the lines of their diagrams.
+//! The output of MG5aMC's `output madevent`: its cards, its directories, and the propagators of their diagrams.
 
 use crate::text::without_number;
 use mebridge::import::each_integer;
@@ -8,57 +8,57 @@ use mebridge_support::files::{lines, regular};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// A table of an output is no larger, in bytes.
+/// Largest size of a table of an output, in bytes.
 const MOST_BYTES: u64 = 64 << 20;
-/// What to do about a table that is not whole.
+/// Advice for an incomplete table.
 pub const ANEW: &str = "write the output anew";
 
-/// A propagator of a diagram.
+/// A propagator of a diagram, as a line between two vertices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiagramLine {
-    /// The legs on one side of it, as bits; that of leg 1 is 1.
+    /// The legs on one side as a bit mask, in which leg 1 is bit 0.
     pub legs: u32,
-    /// The two lines that meet there, in the same way.
+    /// The two lines that join to this one, as the same kind of bit mask.
     pub daughters: [u32; 2],
-    /// PDG codes, for each matrix element of the directory.
+    /// The PDG code of the line in each matrix element of the directory.
     pub codes: Vec<i32>,
-    /// Whether it lies between the beams.
+    /// Whether it is a t-channel line.
     pub spacelike: bool,
-    /// Where it has to be.
+    /// Whether the process text requires or forbids the resonance to be on shell.
     pub forced: Forced,
 }
 
-/// A diagram with a channel.
+/// A diagram that is a channel of integration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// MadEvent's number, from 1.
+    /// MadEvent's configuration number, from 1.
     pub number: u32,
-    /// From the outer ones inwards.
+    /// Propagators, from the external legs inwards.
     pub lines: Vec<DiagramLine>,
-    /// Its number in each matrix element, from 1; 0 where that has no such diagram.
+    /// Number of the diagram in each matrix element, from 1; 0 if the matrix element has no such diagram.
     pub diagrams: Vec<u32>,
-    /// Powers of the strong coupling.
+    /// Power of the strong coupling.
     pub nqcd: i32,
 }
 
-/// A directory `P*` of matrix elements.
+/// A directory `P*` with matrix elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directory {
-    /// Where it is; of a process by its name what messages call it.
+    /// Path of the directory; for a process given by name, its name in messages.
     pub path: PathBuf,
     /// PDG codes of the first process of each matrix element.
     pub legs: Vec<Vec<i32>>,
     /// Its diagrams.
     pub configs: Vec<Config>,
-    /// Dimensions of colour by PDG code, where they are not those of `get_color.f`.
+    /// Dimension of the colour representation by PDG code, if not from `get_color.f`.
     pub colors: Option<BTreeMap<i32, i32>>,
 }
 
 impl Directory {
-    /// Reads one.
+    /// Reads a directory.
     ///
     /// # Errors
-    /// A table is missing or not whole.
+    /// A table is missing or incomplete.
     pub fn read(path: &Path) -> Result<Self> {
         let listed = Table::read(&path.join("leshouche.inc"))?;
         let mut legs: BTreeMap<i64, BTreeMap<i64, i32>> = BTreeMap::new();
@@ -67,7 +67,7 @@ impl Directory {
                 legs.clear();
                 break;
             };
-            // Of all processes of a matrix element the first.
+            // The first process of each matrix element.
             if process == 1 {
                 legs.entry(element).or_default().insert(leg, code);
             }
@@ -99,7 +99,7 @@ impl Directory {
         name.to_string_lossy().into_owned()
     }
 
-    /// Legs that come from a decay chain, from 0, as MadEvent finds them by its first diagram.
+    /// Legs that come from a decay chain, counted from 0; as in MadEvent, found from the first diagram.
     pub fn decayed(&self) -> BTreeSet<usize> {
         let lines = self.configs.first().into_iter().flat_map(|c| &c.lines);
         let decays = lines.filter(|line| line.forced == Forced::On && !line.spacelike);
@@ -108,7 +108,7 @@ impl Directory {
         legs.filter(|leg| bits >> leg & 1 == 1).collect()
     }
 
-    /// Dimensions of colour by PDG code.
+    /// Dimension of the colour representation by PDG code.
     ///
     /// # Errors
     /// `get_color.f` cannot be read.
@@ -122,10 +122,10 @@ impl Directory {
         Ok(colors_of(&String::from_utf8_lossy(&text)))
     }
 
-    /// Checks that a matrix element of it, by its number from 0, has these PDG codes.
+    /// Checks that the matrix element with this index has these PDG codes.
     ///
     /// # Errors
-    /// It has others.
+    /// It has other codes.
     pub fn check(&self, number: usize, pdg: &[i32]) -> Result<()> {
         match self.legs.get(number).is_some_and(|legs| legs == pdg) {
             true => Ok(()),
@@ -141,7 +141,7 @@ impl Directory {
     }
 }
 
-/// What a function GET_COLOR returns, by PDG code.
+/// Reads the values of the function GET_COLOR by PDG code.
 fn colors_of(text: &str) -> BTreeMap<i32, i32> {
     let mut found = BTreeMap::new();
     let mut code: Option<i32> = None;
@@ -157,7 +157,7 @@ fn colors_of(text: &str) -> BTreeMap<i32, i32> {
     found
 }
 
-/// Whole numbers that DATA statements of a file set: by array and subscripts.
+/// Integers set by the DATA statements of a file, by array and subscripts.
 struct Table {
     file: PathBuf,
     arrays: BTreeMap<String, BTreeMap<Vec<i64>, i32>>,
@@ -196,7 +196,7 @@ impl Table {
         self.arrays.get(name)?.get(subscripts).copied()
     }
 
-    /// That an array has a value of a diagram that it cannot have.
+    /// The error for an invalid array element of a diagram.
     fn wrong(&self, diagram: i64, array: &str, value: i32) -> Error {
         let file = self.file.display();
         Error::run(
@@ -205,14 +205,14 @@ impl Table {
         )
     }
 
-    /// Numbers of configurations that an array has, which are the last of its subscripts.
+    /// Configuration numbers for which an array has values: the last subscripts.
     fn numbers(&self, name: &str) -> BTreeSet<i64> {
         let subscripts = self.array(name).map(|(subscripts, _)| subscripts.last());
         subscripts.flatten().copied().collect()
     }
 }
 
-/// The tables of a directory that are about its diagrams.
+/// The tables of a directory that describe its diagrams.
 struct Tables {
     configs: Table,
     map: Table,
@@ -231,7 +231,7 @@ impl Tables {
         })
     }
 
-    /// All diagrams, of matrix elements with these legs.
+    /// All diagrams; `legs` are the PDG codes of each matrix element.
     fn configs(&self, legs: &[Vec<i32>]) -> Result<Vec<Config>> {
         let numbers = self.numbers()?;
         let config = |&number: &i64| {
@@ -250,9 +250,9 @@ impl Tables {
         numbers.iter().map(config).collect()
     }
 
-    /// Numbers of the diagrams, of which all tables have to say something.
+    /// Configuration numbers; checks that each has entries in all tables.
     fn numbers(&self) -> Result<BTreeSet<i64>> {
-        // A diagram of two that become one has no propagators.
+        // A diagram with a single vertex (two particles to one) has no propagators.
         let mut numbers = self.configs.numbers("MAPCONFIG");
         let ends = numbers.remove(&0);
         numbers.extend(self.configs.numbers("IFOREST"));
@@ -283,7 +283,7 @@ impl Tables {
         Ok(numbers)
     }
 
-    /// The lines of a diagram.
+    /// The propagators of a diagram.
     fn lines(&self, number: i64, of_legs: &[Vec<i32>]) -> Result<Vec<DiagramLine>> {
         let legs = of_legs[0].len() as i64;
         let broken = |branch: i64| {
@@ -298,7 +298,7 @@ impl Tables {
             let (Some(one), Some(other)) = (daughter(1), daughter(2)) else {
                 break;
             };
-            // Each line ends in one vertex.
+            // Each line is used by exactly one vertex.
             let mut daughter = |line: i32| bits.remove(&line.into()).ok_or_else(|| broken(branch));
             let daughters = [daughter(one)?, daughter(other)?];
             let side = daughters[0] | daughters[1];
@@ -306,7 +306,7 @@ impl Tables {
             let exchanged = self.configs.get("TPRID", &[branch, number]).unwrap_or(0);
             let codes = (1..).zip(of_legs).map(|(element, legs)| {
                 let decayed = self.configs.get("SPROP", &[element, branch, number]);
-                // MG5aMC until 2.9 lists no code of the line that ends the t channel; its clustering takes that of leg 2.
+                // MG5aMC up to 2.9 lists no code for the last t-channel line; its clustering takes that of leg 2.
                 let last = if branch == 2 - legs.len() as i64 {
                     legs[1]
                 } else {
@@ -324,7 +324,7 @@ impl Tables {
                 legs: side,
                 daughters,
                 codes: codes.collect(),
-                // The beam that a line of the t channel begins with is on its side.
+                // A t-channel line has exactly one of the beams on its side.
                 spacelike: side & 1 != side >> 1 & 1,
                 forced,
             });
@@ -333,29 +333,29 @@ impl Tables {
     }
 }
 
-/// Where a matrix element is.
+/// The place of a matrix element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElementPlace {
-    /// In which directory, from 0.
+    /// Index of the directory.
     pub directory: usize,
-    /// Which one of those there, from 0.
+    /// Index of the matrix element in the directory.
     pub number: usize,
 }
 
-/// An output of `output madevent`.
+/// An output of MG5aMC's `output madevent`.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// Where it is.
+    /// Path of its folder.
     pub path: PathBuf,
-    /// Its directories of matrix elements.
+    /// Its directories with matrix elements.
     pub directories: Vec<PathBuf>,
 }
 
 impl Output {
-    /// Looks at one.
+    /// Opens an output.
     ///
     /// # Errors
-    /// It is none, or not whole.
+    /// The folder is not such an output, or it is incomplete.
     pub fn find(path: &Path) -> Result<Self> {
         let none = |what: &str, cure: &str| {
             let path = path.display();
@@ -399,7 +399,7 @@ impl Output {
         })
     }
 
-    /// Whether one particle comes in.
+    /// Whether the process is a decay of one particle.
     pub fn decays(&self) -> bool {
         let one = |directory: &PathBuf| {
             let text = text(&directory.join("nexternal.inc")).unwrap_or_default();
@@ -411,21 +411,21 @@ impl Output {
         self.directories.iter().any(one)
     }
 
-    /// What the parameters of event files and their codes come from, where MG5aMC left it: a UFO folder.
+    /// The UFO folder of the model, if MG5aMC has left it there.
     pub fn model(&self) -> Option<PathBuf> {
         let folder = self.path.join("bin/internal/ufomodel");
         folder.is_dir().then_some(folder)
     }
 
-    /// The commands by which MG5aMC wrote it.
+    /// The MG5aMC commands that generated the output.
     pub fn steps(&self) -> String {
         text(&self.path.join("Cards/proc_card_mg5.dat")).unwrap_or_default()
     }
 
-    /// A card.
+    /// The path of a card.
     ///
     /// # Errors
-    /// It is missing.
+    /// The card is missing.
     pub fn card(&self, name: &str) -> Result<PathBuf> {
         let file = self.path.join("Cards").join(name);
         match file.is_file() {
@@ -437,14 +437,14 @@ impl Output {
         }
     }
 
-    /// The version of MG5aMC; `unknown` where no file has one.
+    /// The version of MG5aMC, or [`UNKNOWN`].
     pub fn version(&self) -> String {
         let mut versions = self.versions().into_iter();
         let version = versions.next().map(|(_, version)| version);
         version.unwrap_or_else(|| UNKNOWN.to_owned())
     }
 
-    /// The files that have a version of MG5aMC, and which.
+    /// The files that contain a version of MG5aMC, with that version.
     pub fn versions(&self) -> Vec<(&'static str, String)> {
         let files = ["MGMEVersion.txt", "SubProcesses/MGVersion.txt"];
         let version = |name| {
@@ -459,17 +459,17 @@ impl Output {
         files.into_iter().filter_map(version).collect()
     }
 
-    /// The folder of the MG5aMC that wrote it.
+    /// The folder of the MG5aMC that wrote the output.
     pub fn mg5_path(&self) -> Option<PathBuf> {
         let card = text(&self.path.join("Cards/me5_configuration.txt")).ok()?;
         setting(&card, "mg5_path").map(PathBuf::from)
     }
 }
 
-/// What a version is called where no file has one.
+/// Name of the version if no file has one.
 pub const UNKNOWN: &str = "unknown";
 
-/// The version of MG5aMC in a folder; none where it has no file of it.
+/// The version of the MG5aMC in a folder; `None` if it has no VERSION file.
 pub fn version_of_mg5(folder: &Path) -> Option<String> {
     setting(&text(&folder.join("VERSION")).ok()?, "version")
 }
@@ -483,7 +483,7 @@ fn setting(text: &str, name: &str) -> Option<String> {
     })
 }
 
-/// `run_NN` with a number above all that there are in a folder `Events`.
+/// `run_NN` with the first number above those of the existing runs in a folder `Events`.
 pub fn next_run(events: &Path) -> String {
     let entries = std::fs::read_dir(events).into_iter().flatten().flatten();
     let number = |entry: std::fs::DirEntry| -> Option<u64> {
@@ -496,7 +496,7 @@ pub fn next_run(events: &Path) -> String {
     format!("run_{:02}", last + 1)
 }
 
-/// A path from the root on, without `.` and `..`, as the shell writes it: links stay.
+/// An absolute path without `.` and `..`, resolved as a shell does: symbolic links stay.
 pub fn absolute(path: &Path) -> PathBuf {
     use std::path::Component::{CurDir, ParentDir};
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -513,7 +513,7 @@ pub fn absolute(path: &Path) -> PathBuf {
     found
 }
 
-/// A small text of an output.
+/// Reads a small text file of an output.
 fn text(file: &Path) -> Result<String> {
     let bytes = regular::read(file, MOST_BYTES).map_err(|error| unreadable(file, &error, ""))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -530,7 +530,7 @@ fn values(of: BTreeMap<i64, i32>) -> Vec<i32> {
 
 #[cfg(test)]
 pub mod samples {
-    //! Outputs with nothing to evaluate.
+    //! Outputs without matrix elements to evaluate.
 
     use std::fs;
     use std::path::{Path, PathBuf};
@@ -580,7 +580,7 @@ C       This is dummy particle used in multiparticle vertices
         ),
     ];
 
-    /// An output of u u~ > t t~ with these files in the place of others.
+    /// Writes an output of u u~ > t t~; `files` replace the default ones.
     pub fn output(folder: &Path, files: &[(&str, &str)]) -> PathBuf {
         let place = folder.join("SubProcesses/P1_qq_ttx");
         fs::create_dir_all(&place).unwrap();
@@ -639,7 +639,7 @@ mod tests {
         Directory::read(&output(folder.path(), files))
     }
 
-    /// The numbers are those that the Python package read from the same files.
+    /// The expected values were read from the same files by the Python package.
     #[test]
     fn diagrams_are_read() {
         let folder = tempfile::tempdir().unwrap();
@@ -693,7 +693,7 @@ mod tests {
             ]
         };
         assert_eq!(listed(&whole), wanted(2));
-        // MG5aMC 2.8 and 2.9 list no code of the last one.
+        // MG5aMC 2.8 and 2.9 list no code for the last one.
         let [legs, (name, configs), rest @ ..] = ONE;
         let configs = configs.replace("      DATA TPRID(-2,1)/2/\n", "");
         let older = [&[legs, (name, configs.as_str())], &rest[..]].concat();

@@ -3,7 +3,7 @@ use crate::records::{self, Weights};
 use std::io::Write;
 use std::path::Path;
 
-/// A round of events without particles that have these weights.
+/// A round of events without particles, with these weights.
 fn round(file: &Path, weights: &[f64]) -> Round {
     records::begin(file, weights.len(), 1).unwrap();
     let mut bytes = Vec::new();
@@ -24,7 +24,7 @@ fn round(file: &Path, weights: &[f64]) -> Round {
 #[test]
 fn heavy_events_stay_more_often() {
     let place = tempfile::tempdir().unwrap();
-    // Of each thousand a hundred weigh twice as much, some with the other sign; rounds have units of their own.
+    // In each thousand, a hundred weigh twice as much, some with the other sign; rounds have different units.
     let weights = |unit: f64| -> Vec<f64> {
         let of = |event: usize| match event % 10 {
             0 => -2.0 * unit,
@@ -36,7 +36,7 @@ fn heavy_events_stay_more_often() {
         round(&place.path().join("a.npy"), &weights(3.0)),
         round(&place.path().join("b.npy"), &weights(0.1)),
     ];
-    // Half of the light ones and all of the heavy ones may stay.
+    // Half of the light events and all of the heavy ones may stay.
     let share = ChosenEvents::of(&rounds, 40_000, 7).unwrap().unwrap_err();
     assert!((share - 0.55).abs() < 0.01, "{share}");
     let choice = ChosenEvents::of(&rounds, 15_000, 7).unwrap().unwrap();

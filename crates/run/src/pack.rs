@@ -1,4 +1,4 @@
-//! A pack: a survey with all that makes events of it, as one file, which runs by itself where it is unpacked.
+//! Packs: a survey and everything needed to make events from it in one archive, which runs on its own after unpacking.
 
 use crate::cards::Cards;
 use crate::overweight::Overweight;
@@ -32,41 +32,41 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Instant, SystemTime};
 
-/// Events of all jobs together, to which a survey is adapted.
+/// Default number of events of all jobs together, for which a survey is adapted.
 pub const EVENTS: u64 = 1_000_000;
-/// Events that are made at once for the cross section.
+/// Default number of events made while packing, to measure the cross section.
 pub const MEASURED: u64 = 10_000;
-/// A SIMD level that all processors have which jobs may meet; where there is one level alone it is that.
+/// A SIMD level that all processors likely to run jobs support; `auto` on architectures with a single level.
 pub const SIMD: &str = if cfg!(target_arch = "x86_64") {
     "avx2"
 } else {
     "auto"
 };
-/// The name of the subcommand by which the program of a pack makes events.
+/// The subcommand with which the program of a pack makes events.
 pub const JOB: &str = "pack-job";
-/// In the folder of a run: its state.
+/// The state folder inside the folder of a run.
 const STATE: &str = "state";
-/// In the folder of a pack: its program, and the shared libraries of that.
+/// Paths inside a pack: its program, and the shared libraries of the program.
 const PROGRAM: &str = "bin/mebridge";
 const LIBRARIES: &str = "lib";
-/// Events of the job that tries a pack.
+/// Number of events of the trial job.
 const TRIAL: &str = "10";
-/// A run that is packed may have other threads than this call.
+/// Arguments in which this call may differ from the packed run.
 const OTHERS: [&str; 1] = ["threads"];
-/// How a file is compressed, by the end of its name.
+/// The compression of a pack, by the ending of its name.
 const FORMATS: [(&str, Format); 4] = [
     (".tar", Format::Plain),
     (".tar.gz", Format::Gzip),
     (".tgz", Format::Gzip),
     (".tar.xz", Format::Xz),
 ];
-/// Of zlib: 9 takes twice as long, for a hundredth of the size.
+/// Level of zlib: 9 takes twice as long for a size one per cent smaller.
 const GZIP: u32 = 6;
 const XZ: u32 = 6;
-/// Matrix elements that the line about a pack names.
+/// Number of matrix elements named in the description of a pack.
 const NAMED: usize = 3;
 
-/// How a file is compressed.
+/// Compression of a pack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Format {
     Plain,
@@ -74,36 +74,36 @@ enum Format {
     Xz,
 }
 
-/// How a run is packed.
+/// Settings of a pack.
 #[derive(Clone, Copy, Debug)]
 pub struct Packing<'a> {
-    /// The file: `.tar`, `.tar.gz` or `.tar.xz`.
+    /// The file to write: `.tar`, `.tar.gz` or `.tar.xz`.
     pub output: &'a Path,
     /// The program that has the subcommand [`JOB`].
     pub program: &'a Path,
-    /// Events that are made at once, for the cross section that all jobs give.
+    /// Number of events made while packing, to measure the cross section that all jobs report.
     pub measured: u64,
     /// The SIMD level of all jobs.
     pub simd: &'a str,
-    /// Whether there is [`CMS_SCRIPT`], too.
+    /// Whether the pack also has [`CMS_SCRIPT`].
     pub cms: bool,
-    /// What becomes of events of jobs that weigh more than others; that of the run where it is left out.
+    /// Treatment of overweight events in jobs; by default that of the run.
     pub overweights: Option<Overweight>,
 }
 
-/// Surveys a run and packs it; without a number of events it is adapted to [`EVENTS`].
+/// Surveys a run and packs it; by default it is adapted to [`EVENTS`] events.
 ///
 /// # Errors
-/// The cards request what cannot be honoured, nothing passes the cuts, a job of the pack fails, or a file cannot be
+/// The cards request what cannot be honoured, nothing passes the cuts, the trial job fails, or a file cannot be
 /// written.
 pub fn pack(spec: &RunSpec, how: &Packing, observer: &mut dyn Observer) -> Result<PathBuf> {
     how.write(spec, None, observer)
 }
 
-/// Packs what a run has surveyed, `Events/run_NN` of an output or of a process by its name, with the run card that it had.
+/// Packs the survey of a run: `Events/run_NN` of an output or of a named process, with the run card of that run.
 ///
 /// # Errors
-/// As of [`pack`]; or it is no such run, or its cards are others than those of the run.
+/// Those of [`pack`]; or the folder is not such a run, or its cards have changed since the run.
 pub fn pack_run(
     folder: &Path,
     changed_files: bool,
@@ -125,11 +125,11 @@ pub fn pack_run(
     how.write(&spec, Some((&state, known)), observer)
 }
 
-/// Packs what a run under stated conditions has surveyed, whose state lies in this folder; events and seed are those of the
-/// run where they are left out.
+/// Packs the survey of a run under stated conditions, whose state is in this folder. By default, events and seed are
+/// those of the run.
 ///
 /// # Errors
-/// As of [`pack`]; or it is another run.
+/// Those of [`pack`]; or the folder has another run.
 pub fn pack_stated(
     spec: &RunSpec,
     state: &Path,
@@ -146,7 +146,7 @@ pub fn pack_stated(
     how.write(&spec, Some((state, known)), observer)
 }
 
-/// A run by cards, and its seed.
+/// The plan of a run by cards, and its seed.
 fn of_cards(spec: &RunSpec) -> Result<(Plan, u64)> {
     let cards = Cards::read(spec)?;
     if cards.source.decays() {
@@ -163,7 +163,7 @@ fn of_cards(spec: &RunSpec) -> Result<(Plan, u64)> {
     Ok((plan, seed))
 }
 
-/// The run that lies in a folder.
+/// The specification of the run in a folder.
 fn spec_of_run(
     place: &Path,
     known: &Surveyed,
@@ -210,7 +210,7 @@ fn spec_of_run(
     })
 }
 
-/// Entries of a card that another one has not, or has with other values.
+/// Entries of a card that differ in another one, or are missing there.
 fn differing(card: &Map<String, Value>, other: &Map<String, Value>) -> Vec<(String, String)> {
     let entries = card
         .iter()
@@ -220,7 +220,7 @@ fn differing(card: &Map<String, Value>, other: &Map<String, Value>) -> Vec<(Stri
         .collect()
 }
 
-/// The value of an entry, as a card has it.
+/// The value of an entry, in the format of a card.
 fn entry(value: &Value) -> String {
     match value {
         Value::Bool(flag) => value::Value::Flag(*flag).to_string(),
@@ -237,7 +237,7 @@ fn entry(value: &Value) -> String {
 }
 
 impl Packing<'_> {
-    /// Surveys and packs; a run that is surveyed comes with its folder.
+    /// Surveys and packs; `state` is the folder of a run that is already surveyed, and its survey.
     fn write(
         &self,
         spec: &RunSpec,
@@ -319,7 +319,7 @@ fn progress(stage: Stage, target: u64, begun: Instant) -> Progress {
     }
 }
 
-/// A run that is to be packed.
+/// A run to be packed.
 struct PackRun<'a> {
     spec: &'a RunSpec,
     events: u64,
@@ -328,7 +328,8 @@ struct PackRun<'a> {
 }
 
 impl PackRun<'_> {
-    /// Surveys it, into a folder of this one; beside that is what rounds of this many events measured.
+    /// Surveys the run in a subfolder of `scratch`, and makes `measured` events; returns the folder of the survey and
+    /// the results of the rounds.
     fn survey(
         &self,
         scratch: &Path,
@@ -362,14 +363,14 @@ impl PackRun<'_> {
     }
 }
 
-/// A pack that is laid out in a folder.
+/// A pack laid out in a folder.
 struct Pack<'a> {
     staged: &'a Path,
     how: &'a Packing<'a>,
 }
 
 impl Pack<'_> {
-    /// Lays it out.
+    /// Writes all files of the pack to the folder.
     fn stage(
         &self,
         run: PackRun,
@@ -427,7 +428,7 @@ impl Pack<'_> {
         };
         let switch = |switches: &Value| Some(switches.get(PRECISION)?.as_str()?.to_owned());
         let precision = arguments.get("switches").and_then(switch);
-        // Of the survey; a job has its own.
+        // Events and seed of the survey; jobs have their own.
         for (name, value) in [
             ("surveyed_events", json!(events)),
             ("surveyed_seed", json!(seed)),
@@ -445,15 +446,15 @@ impl Pack<'_> {
         }
     }
 
-    /// What starts jobs.
+    /// The scripts that start jobs.
     fn scripts(&self) -> impl Iterator<Item = &'static Script> {
         let both = [(&RUN, true), (&CMS, self.how.cms)];
         both.into_iter()
             .filter_map(|(script, wanted)| wanted.then_some(script))
     }
 
-    /// Copies the shared libraries of the program, the C library among them, so that it runs where that is an older one; the
-    /// name of their loader, where there are some.
+    /// Copies the shared libraries of the program, including the C library, so that it runs on systems with an older
+    /// one. Returns the name of the loader, if there are shared libraries.
     fn copy_libraries(&self, root: &Path) -> Result<Option<String>> {
         let full = self.full();
         let found = libraries(self.how.program)?;
@@ -484,12 +485,12 @@ impl Pack<'_> {
             text.push_str(&format!("{}  {}\n", digest(&file)?, name.display()));
         }
         let own = hex(&Sha256::digest(&text));
-        // A comment for sha256sum.
+        // sha256sum treats this line as a comment.
         text.push_str(&format!("# {own}\n"));
         Ok(text)
     }
 
-    /// Makes some events.
+    /// Runs a job that makes a few events.
     fn try_job(&self, scratch: &Path) -> Result<()> {
         let folder = scratch.join("trial");
         fs::create_dir(&folder).map_err(Error::io(&folder))?;
@@ -516,7 +517,7 @@ impl Pack<'_> {
         Err(Error::run(format!("a job of the pack fails: {why}"), ""))
     }
 
-    /// Writes it into a file.
+    /// Writes the pack to a file.
     fn archive(&self, file: &File, format: Format) -> io::Result<()> {
         let file = BufWriter::new(file);
         match format {
@@ -557,7 +558,7 @@ impl Pack<'_> {
         archive.into_inner()
     }
 
-    /// All files and folders, each folder before what is in it; the scripts first.
+    /// All files and folders, each folder before its contents; the scripts come first.
     fn entries(&self) -> io::Result<Vec<PathBuf>> {
         let scripts = self.scripts().map(|script| self.staged.join(script.name));
         let mut found: Vec<PathBuf> = scripts.collect();
@@ -574,7 +575,7 @@ impl Pack<'_> {
         Ok(found)
     }
 
-    /// That there is no room for it, or the like.
+    /// The error for a failed write, such as on a full disk.
     fn full(&self) -> impl Fn(io::Error) -> Error {
         let place = self.staged.parent().unwrap_or(self.staged).to_owned();
         move |error| {
@@ -585,7 +586,7 @@ impl Pack<'_> {
     }
 }
 
-/// Of [`Recipe::precision`], in the arguments of a run.
+/// The floating-point type ([`Recipe::precision`]) in the arguments of a run.
 const PRECISION: &str = "CUDACPP_RUNTIME_FPTYPE";
 
 /// Copies the files of a folder.
@@ -598,9 +599,9 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The shared libraries of a program by the names that it has for them, with their loader; none where it has none.
+/// The shared libraries of a program (name and path), including the loader; empty for a static program.
 fn libraries(program: &Path) -> Result<Vec<(String, PathBuf)>> {
-    // The loader of glibc lists them instead of running the program.
+    // The loader of glibc lists the libraries instead of running the program.
     let mut list = Command::new(program);
     list.arg("--version").env("LD_TRACE_LOADED_OBJECTS", "1");
     list.env_remove("LD_PRELOAD");
@@ -615,11 +616,11 @@ fn libraries(program: &Path) -> Result<Vec<(String, PathBuf)>> {
     })
 }
 
-/// Those that are listed; fails with the name of one that is not there.
+/// Parses the listing; the error is the name of a missing library.
 fn libraries_in(listed: &str) -> std::result::Result<Vec<(String, PathBuf)>, String> {
     let mut found = Vec::new();
     for line in listed.lines() {
-        // The loader itself has no arrow, or one to itself.
+        // The line of the loader itself has no arrow, or an arrow to itself.
         let (name, place) = match line.trim().split_once(" => ") {
             Some((name, place)) => (name, place),
             None => (line.trim(), line.trim()),
@@ -637,15 +638,15 @@ fn libraries_in(listed: &str) -> std::result::Result<Vec<(String, PathBuf)>, Str
     Ok(found)
 }
 
-/// What starts a job.
+/// A script that starts a job.
 struct Script {
     name: &'static str,
-    /// How it is called and what it writes.
+    /// Its arguments, and the file it writes.
     usage: &'static str,
     output: &'static str,
-    /// An argument of the job before those that it is given.
+    /// Arguments of the job before those given to the script.
     argument: &'static str,
-    /// What is done first.
+    /// Shell commands that run first.
     before: &'static str,
 }
 
@@ -665,7 +666,7 @@ const CMS: Script = Script {
 };
 
 impl Script {
-    /// Its text, where the program has this loader.
+    /// The text of the script; `loader` is the loader of the program, if it has one.
     fn text(&self, loader: Option<&str>) -> String {
         let Script {
             name,
@@ -677,7 +678,7 @@ impl Script {
         let program = format!("\"$root/{PROGRAM}\"");
         let program = match loader {
             None => program,
-            // The libraries of the pack alone, whatever the machine has.
+            // Only the libraries of the pack are used, not those of the machine.
             Some(loader) => format!(
                 "\"$root/{LIBRARIES}/{loader}\" --inhibit-rpath '' --library-path \"$root/{LIBRARIES}\" {program}"
             ),

@@ -1,4 +1,4 @@
-//! Parameter cards (SLHA), as far as a run needs them beside its matrix elements.
+//! Parameter cards (SLHA): the parts that a run needs besides its matrix elements.
 
 use crate::text::{self, repr};
 use mebridge::Result;
@@ -9,10 +9,10 @@ use std::f64::consts::{PI, SQRT_2};
 use std::fmt::Write;
 use std::path::Path;
 
-/// What stands in the place of a width that is left to be computed.
+/// The word for a width that is to be computed.
 const AUTO: &str = "auto";
 
-/// Numbers of a card.
+/// The numbers of a card.
 #[derive(Clone, Debug, Default)]
 pub struct ParamCard(Card);
 
@@ -26,14 +26,14 @@ impl ParamCard {
         Ok(ParamCard(Card::parse(&text, file)))
     }
 
-    /// A number by its block and code, and another one where the card has none.
+    /// The number of a block and code, or `default` if the card has none.
     pub fn value(&self, block: &str, code: i32, default: f64) -> f64 {
         let block = block.to_ascii_lowercase();
         self.0.number(&block, &[code]).unwrap_or(default)
     }
 
-    /// alpha at the mass of the Z boson, as MG5aMC puts it into event files: by 1 / alpha, or by Fermi's constant and the
-    /// masses of W and Z; 0 where the card has neither.
+    /// alpha at the mass of the Z boson, as MG5aMC writes it to event files: from 1 / alpha, or from Fermi's constant
+    /// and the masses of W and Z; 0 if the card has neither.
     pub fn alpha_qed(&self) -> f64 {
         let inverse = self.value("sminputs", 1, 0.0);
         if inverse != 0.0 {
@@ -48,7 +48,7 @@ impl ParamCard {
     }
 }
 
-/// Codes of particles whose width a card leaves to be computed (`DECAY 6 Auto`).
+/// Codes of particles whose width the card leaves to be computed (`DECAY 6 Auto`).
 pub fn open_widths(text: &str) -> Vec<&str> {
     let open = |line| {
         let mut words = without_comment(line).split_whitespace();
@@ -59,20 +59,20 @@ pub fn open_widths(text: &str) -> Vec<&str> {
     text.lines().filter_map(open).collect()
 }
 
-/// Widths that a card has as numbers, GeV, by PDG code.
+/// Widths that the card gives as numbers, GeV, by PDG code.
 pub fn widths(text: &str) -> BTreeMap<i32, f64> {
     let width = |line| {
         let mut words = without_comment(line).split_whitespace();
         let is_decay = words.next()?.eq_ignore_ascii_case("decay");
         let code = words.next()?.parse().ok()?;
-        // Fortran's exponents are numbers, too.
+        // Fortran exponents are allowed, too.
         let width = words.next()?.replace(['d', 'D'], "e").parse().ok()?;
         is_decay.then_some((code, width))
     };
     text.lines().filter_map(width).collect()
 }
 
-/// The card with numbers, GeV, in the place of widths that it leaves to be computed, by the codes of the particles.
+/// The card with the `Auto` widths replaced by numbers, GeV, by the codes of the particles.
 pub fn with_widths(text: &str, widths: &BTreeMap<String, f64>) -> String {
     let mut found = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -88,7 +88,7 @@ pub fn with_widths(text: &str, widths: &BTreeMap<String, f64>) -> String {
     found
 }
 
-/// Where a line has `Auto` for a width that is known, and the width.
+/// The position of `Auto` in a line for a particle with a known width, and the width.
 fn width_in(line: &str, widths: &BTreeMap<String, f64>) -> Option<(usize, f64)> {
     let mut words = without_comment(line).split_whitespace();
     let is_decay = words.next()?.eq_ignore_ascii_case("decay");
@@ -107,7 +107,8 @@ fn without_comment(line: &str) -> &str {
     line.split('#').next().unwrap_or(line)
 }
 
-/// The text of a parameter card (SLHA) with these values; `scales` are those of blocks whose parameters run, GeV.
+/// The text of a parameter card (SLHA) with these values; `scales` are the scales, GeV, of blocks with running
+/// parameters.
 pub fn text(entries: &[CardEntry], scales: &BTreeMap<&str, f64>) -> String {
     let mut blocks: Vec<(&str, String)> = Vec::new();
     for entry in entries {

@@ -1,5 +1,5 @@
-//! That a cross section is finite: which cut keeps each pole of |M|^2 away, or the one that is missing, by name, found
-//! before anything starts.
+//! Checks that a cross section is finite: before a run starts, looks for poles of |M|^2 that no cut keeps away, and
+//! names the missing cuts.
 
 use crate::Element;
 use crate::channel_line::ChannelLine;
@@ -10,22 +10,23 @@ use mebridge::{Error, Result};
 use mebridge_phasespace::cuts::{Observable, Window};
 use std::collections::BTreeSet;
 
-/// What is far below a mass, in units of it: an integral over s / mass^4 has 1e-7 there.
+/// Masses below this share of a propagator's mass are far below it: of an integral over s / mass^4 only 1e-7 lies
+/// there.
 const LIGHT: f64 = 0.02;
-/// Two masses are the same to this accuracy.
+/// Relative accuracy to which two masses count as the same.
 const SAME: f64 = 1e-9;
 
-/// Where a propagator has no bound. Legs are counted from 0, with those that come in.
+/// A pole of a propagator. Legs count from 0, including the incoming ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Pole {
-    /// A particle goes along a beam.
+    /// A massless particle is collinear with a beam.
     AlongBeam(usize),
-    /// Two particles meet.
+    /// The invariant mass of two particles reaches the mass of the propagator.
     Meeting {
         legs: [usize; 2],
-        /// Those of them that may have no energy there.
+        /// Those of the legs that are massless vectors and may be soft.
         vectors: Vec<usize>,
-        /// Whether both have no mass, and may go the same way.
+        /// Whether both are massless and may be collinear.
         collinear: bool,
     },
 }
@@ -38,7 +39,7 @@ impl Pole {
         }
     }
 
-    /// What particles do there.
+    /// Describes the kinematics of the pole.
     fn described(&self, pdg: &[i32]) -> String {
         let process = process(pdg);
         match self {
@@ -64,7 +65,7 @@ impl Pole {
     }
 }
 
-/// The poles of a matrix element that its particles reach, those along a beam first.
+/// The poles that a matrix element's particles can reach, those along a beam first.
 fn poles(element: &Element) -> BTreeSet<Pole> {
     let (pdg, masses) = (element.pdg(), &element.masses);
     let every: BTreeSet<usize> = (2..pdg.len()).collect();
@@ -107,7 +108,7 @@ fn is_close(one: f64, other: f64) -> bool {
     (one - other).abs() <= SAME * one.abs().max(other.abs())
 }
 
-/// A process by its PDG codes.
+/// A process as PDG codes.
 fn process(pdg: &[i32]) -> String {
     let codes: Vec<String> = pdg.iter().map(i32::to_string).collect();
     let (incoming, outgoing) = codes.split_at(2.min(codes.len()));
@@ -125,10 +126,10 @@ fn refused(what: String, cure: String) -> Error {
     )
 }
 
-/// That cuts by name keep all poles away.
+/// Checks that named cuts keep all poles away.
 ///
 /// # Errors
-/// Some do not; with names of cuts that would.
+/// Some poles remain; the message names cuts that would keep them away.
 pub fn by_name<'a>(
     elements: impl IntoIterator<Item = &'a Element>,
     cuts: &[NamedCut],
@@ -163,7 +164,7 @@ pub fn by_name<'a>(
     ))
 }
 
-/// Cuts by name, as bounds of what they are about.
+/// Named cuts, as bounds on observables.
 struct Bounds<'a> {
     cuts: &'a [NamedCut],
     known: Vec<CutName>,
@@ -176,7 +177,7 @@ impl Bounds<'_> {
         bounds.any(|named| named.cut.is_of(observable, classes))
     }
 
-    /// The cuts that would keep a pole away; none where some do, or where no cut is about it.
+    /// The cuts that would keep a pole away; empty if the given ones do, or if no named cut applies to its particles.
     fn missing(&self, pole: &Pole, pdg: &[i32]) -> Vec<&str> {
         let class = |&leg: &usize| Class::of(pdg[leg]);
         let Some(classes) = pole.legs().iter().map(class).collect::<Option<Vec<_>>>() else {
@@ -203,14 +204,14 @@ impl Bounds<'_> {
         found
     }
 
-    /// Whether a particle of this class is kept away from the beams, and from having no energy.
+    /// Whether particles of this class are kept away from the beams and from being soft.
     fn off_the_beam(&self, class: Class, pdg: &[i32]) -> bool {
         let classes = pdg[2..].iter().filter_map(|&code| Class::of(code));
         let mut others: BTreeSet<Class> = classes.collect();
         let has_pt = |one: &Class| self.has(Observable::Pt, &[*one]);
         let has_rapidity = |one: &Class| self.has(Observable::Rapidity, &[*one]);
         if pdg.len() == 4 {
-            // They are back to back.
+            // The two particles are back to back.
             others.insert(class);
             return others.iter().any(|one| has_pt(one) || has_rapidity(one));
         }
@@ -220,24 +221,24 @@ impl Bounds<'_> {
     }
 }
 
-/// The shortest name of a cut; there is one for each class, and for each two of them.
+/// The shortest name of a cut; one exists for each class and each pair of classes.
 fn shortest<'a>(known: &'a [CutName], observable: Observable, classes: &[Class]) -> &'a str {
     let names = known.iter().filter(|cut| cut.is_of(observable, classes));
     let names = names.map(|cut| cut.name.as_str());
     names.min_by_key(|name| name.len()).unwrap_or_default()
 }
 
-/// What has to be bounded, in the order in which messages list it.
+/// A missing bound, in the order in which messages list them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Bound {
     Distance([usize; 2]),
     Pt(usize),
 }
 
-/// That cuts of a run card keep all poles of a matrix element away.
+/// Checks that the cuts of a run card keep all poles of a matrix element away.
 ///
 /// # Errors
-/// Some do not; with what else has to be bounded.
+/// Some poles remain; the message names the missing bounds.
 pub fn by_run_card(element: &Element, cuts: &[Cut]) -> Result<()> {
     let pdg = element.pdg();
     for pole in poles(element) {
@@ -260,7 +261,7 @@ pub fn by_run_card(element: &Element, cuts: &[Cut]) -> Result<()> {
     Ok(())
 }
 
-/// What has to be bounded so that a pole is not reached by a process with so many legs.
+/// The missing bounds for a pole of a process with `count` legs.
 fn unbounded(pole: &Pole, count: usize, cuts: &[Cut]) -> BTreeSet<Bound> {
     let is_of = |window: &Window, observable, legs: &[usize]| {
         let mut of: Vec<usize> = window.legs.concat();
@@ -278,7 +279,7 @@ fn unbounded(pole: &Pole, count: usize, cuts: &[Cut]) -> BTreeSet<Bound> {
     };
     match pole {
         &Pole::AlongBeam(leg) => {
-            // Two are back to back.
+            // Two particles are back to back.
             let two = count == 4;
             let several = if two { 2..count } else { leg..leg + 1 };
             let bounded = several.clone().any(|one| least(Observable::Pt, &[one]))
@@ -307,12 +308,14 @@ fn unbounded(pole: &Pole, count: usize, cuts: &[Cut]) -> BTreeSet<Bound> {
     }
 }
 
-/// That particles have a width where they can be on their mass shells: a survey would never end, or be wrong.
+/// Checks that particles that can be on their mass shells have a width; otherwise a survey would never end, or be
+/// wrong.
 ///
-/// Args: `energy` is that of both beams in their centre of mass, GeV; `densities` says whether they have some.
+/// Args: `energy` is that of both beams in their centre of mass, GeV; `densities` says whether the beams have parton
+/// densities.
 ///
 /// # Errors
-/// One has none, or one that is lost in rounding.
+/// A particle has no width, or one that is lost in rounding.
 pub fn resonances(
     element: &Element,
     windows: &[Window],
@@ -337,7 +340,7 @@ pub fn resonances(
         let most = energy - mass_of(&(&every - &line.legs));
         let most = of_line.fold(most, |most, window| most.min(window.largest));
         let reached = least * (1.0 - SAME)..=most * (1.0 + SAME);
-        // Where it becomes itself and a massless particle, cuts keep it away.
+        // If it splits into itself and a massless particle, cuts keep it away from its mass shell.
         if !reached.contains(&line.mass) || is_close(mass_of(&line.legs), line.mass) {
             continue;
         }
@@ -350,7 +353,8 @@ pub fn resonances(
     Ok(())
 }
 
-/// Whether events of smaller masses are of no account: all lines are far heavier, so that |M|^2 falls there.
+/// Whether events with masses below `floor`, GeV, can be neglected: all propagators are far heavier, so that |M|^2
+/// falls off there.
 pub fn vanishes_below(element: &Element, floor: f64) -> bool {
     let masses = element
         .channels()
@@ -361,7 +365,8 @@ pub fn vanishes_below(element: &Element, floor: f64) -> bool {
         .all(|mass| floor < LIGHT * mass.abs())
 }
 
-/// Which cut leaves no events below a mass, GeV: of a run card, or one of these by name.
+/// Advice on a cut that removes events below a mass, GeV: an entry of a run card if `cuts` is `None`, otherwise a named
+/// cut.
 pub fn larger_masses(pdg: &[i32], mass: f64, cuts: Option<&[NamedCut]>) -> String {
     let digits = 10_f64.powf(mass.log10().floor() - 1.0);
     let above = |mass: f64| general((mass / digits).ceil() * digits);

@@ -1,23 +1,23 @@
-//! How far a run is, and lines that say so.
+//! The progress of a run, and the lines that report it.
 
 use crate::text::{general, significant};
 use mebridge_sampler::sums::Estimate;
 use std::fmt;
 
-/// Characters of the bar of a terminal.
+/// Width of the bar on a terminal, in characters.
 const BAR: usize = 20;
-/// Elsewhere there is a line after this part of the events, or so many seconds.
+/// Without a terminal, a line is written after this percentage of the events, or after this many seconds.
 const PERCENT: u64 = 10;
 const SECONDS: f64 = 10.0;
 
-/// What a run is doing.
+/// The stages of a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Stage {
-    /// The mappings adapt.
+    /// The mappings are being adapted.
     Survey,
-    /// Events are made.
+    /// Events are being made.
     Events,
-    /// A pack is written.
+    /// The pack is being written.
     Packing,
 }
 
@@ -31,31 +31,31 @@ impl fmt::Display for Stage {
     }
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// What was done last.
+    /// The current stage.
     pub stage: Stage,
-    /// Events that are there.
+    /// Number of events made.
     pub events: u64,
-    /// Events that are requested.
+    /// Number of events requested.
     pub target: u64,
-    /// The cross section so far; none before the first events.
+    /// The cross section so far; `None` before the first events.
     pub cross_section: Option<Estimate>,
-    /// Since the start, or since the run went on.
+    /// Seconds since the start of this program's run.
     pub seconds: f64,
-    /// Of the cross section: `pb`, or of a decay's width `GeV`.
+    /// Unit of the cross section: `pb`, or `GeV` for the width of a decay.
     pub unit: &'static str,
 }
 
 impl Progress {
-    /// The events that are there, of a hundred.
+    /// Percentage of the events that are made.
     fn percent(&self) -> u64 {
         let share = self.events.min(self.target) as f64 / self.target.max(1) as f64;
         (100.0 * share).floor() as u64
     }
 
-    /// Events, the cross section and the time.
+    /// The number of events, the cross section and the time, as text.
     fn found(&self) -> String {
         let cross_section = self.cross_section.map_or_else(String::new, |found| {
             format!(", {}", shown(found, self.unit))
@@ -68,23 +68,23 @@ impl Progress {
     }
 }
 
-/// A cross section, as lines have it.
+/// A cross section as text.
 pub(crate) fn shown(of: Estimate, unit: &str) -> String {
     let (mean, error) = (general(of.mean), significant(of.error, 2));
     format!("{mean} +- {error} {unit}")
 }
 
-/// Which lines about a run there are.
+/// Decides when to report progress, and writes the lines.
 #[derive(Debug, Default)]
 pub struct Lines {
     is_terminal: bool,
-    /// Stage, events of a hundred, and seconds of the last line.
+    /// Stage, percentage and seconds of the last line.
     last: Option<(Stage, u64, f64)>,
 }
 
 impl Lines {
-    /// Those of a terminal have bars, one for each part of the run. Elsewhere, as in the logs of batch systems, there is a line
-    /// now and then.
+    /// On a terminal every report is a line with a bar. Elsewhere, such as in the logs of batch systems, lines are
+    /// written now and then.
     pub fn new(is_terminal: bool) -> Self {
         Lines {
             is_terminal,
@@ -92,7 +92,7 @@ impl Lines {
         }
     }
 
-    /// The line about this progress, where there is one.
+    /// The line for this progress, if one is due.
     pub fn line(&mut self, progress: &Progress) -> Option<String> {
         let (stage, percent) = (progress.stage, progress.percent());
         let found = progress.found();
@@ -165,7 +165,7 @@ mod tests {
             .iter()
             .filter(|&&events| shown(Stage::Events, events, 2.0))
             .count();
-        // The first one, one every 10 %, and the last one.
+        // The first one, one per 10 %, and the last one.
         assert_eq!(count, 11);
         let mut lines = Lines::new(false);
         let mut shown = |events, seconds| {

@@ -1,4 +1,4 @@
-//! Files of a run that are there whole or not at all.
+//! Files that are either written completely or not at all.
 
 use crate::text::without_number;
 use mebridge::{Error, Result};
@@ -8,14 +8,14 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-/// Links that are followed, as the system does.
+/// Largest number of links followed, as in Linux.
 const MOST_LINKS: usize = 40;
 
-/// The file that a name leads to, where it can be written and is none of those that a run reads. Links are followed: the
-/// file that a link names is replaced, not the link.
+/// The file that `output` refers to, if it can be written and is not one of the `inputs`. Links are followed: the
+/// target of a link is replaced, not the link.
 ///
 /// # Errors
-/// It is no regular file, one of the inputs, or cannot be written.
+/// It is not a regular file, is one of the inputs, or cannot be written.
 pub fn target<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<PathBuf> {
     let path = leads_to(output).map_err(|error| unwritten(output, &error))?;
     let seen = Temporary::file(folder_of(&path), 0o666).and_then(|_| look(&path));
@@ -40,11 +40,11 @@ pub fn target<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> 
     Ok(path)
 }
 
-/// Writes a file that takes the place of another one, or of a link, once it is whole. Owner and permissions of a file that
-/// was there stay.
+/// Writes a file under a temporary name, which then replaces `output`, a file or a link. Owner and permissions of a
+/// replaced file are kept.
 ///
 /// # Errors
-/// It cannot be written, or what `write` finds.
+/// The file cannot be written, or `write` fails.
 pub fn replace(output: &Path, write: impl FnOnce(&File) -> Result<()>) -> Result<()> {
     let failed = |error: io::Error| unwritten(output, &error);
     let (part, file) = Temporary::file(folder_of(output), 0o666).map_err(failed)?;
@@ -57,10 +57,10 @@ pub fn replace(output: &Path, write: impl FnOnce(&File) -> Result<()>) -> Result
     part.keep(output).map_err(failed)
 }
 
-/// Writes what lies beside an event file, as that is written.
+/// Writes a text file with [`replace`].
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write_text(output: &Path, text: &str) -> Result<()> {
     replace(output, |mut file| {
         let written = file.write_all(text.as_bytes());
@@ -68,13 +68,13 @@ pub fn write_text(output: &Path, text: &str) -> Result<()> {
     })
 }
 
-/// That a file cannot be written.
+/// The error for a file that cannot be written.
 pub fn unwritten(output: &Path, error: &io::Error) -> Error {
     let why = without_number(error);
     Error::run(format!("{} cannot be written: {why}", output.display()), "")
 }
 
-/// Where a name leads, though nothing need be there.
+/// The absolute path that a name leads to, which need not exist.
 fn leads_to(name: &Path) -> io::Result<PathBuf> {
     let mut path = std::path::absolute(name)?;
     for _ in 0..MOST_LINKS {
@@ -99,7 +99,7 @@ fn look(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// Gives a file owner and permissions of the one that it replaces; a link has none of its own.
+/// Gives a file the owner and permissions of the one that it replaces; nothing is copied from a link.
 fn resemble(file: &File, former: &Path) -> io::Result<()> {
     let before = match fs::symlink_metadata(former) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -110,7 +110,7 @@ fn resemble(file: &File, former: &Path) -> io::Result<()> {
     }
     let here = file.metadata()?;
     if (before.uid(), before.gid()) != (here.uid(), here.gid()) {
-        // Only root may give files away.
+        // Only root may change the owner.
         match fchown(file, Some(before.uid()), Some(before.gid())) {
             Err(error) if error.kind() != ErrorKind::PermissionDenied => return Err(error),
             _ => {}
@@ -135,7 +135,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let pipe = CString::new(at("pipe").as_os_str().as_bytes()).unwrap();
-        // SAFETY: a name that ends with a zero byte.
+        // SAFETY: the name ends with a zero byte.
         assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
         fs::write(at("card.dat"), "a card").unwrap();
         symlink(at("card.dat"), at("link")).unwrap();
@@ -191,7 +191,7 @@ mod tests {
         write_text(&path, "two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o640);
-        // In the place of a link, not where it leads.
+        // The link itself is replaced, not its target.
         symlink(&path, &link).unwrap();
         write_text(&link, "three").unwrap();
         assert!(!link.is_symlink());

@@ -1,8 +1,8 @@
-//! Parameters that run with alpha_s (`running.py` of a UFO model): what only a run knows of them.
+//! Parameters that run with alpha_s (`running.py` of a UFO model): the part that depends on the run.
 //!
-//! A process has their equation, from the scale of their block in the parameter card to that of the event
-//! ([`mebridge::process::running`]). alpha_s at the first is the run's; matrix elements take it from a block
-//! `RUNNING_<block>` of the card.
+//! A process contains the equation that runs a parameter from the scale of its block in the parameter card to the scale
+//! of the event ([`mebridge::process::running`]). alpha_s at the former scale depends on the run; matrix elements read
+//! it from a block `RUNNING_<block>` of the card.
 
 use crate::densities::AlphaS;
 use crate::text::repr;
@@ -11,20 +11,20 @@ use mebridge::process::Process;
 use mebridge::process::running::{ENTRIES, entry};
 use std::collections::BTreeMap;
 
-/// Why such events have no weights for systematics.
+/// The reason why events with running parameters have no weights for systematics.
 pub const NO_SYSTEMATICS: &str = "events have no weights for systematics, in which parameters of the model that run would have to stay; ask for \
      none, or fix their scale (fixed_extra_scale of a run card)";
 
-/// What the blocks of a card have to say of the running of others: names of these, and values by index.
+/// The `RUNNING_` blocks of a card: for each block that runs its name, and values by index.
 pub type CardBlocks = Vec<(String, BTreeMap<usize, f64>)>;
 
-/// Indices in such a block.
+/// Indices of the entries of a `RUNNING_` block.
 const ALPHA_S: usize = 1;
 const FIXED: usize = 2;
 const QUARKS: usize = 3;
 const SCALE: usize = 4;
 
-/// The blocks whose parameters run in some of these processes, with their scales, GeV.
+/// The blocks with running parameters in some of these processes, with their scales, GeV.
 pub fn scales<'a>(processes: impl IntoIterator<Item = &'a Process>) -> Vec<(String, f64)> {
     let mut found: Vec<(String, f64)> = Vec::new();
     for parameter in processes
@@ -42,10 +42,10 @@ pub fn scales<'a>(processes: impl IntoIterator<Item = &'a Process>) -> Vec<(Stri
     found
 }
 
-/// What such blocks have to say.
+/// The contents of the `RUNNING_` blocks.
 ///
-/// Args: `fixed` is the scale of the parameters in all events, GeV, otherwise it is that of the event; `quarks` are flavours in
-/// the running of alpha_s, otherwise what the process says.
+/// Args: `fixed` is a scale of the parameters common to all events, GeV, by default the scale of each event; `quarks`
+/// is the number of flavours in the running of alpha_s, by default that of the process.
 ///
 /// # Errors
 /// alpha_s is not known at one of the scales.
@@ -71,7 +71,7 @@ pub fn blocks(
     scales.iter().map(of_block).collect()
 }
 
-/// A process with these values as those of its card.
+/// A process with these values as the defaults of its card.
 pub fn applied(process: &Process, blocks: &CardBlocks) -> Process {
     let mut process = process.clone();
     for parameter in &mut process.model.card {
@@ -86,7 +86,7 @@ pub fn applied(process: &Process, blocks: &CardBlocks) -> Process {
     process
 }
 
-/// The text of a card with these blocks, in the place of such that it has.
+/// The text of a card in which these blocks replace the existing ones.
 pub fn with_blocks(card: &str, blocks: &CardBlocks) -> String {
     let (mut text, mut skipped) = (String::new(), false);
     for line in card.lines() {
@@ -153,7 +153,7 @@ mod tests {
             .collect();
         let at = |scale: f64| alpha_s.table().expect("a table").at(scale * scale);
         assert_eq!(values, [100.0, 4.0, at(800.0), at(100.0)]);
-        // What is not given stays.
+        // Values that are not given stay.
         let found = blocks(&scales, &alpha_s, None, None).expect("blocks");
         assert_eq!(found[0].1.len(), 2);
         let own = applied(&process, &found);

@@ -1,4 +1,4 @@
-//! The scales of a run's events.
+//! Renormalisation and factorisation scales of the events of a run.
 
 use crate::beams::Beams;
 use crate::run_card::RunCard;
@@ -15,7 +15,8 @@ const DYNAMICAL: [(&str, Dynamical); 4] = [
     ("shat", Dynamical::PartonicEnergy),
 ];
 
-/// The scale that `dynamical_scale_choice` means by a number; none for what is no such scale, as clustering (-1).
+/// The scale of a `dynamical_scale_choice`; `None` for values that are not a function of momenta, such as clustering
+/// (-1).
 pub fn dynamical(choice: i64) -> Option<Dynamical> {
     let place = usize::try_from(choice).ok()?.checked_sub(1)?;
     DYNAMICAL.get(place).map(|(_, scale)| *scale)
@@ -27,11 +28,12 @@ pub fn name(scale: Dynamical) -> &'static str {
     DYNAMICAL.iter().find(same).map_or("", |(name, _)| *name)
 }
 
-/// Scales of a run card. Those by clustering are half of the sum of transverse masses where an event has none.
+/// The scales of a run card. With scales by clustering, these are for events without a clustering: half of the sum of
+/// transverse masses.
 ///
-/// Args: whether one particle goes out alone in each process.
+/// Args: `alone` says whether each process has a single outgoing particle.
 pub fn of_run_card(card: &RunCard, alone: bool) -> Scale {
-    // Clustering gives a particle alone its mass.
+    // For a single particle, clustering gives its mass.
     let otherwise = match alone {
         true => Dynamical::TransverseMass,
         false => Dynamical::HalfTransverseMass,
@@ -53,11 +55,11 @@ pub fn is_by_clustering(card: &RunCard, beams: &Beams) -> bool {
     !is_fixed && card.whole("dynamical_scale_choice") == -1
 }
 
-/// Scales of a run without a run card; otherwise half of the sum of transverse masses with densities, and the energy
-/// (GeV) without.
+/// The scales of a run without a run card. The default is half of the sum of transverse masses with parton densities,
+/// and the energy (GeV) without.
 ///
 /// # Errors
-/// There is no scale of this name, or a number is not positive, or multiplied.
+/// The scale has an unknown name, a number is not positive, or a fixed scale has a factor.
 pub fn stated(
     choice: Option<&ScaleChoice>,
     factor: f64,

@@ -1,4 +1,4 @@
-//! Folders for files that a run does not keep, and the room that they need.
+//! Folders for temporary files of a run, and checks of disk space.
 
 use crate::state::system;
 use mebridge::{Error, Result};
@@ -12,21 +12,21 @@ use std::path::Path;
 
 const LOCK: &str = "lock";
 
-/// A folder where temporary files are. It goes when this is dropped, by
-/// [`remove_all`](mebridge_support::files::temporary::remove_all) in a signal handler, or else, where this program is
-/// killed, when the next run makes one.
+/// A folder for temporary files. It is removed when this value is dropped, or by
+/// [`remove_all`](mebridge_support::files::temporary::remove_all) in a signal handler, or, if this program is killed,
+/// by the next run that makes such a folder.
 #[derive(Debug)]
 pub struct Scratch {
     folder: Temporary,
-    /// Held as long as this program is there.
+    /// Locked for the lifetime of this program.
     _lock: File,
 }
 
 impl Scratch {
-    /// A new one within `TMPDIR`.
+    /// Makes a folder in `TMPDIR`.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be made.
     pub fn new() -> Result<Self> {
         Scratch::within(&std::env::temp_dir())
     }
@@ -38,7 +38,7 @@ impl Scratch {
             let path = folder.path().join("lock.new");
             let lock = File::create_new(&path)?;
             lock.lock()?;
-            // Whoever finds the lock under this name finds it taken, for as long as this program is there.
+            // The lock is taken before the file gets its final name, so other programs never find it unlocked.
             fs::rename(path, folder.path().join(LOCK))?;
             Ok(Scratch {
                 folder,
@@ -52,24 +52,24 @@ impl Scratch {
         })
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Removes what runs left that were killed.
+/// Removes folders left by runs that were killed.
 fn sweep(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().as_bytes().starts_with(b".mebridge-");
-        // What is somebody else's, or in use, stays.
+        // Folders of other users, or in use, stay.
         let _ = is_ours.then(|| sweep_one(&entry.path()));
     }
 }
 
 fn sweep_one(left: &Path) -> io::Result<()> {
     let seen = left.symlink_metadata()?;
-    // SAFETY: it has no conditions.
+    // SAFETY: `geteuid` has no preconditions.
     if !seen.is_dir() || seen.uid() != unsafe { libc::geteuid() } {
         return Ok(());
     }
@@ -82,15 +82,15 @@ fn sweep_one(left: &Path) -> io::Result<()> {
     fs::remove_dir_all(left)
 }
 
-/// Bytes that a part of a run with this many events takes at most, besides what it makes.
+/// An upper bound on the bytes that a part of a run with this many events writes.
 fn room(events: u64) -> u64 {
     (16 << 20) + 4096 * events
 }
 
-/// Sees that a folder has room for this many events.
+/// Checks that a folder has space for this many events.
 ///
 /// # Errors
-/// It has not.
+/// It does not.
 pub fn check_room(place: &Path, events: u64) -> Result<()> {
     let free = free(place).map_err(Error::io(place))?;
     check(free, place, events)
@@ -113,10 +113,10 @@ fn check(free: u64, place: &Path, events: u64) -> Result<()> {
     ))
 }
 
-/// Bytes that a user may write within a folder.
+/// Free bytes in a folder for this user.
 fn free(place: &Path) -> io::Result<u64> {
     let name = CString::new(place.as_os_str().as_bytes())?;
-    // SAFETY: a name that ends with a zero byte, and a struct on the stack that the call fills, all zeros before.
+    // SAFETY: the name ends with a zero byte, and `found` is a zeroed struct on the stack that the call fills.
     let (status, found) = unsafe {
         let mut found: libc::statvfs = std::mem::zeroed();
         (libc::statvfs(name.as_ptr(), &raw mut found), found)
@@ -138,7 +138,7 @@ mod tests {
         let left = place.path().join(".mebridge-0123.tmp");
         fs::create_dir(&left).unwrap();
         fs::write(left.join(LOCK), "").unwrap();
-        // Of another program, without a lock.
+        // A folder of another program, without a lock file.
         fs::create_dir(place.path().join(".mebridge-4567.tmp")).unwrap();
         let first = Scratch::within(place.path()).unwrap();
         assert!(!left.exists());

@@ -1,4 +1,4 @@
-//! What a run is of: an output of MG5aMC, or a process by its name.
+//! The process of a run: an output of MG5aMC, or a process given by its name.
 
 use crate::element::Element;
 use crate::named::{Named, model_path};
@@ -9,21 +9,21 @@ use mebridge::{Error, Result};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// What a run by cards is of.
+/// The process of a run by cards.
 #[derive(Debug)]
 pub enum Source {
-    /// What MG5aMC wrote.
+    /// An output of MG5aMC.
     Output(Output),
-    /// A process by its name.
+    /// A process given by its name.
     Named(Box<Named>),
 }
 
 impl Source {
-    /// Finds one. The others are for a process by its name: its model, the folder where `Events` is, or will be (the
-    /// working directory), and an output, or MG5aMC, with the grids of `nn23lo1` and others.
+    /// Finds a process. The further arguments are for a process given by its name: its model, the folder of `Events`
+    /// (by default the working directory), and an output or MG5aMC folder that has the grids of `nn23lo1` and others.
     ///
     /// # Errors
-    /// There is no such output or process, or something is given that is for a process by its name.
+    /// There is no such output or process, or an argument for a named process is given for an output.
     pub fn find(
         process: &str,
         model: Option<&Path>,
@@ -51,7 +51,7 @@ impl Source {
         Ok(Source::Output(Output::find(&path)?))
     }
 
-    /// The folder where `Events` is, or will be.
+    /// The folder that `Events` is in.
     pub fn path(&self) -> &Path {
         match self {
             Source::Output(output) => &output.path,
@@ -59,7 +59,7 @@ impl Source {
         }
     }
 
-    /// Its processes, for messages and as other commands take them: directories, or the name.
+    /// Its processes, for messages and other commands: directories, or the name.
     pub fn sources(&self) -> Vec<String> {
         match self {
             Source::Output(output) => {
@@ -70,7 +70,7 @@ impl Source {
         }
     }
 
-    /// Whether one particle comes in.
+    /// Whether the process is a decay of one particle.
     pub fn decays(&self) -> bool {
         match self {
             Source::Output(output) => output.decays(),
@@ -78,10 +78,11 @@ impl Source {
         }
     }
 
-    /// Its directories, with the lines of their diagrams.
+    /// Its directories, with the propagators of their diagrams.
     ///
     /// # Errors
-    /// A table of an output is missing or not whole, or diagrams of a name are none that events are clustered along.
+    /// A table of an output is missing or incomplete, or events cannot be clustered along the diagrams of a named
+    /// process.
     pub fn directories(&self) -> Result<Vec<Directory>> {
         match self {
             Source::Output(output) => output
@@ -93,7 +94,7 @@ impl Source {
         }
     }
 
-    /// Where a matrix element is among these.
+    /// The place of a matrix element among these directories.
     pub fn place(&self, element: &Element) -> ElementPlace {
         match self {
             Source::Output(_) => ElementPlace {
@@ -107,8 +108,8 @@ impl Source {
         }
     }
 
-    /// Numbers of the processes (`@`) that matrix elements are of, as event files have them (LPRUP): MadEvent takes them of the
-    /// names of directories.
+    /// The process numbers (`@`) of matrix elements, which event files have as LPRUP. As in MadEvent, those of an
+    /// output are taken from the names of its directories.
     pub fn numbers(&self, elements: &[Element]) -> Vec<i32> {
         let number = |element: &Element| match self {
             Source::Output(output) => number_of(&output.directories[element.source]),
@@ -120,11 +121,11 @@ impl Source {
             .collect()
     }
 
-    /// `run_card.dat` or `param_card.dat`; of a name those of MG5aMC's defaults and of the model, which are there as long
-    /// as this is.
+    /// The path of `run_card.dat` or `param_card.dat`. A named process has MG5aMC's default run card and the card of
+    /// the model, in files that exist as long as this value.
     ///
     /// # Errors
-    /// An output lacks it.
+    /// The output has no such card.
     pub fn card(&self, name: &str) -> Result<PathBuf> {
         match self {
             Source::Output(output) => output.card(name),
@@ -132,10 +133,10 @@ impl Source {
         }
     }
 
-    /// The folder below which there is `lib/Pdfdata`.
+    /// The folder that contains `lib/Pdfdata`.
     ///
     /// # Errors
-    /// None is known.
+    /// No such folder is known.
     pub fn data(&self) -> Result<PathBuf> {
         match self {
             Source::Output(output) => Ok(output.path.clone()),
@@ -143,7 +144,7 @@ impl Source {
         }
     }
 
-    /// The commands by which MG5aMC wrote it, or would write it.
+    /// The MG5aMC commands that generated the output, or would generate it.
     pub fn steps(&self) -> String {
         match self {
             Source::Output(output) => output.steps(),
@@ -151,7 +152,7 @@ impl Source {
         }
     }
 
-    /// What event files say of their origin.
+    /// The origin of the matrix elements, as event files state it.
     pub fn by(&self) -> String {
         match self {
             Source::Output(output) => format!("by the cards of MG5aMC {}", output.version()),
@@ -159,7 +160,7 @@ impl Source {
         }
     }
 
-    /// The version of what wrote it.
+    /// The version of the generator of the matrix elements.
     pub fn version(&self) -> String {
         match self {
             Source::Output(output) => output.version(),
@@ -167,7 +168,7 @@ impl Source {
         }
     }
 
-    /// The model: of an output what MG5aMC left there, of a name the one that is named.
+    /// The model: for an output the one left there by MG5aMC, for a named process the given one.
     pub fn model(&self) -> Option<PathBuf> {
         match self {
             Source::Output(output) => output.model(),
@@ -175,7 +176,7 @@ impl Source {
         }
     }
 
-    /// The process and the model of a name, by which its runs differ from others in the same folder.
+    /// The process and the model of a named process, which distinguish its runs from others in the same folder.
     pub fn name(&self) -> Option<(&str, Option<&Path>)> {
         match self {
             Source::Output(_) => None,
@@ -183,9 +184,9 @@ impl Source {
         }
     }
 
-    /// By which its runs differ from others: where it is, and the process and the model of a name.
+    /// Arguments that distinguish its runs from others: the folder, and process and model of a named process.
     pub fn arguments(&self) -> Arguments {
-        // Text of JSON is UTF-8, which names of files need not be.
+        // JSON needs UTF-8, which file names need not be.
         let text = |path: &Path| path.display().to_string();
         let mut found: Arguments = vec![("output".to_owned(), json!(text(self.path())))];
         if let Some((process, model)) = self.name() {
@@ -196,7 +197,7 @@ impl Source {
     }
 }
 
-/// That of a directory such as `P2_gg_ttxg`.
+/// The process number of a directory such as `P2_gg_ttxg`.
 fn number_of(directory: &Path) -> Option<i32> {
     let name = directory.file_name()?.to_str()?;
     name.strip_prefix('P')?.split('_').next()?.parse().ok()

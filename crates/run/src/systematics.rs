@@ -1,7 +1,7 @@
-//! Weights of events for other scales and densities: which there are, and how they are named. What they are, a
-//! [`Calculator`](crate::calculator::Calculator) finds.
+//! Weights of events for other scales and parton densities: their list and their names. Their values are computed by a
+//! [`Calculator`](crate::calculator::Calculator).
 //!
-//! Names are those of arXiv:2203.08230; groups, attributes and numbers those of MG5aMC's `systematics`.
+//! Names follow arXiv:2203.08230; groups, attributes and numbers follow MG5aMC's `systematics`.
 
 mod arguments;
 mod naming;
@@ -15,12 +15,12 @@ pub use naming::{Naming, WeightFormat};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The group of other scales, and that of the other members of the set, as a caller names them.
+/// Words with which a caller requests scale variations, and the other members of the PDF set.
 pub const SCALE: &str = "scale";
 /// See [`SCALE`].
 pub const MEMBERS: &str = "pdf";
 
-/// Factors of the scales of renormalisation and factorisation, but for those of which one is 4 times as large as the other.
+/// Factors of the renormalisation and factorisation scales, without the pairs whose ratio is 4.
 const SEVEN: [(f64, f64); 6] = [
     (0.5, 0.5),
     (0.5, 1.0),
@@ -29,33 +29,33 @@ const SEVEN: [(f64, f64); 6] = [
     (2.0, 1.0),
     (2.0, 2.0),
 ];
-/// The same without densities.
+/// The same without densities, where only the renormalisation scale matters.
 const TWO: [(f64, f64); 2] = [(0.5, 1.0), (2.0, 1.0)];
 const CURE: &str = "set systematics_program to none, and run MG5aMC's systematics on the file";
 const CENTRAL: &str = "Central scale variation";
 const EMISSION: &str = "Emission scale variation";
 const ENVELOPE: &str = "envelope";
 
-/// What a weight is for.
+/// The scales and densities of a weight.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Variation {
-    /// What multiplies the scale of renormalisation,
+    /// Factor of the renormalisation scale.
     pub mur: f64,
-    /// and those of factorisation.
+    /// Factor of the factorisation scales.
     pub muf: f64,
-    /// The number of the densities at LHAPDF, or their file's name without `.dat` where the set has none; empty without
+    /// LHAPDF number of the densities, or the name of their file without `.dat` if the set has no number; empty without
     /// densities.
     pub lhapdf: String,
-    /// Which of the other members, where it is one.
+    /// Index of the member in [`Systematics::members`]; `None` for the nominal densities.
     pub member: Option<usize>,
-    /// The scales that are multiplied; those that events have where there is none.
+    /// The dynamical scale; `None` for the scales of the events.
     pub dynamical: Option<Dynamical>,
-    /// What multiplies the scales of the vertices that jets were clustered at.
+    /// Factor of the scales of vertices at which jets were clustered.
     pub emissions: f64,
 }
 
 impl Variation {
-    /// With the scales of the events, of these densities.
+    /// A weight for the scales of the events multiplied by factors, with these densities.
     fn new(mur: f64, muf: f64, lhapdf: &str) -> Self {
         Variation {
             mur,
@@ -67,7 +67,7 @@ impl Variation {
         }
     }
 
-    /// The number that `dynamical_scale_choice` has for its scales.
+    /// The `dynamical_scale_choice` of its scale.
     fn choice(&self) -> Option<i64> {
         let own = self.dynamical?;
         let mut choices = scales().zip(1..);
@@ -75,49 +75,49 @@ impl Variation {
     }
 }
 
-/// Other densities than those of the events.
+/// Densities other than those of the events.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Member {
-    /// Of the densities.
+    /// File of the densities.
     pub file: PathBuf,
-    /// Its alpha_s, where that is not the one of all.
+    /// The member's own alpha_s, if it has one.
     pub alpha_s: Option<AlphaS>,
-    /// The number of its set at LHAPDF, or the name of the set where it has none.
+    /// LHAPDF number of its set, or the name of the set if it has none.
     pub set: String,
-    /// Which one of its set it is, from 0.
+    /// Number of the member in its set, from 0.
     pub number: u32,
 }
 
 /// Weights that belong together.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct WeightGroup {
-    /// Its name; empty where weights are in no group.
+    /// Name of the group; empty for weights without a group.
     pub name: String,
-    /// How they are combined: `envelope`, or what a set of densities says.
+    /// How the weights are combined: `envelope`, or the error type of the PDF set.
     pub combined: String,
-    /// What a set of densities says of itself, for a comment.
+    /// The description of the PDF set, for a comment.
     pub about: String,
-    /// What they are for.
+    /// The weights.
     pub variations: Vec<Variation>,
 }
 
 /// The further weights of a run.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Systematics {
-    /// All of them.
+    /// All weights, in groups.
     pub groups: Vec<WeightGroup>,
-    /// What some of them are for, by [`Variation::member`].
+    /// The densities to which [`Variation::member`] refers.
     pub members: Vec<Member>,
-    /// How files name them.
+    /// How weights are named in files.
     pub naming: Naming,
 }
 
 impl Systematics {
-    /// Those that a caller names: [`SCALE`], [`MEMBERS`], members or sets of densities; `running` says whether alpha_s is
-    /// that of the densities.
+    /// The weights that a caller requests by words: [`SCALE`], [`MEMBERS`], or names of members or sets; `running` says
+    /// whether alpha_s is that of the densities.
     ///
     /// # Errors
-    /// There are no such densities, or weights have the same name.
+    /// Densities do not exist, or two weights have the same name.
     pub fn choose(
         named: &[String],
         densities: Option<&BeamDensities>,
@@ -165,7 +165,7 @@ impl Systematics {
         }
     }
 
-    /// Adds an envelope, if something is in it.
+    /// Adds an envelope group, unless it is empty.
     fn add(&mut self, name: &str, variations: Vec<Variation>) {
         if !variations.is_empty() {
             self.groups.push(WeightGroup {
@@ -177,7 +177,7 @@ impl Systematics {
         }
     }
 
-    /// Adds members of a set, but for the one of the events.
+    /// Adds the members of a set, except for that of the events.
     fn add_members(
         &mut self,
         set: &PdfSet,
@@ -212,23 +212,23 @@ impl Systematics {
         Ok(())
     }
 
-    /// All weights in their order.
+    /// All weights in order.
     pub fn variations(&self) -> impl Iterator<Item = &Variation> {
         self.groups.iter().flat_map(|group| &group.variations)
     }
 
-    /// Their names.
+    /// Names of all weights in order.
     pub fn names(&self) -> Vec<String> {
         self.variations().map(Variation::name).collect()
     }
 
-    /// The files of densities that they need.
+    /// The files of densities that the weights need.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.members.iter().map(|member| member.file.as_path())
     }
 }
 
-/// Scales by the momenta, in the order of `dynamical_scale_choice` from 1 on.
+/// The dynamical scales in the order of `dynamical_scale_choice` from 1 on.
 fn scales() -> impl Iterator<Item = Dynamical> {
     (1..).map_while(scale::dynamical)
 }

@@ -66,7 +66,7 @@ fn a_caller_names_weights() {
     let text = serde_json::to_string(&found).unwrap();
     assert_eq!(serde_json::from_str::<Systematics>(&text).unwrap(), found);
 
-    // One member alone, and an alpha_s that is that of all.
+    // A single member, and an alpha_s that is common to all.
     let file = sets.path().join("toy/toy_0002.dat");
     let alone = [file.to_str().unwrap()];
     let found = Systematics::choose(&words(&alone), Some(&densities), false).unwrap();
@@ -110,7 +110,7 @@ fn not_all_densities_have_others() {
     assert_eq!(choose(&[]).unwrap(), Systematics::default());
 }
 
-/// Weights of arguments: what each is called, its text, and the group that it is in.
+/// For arguments, the name, text and group of each weight.
 fn listed(found: &Systematics) -> Vec<[String; 3]> {
     let (mut rows, mut group) = (Vec::new(), String::new());
     for line in found.header().lines() {
@@ -137,7 +137,7 @@ fn a_run_card_has_arguments() {
     let sets = sets();
     let of = |arguments: &[&str]| Systematics::of_arguments(&words(arguments), &toy(&sets));
     let found = of(&["--mur=0.5,1,2", "--muf=0.5,1,2", "--pdf=errorset"]).unwrap();
-    // Both scales and five choices of them, but for the weight that events have; and all members.
+    // Both scales and five dynamical scales, except for the nominal weight; and all members.
     let (names, rows) = (found.names(), listed(&found));
     assert_eq!(names.len(), 3 * 3 * 5 - 1 + 3);
     assert_eq!(names[1], "MUR=0.5__MUF=0.5__DYN=1__LHAPDF=90000");
@@ -165,7 +165,7 @@ fn a_run_card_has_arguments() {
     ])
     .unwrap();
     assert_eq!(one.names(), ["MUR=1__MUF=1__LHAPDF=90002"]);
-    // A member alone is in no group.
+    // A single member is in no group.
     assert_eq!(listed(&one), [["1", "PDF=90000 MemberID=2", ""]]);
     let emissions = of(&[
         "mur=1",
@@ -188,7 +188,7 @@ fn a_run_card_has_arguments() {
     );
 }
 
-/// As genproductions of CMS has them.
+/// The arguments of CMS's genproductions.
 #[test]
 fn weights_have_the_order_and_the_numbers_of_mg5amc() {
     let sets = sets();
@@ -231,7 +231,7 @@ fn weights_have_the_order_and_the_numbers_of_mg5amc() {
         rows.iter().map(|row| &row[2]).collect::<Vec<_>>(),
         groups.iter().collect::<Vec<_>>()
     );
-    // Blocks may vary the same: each has numbers of its own.
+    // Blocks may have the same variations: each has its own numbers.
     let twice = with(&[
         "--together=mur",
         "--together=mur,pdf",
@@ -239,7 +239,7 @@ fn weights_have_the_order_and_the_numbers_of_mg5amc() {
         "--pdf=central",
     ]);
     assert_eq!(twice.ids().len(), 2 + 2 + 2);
-    // What is varied together with densities is in no group.
+    // Weights varied together with densities are in no group.
     let both = of(&[
         "--mur=1,2",
         "--muf=1",
@@ -264,7 +264,7 @@ fn weights_have_the_order_and_the_numbers_of_mg5amc() {
             ("MUR=2.0 PDF=90000 MemberID=2", ""),
         ]
     );
-    // As ATLAS names them.
+    // The names used by ATLAS.
     let info = "--weight_info=MUR%(mur).1f_MUF%(muf).1f_PDF%(pdf)i";
     let named = with(&[
         "--together=muf,mur",

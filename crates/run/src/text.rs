@@ -1,19 +1,19 @@
-//! Numbers and words as messages, cards and event files have them, and the text of a card.
+//! Formats numbers and words for messages, cards and event files; reads the text of cards.
 
 use mebridge::{Error, Result};
 use mebridge_support::files::regular;
 use std::io;
 use std::path::Path;
 
-/// A card is a few kilobytes.
+/// Largest size of a card in bytes; cards are usually a few kilobytes.
 const MOST_BYTES: u64 = 1 << 26;
 
-/// A number as C's `%g`: six significant digits at most, without zeros at the end.
+/// A number in C's format `%g`: at most six significant digits, without trailing zeros.
 pub fn general(value: f64) -> String {
     significant(value, 6)
 }
 
-/// A number as C's `%.{digits}g`.
+/// A number in C's format `%.{digits}g`.
 pub fn significant(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return scientific(value, 0);
@@ -27,7 +27,7 @@ pub fn significant(value: f64, digits: usize) -> String {
     with_exponent(without_zeros(mantissa), exponent)
 }
 
-/// A number as C's `%.{digits}e`: with this number of digits after the point, and two of the exponent at least.
+/// A number in C's format `%.{digits}e`: with this many digits after the point, and at least two in the exponent.
 pub fn scientific(value: f64, digits: usize) -> String {
     if value.is_nan() {
         return "nan".to_owned();
@@ -40,7 +40,7 @@ pub fn scientific(value: f64, digits: usize) -> String {
     with_exponent(mantissa, exponent)
 }
 
-/// The shortest text that is this number, and the nearest of several, as Python writes it: `1.0`, `1e-05`.
+/// The shortest text that reads back as this number, and the closest of those, as Python's `repr`: `1.0`, `1e-05`.
 pub fn repr(value: f64) -> String {
     if !value.is_finite() {
         return scientific(value, 0);
@@ -48,7 +48,7 @@ pub fn repr(value: f64) -> String {
     let shortest = format!("{value:e}");
     let (mantissa, _) = parts(&shortest);
     let digits = mantissa.bytes().filter(u8::is_ascii_digit).count() - 1;
-    // Of two texts that are as near Rust takes the one with the larger last digit, and Python that with the even one.
+    // Of two equally close texts, Rust takes the one with the larger last digit, Python the even one.
     let nearest = format!("{value:.digits$e}");
     let text = match nearest.parse() == Ok(value) {
         true => nearest,
@@ -64,7 +64,7 @@ pub fn repr(value: f64) -> String {
     }
 }
 
-/// Mantissa and exponent of a number that Rust wrote.
+/// Mantissa and exponent of a number formatted by Rust.
 fn parts(text: &str) -> (&str, i32) {
     let (mantissa, exponent) = text.split_once('e').expect("an exponent");
     (mantissa, exponent.parse().expect("an exponent"))
@@ -82,7 +82,7 @@ fn without_zeros(text: &str) -> &str {
     }
 }
 
-/// A text between quotes, as Python writes it: with characters that a terminal would obey written out.
+/// A text in quotes, as Python's `repr` writes it: control characters are escaped.
 pub fn quoted(text: &str) -> String {
     let quote = match text.contains('\'') && !text.contains('"') {
         true => '"',
@@ -101,16 +101,17 @@ pub fn quoted(text: &str) -> String {
     found
 }
 
-/// What the system says, without its number.
+/// The operating system's message without its error number.
 pub(crate) fn without_number(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-/// The text of a card from a regular file, with lines that end in `\n`.
+/// Reads the text of a card from a regular file and converts line ends to `
+/// `.
 ///
 /// # Errors
-/// It is no regular file, too large for a card, or cannot be read; `what` names it in the message.
+/// It is not a regular file, is too large for a card, or cannot be read; `what` is its name in the message.
 pub fn read(path: &Path, what: &str) -> Result<String> {
     let bytes = regular::read(path, MOST_BYTES).map_err(|error| {
         let why = without_number(&error);
@@ -124,7 +125,7 @@ pub fn read(path: &Path, what: &str) -> Result<String> {
         )
     })?;
     let text = String::from_utf8_lossy(&bytes);
-    // As many editors of Windows write it.
+    // Many Windows editors write a byte-order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     Ok(text.replace("\r\n", "\n").replace('\r', "\n"))
 }
@@ -133,7 +134,7 @@ pub fn read(path: &Path, what: &str) -> Result<String> {
 mod tests {
     use super::*;
 
-    /// By Python's `%g`, `%.4g`, `%.6e` and `repr`.
+    /// The expected texts are from Python's `%g`, `%.4g`, `%.6e` and `repr`.
     #[test]
     fn numbers_are_as_c_and_python_write_them() {
         for (value, g, four, e, shortest) in [

@@ -1,9 +1,10 @@
-//! The legs of a diagram's lines, by the names of the lines that meet at each vertex ([`mebridge::describe::Channel`]).
+//! The legs on either side of a propagator, from the names of the lines that meet at each vertex
+//! ([`mebridge::describe::Channel`]).
 
 use std::collections::BTreeSet;
 
-/// The legs that go out on one side of a line such as `p0`, that of the first vertex that has it, from 0 without those
-/// that come in; and how many legs come in there.
+/// The outgoing legs on one side of a propagator such as `p0` (the side of the first vertex that has it), counted from
+/// 0 without the incoming legs; and the number of incoming legs on that side.
 pub fn outgoing(vertices: &[Vec<String>], line: &str) -> (BTreeSet<usize>, usize) {
     let at = |name: &str| {
         let name = name.to_owned();
@@ -25,8 +26,8 @@ pub fn outgoing(vertices: &[Vec<String>], line: &str) -> (BTreeSet<usize>, usize
     (found, incoming)
 }
 
-/// The legs that go out on that side of a line where none comes in, from 0 with those that come in; of a line between
-/// both beams those beyond it.
+/// The outgoing legs on the side of a propagator without incoming legs, counted from 0 including the incoming ones; for
+/// a propagator between both beams, the legs on its other side.
 pub fn legs_of(vertices: &[Vec<String>], line: &str) -> BTreeSet<usize> {
     let (side, incoming) = outgoing(vertices, line);
     let every = 0..count(vertices);
@@ -37,7 +38,7 @@ pub fn legs_of(vertices: &[Vec<String>], line: &str) -> BTreeSet<usize> {
     chosen.into_iter().map(|leg| leg + 2).collect()
 }
 
-/// How many legs go out.
+/// The number of outgoing legs.
 pub fn count(vertices: &[Vec<String>]) -> usize {
     let names = vertices.iter().flatten();
     names.filter(|name| name.starts_with('o')).count()

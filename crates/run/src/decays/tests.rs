@@ -1,4 +1,4 @@
-//! Numbers are those of an implementation in Python that came before this one.
+//! Expected numbers are from an earlier implementation in Python.
 
 use super::*;
 use crate::load::load_process;
@@ -39,7 +39,7 @@ fn close(one: f64, other: f64) -> bool {
     (one / other - 1.0).abs() < 1e-12
 }
 
-/// PDG codes of the lines of each channel, and those that must not be on their mass shells.
+/// PDG codes of the propagators of each channel, and those that must not be on their mass shells.
 fn lines(decays: &Decays) -> (Vec<Vec<i32>>, Vec<Vec<usize>>) {
     let element = &decays.request.elements[0];
     (element.propagators.clone(), element.off_shell.clone())
@@ -85,7 +85,7 @@ fn the_energy_is_the_mass_and_so_is_the_scale() {
     assert_eq!((request.alpha_s.0[0], request.by_propagators), (86.5, true));
     assert!(close(request.alpha_s.1[0], 0.11894688276299113));
 
-    // Where no coupling is strong, any scale will do; 5 is that of the clustering, which leaves the particle.
+    // If no coupling is strong, any scale is accepted; 5 is the clustering scale, which for a decay is the mass.
     let changed = [("fixed_ren_scale", "True"), ("scale", "0.5")];
     assert_eq!(
         made("t > b w+", &changed).request.scale.renormalisation,
@@ -126,7 +126,7 @@ fn each_particle_has_its_scale_and_the_cuts_of_its_legs() {
 
 #[test]
 fn cuts_are_those_that_a_card_gives() {
-    // Defaults of ptl, etal and others are those of collisions, and so is the energy of all that goes out.
+    // Defaults of ptl, etal and others are those of collisions, and so is the total outgoing energy.
     let none = made("t > b e+ ve", &[("dsqrt_shat", "500.0")]);
     assert!(none.request.elements[0].windows.is_empty());
     let found = made(
@@ -202,7 +202,7 @@ fn lines_after_a_dollar_are_off_their_mass_shells() {
     assert_eq!(found.request.excluded, [24]);
     let found = made("h > e+ e- mu+ mu- $ z", &[]);
     assert_eq!(lines(&found), (vec![vec![23, 23]], vec![vec![0, 1]]));
-    // It is on its mass shell elsewhere.
+    // The particle is on its mass shell elsewhere.
     let found = made("t > b e+ ve $ w+; add process t > b mu+ vm", &[]);
     assert!(found.request.excluded.is_empty());
 }
@@ -215,7 +215,7 @@ fn a_directory_names_lines_and_says_where_they_have_to_be() {
     let codes = channels[0].propagators.clone();
     let plus = codes.iter().position(|&code| code == 24).unwrap();
     channels[0].propagators[plus] = 0;
-    // Leg 1 decays, those of the W+ are the two that follow.
+    // Leg 1 is the decaying particle; the next two are those of the W+.
     let line = |legs, code, forced| Listed {
         legs,
         daughters: [0; 2],
@@ -245,7 +245,7 @@ fn a_directory_names_lines_and_says_where_they_have_to_be() {
         colors: None,
     };
     name_lines(&mut channels, &directory, 1);
-    // What is known stays.
+    // Known codes stay.
     let wanted: Vec<i32> = codes
         .iter()
         .map(|&code| if code == 24 { 34 } else { code })

@@ -4,7 +4,7 @@ use crate::load::load_process;
 use crate::run_card::RunCard;
 use std::collections::BTreeMap;
 
-/// Matrix elements of a text, with other values of parameters.
+/// The matrix elements of a process text, with changed parameters.
 pub(crate) fn elements(text: &str, parameters: &[(&str, f64)]) -> Vec<Element> {
     let given = parameters
         .iter()
@@ -21,7 +21,7 @@ pub(crate) fn cuts(given: &[(&str, f64)]) -> Vec<NamedCut> {
     named_cuts::read(&given.collect::<BTreeMap<String, f64>>()).unwrap()
 }
 
-/// Cuts of a run card on a matrix element.
+/// Checks the cuts of a run card on a matrix element.
 pub(crate) fn cuts_of_card(element: &Element, entries: &[(&str, &str)]) -> Vec<Cut> {
     let given = entries
         .iter()
@@ -47,7 +47,7 @@ const OPEN: [(&str, &str); 8] = [
     ("dral", "0"),
 ];
 
-/// What is said of the cuts, after what is always said.
+/// The end of the message about missing cuts, after its fixed beginning.
 fn said(result: Result<()>) -> Option<String> {
     let error = result.err()?.to_string();
     let begin = "the cross section is infinite without a cut: in ";
@@ -59,7 +59,8 @@ fn said(result: Result<()>) -> Option<String> {
     )
 }
 
-/// Processes, cuts by name, what is said of them, and of a run card without cuts; what MG5aMC cuts by default is enough
+/// Processes, named cuts, the messages about them, and those for a run card without cuts; the default cuts of MG5aMC
+/// suffice for all.
 /// for all.
 #[test]
 fn the_missing_cut_is_named() {
@@ -134,7 +135,7 @@ fn what_a_run_card_has_to_bound_is_named() {
         ("g g > t t~ g", &OPEN[..], Some(format!("{top}{along}"))),
         ("e+ e- > u u~ g", &OPEN, Some(format!("{quarks}{apart}"))),
         ("e+ e- > b b~ g", &OPEN, Some(format!("{bottoms}{along}"))),
-        // The rapidity of one of two is enough, as they are back to back.
+        // The rapidity of one of two particles suffices, as they are back to back.
         ("u d > u d", &OPEN, None),
         (
             "e+ e- > u u~ g",
@@ -165,7 +166,7 @@ fn what_keeps_poles_away() {
     assert!(missing(&pole([2, 4], &[4])) == [Bound::Distance([2, 4]), Bound::Pt(4)]);
 }
 
-/// What a particle without a width is told, where it can be on its mass shell.
+/// The message about a particle without a width that can be on its mass shell.
 #[test]
 fn resonances_need_a_width() {
     let open = [("ptl", "0"), ("etal", "-1"), ("drll", "0"), ("dral", "0")];
@@ -190,7 +191,7 @@ fn resonances_need_a_width() {
             Some("a width of 1e-13 GeV, which is lost in rounding"),
         ),
         ("e+ e- > mu+ mu-", 0.0, &open, 91.188, Some(infinite)),
-        // It is not there, or is never on its mass shell, or wide enough.
+        // The particle is absent, or never on its mass shell, or wide enough.
         ("e+ e- > mu+ mu-", 0.0, &open, 1000.0, None),
         (photon, 0.0, &away, 1000.0, None),
         (photon, 2e-12, &some, 1000.0, None),
@@ -212,7 +213,7 @@ fn resonances_need_a_width() {
     }
     let boson = &elements("e+ e- > z a", &[])[0];
     assert!(resonances(boson, &[], 1000.0, false).is_ok());
-    // With densities, any energy may be that of the mass.
+    // With densities, any energy can be at the mass.
     let element = &elements("u u~ > mu+ mu-", &[("wz", 0.0)])[0];
     assert!(resonances(element, &[], 8000.0, true).is_err());
     assert!(resonances(element, &[], 8000.0, false).is_ok());

@@ -1,4 +1,4 @@
-//! `systematics_arguments` of a run card, as MG5aMC's `systematics` reads them.
+//! `systematics_arguments` of a run card, interpreted as by MG5aMC's `systematics`.
 
 use super::naming::{Naming, WeightFormat};
 use super::{
@@ -11,23 +11,22 @@ use mebridge::{Error, Result};
 use mebridge_phasespace::scales::Dynamical;
 use std::collections::BTreeMap;
 
-/// Factors of scales where arguments leave them out.
+/// Default factors of scales.
 const FACTORS: [f64; 3] = [0.5, 1.0, 2.0];
-/// Weights of an event, at most.
+/// Largest number of weights of an event.
 const MOST: usize = 100_000;
-/// What is varied, in the order in which it is varied alone.
+/// Quantities that can be varied, in the order in which they are varied alone.
 const VARIED: [&str; 5] = ["mur", "muf", "alps", "dyn", "pdf"];
-/// Arguments about weights that a file had before, and about a library that is not needed.
+/// Arguments without effect here: they are about earlier weights of a file, or about the LHAPDF library.
 const WITHOUT_EFFECT: [&str; 3] = ["remove_wgts", "keep_wgts", "lhapdf_config"];
 
 impl Systematics {
-    /// Those that MG5aMC's `systematics` makes for `systematics_arguments` of a run card, in its order and with its numbers,
-    /// but for arguments that are refused by their names. Events that are not matched have no emissions: weights for their
-    /// scales are those of the events.
+    /// The weights that MG5aMC's `systematics` makes for `systematics_arguments` of a run card, with its order and
+    /// numbers, except for arguments that are refused by name. Without matching, events have no emissions, so weights
+    /// for the scales of emissions equal those of the events.
     ///
     /// # Errors
-    /// An argument is unknown, or has a value that it cannot have; there are no such densities; or there are too many
-    /// weights.
+    /// An argument is unknown or has an invalid value; densities do not exist; or there are too many weights.
     pub fn of_arguments(arguments: &[String], densities: &PdfSet) -> Result<Self> {
         let of = Arguments::read(arguments)?;
         let list = NamedSets::read(&of.pdf, densities)?;
@@ -64,7 +63,7 @@ impl Systematics {
         }
         let event = WeightPoint::new(list.own);
         all.retain(|point| *point != event);
-        // The group of a set begins with its first member, which is that of the event.
+        // As in `systematics`, the group of a set begins with its first member, which is that of the event.
         let second = list.second_of_own(densities);
         let second = second.map(|second| event.with(VariedValue::Pdf(second)));
         if let Some(place) = all.iter().position(|point| Some(*point) == second) {
@@ -74,18 +73,18 @@ impl Systematics {
     }
 }
 
-/// What an event is weighted for.
+/// The scales and densities of a weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct WeightPoint {
     mur: f64,
     muf: f64,
     alps: f64,
     dynamical: Option<Dynamical>,
-    /// Which of the densities; none for those of the event where they are not among them.
+    /// Index in [`NamedSets::members`]; `None` for the densities of the event if these are not in the list.
     pdf: Option<usize>,
 }
 
-/// Another value of one of them.
+/// A value of one of the varied quantities.
 #[derive(Clone, Copy, Debug)]
 enum VariedValue {
     Mur(f64),
@@ -96,7 +95,7 @@ enum VariedValue {
 }
 
 impl WeightPoint {
-    /// The event as it is.
+    /// The scales and densities of the event itself.
     fn new(own: Option<usize>) -> Self {
         WeightPoint {
             mur: 1.0,
@@ -118,20 +117,20 @@ impl WeightPoint {
         self
     }
 
-    /// Whether it has the scales of the event.
+    /// Whether its scales are those of the event.
     fn is_central(&self) -> bool {
         (self.mur, self.muf, self.dynamical) == (1.0, 1.0, None)
     }
 }
 
-/// All densities that arguments name.
+/// All PDF members named by the arguments.
 struct NamedSets {
     members: Vec<PdfSet>,
-    /// Of each the number in its set.
+    /// Number of each member in its set.
     numbers: Vec<u32>,
-    /// Places of first members of sets that are there as a whole.
+    /// Indices of the first members of sets that are named as a whole.
     begins: Vec<usize>,
-    /// Where the densities of the event are among them.
+    /// Index of the densities of the event, if they are in the list.
     own: Option<usize>,
 }
 
@@ -184,14 +183,14 @@ impl NamedSets {
         Ok(())
     }
 
-    /// The member after the one of the event.
+    /// Index of the member after that of the event in the same set.
     fn second_of_own(&self, own: &PdfSet) -> Option<usize> {
         let next = own.place() + 1;
         let mut places = 0..self.members.len();
         places.find(|&place| self.numbers[place] == next && self.members[place].is_of_set_of(own))
     }
 
-    /// Weights in groups.
+    /// Groups the weights.
     fn grouped(&self, points: &[WeightPoint], naming: Naming, own: &PdfSet) -> Systematics {
         let mut found = Systematics {
             naming,
@@ -247,7 +246,7 @@ impl NamedSets {
         }
     }
 
-    /// LHAPDF's number of the first member of a set, or the set's name where it has none.
+    /// LHAPDF number of the first member of a set, or the name of the set if it has none.
     fn first(&self, place: usize) -> String {
         let one = &self.members[place];
         match one.number {
@@ -256,8 +255,8 @@ impl NamedSets {
         }
     }
 
-    /// The group of a member with the scales of the event, and whether it begins there. `set` is the one of the weight
-    /// before.
+    /// The group of a member with the scales of the event, and whether a new group begins there. `set` is the member of
+    /// the preceding weight, if that is in the group of a set.
     fn group_of_set(&self, pdf: Option<usize>, set: &mut Option<usize>) -> (WeightGroup, bool) {
         let Some(place) = pdf else {
             *set = None;
@@ -289,7 +288,7 @@ fn named(name: &str) -> WeightGroup {
     }
 }
 
-/// `systematics_arguments` of a run card.
+/// Parsed `systematics_arguments` of a run card.
 #[derive(Default)]
 struct Arguments {
     mur: Vec<f64>,
@@ -299,7 +298,7 @@ struct Arguments {
     pdf: Vec<String>,
     together: Vec<Vec<String>>,
     first: Option<i64>,
-    /// Formats.
+    /// The texts of `weight_format` and `weight_info`.
     id: Option<String>,
     about: Option<String>,
 }
@@ -364,7 +363,7 @@ impl Arguments {
         Ok(found)
     }
 
-    /// All values of what has this name; of densities there are so many.
+    /// All values of the quantity `name`; `densities` is the number of PDF members.
     fn values(&self, name: &str, densities: usize) -> Result<Vec<VariedValue>> {
         Ok(match name {
             "mur" => self.mur.iter().copied().map(VariedValue::Mur).collect(),
@@ -405,7 +404,7 @@ fn factor(name: &str, word: &str) -> Result<f64> {
     }
 }
 
-/// A scale by its `dynamical_scale_choice`.
+/// The dynamical scale of a `dynamical_scale_choice`.
 fn choice(word: &str) -> Result<Option<Dynamical>> {
     let number: i64 = word.parse().map_err(|_| no_number("dyn", word))?;
     match scale::dynamical(number) {

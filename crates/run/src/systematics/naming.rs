@@ -1,4 +1,4 @@
-//! What weights are called in event files: by names, or by numbers as MG5aMC's `systematics` does.
+//! Names of weights in event files: by content, or by numbers as in MG5aMC's `systematics`.
 
 use super::{Systematics, Variation, wrong};
 use crate::text::{general, quoted, repr, scientific, significant};
@@ -6,32 +6,32 @@ use mebridge::Result;
 use serde::{Deserialize, Serialize};
 use std::str::Chars;
 
-/// What `systematics` calls scales by the momenta, from `dynamical_scale_choice` 1 on.
+/// Names that `systematics` gives to dynamical scales, from `dynamical_scale_choice` 1 on.
 const SCALES: [&str; 4] = ["sum pt", "HT", "HT/2", "sqrts"];
-/// Digits of a number after its point where a format does not say how many.
+/// Default number of digits after the point in a format.
 const DIGITS: usize = 6;
-/// No field of a format is wider.
+/// Largest width of a field of a format.
 const WIDEST: usize = 200;
 
 /// How weights are named in files.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub enum Naming {
-    /// By what they are for (arXiv:2203.08230).
+    /// By content (arXiv:2203.08230).
     #[default]
     Names,
-    /// By numbers from this one on, in the order of the weights.
+    /// By consecutive numbers, in the order of the weights.
     Numbers {
-        /// Of the first weight.
+        /// Number of the first weight.
         first: i64,
-        /// What stands in the place of a number.
+        /// Format that replaces the number (`weight_format`).
         id: Option<WeightFormat>,
-        /// What stands in the place of the text that `systematics` has about a weight.
+        /// Format that replaces the text of `systematics` about a weight (`weight_info`).
         about: Option<WeightFormat>,
     },
 }
 
-/// A format of Python (`%(mur)s`) with what weights are for: `mur`, `muf`, `alps`, `dyn`, `pdf` and `id`; also `s`, a space,
-/// and `n`, the end of a line.
+/// A Python format (`%(mur)s`) with the fields `mur`, `muf`, `alps`, `dyn`, `pdf` and `id` of a weight, and `s` for a
+/// space and `n` for a line break.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct WeightFormat(Vec<FormatPiece>);
 
@@ -41,7 +41,7 @@ enum FormatPiece {
     FormatField(FormatField),
 }
 
-/// `%(name)-08.3f`
+/// A field such as `%(name)-08.3f`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 struct FormatField {
     name: String,
@@ -53,10 +53,10 @@ struct FormatField {
 }
 
 impl WeightFormat {
-    /// Reads one; `argument` is the one of `systematics` that has it.
+    /// Parses a format; `argument` is the name of its argument in messages.
     ///
     /// # Errors
-    /// Python would refuse it, or it has what is not made here.
+    /// Python would reject the format, or it has a feature that is not supported here.
     pub fn read(argument: &str, text: &str) -> Result<Self> {
         let refused = || {
             wrong(&format!(
@@ -98,7 +98,7 @@ impl WeightFormat {
         Ok(WeightFormat(pieces))
     }
 
-    /// Of a weight with this number.
+    /// Formats a weight with this number.
     fn write(&self, of: &Variation, id: i64) -> String {
         let piece = |piece: &FormatPiece| match piece {
             FormatPiece::Text(text) => text.clone(),
@@ -109,7 +109,7 @@ impl WeightFormat {
 }
 
 impl FormatField {
-    /// After its `%`.
+    /// Parses a field after its `%`.
     fn read(rest: &mut Chars) -> Option<FormatField> {
         let (name, after) = rest.as_str().strip_prefix('(')?.split_once(')')?;
         if !["mur", "muf", "alps", "dyn", "pdf", "id", "s", "n"].contains(&name) {
@@ -149,7 +149,7 @@ impl FormatField {
             "alps" => (of.emissions, false),
             "dyn" => (of.choice().unwrap_or(-1) as f64, true),
             "id" => (id as f64, true),
-            // A set without a number has the name of its file.
+            // A set without a number is named by its file.
             _ => match of.lhapdf.parse() {
                 Ok(number) => (number, true),
                 Err(_) => return self.padded(&of.lhapdf),
@@ -180,7 +180,7 @@ impl FormatField {
 }
 
 impl Variation {
-    /// Its name.
+    /// The name by content.
     pub fn name(&self) -> String {
         let [mur, muf] = [self.mur, self.muf].map(general);
         let mut found = format!("MUR={mur}__MUF={muf}");
@@ -196,7 +196,7 @@ impl Variation {
         found
     }
 
-    /// Attributes of its element in an LHE file.
+    /// Attributes of the weight's element in an LHE file.
     fn attributes(&self) -> String {
         let [mur, muf] = [self.mur, self.muf].map(repr);
         let mut found = vec![format!("MUR=\"{mur}\""), format!("MUF=\"{muf}\"")];
@@ -214,7 +214,7 @@ impl Variation {
 }
 
 impl Systematics {
-    /// What weights are called in files, in their order.
+    /// The names of the weights in files, in order.
     pub fn ids(&self) -> Vec<String> {
         let variations = self.variations();
         match &self.naming {
@@ -229,8 +229,8 @@ impl Systematics {
         }
     }
 
-    /// The text about a weight with this number: what is not as for the event, as `systematics` has it. CMS's NanoAOD finds
-    /// members of a set by it.
+    /// The text about a weight with this number, as in `systematics`: the values that differ from those of the event.
+    /// CMS's NanoAOD uses it to find the members of a set.
     fn about(&self, of: &Variation, number: i64) -> String {
         let format = match &self.naming {
             Naming::Names => return of.name(),
@@ -255,7 +255,7 @@ impl Systematics {
         found.join(" ")
     }
 
-    /// The block of an LHE file that says what its weights are.
+    /// The `<initrwgt>` block of an LHE file, which describes its weights.
     pub fn header(&self) -> String {
         let mut text = String::from("<initrwgt>\n");
         let first = match &self.naming {
@@ -264,7 +264,7 @@ impl Systematics {
         };
         let mut ids = (first..).zip(self.ids());
         for group in &self.groups {
-            // Members of sets that are not there as a whole are in no group.
+            // Members of sets that are not complete are in no group.
             let grouped = !group.name.is_empty();
             if grouped {
                 let (name, combined) = (&group.name, &group.combined);
@@ -291,7 +291,7 @@ impl Systematics {
 mod tests {
     use super::*;
 
-    /// By Python's `%`.
+    /// The expected texts are from Python's `%`.
     #[test]
     fn formats_are_those_of_python() {
         let mut of = Variation::new(0.5, 2.0, "325300");
