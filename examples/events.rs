@@ -60,6 +60,7 @@ fn main() -> Result<(), Failure> {
         forced: Vec::new(),
         excluded: Vec::new(),
         lifetimes: None,
+        bias: None,
     };
     let clock = Instant::now();
     eprintln!("{} matrix elements", processes.len());

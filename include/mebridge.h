@@ -197,15 +197,22 @@ typedef int32_t (*mebridge_events_cut)(void *context,
                                        bool *passes);
 
 /*
- Receives an answer, JSON that ends in NUL and is valid during the call.
- */
-typedef void (*mebridge_events_take)(void *context, const char *answer);
-
-/*
  Receives the answer of a part of a run that was performed elsewhere, JSON as from `mebridge_events_call`; `number`
  is the number of a round, or 0 for the survey. Returns 0 on success.
  */
 typedef int32_t (*mebridge_events_done)(void *context, uint64_t number, const char *answer);
+
+/*
+ Writes the bias of `events` events of a matrix element that pass the cuts, a positive finite number for each; all are 1
+ before. Events are drawn in proportion to their cross section times their bias, and their weights are divided by it.
+ Otherwise as `mebridge_events_cut`.
+ */
+typedef int32_t (*mebridge_events_bias)(void *context,
+                                        uint32_t element,
+                                        size_t events,
+                                        size_t legs,
+                                        const double *momenta,
+                                        double *biases);
 
 /*
  Functions that a run calls with `context`.
@@ -238,7 +245,16 @@ struct mebridge_run_hooks {
    of their `survey`.
    */
   int32_t (*perform)(void *context, const char *parts, mebridge_events_done done, void *done_context);
+  /*
+   NULL, or the bias of events, named by `bias` in the request.
+   */
+  mebridge_events_bias bias;
 };
+
+/*
+ Receives an answer, JSON that ends in NUL and is valid during the call.
+ */
+typedef void (*mebridge_events_take)(void *context, const char *answer);
 
 #ifdef __cplusplus
 extern "C" {
@@ -504,7 +520,9 @@ int64_t mebridge_nevt(const struct mebridge_bridge *bridge);
  The caller sees to it:
  `helicities` has `legs` entries.
  */
-int32_t mebridge_helicity(const struct mebridge_bridge *bridge, size_t row, int32_t *helicities);
+int32_t mebridge_helicity(const struct mebridge_bridge *bridge,
+                          size_t row,
+                          int32_t *helicities);
 
 /*
  Returns the name of the process as MG5aMC writes it, such as "g g > t t~". Valid until the bridge is deleted. NULL
@@ -615,6 +633,16 @@ int32_t mebridge_events_open(const char *request,
                              struct mebridge_events **events);
 
 /*
+ Opens the events of a run as `mebridge_events_open`, with the cut and the bias of `hooks`, which may be NULL.
+
+ The caller sees to it:
+ As for `mebridge_events_open`; `hooks` is NULL or as large as its `size`.
+ */
+int32_t mebridge_events_open_with(const char *request,
+                                  const struct mebridge_run_hooks *hooks,
+                                  struct mebridge_events **events);
+
+/*
  Closes a handle. NULL is allowed and does nothing.
  */
 void mebridge_events_close(struct mebridge_events *events);
@@ -653,7 +681,7 @@ int32_t mebridge_events_call(struct mebridge_events *events,
 
  The caller sees to it:
  `request` ends in NUL; `hooks` is NULL or as large as its `size`; its functions may be called with its context until
- this returns, `cut` by several threads at the same time; `take` is NULL or may be called with `context`.
+ this returns, `cut` and `bias` by several threads at the same time; `take` is NULL or may be called with `context`.
  */
 int32_t mebridge_make_events(const char *request,
                              const struct mebridge_run_hooks *hooks,

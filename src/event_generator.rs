@@ -1,6 +1,7 @@
 //! The event generator: turns matrix elements and a [`Request`] into a survey and rounds of records.
 
 mod backend;
+mod bias;
 mod vanishing;
 
 use crate::bridge::Bridge;
@@ -16,6 +17,8 @@ use crate::sampling::{
     integrand,
 };
 use backend::Engine;
+use bias::BiasedByJets;
+pub use bias::JetBias;
 use mebridge_densities::{Coupling, Densities, Radiator};
 use mebridge_gpu_sampler::check;
 use mebridge_lhe::record_bytes;
@@ -84,6 +87,9 @@ pub struct Request {
     /// Lifetimes of particles (VTIMUP); `None` if they are 0.
     #[serde(default)]
     pub lifetimes: Option<Lifetimes>,
+    /// The bias of events, by which their weights are divided.
+    #[serde(default)]
+    pub bias: Option<JetBias>,
 }
 
 /// Parameters for drawing the lifetimes of particles.
@@ -135,6 +141,9 @@ pub enum BeamRequest {
         /// Whether the beam is the antiparticle of the hadron in the file.
         #[serde(default)]
         anti: bool,
+        /// For an ion, its numbers of protons and neutrons; energies are per nucleon.
+        #[serde(default)]
+        ion: Option<[u32; 2]>,
     },
     /// A beam that stays intact and radiates photons: `proton`, `electron` or `muon`, or their antiparticles.
     Photons(#[serde(with = "RadiatorName")] Radiator),
@@ -171,6 +180,8 @@ pub struct ElementRequest {
     /// Legs, numbered as if there were two incoming ones, in whose rest frame |M|^2 and helicities are evaluated; empty
     /// for the rest frame of the incoming legs.
     pub frame: Vec<usize>,
+    /// Legs that count as jets for the bias.
+    pub jets: Vec<usize>,
 }
 
 /// Generates events of several matrix elements.
@@ -201,6 +212,8 @@ struct RecordWriter {
 /// Number of events whose records are written at once.
 const AT_ONCE: usize = 4096;
 /// Properties of channels that GPUs do not support.
+const BIASED: &str = "a bias";
+const IONS: &str = "densities of ions";
 const FRAMED: &str = "matrix elements in the rest frame of some particles (me_frame)";
 const COUNTED: &str = "what channels count for $ or for widths below small_width_treatment";
 
@@ -212,14 +225,20 @@ pub struct Records {
     pub particles: usize,
     /// For each matrix element the number of events, the sum of their weights and the sum of the squared weights.
     pub elements: BTreeMap<u32, [f64; 3]>,
+    /// Weight of a record, pb, per weight of its event at bias 1.
+    pub unit: f64,
     choices: Vec<Choice>,
-    /// Weight of a record, pb, per weight of its event.
-    unit: f64,
 }
 
 impl Records {
     /// Returns the weights of the records, pb.
     pub fn weights(&self) -> impl Iterator<Item = f64> {
+        let events = self.round.events.iter();
+        events.map(|event| event.weight * self.unit / event.bias)
+    }
+
+    /// Returns the same times the bias: the weights by which events were drawn.
+    pub fn biased_weights(&self) -> impl Iterator<Item = f64> {
         let events = self.round.events.iter();
         events.map(|event| event.weight * self.unit)
     }
@@ -389,10 +408,27 @@ impl EventGenerator {
             let plain = Elements::in_channels(&mut bridges, false, shares.clone(), Arc::from([]));
             integrand.count_jets(&mut plain?)?;
         }
-        integrand.selection = selection;
+        let biased = |of: &Arc<dyn Selection>| of.is_biased();
+        integrand.selection = match request.bias {
+            None => selection,
+            Some(_) if selection.as_ref().is_some_and(biased) => {
+                return Err(wrong(
+                    "there are two biases, one of the card and a function; leave out one of them",
+                )
+                .into());
+            }
+            Some(bias) => Some(Arc::new(BiasedByJets {
+                bias,
+                jets: request.elements.iter().map(|of| of.jets.clone()).collect(),
+                cut: selection,
+            })),
+        };
+        let biased = integrand.selection.as_ref().is_some_and(biased);
         // Threads weigh whatever GPUs do not support.
         let by_threads = match gpus {
             Some(_) if factors.iter().any(Option::is_some) => Some(COUNTED.to_owned()),
+            Some(_) if biased => Some(BIASED.to_owned()),
+            Some(_) if integrand.beams.iter().any(Beam::is_ion) => Some(IONS.to_owned()),
             Some(_) if frames.iter().any(|frame| !frame.is_empty()) => Some(FRAMED.to_owned()),
             Some(_) => check(&integrand).err().map(|unknown| unknown.to_string()),
             None => None,
@@ -560,17 +596,19 @@ impl EventGenerator {
         });
         let events = parallel::map(threads, count, |event| &made.events[event]);
         let choices = self.engine.choose(&events, &numbers)?;
-        // Weights average to the cross section; if they have signs, their absolute values do.
+        // Weights average to the cross section; if they have signs, their absolute values do. With a bias, they average to the
+        // biased cross section before they are divided by it: a few large weights must not scale all others.
         let sums = [(settings.events, &made.sums[..])];
         let size = rounds::cross_section_without_signs(survey, sums).mean;
         let heads = parallel::map(threads, count, |event| {
-            (events[event].element, events[event].weight)
+            let event = events[event];
+            (event.element, event.weight, event.bias)
         });
-        let total: f64 = heads.iter().map(|(_, weight)| weight.abs()).sum();
+        let total: f64 = heads.iter().map(|(_, weight, _)| weight.abs()).sum();
         let unit = size * count as f64 / total;
         let mut elements = vec![[0.0; 3]; self.writer.described.len()];
-        for (element, weight) in heads {
-            let weight = weight * unit;
+        for (element, weight, bias) in heads {
+            let weight = weight * unit / bias;
             let sums = &mut elements[element as usize];
             for (sum, one) in sums.iter_mut().zip([1.0, weight, weight.powi(2)]) {
                 *sum += one;
@@ -695,6 +733,7 @@ impl Request {
             (None, Some(file)) => Ok(both(BeamRequest::Hadron {
                 densities: file.clone(),
                 anti: false,
+                ion: None,
             })),
             (Some(_), Some(_)) => Err(wrong("beams have their own densities; leave out others")),
         }
@@ -711,11 +750,13 @@ impl BeamRequest {
     fn has_densities_of(&self, other: &Self) -> bool {
         match (self, other) {
             (
-                BeamRequest::Hadron { densities, .. },
+                BeamRequest::Hadron { densities, ion, .. },
                 BeamRequest::Hadron {
-                    densities: other, ..
+                    densities: other,
+                    ion: other_ion,
+                    ..
                 },
-            ) => densities == other,
+            ) => (densities, ion) == (other, other_ion),
             _ => self == other,
         }
     }
@@ -723,7 +764,13 @@ impl BeamRequest {
     fn open(&self) -> Result<Option<Arc<Densities>>, Failure> {
         Ok(match self {
             BeamRequest::Parton => None,
-            BeamRequest::Hadron { densities, .. } => Some(Arc::new(Densities::open(densities)?)),
+            BeamRequest::Hadron { densities, ion, .. } => {
+                let found = Densities::open(densities)?;
+                Some(Arc::new(match ion {
+                    Some(nucleons) => found.of_ion(*nucleons),
+                    None => found,
+                }))
+            }
             BeamRequest::Photons(of) => Some(Arc::new(Densities::photons(*of))),
         })
     }
@@ -765,7 +812,7 @@ impl RecordWriter {
             diagram,
         } = records.choices[number];
         let choice = [helicity, color, diagram].map(|number| number as usize);
-        let weight = event.weight * records.unit;
+        let weight = event.weight * records.unit / event.bias;
         let completer = &self.completers[element];
         let (number, alpha) = (element as i32 + 1, self.alpha_qed);
         let mut record = completer.record(event, weight, number, codes, choice, alpha);

@@ -488,6 +488,7 @@ fn beams_are_asked_for_by_json() {
     let hadron = BeamRequest::Hadron {
         densities: "a.dat".into(),
         anti: true,
+        ion: None,
     };
     let photons = BeamRequest::Photons(Radiator::Muon);
     assert_eq!(found, [BeamRequest::Parton, hadron, photons]);
@@ -849,6 +850,7 @@ fn generator(text: &str, energy: f64, values: &[(&str, f64)]) -> Result<EventGen
         forced: Vec::new(),
         excluded: Vec::new(),
         lifetimes: None,
+        bias: None,
     };
     EventGenerator::new(processes, &request, None)
 }

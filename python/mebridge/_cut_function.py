@@ -1,4 +1,5 @@
-"""A cut that is a function of the momenta: how it comes to workers, which run it makes, what is wrong with what it gives."""
+"""A cut or a bias that is a function of the momenta: how it comes to workers, which run it makes, what is wrong with what it
+gives."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# Gets momenta (events, legs, 4), gives which events stay.
+# Gets momenta (events, legs, 4), gives which events stay, or the bias of each.
 Function = Callable[..., Any]
 
 
@@ -35,13 +36,14 @@ def name(function: Function) -> str:
     return f"{module}.{of.__qualname__}" if module else str(of.__qualname__)
 
 
-def check(function: Function | None) -> None:
+def check(function: Function | None, what: str = "cut") -> None:
     if function is not None and not callable(function):
-        raise TypeError(f"cut is {function!r}; it must be a function of momenta, which tells what events stay")
+        gives = {"cut": "tells what events stay", "bias": "gives the bias of each event"}[what]
+        raise TypeError(f"{what} is {function!r}; it must be a function of momenta, which {gives}")
 
 
-def packed(function: Function) -> str:
-    """What a worker makes the function of.
+def packed(function: Function, what: str = "cut") -> str:
+    """What a worker makes the function of, which is a cut or a bias.
 
     Those of a module that can be imported go by their names, which workers import; others, of a script, a notebook or
     another function, by what they are, which takes cloudpickle.
@@ -55,27 +57,28 @@ def packed(function: Function) -> str:
             import cloudpickle
         except ImportError:
             raise Error(
-                f"the cut {name(function)} cannot be sent to workers: {error}; put it into a module of its own, or pip install "
+                f"the {what} {name(function)} cannot be sent to workers: {error}; put it into a module of its own, or pip install "
                 "cloudpickle"
             ) from None
         try:
             found = cloudpickle.dumps(function)
         except Exception as also:
-            raise Error(f"the cut {name(function)} cannot be sent to workers: {also}; it must be pickled") from None
+            raise Error(f"the {what} {name(function)} cannot be sent to workers: {also}; it must be pickled") from None
     return base64.b64encode(found).decode()
 
 
-def unpacked(text: str, said: str) -> Function:
+def unpacked(text: str, said: str, what: str = "cut") -> Function:
     """The function again.
 
     Args:
         said: its name.
+        what: whether it is a cut or a bias.
     """
     try:
         found: Function = pickle.loads(base64.b64decode(text))
     except Exception as error:
         raise Refused(
-            f"the cut {said} cannot be made anew on a worker: {type(error).__name__}: {error}; its module must be there, and "
+            f"the {what} {said} cannot be made anew on a worker: {type(error).__name__}: {error}; its module must be there, and "
             "cloudpickle where it is of a script"
         ) from None
     return found
@@ -187,36 +190,42 @@ def _frozen(function: Any, value: Any) -> bytes:
             return bytes(cloudpickle.dumps(value))
         except Exception as error:
             raise Error(
-                f"the cut {name(function)} uses {type(value).__name__}, which cannot be sent to workers: {error}"
+                f"{name(function)} uses {type(value).__name__}, which cannot be sent to workers: {error}"
             ) from None
 
 
-class Cut:
-    """The function in a worker."""
+class Called:
+    """The function in a worker.
 
-    def __init__(self, function: Function, said: str) -> None:
-        self._function, self.name = function, said
+    Args:
+        what: whether it is a cut, which says which events stay, or a bias, which is a positive number for each.
+    """
+
+    def __init__(self, function: Function, said: str, what: str = "cut") -> None:
+        self._function, self.name, self._what = function, said, what
 
     def __str__(self) -> str:
         return self.name
 
-    def __call__(self, momenta: Array) -> NDArray[np.bool_]:
-        """Which events stay.
+    def __call__(self, momenta: Array) -> NDArray[Any]:
+        """What it gives for events.
 
         Args:
             momenta: as in the event file.
         """
+        said = f"the {self._what} {self.name}"
         try:
             found = self._function(momenta.copy())
         except Exception as error:
-            raise Refused(f"the cut {self.name} failed: {type(error).__name__}: {error}") from None
-        wanted = f"it must give an array of bool with the shape ({len(momenta)},), True for the events that stay"
+            raise Refused(f"{said} failed: {type(error).__name__}: {error}") from None
+        gives = {"cut": "of bool with the shape {}, True for the events that stay", "bias": "of numbers with the shape {}"}
+        wanted = f"it must give an array {gives[self._what].format(f'({len(momenta)},)')}"
         if isinstance(found, np.ma.MaskedArray):
-            raise Refused(f"the cut {self.name} gave a masked array; {wanted}")
+            raise Refused(f"{said} gave a masked array; {wanted}")
         array = np.asarray(found)
-        if array.dtype != np.bool_:
+        if array.dtype != np.bool_ if self._what == "cut" else array.dtype.kind not in "fiu":
             nothing = " with NaN" if array.dtype.kind == "f" and np.isnan(array).any() else ""
-            raise Refused(f"the cut {self.name} gave {array.dtype}{nothing}; {wanted}")
+            raise Refused(f"{said} gave {array.dtype}{nothing}; {wanted}")
         if array.shape != (len(momenta),):
-            raise Refused(f"the cut {self.name} gave the shape {array.shape}; {wanted}")
+            raise Refused(f"{said} gave the shape {array.shape}; {wanted}")
         return np.array(array)

@@ -13,15 +13,15 @@ from typing import IO, Any
 import numpy as np
 
 from . import _cut_function, _networks
-from ._library import CUT, PERFORM, TAKE, TELL, Hooks, check, lib
+from ._library import BIAS, CUT, PERFORM, TAKE, TELL, Hooks, check, lib
 
 # What a survey wrote, in its folder; and for as long as they are taken, the parameters of networks.
 _SURVEY, _PARAMETERS = "survey", "parameters"
 # The sampler that has networks.
 NETWORKS = "madnis"
 
-# A cut as it is sent: what makes it, and its name.
-PackedCut = Sequence[str]
+# Functions of the caller as they are sent: by what they are, `cut` or `bias`, what makes each, and its name.
+Functions = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,14 @@ def parts(wanted: Mapping[str, Any]) -> list[Part]:
 class _Calls:
     """Calls of the library that call functions of Python, whose errors must not go through it."""
 
-    def __init__(self, cut: PackedCut | None) -> None:
+    def __init__(self, functions: Functions) -> None:
         self._failed: BaseException | None = None
-        self._function = None if cut is None else _cut_function.Cut(_cut_function.unpacked(*cut), cut[1])
-        self.cut = CUT() if cut is None else CUT(self.guarded(self._passes))
+        self._functions = {
+            what: _cut_function.Called(_cut_function.unpacked(text, said, what), said, what)
+            for what, (text, said) in functions.items()
+        }
+        self.cut = CUT(self.guarded(self._passes)) if "cut" in functions else CUT()
+        self.bias = BIAS(self.guarded(self._biases)) if "bias" in functions else BIAS()
 
     def guarded(self, function: Callable[..., None]) -> Callable[..., int]:
         """The same function, as the library calls it: 0 where all is well."""
@@ -80,9 +84,13 @@ class _Calls:
 
     def _passes(self, _: Any, element: int, events: int, legs: int, momenta: Any, passes: Any) -> None:
         """Which events pass the function of the caller."""
-        assert self._function is not None
         given = np.ctypeslib.as_array(momenta, (events, legs, 4)).copy()
-        np.ctypeslib.as_array(passes, (events,))[:] = self._function(given)
+        np.ctypeslib.as_array(passes, (events,))[:] = self._functions["cut"](given)
+
+    def _biases(self, _: Any, element: int, events: int, legs: int, momenta: Any, biases: Any) -> None:
+        """The bias of events by the function of the caller."""
+        given = np.ctypeslib.as_array(momenta, (events, legs, 4)).copy()
+        np.ctypeslib.as_array(biases, (events,))[:] = self._functions["bias"](given)
 
 
 class Engine:
@@ -99,18 +107,18 @@ class Engine:
 
     def check(self, spec: Mapping[str, Any]) -> Any:
         """What `mebridge_check_events` says of a run by cards."""
-        return json.loads(_Calls(None).answer(lib.mebridge_check_events, _json(spec)))
+        return json.loads(_Calls({}).answer(lib.mebridge_check_events, _json(spec)))
 
-    def run(self, request: Mapping[str, Any], cut: PackedCut | None, sampler: str, elsewhere: bool) -> Any:
+    def run(self, request: Mapping[str, Any], functions: Functions, sampler: str, elsewhere: bool) -> Any:
         """Makes events; what `mebridge_make_events` gives.
 
         Args:
             request: of that.
-            cut: a further cut.
+            functions: of the caller.
             sampler: of points.
             elsewhere: whether parts are performed by who calls this.
         """
-        calls = _Calls(cut)
+        calls = _Calls(functions)
 
         def tell(_: Any, text: bytes) -> None:
             ((kind, told),) = json.loads(text).items()
@@ -120,14 +128,15 @@ class Engine:
 
         def perform(_: Any, text: bytes, done: Callable[[Any, int, bytes], int], context: Any) -> None:
             wanted = json.loads(text)
-            for number, answer in self._elsewhere(wanted) if elsewhere else self._here(wanted, request, cut, sampler):
+            here = self._here(wanted, request, functions, sampler)
+            for number, answer in self._elsewhere(wanted) if elsewhere else here:
                 taken = done(context, number, answer.encode())
                 if elsewhere:
                     self._say("taken", taken)
                 if taken:
                     return
 
-        hooks = Hooks(tell=TELL(calls.guarded(tell)), cut=calls.cut)
+        hooks = Hooks(tell=TELL(calls.guarded(tell)), cut=calls.cut, bias=calls.bias)
         if elsewhere or sampler == NETWORKS:
             hooks.perform = PERFORM(calls.guarded(perform))
         return json.loads(calls.answer(lib.mebridge_make_events, _json(request), ctypes.byref(hooks)))
@@ -138,10 +147,10 @@ class Engine:
             yield given
 
     def _here(
-        self, wanted: Mapping[str, Any], request: Mapping[str, Any], cut: PackedCut | None, sampler: str
+        self, wanted: Mapping[str, Any], request: Mapping[str, Any], functions: Functions, sampler: str
     ) -> Iterator[tuple[int, str]]:
         if self._parts is None:
-            self.open(wanted["plan"], request["spec"]["threads"], cut, sampler)
+            self.open(wanted["plan"], request["spec"]["threads"], functions, sampler)
         for part in parts(wanted):
             yield part.number, self.perform(part.settings, part.folder, part.survey)
 
@@ -152,9 +161,9 @@ class Engine:
             os._exit(1)
         return json.loads(line)
 
-    def open(self, plan: str, threads: int, cut: PackedCut | None, sampler: str) -> None:
+    def open(self, plan: str, threads: int, functions: Functions, sampler: str) -> None:
         """Opens a plan, whose parts :meth:`perform` performs."""
-        self._parts = Parts(plan, threads, cut, sampler)
+        self._parts = Parts(plan, threads, functions, sampler)
 
     def perform(self, settings: Mapping[str, Any], folder: str, survey: str | None) -> str:
         """As :meth:`Parts.perform`."""
@@ -169,13 +178,15 @@ class Parts:
         plan: the file that `mebridge_make_events` has written.
     """
 
-    def __init__(self, plan: str, threads: int, cut: PackedCut | None, sampler: str) -> None:
-        self._calls, self._threads, self._sampler = _Calls(cut), threads, sampler
+    def __init__(self, plan: str, threads: int, functions: Functions, sampler: str) -> None:
+        self._calls, self._threads, self._sampler = _Calls(functions), threads, sampler
         self._handle = ctypes.c_void_p()
         if sampler == NETWORKS:
             _networks.check()
-        asked = {"plan": plan, "threads": threads, "cut": None if cut is None else cut[1]}
-        self._calls.check(lib.mebridge_events_open(_json(asked), self._calls.cut, None, ctypes.byref(self._handle)))
+        asked = {"plan": plan, "threads": threads, "cut": functions["cut"][1] if "cut" in functions else None}
+        hooks = Hooks(cut=self._calls.cut, bias=self._calls.bias)
+        opened = lib.mebridge_events_open_with(_json(asked), ctypes.byref(hooks), ctypes.byref(self._handle))
+        self._calls.check(opened)
 
     def perform(self, settings: Mapping[str, Any], folder: str, survey: str | None) -> str:
         """Makes the survey, or a round from the survey of a folder on; what `done` of `mebridge_make_events` takes."""

@@ -105,6 +105,7 @@ def generate_events(
     output: Path | None = None,
     cuts: Mapping[str, float] | None = None,
     cut: _cut_function.Function | None = None,
+    bias: _cut_function.Function | None = None,
     seed: SupportsIndex | float = 1,
     threads: SupportsIndex | float = 1,
     precision: float | None = None,
@@ -153,6 +154,9 @@ def generate_events(
             the frame of the detector, legs as in the event file (the two that come in first), that gives an array of
             bool. It is called in other processes with events of one matrix element at a time, and has to give the same
             answer for the same event.
+        bias: how much more frequent events are, a function of their momenta as ``cut``, that gives a positive number for
+            each: there are as many events as their cross section times it, and each weighs as much less, so that spectra
+            are right by weights alone. Weights average to the cross section but for the error that their number makes.
         seed: of the random numbers, from 0 to 2**64 - 1. The same seed gives the same cross section and events with one
             thread.
         threads: how many.
@@ -282,6 +286,7 @@ def stated(
     events: SupportsIndex | float,
     cuts: Mapping[str, float] | None,
     cut: _cut_function.Function | None,
+    bias: _cut_function.Function | None,
     seed: SupportsIndex | float,
     threads: SupportsIndex | float,
     precision: float | None,
@@ -338,7 +343,7 @@ def stated(
         "seed": _arguments.whole("seed", seed, 0, LARGEST_SEED),
         **judged(threads, precision, overweight, words),
     }
-    return ordered(spec, environment, device, cut, sampler, executor)
+    return ordered(spec, environment, device, {"cut": cut, "bias": bias}, sampler, executor)
 
 
 def _scale(scale: float | str | None) -> float | str | None:
@@ -391,11 +396,15 @@ def ordered(
     spec: dict[str, Any],
     environment: Mapping[str, str],
     device: str | Sequence[str],
-    cut: _cut_function.Function | None,
+    functions: Mapping[str, _cut_function.Function | None],
     sampler: str,
     executor: Executor | Callable[[], Executor] | None,
 ) -> Order:
-    """A run with these arguments, which are judged; ``spec`` lacks its devices."""
+    """A run with these arguments, which are judged; ``spec`` lacks its devices.
+
+    Args:
+        functions: ``cut`` and ``bias``.
+    """
     _arguments.one_of("sampler", sampler, SAMPLERS)
     if not (executor is None or callable(executor) or hasattr(executor, "submit")):
         raise TypeError(f"executor is {executor!r}; it must be an Executor of concurrent.futures, or what makes one")
@@ -407,10 +416,12 @@ def ordered(
     if sampler == NETWORKS and backend != "cpu":
         _command.say("mebridge: GPUs have no networks: threads of the CPU weigh points\n")
         devices, backend = ["cpu"], "cpu"
-    _cut_function.check(cut)
+    for what, function in functions.items():
+        _cut_function.check(function, what)
+    there = {what: function for what, function in functions.items() if function is not None}
     numbers = [name.partition(":")[2] for name in devices]
     on_devices = {"CUDACPP_RUNTIME_DEVICE": ",".join(numbers)} if all(numbers) else {}
-    return Order({**spec, "devices": devices}, {**environment, **on_devices}, backend, cut, sampler, executor)
+    return Order({**spec, "devices": devices}, {**environment, **on_devices}, backend, there, sampler, executor)
 
 
 @dataclass(frozen=True)
@@ -422,7 +433,8 @@ class Order:
     environment: Mapping[str, str]
     """Variables of the processes that make it."""
     backend: str
-    cut: _cut_function.Function | None
+    functions: Mapping[str, _cut_function.Function]
+    """`cut` and `bias`, where they are given."""
     sampler: str
     executor: Executor | Callable[[], Executor] | None
 
@@ -463,10 +475,11 @@ def make(
         benchmarks: gives, by messages of that, what makes weights of other cards.
     """
     request = {"spec": order.spec, **to, "reweights": benchmarks is not None}
-    cut = None
-    if order.cut is not None:
-        cut = [_cut_function.packed(order.cut), _cut_function.name(order.cut)]
-        request["cut"] = {"name": cut[1], "identity": _cut_function.identity(order.cut)}
+    functions = {}
+    for what, function in order.functions.items():
+        name = _cut_function.name(function)
+        functions[what] = [_cut_function.packed(function, what), name]
+        request[what] = {"name": name, "identity": _cut_function.identity(function)}
     if order.sampler == NETWORKS:
         request["arguments"] = {"sampler": order.sampler}
     with contextlib.ExitStack() as stack:
@@ -475,7 +488,7 @@ def make(
         if order.executor is not None:
             spread = Spread(order.executor, {**_switches(order.environment), **order.environment})
             stack.callback(spread.close)
-            part = {"threads": order.spec["threads"], "cut": cut, "sampler": order.sampler}
+            part = {"threads": order.spec["threads"], "functions": functions, "sampler": order.sampler}
             worker.on(perform=functools.partial(_perform, worker, spread, part))
         if benchmarks is not None:
             worker.on(**_weighing(worker, benchmarks, order.executor))
@@ -484,7 +497,9 @@ def make(
         if progress and not callable(progress):
             worker.on(conditions=lambda line: _command.say(f"mebridge: {line}\n"))
         stack.enter_context(_begun(worker))
-        found = worker.call("run", request=request, cut=cut, sampler=order.sampler, elsewhere=spread is not None)
+        found = worker.call(
+            "run", request=request, functions=functions, sampler=order.sampler, elsewhere=spread is not None
+        )
     return Made(found, 0 if spread is None else spread.again)
 
 

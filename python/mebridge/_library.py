@@ -120,9 +120,10 @@ class Sample(Sized):
         )
 
 
-# Functions of the caller: which take an answer, cut, hear of a run, are told that a part is done, and perform parts.
+# Functions of the caller: which take an answer, cut, give a bias, hear of a run, are told that a part is done, and perform parts.
 TAKE = CFUNCTYPE(None, c_void_p, c_char_p)
 CUT = CFUNCTYPE(c_int32, c_void_p, c_uint32, c_size_t, c_size_t, POINTER(c_double), POINTER(c_bool))
+BIAS = CFUNCTYPE(c_int32, c_void_p, c_uint32, c_size_t, c_size_t, POINTER(c_double), POINTER(c_double))
 TELL = CFUNCTYPE(c_int32, c_void_p, c_char_p)
 DONE = CFUNCTYPE(c_int32, c_void_p, c_uint64, c_char_p)
 PERFORM = CFUNCTYPE(c_int32, c_void_p, c_char_p, DONE, c_void_p)
@@ -131,7 +132,14 @@ PERFORM = CFUNCTYPE(c_int32, c_void_p, c_char_p, DONE, c_void_p)
 class Hooks(Sized):
     """``struct MebridgeRunHooks``."""
 
-    _fields_ = [("size", c_size_t), ("context", c_void_p), ("tell", TELL), ("cut", CUT), ("perform", PERFORM)]
+    _fields_ = [
+        ("size", c_size_t),
+        ("context", c_void_p),
+        ("tell", TELL),
+        ("cut", CUT),
+        ("perform", PERFORM),
+        ("bias", BIAS),
+    ]
 
 
 def library_path() -> pathlib.Path:
@@ -185,7 +193,7 @@ def _load() -> ctypes.CDLL:
         "mebridge_read_lhe": (c_int32, [c_char_p, c_void_p, c_void_p, c_bool]),
         "mebridge_make_events": (c_int32, [c_char_p, POINTER(Hooks), TAKE, c_void_p]),
         "mebridge_check_events": (c_int32, [c_char_p, TAKE, c_void_p]),
-        "mebridge_events_open": (c_int32, [c_char_p, CUT, c_void_p, POINTER(c_void_p)]),
+        "mebridge_events_open_with": (c_int32, [c_char_p, POINTER(Hooks), POINTER(c_void_p)]),
         "mebridge_events_call": (c_int32, [c_void_p, c_char_p, TAKE, c_void_p]),
         "mebridge_events_weigh": (c_int32, [c_void_p, c_uint32, c_uint64, c_size_t, c_size_t, c_void_p, c_void_p]),
         "mebridge_description": (c_char_p, [c_void_p]),

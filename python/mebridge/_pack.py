@@ -79,9 +79,9 @@ def write(
     Args:
         state: the folder of the same run, where it is surveyed.
     """
-    if order.cut is not None:
-        name = _cut_function.name(order.cut)
-        raise Error(f"a pack has no cut that is a function ({name}); leave it out, and cut its events")
+    for what, function in order.functions.items():
+        cure = {"cut": "cut its events", "bias": "set bias_module of the run card"}[what]
+        raise Error(f"a pack has no {what} that is a function ({_cut_function.name(function)}); leave it out, and {cure}")
     # It is the jobs', and no survey is another one by it.
     spec = {key: value for key, value in order.spec.items() if key != "overweights"}
     how = {
@@ -108,7 +108,7 @@ def of_run(
     run = {"folder": _arguments.text("folder", folder), "changed_files": bool(changed_files), "pdf_data": data}
     if overweight is not None:
         _arguments.one_of("overweight", overweight, _events.OVERWEIGHTS)
-    order = Order({"process": "", "conditions": {"run_card": {}}}, {}, "cpu", None, "auto", None)
+    order = Order({"process": "", "conditions": {"run_card": {}}}, {}, "cpu", {}, "auto", None)
     return _packed(order, output, simd, progress, {"run": run, "cms": bool(cms), "overweights": overweight})
 
 

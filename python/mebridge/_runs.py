@@ -113,6 +113,7 @@ class Run:
         systematics: Sequence[Path] | bool | None = None,
         reweight: _benchmarks.Cards = None,
         cut: _cut_function.Function | None = None,
+        bias: _cut_function.Function | None = None,
         decays: Sequence[str] = (),
         progress: bool | Callable[[Progress], None] = False,
     ) -> RunEvents:
@@ -133,6 +134,7 @@ class Run:
             reweight: parameter cards, or a dict of them by the names of their weights: events have these weights as
                 :func:`mebridge.reweight_events` makes them, for the helicities of each event.
             cut: as of :func:`mebridge.generate_events`, besides the run card's.
+            bias: as there, in the place of ``bias_module``. ``<init>`` has what weights average to, as MadEvent's.
             decays: as there; they are in ``unweighted_events_decayed.lhe.gz``.
             progress: as there.
         """
@@ -148,7 +150,8 @@ class Run:
             "seed": None if seed is None else _arguments.whole("seed", seed, 0, _events.LARGEST_SEED),
             **_events.judged(threads, precision, overweight, systematics),
         }
-        order = _events.ordered(spec, self._environment, backend, cut, sampler, executor)
+        functions = {"cut": cut, "bias": bias}
+        order = _events.ordered(spec, self._environment, backend, functions, sampler, executor)
         if self._decays:
             for what, is_given, cure in (
                 ("sampler", sampler not in ("auto", "vegas"), 'set it to "auto"'),
@@ -207,7 +210,7 @@ class Run:
             "seed": None if seed is None else _arguments.whole("seed", seed, 1, _events.LARGEST_SEED),
             **_events.judged(threads, precision, overweight, systematics),
         }
-        order = _events.ordered(spec, self._environment, "cpu", None, sampler, executor)
+        order = _events.ordered(spec, self._environment, "cpu", {}, sampler, executor)
         return _pack.write(order, output, simd, measured, cms, progress)
 
     @staticmethod

@@ -39,3 +39,8 @@ def short(momenta):
 
 def wrong(momenta):
     return momenta[:, 9, 0] > 0.0
+
+
+def tail(momenta):
+    """A bias: as ptj_bias with 60 GeV and a power of 2, of the first jet of p p > w+ j."""
+    return (np.hypot(momenta[:, 3, 1], momenta[:, 3, 2]) / 60.0) ** 2

@@ -65,7 +65,7 @@ class Functions(unittest.TestCase):
 
     def test_what_they_give(self):
         momenta = np.ones((5, 4, 4))
-        self.assertTrue(_cut_function.Cut(cutting.all_, "x")(momenta).all())
+        self.assertTrue(_cut_function.Called(cutting.all_, "x")(momenta).all())
         for function, said in (
             (cutting.numbers, "x gave float64 with NaN; it must give an array of bool with the shape .5,."),
             (cutting.short, r"x gave the shape \(4,\)"),
@@ -73,13 +73,13 @@ class Functions(unittest.TestCase):
             (lambda _: np.ma.masked_array(np.ones(5, bool), True), "masked"),
         ):
             with self.subTest(said), self.assertRaisesRegex(mebridge.Error, said):
-                _cut_function.Cut(function, "x")(momenta)
+                _cut_function.Called(function, "x")(momenta)
 
         def changes(momenta):
             momenta[:] = 0.0
             return np.ones(len(momenta), dtype=bool)
 
-        _cut_function.Cut(changes, "x")(momenta)
+        _cut_function.Called(changes, "x")(momenta)
         self.assertTrue((momenta == 1.0).all())
 
     def test_what_cannot_be_sent(self):
@@ -143,15 +143,54 @@ class Runs(Folder):
             chi2 = ((shares[0] - shares[1]) ** 2 / (counts / counts.sum(axis=1, keepdims=True) ** 2).sum(axis=0)).sum()
             self.assertLess(chi2, 11 + 5 * math.sqrt(22))
 
-    def run_(self, seed=1, events=2000, cut=None, name=None, **entries):
+    def run_(self, seed=1, events=2000, name=None, functions=None, **entries):
         run = mebridge.Run("p p > w+ j", run_card={**self.ENTRIES, **entries}, folder=self.folder)
-        return run.generate(events, seed, cut=cut, name=name)
+        return run.generate(events, seed, name=name, **(functions or {}))
+
+    def test_as_a_bias(self):
+        """Events are more frequent by it, and weigh as much less."""
+        plain = self.by_name()
+        found = self.by_name(bias=cutting.tail)
+        self.assertLess(
+            abs(plain.cross_section - found.cross_section), 4 * math.hypot(plain.error, found.error)
+        )
+        arrays = found.arrays
+        drawn = arrays.events["weight"] * cutting.tail(arrays.momenta)
+        self.assertLess(drawn.mean() / drawn.min(), 1.02)
+        hard = [cutting.hard(of.momenta) for of in (plain.arrays, arrays)]
+        self.assertGreater(hard[1].mean(), 1.5 * hard[0].mean())
+        weights = [of.events["weight"] / len(of) for of in (plain.arrays, arrays)]
+        sums = [(w * of).sum() for w, of in zip(weights, hard)]
+        errors = [math.sqrt((w[of] ** 2).sum()) for w, of in zip(weights, hard)]
+        self.assertLess(abs(sums[0] - sums[1]), 4 * math.hypot(*errors))
+        if CLOUDPICKLE:
+            workers = self.by_name(bias=cutting.tail, executor=lambda: concurrent.futures.ThreadPoolExecutor(2))
+            np.testing.assert_array_equal(workers.arrays.events["weight"], arrays.events["weight"])
+
+    def test_as_a_bias_of_a_run_card(self):
+        """A function and MG5aMC's module are the same, with scales by clustering; and a cut besides."""
+        module = {"bias_module": "ptj_bias", "bias_parameters": "{'ptj_bias_target_ptj': 60, 'ptj_bias_enhancement_power': 2}"}
+        one = self.run_(functions={"bias": cutting.tail, "cut": cutting.central})
+        other = self.run_(functions={"cut": cutting.central}, **module)
+        read = [mebridge.read_events(of.output) for of in (one, other)]
+        np.testing.assert_allclose(*(of.events["weight"] for of in read), rtol=1e-6)
+        np.testing.assert_allclose(*(of.momenta for of in read), rtol=1e-6, atol=1e-6)
+        self.assertTrue(cutting.central(read[0].momenta).all())
+        # What the file says of its events is of these.
+        self.assertAlmostEqual(read[0].processes["cross_section"][0] / read[0].events["weight"].mean(), 1.0, places=6)
+        self.assertLess(abs(read[0].processes["cross_section"][0] - one.cross_section), 5 * read[0].processes["error"][0])
+        for said in ("the cut cutting.central kept", "weights have a bias: they average to"):
+            self.assertIn(said, (one.folder / "summary.txt").read_text())
+        with self.assertRaisesRegex(mebridge.Error, "two biases, one of the card and a function"):
+            self.run_(functions={"bias": cutting.tail}, **module)
+        with self.assertRaisesRegex(mebridge.Error, "another bias"):
+            mebridge.Run.pack_run(one.folder, self.folder / "x.tar")
 
     def test_as_a_cut_of_a_run_card(self):
         """With scales by clustering, in the frame of the detector."""
         beams = {"ebeam1": 6500, "ebeam2": 1000}
         wanted = self.run_(etaj=1.0, **beams)
-        found = self.run_(seed=2, etaj=-1.0, cut=cutting.central, **beams)
+        found = self.run_(seed=2, etaj=-1.0, functions={"cut": cutting.central}, **beams)
         momenta = [mebridge.read_events(one.output).momenta for one in (wanted, found)]
         self.same(wanted, found, *momenta)
         self.assertTrue(cutting.central(momenta[1]).all())
@@ -192,7 +231,17 @@ class Runs(Folder):
         ):
             with self.subTest(said), self.assertRaisesRegex(mebridge.Error, said):
                 self.by_name(cut=cut, events=100)
-        with self.assertRaisesRegex(TypeError, "cut is 3; it must be a function"):
-            self.by_name(cut=3)
+        for bias, said in (
+            (cutting.all_, r"the bias cutting.all_ gave bool; it must give an array of numbers with the shape"),
+            (cutting.numbers, "the bias of an event is NaN: it must be positive and finite"),
+            (cutting.wrong, "the bias cutting.wrong failed: IndexError"),
+        ):
+            with self.subTest(said), self.assertRaisesRegex(mebridge.Error, said):
+                self.by_name(bias=bias, events=100)
+        for what in ("cut", "bias"):
+            with self.assertRaisesRegex(TypeError, f"{what} is 3; it must be a function"):
+                self.by_name(**{what: 3})
         with self.assertRaisesRegex(mebridge.Error, "a pack has no cut that is a function .cutting.hard"):
             mebridge.pack_events("p p > w+ j", self.folder / "x.tar", energy=8000, pdf=self.pdf, cut=cutting.hard)
+        with self.assertRaisesRegex(mebridge.Error, "a pack has no bias that is a function .cutting.tail"):
+            mebridge.pack_events("p p > w+ j", self.folder / "x.tar", energy=8000, pdf=self.pdf, bias=cutting.tail)

@@ -319,6 +319,7 @@ fn records_are_those_of_the_cpu() {
         forced: Vec::new(),
         excluded: Vec::new(),
         lifetimes: None,
+        bias: None,
     };
     let Some(driver) = Emulator::new(check_where_named) else {
         return;

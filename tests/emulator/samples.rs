@@ -177,7 +177,7 @@ impl Device {
 
     /// The stream as a caller names it.
     fn raw(&self) -> u64 {
-        self.stream.id().0 as u64 + 1
+        self.stream.raw()
     }
 
     /// All inputs and outputs, for these rows of diagrams.

@@ -8,6 +8,8 @@ use super::c::{MEBRIDGE_ERROR, keep_error, status};
 use super::no_panic;
 use super::pointers::{CallerArray, PointerAccess, check_apart, input, output, put, string, wrong};
 use super::registry::Registry;
+use super::runs::MebridgeRunHooks;
+use super::sized;
 use super::umami::attached::carried;
 use mebridge::error::{Error, Result};
 use mebridge::event_generator::{EventGenerator, Request};
@@ -64,6 +66,20 @@ pub type Cut = Option<
     ) -> i32,
 >;
 
+/// Writes the bias of `events` events of a matrix element that pass the cuts, a positive finite number for each; all are 1
+/// before. Events are drawn in proportion to their cross section times their bias, and their weights are divided by it.
+/// Otherwise as `mebridge_events_cut`.
+pub type Bias = Option<
+    unsafe extern "C" fn(
+        context: *mut c_void,
+        element: u32,
+        events: usize,
+        legs: usize,
+        momenta: *const f64,
+        biases: *mut f64,
+    ) -> i32,
+>;
+
 /// Request of `mebridge_events_open`.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
@@ -92,7 +108,7 @@ impl Opened {
         let maker = match self {
             Opened::Planned { plan, threads, cut } => {
                 let plan = Plan::read(&plan, threads)?;
-                let selection = selection.map(|selection| (selection, cut.unwrap_or_default()));
+                let selection = selection.map(|selection| (selection, cut));
                 open(plan, selection, switches, &mut notices)?
             }
             Opened::Stated {
@@ -241,21 +257,54 @@ pub unsafe extern "C" fn mebridge_events_open(
         unsafe { put(NAME, "events", events, std::ptr::null_mut()) }?;
         // SAFETY: guaranteed by the caller.
         let opened: Opened = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
-        let selection = cut.is_some().then(|| -> Arc<dyn Selection> {
-            let context = Context(context);
-            Arc::new(CallersCut { cut, context })
-        });
+        let callers = Callers {
+            cut,
+            bias: None,
+            context: Context(context),
+        };
+        let handle = OPEN.add(opened.open(callers.selection())?);
+        // SAFETY: guaranteed by the caller.
+        Ok(unsafe { put(NAME, "events", events, as_pointer(handle)) }?)
+    })
+}
+
+/// Opens the events of a run as `mebridge_events_open`, with the cut and the bias of `hooks`, which may be NULL.
+///
+/// # Safety
+/// As for `mebridge_events_open`; `hooks` is NULL or as large as its `size`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_events_open_with(
+    request: *const c_char,
+    hooks: *const MebridgeRunHooks,
+    events: *mut *mut MebridgeEvents,
+) -> i32 {
+    const NAME: &str = "mebridge_events_open_with";
+    done(|| {
+        // SAFETY: guaranteed by the caller; NULL is rejected.
+        unsafe { put(NAME, "events", events, std::ptr::null_mut()) }?;
+        // SAFETY: guaranteed by the caller.
+        let opened: Opened = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
+        let selection = match hooks.is_null() {
+            true => None,
+            false => {
+                // SAFETY: guaranteed by the caller.
+                let hooks = unsafe { sized::read(NAME, "hooks", hooks) }?;
+                let callers = Callers {
+                    cut: hooks.cut,
+                    bias: hooks.bias,
+                    context: Context(hooks.context),
+                };
+                callers.selection()
+            }
+        };
         let handle = OPEN.add(opened.open(selection)?);
         // SAFETY: guaranteed by the caller.
-        Ok(unsafe {
-            put(
-                NAME,
-                "events",
-                events,
-                handle as usize as *mut MebridgeEvents,
-            )
-        }?)
+        Ok(unsafe { put(NAME, "events", events, as_pointer(handle)) }?)
     })
+}
+
+fn as_pointer(handle: u64) -> *mut MebridgeEvents {
+    handle as usize as *mut MebridgeEvents
 }
 
 /// Closes a handle. NULL is allowed and does nothing.
@@ -475,7 +524,7 @@ fn rows(
     let known = generator.sources().zip(&generator.surveyed()?.sources);
     let of_sources = known.zip(sums).zip(drawn).enumerate();
     let rows = of_sources.map(|(number, (((elements, known), sums), &drawn))| {
-        let mean = sums.mean();
+        let mean = sums.unbiased_mean();
         SourceAnswer {
             elements: elements.to_vec(),
             sums: (sums.points(), mean.mean, mean.error, sums.passed()),
@@ -550,10 +599,19 @@ fn processes(function: &'static str, of: &[(PathBuf, usize)]) -> Result<Vec<Proc
     found.collect()
 }
 
-/// The caller's cut.
-pub(super) struct CallersCut {
+/// The caller's cut and bias.
+pub(super) struct Callers {
     pub(super) cut: Cut,
+    pub(super) bias: Bias,
     pub(super) context: Context,
+}
+
+impl Callers {
+    /// Returns what calls them, or none if there is neither.
+    fn selection(self) -> Option<Arc<dyn Selection>> {
+        let is_there = self.cut.is_some() || self.bias.is_some();
+        is_there.then(|| -> Arc<dyn Selection> { Arc::new(self) })
+    }
 }
 
 /// The caller's context pointer.
@@ -565,13 +623,13 @@ unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
 
-impl std::fmt::Debug for CallersCut {
+impl std::fmt::Debug for Callers {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.write_str("CallersCut")
+        f.write_str("Callers")
     }
 }
 
-impl Selection for CallersCut {
+impl Selection for Callers {
     fn select(
         &self,
         element: usize,
@@ -600,6 +658,41 @@ impl Selection for CallersCut {
         match failed {
             0 => Ok(()),
             _ => Err("the cut of the caller failed".into()),
+        }
+    }
+
+    fn is_biased(&self) -> bool {
+        self.bias.is_some()
+    }
+
+    fn bias(
+        &self,
+        element: usize,
+        legs: usize,
+        momenta: &[[f64; 4]],
+        biases: &mut [f64],
+    ) -> Result<(), Failure> {
+        let Some(bias) = self.bias else {
+            return Ok(());
+        };
+        assert_eq!(momenta.len(), legs * biases.len(), "all legs of each event");
+        let numbers = momenta.as_flattened().as_ptr();
+        let Context(context) = self.context;
+        // SAFETY: the arrays have the lengths that the callback receives.
+        let failed = unsafe {
+            let events = biases.len();
+            bias(
+                context,
+                element as u32,
+                events,
+                legs,
+                numbers,
+                biases.as_mut_ptr(),
+            )
+        };
+        match failed {
+            0 => Ok(()),
+            _ => Err("the bias of the caller failed".into()),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Requests and results are JSON: [`mebridge_run::RunSpec`] and [`mebridge_run::run::Made`].
 
 use super::c::status;
-use super::events::{CallersCut, Context, Cut, Take, done, give, parsed, text};
+use super::events::{Bias, Callers, Context, Cut, Take, done, give, parsed, text};
 use super::outside;
 use super::pointers::wrong;
 use super::sized::{self, Grows};
@@ -15,13 +15,12 @@ use mebridge_run::pack::{MEASURED, Packing, pack, pack_run, pack_stated};
 use mebridge_run::plan::Plan;
 use mebridge_run::progress::Progress;
 use mebridge_run::rounds::{Perform, RoundFound, Rounds};
-use mebridge_run::run::{Destination, Observer, by_cards, stated};
+use mebridge_run::run::{CallersFunctions, Destination, Observer, by_cards, stated};
 use mebridge_run::run_folder::RunFolder;
 use mebridge_run::scratch::Scratch;
 use mebridge_run::spec::Conditions;
 use mebridge_run::state::Arguments;
 use mebridge_run::text::read;
-use mebridge_sampler::integrand::Selection;
 use mebridge_sampler::survey::SurveySettings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -62,11 +61,13 @@ pub struct MebridgeRunHooks {
             done_context: *mut c_void,
         ) -> i32,
     >,
+    /// NULL, or the bias of events, named by `bias` in the request.
+    pub bias: Bias,
 }
 
 // SAFETY: `repr(C)`, its size first; all members are pointers and functions that may be NULL.
 unsafe impl Grows for MebridgeRunHooks {
-    const NAME: &'static str = "MebridgeRunHooks";
+    const NAME: &'static str = "mebridge_run_hooks";
 }
 
 /// Request of `mebridge_make_events`.
@@ -85,7 +86,10 @@ struct RunRequest {
     pack: Option<PackRequest>,
     /// The caller's cut.
     #[serde(default)]
-    cut: Option<NamedCut>,
+    cut: Option<NamedFunction>,
+    /// The caller's bias.
+    #[serde(default)]
+    bias: Option<NamedFunction>,
     /// Other arguments that identify the run.
     #[serde(default)]
     arguments: Map<String, Value>,
@@ -171,10 +175,10 @@ impl PackRequest {
     }
 }
 
-/// The caller's cut: its name in messages, and a value that identifies it.
-#[derive(Deserialize)]
+/// A function of the caller: its name in messages, and a value that identifies it.
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NamedCut {
+struct NamedFunction {
     name: String,
     identity: Value,
 }
@@ -183,7 +187,7 @@ struct NamedCut {
 ///
 /// # Safety
 /// `request` ends in NUL; `hooks` is NULL or as large as its `size`; its functions may be called with its context until
-/// this returns, `cut` by several threads at the same time; `take` is NULL or may be called with `context`.
+/// this returns, `cut` and `bias` by several threads at the same time; `take` is NULL or may be called with `context`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_make_events(
     request: *const c_char,
@@ -204,6 +208,7 @@ pub unsafe extern "C" fn mebridge_make_events(
         let mut caller = Caller {
             hooks,
             cut: request.cut,
+            bias: request.bias,
             arguments: request.arguments,
             reweights: request.reweights,
         };
@@ -264,7 +269,8 @@ pub unsafe extern "C" fn mebridge_check_events(
 /// The caller of a run.
 struct Caller {
     hooks: Option<MebridgeRunHooks>,
-    cut: Option<NamedCut>,
+    cut: Option<NamedFunction>,
+    bias: Option<NamedFunction>,
     arguments: Map<String, Value>,
     reweights: bool,
 }
@@ -316,14 +322,24 @@ impl Observer for Caller {
         }}))
     }
 
-    fn cut(&self) -> Option<(Arc<dyn Selection>, String, Value)> {
-        let (hooks, named) = (self.hooks.as_ref()?, self.cut.as_ref()?);
-        hooks.cut?;
-        let selection = Arc::new(CallersCut {
-            cut: hooks.cut,
+    fn functions(&self) -> Option<CallersFunctions> {
+        let hooks = self.hooks.as_ref()?;
+        let named = |of: &Option<NamedFunction>, is_there: bool| {
+            let of = of.clone().filter(|_| is_there);
+            of.map(|of| (of.name, of.identity))
+        };
+        let cut = named(&self.cut, hooks.cut.is_some());
+        let bias = named(&self.bias, hooks.bias.is_some());
+        let selection = Callers {
+            cut: hooks.cut.filter(|_| cut.is_some()),
+            bias: hooks.bias.filter(|_| bias.is_some()),
             context: Context(hooks.context),
-        });
-        Some((selection, named.name.clone(), named.identity.clone()))
+        };
+        (cut.is_some() || bias.is_some()).then(|| CallersFunctions {
+            selection: Arc::new(selection),
+            cut,
+            bias,
+        })
     }
 
     fn arguments(&self) -> Arguments {

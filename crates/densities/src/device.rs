@@ -71,6 +71,7 @@ impl Densities {
             codes,
             rule,
             level: _,
+            ion: _,
         } = self;
         let (rule, scale) = match *rule {
             Interpolation::Lhapdf => (0, 0.0),

@@ -65,6 +65,37 @@ pub struct Densities {
     codes: Vec<i32>,
     rule: Interpolation,
     level: Level,
+    ion: Option<Ion>,
+}
+
+/// Composition of an ion.
+#[derive(Debug)]
+struct Ion {
+    protons: f64,
+    neutrons: f64,
+    /// Indices of up and down quarks, and of their antiparticles, which neutrons have exchanged.
+    isospin: Vec<[usize; 2]>,
+}
+
+impl Ion {
+    /// Converts the densities of a proton to those of the ion.
+    fn finish(&self, values: &mut [f64]) {
+        let Ion {
+            protons, neutrons, ..
+        } = *self;
+        let pairs = self
+            .isospin
+            .iter()
+            .map(|&pair| (pair, pair.map(|place| values[place])));
+        let pairs: Vec<_> = pairs.collect();
+        values
+            .iter_mut()
+            .for_each(|value| *value *= protons + neutrons);
+        for ([up, down], [of_up, of_down]) in pairs {
+            values[up] = protons * of_up + neutrons * of_down;
+            values[down] = protons * of_down + neutrons * of_up;
+        }
+    }
 }
 
 impl Densities {
@@ -75,7 +106,31 @@ impl Densities {
             codes,
             rule,
             level,
+            ion: None,
         }
+    }
+
+    /// Converts the densities of a proton to those of an ion with these numbers of protons and neutrons, as functions of x of
+    /// a nucleon: the sum over its nucleons. Neutrons are protons with up and down quarks exchanged (`get_ion_pdf` in
+    /// MG5aMC's `PhotonFlux.f`, where x is that of the ion).
+    pub fn of_ion(self, [protons, neutrons]: [u32; 2]) -> Self {
+        let place = |code: i32| self.codes.iter().position(|&known| known == code);
+        let isospin = [[2, 1], [-2, -1]].into_iter();
+        let isospin = isospin.filter_map(|[up, down]| Some([place(up)?, place(down)?]));
+        let ion = Ion {
+            protons: f64::from(protons),
+            neutrons: f64::from(neutrons),
+            isospin: isospin.collect(),
+        };
+        Densities {
+            ion: Some(ion),
+            ..self
+        }
+    }
+
+    /// Returns whether these are the densities of an ion, which GPUs do not support.
+    pub fn is_of_ion(&self) -> bool {
+        self.ion.is_some()
     }
 
     /// Evaluates at another SIMD level, which the CPU must support.
@@ -140,6 +195,10 @@ impl Densities {
         };
         // SAFETY: the task requires nothing but the level, which `dispatch` checks.
         unsafe { dispatch(self.level, points) };
+        if let Some(ion) = &self.ion {
+            let points = values.chunks_exact_mut(self.codes.len().max(1));
+            points.for_each(|point| ion.finish(point));
+        }
     }
 }
 

@@ -69,6 +69,36 @@ fn near(found: f64, wanted: f64, relative: f64) {
     );
 }
 
+/// The sum over nucleons: up in a neutron is down in a proton.
+#[test]
+fn densities_of_ions() {
+    let codes = [-2, -1, 1, 2, 3, 21];
+    let text = grid(&codes, |_, code, x, q| {
+        f64::from(code + 4) * x.sqrt() * (1.0 - x) * q.ln()
+    });
+    let proton = at(&read(&text), 0.03, 50.0);
+    let ion = read(&text).of_ion([82, 126]);
+    assert!(ion.is_of_ion() && !read(&text).is_of_ion());
+    let found = at(&ion, 0.03, 50.0);
+    for (place, other) in [(0, 1), (1, 0), (2, 3), (3, 2), (4, 4), (5, 5)] {
+        near(
+            found[place],
+            82.0 * proton[place] + 126.0 * proton[other],
+            1e-14,
+        );
+    }
+    // Two points, with one of the two quarks only.
+    let mut values = [0.0; 4];
+    let few = read(&grid(&[21, 2], smooth)).of_ion([1, 1]);
+    few.evaluate(&[0.1, 0.2], &[100.0; 2], &mut values);
+    let alone = read(&grid(&[21, 2], smooth));
+    for (point, x) in [0.1, 0.2].into_iter().enumerate() {
+        let of_proton = at(&alone, x, 10.0);
+        near(values[2 * point], 2.0 * of_proton[0], 1e-14);
+        near(values[2 * point + 1], 2.0 * of_proton[1], 1e-14);
+    }
+}
+
 /// Comparison with NeoPDF 0.4.0, which is itself tested against LHAPDF, on the same grid.
 #[test]
 fn another_reader_finds_the_same() {

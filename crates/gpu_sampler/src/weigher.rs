@@ -430,9 +430,9 @@ impl Gpu {
         for (side, _) in &slot.sides {
             side.wait(&slot.marks[3])?;
         }
-        let mut streams = vec![stream.raw()?];
+        let mut streams = vec![stream.raw()];
         for (side, _) in &slot.sides {
-            streams.push(side.raw()?);
+            streams.push(side.raw());
         }
         let mut streams = streams.into_iter().cycle();
         let stride = arguments.stride as isize;
@@ -728,6 +728,7 @@ fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> Event {
         partons,
         process,
         weight,
+        bias: 1.0,
         fractions,
         scales,
         shown: match integrand.has_densities() {

@@ -1,8 +1,11 @@
 //! What stands in an event file besides its events.
 
-use crate::event_file::{self, Banner, Blocks, Overweights, overweights};
+use crate::event_file::{
+    self, Banner, Blocks, Overweights, nominal_weight, one_weight, overweights,
+};
 use crate::overweight::Weighting;
 use crate::records::Round;
+use crate::rounds::BiasedEvents;
 use crate::run_card::with_entries;
 use crate::summary::Measured;
 use crate::{Element, text};
@@ -120,6 +123,8 @@ pub struct Contents<'a> {
     pub processes: &'a [(i32, Measured)],
     /// Of all together, pb.
     pub cross_section: f64,
+    /// Replaces these for events with a bias.
+    pub biased: Option<&'a BiasedEvents>,
     /// Of its random numbers.
     pub seed: u64,
 }
@@ -132,6 +137,21 @@ impl Contents<'_> {
             _ => self.rounds.iter().map(|round| round.events).sum(),
         };
         own + self.before as usize
+    }
+
+    /// Returns the mean of the weights, pb.
+    pub fn mean(&self) -> f64 {
+        self.biased.map_or(self.cross_section, |of| of.all.0)
+    }
+
+    /// The weight of most events, but for its sign; with a bias, of those whose bias is 1.
+    fn nominal(&self, norm: Norm) -> f64 {
+        let of = |cross_section: f64| norm.mean(cross_section, self.events());
+        match (self.biased, self.weighting) {
+            (Some(biased), _) => of(biased.unit),
+            (None, Weighting::Kept) => nominal_weight(self.rounds, of(self.cross_section)),
+            (None, _) => one_weight(self.rounds, of(self.cross_section)),
+        }
     }
 }
 
@@ -164,30 +184,36 @@ impl Head {
         threads: usize,
     ) -> Result<()> {
         let events = made.events();
-        let header = self.banner(events, made.seed, made.cross_section);
+        let header = self.banner(events, made.seed, made.mean());
         let asked = Said {
             asked,
             overweights: match made.weighting {
                 Weighting::Chosen(_) => Overweights::NONE,
                 _ => overweights(made.rounds),
             },
+            bias: made.biased.map(|of| Bias {
+                unit: of.unit,
+                worth: of.worth,
+            }),
         };
         let banner = Banner {
             header: &header,
             asked: &asked.json()?,
             generator: &self.generator,
-            strategy: self.norm.strategy(),
-            processes: made.processes,
+            strategy: match made.biased {
+                // As in MG5aMC (`correct_bias`).
+                Some(_) => Norm::Average.strategy(),
+                None => self.norm.strategy(),
+            },
+            processes: made.biased.map_or(made.processes, |of| &of.processes),
         };
-        let mean = self.norm.mean(made.cross_section, events);
-        let weighting = made.weighting;
         event_file::write(
             output,
             &banner,
             &self.blocks,
             made.rounds,
-            weighting,
-            mean,
+            made.weighting,
+            made.nominal(self.norm),
             threads,
         )
     }
@@ -199,6 +225,17 @@ struct Said<'a, T> {
     #[serde(flatten)]
     asked: &'a T,
     overweights: Overweights,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bias: Option<Bias>,
+}
+
+/// The bias of events in a header.
+#[derive(Serialize)]
+struct Bias {
+    /// The weight of one whose bias is 1, pb, where weights average to the cross section.
+    unit: f64,
+    /// Number of events with equal weights whose sum would have the same relative error.
+    worth: f64,
 }
 
 impl<T: Serialize> Said<'_, T> {

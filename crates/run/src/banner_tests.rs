@@ -69,6 +69,7 @@ fn what_makes_a_run_is_json() {
     let text = Said {
         asked: &asked,
         overweights,
+        bias: None,
     }
     .json()
     .unwrap();

@@ -8,6 +8,15 @@ use std::path::Path;
 
 /// PDG codes.
 const PROTON: i32 = 2212;
+const NEUTRON: i32 = 2112;
+/// The code of a nucleus is this plus 10000 per proton and 10 per nucleon.
+const NUCLEUS: i32 = 1_000_000_000;
+/// Largest number of protons or neutrons that fits into its digits.
+const MOST_NUCLEONS: u64 = 499;
+/// Least energy of a nucleon in GeV, as its mass is neglected.
+const LEAST_ENERGY: f64 = 10.0;
+/// Largest mass of an ion as a fraction of its energy.
+const LARGEST_MASS: f64 = 0.1;
 const ELECTRON: i32 = 11;
 const MUON: i32 = 13;
 /// The `pdlabel` of a set of LHAPDF, by its `lhaid`.
@@ -22,8 +31,10 @@ pub struct Beams {
     pub codes: [i32; 2],
     /// The entries `lpp1` and `lpp2`.
     pub lpp: [i64; 2],
-    /// GeV, in the frame of the detector.
+    /// GeV, in the detector frame; for an ion, per nucleon.
     pub energies: [f64; 2],
+    /// For an ion, its numbers of protons and neutrons.
+    pub ions: [Option<[u32; 2]>; 2],
 }
 
 /// What radiates photons by an entry `lpp`.
@@ -71,8 +82,12 @@ impl Beams {
         if !kinds_are_one && !is_hadron(one) && !is_hadron(other) {
             return Err(refused(card));
         }
+        let ions = [ion(card, 1)?, ion(card, 2)?];
+        let codes = [(first, ions[0]), (second, ions[1])];
         let beams = Beams {
-            codes: [first, second],
+            codes: codes.map(|(code, ion)| ion.map_or(code, nucleus)),
+            ions,
+            energies: [0, 1].map(|beam| beams.energies[beam] / nucleons(ions[beam])),
             ..beams
         };
         for (name, energy) in ["ebeam1", "ebeam2"].into_iter().zip(beams.energies) {
@@ -81,6 +96,7 @@ impl Beams {
                 return Err(card.refused(what, "it must be an energy in GeV"));
             }
         }
+        beams.check_masses(card)?;
         beams.check_densities(card, labels)?;
         beams.check_scales(card)?;
         Ok(beams)
@@ -92,7 +108,47 @@ impl Beams {
             codes: [0, 0],
             lpp: ["lpp1", "lpp2"].map(|name| card.whole(name)),
             energies: ["ebeam1", "ebeam2"].map(|name| card.number(name)),
+            ions: [None; 2],
         }
+    }
+
+    /// Returns whether one of them is an ion.
+    pub fn has_ions(&self) -> bool {
+        self.ions.iter().any(Option::is_some)
+    }
+
+    /// Returns the energies of both, for ions with all nucleons, GeV.
+    pub fn whole_energies(&self) -> [f64; 2] {
+        [0, 1].map(|beam| self.energies[beam] * nucleons(self.ions[beam]))
+    }
+
+    /// Checks that masses of hadrons, which are neglected, are small compared to their energies.
+    fn check_masses(&self, card: &RunCard) -> Result<()> {
+        let energies = self.energies.into_iter().zip(self.whole_energies());
+        for (beam, (energy, whole)) in energies.enumerate() {
+            let (number, is_hadron) = (beam + 1, is_hadron(self.lpp[beam]));
+            let mass = card.number(&format!("mass_ion{number}"));
+            let what = match () {
+                () if is_hadron && energy < LEAST_ENERGY => format!(
+                    "ebeam{number} = {}: a nucleon has {} GeV, and masses of nucleons are left out",
+                    general(whole),
+                    general(energy)
+                ),
+                () if mass >= 0.0 && (!is_hadron || mass > LARGEST_MASS * whole) => format!(
+                    "mass_ion{number} = {} cannot be honoured: masses of beams are left out",
+                    general(mass)
+                ),
+                () => continue,
+            };
+            let cure = "run MadEvent (mebridge link), or give ebeam1 and ebeam2 in a frame in which both beams are fast, and -1 \
+                        as mass_ion";
+            return Err(card.refused(what, cure));
+        }
+        if self.has_ions() && (card.whole("ickkw") != 0 || card.number("xqcut") != 0.0) {
+            let what = "ickkw and xqcut are not for beams of ions here".to_owned();
+            return Err(card.refused(what, "set both to 0"));
+        }
+        Ok(())
     }
 
     fn check_densities(&self, card: &RunCard, labels: &[&str]) -> Result<()> {
@@ -176,7 +232,7 @@ impl Beams {
 
     /// Whether `<mgrwt>` of an event file can have what an event depends on of densities and alpha_s.
     pub fn reweightable(&self) -> bool {
-        !self.radiated() && self.other().is_none()
+        !self.radiated() && self.other().is_none() && !self.has_ions()
     }
 
     /// The entry of the run card that has the label of the densities.
@@ -195,6 +251,43 @@ impl Beams {
             false => 2.0 * (first * second).sqrt(),
         }
     }
+}
+
+/// Returns the number of nucleons.
+fn nucleons(ion: Option<[u32; 2]>) -> f64 {
+    ion.map_or(1.0, |[protons, neutrons]| {
+        f64::from(protons) + f64::from(neutrons)
+    })
+}
+
+/// Returns the PDG code of an ion (`setrun.f`).
+fn nucleus([protons, neutrons]: [u32; 2]) -> i32 {
+    match (protons, neutrons) {
+        (1, 0) => PROTON,
+        (0, 1) => NEUTRON,
+        _ => NUCLEUS + (10_000 * protons + 10 * (protons + neutrons)) as i32,
+    }
+}
+
+/// Returns the numbers of protons and neutrons of a beam that is an ion.
+///
+/// # Errors
+/// There is no such ion.
+fn ion(card: &RunCard, beam: usize) -> Result<Option<[u32; 2]>> {
+    let count = |name: &str| card.whole_within(&format!("{name}{beam}"), 0, MOST_NUCLEONS);
+    let both = [count("nb_proton")? as u32, count("nb_neutron")? as u32];
+    if both == [1, 0] {
+        return Ok(None);
+    }
+    let lpp = card.whole(&format!("lpp{beam}"));
+    let what = match () {
+        () if both == [0, 0] => format!("nb_proton{beam} and nb_neutron{beam} are 0"),
+        () if lpp != 1 => {
+            format!("nb_proton{beam} and nb_neutron{beam} need lpp{beam} = 1, which is {lpp}")
+        }
+        () => return Ok(Some(both)),
+    };
+    Err(card.refused(what, "set them to 1 and 0 for a beam that is no ion"))
 }
 
 /// That the kinds of the beams cannot be honoured.
@@ -321,6 +414,61 @@ mod tests {
         let card = card(&[("lpp1", "3"), ("pdlabel1", "iww"), ("pdlabel2", "nn23lo")]);
         let found = Beams::of_run_card(&card, &LABELS).unwrap();
         assert_eq!(found.label(&card), "nn23lo");
+    }
+
+    #[test]
+    fn ions_have_the_energy_of_a_nucleon() {
+        let lead = [
+            ("nb_proton1", "82"),
+            ("nb_neutron1", "126"),
+            ("ebeam1", "522080"),
+        ];
+        let mass = [("mass_ion1", "195.08")];
+        let found = beams(&[&lead[..], &mass].concat());
+        assert_eq!(found.codes, [1_000_822_080, 2212]);
+        assert_eq!(found.ions, [Some([82, 126]), None]);
+        assert_eq!(found.energies, [2510.0, 6500.0]);
+        assert_eq!(found.whole_energies(), [522_080.0, 6500.0]);
+        assert!(found.has_ions() && !found.reweightable());
+        let neutron = beams(&[("nb_proton2", "0"), ("nb_neutron2", "1")]);
+        assert_eq!(neutron.codes, [2212, 2112]);
+        let refused = |values: &[(&str, &str)], wanted: &str| {
+            let found = Beams::of_run_card(&card(values), &LABELS);
+            let said = found.unwrap_err().to_string();
+            assert!(said.contains(wanted), "{said}");
+        };
+        for (more, said) in [
+            (
+                &[("lpp1", "-1")][..],
+                "nb_proton1 and nb_neutron1 need lpp1 = 1, which is -1",
+            ),
+            (
+                &[("lpp1", "2"), ("pdlabel1", "iww")],
+                "need lpp1 = 1, which is 2",
+            ),
+            (
+                &[("ickkw", "1")],
+                "ickkw and xqcut are not for beams of ions",
+            ),
+            (&[("ebeam1", "1000")], "ebeam1 = 1000: a nucleon has 4.8"),
+            (
+                &[("mass_ion1", "1e5")],
+                "mass_ion1 = 100000 cannot be honoured",
+            ),
+        ] {
+            refused(&[&lead[..], more].concat(), said);
+        }
+        refused(
+            &[("ebeam2", "0.938")],
+            "ebeam2 = 0.938: a nucleon has 0.938 GeV",
+        );
+        refused(&[("nb_proton2", "0")], "nb_proton2 and nb_neutron2 are 0");
+        refused(
+            &[("nb_neutron2", "-1")],
+            "nb_neutron2 is -1; it must be a whole number",
+        );
+        let leptons = [("lpp1", "0"), ("lpp2", "0"), ("mass_ion2", "0.1")];
+        refused(&leptons, "mass_ion2 = 0.1 cannot be honoured");
     }
 
     #[test]

@@ -39,6 +39,7 @@ fn beams(file: &Path) -> Option<[BeamDensity; 2]> {
     let beam = BeamRequest::Hadron {
         densities: file.to_owned(),
         anti: false,
+        ion: None,
     };
     BeamDensity::of_beams(&[beam.clone(), beam]).unwrap()
 }

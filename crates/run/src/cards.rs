@@ -82,6 +82,9 @@ impl Cards {
             && !changed_files
         {
             notices.extend(written::check(output)?);
+            if run_card.bias()?.is_some() {
+                written::check_bias(output)?;
+            }
         }
         let version = source.version();
         if (version.starts_with("2.") || version == UNKNOWN)
@@ -95,6 +98,10 @@ impl Cards {
                 ),
                 "set one of them to False or 0",
             ));
+        }
+        if decays && run_card.bias()?.is_some() {
+            let what = "bias_module is for collisions: decays are made at once".to_owned();
+            return Err(run_card.refused(what, "set it to None"));
         }
         if decays && !run_card.frame()?.is_empty() {
             let what = "me_frame is for collisions: a particle that decays is at rest".to_owned();

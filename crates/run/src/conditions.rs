@@ -5,6 +5,8 @@ use crate::run_card::RunCard;
 use crate::run_card::value::Value;
 use crate::scale;
 use crate::text::{general, significant};
+use mebridge::Result;
+use mebridge::event_generator::JetBias;
 use mebridge_phasespace::scales::Scale;
 
 /// Where alpha_s is reported, GeV.
@@ -90,6 +92,18 @@ pub fn cuts_of_run_card<'a>(
         }
     }
     found
+}
+
+/// Returns what a run card says about a bias, for the end of the line.
+///
+/// # Errors
+/// See [`RunCard::bias`].
+pub fn bias(card: &RunCard) -> Result<String> {
+    let bias = card.bias()?.map(|JetBias { target, power }| {
+        let [target, power] = [target, power].map(general);
+        format!("; bias: (pt of the hardest jet / {target} GeV)^{power}")
+    });
+    Ok(bias.unwrap_or_default())
 }
 
 /// An entry and its value.

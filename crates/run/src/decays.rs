@@ -125,6 +125,7 @@ pub fn plan(
             forced: forced.into_iter().collect(),
             excluded: off.difference(&elsewhere).copied().collect(),
             lifetimes: None,
+            bias: None,
         },
         conditions,
         cuts: cuts::described(first.windows(), &first.pdg),

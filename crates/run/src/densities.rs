@@ -404,12 +404,14 @@ impl BeamDensities {
         }
     }
 
-    /// A beam of them, as the event generator takes it; of an antiparticle where `anti`.
-    pub fn beam(&self, anti: bool) -> BeamRequest {
+    /// Returns the event generator's request for a beam with these densities; for an antiparticle if `anti`, for an ion
+    /// with these numbers of protons and neutrons.
+    pub fn beam(&self, anti: bool, ion: Option<[u32; 2]>) -> BeamRequest {
         match self {
             BeamDensities::Set(set) => BeamRequest::Hadron {
                 densities: set.file.clone(),
                 anti,
+                ion,
             },
             BeamDensities::Photons(of) => BeamRequest::Photons(*of),
         }

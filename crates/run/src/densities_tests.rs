@@ -238,8 +238,9 @@ fn a_run_card_chooses() {
     let hadron = BeamRequest::Hadron {
         densities: grid.clone(),
         anti: true,
+        ion: None,
     };
-    assert_eq!(densities.beam(true), hadron);
+    assert_eq!(densities.beam(true, None), hadron);
     let other = PdfSet::read(&grid.with_file_name("cteq5m.tbl"));
     assert!(
         other
@@ -323,6 +324,7 @@ fn beams_have_densities() {
     let hadron = |anti: bool| BeamRequest::Hadron {
         densities: sets.path().join("toy/toy_0000.dat"),
         anti,
+        ion: None,
     };
     let none = BeamDensity::of_beams(&[BeamRequest::Parton, BeamRequest::Parton]).unwrap();
     assert!(none.is_none());

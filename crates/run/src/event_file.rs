@@ -122,7 +122,7 @@ impl Overweights {
 /// What of so many events is above the nominal weight.
 pub fn overweights(rounds: &[Round]) -> Overweights {
     let weights = || rounds.iter().map(|round| round.weights);
-    let total = exact::sum(weights().map(|of| of.absolute / of.nominal));
+    let total = exact::sum(weights().map(|of| of.drawn() / of.nominal));
     let events: usize = rounds.iter().map(|round| round.events).sum();
     Overweights {
         events: weights().map(|of| of.above).sum(),
@@ -152,7 +152,7 @@ pub fn nominal_weight(rounds: &[Round], mean: f64) -> f64 {
 }
 
 /// The weight of all events but for its sign, where all have the same.
-fn one_weight(rounds: &[Round], mean: f64) -> f64 {
+pub fn one_weight(rounds: &[Round], mean: f64) -> f64 {
     let weights = || rounds.iter().map(|round| &round.weights);
     if weights().all(|weights| weights.total.abs() == weights.absolute) {
         return mean.abs();
@@ -163,8 +163,8 @@ fn one_weight(rounds: &[Round], mean: f64) -> f64 {
 
 /// Writes one file of events of these rounds, compressed where its name ends with `.gz`.
 ///
-/// The weights average to this mean, pb, and are the same but for those that are larger than the survey knew, or negative
-/// (see [`nominal_weight`]); `weighting` may give all one weight. The file is the same for any number of threads.
+/// Most events have the weight `nominal`, but for those that are larger than the survey knew, or negative, or have a bias;
+/// `weighting` may give all one weight. The file is the same for any number of threads.
 ///
 /// # Errors
 /// The file cannot be written; a round cannot be read, or holds numbers that no file can.
@@ -174,13 +174,9 @@ pub fn write(
     blocks: &Blocks,
     rounds: &[Round],
     weighting: Weighting,
-    mean: f64,
+    nominal: f64,
     threads: usize,
 ) -> Result<()> {
-    let nominal = match weighting {
-        Weighting::Kept => nominal_weight(rounds, mean),
-        Weighting::Truncated | Weighting::Chosen(_) => one_weight(rounds, mean),
-    };
     let (mut sources, mut before) = (Vec::new(), 0);
     for round in rounds {
         sources.push(Source::open(round, blocks, nominal, before)?);

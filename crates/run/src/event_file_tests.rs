@@ -384,7 +384,7 @@ fn weights_are_truncated() {
         &blocks,
         &rounds,
         Weighting::Truncated,
-        -0.5,
+        one_weight(&rounds, -0.5),
         1,
     )
     .unwrap();

@@ -202,6 +202,8 @@ pub struct Incoming<'a> {
     pub other: Option<usize>,
     /// The entry `lpp` of that where it radiates photons, else 0.
     pub photons: i64,
+    /// Numbers of protons and neutrons of each ion.
+    pub ions: [Option<[u32; 2]>; 2],
 }
 
 impl Incoming<'_> {
@@ -275,7 +277,7 @@ impl Incoming<'_> {
     pub fn requests(&self) -> Option<[BeamRequest; 2]> {
         let densities = self.densities?;
         Some([0, 1].map(|beam| match Some(beam) == self.other {
-            false => densities.beam(self.anti[beam]),
+            false => densities.beam(self.anti[beam], self.ions[beam]),
             true => radiator(self.photons).map_or(BeamRequest::Parton, BeamRequest::Photons),
         }))
     }

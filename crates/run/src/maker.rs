@@ -150,6 +150,20 @@ impl Selection for CountedSelection {
         self.kept.fetch_add(kept as u64, Ordering::Relaxed);
         Ok(())
     }
+
+    fn is_biased(&self) -> bool {
+        self.selection.is_biased()
+    }
+
+    fn bias(
+        &self,
+        element: usize,
+        legs: usize,
+        momenta: &[[f64; 4]],
+        biases: &mut [f64],
+    ) -> Result<(), Failure> {
+        self.selection.bias(element, legs, momenta, biases)
+    }
 }
 
 impl<'a> Maker<'a> {
@@ -225,6 +239,7 @@ impl<'a> Maker<'a> {
                 .iter()
                 .map(|one| measured(&one.sums))
                 .collect(),
+            biased: biased(survey.sources.iter().map(|one| &one.sums)),
         };
         write(POINTS, &postcard::to_stdvec(&points).expect("numbers"))?;
         Ok(points)
@@ -306,6 +321,14 @@ impl<'a> Maker<'a> {
             }
         }
         let weights: Vec<f64> = made.weights().collect();
+        let counted = biased(&made.round.sums);
+        let weights = match counted.is_empty() {
+            true => Weights::of(&output, &weights)?,
+            false => {
+                let drawn: Vec<f64> = made.biased_weights().collect();
+                Weights::of_biased(&output, &weights, &drawn, made.unit)?
+            }
+        };
         let of_sources = made.round.events.of_sources(made.round.sums.len());
         let channels = made
             .round
@@ -314,7 +337,7 @@ impl<'a> Maker<'a> {
             .zip(&made.round.drawn)
             .zip(of_sources);
         Ok(RoundFound {
-            weights: Weights::of(&output, &weights)?,
+            weights,
             channels: channels
                 .map(|((sums, &drawn), events)| {
                     let (_, mean, error) = measured(sums);
@@ -331,6 +354,7 @@ impl<'a> Maker<'a> {
             counted: RoundCounts {
                 events: settings.events,
                 measured: made.round.sums.iter().map(measured).collect(),
+                biased: counted,
                 drawn: made.elements,
             },
             cut: self.selected(),
@@ -393,9 +417,25 @@ fn first_scales(event: &Event) -> [f64; 3] {
     [event.scales[0], one, other]
 }
 
+/// Returns the mean without a bias, which counts for the cross section.
 fn measured(sums: &WeightSums) -> Measured {
-    let mean = sums.mean();
+    let mean = sums.unbiased_mean();
     (sums.points(), mean.mean, mean.error)
+}
+
+/// Returns the mean absolute weight including the bias for each channel; nothing without a bias.
+fn biased<'a>(sums: impl IntoIterator<Item = &'a WeightSums>) -> Vec<Measured> {
+    let mut found = Vec::new();
+    let mut are_biased = false;
+    for sums in sums {
+        are_biased |= sums.is_biased();
+        let mean = sums.mean_size();
+        found.push((sums.points(), mean.mean, mean.error));
+    }
+    if !are_biased {
+        found.clear();
+    }
+    found
 }
 
 /// An error of the engine.

@@ -102,7 +102,10 @@ pub fn append(before: &Path, events: u64, added: &Path, open: Open) -> Result<()
     }
     old.fits(new)?;
     let text = [new.head.as_slice(), b"\n"].concat();
-    let factors = to_one_weight([old, new].into_iter(), new.average());
+    let factors = match (old.unit, new.unit) {
+        (Some(before), Some(unit)) => vec![unit / before, 1.0],
+        _ => to_one_weight([old, new].into_iter(), new.average()),
+    };
     // Parts that are added are those of all events already.
     let share = match new.normalization {
         Norm::Sum => old.events as f64 / new.events as f64,
@@ -146,7 +149,10 @@ impl JoinedGroups {
         match groups.find(|group| group[0].is_of_process_of(&file)) {
             Some(group) => {
                 group[0].has_cards_of(&file)?;
-                agree(&group[0], &file)?;
+                // With very different weights, means fluctuate beyond their estimated errors.
+                if !file.is_biased {
+                    agree(&group[0], &file)?;
+                }
                 file.forget_cards();
                 group.push(file);
             }
@@ -274,7 +280,10 @@ impl Joined {
         let of = |group: &Vec<Looked>| {
             let own = events(group) as f64;
             let averages = group.iter().map(|file| file.events as f64 * file.average());
-            let factors = to_one_weight(group.iter(), averages.sum::<f64>() / own);
+            let factors = match group[0].is_biased {
+                true => vec![1.0; group.len()],
+                false => to_one_weight(group.iter(), averages.sum::<f64>() / own),
+            };
             let more = |file: &Looked| match file.normalization {
                 Norm::Average => all / own,
                 Norm::Sum => file.events as f64 / own,
@@ -342,15 +351,15 @@ fn agree(one: &Looked, other: &Looked) -> Result<()> {
 }
 
 /// Cross sections of a group, by LPRUP: means of files by their numbers of events. Errors are those of independent files,
-/// but for jobs of one pack, which share most of their points.
+/// but for jobs of one pack, which share most of their points. (Of events with a bias it is their number that makes errors.)
 fn mean(group: &[Looked]) -> Vec<(i32, Measured)> {
     let all = events(group) as f64;
     let mut found: Vec<(i32, f64, BTreeMap<PointsOf, f64>)> = Vec::new();
     for (place, file) in group.iter().enumerate() {
         let share = file.events as f64 / all;
         let source = match &file.pack {
-            Some(pack) => PointsOf::Pack(pack),
-            None => PointsOf::File(place),
+            Some(pack) if !file.is_biased => PointsOf::Pack(pack),
+            _ => PointsOf::File(place),
         };
         for (number, [mean, error, _]) in &file.init.processes {
             let known = found.iter().position(|(known, ..)| known == number);

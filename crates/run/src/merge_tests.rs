@@ -420,3 +420,61 @@ fn events_are_added_to_those_of_a_run() {
         "{error}"
     );
 }
+
+/// What stands in the header of a file whose events have a bias.
+fn biased(made: &Made, bias: &str) -> String {
+    let own = format!("\"overweights\": {{}}, \"bias\": {bias}");
+    made.text().replace("\"overweights\": {}", &own)
+}
+
+#[test]
+fn events_with_a_bias_keep_their_weights() {
+    let folder = TestFolder::new();
+    let [mut one, mut other] = [1, 2].map(|seed| Made::new(seed, 1.0, 4));
+    one.events = [1.0, 1.0, 8.0, 0.5].map(|weight| (0, weight)).to_vec();
+    other.events = [1.2, 90.0].map(|weight| (0, weight)).to_vec();
+    one.rows = vec![(0, 10.5 / 4.0, 1.8)];
+    other.rows = vec![(0, 91.2 / 2.0, 44.4)];
+    let texts = [&one, &other].map(|of| biased(of, "{\"unit\": 2.0, \"worth\": 1.0}"));
+    let merged = folder.merge(&texts).unwrap();
+    let (_, rows) = folder.read("all.lhe");
+    let mut weights: Vec<f64> = rows.iter().map(|(_, weight, _)| *weight).collect();
+    weights.sort_by(f64::total_cmp);
+    assert_eq!(weights, [0.5, 1.0, 1.0, 1.2, 8.0, 90.0]);
+    // The cross section is the mean of all, with the error of independent files.
+    let (mean, error) = merged.cross_section();
+    near(mean, weights.iter().sum::<f64>() / 6.0);
+    near(error, f64::hypot(1.8 * 4.0 / 6.0, 44.4 * 2.0 / 6.0));
+    // MadEvent's files have it in the run card only.
+    for of in [&mut one, &mut other] {
+        of.entry = "ptj_bias = bias_module";
+    }
+    folder.merge(&[one.text(), other.text()]).unwrap();
+    assert_eq!(folder.read("all.lhe").1, rows);
+    // Without a bias, such cross sections are not of one process.
+    for of in [&mut one, &mut other] {
+        of.entry = "dummy = bias_module";
+    }
+    other.rows[0].2 = 0.5;
+    let said = folder
+        .merge(&[one.text(), other.text()])
+        .unwrap_err()
+        .to_string();
+    assert!(said.contains("its cross section is 45.6"), "{said}");
+}
+
+#[test]
+fn events_with_a_bias_are_added_to_those_of_a_run() {
+    let folder = TestFolder::new();
+    let [mut old, mut new] = [1, 2].map(|seed| Made::new(seed, 1.0, 3));
+    old.events = [1.0, 2.0, 4.0].map(|weight| (0, weight)).to_vec();
+    new.events = [1.1, 33.0].map(|weight| (0, weight)).to_vec();
+    let before = folder.save("a.lhe", &biased(&old, "{\"unit\": 2.0}"));
+    let added = folder.save("b.lhe", &biased(&new, "{\"unit\": 2.2}"));
+    append(&before, 3, &added, &open_own).unwrap();
+    let (_, rows) = folder.read("a.lhe");
+    let weights: Vec<f64> = rows.iter().map(|(_, weight, _)| *weight).collect();
+    for (found, wanted) in weights.iter().zip([1.1, 2.2, 4.4, 1.1, 33.0]) {
+        near(*found, wanted);
+    }
+}

@@ -65,6 +65,21 @@ impl Overweight {
     }
 }
 
+/// Checks that events with a bias keep their weights.
+///
+/// # Errors
+/// They are to have one weight.
+pub fn check(rule: Overweight, biased: bool) -> Result<()> {
+    if !biased || rule == Overweight::Keep {
+        return Ok(());
+    }
+    Err(Error::run_at(
+        "overweight",
+        "events with a bias have weights of their own, and none can be given to all",
+        "keep their weights, or make events without a bias",
+    ))
+}
+
 /// Which events a file has, and with which weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Weighting {

@@ -121,6 +121,7 @@ impl Job<'_> {
         let key = random_key(&text, self.seed);
         let plan = Plan::read(&root.join(PLAN), self.threads)?;
         let switches = recipe.switches()?;
+        overweight::check(self.overweight, plan.request.bias.is_some())?;
         let head = plan.head.clone();
         let mut maker = open(plan, None, switches, &mut Vec::new())?;
         let scratch = Scratch::new()?;
@@ -148,6 +149,7 @@ impl Job<'_> {
         let all = rounds.cross_section().expect("there are rounds");
         let numbers = &head.blocks.numbers;
         let processes = rounds.by_process(numbers).expect("there are rounds");
+        let biased = rounds.biased(numbers);
         let mut asked = recipe.arguments;
         asked.insert("events".to_owned(), json!(self.events));
         asked.insert("seed".to_owned(), json!(self.seed));
@@ -165,6 +167,7 @@ impl Job<'_> {
             weighting,
             processes: &processes,
             cross_section: all.mean,
+            biased: biased.as_ref(),
             seed: self.seed,
         };
         head.write(self.output, &contents, &asked, self.threads)?;
@@ -173,7 +176,8 @@ impl Job<'_> {
         let more = self
             .overweight
             .line(overweights(&found), count, self.events);
-        let more = more.map_or_else(String::new, |line| format!("\n{line}"));
+        let more = more.into_iter().chain(biased.map(|of| of.line()));
+        let more: String = more.map(|line| format!("\n{line}")).collect();
         Ok(format!(
             "{} events, {}{more}",
             self.events,

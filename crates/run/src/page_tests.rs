@@ -15,6 +15,7 @@ fn page(rate: Rate, weights: Option<&str>) -> (String, String) {
         all: (505.91, 1.3),
         points: [1024.0, 1001.0, 300.0],
         overweights: Some("2 events < others".to_owned()),
+        biased: None,
         cut: Some(("mine<T>", 800, 100)),
     };
     let settings = RunSettings {

@@ -2,7 +2,7 @@
 
 use crate::banner::{self, Head, Norm};
 use crate::cards::Cards;
-use crate::cuts::{self, Cut, Legs};
+use crate::cuts::{self, Cut, Kind, Legs};
 use crate::densities::{self, AlphaS, BeamDensities, Chosen, PdfSet};
 use crate::element::{Element, names};
 use crate::event_file::{Blocks, InitBeams};
@@ -10,6 +10,7 @@ use crate::limits::{self, Incoming, Judge};
 use crate::lines::{self, ForcedCodes, ListedLines};
 use crate::param_card::{self, ParamCard};
 use crate::poles;
+use crate::run::Observer;
 use crate::run_card::{self, RunCard};
 use crate::running;
 use crate::source::Source;
@@ -88,6 +89,7 @@ impl Plan {
             anti: cards.beams.anti(),
             other: cards.beams.other(),
             photons: cards.beams.photons(),
+            ions: cards.beams.ions,
         };
         let energy = cards.beams.energy();
         let mut scale = scale::of_run_card(card, elements.iter().all(is_alone));
@@ -143,6 +145,11 @@ impl Plan {
             &conditions::by_run_card(card, !cards.beams.resting()),
             &conditions::cuts_of_run_card(shown, card),
         );
+        if cards.beams.has_ions() && card.flag("use_syst") {
+            notices.push(
+                "events of ions have no <mgrwt> and no further weights (use_syst)".to_owned(),
+            );
+        }
         let powers = powers(cards, &elements, runs, &mut notices);
         let head = head(
             cards,
@@ -173,11 +180,15 @@ impl Plan {
             forced: codes.on,
             excluded: codes.off,
             lifetimes: lifetimes(cards, &elements)?,
+            bias: card.bias()?,
         };
+        if request.bias.is_some() && request.elements.iter().all(|of| of.jets.is_empty()) {
+            notices.push("nothing is a jet, so bias_module changes nothing".to_owned());
+        }
         Ok(Plan {
             runs,
             arguments: arguments(cards, densities.as_ref(), &systematics)?,
-            conditions: vec![conditions],
+            conditions: vec![conditions + &conditions::bias(card)?],
             elements,
             request,
             head,
@@ -185,6 +196,12 @@ impl Plan {
             alpha_s,
             notices,
         })
+    }
+
+    /// Returns whether its events have a bias, by a card or a caller.
+    pub fn is_biased(&self, observer: &dyn Observer) -> bool {
+        let functions = observer.functions();
+        self.request.bias.is_some() || functions.is_some_and(|of| of.bias.is_some())
     }
 
     /// Names of its matrix elements.
@@ -238,6 +255,10 @@ fn systematics(
                 "weights for systematics are for densities of both beams, or of none",
                 "ask for none",
             )),
+            false if cards.beams.has_ions() => Some((
+                "weights for systematics are not made for ions",
+                "ask for none",
+            )),
             false if !on_cpu => Some((
                 "weights for systematics are made on a CPU",
                 "set backend to \"cpu\"",
@@ -251,7 +272,8 @@ fn systematics(
     }
     let program = card.text("systematics_program").to_lowercase();
     let arguments = card.words("systematics_arguments");
-    let set = densities.filter(|_| !other && card.text("pdlabel1") == "lhapdf");
+    let set = densities
+        .filter(|_| !other && !cards.beams.has_ions() && card.text("pdlabel1") == "lhapdf");
     let set = set.and_then(BeamDensities::set);
     let Some(set) = set.filter(|_| card.flag("use_syst") && program != "none") else {
         return Ok(none);
@@ -333,6 +355,7 @@ fn elements_of_cards(
                 rules,
                 clustered: listed.clustered(card.whole("sde_strategy") == 2)?,
                 frame: frame.clone(),
+                jets: legs.of(Kind::Jet),
                 ..element.request()
             },
         });
@@ -475,7 +498,7 @@ fn head(
             beams: InitBeams::of_run(
                 cards.beams.codes,
                 incoming,
-                cards.beams.energies,
+                cards.beams.whole_energies(),
                 number,
                 cards.beams.other(),
             ),

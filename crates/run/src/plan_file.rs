@@ -21,7 +21,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// How a file begins.
-const BEGIN: &[u8] = b"mebridge plan 2\n";
+const BEGIN: &[u8] = b"mebridge plan 3\n";
 /// Bytes of a hash.
 const HASH: usize = 32;
 /// Processes of the largest runs have a few hundred MB.

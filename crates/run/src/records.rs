@@ -67,16 +67,20 @@ pub struct Round {
 /// What is kept of the weights of the events of a round.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Weights {
-    /// The least one, but for its sign: that of all that are not larger than the round knew.
+    /// The least one, but for its sign: that of all that are not larger than the round knew. With a bias, that of an event
+    /// whose bias is 1.
     pub nominal: f64,
     /// Their sum.
     pub total: f64,
-    /// How many are larger than the nominal one, but for their signs.
+    /// How many are larger than the nominal one in absolute value, times their bias.
     pub above: u64,
-    /// The largest one, but for its sign.
+    /// The largest absolute value, times the bias.
     pub largest: f64,
     /// The sum without signs.
     pub absolute: f64,
+    /// The same for weights times their bias, if events have one.
+    #[serde(default)]
+    pub biased: Option<f64>,
 }
 
 impl Weights {
@@ -97,7 +101,40 @@ impl Weights {
             above: above.count() as u64,
             largest: sizes().fold(0.0, f64::max),
             absolute: exact::sum(sizes()),
+            biased: None,
         })
+    }
+
+    /// Summarises the weights of events with a bias; `biased` are the weights times the bias, which are `nominal` or larger.
+    ///
+    /// # Errors
+    /// See [`Self::of`].
+    pub fn of_biased(
+        file: &Path,
+        weights: &[f64],
+        biased: &[f64],
+        nominal: f64,
+    ) -> Result<Weights> {
+        let Weights {
+            total, absolute, ..
+        } = Weights::of(file, weights)?;
+        let of = Weights::of(file, biased)?;
+        let above = biased
+            .iter()
+            .filter(|weight| weight.abs() > nominal * (1.0 + ROUNDING));
+        Ok(Weights {
+            nominal,
+            total,
+            above: above.count() as u64,
+            absolute,
+            biased: Some(of.absolute),
+            ..of
+        })
+    }
+
+    /// Returns the sum of absolute weights by which events were drawn.
+    pub fn drawn(&self) -> f64 {
+        self.biased.unwrap_or(self.absolute)
     }
 }
 

@@ -103,6 +103,7 @@ fn weights_are_summed_up() {
         above: 3,
         largest: 1e30,
         absolute: 2e30,
+        biased: None,
     };
     assert_eq!(found, wanted);
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0] {
@@ -116,6 +117,25 @@ fn weights_are_summed_up() {
     // As lists, too, as they were written before.
     let list = serde_json::json!([2.0, 7.0 + 1e-9, 3, 1e30, 2e30]);
     assert_eq!(serde_json::from_value::<Weights>(list).unwrap(), wanted);
+}
+
+#[test]
+fn weights_with_a_bias_are_summed_up() {
+    let (weights, biased) = ([4.0, -1.0, 0.5], [2.0, -2.0, 3.0]);
+    let found = Weights::of_biased("x.npy".as_ref(), &weights, &biased, 2.0).unwrap();
+    let wanted = Weights {
+        nominal: 2.0,
+        total: 3.5,
+        above: 1,
+        largest: 3.0,
+        absolute: 5.5,
+        biased: Some(7.0),
+    };
+    assert_eq!(found, wanted);
+    assert_eq!(found.drawn(), 7.0);
+    let without = Weights::of("x.npy".as_ref(), &weights).unwrap();
+    assert_eq!(without.drawn(), 5.5);
+    assert!(Weights::of_biased("x.npy".as_ref(), &[1.0, f64::NAN], &biased[..2], 2.0).is_err());
 }
 
 #[test]

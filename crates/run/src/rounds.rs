@@ -6,6 +6,7 @@ use crate::maker::Maker;
 use crate::records::Weights;
 use crate::state::{SURVEY, SettledRound, State};
 use crate::summary;
+use crate::text::significant;
 use mebridge::{Error, Result};
 use mebridge_sampler::sums::Estimate;
 use mebridge_sampler::survey::SurveySettings;
@@ -41,6 +42,8 @@ pub struct SurveyPoints {
     pub shares: Vec<f64>,
     /// Of each channel what counts for the cross section.
     pub measured: Vec<Measured>,
+    /// For each channel, the same for absolute weights including their bias; empty without a bias.
+    pub biased: Vec<Measured>,
 }
 
 /// What counts of a round for cross sections.
@@ -50,6 +53,8 @@ pub struct RoundCounts {
     pub events: u64,
     /// Of each channel the points whose number was known before they were drawn.
     pub measured: Vec<Measured>,
+    /// The same for absolute weights including their bias; empty without a bias.
+    pub biased: Vec<Measured>,
     /// By the number of the matrix element its events, and the sums of their weights and of the squares.
     pub drawn: BTreeMap<u32, [f64; 3]>,
 }
@@ -391,6 +396,53 @@ impl Rounds {
         Some(found)
     }
 
+    /// Returns the contents of the event file for events with a bias, with processes by the numbers of matrix elements;
+    /// none without a bias, or before the first round.
+    pub fn biased(&self, numbers: &[i32]) -> Option<BiasedEvents> {
+        let (_, points) = self.surveyed.as_ref()?;
+        if points.biased.is_empty() {
+            return None;
+        }
+        let channels = self.channels(points, &points.biased, |round| &round.biased);
+        let size = total(channels.into_iter());
+        let rounds = || self.state.rounds().values();
+        let events = rounds().map(|round| round.counted.events).sum::<u64>() as f64;
+        let of = |round: &RoundFound| round.weights.drawn() / round.weights.nominal;
+        let unit = size.mean * events / sum(rounds().map(of));
+        // Sums of weights and of squared weights, by process.
+        let mut sums: BTreeMap<i32, [f64; 2]> =
+            numbers.iter().map(|&one| (one, [0.0; 2])).collect();
+        for round in rounds() {
+            let scale = unit / round.weights.nominal;
+            for (&element, &[_, weights, squares]) in &round.counted.drawn {
+                let sums = numbers
+                    .get(element as usize)
+                    .and_then(|one| sums.get_mut(one));
+                if let Some([own, square]) = sums {
+                    *own += weights * scale;
+                    *square += squares * scale * scale;
+                }
+            }
+        }
+        let measured = |[own, square]: [f64; 2]| {
+            let (mean, spread) = (own / events, (square - own * own / events).max(0.0));
+            let of_unit = mean * size.error / size.mean;
+            (mean, f64::hypot(spread.sqrt() / events, of_unit))
+        };
+        let all = sums.values().fold([0.0; 2], |[own, square], one| {
+            [own + one[0], square + one[1]]
+        });
+        Some(BiasedEvents {
+            unit,
+            worth: all[0] * all[0] / all[1],
+            all: measured(all),
+            processes: sums
+                .into_iter()
+                .map(|(number, of)| (number, measured(of)))
+                .collect(),
+        })
+    }
+
     /// The cross section of some matrix elements together.
     fn sum_of(&self, groups: &[SharedChannels], own: impl Fn(usize) -> bool) -> Estimate {
         total(groups.iter().filter_map(|group| {
@@ -411,7 +463,7 @@ impl Rounds {
     fn groups(&self) -> Option<Vec<SharedChannels<'_>>> {
         let (_, points) = self.surveyed.as_ref()?;
         self.counting().next()?;
-        let channels = self.channels(points);
+        let channels = self.channels(points, &points.measured, |round| &round.measured);
         let mut own: BTreeMap<&[usize], Vec<(f64, f64)>> = BTreeMap::new();
         for (members, channel) in points.elements.iter().zip(channels) {
             own.entry(members).or_default().push(channel);
@@ -452,17 +504,22 @@ impl Rounds {
         (share, variance / (total * total))
     }
 
-    /// The cross section of the points of each channel, and its variance.
-    fn channels(&self, points: &SurveyPoints) -> Vec<(f64, f64)> {
+    /// Returns the mean of a measured quantity for each channel, such as the cross section, and its variance.
+    fn channels(
+        &self,
+        points: &SurveyPoints,
+        of_survey: &[Measured],
+        of_round: impl Fn(&RoundCounts) -> &[Measured],
+    ) -> Vec<(f64, f64)> {
         let channel = |number: usize| {
-            let survey = points.measured[number];
+            let survey = of_survey[number];
             let mut sums = Weighted::default();
             sums.add(survey.0 as f64, survey);
             // A round counts by the points that it would have by the trial. Those that it has follow from the last part of
             // the survey: one that came out low would have fewer beside it, and count for more.
             for one in self.counting() {
                 let planned = (points.shares[number] * one.events as f64).ceil();
-                sums.add(GROUP * (planned / GROUP).ceil(), one.measured[number]);
+                sums.add(GROUP * (planned / GROUP).ceil(), of_round(one)[number]);
             }
             (
                 sums.mean / sums.weight,
@@ -470,6 +527,32 @@ impl Rounds {
             )
         };
         (0..points.elements.len()).map(channel).collect()
+    }
+}
+
+/// Events whose weights are divided by their bias.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BiasedEvents {
+    /// The weight of an event whose bias is 1, pb.
+    pub unit: f64,
+    /// Number of events with equal weights whose sum would have the same relative error.
+    pub worth: f64,
+    /// Mean of their weights in pb, with its statistical error.
+    pub all: summary::Measured,
+    /// The part of each process, by number.
+    pub processes: Vec<(i32, summary::Measured)>,
+}
+
+impl BiasedEvents {
+    /// Returns the line of a summary.
+    pub fn line(&self) -> String {
+        let (mean, error) = self.all;
+        format!(
+            "weights have a bias: they average to {} +- {} pb, which <init> has, and are worth {:.0} events of one weight",
+            significant(mean, 6),
+            significant(error, 2),
+            self.worth
+        )
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::maker::{CountedSelection, Description, Further, RoundEvents, identity};
 use crate::scratch::check_room;
-use mebridge::event_generator::{ElementRequest, EventGenerator, Lifetimes, Request};
+use mebridge::event_generator::{ElementRequest, EventGenerator, JetBias, Lifetimes, Request};
 use mebridge::generate::generate_with;
 use mebridge::models;
 use mebridge_phasespace::cuts::{Observable, Take, Window};
@@ -87,6 +87,7 @@ fn counted(events: u64, number: u32) -> RoundCounts {
     RoundCounts {
         events,
         measured: measured.collect(),
+        biased: Vec::new(),
         drawn,
     }
 }
@@ -102,6 +103,7 @@ fn rounds_count_together() {
         elements: vec![vec![0], vec![1, 2], vec![0], vec![1, 2], vec![3, 4]],
         shares: vec![0.1, 0.7, 1.3, 2.5, 0.013],
         measured: MEASURED.to_vec(),
+        biased: Vec::new(),
     };
     fs::write(
         place.path().join(POINTS),
@@ -185,6 +187,7 @@ fn request(energy: f64, windows: Vec<Window>) -> Request {
         forced: Vec::new(),
         excluded: Vec::new(),
         lifetimes: None,
+        bias: None,
     }
 }
 
@@ -525,4 +528,66 @@ fn lifetimes_follow_widths() {
     assert_eq!(of(mean), cut);
     let left = cut.iter().filter(|time| **time > 0.0).count() as f64 / count;
     assert!((left - (-1.0f64).exp()).abs() < 2.0 / count.sqrt());
+}
+
+/// Runs of g g > t t~ with tops as jets, with and without a bias.
+#[test]
+fn events_with_a_bias_have_its_inverse_as_weights() {
+    let (target, power) = (200.0, 3.0);
+    let place = tempfile::tempdir().unwrap();
+    let run = |name: &str, bias: Option<JetBias>, events: u64| {
+        let mut request = request(1000.0, Vec::new());
+        request.elements[0].jets = vec![2, 3];
+        request.bias = bias;
+        let mut maker = maker_of("g g > t t~", &request, None, Further::default());
+        let arguments = [("events".to_owned(), events.into())];
+        let state = State::open(&place.path().join(name), &arguments, true).unwrap();
+        let mut rounds = Rounds::new(state, events, 3, 0.01, false).unwrap();
+        rounds.survey(&mut maker, None, &mut Vec::new()).unwrap();
+        rounds.run(&mut maker, |_| Ok(())).unwrap();
+        rounds
+    };
+    let plain = run("plain", None, 2000);
+    assert_eq!(plain.biased(&[1]), None);
+    let biased = run("biased", Some(JetBias { target, power }), 11_000);
+    let [one, other] = [&plain, &biased].map(|rounds| rounds.cross_section().unwrap());
+    let apart = (one.mean - other.mean).abs();
+    assert!(
+        apart < 4.0 * one.error.hypot(other.error),
+        "{one:?} {other:?}"
+    );
+    // Weights of all events, in units of the weight at bias 1, and their bias.
+    let mut found: Vec<(f64, f64)> = Vec::new();
+    for (number, round) in biased.state().rounds() {
+        let events = round.counted.events as usize;
+        let file = biased.state().records(*number);
+        let (table, _) = crate::records::Table::records(&file, events).unwrap();
+        table
+            .each(events, |row| {
+                let record = mebridge::lhe::Record::new(row);
+                let [x, y, ..] = record.particles().nth(2).unwrap().momentum;
+                let bias = (x.hypot(y) / target).powf(power);
+                found.push((record.weight() / round.weights.nominal, bias));
+            })
+            .unwrap();
+    }
+    // Weights times bias are equal, but for a few that are larger.
+    let drawn = || found.iter().map(|(weight, bias)| weight * bias);
+    assert!(drawn().all(|weight| weight > 1.0 - 1e-9));
+    assert!(drawn().sum::<f64>() < 1.02 * found.len() as f64);
+    let events = biased.biased(&[1]).unwrap();
+    let weights = || found.iter().map(|(weight, _)| weight * events.unit);
+    let (sum, squares) = (
+        weights().sum::<f64>(),
+        weights().map(|one| one * one).sum::<f64>(),
+    );
+    let near =
+        |found: f64, wanted: f64| assert!((found / wanted - 1.0).abs() < 1e-9, "{found} {wanted}");
+    near(events.all.0, sum / found.len() as f64);
+    near(events.worth, sum * sum / squares);
+    assert_eq!(events.processes, [(1, events.all)]);
+    // Weights average to the cross section within their error.
+    let apart = (events.all.0 - other.mean).abs();
+    assert!(apart < 4.0 * events.all.1, "{events:?} {other:?}");
+    assert!(events.worth < 0.99 * found.len() as f64);
 }

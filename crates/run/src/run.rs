@@ -8,13 +8,13 @@ pub use stated::{Destination, stated};
 
 use crate::calculator::{Calculator, density_products};
 use crate::densities::BeamDensity;
-use crate::event_file::InitBeams;
+use crate::event_file::{InitBeams, nominal_weight};
 use crate::maker::{CountedSelection, Description, Further, Maker, digest, failed, identity};
 use crate::overweight::{Overweight, Weighting};
 use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
 use crate::records::Round;
-use crate::rounds::{Perform, Rounds};
+use crate::rounds::{BiasedEvents, Perform, Rounds};
 use crate::run_folder::RunFolder;
 use crate::spec::RunSpec;
 use crate::state::{Arguments, State};
@@ -51,8 +51,8 @@ pub trait Observer {
     /// # Errors
     /// The caller ends the run; what is done is kept.
     fn report(&mut self, progress: &Progress) -> Result<()>;
-    /// A further cut, with its name and what makes it another one than others.
-    fn cut(&self) -> Option<(Arc<dyn Selection>, String, Value)> {
+    /// Functions of the caller.
+    fn functions(&self) -> Option<CallersFunctions> {
         None
     }
     /// What else makes the run another one.
@@ -89,6 +89,24 @@ pub trait Observer {
     }
 }
 
+/// The caller's cut and bias.
+#[derive(Clone, Debug)]
+pub struct CallersFunctions {
+    /// Cut and bias.
+    pub selection: Arc<dyn Selection>,
+    /// The name of the cut in messages, and a value that identifies it; none without a cut.
+    pub cut: Option<(String, Value)>,
+    /// The same for the bias.
+    pub bias: Option<(String, Value)>,
+}
+
+impl CallersFunctions {
+    /// Returns the functions with the name of the cut.
+    fn named(self) -> NamedSelection {
+        (self.selection, self.cut.map(|(name, _)| name))
+    }
+}
+
 /// What a run made.
 #[derive(Clone, Debug, Serialize)]
 pub struct Made {
@@ -112,7 +130,8 @@ pub struct Made {
     pub summary: String,
     /// Its events as records, where these stay.
     pub rounds: Vec<Round>,
-    /// The weight of most events, but for its sign, with which all average to the cross section.
+    /// The weight of most events, but for its sign, with which all average to the cross section; with a bias, of an event whose
+    /// bias is 1.
     pub nominal: f64,
     /// How many events a further cut was called with, and how many it kept.
     pub cut: [u64; 2],
@@ -130,6 +149,15 @@ struct Session<'a> {
     begun: Instant,
 }
 
+impl Found {
+    /// The weight of most events of a file, but for its sign; with a bias, of those whose bias is 1.
+    fn nominal(&self) -> f64 {
+        let (cross_section, _) = self.all;
+        let unit = self.biased.as_ref().map(|biased| biased.unit);
+        unit.unwrap_or_else(|| nominal_weight(&self.rounds, cross_section))
+    }
+}
+
 /// What the rounds of a run gave.
 struct Found {
     rounds: Vec<Round>,
@@ -137,6 +165,8 @@ struct Found {
     of_elements: Vec<Measured>,
     /// Of processes, by their LPRUP.
     of_processes: Vec<(i32, Measured)>,
+    /// Contents of its file for events with a bias.
+    biased: Option<BiasedEvents>,
     /// Which of the events its file has.
     weighting: Weighting,
     /// Drawn, in all cuts, and those that became events.
@@ -194,6 +224,7 @@ impl Session<'_> {
         let done = self.begun.elapsed().as_secs_f64();
         let (all, of_elements) = rounds.measured(numbers.len()).expect("there are rounds");
         let of_processes = rounds.by_process(numbers).expect("there are rounds");
+        let biased = rounds.biased(numbers);
         let state = rounds.state();
         let (mut points, mut cut) = ([0.0; 3], [0; 2]);
         for round in state.rounds().values() {
@@ -212,6 +243,7 @@ impl Session<'_> {
             all,
             of_elements,
             of_processes,
+            biased,
             weighting,
             points,
             cut,
@@ -227,8 +259,10 @@ impl Session<'_> {
         observer: &dyn Observer,
     ) -> Result<Arguments> {
         let mut found = arguments(self.spec, (self.events, self.seed), found, elements)?;
-        if let Some((_, _, identity)) = observer.cut() {
-            found.push(("cut".to_owned(), identity));
+        let functions = observer.functions().map(|of| (of.cut, of.bias));
+        let (cut, bias) = functions.unwrap_or_default();
+        for (name, function) in [("cut", cut), ("bias", bias)] {
+            found.extend(function.map(|(_, identity)| (name.to_owned(), identity)));
         }
         found.extend(observer.arguments());
         Ok(found)
@@ -297,17 +331,17 @@ pub(crate) fn performer(
     if let Some(performer) = observer.performer(&plan)? {
         return Ok(performer);
     }
-    let cut = observer.cut().map(|(selection, name, _)| (selection, name));
+    let selection = observer.functions().map(CallersFunctions::named);
     let mut notices = Vec::new();
-    let maker = open(plan, cut, switches, &mut notices)?;
+    let maker = open(plan, selection, switches, &mut notices)?;
     for notice in &notices {
         observer.notice(notice);
     }
     Ok(Box::new(maker))
 }
 
-/// A further cut, and its name.
-pub type NamedCut = (Arc<dyn Selection>, String);
+/// The caller's functions, and the name of the cut.
+pub type NamedSelection = (Arc<dyn Selection>, Option<String>);
 
 /// What surveys a planned run and makes its rounds.
 ///
@@ -315,7 +349,7 @@ pub type NamedCut = (Arc<dyn Selection>, String);
 /// A matrix element cannot be evaluated, or what is requested of events cannot be.
 pub fn open(
     plan: Plan,
-    cut: Option<NamedCut>,
+    selection: Option<NamedSelection>,
     switches: Switches,
     notices: &mut Vec<String>,
 ) -> Result<Maker<'static>> {
@@ -330,7 +364,7 @@ pub fn open(
         names,
         cuts,
         further,
-        cut,
+        selection,
         switches,
         notices,
     )
@@ -344,19 +378,24 @@ fn open_with<'m>(
     names: Vec<String>,
     cuts: String,
     further: Further<'m>,
-    cut: Option<NamedCut>,
+    selection: Option<NamedSelection>,
     switches: Switches,
     notices: &mut Vec<String>,
 ) -> Result<Maker<'m>> {
-    let selection = cut.map(|(cut, name)| Arc::new(CountedSelection::new(cut, name)));
+    let (selection, cut) = selection.unzip();
+    let counted = (selection.clone().zip(cut.flatten()))
+        .map(|(selection, name)| Arc::new(CountedSelection::new(selection, name)));
     let description = Description {
         identity: identity(&processes, request)?,
         names,
         cuts,
-        selection: selection.clone(),
+        selection: counted.clone(),
         threads: request.threads,
     };
-    let selection = selection.map(|selection| selection as Arc<dyn Selection>);
+    let selection = match counted {
+        Some(counted) => Some(counted as Arc<dyn Selection>),
+        None => selection,
+    };
     let generator = EventGenerator::with(processes, request, selection, switches);
     let generator = generator.map_err(failed)?;
     notices.extend(generator.vanishing().iter().map(|&number| {

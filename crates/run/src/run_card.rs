@@ -5,6 +5,7 @@ pub mod value;
 
 use crate::text::{self, general, quoted};
 use entries::REFUSED;
+use mebridge::event_generator::JetBias;
 use mebridge::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,6 +24,12 @@ const CHOICES: [(&str, [i64; 2]); 4] = [
 ];
 /// What `event_norm` may be.
 const NORMS: [&str; 3] = ["average", "sum", "unity"];
+/// Names of bias modules without an effect, in lower case.
+pub const UNBIASED: [&str; 2] = ["none", "dummy"];
+/// The supported bias module, its parameters and their defaults (`ptj_bias.f`).
+const PTJ_BIAS: &str = "ptj_bias";
+const PTJ_BIAS_TARGET: (&str, f64) = ("ptj_bias_target_ptj", 1000.0);
+const PTJ_BIAS_POWER: (&str, f64) = ("ptj_bias_enhancement_power", 4.0);
 /// Entries that lie between two numbers.
 const RANGES: [(&str, f64, f64); 6] = [
     ("maxjetflavor", 0.0, 6.0),
@@ -418,6 +425,7 @@ impl RunCard {
         self.check_ranges()?;
         self.check_matching()?;
         self.frame()?;
+        self.bias()?;
         for row in REFUSED {
             let harmless = row.value();
             for name in row.names {
@@ -435,6 +443,48 @@ impl RunCard {
             }
         }
         Ok(())
+    }
+
+    /// Returns the bias of events (`bias_module`), if any.
+    ///
+    /// # Errors
+    /// The module is not supported, or one of its parameters is invalid.
+    pub fn bias(&self) -> Result<Option<JetBias>> {
+        let module = self.text("bias_module");
+        if UNBIASED.contains(&module.to_lowercase().as_str()) {
+            return Ok(None);
+        }
+        if module != PTJ_BIAS {
+            let what = format!("bias_module = {module} cannot be honoured: it is Fortran");
+            let cure = "write it as a function in Python (run.generate(bias=...)), set it to ptj_bias or None, or run MadEvent \
+                        (mebridge link)";
+            return Err(self.refused(what, cure));
+        }
+        let Value::Named(given) = self.value("bias_parameters") else {
+            panic!("bias_parameters are numbers by name");
+        };
+        let known = [PTJ_BIAS_TARGET, PTJ_BIAS_POWER];
+        let is_known = |name: &&String| known.iter().any(|(one, _)| one == name);
+        let other = given
+            .keys()
+            .find(|name| !is_known(name) && *name != "__type__");
+        if let Some(other) = other {
+            let what = format!("bias_parameters has {other}, which {PTJ_BIAS} has not");
+            let names = known.map(|(name, _)| name).join(" and ");
+            return Err(self.refused(what, &format!("its parameters are {names}")));
+        }
+        let [target, power] =
+            known.map(|(name, default)| given.get(name).copied().unwrap_or(default));
+        if target <= 0.0 {
+            let what = format!("{} = {}", PTJ_BIAS_TARGET.0, general(target));
+            return Err(self.refused(what, "it must be a positive number"));
+        }
+        if self.text("event_norm").to_lowercase() == "unity" {
+            let what =
+                "event_norm = unity with a bias: weights average to the cross section".to_owned();
+            return Err(self.refused(what, "set event_norm to average"));
+        }
+        Ok(Some(JetBias { target, power }))
     }
 
     fn check_choices(&self) -> Result<()> {

@@ -22,7 +22,7 @@ const LOCK: &str = "lock";
 /// The part of a run that adapts the mappings.
 pub const SURVEY: &str = "survey";
 /// What the files of a folder hold; another number is another version's.
-const FORMAT: u64 = 9;
+const FORMAT: u64 = 10;
 /// Threads that remove files.
 const REMOVERS: usize = 8;
 /// Bytes that `run.json` has at most: a name and a hash of each file.

@@ -70,6 +70,7 @@ impl Plan {
             anti: [false; 2],
             other: None,
             photons: 0,
+            ions: [None; 2],
         };
         check(spec, &elements, &cuts, &incoming, energy)?;
         let knots = densities.as_ref().map(BeamDensities::knots).transpose()?;
@@ -155,6 +156,7 @@ impl Plan {
             forced: Vec::new(),
             excluded: Vec::new(),
             lifetimes: None,
+            bias: None,
         };
         Ok(Plan {
             runs: !blocks.is_empty(),

@@ -50,6 +50,8 @@ pub struct Summary<'a> {
     pub points: [f64; 3],
     /// What became of events that weigh more than others, where there are some.
     pub overweights: Option<String>,
+    /// The effect of a bias, if there is one.
+    pub biased: Option<String>,
     /// The name of a function that cuts, how many events it was called with, and how many it kept.
     pub cut: Option<(&'a str, u64, u64)>,
 }
@@ -102,7 +104,7 @@ impl Summary<'_> {
                 "{drawn:.0} points, {cuts}{chosen:.2}% became events"
             ));
         }
-        lines.extend(self.overweights.clone());
+        lines.extend(self.overweights.iter().chain(&self.biased).cloned());
         if let Some((name, events, kept)) = self.cut.filter(|(_, events, _)| *events > 0) {
             let kept = 100.0 * (kept as f64 / events as f64);
             lines.push(format!("the cut {name} kept {kept:.1}% of {events} events"));
@@ -140,6 +142,7 @@ mod tests {
             all: (505.91234, 0.0996),
             points: [1024.0, 1001.0, 300.0],
             overweights: None,
+            biased: None,
             cut: None,
         };
         let wanted = "run_01: 300 events\n\nsubprocess (PDG codes)  cross section, pb\n\n\
@@ -167,6 +170,7 @@ mod tests {
             all: (1.4915, 0.00012),
             points: [128.0, 128.0, 100.0],
             overweights: None,
+            biased: None,
             cut: None,
         };
         assert_eq!(

@@ -30,6 +30,9 @@ pub const FILES: [&str; 11] = [
     "Source/alfas_functions.f",
     "Source/setrun.f",
 ];
+/// The supported bias module, relative to the folder of an output, and the digest of its routine, the same in all these
+/// versions.
+const BIAS: (&str, u64) = ("Source/BIAS/ptj_bias/ptj_bias.f", 0xd550_b056_267a_f428);
 /// No such file is larger, in bytes.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -273,6 +276,30 @@ pub fn check(output: &Output) -> Result<Option<String>> {
     Ok((!found.later.is_empty()).then(later))
 }
 
+/// Checks that the `ptj_bias` of an output is as MG5aMC writes it.
+///
+/// # Errors
+/// It is not, or cannot be read.
+pub fn check_bias(output: &Output) -> Result<()> {
+    let (name, written) = BIAS;
+    check_module(&output.path.join(name), written)
+}
+
+fn check_module(file: &Path, written: u64) -> Result<()> {
+    let text = regular::read(file, MOST_BYTES).map_err(Error::io(file))?;
+    match &routines_of(file, &text)[..] {
+        [routine] if digest(routine) == written => Ok(()),
+        _ => Err(Error::run(
+            format!(
+                "{} is not as MG5aMC writes it, and bias_module asks for it",
+                file.display()
+            ),
+            "put the original back, write the bias as a function in Python (run.generate(bias=...)), or run MadEvent (mebridge \
+             link)",
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -323,6 +350,27 @@ mod tests {
             let named: BTreeSet<&str> = of.versions.values().flatten().copied().collect();
             assert_eq!(known, named);
         }
+    }
+
+    #[test]
+    fn a_module_of_a_bias_is_that_of_mg5amc() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ptj_bias.f");
+        let written = digest(&routines_of(&file, NOTHING.as_bytes())[0]);
+        let check = |text: &str| {
+            fs::write(&file, text).unwrap();
+            check_module(&file, written).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(&format!("c     why\n{NOTHING}")), Ok(()));
+        for other in [OTHER, &format!("{NOTHING}{OTHER}"), ""] {
+            let error = check(other).unwrap_err();
+            assert!(
+                error.contains("ptj_bias.f is not as MG5aMC writes it"),
+                "{error}"
+            );
+        }
+        fs::remove_file(&file).unwrap();
+        assert!(check_module(&file, written).is_err());
     }
 
     struct TestOutput {

@@ -4,7 +4,6 @@ use super::blocks::{Block, Harvest};
 use super::integrand::{Flux, Integrand, Workspace};
 use super::parallel;
 use super::random::ACCEPTANCE;
-use super::sums::WeightSums;
 use super::unweight::{Spectrum, is_event};
 use super::weigh::Drawn;
 use mebridge_phasespace::clustering::Matched;
@@ -24,8 +23,10 @@ pub struct Event {
     /// A random number in (0, 1) that selects one of the processes with these partons.
     pub process: f64,
     /// 1, or more if the point's weight is above the threshold, with the sign of the point's weight; until the
-    /// thresholds are known, the point's weight in pb.
+    /// thresholds are known, the point's weight in pb. Both include the bias.
     pub weight: f64,
+    /// Bias of the caller; 1 without one.
+    pub bias: f64,
     /// (E, px, py, pz) of each leg in GeV, in the detector frame with the first beam along +z.
     pub momenta: LegMomenta,
     /// Energy fractions of the partons from the first and the second beam.
@@ -222,7 +223,7 @@ impl Harvest for Draw<'_> {
         }
         Drawn {
             source: block.source,
-            sums: WeightSums::of(&work.weights),
+            sums: work.sums(),
             spectrum,
             events,
         }
@@ -272,6 +273,7 @@ impl Draw<'_> {
             partons,
             process: block.random.number(point, next),
             weight,
+            bias: work.biases.get(place).copied().unwrap_or(1.0),
             momenta: momenta(&work.points, layout, group.legs, place, exchanged).collect(),
             fractions,
             scales,

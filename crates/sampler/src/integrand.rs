@@ -8,6 +8,7 @@
 use super::blocks::{Block, Numbers};
 use super::clustered::{ClusteringWork, Clusterings};
 use super::events;
+use super::sums::WeightSums;
 use mebridge_densities::{Coupling, Densities};
 use mebridge_phasespace::compact::{keep, kept};
 use mebridge_phasespace::cuts::Cuts;
@@ -57,7 +58,7 @@ pub trait Squared {
     }
 }
 
-/// A cut defined by the caller.
+/// A cut and a bias defined by the caller.
 pub trait Selection: std::fmt::Debug + Send + Sync {
     /// Determines which events pass.
     ///
@@ -73,6 +74,28 @@ pub trait Selection: std::fmt::Debug + Send + Sync {
         momenta: &[[f64; 4]],
         passes: &mut [bool],
     ) -> Result<(), Failure>;
+
+    /// Returns whether points have a bias: events are drawn in proportion to their weight times the bias, and their weights
+    /// are divided by it.
+    fn is_biased(&self) -> bool {
+        false
+    }
+
+    /// Computes the bias of events, positive and finite for those that pass.
+    ///
+    /// The arguments are those of [`Self::select`]; `biases` has one entry per event, initially 1.
+    ///
+    /// # Errors
+    /// The bias fails.
+    fn bias(
+        &self,
+        _element: usize,
+        _legs: usize,
+        _momenta: &[[f64; 4]],
+        _biases: &mut [f64],
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 /// Incoming partons, and how they enter a matrix element.
@@ -170,6 +193,11 @@ impl Beam {
         matches!(self, Beam::Parton)
     }
 
+    /// Returns whether it is an ion.
+    pub fn is_ion(&self) -> bool {
+        matches!(self, Beam::Densities { densities, .. } if densities.is_of_ion())
+    }
+
     /// Returns whether both beams have the same partons.
     pub fn is_like(&self, other: &Beam) -> bool {
         match (self, other) {
@@ -239,7 +267,7 @@ pub struct Integrand {
     pub beams: [Beam; 2],
     /// The strong coupling.
     pub running: RunningCoupling,
-    /// A cut of the caller in addition to those of each group. It may be slow.
+    /// A cut of the caller in addition to those of each group, and its bias. It may be slow.
     pub selection: Option<Arc<dyn Selection>>,
     /// SIMD level.
     pub level: Level,
@@ -250,8 +278,12 @@ pub struct Integrand {
 pub struct Workspace {
     /// Random numbers, the input of grids.
     pub numbers: Rows,
-    /// The weights of all points of the last block, 0 for those that fail the cuts.
+    /// The weights of all points of the last block, 0 for those that fail the cuts. They include the bias, if any.
     pub weights: Vec<f64>,
+    /// The same without the bias; empty if there is none.
+    pub unbiased: Vec<f64>,
+    /// The bias of each point that passes; empty if there is none.
+    pub biases: Vec<f64>,
     /// Index in the block of each point that passes; the fields that follow have one entry for each of these.
     pub kept: Vec<u32>,
     /// Index of the drawn partons in the group.
@@ -321,6 +353,8 @@ impl Workspace {
         Workspace {
             numbers: Rows::new(dimension + 1, points),
             weights: Vec::new(),
+            unbiased: Vec::new(),
+            biases: Vec::new(),
             kept: Vec::new(),
             drawn: Vec::new(),
             points: Rows::new(rows, points),
@@ -337,6 +371,16 @@ impl Workspace {
             factors: Vec::new(),
             parts: (0..elements.unwrap_or(0)).map(|_| part()).collect(),
             jacobians: Vec::new(),
+        }
+    }
+}
+
+impl Workspace {
+    /// Returns sums over the weights of the last block.
+    pub(crate) fn sums(&self) -> WeightSums {
+        match self.unbiased.is_empty() {
+            true => WeightSums::of(&self.weights),
+            false => WeightSums::of_biased(&self.weights, &self.unbiased),
         }
     }
 }
@@ -387,8 +431,12 @@ impl Integrand {
             work.points.row_mut(more + row).copy_from_slice(from);
         }
         self.select(group, count, work);
+        let biased = (self.selection.as_ref()).is_some_and(|selection| selection.is_biased());
         work.weights.clear();
         work.weights.resize(count, 0.0);
+        work.unbiased.clear();
+        work.unbiased.resize(if biased { count } else { 0 }, 0.0);
+        work.biases.clear();
         if work.kept.is_empty() {
             return Ok(());
         }
@@ -441,6 +489,12 @@ impl Integrand {
             let weight = work.factors[place] * work.squared[place];
             work.weights[point as usize] = weight * share * phase_space;
         }
+        if biased {
+            work.unbiased.copy_from_slice(&work.weights);
+            for (bias, &point) in work.biases.iter().zip(&work.kept) {
+                work.weights[point as usize] *= bias;
+            }
+        }
         Ok(())
     }
 
@@ -466,7 +520,7 @@ impl Integrand {
         keep(&mut work.points, &work.kept);
     }
 
-    /// Sets the factors of points to zero that fail the caller's cut.
+    /// Sets the factors of points to zero that fail the caller's cut, and finds the bias of the others.
     fn filter(
         &self,
         selection: &dyn Selection,
@@ -499,8 +553,27 @@ impl Integrand {
             if !own.is_empty() {
                 selection.select(element, group.legs, &momenta, &mut passes)?;
             }
-            for (place, _) in own.into_iter().zip(passes).filter(|(_, passes)| !passes) {
+            for (&place, _) in own.iter().zip(&passes).filter(|(_, passes)| !**passes) {
                 work.factors[place] = 0.0;
+            }
+            if selection.is_biased() && !own.is_empty() {
+                work.biases.resize(work.drawn.len(), 1.0);
+                let mut biases = vec![1.0; own.len()];
+                selection.bias(element, group.legs, &momenta, &mut biases)?;
+                for ((place, bias), _) in own
+                    .into_iter()
+                    .zip(biases)
+                    .zip(passes)
+                    .filter(|(_, passes)| *passes)
+                {
+                    if !(bias > 0.0 && bias.is_finite()) {
+                        let what = format!(
+                            "the bias of an event is {bias}: it must be positive and finite"
+                        );
+                        return Err(what.into());
+                    }
+                    work.biases[place] = bias;
+                }
             }
         }
         Ok(())

@@ -175,7 +175,8 @@ pub fn shares(survey: &Survey) -> Vec<f64> {
     survey.sources.iter().map(of_source).collect()
 }
 
-/// Returns the cross section in pb from the planned points of a survey and of rounds with these numbers of events.
+/// Returns the cross section without bias in pb from the planned points of a survey and of rounds with these numbers of
+/// events.
 ///
 /// Rounds are weighted by the number of points that follows from the estimates before the last part of the survey.
 /// Their actual number depends on that part: a low result there would change its own weight relative to them.
@@ -183,10 +184,10 @@ pub fn cross_section<'a>(
     survey: &Survey,
     rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,
 ) -> Estimate {
-    together(survey, rounds, WeightSums::mean)
+    together(survey, rounds, WeightSums::unbiased_mean)
 }
 
-/// As [`cross_section`], with the absolute values of weights.
+/// As [`cross_section`], with the absolute values of weights that include the bias, by which events are drawn.
 pub fn cross_section_without_signs<'a>(
     survey: &Survey,
     rounds: impl IntoIterator<Item = (u64, &'a [WeightSums])>,

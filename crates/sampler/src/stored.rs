@@ -11,7 +11,7 @@ use super::unweight::Spectrum;
 use super::{Error, Result};
 
 /// The format number. It changes when the contents or the weights of points change.
-pub const FORMAT: u64 = 3;
+pub const FORMAT: u64 = 4;
 const MARK: u64 = u64::from_le_bytes(*b"mesurvey");
 /// Length of the head, and the places of its two digests.
 const HEAD: usize = 80;
@@ -36,6 +36,9 @@ impl Survey {
                 words.extend(list);
             }
             words.extend(known.sums.words());
+            let unbiased = known.sums.unbiased_words();
+            words.push(unbiased.len() as u64);
+            words.extend(unbiased);
             words.extend(known.trial.map(f64::to_bits));
             let flow = known.flow.as_ref().map(flow_words).unwrap_or_default();
             words.push(flow.len() as u64);
@@ -84,11 +87,16 @@ impl Survey {
             let chances = super::bytes::read(words.list()?)?;
             let mut spectrum = Words(words.list()?);
             let spectrum: Vec<u64> = std::iter::from_fn(|| spectrum.next().ok()).collect();
-            let sums = words.array::<{ sums::WORDS }>()?;
+            let sums = WeightSums::from_words(words.array::<{ sums::WORDS }>()?);
+            let mut unbiased = Words(words.list()?);
+            let sums = match unbiased.0.is_empty() {
+                true => sums,
+                false => sums.with_unbiased(unbiased.array::<{ sums::WORDS_UNBIASED }>()?),
+            };
             found.sources.push(Known {
                 grid,
                 chances,
-                sums: WeightSums::from_words(sums),
+                sums,
                 spectrum: Spectrum::from_words(&spectrum).ok_or(Error::Damaged)?,
                 trial: [f64::from_bits(words.next()?), f64::from_bits(words.next()?)],
                 flow: flow(words.list()?)?,

@@ -17,8 +17,9 @@ pub fn is_usable(weight: f64) -> bool {
     weight.abs() <= LARGEST_WEIGHT
 }
 
-/// Length of serialised sums in words.
+/// Length of serialised sums in words, and of those of [`Unbiased`].
 pub const WORDS: usize = 10;
+pub(crate) const WORDS_UNBIASED: usize = 4;
 /// Partial sums of a block.
 const LANES: usize = 8;
 
@@ -102,9 +103,38 @@ pub struct WeightSums {
     absolute: Compensated,
     square: Compensated,
     largest: f64,
+    /// The same for weights without their bias; none if they have none.
+    unbiased: Option<Unbiased>,
+}
+
+/// Sums over weights without their bias.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Unbiased {
+    sum: Compensated,
+    square: Compensated,
 }
 
 impl WeightSums {
+    /// Sums the weights of a block that include a bias; `plain` are the same weights without it.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn of_biased(weights: &[f64], plain: &[f64]) -> Self {
+        assert_eq!(weights.len(), plain.len(), "a weight of each point");
+        let counts = |place: usize| is_usable(weights[place]) && is_usable(plain[place]);
+        let of = |weights: &[f64]| {
+            let usable = (0..).zip(weights);
+            let usable =
+                usable.map(|(place, weight)| if counts(place) { *weight } else { f64::NAN });
+            WeightSums::of(&usable.collect::<Vec<f64>>())
+        };
+        let WeightSums { sum, square, .. } = of(plain);
+        WeightSums {
+            unbiased: Some(Unbiased { sum, square }),
+            ..of(weights)
+        }
+    }
+
     /// Sums the weights of a block. Unusable weights count as zero and are counted separately ([`Self::unusable`]).
     pub fn of(weights: &[f64]) -> Self {
         let mut lanes = [[0.0; LANES]; 4];
@@ -134,11 +164,19 @@ impl WeightSums {
             absolute,
             square,
             largest: lanes[3].iter().copied().fold(0.0, f64::max),
+            unbiased: None,
         }
     }
 
     /// Adds the sums of later points.
     pub fn merge(&mut self, later: &WeightSums) {
+        if self.unbiased.is_some() || later.unbiased.is_some() {
+            let of_later = later.unbiased_sums();
+            let mut sums = self.unbiased_sums();
+            sums.sum.merge(of_later.sum);
+            sums.square.merge(of_later.square);
+            self.unbiased = Some(sums);
+        }
         self.points += later.points;
         self.passed += later.passed;
         self.unusable += later.unusable;
@@ -168,14 +206,31 @@ impl WeightSums {
         self.largest
     }
 
-    /// Returns the mean of the weights with its error: zero without points, and an infinite error for one point.
+    /// Returns the mean of the weights, including their bias, with its error: zero without points, and an infinite error for
+    /// one point.
     pub fn mean(&self) -> Estimate {
-        self.estimate(self.sum)
+        self.estimate(self.sum, self.square)
+    }
+
+    /// Returns the same without the bias: the cross section.
+    pub fn unbiased_mean(&self) -> Estimate {
+        let Unbiased { sum, square } = self.unbiased_sums();
+        self.estimate(sum, square)
+    }
+
+    /// Returns whether weights include a bias.
+    pub fn is_biased(&self) -> bool {
+        self.unbiased.is_some()
+    }
+
+    fn unbiased_sums(&self) -> Unbiased {
+        let WeightSums { sum, square, .. } = *self;
+        self.unbiased.unwrap_or(Unbiased { sum, square })
     }
 
     /// Returns the mean of the absolute weights, which determines the number of events if weights have signs.
     pub fn mean_size(&self) -> Estimate {
-        self.estimate(self.absolute)
+        self.estimate(self.absolute, self.square)
     }
 
     /// Serialises the sums: numbers of points, of those that pass and of unusable ones; the bits of sum and rounding
@@ -202,10 +257,33 @@ impl WeightSums {
             absolute: of(5),
             square: of(7),
             largest: f64::from_bits(words[9]),
+            unbiased: None,
         }
     }
 
-    fn estimate(&self, sum: Compensated) -> Estimate {
+    /// Serialises what [`Self::words`] leaves out: the sums of weights and of squared weights without their bias. Empty if
+    /// there is none.
+    pub(crate) fn unbiased_words(&self) -> Vec<u64> {
+        let bits = |of: Compensated| [of.sum.to_bits(), of.rest.to_bits()];
+        let sums = self.unbiased.iter();
+        sums.flat_map(|of| [of.sum, of.square].map(bits).concat())
+            .collect()
+    }
+
+    /// Adds the words of [`Self::unbiased_words`].
+    pub(crate) fn with_unbiased(self, words: [u64; WORDS_UNBIASED]) -> Self {
+        let of = |sum: usize| Compensated {
+            sum: f64::from_bits(words[sum]),
+            rest: f64::from_bits(words[sum + 1]),
+        };
+        let (sum, square) = (of(0), of(2));
+        WeightSums {
+            unbiased: Some(Unbiased { sum, square }),
+            ..self
+        }
+    }
+
+    fn estimate(&self, sum: Compensated, square: Compensated) -> Estimate {
         let points = self.points as f64;
         if self.points == 0 {
             return Estimate::default();
@@ -216,7 +294,7 @@ impl WeightSums {
             return Estimate { mean, error };
         }
         // For equal weights, rounding may make it negative.
-        let spread = (self.square.value() / points - mean * mean).max(0.0);
+        let spread = (square.value() / points - mean * mean).max(0.0);
         let error = (spread / (points - 1.0)).sqrt();
         Estimate { mean, error }
     }
@@ -283,6 +361,33 @@ mod tests {
         assert_eq!([sums.points(), sums.passed(), sums.unusable()], [9, 4, 4]);
         assert!(sums.mean().mean.is_finite() && sums.mean().error.is_finite());
         assert_eq!(sums.largest(), LARGEST_WEIGHT);
+    }
+
+    #[test]
+    fn biased_weights_have_the_mean_without_their_bias_as_well() {
+        let plain: Vec<f64> = (0..1000).map(|point| PHILOX.number(point, 0)).collect();
+        let biased: Vec<f64> = plain.iter().map(|weight| weight.powi(3)).collect();
+        let (head, rest) = (600, 400);
+        let mut sums = WeightSums::of_biased(&biased[..head], &plain[..head]);
+        sums.merge(&WeightSums::of_biased(&biased[head..], &plain[head..]));
+        assert!(sums.is_biased() && rest + head == 1000);
+        let close_to = |found: Estimate, of: &[f64]| {
+            let wanted = WeightSums::of(of).mean();
+            close(found.mean, wanted.mean, 1e-13);
+            close(found.error, wanted.error, 1e-12);
+        };
+        close_to(sums.mean(), &biased);
+        close_to(sums.unbiased_mean(), &plain);
+        // A point counts in both means or in none.
+        let bad = WeightSums::of_biased(&[1.0, f64::INFINITY, 2.0], &[3.0, 4.0, f64::NAN]);
+        assert_eq!(bad.unusable(), 2);
+        close(bad.mean().mean, 1.0 / 3.0, 1e-15);
+        close(bad.unbiased_mean().mean, 1.0, 1e-15);
+        let words = sums.unbiased_words().try_into().unwrap();
+        assert_eq!(
+            WeightSums::from_words(sums.words()).with_unbiased(words),
+            sums
+        );
     }
 
     #[test]

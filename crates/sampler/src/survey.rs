@@ -356,9 +356,10 @@ fn measured(latest: &[Taught], settings: &SurveySettings) -> Vec<usize> {
     if let Some(precision) = settings.precision {
         // For a given total, the error is smallest if the points of each source are in proportion to the spread of its
         // weights.
-        let spread = |one: &Taught| one.sums.mean().error * (one.sums.points() as f64).sqrt();
+        let spread =
+            |one: &Taught| one.sums.unbiased_mean().error * (one.sums.points() as f64).sqrt();
         let (all, mean) = latest.iter().fold((0.0, 0.0), |(all, mean), one| {
-            (all + spread(one), mean + one.sums.mean().mean)
+            (all + spread(one), mean + one.sums.unbiased_mean().mean)
         });
         for (points, one) in points.iter_mut().zip(latest) {
             let least = spread(one) * all / (precision * mean).powi(2);
@@ -416,7 +417,7 @@ impl Survey {
 
     /// Returns the cross section of the last part in pb.
     pub fn cross_section(&self) -> Estimate {
-        Estimate::sum(self.sources.iter().map(|one| one.sums.mean()))
+        Estimate::sum(self.sources.iter().map(|one| one.sums.unbiased_mean()))
     }
 }
 

@@ -133,7 +133,7 @@ impl Harvest for Learn<'_> {
         let source = &self.integrand.sources[block.source];
         let group = &self.integrand.groups[source.group];
         let mut taught = Taught::nothing(source);
-        taught.sums = WeightSums::of(&work.weights);
+        taught.sums = work.sums();
         taught.training.add(&work.numbers, &work.weights);
         taught.spectrum.add(&work.weights);
         taught.tried = Tried::of(work, if self.trial { group.legs } else { 0 });

@@ -37,6 +37,7 @@ fn protons(densities: Option<&BeamDensities>) -> Incoming<'_> {
         anti: [false; 2],
         other: None,
         photons: 0,
+        ions: [None; 2],
     }
 }
 
@@ -251,6 +252,7 @@ fn what_comes_in() {
     let hadron = |anti| BeamRequest::Hadron {
         densities: "deep.dat".into(),
         anti,
+        ion: None,
     };
     assert_eq!(partons.requests(), None);
     let mut both = protons(Some(&grid));

@@ -74,6 +74,10 @@ fn with_own(header: &str, files: &[&Looked], events: u64) -> String {
         if files.iter().any(|file| file.pack != files[0].pack) {
             own.remove("pack");
         }
+        if let Some(bias) = own.get_mut("bias") {
+            // Its numbers are those of one file.
+            *bias = json!({});
+        }
         own.insert("events".to_owned(), json!(events));
         own.insert("merged".to_owned(), Value::Array(merged.clone()));
         let text = serde_json::to_string_pretty(&own).expect("texts and numbers");

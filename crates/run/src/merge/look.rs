@@ -49,6 +49,10 @@ pub struct Looked {
     pub merged: Vec<Value>,
     /// The pack that made it, whose jobs share points for their cross sections.
     pub pack: Option<String>,
+    /// Whether its events have a bias, and therefore different weights.
+    pub is_biased: bool,
+    /// The weight of an event whose bias is 1, pb, where this program wrote it.
+    pub unit: Option<f64>,
     model: Option<String>,
     /// Lines of the parameter card, without comments.
     parameters: Vec<String>,
@@ -127,6 +131,8 @@ impl Looked {
             seeds: cards.seeds,
             merged: cards.merged,
             pack: cards.pack,
+            is_biased: cards.is_biased,
+            unit: cards.unit,
             model: cards.model,
             parameters: cards.parameters,
             run_card: cards.run_card,
@@ -313,6 +319,8 @@ struct HeaderCards {
     seeds: Vec<(String, u64)>,
     merged: Vec<Value>,
     pack: Option<String>,
+    is_biased: bool,
+    unit: Option<f64>,
     model: Option<String>,
     parameters: Vec<String>,
     run_card: BTreeMap<String, String>,
@@ -355,6 +363,12 @@ impl HeaderCards {
             found.run_card = stated(&own);
         }
         found.pack = text(&own, "pack");
+        let module = found.run_card.get("bias_module");
+        let module = module.map(|module| module.trim_matches(['\'', '"']).to_lowercase());
+        let by_card = module.is_some_and(|module| !run_card::UNBIASED.contains(&module.as_str()));
+        let bias = own.get("bias");
+        found.is_biased = by_card || bias.is_some();
+        found.unit = bias.and_then(|of| of.get("unit")?.as_f64());
         let mut add = |process: String, seed: Option<u64>| {
             if process.is_empty() {
                 return;

@@ -5,12 +5,12 @@ use crate::banner::{Contents, Head, Norm, generator};
 use crate::cards::Cards;
 use crate::densities::AT_Z;
 use crate::element::names;
-use crate::event_file::{Blocks, InitBeams, nominal_weight, overweights};
+use crate::event_file::{Blocks, InitBeams, overweights};
 use crate::maker::Further;
 use crate::page::{self, PAGE, RunSettings};
 use crate::param_card::ParamCard;
 use crate::plan::{Plan, card_texts, lifetimes};
-use crate::rounds::Rounds;
+use crate::rounds::{BiasedEvents, Rounds};
 use crate::run_folder::{ADDED, EVENTS, PLAIN, RunFolder};
 use crate::scratch::Scratch;
 use crate::source::Source;
@@ -18,7 +18,7 @@ use crate::spec::RunSpec;
 use crate::spectra::Spectra;
 use crate::state::{Arguments, State, forget_rounds};
 use crate::summary::{Rate, Summary};
-use crate::{decays, load, merge, replaced};
+use crate::{decays, load, merge, overweight, replaced};
 use mebridge::process::Process;
 use mebridge::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -124,6 +124,7 @@ impl CardRun<'_> {
             spec, events, seed, ..
         } = self.session;
         let plan = Plan::of_cards(self.cards, spec)?;
+        overweight::check(spec.overweights, plan.is_biased(observer))?;
         for notice in &plan.notices {
             observer.notice(notice);
         }
@@ -157,7 +158,7 @@ impl CardRun<'_> {
         // GPUs are given back while the events are written.
         drop(performer);
         let processes = pairs(&names, &found.of_elements);
-        let cut = observer.cut();
+        let cut = observer.functions().and_then(|of| of.cut);
         let report = Report {
             summary: Summary {
                 name: &self.folder.name(),
@@ -167,9 +168,10 @@ impl CardRun<'_> {
                 all: found.all,
                 points: found.points,
                 overweights: self.overweights(&found),
+                biased: found.biased.as_ref().map(BiasedEvents::line),
                 cut: cut
                     .as_ref()
-                    .map(|(_, name, _)| (&**name, found.cut[0], found.cut[1])),
+                    .map(|(name, _)| (&**name, found.cut[0], found.cut[1])),
             },
             spectra: Spectra::of_rounds(&found.rounds)?,
             settings: self.settings(&head, conditions, &found)?,
@@ -187,6 +189,9 @@ impl CardRun<'_> {
     fn decay(&self, observer: &mut dyn Observer) -> Result<Made> {
         let (cards, session) = (self.cards, &self.session);
         let spec = session.spec;
+        let functions = observer.functions();
+        let functions =
+            functions.map_or((false, false), |of| (of.cut.is_some(), of.bias.is_some()));
         for (name, is_there, cure) in [
             ("backend", spec.backend()? != "cpu", "set it to \"cpu\""),
             (
@@ -195,7 +200,8 @@ impl CardRun<'_> {
                 "leave it out",
             ),
             ("reweight", observer.reweights(), "leave it out"),
-            ("cut", observer.cut().is_some(), "leave it out"),
+            ("cut", functions.0, "leave it out"),
+            ("bias", functions.1, "leave it out"),
         ] {
             if is_there {
                 let what = format!("{name} is not for decays, whose events are made at once");
@@ -296,6 +302,7 @@ impl CardRun<'_> {
                 all: found.all,
                 points: found.points,
                 overweights: None,
+                biased: None,
                 cut: None,
             },
             spectra: Spectra::of_rounds(&found.rounds)?,
@@ -357,7 +364,8 @@ impl CardRun<'_> {
     ) -> Result<Made> {
         let (events, (cross_section, _)) = (self.session.events as usize, found.all);
         let path = self.folder.path();
-        let text = head.banner_file(events, self.session.seed, cross_section);
+        let mean = found.biased.as_ref().map_or(cross_section, |of| of.all.0);
+        let text = head.banner_file(events, self.session.seed, mean);
         let output = path.join(EVENTS);
         let mut summary = report.summary.text() + &report.spectra.text();
         let mut files = || -> Result<()> {
@@ -372,6 +380,7 @@ impl CardRun<'_> {
                 weighting: found.weighting,
                 processes: &found.of_processes,
                 cross_section,
+                biased: found.biased.as_ref(),
                 seed: self.session.seed,
             };
             let arguments: Map<String, Value> = arguments.iter().cloned().collect();
@@ -415,7 +424,7 @@ impl CardRun<'_> {
             points: found.points,
             seconds: found.seconds,
             summary,
-            nominal: nominal_weight(&found.rounds, cross_section),
+            nominal: found.nominal(),
             rounds: Vec::new(),
             cut: found.cut,
             beams: head.blocks.beams,

@@ -2,7 +2,7 @@
 
 use super::{Made, Observer, Session, of_a_run, pairs};
 use crate::banner::Contents;
-use crate::event_file::nominal_weight;
+use crate::overweight;
 use crate::plan::Plan;
 use crate::rounds::Rounds;
 use crate::spec::RunSpec;
@@ -40,6 +40,7 @@ pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> R
         begun,
     };
     let plan = Plan::stated(spec)?;
+    overweight::check(spec.overweights, plan.is_biased(observer))?;
     for notice in &plan.notices {
         observer.notice(notice);
     }
@@ -70,6 +71,7 @@ pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> R
             weighting: found.weighting,
             processes: &found.of_processes,
             cross_section,
+            biased: found.biased.as_ref(),
             seed: session.seed,
         };
         let arguments: Map<String, Value> = arguments.into_iter().collect();
@@ -86,7 +88,7 @@ pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> R
         points: found.points,
         seconds: found.seconds,
         summary: String::new(),
-        nominal: nominal_weight(&found.rounds, cross_section),
+        nominal: found.nominal(),
         rounds: match to.output {
             Some(_) => Vec::new(),
             None => found.rounds,

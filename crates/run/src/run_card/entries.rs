@@ -47,7 +47,10 @@ pub const HONOURED: &[Row] = rows! {
     nevents: Whole = "10000", "events of the run";
     iseed: Whole = "0", "of the random numbers, whatever its sign; 0: drawn for each run";
     lpp1 lpp2: Whole = "1", "0 (a parton), 1, -1 (proton, antiproton), 2, 3, 4 (photons of p, e, mu); both, or one with a proton";
-    ebeam1 ebeam2: Real = "6500.0", "GeV";
+    ebeam1 ebeam2: Real = "6500.0", "GeV, of an ion with all of its nucleons; 10 GeV at least for each of these";
+    nb_proton1 nb_proton2: Whole = "1", "of an ion, with lpp = 1; densities are the sum of those of its nucleons";
+    nb_neutron1 nb_neutron2: Whole = "0", "of an ion; neutrons are protons with up and down quarks exchanged";
+    mass_ion1 mass_ion2: Real = "-1.0", "GeV; left out as masses of protons are, a tenth of ebeam at most";
     polbeam1 polbeam2: Real = "0.0", "per cent, of beams with lpp = 0; in Cards/run_card.dat alone";
     pdlabel pdlabel1 pdlabel2: Text = "'nn23lo1'", "nn23lo, nn23lo1, nn23nlo, cteq6_m, cteq6_l, cteq6l1; lhapdf: by lhaid; iww: photons; one for both of a kind; no other";
     lhaid: Set = "230000", "number, or name, of a set that lies below LHAPDF_DATA_PATH";
@@ -125,6 +128,8 @@ pub const HONOURED: &[Row] = rows! {
     dparameter: Real = "0.4", "the radius of that";
     pdgs_for_merging_cut: Words = "[21, 1, 2, 3, 4, 5, 6]", "what it is about";
     xmtcentral: Real = "0.0", "least transverse mass of the central process, where events are clustered";
+    bias_module: Text = "'None'", "ptj_bias: events as frequent as their cross section times (pt of the hardest jet / ptj_bias_target_ptj)^ptj_bias_enhancement_power, which weigh as much less, see [below](#how-they-are-honoured); None, dummy: by their cross section";
+    bias_parameters: Named = "{'__type__': 1.0}", "ptj_bias_target_ptj (1000 GeV) and ptj_bias_enhancement_power (4)";
     time_of_flight: Real = "-1.0", "particles with a width have lifetimes (VTIMUP) where these are longer, mm; below 0 none has one";
     gridpack: Flag = "False", "True: for `mebridge pack` alone";
     clusinfo: Flag = "True", "events have their clustering (<clustering>)";
@@ -133,25 +138,20 @@ pub const HONOURED: &[Row] = rows! {
 /// Entries that have their default in any run, and what to do without another value.
 pub const REFUSED: &[Row] = rows! {
     gridrun: Flag = "False", "it is of a gridpack that MG5aMC made";
-    nb_proton1 nb_proton2: Whole = "1", "no ions";
-    nb_neutron1 nb_neutron2: Whole = "0", "no ions";
-    mass_ion1 mass_ion2: Real = "-1.0", "no ions";
-    bias_module: Text = "'None'", "events have one weight: make samples of their own for tails, by ptj1min, htjmin or mmnl";
-    boost_event: Text = "'False'", "boost events afterwards";
+    boost_event: Text = "'False'", "MG5aMC 3.5.7 to 3.7.1 end with a TypeError at the documented form (lambda p: p.pid==25), so no events are known to compare with; boost events afterwards";
     highestmult: Whole = "1", "it belongs to ickkw = 2";
     issgridfile: Text = "''", "Sudakov factors belong to ickkw = 2";
-    ptlund: Real = "-1.0", "its cut follows Pythia's shower with masses of its own; ktdurham is a cut here";
+    ptlund: Real = "-1.0", "its cut depends on flavours, for which MadEvent takes those of the first process of a directory, and on fixed masses; ktdurham is a cut here";
     custom_fcts: Words = "[]", "functions of one's own are Fortran; a cut can be a function in Python";
     fixed_couplings: Flag = "True", "couplings that depend on momenta are Fortran";
     mue_over_ref: Real = "1.0", "parameters that run have the scale of alpha_s";
-    ievo_eva: Whole = "0", "no densities of weak bosons";
-    evaorder: Whole = "0", "no densities of weak bosons";
+    ievo_eva: Whole = "0", "no densities of weak bosons, which are different for each helicity";
+    evaorder: Whole = "0", "no densities of weak bosons, which are different for each helicity";
 };
 
 /// Entries that mean nothing to a run, and why.
 pub const IGNORED: &[Row] = rows! {
     python_seed: Whole = "-2", "one seed gives all random numbers";
-    bias_parameters: Named = "{'__type__': 1.0}", "there is no bias";
     ptonium: Real = "1.0", "MadEvent reads it no longer";
     etaonium: Real = "0.6", "MadEvent reads it no longer";
     eva_xcut: Real = "1.0", "of densities of weak bosons";

@@ -250,6 +250,58 @@ fn what_is_one_of_a_few() {
 }
 
 #[test]
+fn a_bias_is_that_of_a_module() {
+    let bias = |module: &str, parameters: &str| {
+        let entries = [("bias_module", module), ("bias_parameters", parameters)];
+        card(&entries).unwrap().bias()
+    };
+    let none = "{'__type__': 1.0}";
+    for module in ["None", "'None'", "dummy", "DUMMY"] {
+        assert_eq!(bias(module, none).unwrap(), None);
+    }
+    let [target, power] = ["ptj_bias_target_ptj", "ptj_bias_enhancement_power"];
+    for (parameters, wanted) in [
+        (none.to_owned(), [1000.0, 4.0]),
+        (format!("{{'{target}': 300}}"), [300.0, 4.0]),
+        (
+            format!("{{'{power}': -1.5, '{target}': 20.0}}"),
+            [20.0, -1.5],
+        ),
+    ] {
+        let found = bias("ptj_bias", &parameters).unwrap().unwrap();
+        assert_eq!([found.target, found.power], wanted);
+    }
+    for (module, parameters, said) in [
+        (
+            "my_bias",
+            none.to_owned(),
+            "bias_module = my_bias cannot be honoured: it is Fortran",
+        ),
+        (
+            "/x/ptj_bias",
+            none.to_owned(),
+            "bias_module = /x/ptj_bias cannot be honoured",
+        ),
+        (
+            "ptj_bias",
+            "{'ptj': 3}".to_owned(),
+            "bias_parameters has ptj, which ptj_bias has not; its",
+        ),
+        (
+            "ptj_bias",
+            format!("{{'{target}': 0}}"),
+            "ptj_bias_target_ptj = 0; it must be a positive",
+        ),
+    ] {
+        let found = error(bias(module, &parameters));
+        assert!(found.contains(said), "{found}");
+    }
+    let entries = [("bias_module", "ptj_bias"), ("event_norm", "unity")];
+    let found = error(card(&entries).unwrap().check());
+    assert!(found.contains("event_norm = unity with a bias"), "{found}");
+}
+
+#[test]
 fn numbers_are_finite_and_as_cards_have_them() {
     let digits = "9".repeat(400);
     let numbers = entries::all()
@@ -444,8 +496,7 @@ fn what_cannot_be_honoured_is_refused_by_name_and_cure() {
     assert_eq!(frame("2, 1"), [] as [usize; 0]);
     assert_eq!(frame("[4, 3]"), [2, 3]);
     assert!(
-        refused("mass_ion1", "7")
-            .contains("mass_ion1 = 7.0 cannot be honoured (no ions); set it to -1, or")
+        refused("mue_over_ref", "7").contains("mue_over_ref = 7.0 cannot be honoured (parameters"),
     );
     assert!(refused("custom_fcts", "a.f").contains("custom_fcts = ['a.f'] cannot be"));
     assert!(refused("custom_fcts", "a.f").contains("set it to empty, or"));
