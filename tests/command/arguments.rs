@@ -19,6 +19,7 @@ Commands:
   events    Make events of a directory that MG5aMC wrote, or of a process by a run card, without
             MadEvent
   merge     Join event files into one, with their cross sections and weights
+  plot      Draw spectra of event files over each other, with their ratios
   bench     Measure throughput by precision, SIMD level, events in a call and threads
   cache     Show where processes and plans are kept for the next start, and how much that is
   compare   Compare with the Fortran of a directory, compiled by gfortran, on random events

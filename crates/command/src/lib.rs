@@ -55,6 +55,7 @@ enum Subcommands {
     Eval(eval::Options),
     Events(events::Options),
     Merge(merge::Options),
+    Plot(plot::Options),
     Bench(bench::Options),
     Cache(cache::Options),
     Compare(compare::Options),
@@ -66,7 +67,6 @@ enum Subcommands {
     Pack(pack::Options),
     #[command(hide = true)]
     PackJob(pack::JobOptions),
-    Plot(plot::Options),
     Plugin(plugin::Options),
     Umami(umami::Options),
 }
@@ -94,9 +94,9 @@ pub fn main() -> ExitCode {
         Subcommands::Doctor(options) => return ended(options.run()),
         Subcommands::Link(options) => options.run(),
         Subcommands::Merge(options) => options.run(),
+        Subcommands::Plot(options) => options.run(),
         Subcommands::Pack(options) => options.run(),
         Subcommands::PackJob(options) => return ended(options.run()),
-        Subcommands::Plot(options) => options.run(),
         Subcommands::Plugin(options) => options.run(),
         Subcommands::Unlink(options) => options.run(),
         Subcommands::Umami(options) => options.run(),

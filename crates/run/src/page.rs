@@ -152,7 +152,7 @@ fn made_with(settings: &RunSettings) -> String {
     let changed: Vec<_> = settings.entries.iter().map(|row| text(row)).collect();
     let [start, survey, events] = settings.seconds;
     let mut body = format!(
-        "<h2>Cuts and scales</h2>\n<ul>\n{lines}</ul>\n<h2>RunSettings</h2>\n{}{}\
+        "<h2>Cuts and scales</h2>\n<ul>\n{lines}</ul>\n<h2>Settings</h2>\n{}{}\
          <p>Seed {}; {}, threads: {}; mebridge {}.</p>\n",
         table(
             &["beam (PDG code)", "energy, GeV", "densities (LHAPDF)"],

@@ -70,6 +70,7 @@ fn numbers_are_those_of_the_summary() {
         "<li>alpha_s = 0.118 at 91.188 GeV (a&lt;b)</li>\n<li>scale = ht/2</li>\n<li>cuts: ptj = 20</li>",
         "<td class=\"text\">ptj</td><td class=\"text\">30.0</td><td class=\"text\">20.0</td>",
         "<tbody>\n<tr><td class=\"text\">2212</td><td class=\"text\">6500</td><td class=\"text\">247000</td></tr>\n</tbody>",
+        "<h2>Settings</h2>",
         "Seed 7; cpu, threads: 2;",
         "MUR=0.5 &lt;x&gt;",
         "<pre>card &lt;1&gt; 2.5</pre>",
