@@ -61,6 +61,7 @@ fn main() -> Result<(), Failure> {
         excluded: Vec::new(),
         lifetimes: None,
         bias: None,
+        lund: None,
     };
     let clock = Instant::now();
     eprintln!("{} matrix elements", processes.len());

@@ -2,6 +2,7 @@
 
 mod backend;
 mod bias;
+mod lund;
 mod vanishing;
 
 use crate::bridge::Bridge;
@@ -19,6 +20,8 @@ use crate::sampling::{
 use backend::Engine;
 use bias::BiasedByJets;
 pub use bias::JetBias;
+use lund::LundCut;
+pub use lund::LundLegs;
 use mebridge_densities::{Coupling, Densities, Radiator};
 use mebridge_gpu_sampler::check;
 use mebridge_lhe::record_bytes;
@@ -90,6 +93,9 @@ pub struct Request {
     /// The bias of events, by which their weights are divided.
     #[serde(default)]
     pub bias: Option<JetBias>,
+    /// The smallest pT of an emission in Pythia's shower, GeV (`ptlund`).
+    #[serde(default)]
+    pub lund: Option<f64>,
 }
 
 /// Parameters for drawing the lifetimes of particles.
@@ -182,6 +188,8 @@ pub struct ElementRequest {
     pub frame: Vec<usize>,
     /// Legs that count as jets for the bias.
     pub jets: Vec<usize>,
+    /// Legs for the cut on emissions.
+    pub lund: LundLegs,
 }
 
 /// Generates events of several matrix elements.
@@ -213,6 +221,7 @@ struct RecordWriter {
 const AT_ONCE: usize = 4096;
 /// Properties of channels that GPUs do not support.
 const BIASED: &str = "a bias";
+const LUND: &str = "a cut on emissions (ptlund)";
 const IONS: &str = "densities of ions";
 const FRAMED: &str = "matrix elements in the rest frame of some particles (me_frame)";
 const COUNTED: &str = "what channels count for $ or for widths below small_width_treatment";
@@ -408,6 +417,16 @@ impl EventGenerator {
             let plain = Elements::in_channels(&mut bridges, false, shares.clone(), Arc::from([]));
             integrand.count_jets(&mut plain?)?;
         }
+        let codes = |of: &MatrixElement| of.process.legs.iter().map(|leg| leg.pdg).collect();
+        let selection = match request.lund {
+            None => selection,
+            Some(least) => Some(Arc::new(LundCut {
+                least,
+                elements: request.elements.iter().map(|of| of.lund.clone()).collect(),
+                codes: elements.iter().map(codes).collect(),
+                caller: selection,
+            }) as Arc<dyn Selection>),
+        };
         let biased = |of: &Arc<dyn Selection>| of.is_biased();
         integrand.selection = match request.bias {
             None => selection,
@@ -428,6 +447,7 @@ impl EventGenerator {
         let by_threads = match gpus {
             Some(_) if factors.iter().any(Option::is_some) => Some(COUNTED.to_owned()),
             Some(_) if biased => Some(BIASED.to_owned()),
+            Some(_) if request.lund.is_some() => Some(LUND.to_owned()),
             Some(_) if integrand.beams.iter().any(Beam::is_ion) => Some(IONS.to_owned()),
             Some(_) if frames.iter().any(|frame| !frame.is_empty()) => Some(FRAMED.to_owned()),
             Some(_) => check(&integrand).err().map(|unknown| unknown.to_string()),

@@ -851,6 +851,7 @@ fn generator(text: &str, energy: f64, values: &[(&str, f64)]) -> Result<EventGen
         excluded: Vec::new(),
         lifetimes: None,
         bias: None,
+        lund: None,
     };
     EventGenerator::new(processes, &request, None)
 }

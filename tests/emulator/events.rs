@@ -320,6 +320,7 @@ fn records_are_those_of_the_cpu() {
         excluded: Vec::new(),
         lifetimes: None,
         bias: None,
+        lund: None,
     };
     let Some(driver) = Emulator::new(check_where_named) else {
         return;

@@ -99,6 +99,10 @@ impl Cards {
                 "set one of them to False or 0",
             ));
         }
+        if decays && run_card.number("ptlund") > 0.0 {
+            let what = "ptlund is for collisions".to_owned();
+            return Err(run_card.refused(what, "set it to -1"));
+        }
         if decays && run_card.bias()?.is_some() {
             let what = "bias_module is for collisions: decays are made at once".to_owned();
             return Err(run_card.refused(what, "set it to None"));

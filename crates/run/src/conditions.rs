@@ -12,13 +12,14 @@ use mebridge_phasespace::scales::Scale;
 /// Scale at which alpha_s is reported, GeV.
 pub const Z: f64 = 91.188;
 /// Entries of cuts that are not windows, by the entry that switches each cut on.
-const RULES: [(&str, &[&str]); 6] = [
+const RULES: [(&str, &[&str]); 7] = [
     ("xetamin", &["xetamin"]),
     ("deltaeta", &["deltaeta"]),
     ("ptgmin", &["ptgmin", "r0gamma", "xn", "epsgamma", "isoem"]),
     ("xqcut", &["ickkw", "xqcut"]),
     ("xmtcentral", &["xmtcentral"]),
     ("ktdurham", &["ktdurham", "dparameter"]),
+    ("ptlund", &["ptlund"]),
 ];
 
 /// Whether a run depends on alpha_s.

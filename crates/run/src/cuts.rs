@@ -6,6 +6,8 @@ mod bounds;
 use crate::run_card::RunCard;
 use crate::run_card::value::Value;
 use crate::text::general;
+use mebridge::Result;
+use mebridge::event_generator::LundLegs;
 use mebridge_phasespace::cuts::{Observable, Rule, Take, Window};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -121,12 +123,16 @@ impl Legs<'_> {
         legs.filter(|&leg| self.kind(leg) == Some(kind)).collect()
     }
 
-    /// The legs that `ktdurham` is about: none where it is no cut, or where no massless particle is among them, which is what
-    /// `cuts.f` has of its NMASSLESS.
+    /// Legs that `ktdurham` is about; none without that cut.
     fn merged(&self) -> Vec<usize> {
-        if self.card.number("ktdurham") <= 0.0 {
-            return Vec::new();
+        match self.card.number("ktdurham") > 0.0 {
+            true => self.merging(),
+            false => Vec::new(),
         }
+    }
+
+    /// Legs that cuts for merging are about; none if no massless particle is among them (NMASSLESS of `cuts.f`).
+    fn merging(&self) -> Vec<usize> {
         let legs = self.outgoing();
         let merged = |&leg: &usize| self.is_merged(self.pdg[leg]) && !self.decayed.contains(&leg);
         let merged: Vec<usize> = legs.filter(merged).collect();
@@ -135,6 +141,37 @@ impl Legs<'_> {
             true => merged,
             false => Vec::new(),
         }
+    }
+
+    /// Returns what `ptlund` is about; nothing without that cut.
+    ///
+    /// # Errors
+    /// `cuts.f` has thresholds for quarks there, or a weak boson is emitted.
+    pub fn lund(&self) -> Result<LundLegs> {
+        if self.card.number("ptlund") <= 0.0 {
+            return Ok(LundLegs::default());
+        }
+        let legs = self.merging();
+        if legs.is_empty() {
+            return Ok(LundLegs::default());
+        }
+        let massless = |leg: &usize| matches!(self.kind(*leg), Some(Kind::Jet | Kind::Bottom));
+        let codes = self.pdg[..2]
+            .iter()
+            .chain(legs.iter().map(|&leg| &self.pdg[leg]));
+        for code in codes {
+            let what = match code.unsigned_abs() {
+                4 | 5 => "is a heavy quark by itself, for which cuts.f has thresholds",
+                24 => "is emitted with a mass",
+                _ => continue,
+            };
+            let what = format!("ptlund: {code} (PDG code) {what}");
+            return Err(self
+                .card
+                .refused(what, "set it to -1, or run MadEvent (mebridge link)"));
+        }
+        let alone = legs.len() == 2 && self.pdg.len() == 4 && legs.iter().all(massless);
+        Ok(LundLegs { legs, alone })
     }
 
     /// Whether `ktdurham` is about particles of a PDG code.
@@ -365,8 +402,10 @@ pub fn divided(legs: &Legs, processes: &[Vec<i32>]) -> Option<String> {
             let same = same(codes.iter().map(|code| pairs.get(code)));
             (!same).then_some(ONLY_PAIRS)
         });
-        let merged =
-            card.number("ktdurham") > 0.0 && !same(codes.iter().map(|&code| legs.is_merged(code)));
+        let merges = ["ktdurham", "ptlund"]
+            .iter()
+            .any(|name| card.number(name) > 0.0);
+        let merged = merges && !same(codes.iter().map(|&code| legs.is_merged(code)));
         let name = name.or(merged.then_some("pdgs_for_merging_cut"));
         if let Some(name) = name {
             let codes: Vec<String> = codes.iter().map(i32::to_string).collect();

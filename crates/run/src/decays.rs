@@ -126,6 +126,7 @@ pub fn plan(
             excluded: off.difference(&elsewhere).copied().collect(),
             lifetimes: None,
             bias: None,
+            lund: None,
         },
         conditions,
         cuts: cuts::described(first.windows(), &first.pdg),

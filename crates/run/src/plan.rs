@@ -182,6 +182,7 @@ impl Plan {
             excluded: codes.off,
             lifetimes: lifetimes(cards, &elements)?,
             bias: card.bias()?,
+            lund: Some(card.number("ptlund")).filter(|least| *least > 0.0),
         };
         if request.bias.is_some() && request.elements.iter().all(|of| of.jets.is_empty()) {
             notices.push("nothing is a jet, so bias_module changes nothing".to_owned());
@@ -358,6 +359,7 @@ fn elements_of_cards(
                 clustered: listed.clustered(card.whole("sde_strategy") == 2)?,
                 frame: frame.clone(),
                 jets: legs.of(Kind::Jet),
+                lund: legs.lund()?,
                 ..element.request()
             },
         });

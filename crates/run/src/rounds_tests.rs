@@ -188,6 +188,7 @@ fn request(energy: f64, windows: Vec<Window>) -> Request {
         excluded: Vec::new(),
         lifetimes: None,
         bias: None,
+        lund: None,
     }
 }
 

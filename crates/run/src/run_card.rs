@@ -430,9 +430,7 @@ impl RunCard {
             let harmless = row.value();
             for name in row.names {
                 let value = self.value(name);
-                // MG5aMC writes 0 for a decay, and it is no cut unless it is above that.
-                let merges = *name != "ptlund" || self.number(name) > 0.0;
-                if merges && !value.is_same(&harmless) {
+                if !value.is_same(&harmless) {
                     let what = format!("{name} = {value} cannot be honoured ({})", row.meaning);
                     let cure = format!(
                         "set it to {}, or run MadEvent (mebridge link)",
@@ -546,12 +544,16 @@ impl RunCard {
                 return Err(self.refused(is(name), "it must be a positive number"));
             }
         }
-        if self.number("ktdurham") > 0.0 {
-            if self.number("dparameter") <= 0.0 {
-                return Err(self.refused(is("dparameter"), "it must be a positive number"));
-            }
-            if self.whole("lpp1") == 0 && self.whole("lpp2") == 0 {
-                let what = format!("{} is for beams of hadrons here", is("ktdurham"));
+        if self.number("ktdurham") > 0.0 && self.number("dparameter") <= 0.0 {
+            return Err(self.refused(is("dparameter"), "it must be a positive number"));
+        }
+        let partons = ["lpp1", "lpp2"].map(|name| self.whole(name) == 0);
+        for (name, beams) in [
+            ("ktdurham", partons == [true; 2]),
+            ("ptlund", partons != [false; 2]),
+        ] {
+            if self.number(name) > 0.0 && beams {
+                let what = format!("{} is for beams of hadrons here", is(name));
                 return Err(self.refused(what, "set it to -1, or run MadEvent (mebridge link)"));
             }
         }

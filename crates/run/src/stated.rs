@@ -157,6 +157,7 @@ impl Plan {
             excluded: Vec::new(),
             lifetimes: None,
             bias: None,
+            lund: None,
         };
         Ok(Plan {
             runs: !blocks.is_empty(),

@@ -427,6 +427,34 @@ fn merging_cuts() {
 }
 
 #[test]
+fn emissions_of_a_shower() {
+    let mut of = Seen::new(&[21, 21, 6, -6, 21, 11], &[("ptlund", "20")]);
+    let legs = |of: &Seen| of.legs().lund().map(|found| (found.legs, found.alone));
+    assert_eq!(legs(&of).unwrap(), (vec![2, 3, 4], false));
+    assert_eq!(of.rules(), []);
+    for (pdg, wanted) in [
+        (&[21, 21, 21, 21][..], (vec![2, 3], true)),
+        (&[2, -2, 23, 21], (vec![3], false)),
+        (&[21, 21, 6, -6], (vec![], false)),
+        (&[5, -5, 23, 25], (vec![], false)),
+    ] {
+        of.pdg = pdg.to_vec();
+        assert_eq!(legs(&of).unwrap(), wanted);
+    }
+    for pdg in [[21, 4, 23, 4], [21, 21, 5, -5]] {
+        of.pdg = pdg.to_vec();
+        let said = legs(&of).unwrap_err().to_string();
+        assert!(
+            said.contains("(PDG code) is a heavy quark by itself"),
+            "{said}"
+        );
+    }
+    of.pdg = vec![21, 21, 21, 21];
+    let none = Seen::new(&[21, 21, 21, 21], &[("ktdurham", "20")]);
+    assert_eq!(legs(&none).unwrap(), (vec![], false));
+}
+
+#[test]
 fn masses_that_cuts_leave() {
     let of = |entries: &[(&str, &str)], masses: [f64; 5]| {
         let cuts = Seen::new(&[21, 21, 21, 2, 23], entries).cuts();

@@ -125,6 +125,7 @@ pub const HONOURED: &[Row] = rows! {
     ktscheme: Whole = "1", "1: longitudinally invariant kT, 2: kT of Pythia's shower";
     d: Real = "1.0", "the radius of kT";
     ktdurham: Real = "-1.0", "least transverse momentum of jets to the beams and to each other, of beams of hadrons; for merging in Pythia, which reads it in the banner, GeV";
+    ptlund: Real = "-1.0", "least pT of an emission that Pythia's shower may have made, of beams of hadrons; for merging as ktdurham";
     dparameter: Real = "0.4", "the radius of that";
     pdgs_for_merging_cut: Words = "[21, 1, 2, 3, 4, 5, 6]", "what it is about";
     xmtcentral: Real = "0.0", "least transverse mass of the central process, where events are clustered";
@@ -141,7 +142,6 @@ pub const REFUSED: &[Row] = rows! {
     boost_event: Text = "'False'", "MG5aMC 3.5.7 to 3.7.1 end with a TypeError at the documented form (lambda p: p.pid==25), so no events are known to compare with; boost events afterwards";
     highestmult: Whole = "1", "it belongs to ickkw = 2";
     issgridfile: Text = "''", "Sudakov factors belong to ickkw = 2";
-    ptlund: Real = "-1.0", "its cut depends on flavours, for which MadEvent takes those of the first process of a directory, and on fixed masses; ktdurham is a cut here";
     custom_fcts: Words = "[]", "functions of one's own are Fortran; a cut can be a function in Python";
     fixed_couplings: Flag = "True", "couplings that depend on momenta are Fortran";
     mue_over_ref: Real = "1.0", "parameters that run have the scale of alpha_s";
