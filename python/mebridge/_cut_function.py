@@ -218,7 +218,10 @@ class Called:
             found = self._function(momenta.copy())
         except Exception as error:
             raise Refused(f"{said} failed: {type(error).__name__}: {error}") from None
-        gives = {"cut": "of bool with the shape {}, True for the events that stay", "bias": "of numbers with the shape {}"}
+        gives = {
+            "cut": "of bool with the shape {}, True for the events that stay",
+            "bias": "of numbers with the shape {}",
+        }
         wanted = f"it must give an array {gives[self._what].format(f'({len(momenta)},)')}"
         if isinstance(found, np.ma.MaskedArray):
             raise Refused(f"{said} gave a masked array; {wanted}")

@@ -81,7 +81,9 @@ def write(
     """
     for what, function in order.functions.items():
         cure = {"cut": "cut its events", "bias": "set bias_module of the run card"}[what]
-        raise Error(f"a pack has no {what} that is a function ({_cut_function.name(function)}); leave it out, and {cure}")
+        raise Error(
+            f"a pack has no {what} that is a function ({_cut_function.name(function)}); leave it out, and {cure}"
+        )
     # It is the jobs', and no survey is another one by it.
     spec = {key: value for key, value in order.spec.items() if key != "overweights"}
     how = {

@@ -151,9 +151,7 @@ class Runs(Folder):
         """Events are more frequent by it, and weigh as much less."""
         plain = self.by_name()
         found = self.by_name(bias=cutting.tail)
-        self.assertLess(
-            abs(plain.cross_section - found.cross_section), 4 * math.hypot(plain.error, found.error)
-        )
+        self.assertLess(abs(plain.cross_section - found.cross_section), 4 * math.hypot(plain.error, found.error))
         arrays = found.arrays
         drawn = arrays.events["weight"] * cutting.tail(arrays.momenta)
         self.assertLess(drawn.mean() / drawn.min(), 1.02)
@@ -169,7 +167,10 @@ class Runs(Folder):
 
     def test_as_a_bias_of_a_run_card(self):
         """A function and MG5aMC's module are the same, with scales by clustering; and a cut besides."""
-        module = {"bias_module": "ptj_bias", "bias_parameters": "{'ptj_bias_target_ptj': 60, 'ptj_bias_enhancement_power': 2}"}
+        module = {
+            "bias_module": "ptj_bias",
+            "bias_parameters": "{'ptj_bias_target_ptj': 60, 'ptj_bias_enhancement_power': 2}",
+        }
         one = self.run_(functions={"bias": cutting.tail, "cut": cutting.central})
         other = self.run_(functions={"cut": cutting.central}, **module)
         read = [mebridge.read_events(of.output) for of in (one, other)]
@@ -178,7 +179,9 @@ class Runs(Folder):
         self.assertTrue(cutting.central(read[0].momenta).all())
         # What the file says of its events is of these.
         self.assertAlmostEqual(read[0].processes["cross_section"][0] / read[0].events["weight"].mean(), 1.0, places=6)
-        self.assertLess(abs(read[0].processes["cross_section"][0] - one.cross_section), 5 * read[0].processes["error"][0])
+        self.assertLess(
+            abs(read[0].processes["cross_section"][0] - one.cross_section), 5 * read[0].processes["error"][0]
+        )
         for said in ("the cut cutting.central kept", "weights have a bias: they average to"):
             self.assertIn(said, (one.folder / "summary.txt").read_text())
         with self.assertRaisesRegex(mebridge.Error, "two biases, one of the card and a function"):
