@@ -282,7 +282,7 @@ const char *mebridge_version(void);
 
  If `options` is NULL, the environment variables CUDACPP_RUNTIME_* apply.
 
- The caller sees to it:
+ The caller guarantees:
  `options` is NULL or points to options whose strings end in NUL; `bridge` points to a pointer.
  */
 int32_t mebridge_create(const struct mebridge_options *options,
@@ -312,7 +312,7 @@ int32_t mebridge_delete(struct mebridge_bridge *bridge);
  - `helicity[nevt]`: the chosen row of the helicity table, from 1;
  - `color[nevt]`: the chosen colour flow, from 1, or 0 without channel and igraph.
 
- The caller sees to it:
+ The caller guarantees:
  The arrays have these lengths, and no output overlaps another array.
  */
 int32_t mebridge_run(struct mebridge_bridge *bridge,
@@ -343,7 +343,7 @@ int32_t mebridge_set_sde_strategy(struct mebridge_bridge *bridge,
  `mebridge_topologies`, or a part of it; only `vertices` and `parameters` of each entry are read.
  `mebridge_set_sde_strategy` restores the channels of the process.
 
- The caller sees to it:
+ The caller guarantees:
  `topologies` is NULL or a string that ends in NUL.
  */
 int32_t mebridge_set_channels(struct mebridge_bridge *bridge,
@@ -358,7 +358,7 @@ int32_t mebridge_set_channels(struct mebridge_bridge *bridge,
 
  Out: `weights[nevt][topologies]`; the weights of an event add up to 1.
 
- The caller sees to it:
+ The caller guarantees:
  `topologies` is NULL or a string that ends in NUL. The arrays have these lengths and do not overlap.
  */
 int32_t mebridge_channel_weights(struct mebridge_bridge *bridge,
@@ -387,7 +387,7 @@ const char *mebridge_topologies(const struct mebridge_bridge *bridge);
  - `amp2[helicities][diagrams]`: the square of each diagram, 0 for diagrams without a channel;
  - `jamp2[helicities][colors]`: the weight of each colour flow.
 
- The caller sees to it:
+ The caller guarantees:
  The arrays have these lengths, and no output overlaps another array.
  */
 int32_t mebridge_one_event(struct mebridge_bridge *bridge,
@@ -401,7 +401,7 @@ int32_t mebridge_one_event(struct mebridge_bridge *bridge,
 /*
  Evaluates a sample on the CPU. Bad events are not an error; `mebridge_last_error` describes the first of them.
 
- The caller sees to it:
+ The caller guarantees:
  The arrays have these lengths, and no output overlaps another array.
  */
 int32_t mebridge_evaluate(struct mebridge_bridge *bridge,
@@ -416,7 +416,7 @@ int32_t mebridge_evaluate(struct mebridge_bridge *bridge,
  diagrams may be 0: unlike `mebridge_evaluate`, this function does not wait for the results, so such events are not
  evaluated again in double precision. The first call compiles.
 
- The caller sees to it:
+ The caller guarantees:
  The arrays have these lengths, no output overlaps another array, and arrays and stream stay valid until the stream
  has completed the work.
  */
@@ -452,7 +452,7 @@ const char *mebridge_parameter_name(const struct mebridge_bridge *bridge,
 /*
  Puts the value of a parameter of the card into `value`. The case of `name` and its prefix MDL_ do not matter.
 
- The caller sees to it:
+ The caller guarantees:
  The name ends in NUL.
  */
 int32_t mebridge_parameter(const struct mebridge_bridge *bridge,
@@ -463,7 +463,7 @@ int32_t mebridge_parameter(const struct mebridge_bridge *bridge,
  Sets a parameter of the card from the next call on. Everything that depends on it is recomputed, plans included;
  widths are independent parameters and do not change.
 
- The caller sees to it:
+ The caller guarantees:
  The name ends in NUL.
  */
 int32_t mebridge_set_parameter(struct mebridge_bridge *bridge,
@@ -474,7 +474,7 @@ int32_t mebridge_set_parameter(struct mebridge_bridge *bridge,
  Finds the good helicities, those that contribute somewhere in phase space, and puts their number into `good` (which
  may be NULL). The result does not depend on these events. `mebridge_run` does the same on its first call.
 
- The caller sees to it:
+ The caller guarantees:
  `momenta[nevt][legs][4]` and `g_s[nevt]` as for `mebridge_run`.
  */
 int32_t mebridge_find_good_helicities(struct mebridge_bridge *bridge,
@@ -517,7 +517,7 @@ int64_t mebridge_nevt(const struct mebridge_bridge *bridge);
  Writes the helicities of the legs in a row of the helicity table; `row` counts from 1 as in the results of
  `mebridge_run`.
 
- The caller sees to it:
+ The caller guarantees:
  `helicities` has `legs` entries.
  */
 int32_t mebridge_helicity(const struct mebridge_bridge *bridge,
@@ -541,7 +541,7 @@ const char *mebridge_process_name(const struct mebridge_bridge *bridge);
  `text` holds `capacity` bytes, at least `events * (MEBRIDGE_LHE_EVENT_BYTES + MEBRIDGE_LHE_PARTICLE_BYTES *
  particles)`. `written` receives the length of the text; no NUL is appended.
 
- The caller sees to it:
+ The caller guarantees:
  The pointers are valid for these sizes, and `text` does not overlap the records.
  */
 int32_t mebridge_lhe_events(const void *records,
@@ -556,7 +556,7 @@ int32_t mebridge_lhe_events(const void *records,
  Opens parton densities and puts a handle into `densities`: a member of an LHAPDF set (`NAME_0000.dat`), or a file
  from `lib/Pdfdata` of an MG5aMC output (`.grid`, `.tbl`).
 
- The caller sees to it:
+ The caller guarantees:
  `file` ends in NUL; `densities` points to a pointer.
  */
 int32_t mebridge_densities_open(const char *file,
@@ -571,7 +571,7 @@ void mebridge_densities_close(struct mebridge_densities *densities);
  Returns the number of partons that the densities have, and writes their PDG codes into `codes` unless it is NULL. -1
  on failure.
 
- The caller sees to it:
+ The caller guarantees:
  `codes` is NULL or holds all of them.
  */
 int64_t mebridge_densities_codes(const struct mebridge_densities *densities,
@@ -580,7 +580,7 @@ int64_t mebridge_densities_codes(const struct mebridge_densities *densities,
 /*
  Writes the range of the grid: the smallest and the largest x, then the smallest and the largest Q in GeV.
 
- The caller sees to it:
+ The caller guarantees:
  `range` holds four numbers.
  */
 int32_t mebridge_densities_range(const struct mebridge_densities *densities,
@@ -592,7 +592,7 @@ int32_t mebridge_densities_range(const struct mebridge_densities *densities,
  Outside the grid the densities are extrapolated as LHAPDF does, or MG5aMC for its own grids; above x = 1 they are 0.
  A parton that the densities lack is an error.
 
- The caller sees to it:
+ The caller guarantees:
  All arrays have `points` numbers.
  */
 int32_t mebridge_densities_evaluate(const struct mebridge_densities *densities,
@@ -607,7 +607,7 @@ int32_t mebridge_densities_evaluate(const struct mebridge_densities *densities,
  appear twice) and values, as LHAPDF does. Below the table it is extrapolated with the power of the first interval;
  above it is constant.
 
- The caller sees to it:
+ The caller guarantees:
  `scales` and `values` have `knots` numbers, `q` and `alpha_s` have `points`.
  */
 int32_t mebridge_alpha_s(size_t knots,
@@ -622,7 +622,7 @@ int32_t mebridge_alpha_s(size_t knots,
 
  `request` is JSON (fields: docs/engine.md). `cut` is NULL or an additional cut, which is called with `context`.
 
- The caller sees to it:
+ The caller guarantees:
  `request` ends in NUL; `events` points to a pointer; `cut` is NULL, or may be called with `context`, by several
  threads at the same time, until the handle is closed and no call with it is in progress. `cut` makes no call with
  this handle.
@@ -635,7 +635,7 @@ int32_t mebridge_events_open(const char *request,
 /*
  Opens the events of a run as `mebridge_events_open`, with the cut and the bias of `hooks`, which may be NULL.
 
- The caller sees to it:
+ The caller guarantees:
  As for `mebridge_events_open`; `hooks` is NULL or as large as its `size`.
  */
 int32_t mebridge_events_open_with(const char *request,
@@ -653,7 +653,7 @@ void mebridge_events_close(struct mebridge_events *events);
  `numbers[count][dimensions + 1]` in (0, 1) as random numbers; the answer of the survey gives the dimensions of a
  channel.
 
- The caller sees to it:
+ The caller guarantees:
  The arrays have these lengths and do not overlap.
  */
 int32_t mebridge_events_weigh(struct mebridge_events *events,
@@ -668,7 +668,7 @@ int32_t mebridge_events_weigh(struct mebridge_events *events,
  Performs the JSON request `call` (docs/engine.md) and passes the answer to `take`. A handle serves one call at a
  time.
 
- The caller sees to it:
+ The caller guarantees:
  `call` ends in NUL; `take` is NULL or may be called with `context`.
  */
 int32_t mebridge_events_call(struct mebridge_events *events,
@@ -679,7 +679,7 @@ int32_t mebridge_events_call(struct mebridge_events *events,
 /*
  Generates events and passes the results to `take` as JSON; `request` is JSON (docs/engine.md).
 
- The caller sees to it:
+ The caller guarantees:
  `request` ends in NUL; `hooks` is NULL or as large as its `size`; its functions may be called with its context until
  this returns, `cut` and `bias` by several threads at the same time; `take` is NULL or may be called with `context`.
  */
@@ -693,7 +693,7 @@ int32_t mebridge_make_events(const char *request,
  `param_card`, the text of this card; `run_card`, all its values; `notices`. `spec` is as in the request of
  `mebridge_make_events`.
 
- The caller sees to it:
+ The caller guarantees:
  `spec` ends in NUL; `take` is NULL or may be called with `context`.
  */
 int32_t mebridge_check_events(const char *spec,

@@ -167,7 +167,7 @@ extern "C" {
 /*
  Puts a piece of data about the process into `result`.
 
- The caller sees to it:
+ The caller guarantees:
  `result` is NULL or points to an `int`, or for the masses to one double per leg.
  */
 int32_t umami_get_meta(int key, void *result);
@@ -175,7 +175,7 @@ int32_t umami_get_meta(int key, void *result);
 /*
  Points `supported` to a static array that tells, for each of `count` keys, whether the input is supported.
 
- The caller sees to it:
+ The caller guarantees:
  Each argument is NULL or points to a variable of its type.
  */
 int32_t umami_supported_inputs(const bool **supported,
@@ -184,7 +184,7 @@ int32_t umami_supported_inputs(const bool **supported,
 /*
  Reports which inputs are required, as `umami_supported_inputs`.
 
- The caller sees to it:
+ The caller guarantees:
  As for `umami_supported_inputs`.
  */
 int32_t umami_required_inputs(const bool **required, int *count);
@@ -192,7 +192,7 @@ int32_t umami_required_inputs(const bool **required, int *count);
 /*
  Reports which outputs are supported.
 
- The caller sees to it:
+ The caller guarantees:
  As for `umami_supported_inputs`.
  */
 int32_t umami_supported_outputs(const bool **supported, int *count);
@@ -201,7 +201,7 @@ int32_t umami_supported_outputs(const bool **supported, int *count);
  Creates an instance, used by one thread at a time, and puts it into `handle`. The path is that of a parameter card;
  NULL or "" selects the values that came with the process.
 
- The caller sees to it:
+ The caller guarantees:
  `handle` is NULL or points to a pointer; the path is NULL or ends in NUL.
  */
 int32_t umami_initialize(void **handle,
@@ -221,7 +221,7 @@ int32_t umami_free(void *handle);
  In a library for GPUs, all arrays lie in GPU memory. The call puts its work into the stream (output 5) and returns;
  an index out of range makes an event bad, and bad events are not described.
 
- The caller sees to it:
+ The caller guarantees:
  The lists have as many keys and pointers as their counts say; each pointer that is not NULL points to an array of
  its key's type that reaches to the last event of the call, and nothing else writes the events of this call in the
  meantime. On a GPU, all of this holds until the stream has completed the work.
@@ -242,7 +242,7 @@ int32_t umami_matrix_element(void *handle,
  depends on it is recomputed, except that a width stays as it is. The imaginary part is ignored: these parameters are
  real.
 
- The caller sees to it:
+ The caller guarantees:
  The name is NULL or ends in NUL.
  */
 int32_t umami_set_parameter(void *handle,
@@ -253,7 +253,7 @@ int32_t umami_set_parameter(void *handle,
 /*
  Writes the value of a parameter of the card in this instance.
 
- The caller sees to it:
+ The caller guarantees:
  The name is NULL or ends in NUL; the others are NULL or point to doubles.
  */
 int32_t umami_get_parameter(void *handle,

@@ -74,7 +74,7 @@ impl Bridge {
     /// Makes a bridge for calls of `nevt` events. `card` holds the values of the process's card parameters, see
     /// [`crate::process::model::Model::card`].
     pub fn new(process: Process, card: &[f64], switches: &Switches, nevt: usize) -> Result<Self> {
-        let target = Target::choose(switches, CallSize::of(&process, nevt))?;
+        let target = Target::choose(switches, CallSize::new(&process, nevt))?;
         Bridge::on(target, process, card, switches, nevt)
     }
 

@@ -44,7 +44,7 @@ fn key(dir: &Path, options: &Options) -> Option<Key> {
         element,
         open_widths,
     } = options;
-    let mut key = Key::of("import");
+    let mut key = Key::builder("import");
     key.value(&FORMAT_VERSION)?;
     key.value(harmless_calls)?;
     key.value(&(element, open_widths))?;

@@ -287,7 +287,7 @@ fn model_of(text: &str, switches: &Switches) -> Result<Model> {
 fn from_text(choice: &ProcessChoice, switches: &Switches) -> Result<Process> {
     let text = process_text(&choice.path).unwrap_or_default();
     let model = model_of(text, switches)?;
-    let elements = MatrixElements::of(text, &model)?;
+    let elements = MatrixElements::parse(text, &model)?;
     elements.process(place(choice, &elements.names())?)
 }
 

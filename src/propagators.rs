@@ -174,7 +174,7 @@ impl Propagators {
 
 impl InternalLine {
     /// Makes the line that leads to these legs.
-    fn of(process: &Process, below: &[bool], mass: f64, width: f64) -> InternalLine {
+    fn new(process: &Process, below: &[bool], mass: f64, width: f64) -> InternalLine {
         let legs = process.signs();
         let incoming = (0..legs.len()).filter(|&i| legs[i] > 0.0);
         let (all, mine) = incoming.fold((0, 0), |(all, mine), i| {
@@ -237,7 +237,7 @@ fn lines(process: &Process, binding: &Binding, diagram: u32) -> Result<Vec<Inter
         let mut below = vec![false; legs.len()];
         mark(process, wavefunction, &mut below);
         let (mass, width) = (value(vertex.mass), value(vertex.width));
-        found.push(InternalLine::of(process, &below, mass, width));
+        found.push(InternalLine::new(process, &below, mass, width));
     }
     if found.len() + 3 != legs.len() {
         return Err(refused(format!(
@@ -312,7 +312,7 @@ fn of_topology(
             value(process, binding, mass)?,
             value(process, binding, width)?,
         );
-        let line = InternalLine::of(process, &below, mass, width);
+        let line = InternalLine::new(process, &below, mass, width);
         found.push((below.clone(), line));
         open.push((third.clone(), below));
     }

@@ -45,7 +45,7 @@ pub struct CallSize {
 
 impl CallSize {
     /// Returns the size of calls with `nevt` events of a process.
-    pub fn of(process: &Process, nevt: usize) -> CallSize {
+    pub fn new(process: &Process, nevt: usize) -> CallSize {
         let diagrams = match &process.amplitudes {
             Amplitudes::ColorOrdered(form) => OF_JAMP * form.jamps(),
             Amplitudes::Diagrams(_) => process.diagrams as usize,

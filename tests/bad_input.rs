@@ -488,7 +488,7 @@ fn good_input_goes_well_in_both_generations() {
 fn the_wrong_generation_is_told() {
     for case in ["without igraph", "without igraph, helicities"] {
         run(case, &[]).stopped_with(&[
-            "looks like one without igraph",
+            "looks like a call without igraph",
             "the directory that the process was imported from",
             "CUDACPP_RUNTIME_IGRAPH=no",
         ]);
@@ -498,8 +498,10 @@ fn the_wrong_generation_is_told() {
             .stopped_with(&["the default"]);
     }
     for case in ["with igraph", "with igraph, helicities"] {
-        run(case, &[("IGRAPH", "no")])
-            .stopped_with(&["looks like one with igraph", "CUDACPP_RUNTIME_IGRAPH=yes"]);
+        run(case, &[("IGRAPH", "no")]).stopped_with(&[
+            "looks like a call with igraph",
+            "CUDACPP_RUNTIME_IGRAPH=yes",
+        ]);
     }
 }
 

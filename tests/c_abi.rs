@@ -42,7 +42,7 @@ fn header(sources: &[&str], config: &str) -> String {
         .write(&mut header);
     let header = String::from_utf8(header).expect("UTF-8");
     // The `# Safety` heading that Rust's lints require is of little use in C.
-    header.replace(" # Safety\n", " The caller sees to it:\n")
+    header.replace(" # Safety\n", " The caller guarantees:\n")
 }
 
 /// Returns the shared library that was built together with this test.

@@ -57,6 +57,7 @@ run 0 events 'e+ e- > mu+ mu-' --run-card card --name r
 run 0 pack Events/r -o pack.tar
 run 0 events 'e+ e- > mu+ mu-' --run-card card --name s --seed 77
 run 0 merge Events/r/unweighted_events.lhe.gz Events/s/unweighted_events.lhe.gz -o joined.lhe
+run 0 plot Events/r/unweighted_events.lhe.gz joined.lhe
 gzip -dc Events/r/unweighted_events.lhe.gz | sed -n '/<slha>/,/<.slha>/{/slha>/!p;}' >cards
 run 0 reweight Events/r/unweighted_events.lhe.gz 'e+ e- > mu+ mu-' --card cards -o out.lhe
 run 0 events 'e+ e- > w+ w-' --run-card card --name d

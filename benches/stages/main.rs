@@ -80,7 +80,7 @@ fn helicities(process: &Process) -> Vec<u32> {
 }
 
 impl Plans {
-    fn of(process: &Process) -> Plans {
+    fn new(process: &Process) -> Plans {
         let (binding, all) = (binding(process), helicities(process));
         Plans {
             diagrams: compile(process, &binding, &all).expect("a plan"),
@@ -218,7 +218,7 @@ fn kernels(c: &mut Criterion) {
     let Some(Named { name, process, .. }) = some.last() else {
         return;
     };
-    for (kind, plan) in Plans::of(process).each() {
+    for (kind, plan) in Plans::new(process).each() {
         let direct = [
             plan.operations().currents.as_slice(),
             &plan.channels().squares,
@@ -244,7 +244,7 @@ fn kernels(c: &mut Criterion) {
 fn amplitudes(c: &mut Criterion) {
     let mut group = group(c, "amplitudes");
     for Named { name, process, .. } in processes() {
-        for (kind, plan) in Plans::of(process).each() {
+        for (kind, plan) in Plans::new(process).each() {
             let currents: Vec<&Batch> = plan.operations().currents.iter().collect();
             let amplitudes: Vec<&Batch> = plan.operations().amplitudes.iter().collect();
             let id = BenchmarkId::new(format!("{kind} wavefunctions"), name);
@@ -265,7 +265,7 @@ fn jamp(c: &mut Criterion) {
     let level = Level::best();
     group.throughput(Throughput::Elements(level.lanes::<f64>() as u64));
     for Named { name, process, .. } in processes() {
-        for (kind, plan) in Plans::of(process).each() {
+        for (kind, plan) in Plans::new(process).each() {
             let jamps = Jamps::<f64>::new(process, &binding(process), plan.clone(), level);
             let mut jamps = jamps.expect("enough memory");
             group.bench_function(BenchmarkId::new(kind, name), |b| b.iter(|| jamps.run()));

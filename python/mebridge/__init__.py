@@ -20,8 +20,10 @@ array([0.3882])
 
 from ._arrays import EventArrays
 from ._command import command
+from ._decays import decay_events
 from ._evaluate import evaluate_events
 from ._events import Events, Progress, generate_events
+from ._files import write_events
 from ._library import BadEvents, Error, library_path, version
 from ._pack import pack_events
 from ._process import Evaluation, Parameters, Process
@@ -42,10 +44,12 @@ __all__ = [
     "Run",
     "RunEvents",
     "command",
+    "decay_events",
     "evaluate_events",
     "generate_events",
     "library_path",
     "pack_events",
     "read_events",
     "reweight_events",
+    "write_events",
 ]

@@ -14,7 +14,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _benchmarks, _command, _cut_function, _files, _scheme, _scratch, _target
+from . import _arguments, _benchmarks, _command, _cut_function, _decays, _files, _scheme, _scratch, _target
 from ._arguments import MOST_EVENTS, MOST_THREADS
 from ._arrays import EventArrays
 from ._engine import NETWORKS
@@ -32,6 +32,9 @@ SAMPLERS = {"auto": "", "vegas": "", NETWORKS: ""}
 _SCALES = ("et", "ht", "ht/2", "shat")
 # Seeds fit into 64 bits, as elsewhere; no survey ends that is to be finer than this.
 LARGEST_SEED, FINEST = 2**64 - 1, 1e-6
+# What becomes of events that weigh more than the others, and by which share of the cross section they may.
+OVERWEIGHTS = {"keep": "", "truncate": "", "unweight": ""}
+SHARE = 0.01
 # Within the folder of a run by cards: what is done, and what there is of it where nothing is.
 _STATE, _UNWRITTEN = "state", {"lock", "run.json.part"}
 
@@ -57,6 +60,8 @@ class Events:
     seconds: Mapping[str, float]
     """How long the parts took by the clock: ``"start"``, ``"survey"`` (with training) and ``"events"``; of a run that
     went on since then."""
+    decayed: pathlib.Path | None
+    """The event file with decays, where these were asked for."""
     _arrays: EventArrays | None = field(repr=False)
 
     @functools.cached_property
@@ -104,7 +109,7 @@ def generate_events(
     seed: SupportsIndex | float = 1,
     threads: SupportsIndex | float = 1,
     precision: float | None = None,
-    overweight: float = 0.01,
+    overweight: float | str = SHARE,
     sampler: str = "auto",
     device: str | Sequence[str] = "cpu",
     card: Path | None = None,
@@ -115,6 +120,7 @@ def generate_events(
     executor: Executor | Callable[[], Executor] | None = None,
     systematics: bool | Sequence[Path] = False,
     reweight: _benchmarks.Cards = None,
+    decays: Sequence[str] = (),
     progress: bool | Callable[[Progress], None] = False,
 ) -> Events:
     """Generates unweighted events.
@@ -139,7 +145,7 @@ def generate_events(
         events: how many to make.
         output: event file: LHE, compressed where its name ends with ``.gz``; LHEH5 2.0, which Pythia and Sherpa read,
             where it ends with ``.hdf5`` or ``.h5`` (it takes ``h5py``); Parquet where it ends with ``.parquet``
-            (``pyarrow``). ``arrays`` of what is returned has the events, with a file and without.
+            (``pyarrow``); HepMC3 where it ends with ``.hepmc`` or ``.hepmc.gz`` (``pyhepmc``). ``arrays`` of what is returned has the events, with a file and without.
         cuts: the least ``"pt"`` (GeV), the largest ``"eta"``, and of two of them the least ``"dr"`` and ``"mass"``
             (GeV) of gluons and light quarks (up to b) that come out. ``"ptl"``, ``"etal"`` are for charged leptons,
             ``"pta"``, ``"etaa"`` for photons, ``"ptj"``, ``"etaj"`` are the same as ``"pt"``, ``"eta"``; pairs are
@@ -157,7 +163,8 @@ def generate_events(
         precision: relative error of the cross section to which the mappings are adapted first, from 1e-6 on.
         overweight: the share of the cross section, at most, by which weights of events may be larger than those of the
             others, and five times that of one channel; for 0 the largest weight that is found is that of all. The file says in its header what
-            became of it.
+            became of it. Or what becomes of such events, with a share of 0.01, as ``--overweight`` of the command: ``"keep"``
+            their weights, ``"truncate"`` them, ``"unweight"`` all by making more, for an LHE file (docs/run_card.md).
         sampler: what draws points: ``"vegas"``, grids; ``"madnis"``, networks that are trained after the survey, which
             makes an event of fewer points, for more time a point and the training; ``"auto"``, the one that is sooner
             ready as far as it was measured, which are grids so far.
@@ -179,6 +186,8 @@ def generate_events(
         reweight: parameter cards, or a dict of them by the names of their weights, for a process by its name and an LHE
             file: events have these weights as :func:`mebridge.reweight_events` makes them, with densities summed over
             helicities, which are drawn in the frame of the beams here.
+        decays: of what goes out of the events of an LHE file of a process by its name, as :func:`mebridge.decay_events` takes
+            them: the events with decays are in a file beside, ``decayed`` of what is returned.
         progress: whether to print lines on stderr: which alpha_s, scales and cuts hold, and how far the run is after each part
             of it; or what to call then.
 
@@ -187,7 +196,7 @@ def generate_events(
     """
     # All arguments, before there are other names.
     given = dict(locals())
-    of_output = ("progress", "reweight", "output", "state")
+    of_output = ("progress", "reweight", "output", "state", "decays")
     order = stated(**{name: value for name, value in given.items() if name not in of_output})
     check_progress(progress)
     reads = [order.spec["process"], order.spec["param_card"], order.spec["conditions"]["stated"]["pdf"]]
@@ -197,7 +206,16 @@ def generate_events(
     place = None if state is None else _arguments.text("state", state)
     if target is not None and place is not None and os.path.realpath(place) in map(str, [target, *target.parents]):
         raise Error(f"{target} lies in the folder of the run's state; name another file for the events")
-    lhe = target is not None and target.suffix not in _files.SUFFIXES
+    lhe = target is not None and _files.kind(target) is None
+    lines = _decays.lines(decays)
+    if lines and order.spec["parameters"]:
+        raise ValueError(
+            "decays are for a process by its name, with the parameters of its card; use decay_events(param_card=)"
+        )
+    if lines and not lhe:
+        raise ValueError("decays are for LHE files; name one with output=")
+    if isinstance(overweight, str) and overweight != "keep" and not lhe:
+        raise ValueError(f'overweight="{overweight}" is for LHE files; name one with output=')
     with contextlib.ExitStack() as stack:
         scratch = pathlib.Path(stack.enter_context(_scratch.folder()))
         benchmarks = _of_order(order, reweight, lhe, scratch) if reweight else None
@@ -219,12 +237,15 @@ def generate_events(
             arrays = _files.joined(made.found)
         elif not lhe:
             _files.write(target, made.found, order.spec["threads"])
-        return Events(**made.fields(), output=target, _arrays=arrays)
+        decayed = None
+        if lines and target is not None:
+            decayed = _decays.of_run(target, lines, order.spec, order.environment)
+        return Events(**made.fields(), output=target, decayed=decayed, _arrays=arrays)
 
 
 # Of :func:`stated`.
 DEFAULTS = dict(generate_events.__kwdefaults__ or {})
-for _name in ("progress", "reweight", "output", "state"):
+for _name in ("progress", "reweight", "output", "state", "decays"):
     del DEFAULTS[_name]
 
 
@@ -269,7 +290,7 @@ def stated(
     seed: SupportsIndex | float,
     threads: SupportsIndex | float,
     precision: float | None,
-    overweight: float,
+    overweight: float | str,
     sampler: str,
     device: str | Sequence[str],
     card: Path | None,
@@ -348,7 +369,7 @@ def _cuts(cuts: Mapping[str, float]) -> dict[str, float]:
 def judged(
     threads: SupportsIndex | float,
     precision: float | None,
-    overweight: float,
+    overweight: float | str,
     systematics: bool | Sequence[Path] | None,
 ) -> dict[str, Any]:
     """Arguments that runs by cards have as well, as the library takes them."""
@@ -358,9 +379,17 @@ def judged(
     return {
         "threads": _arguments.whole("threads", threads, 1, MOST_THREADS),
         "precision": None if precision is None else _arguments.between("precision", precision, FINEST, 1.0),
-        "overweight": _arguments.between("overweight", overweight, 0.0, 1.0),
+        **overweights(overweight),
         "systematics": None if systematics is None else [_arguments.text("systematics", word) for word in words],
     }
+
+
+def overweights(overweight: float | str) -> dict[str, Any]:
+    """What events may weigh more than the others: a share, or a rule by its name."""
+    if isinstance(overweight, str):
+        _arguments.one_of("overweight", overweight, OVERWEIGHTS)
+        return {"overweight": SHARE, "overweights": overweight}
+    return {"overweight": _arguments.between("overweight", overweight, 0.0, 1.0)}
 
 
 def ordered(

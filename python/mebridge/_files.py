@@ -9,20 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays, _hdf5, _parquet, _records, _target
+from . import _arguments, _arrays, _hdf5, _hepmc, _parquet, _records, _target
 from ._arrays import EventArrays
+from ._library import Error
+from ._process import Path
 
 # Files by the end of their names.
-SUFFIXES = {".hdf5": "hdf5", ".h5": "hdf5", ".parquet": "parquet"}
+_SUFFIXES = {".hdf5": _hdf5, ".h5": _hdf5, ".parquet": _parquet, ".hepmc": _hepmc, ".hepmc.gz": _hepmc}
 
 # What `mebridge_make_events` gives, where records stay.
 Made = Mapping[str, Any]
 
 
+def kind(target: pathlib.Path) -> Any:
+    """The module that writes such a file; None of LHE."""
+    return next((module for suffix, module in _SUFFIXES.items() if target.name.endswith(suffix)), None)
+
+
 def check(target: pathlib.Path) -> None:
     """That the package is there which writes the file, before the events are made."""
-    if target.suffix in SUFFIXES:
-        _hdf5.needed() if SUFFIXES[target.suffix] == "hdf5" else _parquet.needed()
+    if (module := kind(target)) is not None:
+        module.needed()
 
 
 def _head(made: Made) -> EventArrays:
@@ -63,13 +70,42 @@ def joined(made: Made) -> EventArrays:
 
 
 def write(target: pathlib.Path, made: Made, threads: int) -> None:
-    """Writes the file whose name ends as one of :data:`SUFFIXES`."""
-    head = _head(made)
-    parts = _parts(made, head)
+    """Writes the file of a run, of a :func:`kind`."""
+    head, rounds = _head(made), made["rounds"]
+    room = max(_records.particles(_records.read(pathlib.Path(of["file"]), of["events"])) for of in rounds)
+    _write(target, head, _parts(made, head), sum(of["events"] for of in rounds), room, threads)
+
+
+def write_events(path: Path, events: EventArrays) -> None:
+    """Writes events, of a run or of a file that :func:`mebridge.read_events` has read, with all weights.
+
+    Args:
+        path: the file. The end of its name says what it is: ``.hdf5`` or ``.h5``, ``.parquet``, ``.hepmc`` or ``.hepmc.gz``,
+            as of :func:`mebridge.generate_events`.
+
+    Raises:
+        Error: where the name ends otherwise, or a package is missing.
+    """
+    target = _target.target(_arguments.text("path", path), [])
+    if kind(target) is None:
+        raise Error(f"{target} ends with none of {', '.join(_SUFFIXES)}")
+    check(target)
+    if not len(events):
+        raise Error("there are no events to write")
+    none = slice(0, 0)
+    head = dataclasses.replace(
+        events, events=events.events[none], particles=events.particles[none], weights=events.weights[none]
+    )
+    _write(target, head, iter([events]), len(events), int(events.events["count"].max()), 1)
+
+
+def _write(
+    target: pathlib.Path, head: EventArrays, parts: Iterator[EventArrays], events: int, room: int, threads: int
+) -> None:
     with _target.replaced(target) as part:
-        if SUFFIXES[target.suffix] == "parquet":
-            _parquet.write(part, head, parts)
+        if kind(target) is _hdf5:
+            _hdf5.write(part, head, parts, events, room, threads)
+        elif kind(target) is _hepmc:
+            _hepmc.write(part, head, parts, packed=target.suffix == ".gz")
         else:
-            rounds = made["rounds"]
-            room = max(_records.particles(_records.read(pathlib.Path(of["file"]), of["events"])) for of in rounds)
-            _hdf5.write(part, head, parts, sum(of["events"] for of in rounds), room, threads)
+            _parquet.write(part, head, parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 import platform
 from collections.abc import Callable, Mapping
@@ -27,6 +28,7 @@ def pack_events(
     *,
     simd: str = SIMD,
     measured: SupportsIndex | float = MEASURED,
+    cms: bool = False,
     progress: bool | Callable[[Progress], None] = False,
     **arguments: Any,
 ) -> pathlib.Path:
@@ -38,6 +40,7 @@ def pack_events(
         simd: the SIMD level of all jobs, so that a seed gives the same events on all machines; ``"auto"`` is the best
             of each.
         measured: how many events are made at once, for the cross section that all jobs give.
+        cms: whether it has ``runcmsgrid.sh``, too, as CMS's workflows call it (docs/pack.md).
         progress: as there.
         arguments: those of :func:`mebridge.generate_events`. ``events`` are those of all jobs together, to which the
             survey is adapted (1 000 000); ``state`` is the folder of a run with the same arguments, whose survey is
@@ -47,15 +50,19 @@ def pack_events(
         raise TypeError("jobs of a pack name their event files; output is the pack")
     if arguments.get("reweight"):
         raise TypeError("jobs of a pack have no weights of other cards; add them to their events by reweight_events")
+    if arguments.get("decays"):
+        raise TypeError("jobs of a pack have no decays; add them to their events by decay_events")
     state = arguments.pop("state", None)
-    given = {name: value for name, value in arguments.items() if name not in ("output", "reweight")}
+    given = {name: value for name, value in arguments.items() if name not in ("output", "reweight", "decays")}
     if state is None:
         given.setdefault("events", EVENTS)
     order = _events.stated(process, **{**_events.DEFAULTS, **given})
     if state is not None:
         # Where they are not given they are those of that run.
         order.spec.update({name: None for name in ("events", "seed") if name not in given})
-    return write(order, output, simd, measured, progress, None if state is None else _arguments.text("state", state))
+    return write(
+        order, output, simd, measured, cms, progress, None if state is None else _arguments.text("state", state)
+    )
 
 
 def write(
@@ -63,6 +70,7 @@ def write(
     output: Path,
     simd: str,
     measured: SupportsIndex | float,
+    cms: bool,
     progress: bool | Callable[[Progress], None],
     state: str | None = None,
 ) -> pathlib.Path:
@@ -76,8 +84,15 @@ def write(
         raise Error(
             f"a pack has no {what} that is a function ({_cut_function.name(function)}); leave it out, and {cure}"
         )
-    how = {"measured": _arguments.whole("measured", measured, 0, _arguments.MOST_EVENTS), "state": state}
-    return _packed(order, output, simd, progress, how)
+    # It is the jobs', and no survey is another one by it.
+    spec = {key: value for key, value in order.spec.items() if key != "overweights"}
+    how = {
+        "measured": _arguments.whole("measured", measured, 0, _arguments.MOST_EVENTS),
+        "state": state,
+        "cms": bool(cms),
+        "overweights": order.spec.get("overweights"),
+    }
+    return _packed(dataclasses.replace(order, spec=spec), output, simd, progress, how)
 
 
 def of_run(
@@ -86,13 +101,17 @@ def of_run(
     changed_files: bool,
     pdf_data: Path | None,
     simd: str,
+    cms: bool,
+    overweight: str | None,
     progress: bool | Callable[[Progress], None],
 ) -> pathlib.Path:
     """Packs what a run by cards has surveyed."""
     data = None if pdf_data is None else _arguments.text("pdf_data", pdf_data)
     run = {"folder": _arguments.text("folder", folder), "changed_files": bool(changed_files), "pdf_data": data}
+    if overweight is not None:
+        _arguments.one_of("overweight", overweight, _events.OVERWEIGHTS)
     order = Order({"process": "", "conditions": {"run_card": {}}}, {}, "cpu", {}, "auto", None)
-    return _packed(order, output, simd, progress, {"run": run})
+    return _packed(order, output, simd, progress, {"run": run, "cms": bool(cms), "overweights": overweight})
 
 
 def _packed(

@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
-from . import _arguments, _benchmarks, _cut_function, _events, _pack, _scheme
+from . import _arguments, _benchmarks, _cut_function, _decays, _events, _pack, _scheme
 from ._events import Events, Progress
 from ._library import Error
 from ._process import Path, model_environment, model_path
@@ -107,13 +107,14 @@ class Run:
         backend: str = "cpu",
         name: str | None = None,
         precision: float | None = None,
-        overweight: float = 0.01,
+        overweight: float | str = _events.SHARE,
         sampler: str = "auto",
         executor: Executor | Callable[[], Executor] | None = None,
         systematics: Sequence[Path] | bool | None = None,
         reweight: _benchmarks.Cards = None,
         cut: _cut_function.Function | None = None,
         bias: _cut_function.Function | None = None,
+        decays: Sequence[str] = (),
         progress: bool | Callable[[Progress], None] = False,
     ) -> RunEvents:
         """Makes events and writes ``Events/NAME/unweighted_events.lhe.gz`` with MG5aMC's banner.
@@ -134,9 +135,11 @@ class Run:
                 :func:`mebridge.reweight_events` makes them, for the helicities of each event.
             cut: as of :func:`mebridge.generate_events`, besides the run card's.
             bias: as there, in the place of ``bias_module``. ``<init>`` has what weights average to, as MadEvent's.
+            decays: as there; they are in ``unweighted_events_decayed.lhe.gz``.
             progress: as there.
         """
         _events.check_progress(progress)
+        lines = _decays.lines(decays)
         cards, names = _benchmarks.chosen(reweight)
         _arguments.one_of("backend", backend, {"cpu": "", "cuda": "", "hip": ""})
         if name is not None and (pathlib.Path(name).name != name or name == os.pardir):
@@ -162,7 +165,10 @@ class Run:
 
         made = _events.make(order, {"cards": {"name": name}}, progress, benchmarks if cards else None)
         output, place = (pathlib.Path(made.found[name]) for name in ("output", "folder"))
-        return RunEvents(**made.fields(), output=output, _arrays=None, folder=place)
+        decayed = None
+        if lines:
+            decayed = _decays.of_run(output, lines, {**spec, "model": None, "param_card": None}, self._environment)
+        return RunEvents(**made.fields(), output=output, decayed=decayed, _arrays=None, folder=place)
 
     def pack(
         self,
@@ -172,12 +178,13 @@ class Run:
         *,
         threads: SupportsIndex | float = 1,
         precision: float | None = None,
-        overweight: float = 0.01,
+        overweight: float | str = _events.SHARE,
         sampler: str = "auto",
         executor: Executor | Callable[[], Executor] | None = None,
         simd: str = _pack.SIMD,
         measured: SupportsIndex | float = _pack.MEASURED,
         systematics: Sequence[Path] | bool | None = None,
+        cms: bool = False,
         progress: bool | Callable[[Progress], None] = False,
     ) -> pathlib.Path:
         """Surveys the process and packs it for jobs that make events of it (docs/pack.md).
@@ -194,6 +201,7 @@ class Run:
             simd: as of :func:`mebridge.pack_events`.
             measured: as there.
             systematics: as of :meth:`generate`.
+            cms: as of :func:`mebridge.pack_events`.
             progress: as of :func:`mebridge.generate_events`.
         """
         spec = {
@@ -203,7 +211,7 @@ class Run:
             **_events.judged(threads, precision, overweight, systematics),
         }
         order = _events.ordered(spec, self._environment, "cpu", {}, sampler, executor)
-        return _pack.write(order, output, simd, measured, progress)
+        return _pack.write(order, output, simd, measured, cms, progress)
 
     @staticmethod
     def pack_run(
@@ -213,11 +221,18 @@ class Run:
         changed_files: bool = False,
         pdf_data: Path | None = None,
         simd: str = _pack.SIMD,
+        cms: bool = False,
+        overweight: str | None = None,
         progress: bool | Callable[[Progress], None] = False,
     ) -> pathlib.Path:
         """Packs what a run has surveyed, ``Events/run_NN`` of an output or of a process by its name, with the run card that
-        it had."""
-        return _pack.of_run(folder, output, changed_files, pdf_data, simd, progress)
+        it had.
+
+        Args:
+            overweight: what becomes of events of jobs that weigh more than the others, as of
+                :func:`mebridge.generate_events`; otherwise what the run has.
+        """
+        return _pack.of_run(folder, output, changed_files, pdf_data, simd, cms, overweight, progress)
 
 
 def _entries(changed: Mapping[str, Any]) -> list[tuple[str, str]]:

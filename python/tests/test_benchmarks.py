@@ -59,7 +59,7 @@ class Benchmarks(Folder):
             found = self.run_("both", reweight=self.cards)
         self.assertEqual(
             sorted(path.name for path in found.folder.iterdir()),
-            sorted(["both_tag_1_banner.txt", "state", "summary.txt", "unweighted_events.lhe.gz"]),
+            sorted(["both_tag_1_banner.txt", "run.html", "state", "summary.txt", "unweighted_events.lhe.gz"]),
         )
         afterwards = mebridge.reweight_events(
             plain.output,
@@ -74,6 +74,7 @@ class Benchmarks(Folder):
         np.testing.assert_array_equal(one.weights, other.weights)
         np.testing.assert_array_equal(one.events, other.events)
         np.testing.assert_array_equal(one.events, mebridge.read_events(plain.output).events)
+        self.assertIn("Other parameter cards", (found.folder / "run.html").read_text())
         self.assertRegex((found.folder / "summary.txt").read_text(), r"\nalpha +\S+ +\S+ +\S+ +\S+ +\S+ +\S+\n")
         # By the helicities of each event.
         spins = one.particles["spin"][one.events["first"][:, None] + np.arange(4)]

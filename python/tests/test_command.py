@@ -35,7 +35,7 @@ class Written(FolderHere):
     """What lies beside an event file."""
 
     def test_links_are_not_followed(self):
-        names = "summary.txt", "r_tag_1_banner.txt"
+        names = "run.html", "summary.txt", "r_tag_1_banner.txt"
         for process, card in ((PROCESS, CARD), ("t > b w+", {"nevents": 20})):
             with self.subTest(process):
                 place = self.folder / process[0]

@@ -151,7 +151,7 @@ class Widths(Folder):
         folder = self.folder / "Events" / "run_01"
         self.assertEqual(
             sorted(file.name for file in folder.iterdir()),
-            ["run_01_tag_1_banner.txt", "summary.txt", "unweighted_events.lhe.gz"],
+            ["run.html", "run_01_tag_1_banner.txt", "summary.txt", "unweighted_events.lhe.gz"],
         )
 
     def test_what_cannot_be(self):

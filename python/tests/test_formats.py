@@ -217,6 +217,29 @@ class Files(Folder):
         with self.assertRaisesRegex(mebridge.Error, "events have 3 to 4 legs"):
             mebridge.read_events(file).momenta
 
+    def test_a_file_of_others_as_hepmc(self):
+        """Resonances are between what comes in and what goes out; names have no spaces, at which readers end."""
+        need("formats of events", "pyhepmc")
+        import pyhepmc
+
+        file = self.other()
+        file.write_text(OTHER.replace("muR=2", "muR = 2"))
+        found = mebridge.read_events(file)
+        with self.assertRaisesRegex(mebridge.Error, r"event 2 \(from 1\) has no weight '1', and in HepMC3 all"):
+            mebridge.write_events(self.folder / "x.hepmc", found)
+        self.assertFalse((self.folder / "x.hepmc").exists())
+        found.weights[1] = 1.0, 2.0
+        mebridge.write_events(self.folder / "x.hepmc", found)
+        with pyhepmc.open(self.folder / "x.hepmc") as written:
+            first, second = written
+        self.assertEqual(first.weight_names, ["NOMINAL", "1", "muR_=_2"])
+        self.assertEqual(first.weights, [-17.5, 12.5, 3.0])
+        self.assertEqual([one.status for one in second.particles], [4, 4, 2, 1, 1])
+        parents = [[mother.id for mother in one.parents] for one in second.particles]
+        self.assertEqual(parents, [[], [], [1, 2], [3], [3]])
+        self.assertNotIn("alphaQCD", second.attributes)
+        self.assertAlmostEqual(first.cross_section.xsec(), 17.5)
+
     def test_damaged_ones(self):
         need("formats of events", "h5py", "pyarrow")
         import h5py
@@ -504,9 +527,97 @@ class Runs(FolderHere):
                     self.assertEqual(procs[int(row[0]) - 1, 0], event["process_id"])
                     self.assertEqual(row[9], event["weight"])
 
+    def test_hepmc(self):
+        need("formats of events", "pyhepmc")
+        import pyhepmc
+
+        self.arguments["events"] = 50
+        names = "events.hepmc", "events.hepmc.gz"
+        for name in names:
+            self.generate(name)
+        plain, packed = (self.folder / name for name in names)
+        self.assertEqual(gzip.decompress(packed.read_bytes()), plain.read_bytes())
+        expected = self.generate().arrays
+        with pyhepmc.open(packed) as file:
+            self.hepmc(file, expected)
+        # A particle is as HepMC3's own reader of LHE files has it.
+        lhe = self.folder / "events.lhe"
+        self.generate(lhe.name)
+        with pyhepmc.open(plain) as file, pyhepmc.open(lhe) as others:
+            for event, other in zip(file, others, strict=True):
+                for mine, its in zip(event.particles, other.particles, strict=True):
+                    self.assertEqual((mine.pid, mine.status), (its.pid, its.status))
+                    self.assertLess(max(abs(a - b) for a, b in zip(mine.momentum, its.momentum)), 1e-6)
+                    for of in ("parents", "children"):
+                        self.assertEqual([one.id for one in getattr(mine, of)], [one.id for one in getattr(its, of)])
+                self.assertLess(abs(event.weights[0] / other.weights[0] - 1), 1e-8)
+
+    def hepmc(self, events, expected):
+        """Events of HepMC3 are those of arrays, in every bit of their momenta and weights."""
+        sums = expected.processes["cross_section"].sum(), np.sqrt((expected.processes["error"] ** 2).sum())
+        for number, event in enumerate(events):
+            head = expected.events[number]
+            self.assertEqual(
+                (event.event_number, event.momentum_unit.name, event.length_unit.name), (number, "GEV", "MM")
+            )
+            self.assertEqual(event.weight_names, ["NOMINAL", *expected.weight_names])
+            self.assertEqual(event.weights, [head["weight"], *expected.weights[number]])
+            found = event.cross_section.xsec(), event.cross_section.xsec_err()
+            np.testing.assert_allclose(found, sums, rtol=1e-7)
+            self.assertAlmostEqual(event.attributes["event_scale"].astype(float) / head["scale"], 1, places=13)
+            self.assertEqual(event.attributes["signal_process_id"].astype(int), head["process_id"])
+            particles = expected.particles[head["first"] : head["first"] + head["count"]]
+            self.assertEqual(len(event.particles), len(particles))
+            for mine, its in zip(event.particles, particles):
+                momentum = [its[name] for name in ("px", "py", "pz", "energy")]
+                self.assertEqual([*mine.momentum, mine.generated_mass], [*momentum, its["mass"]])
+                status = {-1: 4}.get(int(its["status_code"]), its["status_code"])
+                self.assertEqual((mine.pid, mine.status), (its["pdg_id"], status))
+                last = its["mother2"] or its["mother1"]
+                mothers = list(range(its["mother1"], last + 1)) if its["mother1"] else []
+                self.assertEqual([one.id for one in mine.parents], mothers)
+                for child in mine.children:
+                    self.assertIn(mine.id, [one.id for one in child.parents])
+                flows = [
+                    mine.attributes[name].astype(int) if name in mine.attributes else 0 for name in ("flow1", "flow2")
+                ]
+                self.assertEqual(flows, [its["color"], its["anti_color"]])
+        self.assertEqual(number + 1, len(expected))
+
+    def test_all_formats_have_all_weights(self):
+        need("formats of events", "h5py", "pyarrow", "pyhepmc")
+        import pyhepmc
+
+        self.arguments.update(events=200, systematics=["scale"])
+        self.generate("events.lhe")
+        of_lhe = mebridge.read_events(self.folder / "events.lhe")
+        names = of_lhe.weight_names
+        self.assertEqual(len(names), 6)
+        for name in ("events.hdf5", "events.parquet"):
+            self.generate(name)
+            found = mebridge.read_events(self.folder / name)
+            self.assertEqual(found.weight_names, names)
+            np.testing.assert_allclose(found.weights, of_lhe.weights, rtol=1e-6)
+            # As a file of others, read and written.
+            again = self.folder / f"again.{name}"
+            mebridge.write_events(again, found)
+            for one, other in ((found, mebridge.read_events(again)),):
+                for part in ("events", "particles", "processes", "weights"):
+                    self.assertEqual(getattr(one, part).tobytes(), getattr(other, part).tobytes())
+        self.generate("events.hepmc")
+        with pyhepmc.open(self.folder / "events.hepmc") as file:
+            for event, weights in zip(file, of_lhe.weights, strict=True):
+                self.assertEqual(event.weight_names, ["NOMINAL", *names])
+                np.testing.assert_allclose(event.weights[1:], weights, rtol=1e-6)
+        mebridge.write_events(self.folder / "again.hepmc", found)
+        with pyhepmc.open(self.folder / "again.hepmc") as file:
+            self.hepmc(file, found)
+        with self.assertRaisesRegex(mebridge.Error, "x.lhe ends with none of .hdf5, .h5, .parquet, .hepmc"):
+            mebridge.write_events(self.folder / "x.lhe", found)
+
     def test_packages_that_are_missing(self):
         """It is said before the events are made."""
-        for package, name in (("h5py", "x.hdf5"), ("pyarrow", "x.parquet")):
+        for package, name in (("h5py", "x.hdf5"), ("pyarrow", "x.parquet"), ("pyhepmc", "x.hepmc.gz")):
             with mock.patch.dict(sys.modules, {package: None}):
                 with self.assertRaisesRegex(mebridge.Error, f"files need {package}: pip install {package}"):
                     self.generate(name)

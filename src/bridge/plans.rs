@@ -39,7 +39,7 @@ impl Plans {
     /// Prepares the plans of a process with the values of its card.
     pub fn new(cache: Cache, process: &Process, card: &[f64]) -> Plans {
         let of_process = cache.is_on().then(|| {
-            let mut key = Key::of("process and card");
+            let mut key = Key::builder("process and card");
             key.value(&process.without_names())?;
             key.value(card)?;
             Some(key.finish())
@@ -146,7 +146,7 @@ impl Plans {
 
     fn color_of_matrix(&self, color: &ColorMatrix) -> BlockDiagonal {
         let key = self.of_process.and_then(|_| {
-            let mut key = Key::of("color");
+            let mut key = Key::builder("color");
             key.value(color)?;
             Some(key.finish())
         });
@@ -160,7 +160,7 @@ impl Plans {
     }
 
     fn key(&self, what: &str, helicities: &(impl Serialize + ?Sized)) -> Option<Key> {
-        let mut key: KeyBuilder = Key::of(what);
+        let mut key: KeyBuilder = Key::builder(what);
         key.bytes(&self.of_process?.0);
         key.value(helicities)?;
         Some(key.finish())
@@ -423,7 +423,7 @@ mod tests {
         let color_blocks = plans.color_of_matrix(&color);
         assert!(color_blocks.fits(&color));
         let key = {
-            let mut key = Key::of("color");
+            let mut key = Key::builder("color");
             key.value(&color).unwrap();
             key.finish()
         };

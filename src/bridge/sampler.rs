@@ -116,7 +116,7 @@ impl Sampler {
         if let Some(again) = &mut self.again {
             again.run(sample, &mut answers)?;
         }
-        Ok(Bad::of(&mut answers))
+        Ok(Bad::find(&mut answers))
     }
 
     fn check(&self, sample: &Sample, answers: &SampleAnswers) -> Result<()> {

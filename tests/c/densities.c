@@ -19,7 +19,7 @@ static void near_to(const char *what, double found, double wanted) {
 }
 
 static void refused(int32_t status, const char *why) {
-    const char *code = strcmp(why, "no open") == 0 ? "bad_handle" : "call";
+    const char *code = strcmp(why, "not an open") == 0 ? "bad_handle" : "call";
     if (status == MEBRIDGE_OK || !strstr(mebridge_last_error(), why) || strcmp(mebridge_last_error_code(), code) != 0) {
         fail(why);
     }
@@ -64,7 +64,7 @@ int main(int count, char **arguments) {
     }
     mebridge_densities_close(densities);
     mebridge_densities_close(NULL);
-    refused(mebridge_densities_codes(densities, own) < 0 ? MEBRIDGE_ERROR : MEBRIDGE_OK, "no open");
+    refused(mebridge_densities_codes(densities, own) < 0 ? MEBRIDGE_ERROR : MEBRIDGE_OK, "not an open");
     refused(mebridge_densities_open("nowhere_0000.dat", &densities), "nowhere");
 
     for (int i = 0; i < 3; i++) {

@@ -304,7 +304,7 @@ static void signals(void) {
   }
   CHECK(signal(SIGSEGV, SIG_DFL) != SIG_ERR);
   /* Errors of later calls are told as ever. */
-  CHECK(mebridge_delete((struct mebridge_bridge *)12345) == MEBRIDGE_ERROR && says("no open bridge"));
+  CHECK(mebridge_delete((struct mebridge_bridge *)12345) == MEBRIDGE_ERROR && says("not an open bridge"));
   CHECK(mebridge_delete(busy) == MEBRIDGE_OK && mebridge_delete(idle) == MEBRIDGE_OK);
 }
 
@@ -362,7 +362,7 @@ static void at_the_end(void *unused) {
 
 static void *fails_and_ends(void *unused) {
   CHECK(mebridge_delete((struct mebridge_bridge *)12345) == MEBRIDGE_ERROR);
-  CHECK(says("no open bridge"));
+  CHECK(says("not an open bridge"));
   CHECK(pthread_setspecific(key, &key) == 0);
   return unused;
 }

@@ -19,6 +19,7 @@ Commands:
   events    Make events of a directory that MG5aMC wrote, or of a process by a run card, without
             MadEvent
   merge     Join event files into one, with their cross sections and weights
+  plot      Draw spectra of event files over each other, with their ratios
   bench     Measure throughput by precision, SIMD level, events in a call and threads
   cache     Show where processes and plans are kept for the next start, and how much that is
   compare   Compare with the Fortran of a directory, compiled by gfortran, on random events
@@ -203,7 +204,7 @@ fn an_unknown_switch_that_is_like_no_other_gets_no_guess() {
     let ran = mebridge_with(d.path(), &["check", "scalars.mebridge", "1"], &switches);
     let message = ran.failed(1);
     assert!(
-        message.starts_with("mebridge: there is no switch CUDACPP_RUNTIME_FOO (behind "),
+        message.starts_with("mebridge: there is no switch CUDACPP_RUNTIME_FOO (known after "),
         "{message}"
     );
     assert!(!message.contains("did you mean"), "{message}");

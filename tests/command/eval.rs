@@ -894,7 +894,7 @@ fn momenta_that_are_not_conserved_are_an_error() {
     assert_eq!(ran.code, 1);
     let error = &ran.stderr;
     assert!(
-        error.contains("events.txt: event 2 (from 1; line 2): (E, px, py, pz)")
+        error.contains("events.txt: event 2 (from 1; line 2): the incoming and outgoing momenta (E, px, py, pz)")
             && error.contains("differ by"),
         "{error}"
     );

@@ -121,6 +121,7 @@ fn a_process_by_its_name() {
     assert_eq!(
         names,
         [
+            "run.html",
             "run_01_tag_1_banner.txt",
             "state",
             "summary.txt",
@@ -548,7 +549,7 @@ fn what_stands_where_files_are_written() {
     let runs = d.path().join("Events");
     fs::create_dir_all(runs.join("r")).unwrap();
     fs::write(d.path().join("mine"), "mine").unwrap();
-    for name in ["summary.txt", "r_tag_1_banner.txt"] {
+    for name in ["run.html", "summary.txt", "r_tag_1_banner.txt"] {
         symlink(d.path().join("mine"), runs.join("r").join(name)).unwrap();
     }
     muons(d.path(), &["--name", "r", "--nevents", "9"]).ok();
@@ -633,7 +634,7 @@ fn a_run_that_is_done_gets_more_events_and_runs_are_merged() {
     all.dedup();
     assert_eq!(all.len(), 300);
     let left = fs::read_dir(d.path().join("Events/a")).unwrap().count();
-    assert_eq!(left, 4);
+    assert_eq!(left, 5);
     run("b", "2", "100").ok();
     let joined = d.path().join("joined.lhe");
     let [a, b] = ["a", "b"].map(|name| output(d.path(), name));

@@ -23,6 +23,7 @@ mod link_sources;
 mod madevent;
 #[cfg(unix)]
 mod pack;
+mod plot;
 #[cfg(unix)]
 mod plugin;
 mod reweight;

@@ -79,7 +79,7 @@ fn divided(
         ..Switches::default()
     };
     let driver: Arc<dyn Driver> = gpu.clone();
-    let gpus = Gpus::of(vec![driver], &switches, Cache::default()).expect("a GPU");
+    let gpus = Gpus::new(vec![driver], &switches, Cache::default()).expect("a GPU");
     let gpus = match way {
         Way::Helicities => gpus.by_helicities(),
         Way::HelicitySplit => gpus.by_subsets(),

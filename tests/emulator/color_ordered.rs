@@ -77,9 +77,9 @@ fn bridges(gpu: &Arc<Emulator>, process: &Process, precision: Precision) -> [Bri
     };
     let card = process.model.default_card();
     let driver: Arc<dyn Driver> = gpu.clone();
-    let gpus = Gpus::of(vec![driver], &switches, Cache::default()).expect("a GPU");
+    let gpus = Gpus::new(vec![driver], &switches, Cache::default()).expect("a GPU");
     let on = |target| Bridge::on(target, process.clone(), &card, &switches, 64).expect("bridge");
-    let cpu = Target::choose(&switches, CallSize::of(process, 64)).expect("a CPU");
+    let cpu = Target::choose(&switches, CallSize::new(process, 64)).expect("a CPU");
     [on(cpu), on(Target::Gpu(gpus))]
 }
 
@@ -223,13 +223,13 @@ fn stages_agree_with_the_cpu() {
     let points = Points::new(&process);
     let mut answers = Vec::new();
     for stages in [false, true] {
-        let gpus = Gpus::of(vec![driver.clone()], &switches, Cache::default()).expect("a GPU");
+        let gpus = Gpus::new(vec![driver.clone()], &switches, Cache::default()).expect("a GPU");
         let gpus = if stages { gpus.by_stages() } else { gpus };
         let target = Target::Gpu(gpus);
         let mut bridge = Bridge::on(target, process.clone(), &card, &switches, 64).expect("bridge");
         answers.push(run(&mut bridge, &points.events(true).first(3)));
     }
-    let cpu = Target::choose(&switches, CallSize::of(&process, 64)).expect("a CPU");
+    let cpu = Target::choose(&switches, CallSize::new(&process, 64)).expect("a CPU");
     let mut cpu = Bridge::on(cpu, process.clone(), &card, &switches, 64).expect("bridge");
     let right = run(&mut cpu, &points.events(true).first(3));
     for answer in answers {

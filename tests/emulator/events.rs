@@ -82,7 +82,7 @@ impl Run {
         for _ in 0..gpus {
             drivers.push(Emulator::new(check_where_named)?);
         }
-        let all = Gpus::of(drivers, &switches, off()).expect("GPUs");
+        let all = Gpus::new(drivers, &switches, off()).expect("GPUs");
         let one = |(gpus, library): (Gpus, &Arc<_>)| {
             let target = Target::Gpu(gpus);
             let sessions = processes.iter().map(|process| {
@@ -327,7 +327,7 @@ fn records_are_those_of_the_cpu() {
     };
     // Generated code replaces tables when it is ready.
     let switches = Switches::default();
-    let gpus = Gpus::of(vec![driver], &switches, off()).expect("GPUs");
+    let gpus = Gpus::new(vec![driver], &switches, off()).expect("GPUs");
     let [cpu, gpu] = [None, Some(&gpus)].map(|gpus| {
         let generator = EventGenerator::on(gpus, processes.clone(), &request, None, &switches);
         let mut generator = generator.expect("a generator");

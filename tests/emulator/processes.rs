@@ -88,13 +88,13 @@ pub(super) fn bridges_with(
     };
     let card = process.model.default_card();
     let driver: Arc<dyn Driver> = gpu.clone();
-    let gpus = Gpus::of(vec![driver], &switches, Cache::default()).expect("a GPU");
+    let gpus = Gpus::new(vec![driver], &switches, Cache::default()).expect("a GPU");
     let gpus = match by_helicities {
         true => gpus.by_helicities(),
         false => gpus,
     };
     let on = |machine| Bridge::on(machine, process.clone(), &card, &switches, 64).expect("bridge");
-    let cpu = Target::choose(&switches, CallSize::of(process, 64)).expect("a CPU");
+    let cpu = Target::choose(&switches, CallSize::new(process, 64)).expect("a CPU");
     [on(cpu), on(Target::Gpu(gpus))]
 }
 
@@ -507,7 +507,7 @@ fn a_steady_call_asks_the_driver_for_what_it_needs() {
             gpu_group: by_tables.then_some(0),
             ..Switches::default()
         };
-        let gpus = Gpus::of(vec![driver.clone()], &switches, Cache::default()).expect("a GPU");
+        let gpus = Gpus::new(vec![driver.clone()], &switches, Cache::default()).expect("a GPU");
         let bridge = Bridge::on(Target::Gpu(gpus), process.clone(), &card, &switches, 64);
         let mut bridge = bridge.expect("bridge");
         let momenta = points(&bridge, nevt);

@@ -177,7 +177,7 @@ impl Device {
 
     /// The stream as a caller names it.
     fn raw(&self) -> u64 {
-        self.stream.id().0 as u64 + 1
+        self.stream.raw()
     }
 
     /// All inputs and outputs, for these rows of diagrams.
@@ -262,14 +262,14 @@ fn bridges(
     };
     let card = process.model.default_card();
     let driver: Arc<dyn Driver> = gpu.clone();
-    let gpus = Gpus::of(vec![driver], &switches, Cache::default()).expect("a GPU");
+    let gpus = Gpus::new(vec![driver], &switches, Cache::default()).expect("a GPU");
     let gpus = match by {
         By::Tables | By::Generated | By::ItsSubsets => gpus,
         By::Subsets => gpus.by_subsets(),
         By::Helicities => gpus.by_helicities(),
     };
     let on = |target| Bridge::on(target, process.clone(), &card, &switches, 64).expect("bridge");
-    let cpu = Target::choose(&switches, CallSize::of(process, 64)).expect("a CPU");
+    let cpu = Target::choose(&switches, CallSize::new(process, 64)).expect("a CPU");
     (on(cpu), on(Target::Gpu(gpus)))
 }
 

@@ -80,7 +80,7 @@ impl Setup {
         };
         let driver: Arc<dyn Driver> = self.gpu.clone();
         let cache = Cache::new(&CachePlace::Folder(self.cache.path().to_owned()));
-        let gpus = Gpus::of(vec![driver], &switches, cache).expect("a GPU");
+        let gpus = Gpus::new(vec![driver], &switches, cache).expect("a GPU");
         let gpus = match way {
             Way::Helicities => gpus.by_helicities(),
             _ => gpus,

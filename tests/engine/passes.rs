@@ -108,7 +108,7 @@ fn tiles(process: &Process) {
         assert!(plan.operations().tiles.len() <= runs.min(plan.groups().len()));
         assert!(runs == 1 || plan.vectors < whole.vectors);
         assert!(plan.clone().validate(process).is_ok());
-        let count = Count::of(&plan);
+        let count = Count::new(&plan);
         assert_eq!(
             count,
             Count {

@@ -91,7 +91,7 @@ impl Batch {
     }
 
     /// The events of a reference file.
-    pub fn of(r: &Reference) -> Batch {
+    pub fn new(r: &Reference) -> Batch {
         Batch {
             legs: r.momenta.len() / r.g_s.len() / 4,
             momenta: r.momenta.clone(),

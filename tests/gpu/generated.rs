@@ -56,7 +56,7 @@ fn compare(
             ..of_tables
         },
     );
-    let batch = Batch::of(r);
+    let batch = Batch::new(r);
     let start = Instant::now();
     let mut by = [0.0f64; 2];
     for (when, by) in ["at once", "settled"].into_iter().zip(&mut by) {

@@ -29,7 +29,7 @@ fn reference_files_agree_and_choices_are_those_of_the_cpu() {
     let mut overall = [0.0f64; 5];
     for (r, process) in &cases {
         let start = Instant::now();
-        let batch = Batch::of(r);
+        let batch = Batch::new(r);
         let [mut plain, mut weighted, mut mixed, mut float, mut random] = [0.0f64; 5];
         let mut choices = 0;
         let mut fail = |what: String| wrong.push(format!("{}: {what}", r.name));

@@ -54,7 +54,7 @@ pub struct Clock(libc::clockid_t);
 impl Clock {
     /// On a CPU the time that this program had it, all its threads together: other programs on the core count for
     /// less. On a GPU the time that passed.
-    pub fn of(backend: Backend) -> Clock {
+    pub fn new(backend: Backend) -> Clock {
         Clock(match backend {
             Backend::Cpu => libc::CLOCK_PROCESS_CPUTIME_ID,
             Backend::Cuda => libc::CLOCK_MONOTONIC,
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn time_goes_on() {
         for backend in [Backend::Cpu, Backend::Cuda] {
-            let clock = Clock::of(backend);
+            let clock = Clock::new(backend);
             let begun = clock.seconds();
             let mut x = 0u64;
             while clock.seconds() - begun < 1e-3 {

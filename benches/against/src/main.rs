@@ -146,7 +146,7 @@ fn measure_on(options: &Options, row: &str, folder: &Folder, rounds: &mut Vec<Ro
         }
     }
     match size {
-        Some((events, _)) if !rounds.is_empty() => Ending::Measured(events, Summary::of(rounds)),
+        Some((events, _)) if !rounds.is_empty() => Ending::Measured(events, Summary::new(rounds)),
         _ => Ending::Wrong("nothing was measured".into()),
     }
 }

@@ -115,7 +115,7 @@ mod tests {
         let rows = rows::all(Backend::Cpu);
         let mut report = Report::default();
         assert!(!report.good());
-        let measured = |old, new| Ending::Measured(64, Summary::of(&[Round { old, new }]));
+        let measured = |old, new| Ending::Measured(64, Summary::new(&[Round { old, new }]));
         let line = report.add(&rows[0], measured(0.99, 1.0)).unwrap();
         assert_eq!(
             line,
@@ -148,7 +148,7 @@ mod tests {
         let row = &rows::all(Backend::Cuda)[0];
         report.add(
             row,
-            Ending::Measured(64, Summary::of(&[Round { old: 1.0, new: 1.0 }])),
+            Ending::Measured(64, Summary::new(&[Round { old: 1.0, new: 1.0 }])),
         );
         report.add(row, Ending::Wrong("they differ".into()));
         assert!(!report.good());

@@ -198,7 +198,7 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Message)) -> Outcome<(
     for i in order(start.number) {
         repetitions[i] = warm_up(&mut *both[i], options.backend).map_err(Message::Wrong)?;
     }
-    let clock = Clock::of(options.backend);
+    let clock = Clock::new(options.backend);
     for round in 0..rounds(options, start.number) {
         let mut times = [0.0, 0.0];
         for i in order(start.number + round) {
@@ -304,7 +304,7 @@ fn time_of_an_event(
     let channels: Vec<i32> = channels.iter().copied().cycle().take(events).collect();
     let channels = (!channels.is_empty()).then_some(&channels[..]);
     let bridge = Bridge::new(library, events)?;
-    let clock = Clock::of(backend);
+    let clock = Clock::new(backend);
     let mut shortest = f64::INFINITY;
     // The first call makes the plan.
     for call in 0..4 {
@@ -358,7 +358,7 @@ fn warm_up(calls: &mut dyn Calls, backend: Backend) -> Result<usize, String> {
         Backend::Cpu => 2,
         Backend::Cuda => WARM_UP_CALLS_ON_GPU,
     };
-    let clock = Clock::of(backend);
+    let clock = Clock::new(backend);
     let begun = clock.seconds();
     let mut each = Vec::new();
     while each.len() < fewest || clock.seconds() - begun < WARM_UP {

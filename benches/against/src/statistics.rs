@@ -26,7 +26,7 @@ pub struct Summary {
 
 impl Summary {
     /// The summary of these rounds, of which there is at least one.
-    pub fn of(rounds: &[Round]) -> Summary {
+    pub fn new(rounds: &[Round]) -> Summary {
         let ratios: Vec<f64> = rounds.iter().map(|r| r.old / r.new).collect();
         let times = |time: fn(&Round) -> f64| rounds.iter().map(time).collect::<Vec<f64>>();
         Summary {
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn a_faster_library_has_a_ratio_above_one() {
         let rounds = [(2.0, 1.0), (3.0, 1.0), (1.0, 2.0)].map(|(old, new)| Round { old, new });
-        let summary = Summary::of(&rounds);
+        let summary = Summary::new(&rounds);
         assert_eq!((summary.old, summary.new), (0.5, 1.0));
         assert_eq!(summary.ratio, 2.0);
         assert_eq!((summary.smallest, summary.largest), (0.5, 3.0));

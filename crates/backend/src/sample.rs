@@ -517,7 +517,7 @@ pub struct Bad {
 
 impl Bad {
     /// Finds the bad events of a sample. Infinite matrix elements become NaN, and the shares of their diagrams 0.
-    pub fn of(answers: &mut SampleAnswers) -> Bad {
+    pub fn find(answers: &mut SampleAnswers) -> Bad {
         let mut bad = Bad::default();
         if first_not_finite(answers.matrix_elements).is_none() {
             return bad;

@@ -55,7 +55,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn key() -> Key {
-        Key::of("test").finish()
+        Key::builder("test").finish()
     }
 
     #[test]
@@ -67,7 +67,7 @@ mod tests {
             (back.0, back.1.to_bits(), back.2),
             (value.0, value.1.to_bits(), value.2)
         );
-        let other = Key::of("another").finish();
+        let other = Key::builder("another").finish();
         assert!(decode::<(Vec<u32>, f64, String)>(&bytes, &other).is_none());
         // The bytes of one type with the key of another.
         assert!(decode::<u8>(&bytes, &key()).is_none());

@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     fn key(name: &str) -> Key {
-        Key::of(name).finish()
+        Key::builder(name).finish()
     }
 
     fn set_age(folder: &Folder, key: &Key, seconds: u64) {

@@ -9,7 +9,7 @@ pub struct Key(pub [u8; 32]);
 
 impl Key {
     /// Starts a key for a purpose; [`KeyBuilder::bytes`] and [`KeyBuilder::value`] add to it.
-    pub fn of(purpose: &str) -> KeyBuilder {
+    pub fn builder(purpose: &str) -> KeyBuilder {
         let mut builder = KeyBuilder(blake3::Hasher::new_derive_key("mebridge cache key"));
         builder.bytes(BUILD.as_bytes());
         builder.bytes(purpose.as_bytes());

@@ -10,6 +10,7 @@ use super::sized::{self, Grows};
 use mebridge::error::{Error, Result};
 use mebridge_run::RunSpec;
 use mebridge_run::cards::Cards;
+use mebridge_run::overweight::Overweight;
 use mebridge_run::pack::{MEASURED, Packing, pack, pack_run, pack_stated};
 use mebridge_run::plan::Plan;
 use mebridge_run::progress::Progress;
@@ -66,7 +67,7 @@ pub struct MebridgeRunHooks {
 
 // SAFETY: `repr(C)`, its size first; all members are pointers and functions that may be NULL.
 unsafe impl Grows for MebridgeRunHooks {
-    const NAME: &'static str = "MebridgeRunHooks";
+    const NAME: &'static str = "mebridge_run_hooks";
 }
 
 /// Request of `mebridge_make_events`.
@@ -124,6 +125,12 @@ struct PackRequest {
     simd: String,
     #[serde(default)]
     measured: Option<u64>,
+    /// Whether there is `runcmsgrid.sh`, too.
+    #[serde(default)]
+    cms: bool,
+    /// What becomes of events of jobs that weigh more than others; that of the run if it is left out.
+    #[serde(default)]
+    overweights: Option<Overweight>,
     /// The folder of a run under the same stated conditions, whose survey is used.
     #[serde(default)]
     state: Option<PathBuf>,
@@ -149,8 +156,8 @@ impl PackRequest {
             program: &self.program,
             measured: self.measured.unwrap_or(MEASURED),
             simd: &self.simd,
-            cms: false,
-            overweights: None,
+            cms: self.cms,
+            overweights: self.overweights,
         };
         let output = match (&self.run, &self.state) {
             (Some(_), Some(_)) => {

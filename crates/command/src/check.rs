@@ -320,7 +320,7 @@ impl Options {
                 bridge: self.bridge,
             },
         );
-        let calls = CallSize::of(&source.process, nevt);
+        let calls = CallSize::new(&source.process, nevt);
         let mut engine = if self.bridge {
             Door::open(&pairs, nevt, source.process.legs.len())
         } else {

@@ -190,7 +190,7 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
         let text = matrix_element::latin(&layout.root.join("Cards/run_card.dat"))?;
         events = card::sizes(&text).events();
         report.line("events a call", format!("{events} by the run card"));
-        if let Some(alone) = Alone::of(&layout, &text) {
+        if let Some(alone) = Alone::find(&layout, &text) {
             if events > 1 {
                 report.wrong(alone.refusal());
             }
@@ -228,7 +228,7 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
             Err(error) => report.wrong(format!("{name}: {error}")),
             Ok(processes) => {
                 for process in processes {
-                    let machine = Target::choose(switches, Work::of(&process, events));
+                    let machine = Target::choose(switches, Work::new(&process, events));
                     let machine = machine.map_or_else(|e| e.to_string(), |m| m.describe());
                     report.line(name, format!("{}: {machine}", process.name));
                 }

@@ -92,7 +92,7 @@ impl Options {
     /// Prints everything about the matrix elements of a file or of a P directory.
     fn one(&self, process: &OsStr) -> Result<()> {
         let path = ProcessChoice::parse(process).path;
-        let origin = path.is_dir().then(|| Origin::of(&path));
+        let origin = path.is_dir().then(|| Origin::read(&path));
         let sources = source::all(process, self.card.as_deref());
         if let (Err(_), Some(origin)) = (&sources, &origin)
             && origin.kind != OutputKind::Unknown

@@ -22,6 +22,7 @@ mod model;
 mod number;
 pub mod output;
 mod pack;
+mod plot;
 mod plugin;
 pub mod progress;
 mod random;
@@ -54,6 +55,7 @@ enum Subcommands {
     Eval(eval::Options),
     Events(events::Options),
     Merge(merge::Options),
+    Plot(plot::Options),
     Bench(bench::Options),
     Cache(cache::Options),
     Compare(compare::Options),
@@ -92,6 +94,7 @@ pub fn main() -> ExitCode {
         Subcommands::Doctor(options) => return ended(options.run()),
         Subcommands::Link(options) => options.run(),
         Subcommands::Merge(options) => options.run(),
+        Subcommands::Plot(options) => options.run(),
         Subcommands::Pack(options) => options.run(),
         Subcommands::PackJob(options) => return ended(options.run()),
         Subcommands::Plugin(options) => options.run(),

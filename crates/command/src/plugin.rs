@@ -43,7 +43,7 @@ struct PluginPlace {
 impl Options {
     /// Installs or removes it.
     pub fn run(self) -> Result<()> {
-        let PluginPlace { target, version } = PluginPlace::of(&self.folder)?;
+        let PluginPlace { target, version } = PluginPlace::find(&self.folder)?;
         if self.remove {
             remove(&target)?;
             return output::print(&format!("{} is removed\n", target.display()));
@@ -64,7 +64,7 @@ impl Options {
 }
 
 impl PluginPlace {
-    fn of(folder: &Path) -> Result<PluginPlace> {
+    fn find(folder: &Path) -> Result<PluginPlace> {
         let folder = absolute(folder).map_err(Error::io(folder))?;
         if folder.file_name() == Some(OsStr::new(ANYWHERE)) {
             return Ok(PluginPlace {

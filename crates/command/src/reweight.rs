@@ -163,7 +163,7 @@ impl Options {
             while pieces.fill(&mut chunk, CHUNK)? > 0 {
                 let events = chunk
                     .iter()
-                    .map(|read| Event::of(read, &self.events))
+                    .map(|read| Event::from_lhe(read, &self.events))
                     .collect::<Result<Vec<Event>>>()?;
                 let ratios = elements.ratios(&events, &self.events)?;
                 for ((read, event), ratios) in chunk.iter().zip(&events).zip(&ratios) {

@@ -55,7 +55,7 @@ pub fn each(switches: &Switches) -> Result<Vec<CardedProcess>> {
         Some(choice) if choice.element.is_none() => {
             let located = (1..).zip(locate_all(switches)?);
             Ok(located
-                .map(|(number, located)| CardedProcess::of(located, number))
+                .map(|(number, located)| CardedProcess::new(located, number))
                 .collect())
         }
         _ => Ok(vec![one(switches)?]),

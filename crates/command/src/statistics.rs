@@ -25,7 +25,7 @@ pub enum Class {
 
 impl Class {
     /// Returns the class of a value.
-    pub fn of(value: f64) -> Class {
+    pub fn classify(value: f64) -> Class {
         use std::num::FpCategory;
         match value.classify() {
             FpCategory::Nan => Class::Nan,
@@ -109,7 +109,7 @@ impl Statistics {
 
     /// Adds a value: to the mean if it is normal, otherwise to the count of its class.
     pub fn add(&mut self, value: f64) -> Class {
-        let class = Class::of(if self.signed { value.abs() } else { value });
+        let class = Class::classify(if self.signed { value.abs() } else { value });
         match class {
             Class::Normal => {
                 self.count += 1;

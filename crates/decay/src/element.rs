@@ -34,7 +34,7 @@ impl Theory {
     /// # Errors
     /// The text is wrong or has no diagrams.
     pub fn all(&self, text: &str) -> Result<MatrixElements<'_>> {
-        MatrixElements::of(&format!("{}{text}", self.labels), &self.model)
+        MatrixElements::parse(&format!("{}{text}", self.labels), &self.model)
     }
 
     /// The strong coupling at a scale in GeV: two-loop running of the card's alpha_s.

@@ -1,11 +1,23 @@
-//! Handles of what a GPU has made: they give it back when they are dropped.
+//! Handles that own what a GPU has made, and give it back when they are dropped.
 //!
-//! A handle holds its GPU, so nothing outlives that; what is of another GPU is refused.
+//! Each holds its [`Driver`], so that nothing outlives its GPU, and what it depends on: a kernel its program, a graph its
+//! kernels. They alone call the functions of [`Driver`] that take raw handles, by one argument: a
+//! raw handle lies in the handle that owns it, is given back by nobody but that, and goes to no other driver. `unsafe` is
+//! left where safety depends on what a kernel does, or on how long memory stays.
+//!
+//! Whoever has work under way waits for it before dropping what that uses.
 
-use super::{Driver, EventId, Function, GraphId, ModuleId, Pointer, Product, Shape, StreamId};
+use super::{
+    Driver, Pointer, Product, RawBlas, RawEvent, RawFunction, RawGraph, RawModule, RawStream,
+    Shape, Usage,
+};
 use mebridge_support::error::{Error, Result};
+use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What errors call [`Stream::launch`].
+const LAUNCH: &str = "the launch of a kernel";
 
 /// An error for a handle of another GPU.
 fn check_same(one: &Arc<dyn Driver>, other: &Arc<dyn Driver>, call: &'static str) -> Result<()> {
@@ -18,6 +30,11 @@ fn check_same(one: &Arc<dyn Driver>, other: &Arc<dyn Driver>, call: &'static str
     }
 }
 
+/// What is locked here is whole between any two statements.
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Memory of a GPU.
 pub struct Buffer {
     driver: Arc<dyn Driver>,
@@ -26,7 +43,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Takes so many bytes, at least one.
+    /// Allocates `bytes` bytes, at least one.
     pub fn new(driver: &Arc<dyn Driver>, bytes: usize) -> Result<Buffer> {
         Ok(Buffer {
             driver: driver.clone(),
@@ -45,8 +62,8 @@ impl Buffer {
         self.bytes
     }
 
-    /// An error where so many bytes are more than it has.
-    fn has(&self, bytes: usize, call: &'static str) -> Result<()> {
+    /// An error if the buffer has fewer bytes than these.
+    fn check_size(&self, bytes: usize, call: &'static str) -> Result<()> {
         match bytes <= self.bytes {
             true => Ok(()),
             false => Err(Error::GpuCall {
@@ -59,8 +76,8 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: it was allocated here; whoever has work under way that uses it waits for that
-        // before it drops its buffers.
+        // SAFETY: it was allocated by this driver. Work under way is waited for, and whoever starts later work promises
+        // that its memory is there.
         unsafe { self.driver.free(self.pointer) }
     }
 }
@@ -78,7 +95,7 @@ unsafe impl Send for Pinned {}
 unsafe impl Sync for Pinned {}
 
 impl Pinned {
-    /// Takes so many bytes, which are zero.
+    /// Allocates `bytes` bytes, which are zero.
     pub fn new(driver: &Arc<dyn Driver>, bytes: usize) -> Result<Pinned> {
         Ok(Pinned {
             driver: driver.clone(),
@@ -92,8 +109,8 @@ impl Deref for Pinned {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: so many bytes were taken, and all of them written; who copies into them promised that nobody reads
-        // them meanwhile.
+        // SAFETY: `Driver::pin` gave this many bytes, all of them written; whoever copies into them promised that nobody
+        // reads them meanwhile.
         unsafe { std::slice::from_raw_parts(self.start, self.bytes) }
     }
 }
@@ -107,80 +124,188 @@ impl DerefMut for Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // SAFETY: it was pinned here; who copies promised that it stays until copies are over.
+        // SAFETY: it was pinned by this driver; whoever copies promised that it stays until copies are done.
         unsafe { self.driver.free_pinned(self.start) }
     }
 }
 
-/// A loaded program.
-pub struct Module {
+/// A loaded program, which is unloaded with the last of its clones and kernels. Clones are equal.
+#[derive(Clone)]
+pub struct Module(Arc<OwnedModule>);
+
+struct OwnedModule {
     driver: Arc<dyn Driver>,
-    id: ModuleId,
+    raw: RawModule,
 }
 
 impl Module {
     /// Loads what [`Driver::compile`] made.
     pub fn load(driver: &Arc<dyn Driver>, image: &[u8]) -> Result<Module> {
-        Ok(Module {
+        Ok(Module(Arc::new(OwnedModule {
+            raw: driver.load(image)?,
             driver: driver.clone(),
-            id: driver.load(image)?,
-        })
+        })))
     }
 
-    /// Its number.
-    pub fn id(&self) -> ModuleId {
-        self.id
-    }
-
-    /// A kernel by its name; it may ask for so many bytes of shared memory.
+    /// A kernel by its name, which launches may give up to `shared` bytes of shared memory.
     pub fn function(&self, name: &str, shared: usize) -> Result<Function> {
-        self.driver.function(self.id, name, shared)
+        // SAFETY: this owns the program.
+        let (raw, argument) = unsafe { self.0.driver.function(self.0.raw, name, shared)? };
+        Ok(Function(Arc::new(OwnedFunction {
+            module: self.clone(),
+            raw,
+            name: name.to_owned(),
+            argument,
+        })))
     }
 }
 
-impl Drop for Module {
+impl PartialEq for Module {
+    fn eq(&self, other: &Module) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Module {}
+
+impl Drop for OwnedModule {
     fn drop(&mut self) {
-        self.driver.unload(self.id);
+        // SAFETY: it was loaded by this driver. No kernel of it is left, nor a graph of one; whoever launches one promises
+        // that it stays until it is done.
+        unsafe { self.driver.unload(self.raw) }
     }
 }
 
-/// A point in a queue of work.
+/// A kernel, which keeps its program loaded. Clones are equal.
+#[derive(Clone)]
+pub struct Function(Arc<OwnedFunction>);
+
+struct OwnedFunction {
+    module: Module,
+    raw: RawFunction,
+    name: String,
+    /// Bytes of the structure that it takes, where the driver knows.
+    argument: Option<usize>,
+}
+
+impl Function {
+    /// Its program.
+    pub fn module(&self) -> &Module {
+        &self.0.module
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// What it takes of a multiprocessor.
+    pub fn usage(&self) -> Result<Usage> {
+        // SAFETY: it keeps its program loaded.
+        unsafe { self.driver().usage(self.0.raw) }
+    }
+
+    /// How many blocks of `threads` threads and `shared` bytes of shared memory one multiprocessor runs at a time.
+    pub fn occupancy(&self, threads: u32, shared: usize) -> Result<u32> {
+        // SAFETY: it keeps its program loaded.
+        unsafe { self.driver().occupancy(self.0.raw, threads, shared) }
+    }
+
+    fn driver(&self) -> &Arc<dyn Driver> {
+        &self.0.module.0.driver
+    }
+
+    /// An error for a launch that no kernel, or not this one, can have.
+    fn check_launch(&self, shape: Shape, argument: &[u8]) -> Result<()> {
+        let refused = |what: String| {
+            Err(Error::GpuCall {
+                call: LAUNCH,
+                what: format!("kernel {}: {what}", self.0.name),
+            })
+        };
+        match self.0.argument {
+            Some(bytes) if bytes != argument.len() => refused(format!(
+                "an argument of {} bytes, and it takes {bytes}",
+                argument.len()
+            )),
+            None if argument.is_empty() => refused("no argument".into()),
+            _ if shape.blocks.contains(&0) || shape.threads.contains(&0) => {
+                refused(format!("no threads: {shape:?}"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Function").field(&self.0.name).finish()
+    }
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Function) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Function {}
+
+/// A point in a stream.
 pub struct Event {
     driver: Arc<dyn Driver>,
-    id: EventId,
+    raw: RawEvent,
+    /// The recording of the stream in which it was put last.
+    recording: Mutex<Option<Arc<Recorded>>>,
 }
 
 impl Event {
-    /// In no queue yet.
+    /// In no stream yet.
     pub fn new(driver: &Arc<dyn Driver>) -> Result<Event> {
         Ok(Event {
             driver: driver.clone(),
-            id: driver.event()?,
+            raw: driver.create_event()?,
+            recording: Mutex::default(),
         })
     }
 
     /// Seconds from here to another, both of which have been passed.
     pub fn seconds(&self, to: &Event) -> Result<f64> {
         check_same(&self.driver, &to.driver, "the time between events")?;
-        self.driver.seconds(self.id, to.id)
+        // SAFETY: both are owned, and of this driver.
+        unsafe { self.driver.seconds(self.raw, to.raw) }
     }
 }
 
 impl Drop for Event {
     fn drop(&mut self) {
-        self.driver.drop_event(self.id);
+        // SAFETY: it was created by this driver, and nobody else has it.
+        unsafe { self.driver.destroy_event(self.raw) }
     }
 }
 
-/// Work that was recorded to be done again.
+/// What the streams of a recording collect for its graph; `None` once it has ended.
+type Recorded = Mutex<Option<Dependencies>>;
+
+/// What recorded work depends on, apart from memory.
+#[derive(Default)]
+struct Dependencies {
+    kernels: Vec<Function>,
+    /// For their cuBLAS.
+    streams: Vec<Stream>,
+}
+
+/// Work that was recorded to be done again. It keeps its kernels.
 pub struct Graph {
     driver: Arc<dyn Driver>,
-    id: GraphId,
+    raw: RawGraph,
+    _dependencies: Dependencies,
 }
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        self.driver.drop_graph(self.id);
+        // SAFETY: it was recorded by this driver, and nobody else has it.
+        unsafe { self.driver.destroy_graph(self.raw) }
     }
 }
 
@@ -190,34 +315,57 @@ pub struct Stream(Arc<OwnedStream>);
 
 struct OwnedStream {
     driver: Arc<dyn Driver>,
-    id: StreamId,
+    raw: RawStream,
+    /// Whether it was created here; otherwise it is a caller's, and stays.
+    created: bool,
+    /// For products of matrices, from the first one on.
+    blas: Mutex<Option<RawBlas>>,
+    /// The last recording that the stream took part in.
+    recording: Mutex<Option<Arc<Recorded>>>,
 }
 
 impl Drop for OwnedStream {
     fn drop(&mut self) {
-        self.driver.drop_stream(self.id);
+        let blas = self.blas.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: both were created by this driver, and nobody else has them: graphs with products of this cuBLAS hold this
+        // stream. cuBLAS goes before the stream that it is bound to.
+        unsafe {
+            if let Some(blas) = blas.take() {
+                self.driver.destroy_blas(blas);
+            }
+            if self.created {
+                self.driver.destroy_stream(self.raw);
+            }
+        }
     }
 }
 
 impl Stream {
     /// A new one.
     pub fn new(driver: &Arc<dyn Driver>) -> Result<Stream> {
-        Ok(Stream::of(driver, driver.stream()?))
+        Ok(Stream::from_raw(driver, driver.create_stream()?, true))
     }
 
-    /// That of a caller, see [`Driver::stream_of`].
+    /// That of a caller, by its CUstream; 0 is the legacy default stream. It stays when this is dropped.
     ///
     /// # Safety
-    /// It is a stream of this GPU, and stays until the last of the clones of this has gone.
-    pub unsafe fn of_caller(driver: &Arc<dyn Driver>, raw: u64) -> Result<Stream> {
-        // SAFETY: the caller's promise.
-        let id = unsafe { driver.stream_of(raw)? };
-        Ok(Stream::of(driver, id))
+    /// It is a stream of this GPU, and is alive whenever something is called on this or on a clone.
+    pub unsafe fn from_caller(driver: &Arc<dyn Driver>, raw: u64) -> Stream {
+        let raw = match raw {
+            0 => driver.default_stream(),
+            raw => RawStream(raw),
+        };
+        Stream::from_raw(driver, raw, false)
     }
 
-    fn of(driver: &Arc<dyn Driver>, id: StreamId) -> Stream {
-        let driver = driver.clone();
-        Stream(Arc::new(OwnedStream { driver, id }))
+    fn from_raw(driver: &Arc<dyn Driver>, raw: RawStream, created: bool) -> Stream {
+        Stream(Arc::new(OwnedStream {
+            driver: driver.clone(),
+            raw,
+            created,
+            blas: Mutex::default(),
+            recording: Mutex::default(),
+        }))
     }
 
     /// Its GPU.
@@ -225,25 +373,25 @@ impl Stream {
         &self.0.driver
     }
 
-    /// Its number.
-    pub fn id(&self) -> StreamId {
-        self.0.id
-    }
-
-    /// Its CUstream, which goes with the last of its clones.
-    pub fn raw(&self) -> Result<u64> {
-        self.driver().raw_stream(self.id())
+    /// Its CUstream, for whoever shares this GPU through another driver; alive as long as this.
+    pub fn raw(&self) -> u64 {
+        self.0.raw.0
     }
 
     /// Waits until it is done.
     pub fn synchronize(&self) -> Result<()> {
-        self.driver().synchronize(self.id())
+        // SAFETY: the stream is owned, or alive by the promise of `from_caller`; so below.
+        unsafe { self.driver().synchronize(self.0.raw) }
     }
 
     /// Puts an event here.
     pub fn record(&self, event: &Event) -> Result<()> {
         check_same(self.driver(), &event.driver, "an event of a stream")?;
-        self.driver().record(self.id(), event.id)
+        let recording = lock(&self.0.recording);
+        // SAFETY: both are alive, and of this driver.
+        unsafe { self.driver().record(self.0.raw, event.raw)? };
+        *lock(&event.recording) = recording.clone();
+        Ok(())
     }
 
     /// A new event here.
@@ -253,18 +401,36 @@ impl Stream {
         Ok(event)
     }
 
-    /// What comes next waits for an event.
+    /// Later work waits for an event.
     pub fn wait(&self, event: &Event) -> Result<()> {
         check_same(self.driver(), &event.driver, "a stream that waits")?;
-        self.driver().wait(self.id(), event.id)
+        let joined = lock(&event.recording).clone();
+        let mut recording = lock(&self.0.recording);
+        // SAFETY: both are alive, and of this driver.
+        unsafe { self.driver().wait(self.0.raw, event.raw)? };
+        if let Some(open) = joined.filter(|recorded| lock(recorded).is_some()) {
+            *recording = Some(open);
+        }
+        Ok(())
+    }
+
+    /// Notes what the graph depends on, where this takes part in a recording. That stays as it is while the result lives.
+    fn note(&self, add: impl FnOnce(&mut Dependencies)) -> MutexGuard<'_, Option<Arc<Recorded>>> {
+        let recording = lock(&self.0.recording);
+        if let Some(recorded) = &*recording
+            && let Some(dependencies) = &mut *lock(recorded)
+        {
+            add(dependencies);
+        }
+        recording
     }
 
     /// Copies into the memory of the GPU and waits for all work.
     pub fn write(&self, to: &Buffer, bytes: &[u8]) -> Result<()> {
         const CALL: &str = "a copy to the GPU";
         check_same(self.driver(), &to.driver, CALL)?;
-        to.has(bytes.len(), CALL)?;
-        // SAFETY: the buffer has as many bytes; both stay until the stream is done.
+        to.check_size(bytes.len(), CALL)?;
+        // SAFETY: the buffer is large enough; both stay until the stream is done.
         let done = unsafe { self.upload(to.pointer, bytes) };
         // Part of it may be under way.
         let over = self.synchronize();
@@ -275,8 +441,8 @@ impl Stream {
     pub fn read(&self, to: &mut [u8], from: &Buffer) -> Result<()> {
         const CALL: &str = "a copy from the GPU";
         check_same(self.driver(), &from.driver, CALL)?;
-        from.has(to.len(), CALL)?;
-        // SAFETY: the buffer has as many bytes; both stay until the stream is done.
+        from.check_size(to.len(), CALL)?;
+        // SAFETY: the buffer is large enough; both stay until the stream is done.
         let done = unsafe { self.download(to, from.pointer) };
         let over = self.synchronize();
         done.and(over)
@@ -285,60 +451,85 @@ impl Stream {
     /// Sets all of a buffer to a byte.
     pub fn clear(&self, buffer: &Buffer, byte: u8) -> Result<()> {
         check_same(self.driver(), &buffer.driver, "a buffer that is set")?;
-        // SAFETY: the buffer has as many bytes; should it go before, the GPU is waited for.
+        // SAFETY: these are all bytes of the buffer; if it is dropped before that is done, it is freed after.
         unsafe { self.fill(buffer.pointer, byte, buffer.bytes) }
     }
 
     /// Copies into the memory of the GPU.
     ///
     /// # Safety
-    /// As for [`Driver::upload`].
+    /// The memory is there and large enough, and the bytes stay as they are, until the stream is done.
     pub unsafe fn upload(&self, to: Pointer, from: &[u8]) -> Result<()> {
-        // SAFETY: the caller's promise.
-        unsafe { self.driver().upload(self.id(), to, from) }
+        // SAFETY: the stream is alive; the rest is the caller's promise.
+        unsafe { self.driver().upload(self.0.raw, to, from) }
     }
 
     /// Copies out of the memory of the GPU.
     ///
     /// # Safety
-    /// As for [`Driver::download`].
+    /// The memory is there and large enough, and nobody touches the bytes, until the stream is done.
     pub unsafe fn download(&self, to: &mut [u8], from: Pointer) -> Result<()> {
-        // SAFETY: the caller's promise.
-        unsafe { self.driver().download(self.id(), to, from) }
+        // SAFETY: the stream is alive; the rest is the caller's promise.
+        unsafe { self.driver().download(self.0.raw, to, from) }
     }
 
     /// Sets memory to a byte.
     ///
     /// # Safety
-    /// As for [`Driver::fill`].
+    /// The memory is there and large enough until the stream is done; a [`Buffer`] may be dropped before.
     pub unsafe fn fill(&self, memory: Pointer, byte: u8, bytes: usize) -> Result<()> {
-        // SAFETY: the caller's promise.
-        unsafe { self.driver().fill(self.id(), memory, byte, bytes) }
+        // SAFETY: the stream is alive; the rest is the caller's promise.
+        unsafe { self.driver().fill(self.0.raw, memory, byte, bytes) }
     }
 
-    /// Starts a kernel.
+    /// Starts a kernel. The argument is the bytes of the structure that it takes.
     ///
     /// # Safety
-    /// As for [`Driver::launch`].
-    pub unsafe fn launch(&self, function: Function, shape: Shape, arguments: &[u8]) -> Result<()> {
-        // SAFETY: the caller's promise.
-        unsafe { (self.driver()).launch(self.id(), function, shape, arguments) }
+    /// The argument is such a structure. What it says about memory is true until the stream is done, and the kernel stays
+    /// until then: a clone of it, or a graph that has it.
+    pub unsafe fn launch(&self, function: &Function, shape: Shape, argument: &[u8]) -> Result<()> {
+        check_same(self.driver(), function.driver(), LAUNCH)?;
+        function.check_launch(shape, argument)?;
+        let _recording = self.note(|dependencies| {
+            if !dependencies.kernels.contains(function) {
+                dependencies.kernels.push(function.clone());
+            }
+        });
+        // SAFETY: stream and kernel are alive, and of this driver; the rest is checked or the caller's promise.
+        unsafe { (self.driver()).launch(self.0.raw, function.0.raw, shape, argument) }
     }
 
     /// Starts products of matrices.
     ///
     /// # Safety
-    /// As for [`Driver::multiply`].
+    /// The matrices are there until the stream is done.
     pub unsafe fn multiply(&self, product: Product) -> Result<()> {
-        // SAFETY: the caller's promise.
-        unsafe { self.driver().multiply(self.id(), product) }
+        let _recording = self.note(|dependencies| {
+            let streams = &mut dependencies.streams;
+            if !streams.iter().any(|known| Arc::ptr_eq(&known.0, &self.0)) {
+                streams.push(self.clone());
+            }
+        });
+        let mut own = lock(&self.0.blas);
+        let blas = match *own {
+            Some(blas) => blas,
+            // SAFETY: the stream is alive.
+            None => *own.insert(unsafe { self.driver().create_blas(self.0.raw)? }),
+        };
+        // SAFETY: both are alive, and the lock is held; the rest is the caller's promise.
+        unsafe { self.driver().multiply(blas, product) }
     }
 
     /// From here on its work (and that of streams that wait for it) is recorded, not done.
     pub fn begin_recording(&self) -> Result<Recording<'_>> {
-        self.driver().begin_graph(self.id())?;
+        let recorded = Arc::new(Mutex::new(Some(Dependencies::default())));
+        let mut recording = lock(&self.0.recording);
+        // SAFETY: the stream is alive.
+        unsafe { self.driver().begin_graph(self.0.raw)? };
+        *recording = Some(recorded.clone());
         Ok(Recording {
             stream: self,
+            recorded,
             ended: false,
         })
     }
@@ -346,17 +537,18 @@ impl Stream {
     /// Does recorded work.
     ///
     /// # Safety
-    /// As for [`Driver::launch_graph`].
-    pub unsafe fn launch_graph(&self, graph: &Graph) -> Result<()> {
+    /// What was promised of memory when the work was recorded holds again. The graph stays until the stream is done.
+    pub unsafe fn launch_graph(&self, graph: &mut Graph) -> Result<()> {
         check_same(self.driver(), &graph.driver, "the launch of a graph")?;
-        // SAFETY: the caller's promise.
-        unsafe { self.driver().launch_graph(self.id(), graph.id) }
+        // SAFETY: both are alive and of this driver, and nobody else has the graph; the rest is the caller's promise.
+        unsafe { self.driver().launch_graph(self.0.raw, graph.raw) }
     }
 }
 
 /// A stream that is being recorded. If this goes without [`Recording::end`], what was recorded is forgotten.
 pub struct Recording<'a> {
     stream: &'a Stream,
+    recorded: Arc<Recorded>,
     ended: bool,
 }
 
@@ -369,9 +561,13 @@ impl Recording<'_> {
 
     fn graph(&self) -> Result<Graph> {
         let driver = self.stream.driver();
+        // SAFETY: the stream is alive.
+        let raw = unsafe { driver.end_graph(self.stream.0.raw) };
+        let dependencies = lock(&self.recorded).take();
         Ok(Graph {
-            id: driver.end_graph(self.stream.id())?,
+            raw: raw?,
             driver: driver.clone(),
+            _dependencies: dependencies.unwrap_or_default(),
         })
     }
 }
@@ -379,7 +575,7 @@ impl Recording<'_> {
 impl Drop for Recording<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            // Who recorded reports the error.
+            // Whoever recorded reports the error.
             let _ = self.graph();
         }
     }

@@ -1,12 +1,15 @@
-//! What the engine asks of a GPU: memory, copies, programs, launches, clocks.
+//! What an engine needs of a GPU: memory, copies, programs, launches, clocks.
 //!
-//! A [`Driver`] answers: a real GPU, or in tests a program that runs the same device code on the CPU. A driver names what
-//! it has made by numbers. The engine holds it as [`Buffer`], [`Pinned`], [`Module`], [`Stream`], [`Event`] and [`Graph`], which give it back when they go and refuse what is of another GPU.
+//! A [`Driver`] gives it: a real GPU, or in tests a program that runs the same device code on the CPU. It names what it
+//! makes by *raw handles* ([`RawStream`] and its like), plain numbers that own nothing and that only `unsafe` functions
+//! take. [`Buffer`], [`Pinned`], [`Module`], [`Function`], [`Stream`], [`Event`] and [`Graph`] own what such a number
+//! names: they give it back when they are dropped, keep alive what they depend on, and refuse what belongs to another GPU.
+//!
 //! All work of a *stream* is done in order; different streams run side by side.
 
 mod handles;
 
-pub use handles::{Buffer, Event, Graph, Module, Pinned, Recording, Stream};
+pub use handles::{Buffer, Event, Function, Graph, Module, Pinned, Recording, Stream};
 
 use mebridge_support::error::Result;
 
@@ -15,7 +18,7 @@ use mebridge_support::error::Result;
 pub enum Architecture {
     /// NVIDIA's compute capability, `(9, 0)` for Hopper.
     Capability(u32, u32),
-    /// AMD's name, `gfx90a`, with or without features behind it.
+    /// AMD's name, `gfx90a`, with or without features after it.
     Gfx(String),
 }
 
@@ -38,7 +41,7 @@ pub struct Properties {
     pub processors: u32,
     /// Highest clock of the multiprocessors in Hz.
     pub clock: f64,
-    /// Bytes of shared memory that a block may ask for.
+    /// Bytes of shared memory that a block may request.
     pub shared_per_block: usize,
     /// Bytes of shared memory of a multiprocessor.
     pub shared_per_processor: usize,
@@ -81,25 +84,34 @@ impl Properties {
 /// An address in the memory of the GPU.
 pub type Pointer = u64;
 
-/// The number of a loaded program.
+/// A loaded program (`CUmodule`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ModuleId(pub usize);
+pub struct RawModule(pub u64);
 
-/// The number of a kernel of a loaded program, which goes with it: what names none any more is refused.
+/// A kernel of a loaded program, and gone with it (`CUfunction`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Function(pub usize);
+pub struct RawFunction(pub u64);
 
-/// The number of a queue of work.
+/// A queue of work (`CUstream`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct StreamId(pub usize);
+pub struct RawStream(pub u64);
 
-/// The number of a point in a queue of work.
+/// A point in a queue of work (`CUevent`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct EventId(pub usize);
+pub struct RawEvent(pub u64);
 
-/// The number of work that was recorded to be done again.
+/// Work that was recorded to be done again (`CUgraphExec`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct GraphId(pub usize);
+pub struct RawGraph(pub u64);
+
+/// cuBLAS for one stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RawBlas {
+    /// `cublasHandle_t`.
+    pub handle: u64,
+    /// Its scratch memory; 0 where it has none.
+    pub workspace: Pointer,
+}
 
 /// What a kernel takes of a multiprocessor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,7 +120,7 @@ pub struct Usage {
     pub registers: u32,
     /// Bytes of a thread's own memory: what did not fit into registers.
     pub local: usize,
-    /// Bytes of a block's shared memory, apart from what a launch asks for.
+    /// Bytes of a block's shared memory, apart from what a launch requests.
     pub shared: usize,
     /// Most threads that a block can have.
     pub threads: u32,
@@ -125,10 +137,17 @@ pub struct Shape {
     pub shared: u32,
 }
 
-/// A GPU, or what stands in for one. What it makes is given back by the handles of this module.
+/// A GPU, or what stands in for one.
+///
+/// The handles of this crate are its callers; what they do not check is for whoever launches and copies to promise. Raw
+/// handles are plain numbers and not associated types, so that an engine holds an `Arc<dyn Driver>` and is compiled once.
+///
+/// A raw handle that is passed in must be *valid*: this driver made it, and it has not been given back. A kernel is valid
+/// for as long as its program, a stream of a caller for as long as that lets it live. Any thread may use it.
 ///
 /// # Safety
-/// What [`Driver::pin`] gives is as many bytes, all of them written, which nobody else has until they are given back.
+/// What a method makes is valid until it is given back, and nobody else has it. Memory of [`Driver::pin`] has the length
+/// that was requested, and all of it is written.
 pub unsafe trait Driver: Send + Sync {
     /// What it is.
     fn properties(&self) -> &Properties;
@@ -136,14 +155,26 @@ pub unsafe trait Driver: Send + Sync {
     /// Bytes of memory that are free, and that there are.
     fn memory(&self) -> Result<(usize, usize)>;
 
-    /// Takes memory. What is in it is not defined.
+    /// Allocates memory of the GPU. What is in it is not defined.
     fn allocate(&self, bytes: usize) -> Result<Pointer>;
 
-    /// Gives memory back.
+    /// Frees memory of the GPU, after the work under way.
+    ///
+    /// # Safety
+    /// It was allocated here, and no later work uses it.
+    unsafe fn free(&self, memory: Pointer);
+
+    /// Allocates memory of the host that the GPU copies from and to by itself. All of it is zero.
+    fn pin(&self, bytes: usize) -> Result<*mut u8>;
+
+    /// Frees memory of [`Driver::pin`].
     ///
     /// # Safety
     /// It was allocated here, and nothing uses it any more.
-    unsafe fn free(&self, memory: Pointer);
+    unsafe fn free_pinned(&self, memory: *mut u8);
+
+    /// Whether kernels of this GPU reach memory of a caller's.
+    fn reaches(&self, memory: Pointer) -> Result<bool>;
 
     /// Makes a program out of device code: a source and the options to compile it with, without the one that names the
     /// GPU. The program can be kept, and loaded into the same kind of GPU.
@@ -152,122 +183,161 @@ pub unsafe trait Driver: Send + Sync {
     /// What the compiler and the target are called, for the key under which a program is kept.
     fn compiler(&self) -> Result<String>;
 
-    /// Loads a program.
-    fn load(&self, image: &[u8]) -> Result<ModuleId>;
+    /// Loads a program of [`Driver::compile`].
+    fn load(&self, image: &[u8]) -> Result<RawModule>;
 
     /// Unloads a program, with its kernels.
-    fn unload(&self, module: ModuleId);
-
-    /// A kernel by its name; it may ask for so many bytes of shared memory.
-    fn function(&self, module: ModuleId, name: &str, shared: usize) -> Result<Function>;
-
-    /// What a kernel takes.
-    fn usage(&self, function: Function) -> Result<Usage>;
-
-    /// How many blocks of so many threads, with so many bytes of shared memory, run at the same
-    /// time on one multiprocessor.
-    fn occupancy(&self, function: Function, threads: u32, shared: usize) -> Result<u32>;
-
-    /// A new queue.
-    fn stream(&self) -> Result<StreamId>;
-
-    /// A queue of a caller's, by its CUstream; 0 is the legacy default stream. It is given back as others are, which
-    /// leaves the caller's as it is.
     ///
     /// # Safety
-    /// It is a stream of this GPU, and stays until it is given back.
-    unsafe fn stream_of(&self, raw: u64) -> Result<StreamId>;
+    /// The program is valid; no work under way or later runs a kernel of it.
+    unsafe fn unload(&self, module: RawModule);
 
-    /// The CUstream of a queue, for who shares this GPU through another driver.
-    fn raw_stream(&self, stream: StreamId) -> Result<u64>;
+    /// A kernel by its name, which launches may give up to `shared` bytes of shared memory; and the size in bytes of the
+    /// structure that it takes, where the driver knows it.
+    ///
+    /// # Safety
+    /// The program is valid.
+    unsafe fn function(
+        &self,
+        module: RawModule,
+        name: &str,
+        shared: usize,
+    ) -> Result<(RawFunction, Option<usize>)>;
 
-    /// Whether kernels of this GPU reach memory of a caller's.
-    fn reaches(&self, memory: Pointer) -> Result<bool>;
+    /// What a kernel takes of a multiprocessor.
+    ///
+    /// # Safety
+    /// The kernel is valid.
+    unsafe fn usage(&self, function: RawFunction) -> Result<Usage>;
 
-    /// Gives a queue back.
-    fn drop_stream(&self, stream: StreamId);
+    /// How many blocks of `threads` threads and `shared` bytes of shared memory one multiprocessor runs at a time.
+    ///
+    /// # Safety
+    /// The kernel is valid.
+    unsafe fn occupancy(&self, function: RawFunction, threads: u32, shared: usize) -> Result<u32>;
+
+    /// A new stream.
+    fn create_stream(&self) -> Result<RawStream>;
+
+    /// The stream that callers name by 0: CUDA's legacy default stream, or what takes its place. It is never given back.
+    fn default_stream(&self) -> RawStream;
+
+    /// Gives a stream back. Work under way is done all the same.
+    ///
+    /// # Safety
+    /// It came from [`Driver::create_stream`] and is valid; no product of matrices is bound to it.
+    unsafe fn destroy_stream(&self, stream: RawStream);
+
+    /// Waits for all work of a stream.
+    ///
+    /// # Safety
+    /// The stream is valid.
+    unsafe fn synchronize(&self, stream: RawStream) -> Result<()>;
 
     /// Copies into the memory of the GPU. The bytes may be read later, until the stream is done: of
     /// memory from [`Driver::pin`] they are, of ordinary memory CUDA does not say when.
     ///
     /// # Safety
-    /// The memory is there, and large enough; the bytes stay as they are until the stream is done.
-    unsafe fn upload(&self, stream: StreamId, to: Pointer, from: &[u8]) -> Result<()>;
+    /// The stream is valid. The memory is there and large enough, and the bytes stay as they are, until the stream is done.
+    unsafe fn upload(&self, stream: RawStream, to: Pointer, from: &[u8]) -> Result<()>;
 
     /// Copies out of the memory of the GPU; the bytes are there when the stream is done.
     ///
     /// # Safety
-    /// The memory is there, and large enough; nobody touches the bytes until the stream is done.
-    unsafe fn download(&self, stream: StreamId, to: &mut [u8], from: Pointer) -> Result<()>;
+    /// The stream is valid. The memory is there and large enough, and nobody touches the bytes, until the stream is done.
+    unsafe fn download(&self, stream: RawStream, to: &mut [u8], from: Pointer) -> Result<()>;
 
     /// Sets memory to a byte.
     ///
     /// # Safety
-    /// The memory is there, and large enough.
-    unsafe fn fill(&self, stream: StreamId, memory: Pointer, byte: u8, bytes: usize) -> Result<()>;
+    /// The stream is valid. The memory is there and large enough until the stream is done or [`Driver::free`] is called.
+    unsafe fn fill(&self, stream: RawStream, memory: Pointer, byte: u8, bytes: usize)
+    -> Result<()>;
 
-    /// Starts a kernel. The arguments are the bytes of the structure that it takes.
+    /// Starts a kernel. The argument is the bytes of the structure that it takes.
     ///
     /// # Safety
-    /// The kernel takes this structure, and what it says about memory is true.
+    /// Stream and kernel are valid, the latter until the stream is done. The argument is such a structure, of one byte at
+    /// least, and what it says about memory is true until then.
     unsafe fn launch(
         &self,
-        stream: StreamId,
-        function: Function,
+        stream: RawStream,
+        function: RawFunction,
         shape: Shape,
-        arguments: &[u8],
+        argument: &[u8],
     ) -> Result<()>;
 
-    /// Waits until a queue is done.
-    fn synchronize(&self, stream: StreamId) -> Result<()>;
+    /// A new event, in no stream yet.
+    fn create_event(&self) -> Result<RawEvent>;
 
-    /// A new point in no queue yet.
-    fn event(&self) -> Result<EventId>;
+    /// Gives an event back. Streams that wait for it go on doing so.
+    ///
+    /// # Safety
+    /// The event is valid.
+    unsafe fn destroy_event(&self, event: RawEvent);
 
-    /// Gives a point back.
-    fn drop_event(&self, event: EventId);
+    /// Puts an event into a stream.
+    ///
+    /// # Safety
+    /// Both are valid.
+    unsafe fn record(&self, stream: RawStream, event: RawEvent) -> Result<()>;
 
-    /// Puts a point into a queue.
-    fn record(&self, stream: StreamId, event: EventId) -> Result<()>;
+    /// Lets later work of a stream wait for an event in another.
+    ///
+    /// # Safety
+    /// Both are valid.
+    unsafe fn wait(&self, stream: RawStream, event: RawEvent) -> Result<()>;
 
-    /// Lets a queue wait for a point in another.
-    fn wait(&self, stream: StreamId, event: EventId) -> Result<()>;
+    /// Seconds between two events, both of which have been passed.
+    ///
+    /// # Safety
+    /// Both are valid.
+    unsafe fn seconds(&self, from: RawEvent, to: RawEvent) -> Result<f64>;
 
-    /// Seconds between two points that have been passed.
-    fn seconds(&self, from: EventId, to: EventId) -> Result<f64>;
-
-    /// From here on the work of a queue (and of those that wait for it) is recorded, not done.
-    fn begin_graph(&self, stream: StreamId) -> Result<()>;
+    /// From here on the work of a stream, and of those that wait for it, is recorded and not done.
+    ///
+    /// # Safety
+    /// The stream is valid.
+    unsafe fn begin_graph(&self, stream: RawStream) -> Result<()>;
 
     /// The work recorded since.
-    fn end_graph(&self, stream: StreamId) -> Result<GraphId>;
+    ///
+    /// # Safety
+    /// The stream is valid.
+    unsafe fn end_graph(&self, stream: RawStream) -> Result<RawGraph>;
 
     /// Does recorded work.
     ///
     /// # Safety
-    /// The promises that were made when the work was recorded hold again: all of its memory and programs are
-    /// there.
-    unsafe fn launch_graph(&self, stream: StreamId, graph: GraphId) -> Result<()>;
+    /// Both are valid, the latter until the stream is done, and nobody else launches the graph at the same time. What was
+    /// promised when the work was recorded holds again: memory and kernels are there, and cuBLAS of its products.
+    unsafe fn launch_graph(&self, stream: RawStream, graph: RawGraph) -> Result<()>;
 
-    /// Forgets recorded work.
-    fn drop_graph(&self, graph: GraphId);
-
-    /// Memory of the host that the GPU copies from and to by itself: so many bytes, zero. It is
-    /// given back by [`Driver::free_pinned`].
-    fn pin(&self, bytes: usize) -> Result<*mut u8>;
-
-    /// Gives pinned memory back.
+    /// Gives recorded work back.
     ///
     /// # Safety
-    /// It came from [`Driver::pin`], and nothing uses it any more.
-    unsafe fn free_pinned(&self, memory: *mut u8);
+    /// The graph is valid.
+    unsafe fn destroy_graph(&self, graph: RawGraph);
 
-    /// A matrix product in cuBLAS, `C = A B` for `count` pairs of matrices that
-    /// lie column by column.
+    /// cuBLAS, bound to a stream.
     ///
     /// # Safety
-    /// The memory is there, and large enough.
-    unsafe fn multiply(&self, stream: StreamId, product: Product) -> Result<()>;
+    /// The stream is valid.
+    unsafe fn create_blas(&self, stream: RawStream) -> Result<RawBlas>;
+
+    /// Gives it back, after its work under way.
+    ///
+    /// # Safety
+    /// It is valid, and no graph that has a product of it is launched later.
+    unsafe fn destroy_blas(&self, blas: RawBlas);
+
+    /// Matrix products in the stream to which cuBLAS is bound, `C = A B` for `count` pairs of matrices that lie column by
+    /// column.
+    ///
+    /// # Safety
+    /// It is valid, so is its stream, and nobody else uses it at the same time. The matrices are there until the stream
+    /// is done.
+    unsafe fn multiply(&self, blas: RawBlas, product: Product) -> Result<()>;
 }
 
 /// A batch of matrix products, `C = A B`, see `cublasDgemmStridedBatched`: column-major.

@@ -10,8 +10,8 @@ mod queue;
 
 use library::Library;
 use mebridge_driver::{
-    Architecture, Driver, EventId, Function, GraphId, ModuleId, Pointer, Product, Properties,
-    Shape, StreamId, Usage,
+    Architecture, Driver, Pointer, Product, Properties, RawBlas, RawEvent, RawFunction, RawGraph,
+    RawModule, RawStream, Shape, Usage,
 };
 use mebridge_support::error::{Error, Result};
 use mebridge_testing::compiler::cxx_compiler;
@@ -40,12 +40,13 @@ pub struct Emulator {
 
 /// A kernel.
 struct Kernel {
-    module: ModuleId,
+    module: RawModule,
     name: String,
     address: usize,
     shared: usize,
 }
 
+/// What has been made; raw handles are places in these lists.
 #[derive(Default)]
 struct State {
     memory: Memory,
@@ -53,13 +54,13 @@ struct State {
     loads: usize,
     modules: Vec<Option<Library>>,
     kernels: Vec<Kernel>,
+    /// The first one is the default queue.
     queues: Vec<Option<Queue>>,
     points: Vec<Option<Point>>,
     graphs: Vec<Option<Arc<Vec<Work>>>>,
+    /// The queues of the handles for products of matrices.
+    products: Vec<Option<RawStream>>,
     recordings: Recordings,
-    /// The default queue, once somebody asked for it, and those of callers.
-    default: Option<StreamId>,
-    borrowed: Vec<StreamId>,
     log: Log,
     cost: Option<Cost>,
     /// How much later it is than by the clock of the machine.
@@ -70,7 +71,7 @@ struct State {
     others: usize,
 }
 
-/// How long a launch of a kernel takes with so many threads in a block.
+/// How long a launch of a kernel takes with this many threads in a block.
 pub type Cost = fn(&str, u32) -> Duration;
 
 /// What was done.
@@ -86,10 +87,22 @@ pub struct Log {
     pub waits: usize,
 }
 
-/// What a number names in a list.
-fn named<'a, T>(list: &'a mut [Option<T>], index: usize, what: &str) -> Result<&'a mut T> {
-    let entry = list.get_mut(index).and_then(Option::as_mut);
-    entry.ok_or_else(|| wrong(format!("there is no {what} {index}")))
+/// Puts something into a list, and gives its place.
+fn add<T>(list: &mut Vec<Option<T>>, thing: T) -> u64 {
+    list.push(Some(thing));
+    list.len() as u64 - 1
+}
+
+/// What is at a place of a list.
+fn named<'a, T>(list: &'a mut [Option<T>], place: u64, what: &str) -> Result<&'a mut T> {
+    let entry = list.get_mut(place as usize).and_then(Option::as_mut);
+    entry.ok_or_else(|| wrong(format!("there is no {what} {place}")))
+}
+
+/// Takes it out.
+fn take<T>(list: &mut [Option<T>], place: u64, what: &str) -> Result<T> {
+    let entry = list.get_mut(place as usize).and_then(Option::take);
+    entry.ok_or_else(|| wrong(format!("there is no {what} {place}")))
 }
 
 /// For what cannot give an error: stops the test, if it has not stopped already.
@@ -108,7 +121,7 @@ impl Emulator {
         Emulator::with_memory(4 << 30, device_compiler)
     }
 
-    /// With so many bytes of memory.
+    /// With `total` bytes of memory.
     pub fn with_memory(total: usize, device_compiler: DeviceCompiler) -> Option<Arc<Emulator>> {
         let compiler = cxx_compiler()?;
         Some(Arc::new(Emulator {
@@ -128,11 +141,14 @@ impl Emulator {
                 bandwidth: 1e10,
             },
             total,
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                queues: vec![Some(Queue::default())],
+                ..State::default()
+            }),
         }))
     }
 
-    /// What has been done since this was asked last.
+    /// What has been done since this was called last.
     pub fn take_log(&self) -> Log {
         std::mem::take(&mut self.state().log)
     }
@@ -142,12 +158,12 @@ impl Emulator {
         self.state().cost = Some(cost);
     }
 
-    /// From now on so many of the bytes that are said to be free are refused: others took them in between.
+    /// From now on `bytes` of the bytes that are reported free are refused: others took them in between.
     pub fn taken_by_others(&self, bytes: usize) {
         self.state().others = bytes;
     }
 
-    /// The launch after so many others panics.
+    /// The launch after `launches` others panics.
     pub fn panic_after(&self, launches: usize) {
         self.state().panics = Some(launches);
     }
@@ -180,8 +196,8 @@ impl Emulator {
 }
 
 impl State {
-    /// Asks for work.
-    fn put(&mut self, stream: StreamId, work: Work) -> Result<()> {
+    /// Puts work into a queue.
+    fn put(&mut self, stream: RawStream, work: Work) -> Result<()> {
         let queue = named(&mut self.queues, stream.0, "stream")?;
         if let Some(work) = self.recordings.put(stream, work) {
             queue.waiting.push_back(work);
@@ -190,8 +206,8 @@ impl State {
         Ok(())
     }
 
-    /// Does the work of a queue until so many things have been done.
-    fn run(&mut self, stream: StreamId, until: u64) -> Result<()> {
+    /// Does the work of a queue until `until` things have been done.
+    fn run(&mut self, stream: RawStream, until: u64) -> Result<()> {
         loop {
             let queue = named(&mut self.queues, stream.0, "stream")?;
             if queue.done >= until {
@@ -207,7 +223,7 @@ impl State {
     fn run_all(&mut self) -> Result<()> {
         for i in 0..self.queues.len() {
             if let Some(until) = self.queues[i].as_ref().map(|queue| queue.put) {
-                self.run(StreamId(i), until)?;
+                self.run(RawStream(i as u64), until)?;
             }
         }
         Ok(())
@@ -217,7 +233,7 @@ impl State {
         match work {
             Work::Upload { to, from, bytes } => {
                 self.memory.inside(*to, bytes.len())?;
-                // SAFETY: whoever asked promised that the bytes are there.
+                // SAFETY: whoever requested it promised that the bytes are there.
                 let now = unsafe { std::slice::from_raw_parts(*from as *const u8, bytes.len()) };
                 if *now != **bytes {
                     return Err(wrong(
@@ -235,7 +251,7 @@ impl State {
             }
             Work::Download { to, bytes, from } => {
                 self.memory.is_written(*from, *bytes)?;
-                // SAFETY: the memory is there, and whoever asked promised that the other is.
+                // SAFETY: the memory is there, and whoever requested it promised that the other is.
                 unsafe { (*to as *mut u8).copy_from(*from as *const u8, *bytes) };
             }
             Work::Fill {
@@ -250,12 +266,12 @@ impl State {
             Work::Launch {
                 function,
                 shape,
-                arguments,
+                argument,
             } => {
-                let kernel = &self.kernels[*function];
+                let kernel = &self.kernels[function.0 as usize];
                 let library = named(&mut self.modules, kernel.module.0, "module")?;
                 // SAFETY: the kernel is of this library; whoever launched it promised the rest.
-                let result = unsafe { library.run(kernel.address, *shape, arguments) };
+                let result = unsafe { library.run(kernel.address, *shape, argument) };
                 let result = result.and_then(|()| self.memory.check_all());
                 let threads = shape.threads.iter().product();
                 if let Some(cost) = self.cost {
@@ -265,7 +281,7 @@ impl State {
                 result.map_err(|error| wrong(format!("kernel {}: {error}", kernel.name)))?;
             }
             Work::Multiply(product) => {
-                // SAFETY: whoever asked promised that the memory is there; it is checked as well.
+                // SAFETY: whoever requested it promised that the memory is there; it is checked as well.
                 unsafe {
                     match product.double {
                         true => multiply::<f64>(&self.memory, product)?,
@@ -275,7 +291,7 @@ impl State {
             }
             Work::Record { event, number } => {
                 // It may have been given back, or put elsewhere since.
-                if let Some(Some(point)) = self.points.get_mut(event.0)
+                if let Some(Some(point)) = self.points.get_mut(event.0 as usize)
                     && point.at.is_some_and(|(_, last)| last == *number)
                 {
                     point.passed = Some(Instant::now() + self.late);
@@ -283,7 +299,7 @@ impl State {
             }
             Work::Wait { stream, number } => {
                 self.log.waits += 1;
-                if self.queues[stream.0].is_some() {
+                if self.queues[stream.0 as usize].is_some() {
                     self.run(*stream, *number)?;
                 }
             }
@@ -337,7 +353,8 @@ where
     Ok(())
 }
 
-// SAFETY: pinned memory is a piece of its own, which is filled with zeros.
+// SAFETY: lists only grow, so that no place is given out twice; pinned memory is a piece of its own, which is filled with
+// zeros.
 unsafe impl Driver for Emulator {
     fn properties(&self) -> &Properties {
         &self.properties
@@ -386,28 +403,32 @@ unsafe impl Driver for Emulator {
         Ok(format!("{} for tests", self.compiler.display()))
     }
 
-    fn load(&self, image: &[u8]) -> Result<ModuleId> {
+    fn load(&self, image: &[u8]) -> Result<RawModule> {
         let mut state = self.called("load");
         // A name of its own, or the system would give the library that it has already.
         state.loads += 1;
         let path = self.folder.path().join(format!("{}.so", state.loads));
         std::fs::write(&path, image).map_err(Error::io(&path))?;
         let library = Library::open(&path)?;
-        state.modules.push(Some(library));
-        Ok(ModuleId(state.modules.len() - 1))
+        Ok(RawModule(add(&mut state.modules, library)))
     }
 
-    fn unload(&self, module: ModuleId) {
+    unsafe fn unload(&self, module: RawModule) {
         let mut state = self.called("unload");
         insist(state.run_all());
-        state.modules[module.0] = None;
+        insist(take(&mut state.modules, module.0, "module"));
     }
 
-    fn function(&self, module: ModuleId, name: &str, shared: usize) -> Result<Function> {
+    unsafe fn function(
+        &self,
+        module: RawModule,
+        name: &str,
+        shared: usize,
+    ) -> Result<(RawFunction, Option<usize>)> {
         let mut state = self.called("function");
         if shared > SHARED {
             return Err(wrong(format!(
-                "{name} asks for {shared} bytes of shared memory"
+                "{name} requests {shared} bytes of shared memory"
             )));
         }
         let address = named(&mut state.modules, module.0, "module")?.kernel(name)?;
@@ -417,10 +438,10 @@ unsafe impl Driver for Emulator {
             address,
             shared,
         });
-        Ok(Function(state.kernels.len() - 1))
+        Ok((RawFunction(state.kernels.len() as u64 - 1), None))
     }
 
-    fn usage(&self, _: Function) -> Result<Usage> {
+    unsafe fn usage(&self, _: RawFunction) -> Result<Usage> {
         Ok(Usage {
             registers: 64,
             local: 0,
@@ -429,56 +450,32 @@ unsafe impl Driver for Emulator {
         })
     }
 
-    fn occupancy(&self, _: Function, threads: u32, shared: usize) -> Result<u32> {
+    unsafe fn occupancy(&self, _: RawFunction, threads: u32, shared: usize) -> Result<u32> {
         let by_shared = (SHARED + 1024) / (shared + 1024);
         Ok((1024 / threads.max(1)).min(by_shared as u32))
     }
 
-    fn stream(&self) -> Result<StreamId> {
-        let mut state = self.called("stream");
-        state.queues.push(Some(Queue::default()));
-        Ok(StreamId(state.queues.len() - 1))
+    fn create_stream(&self) -> Result<RawStream> {
+        let mut state = self.called("create_stream");
+        Ok(RawStream(add(&mut state.queues, Queue::default())))
     }
 
-    /// Callers name queues by their numbers, counted from 1.
-    unsafe fn stream_of(&self, raw: u64) -> Result<StreamId> {
-        let mut state = self.called("stream_of");
-        let stream = match (raw, state.default) {
-            (0, Some(default)) => default,
-            (0, None) => {
-                state.queues.push(Some(Queue::default()));
-                let default = StreamId(state.queues.len() - 1);
-                state.default = Some(default);
-                default
-            }
-            _ => StreamId(raw as usize - 1),
-        };
-        named(&mut state.queues, stream.0, "stream")?;
-        state.borrowed.push(stream);
-        Ok(stream)
-    }
-
-    fn raw_stream(&self, stream: StreamId) -> Result<u64> {
-        named(&mut self.called("raw_stream").queues, stream.0, "stream")?;
-        Ok(stream.0 as u64 + 1)
+    fn default_stream(&self) -> RawStream {
+        RawStream(0)
     }
 
     fn reaches(&self, memory: Pointer) -> Result<bool> {
         Ok(self.called("reaches").memory.inside(memory, 1).is_ok())
     }
 
-    fn drop_stream(&self, stream: StreamId) {
-        let mut state = self.called("drop_stream");
-        if let Some(i) = state.borrowed.iter().position(|&s| s == stream) {
-            state.borrowed.remove(i);
-            return;
-        }
+    unsafe fn destroy_stream(&self, stream: RawStream) {
+        let mut state = self.called("destroy_stream");
         let until = named(&mut state.queues, stream.0, "stream").map(|queue| queue.put);
         insist(until.and_then(|until| state.run(stream, until)));
-        state.queues[stream.0] = None;
+        insist(take(&mut state.queues, stream.0, "stream"));
     }
 
-    unsafe fn upload(&self, stream: StreamId, to: Pointer, from: &[u8]) -> Result<()> {
+    unsafe fn upload(&self, stream: RawStream, to: Pointer, from: &[u8]) -> Result<()> {
         let mut state = self.called("upload");
         state.memory.inside(to, from.len())?;
         let address = from.as_ptr() as usize;
@@ -498,7 +495,7 @@ unsafe impl Driver for Emulator {
         state.put(stream, Work::Upload { to, from, bytes })
     }
 
-    unsafe fn download(&self, stream: StreamId, to: &mut [u8], from: Pointer) -> Result<()> {
+    unsafe fn download(&self, stream: RawStream, to: &mut [u8], from: Pointer) -> Result<()> {
         let mut state = self.called("download");
         let (to, bytes) = (to.as_mut_ptr() as usize, to.len());
         state.memory.inside(from, bytes)?;
@@ -508,7 +505,13 @@ unsafe impl Driver for Emulator {
         state.put(stream, Work::Download { to, bytes, from })
     }
 
-    unsafe fn fill(&self, stream: StreamId, memory: Pointer, byte: u8, bytes: usize) -> Result<()> {
+    unsafe fn fill(
+        &self,
+        stream: RawStream,
+        memory: Pointer,
+        byte: u8,
+        bytes: usize,
+    ) -> Result<()> {
         let mut state = self.called("fill");
         state.memory.inside(memory, bytes)?;
         let work = Work::Fill {
@@ -521,10 +524,10 @@ unsafe impl Driver for Emulator {
 
     unsafe fn launch(
         &self,
-        stream: StreamId,
-        function: Function,
+        stream: RawStream,
+        function: RawFunction,
         shape: Shape,
-        arguments: &[u8],
+        argument: &[u8],
     ) -> Result<()> {
         let mut state = self.called("launch");
         if let Some(left) = &mut state.panics {
@@ -534,11 +537,11 @@ unsafe impl Driver for Emulator {
             }
             *left -= 1;
         }
-        let kernel = state.kernels.get(function.0);
+        let kernel = state.kernels.get(function.0 as usize);
         let kernel = kernel.ok_or_else(|| wrong(format!("there is no {function:?}")))?;
         let refuse = |what: &str| Err(wrong(format!("kernel {}: {what}", kernel.name)));
         let [x, y, z] = shape.blocks;
-        if x == 0 || y == 0 || z == 0 || x > i32::MAX as u32 || y > 65_535 || z > 65_535 {
+        if x > i32::MAX as u32 || y > 65_535 || z > 65_535 {
             return refuse(&format!("a grid of {x} x {y} x {z} blocks"));
         }
         let threads: u64 = shape.threads.iter().map(|&n| u64::from(n)).product();
@@ -547,25 +550,25 @@ unsafe impl Driver for Emulator {
         }
         if shape.shared as usize > kernel.shared.max(49_152) {
             return refuse(&format!(
-                "{} bytes of shared memory; function() was asked for {}",
+                "{} bytes of shared memory; {} were requested of function()",
                 shape.shared, kernel.shared
             ));
         }
-        // In words, so that the structure lies where its alignment asks for.
-        let words = arguments.chunks(8).map(|some| {
+        // In words, so that the structure is aligned.
+        let words = argument.chunks(8).map(|some| {
             let mut word = [0; 8];
             word[..some.len()].copy_from_slice(some);
             u64::from_ne_bytes(word)
         });
         let work = Work::Launch {
-            function: function.0,
+            function,
             shape,
-            arguments: words.collect(),
+            argument: words.collect(),
         };
         state.put(stream, work)
     }
 
-    fn synchronize(&self, stream: StreamId) -> Result<()> {
+    unsafe fn synchronize(&self, stream: RawStream) -> Result<()> {
         let mut state = self.called("synchronize");
         if state.recordings.has(stream) {
             return Err(wrong("a queue that is recorded is waited for".to_owned()));
@@ -574,19 +577,17 @@ unsafe impl Driver for Emulator {
         state.run(stream, until)
     }
 
-    fn event(&self) -> Result<EventId> {
-        let mut state = self.called("event");
-        state.points.push(Some(Point::default()));
-        Ok(EventId(state.points.len() - 1))
+    fn create_event(&self) -> Result<RawEvent> {
+        let mut state = self.called("create_event");
+        Ok(RawEvent(add(&mut state.points, Point::default())))
     }
 
-    fn drop_event(&self, event: EventId) {
-        let mut state = self.called("drop_event");
-        insist(named(&mut state.points, event.0, "event"));
-        state.points[event.0] = None;
+    unsafe fn destroy_event(&self, event: RawEvent) {
+        let mut state = self.called("destroy_event");
+        insist(take(&mut state.points, event.0, "event"));
     }
 
-    fn record(&self, stream: StreamId, event: EventId) -> Result<()> {
+    unsafe fn record(&self, stream: RawStream, event: RawEvent) -> Result<()> {
         let state = &mut *self.called("record");
         let point = named(&mut state.points, event.0, "event")?;
         if state.recordings.record(stream, point) {
@@ -597,7 +598,7 @@ unsafe impl Driver for Emulator {
         state.put(stream, Work::Record { event, number })
     }
 
-    fn wait(&self, stream: StreamId, event: EventId) -> Result<()> {
+    unsafe fn wait(&self, stream: RawStream, event: RawEvent) -> Result<()> {
         let state = &mut *self.called("wait");
         named(&mut state.queues, stream.0, "stream")?;
         let point = named(&mut state.points, event.0, "event")?;
@@ -616,9 +617,9 @@ unsafe impl Driver for Emulator {
         }
     }
 
-    fn seconds(&self, from: EventId, to: EventId) -> Result<f64> {
+    unsafe fn seconds(&self, from: RawEvent, to: RawEvent) -> Result<f64> {
         let mut state = self.called("seconds");
-        let mut passed = |event: EventId| {
+        let mut passed = |event: RawEvent| {
             let point = named(&mut state.points, event.0, "event")?;
             let when = point.passed;
             when.ok_or_else(|| wrong(format!("{event:?} has not been passed")))
@@ -627,29 +628,27 @@ unsafe impl Driver for Emulator {
         Ok(to.saturating_duration_since(from).as_secs_f64())
     }
 
-    fn begin_graph(&self, stream: StreamId) -> Result<()> {
+    unsafe fn begin_graph(&self, stream: RawStream) -> Result<()> {
         let mut state = self.called("begin_graph");
         named(&mut state.queues, stream.0, "stream")?;
         state.recordings.begin(stream)
     }
 
-    fn end_graph(&self, stream: StreamId) -> Result<GraphId> {
+    unsafe fn end_graph(&self, stream: RawStream) -> Result<RawGraph> {
         let mut state = self.called("end_graph");
         let works = state.recordings.end(stream)?;
-        state.graphs.push(Some(Arc::new(works)));
-        Ok(GraphId(state.graphs.len() - 1))
+        Ok(RawGraph(add(&mut state.graphs, Arc::new(works))))
     }
 
-    unsafe fn launch_graph(&self, stream: StreamId, graph: GraphId) -> Result<()> {
+    unsafe fn launch_graph(&self, stream: RawStream, graph: RawGraph) -> Result<()> {
         let mut state = self.called("launch_graph");
         let works = named(&mut state.graphs, graph.0, "graph")?.clone();
         state.put(stream, Work::Graph(works))
     }
 
-    fn drop_graph(&self, graph: GraphId) {
-        let mut state = self.called("drop_graph");
-        insist(named(&mut state.graphs, graph.0, "graph"));
-        state.graphs[graph.0] = None;
+    unsafe fn destroy_graph(&self, graph: RawGraph) {
+        let mut state = self.called("destroy_graph");
+        insist(take(&mut state.graphs, graph.0, "graph"));
     }
 
     fn pin(&self, bytes: usize) -> Result<*mut u8> {
@@ -665,8 +664,23 @@ unsafe impl Driver for Emulator {
         insist(state.pinned.free(memory as Pointer));
     }
 
-    unsafe fn multiply(&self, stream: StreamId, product: Product) -> Result<()> {
-        self.called("multiply").put(stream, Work::Multiply(product))
+    unsafe fn create_blas(&self, stream: RawStream) -> Result<RawBlas> {
+        let mut state = self.called("create_blas");
+        Ok(RawBlas {
+            handle: add(&mut state.products, stream),
+            workspace: 0,
+        })
+    }
+
+    unsafe fn destroy_blas(&self, blas: RawBlas) {
+        let mut state = self.called("destroy_blas");
+        insist(take(&mut state.products, blas.handle, "cuBLAS"));
+    }
+
+    unsafe fn multiply(&self, blas: RawBlas, product: Product) -> Result<()> {
+        let mut state = self.called("multiply");
+        let stream = *named(&mut state.products, blas.handle, "cuBLAS")?;
+        state.put(stream, Work::Multiply(product))
     }
 }
 
@@ -679,8 +693,8 @@ impl Drop for Emulator {
             (state.pinned.pieces(), "pieces of pinned memory"),
             (state.modules.iter().flatten().count(), "programs"),
             // The default queue is nobody's.
-            (queues - usize::from(state.default.is_some()), "queues"),
-            (state.borrowed.len(), "queues of callers"),
+            (queues - 1, "queues"),
+            (state.products.iter().flatten().count(), "handles of cuBLAS"),
             (state.points.iter().flatten().count(), "events"),
             (state.graphs.iter().flatten().count(), "recordings"),
         ];

@@ -127,7 +127,7 @@ impl Library {
         match wrong_how {
             0 => Ok(()),
             1 => Err(wrong(format!(
-                "block {block:?} wrote behind its shared memory"
+                "block {block:?} wrote past its shared memory"
             ))),
             2 => Err(wrong(format!(
                 "threads of block {block:?} do not meet at barriers"

@@ -5,7 +5,7 @@ use mebridge_support::error::{Error, Result};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::collections::BTreeMap;
 
-/// Guarded bytes before and behind each piece of memory.
+/// Guarded bytes before and after each piece of memory.
 const ZONE: usize = 1024;
 
 /// A NaN as a `float`, and twice a NaN as a `double`; as a number far out of any table.
@@ -77,8 +77,8 @@ impl Memory {
             let byte = unsafe { (pointer as *const u8).offset(offset).read() };
             byte == POISON.to_le_bytes()[offset.rem_euclid(4) as usize]
         };
-        let behind = bytes as isize..(bytes.next_multiple_of(4) + ZONE) as isize;
-        match (-(ZONE as isize)..0).chain(behind).find(|&i| !intact(i)) {
+        let after = bytes as isize..(bytes.next_multiple_of(4) + ZONE) as isize;
+        match (-(ZONE as isize)..0).chain(after).find(|&i| !intact(i)) {
             None => Ok(()),
             Some(i) => Err(wrong(format!(
                 "byte {i} of {bytes} bytes at {pointer:#x} was written"

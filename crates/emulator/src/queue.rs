@@ -1,8 +1,8 @@
 //! Queues of work. Nothing is done before somebody waits for it, so that whoever forgets to wait
-//! finds out; and what is not ordered by an event is not done in the order in which it was asked for.
+//! finds out; and what is not ordered by an event is not done in the order in which it was requested.
 
 use crate::memory::wrong;
-use mebridge_driver::{EventId, Pointer, Product, Shape, StreamId};
+use mebridge_driver::{Pointer, Product, RawEvent, RawFunction, RawStream, Shape};
 use mebridge_support::error::Result;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -34,19 +34,19 @@ pub(crate) enum Work {
         bytes: usize,
     },
     Launch {
-        function: usize,
+        function: RawFunction,
         shape: Shape,
-        arguments: Vec<u64>,
+        argument: Vec<u64>,
     },
     Multiply(Product),
     /// The point was put in the queue as the work of this number.
     Record {
-        event: EventId,
+        event: RawEvent,
         number: u64,
     },
     /// Do another queue up to that number first.
     Wait {
-        stream: StreamId,
+        stream: RawStream,
         number: u64,
     },
     Graph(Arc<Vec<Work>>),
@@ -66,7 +66,7 @@ pub(crate) struct Queue {
 #[derive(Default)]
 pub(crate) struct Point {
     /// Where it was put last.
-    pub(crate) at: Option<(StreamId, u64)>,
+    pub(crate) at: Option<(RawStream, u64)>,
     /// When it was passed.
     pub(crate) passed: Option<Instant>,
     /// The recording it was put into, and what had been recorded before it.
@@ -74,13 +74,13 @@ pub(crate) struct Point {
 }
 
 /// How much of each queue has been recorded before something.
-type Clock = HashMap<StreamId, u64>;
+type Clock = HashMap<RawStream, u64>;
 
 /// Work being recorded.
 pub(crate) struct Recording {
     number: u64,
-    origin: StreamId,
-    clocks: HashMap<StreamId, Clock>,
+    origin: RawStream,
+    clocks: HashMap<RawStream, Clock>,
     work: Vec<Work>,
 }
 
@@ -93,18 +93,18 @@ pub(crate) struct Recordings {
 
 impl Recordings {
     /// The recording that a queue takes part in.
-    fn of(&mut self, stream: StreamId) -> Option<&mut Recording> {
+    fn of(&mut self, stream: RawStream) -> Option<&mut Recording> {
         let mut open = self.open.iter_mut();
         open.find(|recording| recording.clocks.contains_key(&stream))
     }
 
     /// Whether a queue is being recorded.
-    pub(crate) fn has(&mut self, stream: StreamId) -> bool {
+    pub(crate) fn has(&mut self, stream: RawStream) -> bool {
         self.of(stream).is_some()
     }
 
     /// Starts with a queue.
-    pub(crate) fn begin(&mut self, stream: StreamId) -> Result<()> {
+    pub(crate) fn begin(&mut self, stream: RawStream) -> Result<()> {
         if self.has(stream) {
             return Err(wrong("a queue is being recorded already".to_owned()));
         }
@@ -119,7 +119,7 @@ impl Recordings {
     }
 
     /// Records work, or gives it back if its queue is not being recorded.
-    pub(crate) fn put(&mut self, stream: StreamId, work: Work) -> Option<Work> {
+    pub(crate) fn put(&mut self, stream: RawStream, work: Work) -> Option<Work> {
         let Some(recording) = self.of(stream) else {
             return Some(work);
         };
@@ -130,7 +130,7 @@ impl Recordings {
     }
 
     /// Puts a point into a queue that is being recorded; false for another.
-    pub(crate) fn record(&mut self, stream: StreamId, point: &mut Point) -> bool {
+    pub(crate) fn record(&mut self, stream: RawStream, point: &mut Point) -> bool {
         let recording = self.of(stream);
         point.recorded = recording.map(|r| (r.number, r.clocks[&stream].clone()));
         if point.recorded.is_some() {
@@ -140,7 +140,7 @@ impl Recordings {
     }
 
     /// Lets a queue wait for a point in a recording; false if the point is in none.
-    pub(crate) fn wait(&mut self, stream: StreamId, point: &Point) -> Result<bool> {
+    pub(crate) fn wait(&mut self, stream: RawStream, point: &Point) -> Result<bool> {
         let inside = self.of(stream).map(|recording| recording.number);
         let Some((number, before)) = &point.recorded else {
             return match inside.is_some() && point.at.is_some() {
@@ -171,7 +171,7 @@ impl Recordings {
     }
 
     /// Ends with the queue that it began with: all others must have been waited for.
-    pub(crate) fn end(&mut self, stream: StreamId) -> Result<Vec<Work>> {
+    pub(crate) fn end(&mut self, stream: RawStream) -> Result<Vec<Work>> {
         let mut open = self.open.iter();
         let Some(i) = open.position(|recording| recording.origin == stream) else {
             return Err(wrong("no recording began with this queue".to_owned()));

@@ -61,7 +61,7 @@ pub fn generate(text: &str) -> Result<Vec<Process>> {
 
 /// The same with another model.
 pub fn generate_with(text: &str, model: &Model) -> Result<Vec<Process>> {
-    let elements = MatrixElements::of(text, model)?;
+    let elements = MatrixElements::parse(text, model)?;
     (0..elements.len()).map(|n| elements.process(n)).collect()
 }
 

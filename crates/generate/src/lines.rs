@@ -159,7 +159,7 @@ mod tests {
 
     fn of(text: &str) -> super::DiagramLines {
         let model = Model::standard().unwrap();
-        let elements = MatrixElements::of(text, &model).unwrap();
+        let elements = MatrixElements::parse(text, &model).unwrap();
         elements.lines(0).unwrap().unwrap()
     }
 

@@ -190,9 +190,9 @@ fn count(
 
 impl<'a> MatrixElements<'a> {
     /// Determines the matrix elements of a text.
-    pub fn of(text: &str, model: &'a Model) -> Result<MatrixElements<'a>> {
+    pub fn parse(text: &str, model: &'a Model) -> Result<MatrixElements<'a>> {
         if let Some((before, choice)) = language::wrong_choice(text) {
-            let names = MatrixElements::of(before, model)?.names();
+            let names = MatrixElements::parse(before, model)?.names();
             return Err(choose_process(Path::new(before), Some(&choice), &names));
         }
         let fail = |what: String| failure(text, what);

@@ -60,8 +60,12 @@ fn not_with_a_contact_vertex() {
         assert!(has_form(text, &contact), "{text}");
     }
     // 5040 colour flows.
-    let many =
-        |text: &str, model: &Model| MatrixElements::of(text, model).unwrap().lines(0).unwrap();
+    let many = |text: &str, model: &Model| {
+        MatrixElements::parse(text, model)
+            .unwrap()
+            .lines(0)
+            .unwrap()
+    };
     assert!(many("d d~ > g g g g g g g", &contact).is_none());
 }
 

@@ -183,7 +183,7 @@ fn forms_that_are_none_are_refused() {
 fn matrix_elements_are_told_apart() {
     let model = Model::standard().unwrap();
     for (text, count) in [("p p > z j j", 28), ("p p > l+ l- j", 6), ("p p > j j", 12)] {
-        let elements = MatrixElements::of(text, &model).unwrap();
+        let elements = MatrixElements::parse(text, &model).unwrap();
         let all = generate_with(text, &model).unwrap();
         assert_eq!(elements.len(), count, "{text}");
         let names: Vec<&String> = all.iter().map(|p| &p.name).collect();
@@ -219,7 +219,7 @@ fn equal(a: &Process, b: &Process) -> bool {
 fn a_negative_squared_order_is_one_for_a_label() {
     let names = |text: &str| -> Vec<String> {
         let model = Model::standard().unwrap();
-        let elements = MatrixElements::of(text, &model);
+        let elements = MatrixElements::parse(text, &model);
         elements.map_or_else(|_| Vec::new(), |all| all.names())
     };
     let first = |label: &str, bound: &str| -> Vec<String> {
@@ -240,7 +240,7 @@ fn a_negative_squared_order_is_one_for_a_label() {
     // Each line of the text is separate.
     let text = "g s~ > s~ g QED^2==-1; z s~ > s~ g QED^2==-1";
     assert_eq!(
-        MatrixElements::of(text, &Model::standard().unwrap())
+        MatrixElements::parse(text, &Model::standard().unwrap())
             .unwrap()
             .len(),
         2

@@ -1,38 +1,46 @@
-//! GPUs, through the driver's own interface, in three layers. They are written for CUDA; HIP's driver for AMD's GPUs has
-//! the same functions by other names, so that one table of symbols serves both.
+//! GPUs, through the driver's own interface. It is written for CUDA; HIP's driver for AMD's GPUs has the same functions by
+//! other names, so that one table of symbols serves both.
 //!
 //! | module | what it has |
 //! |---|---|
 //! | `sys` | symbols: the functions as the libraries of CUDA export them |
-//! | `result` | checked results: each function with an error that names it |
-//! | `safe` | safe types: context, memory, programs, streams, events, graphs, which are given back when they go |
-//! | `table` | these by the numbers that [`Driver`] gives out |
+//! | `result` | checked calls: each function with an error that names it |
+//! | `context` | whether there is a driver, and the context of a GPU |
+//! | `nvrtc` | the compiler of device code |
+//! | [`Cuda`] | a [`Driver`] by these calls, in the context of one GPU |
 //!
-//! Nothing happens before it is asked for: a program that opens no GPU loads no library of CUDA's. No
-//! setting of the GPU is changed, and its memory is taken plainly.
+//! Nothing here owns what a GPU has made: that is for the handles of [`crate::driver`]. Nothing happens before it is
+//! requested: a program that opens no GPU loads no library of CUDA's. No setting of the GPU is changed, and its memory is
+//! taken plainly.
 
+mod context;
+mod nvrtc;
 mod result;
-mod safe;
 mod sys;
-mod table;
 
-pub use safe::context::{current, devices};
+pub use context::{current, devices};
 pub use sys::Platform;
 pub use sys::hip::might_be_there as amd_might_be_there;
 use sys::library::FOLDER;
 
 use super::driver::{
-    Architecture, Driver, EventId, Function, GraphId, ModuleId, Pointer, Product, Properties,
-    Shape, StreamId, Usage,
+    Architecture, Driver, Pointer, Product, Properties, RawBlas, RawEvent, RawFunction, RawGraph,
+    RawModule, RawStream, Shape, Usage,
 };
+use context::Context;
 use mebridge_support::error::{Error, Result};
-use rustc_hash::FxHashMap;
-use safe::context::Context;
-use safe::memory::{DeviceMemory, PinnedMemory, reaches};
-pub(crate) use safe::nvrtc::Nvrtc;
-use std::sync::{Arc, Mutex, PoisonError};
-use sys::driver::CUdevice_attribute as Attribute;
-use table::HandleTable;
+pub(crate) use nvrtc::Nvrtc;
+use result::blas;
+use result::driver::{Calls, pointer};
+use std::ffi::CString;
+use std::sync::Arc;
+use sys::driver::{CUdevice_attribute as Attribute, CUfunction_attribute as Of, CUmemorytype};
+
+/// CUDA's name of the legacy default stream, which it is whatever the caller was compiled with. HIP's is 0.
+const LEGACY: u64 = 1;
+
+/// Shared memory that a block has without a request.
+const SHARED_WITHOUT_REQUEST: usize = 48 << 10;
 
 /// Compiles device code for a GPU, `sm_90` or the like, without one: NVRTC alone is needed.
 pub fn compile_for(architecture: &str, source: &str, options: &[String]) -> Result<Vec<u8>> {
@@ -51,43 +59,42 @@ pub fn check_where_named(source: &str, options: &[String]) -> Result<()> {
 pub struct Cuda {
     properties: Properties,
     /// Major and minor version of CUDA, or HIP, that the driver serves.
-    driver: (u32, u32),
-    memory: Mutex<FxHashMap<Pointer, DeviceMemory>>,
-    /// By their addresses.
-    pinned: Mutex<FxHashMap<usize, PinnedMemory>>,
-    functions: HandleTable<safe::module::Function>,
-    modules: HandleTable<safe::module::CudaModule>,
-    streams: HandleTable<safe::stream::CudaStream>,
-    events: HandleTable<safe::event::CudaEvent>,
-    graphs: HandleTable<safe::graph::CudaGraph>,
-    context: Arc<Context>,
+    version: (u32, u32),
+    context: Context,
 }
 
 impl Cuda {
     /// The GPU with this number, counted from 0 among those that the process sees.
     pub fn open(platform: Platform, ordinal: usize) -> Result<Arc<dyn Driver>> {
-        Ok(Arc::new(Cuda::of(Context::new(platform, ordinal)?)?))
+        let context = Context::new(platform, ordinal)?;
+        Ok(Arc::new(Cuda::from_context(context)?))
     }
 
     /// The GPU of a context.
-    fn of(context: Arc<Context>) -> Result<Cuda> {
+    fn from_context(context: Context) -> Result<Cuda> {
         Ok(Cuda {
             properties: properties(&context)?,
-            driver: context.calls().version()?,
-            memory: Mutex::default(),
-            pinned: Mutex::default(),
-            functions: HandleTable::new("function"),
-            modules: HandleTable::new("module"),
-            streams: HandleTable::new("stream"),
-            events: HandleTable::new("event"),
-            graphs: HandleTable::new("graph"),
+            version: context.calls().version()?,
             context,
         })
     }
 
+    /// Gives something back in the context. Errors are left: those of work that uses it were reported where it was waited
+    /// for.
+    fn give_back(&self, call: impl FnOnce(Calls) -> Result<()>) {
+        if let Ok(entered) = self.context.enter() {
+            let _ = call(entered.calls());
+        }
+    }
+
+    /// cuBLAS, or hipBLAS.
+    fn blas(&self) -> Result<blas::Calls> {
+        blas::Calls::get(self.context.calls(), self.version.0)
+    }
+
     /// Compiler and target for this GPU.
     fn target(&self) -> Result<(&'static Nvrtc, String)> {
-        let nvrtc = Nvrtc::get(self.context.calls().platform(), Some(self.driver.0))?;
+        let nvrtc = Nvrtc::get(self.context.calls().platform(), Some(self.version.0))?;
         let target = nvrtc.target(&self.properties.architecture)?;
         Ok((nvrtc, target))
     }
@@ -115,7 +122,7 @@ fn properties(context: &Context) -> Result<Properties> {
     })
 }
 
-// SAFETY: the driver pins as many bytes as it is asked for, and they are filled with zeros.
+// SAFETY: the driver gives out nothing twice; it pins as many bytes as are requested, and they are filled with zeros.
 unsafe impl Driver for Cuda {
     fn properties(&self) -> &Properties {
         &self.properties
@@ -126,19 +133,38 @@ unsafe impl Driver for Cuda {
     }
 
     fn allocate(&self, bytes: usize) -> Result<Pointer> {
-        let memory = DeviceMemory::new(&self.context, bytes)?;
-        let start = memory.start();
-        let mut all = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(start, memory);
-        Ok(start)
+        self.context.enter()?.calls().allocate(bytes)
     }
 
     unsafe fn free(&self, memory: Pointer) {
-        let mut all = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let memory = all.remove(&memory);
-        // CUDA waits for the GPU, and nobody for the lock.
-        drop(all);
-        drop(memory);
+        // SAFETY: the caller's promise.
+        self.give_back(|calls| unsafe { calls.free(memory) });
+    }
+
+    fn pin(&self, bytes: usize) -> Result<*mut u8> {
+        let bytes = bytes.max(1);
+        let start: *mut u8 = self.context.enter()?.calls().pin(bytes)?.cast();
+        // SAFETY: as many bytes were pinned.
+        unsafe { start.write_bytes(0, bytes) };
+        Ok(start)
+    }
+
+    unsafe fn free_pinned(&self, memory: *mut u8) {
+        // SAFETY: the caller's promise.
+        self.give_back(|calls| unsafe { calls.unpin(memory.cast()) });
+    }
+
+    fn reaches(&self, memory: Pointer) -> Result<bool> {
+        let (kind, device) = self.context.enter()?.calls().memory_of(memory)?;
+        // CUDA says 0 of memory that it does not know.
+        Ok(match kind {
+            0 => false,
+            kind if kind == CUmemorytype::CU_MEMORYTYPE_DEVICE as u32 => {
+                device == self.context.device()
+            }
+            // Pinned memory of the host.
+            _ => true,
+        })
     }
 
     fn compile(&self, source: &str, options: &[String]) -> Result<Vec<u8>> {
@@ -152,9 +178,14 @@ unsafe impl Driver for Cuda {
         Ok(format!("{} {major}.{minor} {target}", nvrtc.library()))
     }
 
-    fn load(&self, image: &[u8]) -> Result<ModuleId> {
-        let module = safe::module::CudaModule::load(&self.context, image);
-        let module = module.map_err(|error| match error {
+    fn load(&self, image: &[u8]) -> Result<RawModule> {
+        // PTX is a text that has to end; the code of a GPU says itself how long it is.
+        let mut image = image.to_vec();
+        image.push(0);
+        let entered = self.context.enter()?;
+        // SAFETY: the image ends in NUL, and CUDA checks what it is given.
+        let module = unsafe { entered.calls().load_module(image.as_ptr().cast()) };
+        module.map_err(|error| match error {
             Error::GpuCall { call, what } => Error::GpuCall {
                 call,
                 what: format!(
@@ -163,154 +194,244 @@ unsafe impl Driver for Cuda {
                         Platform::Cuda => "CUDA",
                         Platform::Hip => "HIP",
                     },
-                    self.driver.0,
-                    self.driver.1,
+                    self.version.0,
+                    self.version.1,
                     self.compiler().unwrap_or_else(|e| e.to_string()),
                 ),
             },
             error => error,
-        });
-        Ok(ModuleId(self.modules.add(module?)))
+        })
     }
 
-    fn unload(&self, module: ModuleId) {
-        if let Some(module) = self.modules.remove(module.0) {
-            self.functions
-                .retain(|function| !Arc::ptr_eq(function.module(), &module));
+    unsafe fn unload(&self, module: RawModule) {
+        // SAFETY: the caller's promise.
+        self.give_back(|calls| unsafe { calls.unload_module(module) });
+    }
+
+    /// All kernels of `cuda/` take one structure (`ARGUMENTS`).
+    unsafe fn function(
+        &self,
+        module: RawModule,
+        name: &str,
+        shared: usize,
+    ) -> Result<(RawFunction, Option<usize>)> {
+        let refused = |what: String| Error::GpuCall {
+            call: (self.context.calls().platform()).name_of("cuModuleGetFunction"),
+            what: format!("kernel {name}: {what}"),
+        };
+        let text = CString::new(name).map_err(|e| refused(e.to_string()))?;
+        let entered = self.context.enter()?;
+        let calls = entered.calls();
+        // SAFETY: the caller's promise.
+        let function = unsafe { calls.function(module, &text)? }
+            .ok_or_else(|| refused("the program has none of this name".into()))?;
+        // SAFETY: as above.
+        let argument = unsafe { calls.parameter(function) };
+        if shared > SHARED_WITHOUT_REQUEST {
+            let most = self.properties.shared_per_block;
+            let bytes = i32::try_from(shared).ok().filter(|_| shared <= most);
+            let bytes = bytes.ok_or_else(|| {
+                refused(format!(
+                    "{shared} bytes of shared memory, and the GPU gives a block {most}"
+                ))
+            })?;
+            let attribute = Of::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: as above.
+            unsafe { calls.set_function_attribute(function, attribute, bytes)? };
         }
+        Ok((function, argument))
     }
 
-    fn function(&self, module: ModuleId, name: &str, shared: usize) -> Result<Function> {
-        let module = self.modules.get(module.0)?;
-        let most = self.properties.shared_per_block;
-        let function = safe::module::Function::new(&module, name, shared, most)?;
-        Ok(Function(self.functions.add(function)))
-    }
-
-    fn usage(&self, function: Function) -> Result<Usage> {
-        self.functions.get(function.0)?.usage()
-    }
-
-    fn occupancy(&self, function: Function, threads: u32, shared: usize) -> Result<u32> {
-        self.functions.get(function.0)?.occupancy(threads, shared)
-    }
-
-    fn stream(&self) -> Result<StreamId> {
-        let stream = safe::stream::CudaStream::new(&self.context)?;
-        Ok(StreamId(self.streams.add(stream)))
-    }
-
-    unsafe fn stream_of(&self, raw: u64) -> Result<StreamId> {
+    unsafe fn usage(&self, function: RawFunction) -> Result<Usage> {
+        let entered = self.context.enter()?;
         // SAFETY: the caller's promise.
-        let stream = unsafe { safe::stream::CudaStream::of_caller(&self.context, raw) };
-        Ok(StreamId(self.streams.add(stream)))
+        let get = |of| unsafe { entered.calls().function_attribute(function, of) };
+        Ok(Usage {
+            registers: get(Of::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            local: get(Of::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)? as usize,
+            shared: get(Of::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)? as usize,
+            threads: get(Of::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        })
     }
 
-    fn raw_stream(&self, stream: StreamId) -> Result<u64> {
-        Ok(self.streams.get(stream.0)?.raw())
-    }
-
-    fn reaches(&self, memory: Pointer) -> Result<bool> {
-        reaches(&self.context, memory)
-    }
-
-    fn drop_stream(&self, stream: StreamId) {
-        self.streams.remove(stream.0);
-    }
-
-    unsafe fn upload(&self, stream: StreamId, to: Pointer, from: &[u8]) -> Result<()> {
+    unsafe fn occupancy(&self, function: RawFunction, threads: u32, shared: usize) -> Result<u32> {
+        let entered = self.context.enter()?;
         // SAFETY: the caller's promise.
-        unsafe { self.streams.get(stream.0)?.upload(to, from) }
+        unsafe { entered.calls().occupancy(function, threads, shared) }
     }
 
-    unsafe fn download(&self, stream: StreamId, to: &mut [u8], from: Pointer) -> Result<()> {
-        // SAFETY: the caller's promise.
-        unsafe { self.streams.get(stream.0)?.download(to, from) }
+    fn create_stream(&self) -> Result<RawStream> {
+        self.context.enter()?.calls().create_stream()
     }
 
-    unsafe fn fill(&self, stream: StreamId, memory: Pointer, byte: u8, bytes: usize) -> Result<()> {
+    fn default_stream(&self) -> RawStream {
+        RawStream(match self.context.calls().platform() {
+            Platform::Cuda => LEGACY,
+            Platform::Hip => 0,
+        })
+    }
+
+    unsafe fn destroy_stream(&self, stream: RawStream) {
         // SAFETY: the caller's promise.
-        unsafe { self.streams.get(stream.0)?.fill(memory, byte, bytes) }
+        self.give_back(|calls| unsafe { calls.destroy_stream(stream) });
+    }
+
+    unsafe fn synchronize(&self, stream: RawStream) -> Result<()> {
+        let entered = self.context.enter()?;
+        // SAFETY: the caller's promise.
+        unsafe { entered.calls().synchronize(stream) }
+    }
+
+    unsafe fn upload(&self, stream: RawStream, to: Pointer, from: &[u8]) -> Result<()> {
+        if from.is_empty() {
+            return Ok(());
+        }
+        let entered = self.context.enter()?;
+        // SAFETY: the caller's promise.
+        unsafe { entered.calls().copy_in(to, from, stream) }
+    }
+
+    unsafe fn download(&self, stream: RawStream, to: &mut [u8], from: Pointer) -> Result<()> {
+        if to.is_empty() {
+            return Ok(());
+        }
+        let entered = self.context.enter()?;
+        // SAFETY: the caller's promise.
+        unsafe { entered.calls().copy_out(to, from, stream) }
+    }
+
+    unsafe fn fill(
+        &self,
+        stream: RawStream,
+        memory: Pointer,
+        byte: u8,
+        bytes: usize,
+    ) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let entered = self.context.enter()?;
+        // SAFETY: the caller's promise.
+        unsafe { entered.calls().fill(memory, byte, bytes, stream) }
     }
 
     unsafe fn launch(
         &self,
-        stream: StreamId,
-        function: Function,
+        stream: RawStream,
+        function: RawFunction,
         shape: Shape,
-        arguments: &[u8],
+        argument: &[u8],
     ) -> Result<()> {
-        let (stream, function) = (self.streams.get(stream.0)?, self.functions.get(function.0)?);
+        let entered = self.context.enter()?;
         // SAFETY: the caller's promise.
-        unsafe { stream.launch(&function, shape, arguments) }
+        unsafe { entered.calls().launch(function, shape, argument, stream) }
     }
 
-    fn synchronize(&self, stream: StreamId) -> Result<()> {
-        self.streams.get(stream.0)?.synchronize()
+    fn create_event(&self) -> Result<RawEvent> {
+        self.context.enter()?.calls().create_event()
     }
 
-    fn event(&self) -> Result<EventId> {
-        let event = safe::event::CudaEvent::new(&self.context)?;
-        Ok(EventId(self.events.add(event)))
-    }
-
-    fn drop_event(&self, event: EventId) {
-        self.events.remove(event.0);
-    }
-
-    fn record(&self, stream: StreamId, event: EventId) -> Result<()> {
-        (self.streams.get(stream.0)?).record(&*self.events.get(event.0)?)
-    }
-
-    fn wait(&self, stream: StreamId, event: EventId) -> Result<()> {
-        (self.streams.get(stream.0)?).wait(&*self.events.get(event.0)?)
-    }
-
-    fn seconds(&self, from: EventId, to: EventId) -> Result<f64> {
-        (self.events.get(from.0)?).seconds(&*self.events.get(to.0)?)
-    }
-
-    fn begin_graph(&self, stream: StreamId) -> Result<()> {
-        self.streams.get(stream.0)?.begin_graph()
-    }
-
-    fn end_graph(&self, stream: StreamId) -> Result<GraphId> {
-        let graph = self.streams.get(stream.0)?.end_graph()?;
-        Ok(GraphId(self.graphs.add(graph)))
-    }
-
-    unsafe fn launch_graph(&self, stream: StreamId, graph: GraphId) -> Result<()> {
-        let (stream, graph) = (self.streams.get(stream.0)?, self.graphs.get(graph.0)?);
+    unsafe fn destroy_event(&self, event: RawEvent) {
         // SAFETY: the caller's promise.
-        unsafe { stream.launch_graph(&graph) }
+        self.give_back(|calls| unsafe { calls.destroy_event(event) });
     }
 
-    fn drop_graph(&self, graph: GraphId) {
-        self.graphs.remove(graph.0);
-    }
-
-    fn pin(&self, bytes: usize) -> Result<*mut u8> {
-        let memory = PinnedMemory::new(&self.context, bytes)?;
-        let start = memory.start();
-        let mut all = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(start.addr(), memory);
-        Ok(start)
-    }
-
-    unsafe fn free_pinned(&self, memory: *mut u8) {
-        let mut all = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
-        let memory = all.remove(&memory.addr());
-        drop(all);
-        drop(memory);
-    }
-
-    unsafe fn multiply(&self, stream: StreamId, product: Product) -> Result<()> {
-        let hopper = matches!(
-            self.properties.architecture,
-            Architecture::Capability(9.., _)
-        );
+    unsafe fn record(&self, stream: RawStream, event: RawEvent) -> Result<()> {
+        let entered = self.context.enter()?;
         // SAFETY: the caller's promise.
-        unsafe { self.streams.get(stream.0)?.multiply(&product, hopper) }
+        unsafe { entered.calls().record(event, stream) }
+    }
+
+    unsafe fn wait(&self, stream: RawStream, event: RawEvent) -> Result<()> {
+        let entered = self.context.enter()?;
+        // SAFETY: the caller's promise.
+        unsafe { entered.calls().wait(stream, event) }
+    }
+
+    unsafe fn seconds(&self, from: RawEvent, to: RawEvent) -> Result<f64> {
+        let entered = self.context.enter()?;
+        // SAFETY: the caller's promise.
+        unsafe { entered.calls().elapsed(from, to) }
+    }
+
+    unsafe fn begin_graph(&self, stream: RawStream) -> Result<()> {
+        let entered = self.context.enter()?;
+        // SAFETY: the caller's promise.
+        unsafe { entered.calls().begin_capture(stream) }
+    }
+
+    unsafe fn end_graph(&self, stream: RawStream) -> Result<RawGraph> {
+        let entered = self.context.enter()?;
+        let calls = entered.calls();
+        // SAFETY: the caller's promise. The recorded work is not kept once it has been made ready.
+        unsafe {
+            let recorded = calls.end_capture(stream)?;
+            let ready = calls.instantiate(recorded);
+            let _ = calls.destroy_graph(recorded);
+            ready
+        }
+    }
+
+    unsafe fn launch_graph(&self, stream: RawStream, graph: RawGraph) -> Result<()> {
+        let entered = self.context.enter()?;
+        // SAFETY: the caller's promise.
+        unsafe { entered.calls().launch_graph(graph, stream) }
+    }
+
+    unsafe fn destroy_graph(&self, graph: RawGraph) {
+        // SAFETY: the caller's promise.
+        self.give_back(|calls| unsafe { calls.destroy_ready_graph(graph) });
+    }
+
+    /// With scratch memory of its own nothing is allocated in a product, so that one can be part of a graph.
+    unsafe fn create_blas(&self, stream: RawStream) -> Result<RawBlas> {
+        // What the manual of cuBLAS recommends.
+        let bytes = match self.properties.architecture {
+            Architecture::Capability(9.., _) => 32 << 20,
+            _ => 4 << 20,
+        };
+        let library = self.blas()?;
+        let entered = self.context.enter()?;
+        let mut blas = RawBlas {
+            handle: library.create()? as u64,
+            workspace: 0,
+        };
+        // SAFETY: the handle was created just now, and has the memory for as long as it lives; the stream is the caller's
+        // promise.
+        let ready = unsafe {
+            let handle = pointer(blas.handle);
+            library.set_stream(handle, stream).and_then(|()| {
+                if !library.takes_workspace() {
+                    return Ok(());
+                }
+                blas.workspace = entered.calls().allocate(bytes)?;
+                library.set_workspace(handle, blas.workspace, bytes)
+            })
+        };
+        if ready.is_err() {
+            // SAFETY: nothing has used it.
+            unsafe { self.destroy_blas(blas) };
+        }
+        ready.map(|()| blas)
+    }
+
+    unsafe fn destroy_blas(&self, blas: RawBlas) {
+        self.give_back(|calls| {
+            // SAFETY: the caller's promise; the memory goes after the handle that uses it.
+            unsafe {
+                let done = self.blas()?.destroy(pointer(blas.handle));
+                match blas.workspace {
+                    0 => done,
+                    workspace => done.and(calls.free(workspace)),
+                }
+            }
+        });
+    }
+
+    unsafe fn multiply(&self, blas: RawBlas, product: Product) -> Result<()> {
+        let _entered = self.context.enter()?;
+        // SAFETY: the caller's promise; the context is current.
+        unsafe { self.blas()?.multiply(pointer(blas.handle), &product) }
     }
 }
 

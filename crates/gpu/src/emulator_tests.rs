@@ -64,6 +64,13 @@ device_structures! {
     }
 }
 
+/// One thread.
+const ONE: Shape = Shape {
+    blocks: [1; 3],
+    threads: [1; 3],
+    shared: 0,
+};
+
 fn two(x: Pointer, first: u32, second: u32) -> Two {
     Two { x, first, second }
 }
@@ -102,7 +109,7 @@ impl Setup {
             shared: 64,
         };
         // SAFETY: the tests pass what the kernels take.
-        unsafe { stream.launch(function, shape, &arguments.bytes()) }.unwrap();
+        unsafe { stream.launch(&function, shape, &arguments.bytes()) }.unwrap();
     }
 
     fn upload(&self, to: Pointer, numbers: &[f64]) {
@@ -144,7 +151,7 @@ fn kernels_run_over_all_blocks_with_all_arguments() {
     assert_eq!(s.download(at, 4).unwrap(), [0.5, 6.0, 2.0, 5.0]);
 }
 
-/// Threads of a block run up to each barrier, in one order or the other: who reads what another writes finds it only behind
+/// Threads of a block run up to each barrier, in one order or the other: who reads what another writes finds it only after
 /// a barrier.
 #[test]
 fn threads_of_a_block_meet_at_barriers() {
@@ -162,7 +169,7 @@ fn threads_of_a_block_meet_at_barriers() {
         let arguments = two(at, distance, 0).bytes();
         s.upload(at, &numbers);
         // SAFETY: the kernels take this, and eight threads eight numbers.
-        unsafe { s.stream.launch(function, shape, &arguments) }.unwrap();
+        unsafe { s.stream.launch(&function, shape, &arguments) }.unwrap();
         s.stream.synchronize()?;
         s.download(at, 8)
     };
@@ -284,11 +291,11 @@ fn recorded_work_is_done_again() {
         recording.end()
     };
     assert!(record(&pinned, false).is_err());
-    let graph = record(&pinned, true).unwrap();
+    let mut graph = record(&pinned, true).unwrap();
     pinned.copy_from_slice(&5.0f64.to_ne_bytes());
     for _ in 0..2 {
         // SAFETY: the memory of what was recorded is there.
-        unsafe { s.stream.launch_graph(&graph) }.unwrap();
+        unsafe { s.stream.launch_graph(&mut graph) }.unwrap();
         assert_eq!(s.download(at, 1).unwrap(), [7.0]);
     }
 }
@@ -379,7 +386,8 @@ fn what_belongs_to_another_gpu_is_refused() {
     };
     let events = [&s, &other].map(|s| s.stream.put_event().unwrap());
     let buffer = Buffer::new(&other.driver, 8).unwrap();
-    let graph = other.stream.begin_recording().unwrap().end().unwrap();
+    let mut graph = other.stream.begin_recording().unwrap().end().unwrap();
+    let function = other.module.function("add", 0).unwrap();
     for refused in [
         s.stream.record(&events[1]),
         s.stream.wait(&events[1]),
@@ -388,7 +396,12 @@ fn what_belongs_to_another_gpu_is_refused() {
         s.stream.write(&buffer, &[0; 8]),
         s.stream.read(&mut [0; 8], &buffer),
         // SAFETY: nothing is launched.
-        unsafe { s.stream.launch_graph(&graph) },
+        unsafe { s.stream.launch_graph(&mut graph) },
+        // SAFETY: as above.
+        unsafe {
+            s.stream
+                .launch(&function, ONE, &two(buffer.pointer(), 0, 0).bytes())
+        },
     ] {
         let message = refused.unwrap_err().to_string();
         assert!(message.contains("another GPU"), "{message}");
@@ -401,7 +414,101 @@ fn what_is_left_is_found() {
     let Some(emulator) = Emulator::new(check_where_named) else {
         panic!("1 events were not given back");
     };
-    emulator.event().unwrap();
+    emulator.create_event().unwrap();
+}
+
+/// A kernel keeps its program and a graph its kernels, also those of other streams that took part.
+#[test]
+fn handles_keep_what_they_depend_on() {
+    let Some(s) = setup() else { return };
+    let memory = Buffer::new(&s.driver, 8).unwrap();
+    s.upload(memory.pointer(), &[0.0]);
+    let function = s.module.function("add", 0).unwrap();
+    drop(s.module);
+    let launch = |stream: &Stream| {
+        let arguments = two(memory.pointer(), 1, 1).bytes();
+        // SAFETY: the kernel takes this, and the memory is there.
+        unsafe { stream.launch(&function, ONE, &arguments) }.unwrap();
+    };
+    launch(&s.stream);
+    s.stream.synchronize().unwrap();
+    let recording = s.stream.begin_recording().unwrap();
+    let side = Stream::new(&s.driver).unwrap();
+    side.wait(&s.stream.put_event().unwrap()).unwrap();
+    launch(&side);
+    s.stream.wait(&side.put_event().unwrap()).unwrap();
+    let mut graph = recording.end().unwrap();
+    // Only the graph has the kernel, and only the kernel the program.
+    drop((function, side));
+    let other = Stream::new(&s.driver).unwrap();
+    drop(s.stream);
+    let mut bytes = [0; 8];
+    for sum in [2.0, 3.0] {
+        // SAFETY: the memory is there, and the graph stays.
+        unsafe { other.launch_graph(&mut graph) }.unwrap();
+        other.read(&mut bytes, &memory).unwrap();
+        assert_eq!(f64::from_ne_bytes(bytes), sum);
+    }
+}
+
+#[test]
+fn a_stream_of_a_caller_stays() {
+    let Some(emulator) = Emulator::new(check_where_named) else {
+        return;
+    };
+    let driver: Arc<dyn Driver> = emulator.clone();
+    let stream = Stream::new(&driver).unwrap();
+    for raw in [0, stream.raw(), 0] {
+        // SAFETY: both streams stay.
+        unsafe { Stream::from_caller(&driver, raw) }
+            .synchronize()
+            .unwrap();
+    }
+    stream.synchronize().unwrap();
+    assert!(!emulator.take_log().calls.contains_key("destroy_stream"));
+    drop(stream);
+    assert_eq!(emulator.take_log().calls["destroy_stream"], 1);
+}
+
+/// It is created for the first product, and given back with the last clone of the stream, and the graphs of its products.
+#[test]
+fn a_stream_has_one_handle_of_cublas() {
+    let Some(emulator) = Emulator::new(check_where_named) else {
+        return;
+    };
+    let driver: Arc<dyn Driver> = emulator.clone();
+    let [stream, without] = [(); 2].map(|()| Stream::new(&driver).unwrap());
+    let memory = Buffer::new(&driver, 24).unwrap();
+    stream.clear(&memory, 0).unwrap();
+    let at = |i: u64| (memory.pointer() + 8 * i, 1, 1);
+    let product = Product {
+        double: true,
+        tf32: false,
+        rows: 1,
+        columns: 1,
+        inner: 1,
+        a: at(0),
+        b: at(1),
+        c: at(2),
+        count: 1,
+    };
+    let clone = stream.clone();
+    // SAFETY: three numbers lie in the memory.
+    unsafe {
+        stream.multiply(product).unwrap();
+        clone.multiply(product).unwrap();
+    }
+    stream.synchronize().unwrap();
+    let recording = clone.begin_recording().unwrap();
+    // SAFETY: as above.
+    unsafe { clone.multiply(product).unwrap() };
+    let graph = recording.end().unwrap();
+    drop((stream, without, clone));
+    let calls = emulator.take_log().calls;
+    assert_eq!((calls["create_blas"], calls["multiply"]), (1, 3));
+    assert!(!calls.contains_key("destroy_blas"));
+    drop(graph);
+    assert_eq!(emulator.take_log().calls["destroy_blas"], 1);
 }
 
 /// A program that was loaded twice would go with the kernels that others have of it.
@@ -441,14 +548,9 @@ fn threads_that_load_the_same_code_share_a_program() {
     let stream = Stream::new(&driver).unwrap();
     let numbers = Buffer::new(&driver, 32).unwrap();
     for (i, function) in functions.into_iter().enumerate() {
-        let shape = Shape {
-            blocks: [1; 3],
-            threads: [1; 3],
-            shared: 0,
-        };
         let arguments = two(numbers.pointer(), i as u32, 7);
         // SAFETY: the kernel takes this, and there is room for four numbers.
-        unsafe { stream.launch(function, shape, &arguments.bytes()) }.unwrap();
+        unsafe { stream.launch(&function, ONE, &arguments.bytes()) }.unwrap();
     }
     stream.synchronize().unwrap();
 }

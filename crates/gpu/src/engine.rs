@@ -258,7 +258,7 @@ impl Engine {
             .collect::<Result<HashMap<OperationKind, Function>>>()?;
         let launches = |levels: &[ScheduleLevel]| -> Vec<Vec<Launch>> {
             let launch = |run: &KernelRange| Launch {
-                function: functions[&run.kind],
+                function: functions[&run.kind].clone(),
                 first: run.first,
                 count: run.count,
             };
@@ -302,7 +302,7 @@ impl Engine {
         };
         let spec = match outside || in_loops {
             true => None,
-            false => KernelSpec::of(
+            false => KernelSpec::new(
                 process,
                 binding,
                 &plan,
@@ -418,8 +418,8 @@ impl Engine {
     }
 
     /// The kernel of helicities.
-    fn helicities(&self) -> Result<Function> {
-        self.helicities.ok_or_else(not_whole)
+    fn helicities(&self) -> Result<&Function> {
+        self.helicities.as_ref().ok_or_else(not_whole)
     }
 
     /// Number of external legs.

@@ -47,11 +47,11 @@ impl Gpus {
             .into_iter()
             .map(|ordinal| Cuda::open(platform, ordinal));
         let drivers = drivers.collect::<Result<Vec<Arc<dyn Driver>>>>()?;
-        Gpus::of(drivers, switches, cache)
+        Gpus::new(drivers, switches, cache)
     }
 
     /// These.
-    pub fn of(drivers: Vec<Arc<dyn Driver>>, switches: &Switches, cache: Cache) -> Result<Gpus> {
+    pub fn new(drivers: Vec<Arc<dyn Driver>>, switches: &Switches, cache: Cache) -> Result<Gpus> {
         let libraries = drivers
             .into_iter()
             .map(|driver| Ok(Arc::new(ModuleCache::new(driver, cache.clone())?)));

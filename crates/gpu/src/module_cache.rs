@@ -4,7 +4,7 @@
 //! were made from: their text, the options, the compiler and the kind of GPU. Nearly all of them serve every process,
 //! so that the next process finds them.
 
-use super::driver::{Driver, Function, Module, ModuleId};
+use super::driver::{Driver, Function, Module};
 use super::source::CompilationUnit;
 use mebridge_cache::key::{Key, KeyBuilder};
 use mebridge_cache::{Cache, Kind};
@@ -26,8 +26,6 @@ pub struct ModuleCache {
     /// The texts of what is being compiled, and what tells those who wait for it.
     compiling: Mutex<HashSet<String>>,
     compiled: Condvar,
-    /// The program and the name of each kernel.
-    kernels: Mutex<HashMap<Function, (ModuleId, String)>>,
 }
 
 /// Options of the compiler for all programs.
@@ -71,7 +69,6 @@ impl ModuleCache {
             modules: Mutex::default(),
             compiling: Mutex::default(),
             compiled: Condvar::new(),
-            kernels: Mutex::default(),
         })
     }
 
@@ -80,8 +77,7 @@ impl ModuleCache {
         &self.driver
     }
 
-    /// Compiles what is missing of these. What another thread compiles is waited for: a program is loaded once, and goes
-    /// with its kernels.
+    /// Compiles what is missing of these. What another thread compiles is waited for: a program is loaded once.
     pub fn load(&self, units: &[CompilationUnit]) -> Result<()> {
         loop {
             let (mut missing, mut others): (Vec<&CompilationUnit>, Vec<&CompilationUnit>) =
@@ -151,8 +147,7 @@ impl ModuleCache {
         let images = images.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (unit, image) in missing.into_iter().zip(images) {
             let module = Module::load(&self.driver, &image.expect("all were compiled")?)?;
-            let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-            modules.insert(unit.text.clone(), module);
+            lock(&self.modules).insert(unit.text.clone(), module);
         }
         Ok(())
     }
@@ -160,44 +155,35 @@ impl ModuleCache {
     /// A kernel of a unit, which is compiled if that has not been done.
     pub fn function(&self, unit: &CompilationUnit, name: &str, shared: usize) -> Result<Function> {
         self.load(std::slice::from_ref(unit))?;
-        let (module, function) = {
-            let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-            let module = &modules[&unit.text];
-            (module.id(), module.function(name, shared)?)
-        };
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        kernels.insert(function, (module, name.to_owned()));
-        Ok(function)
+        lock(&self.modules)[&unit.text].function(name, shared)
     }
 
     /// How many threads the blocks of a kernel should have for some work, if that was found out before.
-    pub fn remembered_threads(&self, function: Function, work: &[u32]) -> Option<u32> {
+    pub fn remembered_threads(&self, function: &Function, work: &[u32]) -> Option<u32> {
         let key = self.key_of_threads(function, work)?;
         self.cache.load(Kind::Blocks, &key)
     }
 
     /// Keeps that for later.
-    pub fn remember_threads(&self, function: Function, work: &[u32], threads: u32) {
+    pub fn remember_threads(&self, function: &Function, work: &[u32], threads: u32) {
         if let Some(key) = self.key_of_threads(function, work) {
             self.cache.store(Kind::Blocks, &key, &threads);
         }
     }
 
     /// The key of that; none where nothing is kept.
-    fn key_of_threads(&self, function: Function, work: &[u32]) -> Option<Key> {
+    fn key_of_threads(&self, function: &Function, work: &[u32]) -> Option<Key> {
         if !self.cache.is_on() {
             return None;
         }
-        let kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        let (module, name) = kernels.get(&function)?;
-        let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        let (text, _) = modules.iter().find(|(_, known)| known.id() == *module)?;
+        let modules = lock(&self.modules);
+        let (text, _) = (modules.iter()).find(|(_, known)| *known == function.module())?;
         let gpu = self.driver.properties();
-        let mut key = Key::of("threads of a block");
+        let mut key = Key::builder("threads of a block");
         key.value(&self.compiler)?;
         key.value(&options())?;
         key.value(text)?;
-        key.value(name)?;
+        key.value(function.name())?;
         key.value(&(&gpu.name, gpu.processors))?;
         key.value(work)?;
         Some(key.finish())
@@ -206,7 +192,7 @@ impl ModuleCache {
     fn image(&self, unit: &CompilationUnit) -> Result<Vec<u8>> {
         let options = options();
         let key: Option<Key> = (|| {
-            let mut key: KeyBuilder = Key::of("device code");
+            let mut key: KeyBuilder = Key::builder("device code");
             key.value(&self.compiler)?;
             key.value(&options)?;
             key.value(&unit.text)?;

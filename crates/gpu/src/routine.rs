@@ -30,7 +30,7 @@ pub fn device_function(name: &str, general: &GeneralRoutine) -> String {
         arguments.extend(["Real mass".into(), "Real width".into()]);
     }
     let result = components_type(code.components as u32);
-    let body = FunctionText::of(general, &code);
+    let body = FunctionText::new(general, &code);
     let mut text = format!("DEVICE {result} {name}({}) {{\n", arguments.join(", "));
     for line in &body.lines {
         let _ = writeln!(text, "    {line}");
@@ -69,7 +69,7 @@ struct FunctionText<'a> {
 }
 
 impl<'a> FunctionText<'a> {
-    fn of(general: &'a GeneralRoutine, code: &Code) -> Self {
+    fn new(general: &'a GeneralRoutine, code: &Code) -> Self {
         let mut body = FunctionText {
             general,
             slots: vec![String::new(); code.slots],

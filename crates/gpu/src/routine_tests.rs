@@ -188,7 +188,7 @@ fn run(
         unsafe {
             stream.upload(at, &bytes).unwrap();
             stream
-                .launch(function, shape, &Numbers { memory: at }.bytes())
+                .launch(&function, shape, &Numbers { memory: at }.bytes())
                 .unwrap();
             stream.download(&mut bytes, at).unwrap();
         }

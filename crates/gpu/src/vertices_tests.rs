@@ -132,7 +132,7 @@ impl Program {
         unsafe {
             self.stream.upload(at, &bytes).unwrap();
             self.stream
-                .launch(function, shape, &arguments.bytes())
+                .launch(&function, shape, &arguments.bytes())
                 .unwrap();
             self.stream.download(&mut bytes, at).expect("numbers back");
         }

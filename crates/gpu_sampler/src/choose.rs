@@ -111,7 +111,7 @@ impl Chooser {
             helicity: answer(0),
             color: answer(1),
             diagram: answer(2),
-            stream: self.stream.raw()?,
+            stream: self.stream.raw(),
             ..DeviceSample::nothing()
         };
         // SAFETY: there is room for so many events, and all memory stays until the stream has been waited for.

@@ -33,7 +33,7 @@ pub(crate) struct Kernels {
     write_events: Function,
 }
 
-/// Bytes of shared memory of `train` for grids of so many dimensions.
+/// Bytes of shared memory of `train` for grids of `dimensions` dimensions.
 fn training(dimensions: usize) -> usize {
     8 * SLOTS + dimensions * (8 * BINS + SLOTS)
 }
@@ -65,7 +65,7 @@ pub fn device_code() -> CompilationUnit {
 }
 
 impl Kernels {
-    /// Compiled, for grids of so many dimensions at most.
+    /// Compiled, for grids of at most `dimensions` dimensions.
     pub(crate) fn new(library: &ModuleCache, dimensions: usize) -> Result<Kernels> {
         let unit = device_code();
         let function = |name, shared| library.function(&unit, name, shared);
@@ -97,10 +97,10 @@ impl Kernels {
         unsafe {
             stream.fill(a.counts, 0, bytes)?;
             let shape = shape(a.blocks, slots, 4 * SLOTS);
-            stream.launch(self.count_elements, shape, &arguments)?;
-            stream.launch(self.scan_elements, scan(), &arguments)?;
+            stream.launch(&self.count_elements, shape, &arguments)?;
+            stream.launch(&self.scan_elements, scan(), &arguments)?;
             stream.launch(
-                self.gather_points,
+                &self.gather_points,
                 self::shape(a.blocks, slots, 0),
                 &arguments,
             )
@@ -123,13 +123,13 @@ impl Kernels {
         unsafe {
             stream.fill(a.spectra, 0, 16 * bins * runs)?;
             let weigh = shape(a.blocks, SLOTS as u32, WEIGH);
-            stream.launch(self.weigh_points, weigh, &arguments)?;
+            stream.launch(&self.weigh_points, weigh, &arguments)?;
             let count = shape(a.blocks, bins as u32, SIZES);
-            stream.launch(self.count_sizes, count, &arguments)
+            stream.launch(&self.count_sizes, count, &arguments)
         }
     }
 
-    /// What `runs` of blocks teach. With `shares` matrix elements of a group are told apart.
+    /// What `runs` of blocks teach. With `shares` the matrix elements of a group are distinguished.
     ///
     /// # Safety
     /// As for [`Self::weigh`], after it.
@@ -150,19 +150,19 @@ impl Kernels {
         unsafe {
             stream.fill(a.training, 0, 8 * runs * dimensions * BINS)?;
             let train = shape(a.blocks, SLOTS as u32, training(dimensions));
-            stream.launch(self.train, train, &arguments)?;
-            stream.launch(self.merge_training, merge(dimensions * BINS), &arguments)?;
+            stream.launch(&self.train, train, &arguments)?;
+            stream.launch(&self.merge_training, merge(dimensions * BINS), &arguments)?;
             let width = 2 * a.most_elements as usize;
             stream.fill(a.shares, 0, 8 * runs * width)?;
             if shares {
-                stream.launch(self.count_shares, shape(a.blocks, MERGE, 0), &arguments)?;
-                stream.launch(self.merge_shares, merge(width), &arguments)?;
+                stream.launch(&self.count_shares, shape(a.blocks, MERGE, 0), &arguments)?;
+                stream.launch(&self.merge_shares, merge(width), &arguments)?;
             }
             if a.most_tried > 0 {
                 let numbers = a.blocks * a.most_tried * (1 + a.rows);
                 stream.fill(a.tried, 0, 8 * numbers as usize)?;
                 let kept = shape(a.blocks, SLOTS as u32, SLOTS / 8);
-                stream.launch(self.try_points, kept, &arguments)?;
+                stream.launch(&self.try_points, kept, &arguments)?;
             }
         }
         Ok(())
@@ -176,9 +176,9 @@ impl Kernels {
         let arguments = a.bytes();
         // SAFETY: the caller's promise; these are the arguments of the kernels.
         unsafe {
-            stream.launch(self.scan_events, scan(), &arguments)?;
+            stream.launch(&self.scan_events, scan(), &arguments)?;
             let write = shape(a.blocks, SLOTS as u32, 0);
-            stream.launch(self.write_events, write, &arguments)
+            stream.launch(&self.write_events, write, &arguments)
         }
     }
 }

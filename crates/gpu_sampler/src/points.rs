@@ -123,7 +123,7 @@ impl PointDrawer {
     /// Points take more shared memory than there is, or the GPU fails.
     ///
     /// # Safety
-    /// `heads` are so many [`BlockHead`]s of sources of the tables, whose grids lie in `grids`; `rows` have room for
+    /// `heads` are `blocks` [`BlockHead`]s of sources of the tables, whose grids lie in `grids`; `rows` have room for
     /// [`SLOTS`] points of each block, and momenta for the most legs that a source has. All of it, and the tables, stays
     /// until the stream is done.
     pub unsafe fn launch(
@@ -175,6 +175,6 @@ impl PointDrawer {
             shared: shared(tables.rows(), threads),
         };
         // SAFETY: the arguments are those of the kernel; the rest is the caller's promise.
-        unsafe { stream.launch(self.function, shape, &arguments.bytes()) }
+        unsafe { stream.launch(&self.function, shape, &arguments.bytes()) }
     }
 }

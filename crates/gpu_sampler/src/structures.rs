@@ -47,7 +47,7 @@ device_structures! {
 
 impl BlockHead {
     /// That of a block, of the run with this number, whose grid begins there.
-    pub fn of(block: &Block, grid: u32, run: u32) -> BlockHead {
+    pub fn new(block: &Block, grid: u32, run: u32) -> BlockHead {
         BlockHead {
             first: block.first,
             seed: block.random.seed,

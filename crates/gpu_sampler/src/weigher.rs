@@ -372,7 +372,7 @@ impl Gpu {
         let mut heads = Vec::new();
         for (number, run) in launch.runs.iter().enumerate() {
             for block in &launch.blocks[run.first..run.first + run.count] {
-                heads.extend(BlockHead::of(block, run.grid, number as u32).bytes());
+                heads.extend(BlockHead::new(block, run.grid, number as u32).bytes());
             }
         }
         slot.given[..heads.len()].copy_from_slice(&heads);
@@ -430,9 +430,9 @@ impl Gpu {
         for (side, _) in &slot.sides {
             side.wait(&slot.marks[3])?;
         }
-        let mut streams = vec![stream.raw()?];
+        let mut streams = vec![stream.raw()];
         for (side, _) in &slot.sides {
-            streams.push(side.raw()?);
+            streams.push(side.raw());
         }
         let mut streams = streams.into_iter().cycle();
         let stride = arguments.stride as isize;
@@ -700,7 +700,7 @@ fn taught(
     }
     Taught {
         sums: merged(blocks, of_blocks),
-        training: Training::of(training.collect()),
+        training: Training::from_squares(training.collect()),
         spectrum: spectrum(slot, number),
         sizes: shares.as_chunks::<2>().0.to_vec(),
         tried,

@@ -359,7 +359,7 @@ fn on_device(gpu: &Arc<dyn Driver>, integrand: &Integrand, blocks: &[Block], leg
     let heads = blocks.iter().enumerate().flat_map(|(run, block)| {
         let grid = edges.len() as u32 / 8;
         edges.extend(block.grid.to_bytes());
-        BlockHead::of(block, grid, run as u32).bytes()
+        BlockHead::new(block, grid, run as u32).bytes()
     });
     let heads: Vec<u8> = heads.collect();
     let (heads, grids) = (upload(&heads), upload(&edges));

@@ -23,7 +23,7 @@ pub struct RunCard {
 
 impl RunCard {
     /// Reads the run card of the tree, with MG5aMC's defaults for missing entries.
-    pub fn of(tree: &Tree) -> RunCard {
+    pub fn read(tree: &Tree) -> RunCard {
         let text = tree.text("Cards/run_card.dat").unwrap_or("");
         let entries = run_card::parse(text);
         let value = |name: &str, default: f64| {

@@ -96,7 +96,7 @@ impl Workshop {
         }
         let compiler = Compiler::new(&root, &objects, optimisation, quad);
         let mut workshop = Workshop {
-            run_card: RunCard::of(&tree),
+            run_card: RunCard::read(&tree),
             tree,
             compiler,
             common,

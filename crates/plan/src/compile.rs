@@ -70,7 +70,7 @@ pub(super) fn compile_until(
     if last >= Pass::MemoryReuse {
         memory_reuse::reuse(&mut plan);
     }
-    plan.count = Count::of(&plan);
+    plan.count = Count::new(&plan);
     Ok(plan)
 }
 

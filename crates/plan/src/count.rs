@@ -35,7 +35,7 @@ pub struct Count {
 
 impl Count {
     /// Counts the operations of a plan.
-    pub fn of(plan: &Plan) -> Count {
+    pub fn new(plan: &Plan) -> Count {
         let helicities = plan.helicities.len();
         let operations = plan.operations();
         let tiles = operations.tiles.iter().flat_map(|tile| &tile.currents);

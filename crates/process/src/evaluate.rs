@@ -47,7 +47,7 @@ impl Process {
         let diagrams = self.amplitudes.diagrams();
         let diagrams = diagrams.expect("a process with diagrams");
         let values = self.model.evaluate(card, g);
-        let numbers = Numbers::of(self, |value| values[value as usize]);
+        let numbers = Numbers::new(self, |value| values[value as usize]);
         let mut result = Evaluation {
             contributions: Vec::with_capacity(self.helicities.len()),
             amp2: vec![0.0; self.channels.amp2.len()],
@@ -120,7 +120,7 @@ impl ColorMatrix {
 
 impl<'a> Numbers<'a> {
     /// Takes masses, widths and couplings from the values of the model's program.
-    pub fn of(process: &'a Process, value: impl Fn(ValueId) -> Complex64) -> Numbers<'a> {
+    pub fn new(process: &'a Process, value: impl Fn(ValueId) -> Complex64) -> Numbers<'a> {
         let model = &process.model;
         let parameters = model.parameters.iter().map(|p| value(p.value).re);
         let couplings = model.couplings.iter().map(|c| value(c.value));

@@ -1,4 +1,4 @@
-//! What stands in an event file besides its events.
+//! The parts of an event file besides its events.
 
 use crate::event_file::{
     self, Banner, Blocks, Overweights, nominal_weight, one_weight, overweights,
@@ -14,22 +14,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::ser::{PrettyFormatter, Serializer};
 use std::path::Path;
 
-/// The cards of a directory that MG5aMC wrote, as texts, which its banner repeats.
+/// The texts of an MG5aMC directory that the banner repeats.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Cards {
-    /// Of MG5aMC.
+    /// Version of MG5aMC.
     pub version: String,
-    /// Its steps: `proc_card_mg5.dat`.
+    /// Its commands: `proc_card_mg5.dat`.
     pub process: String,
-    /// The run card. Where events have no `<mgrwt>` it says `use_syst = False`, which MG5aMC's `systematics` reads before it
-    /// looks for that block.
+    /// The run card. If events have no `<mgrwt>`, it contains `use_syst = False`, which MG5aMC's `systematics` reads
+    /// before it looks for that block.
     pub run: String,
     /// The parameter card.
     pub parameters: String,
 }
 
 impl Cards {
-    /// The blocks of MG5aMC's banner; the cross section is in pb, or a width in GeV.
+    /// The blocks of MG5aMC's banner. The cross section is in pb; for decays it is the width in GeV.
     pub fn banner(&self, events: usize, seed: u64, cross_section: f64) -> String {
         let version = &self.version;
         let made = [("nevents", events.to_string()), ("iseed", seed.to_string())];
@@ -53,21 +53,21 @@ impl Cards {
     }
 }
 
-/// What the weights of a file are.
+/// Normalisation of the event weights.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Norm {
-    /// They average to the cross section.
+    /// The average weight is the cross section.
     #[default]
     Average,
-    /// They average to 1.
+    /// The average weight is 1.
     Unity,
-    /// They are its parts.
+    /// The sum of the weights is the cross section.
     Sum,
 }
 
 impl Norm {
-    /// The entry `event_norm` of a run card.
+    /// The normalisation of an entry `event_norm` of a run card.
     pub fn of_card(entry: &str) -> Norm {
         match entry.to_lowercase().as_str() {
             "unity" => Norm::Unity,
@@ -76,7 +76,7 @@ impl Norm {
         }
     }
 
-    /// To what so many weights average.
+    /// The average of the weights of `events` events.
     fn mean(self, cross_section: f64, events: usize) -> f64 {
         match self {
             Norm::Average => cross_section,
@@ -85,52 +85,52 @@ impl Norm {
         }
     }
 
-    /// IDWTUP.
+    /// IDWTUP of the normalisation.
     fn strategy(self) -> i32 {
         if self == Norm::Sum { -3 } else { -4 }
     }
 }
 
-/// What all event files of a process and its cards have in common.
+/// Everything that the event files of a process and its cards have in common.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Head {
-    /// What stands in events after their particles, and the beams.
+    /// The blocks after the particles of each event, and the beams.
     pub blocks: Blocks,
-    /// What weights are.
+    /// Normalisation of the weights.
     #[serde(default)]
     pub norm: Norm,
-    /// A line of the block of the beams; it may be empty.
+    /// The `<generator>` line of `<init>`; may be empty.
     #[serde(default)]
     pub generator: String,
-    /// Blocks of the header besides the banner.
+    /// Blocks of the header after MG5aMC's banner.
     #[serde(default)]
     pub header: String,
-    /// What the banner repeats.
+    /// The cards that the banner repeats.
     #[serde(default)]
     pub cards: Option<Cards>,
 }
 
-/// What a run made, for its files.
+/// The results of a run, for its files.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
-    /// Its events.
+    /// Rounds of events.
     pub rounds: &'a [Round],
-    /// How many others the file has that they are added to.
+    /// Number of events already in the file, to which these are added.
     pub before: u64,
-    /// Which of its events a file has.
+    /// How the events of the file are chosen and weighted.
     pub weighting: Weighting,
     /// LPRUP of each process, and its cross section and error, pb.
     pub processes: &'a [(i32, Measured)],
-    /// Of all together, pb.
+    /// Total cross section, pb.
     pub cross_section: f64,
     /// Replaces these for events with a bias.
     pub biased: Option<&'a BiasedEvents>,
-    /// Of its random numbers.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
 impl Contents<'_> {
-    /// How many events there are.
+    /// Number of events in the file.
     fn events(&self) -> usize {
         let own = match self.weighting {
             Weighting::Chosen(choice) => choice.events,
@@ -163,7 +163,7 @@ impl Head {
         banner.unwrap_or_default() + &self.header
     }
 
-    /// The file with the banner alone.
+    /// The text of the file that has only the banner.
     pub fn banner_file(&self, events: usize, seed: u64, cross_section: f64) -> String {
         let banner = self.banner(events, seed, cross_section);
         format!(
@@ -171,22 +171,22 @@ impl Head {
         )
     }
 
-    /// Writes the events into a file, compressed where its name ends with `.gz`; `asked` is what makes the run, which is
-    /// written as JSON and has to be a structure or a map.
+    /// Writes the events to a file, compressed if its name ends in `.gz`. `arguments` are those of the run; they are
+    /// written as JSON and must serialize to a structure or a map.
     ///
     /// # Errors
-    /// As of [`event_file::write`].
+    /// Those of [`event_file::write`].
     pub fn write(
         &self,
         output: &Path,
         made: &Contents,
-        asked: &impl Serialize,
+        arguments: &impl Serialize,
         threads: usize,
     ) -> Result<()> {
         let events = made.events();
         let header = self.banner(events, made.seed, made.mean());
-        let asked = Said {
-            asked,
+        let arguments = HeaderBlock {
+            arguments,
             overweights: match made.weighting {
                 Weighting::Chosen(_) => Overweights::NONE,
                 _ => overweights(made.rounds),
@@ -198,7 +198,7 @@ impl Head {
         };
         let banner = Banner {
             header: &header,
-            asked: &asked.json()?,
+            arguments: &arguments.json()?,
             generator: &self.generator,
             strategy: match made.biased {
                 // As in MG5aMC (`correct_bias`).
@@ -219,11 +219,11 @@ impl Head {
     }
 }
 
-/// What the block `<mebridge>` of a header says.
+/// Contents of the header's `<mebridge>` block.
 #[derive(Serialize)]
-struct Said<'a, T> {
+struct HeaderBlock<'a, T> {
     #[serde(flatten)]
-    asked: &'a T,
+    arguments: &'a T,
     overweights: Overweights,
     #[serde(skip_serializing_if = "Option::is_none")]
     bias: Option<Bias>,
@@ -238,7 +238,7 @@ struct Bias {
     worth: f64,
 }
 
-impl<T: Serialize> Said<'_, T> {
+impl<T: Serialize> HeaderBlock<'_, T> {
     fn json(&self) -> Result<String> {
         let mut bytes = Vec::new();
         let formatter = PrettyFormatter::with_indent(b" ");
@@ -248,13 +248,13 @@ impl<T: Serialize> Said<'_, T> {
     }
 }
 
-/// The line of the block of the beams that names this program, and what made the matrix elements.
+/// The `<generator>` line of `<init>`: names this program, and in `by` the source of the matrix elements.
 pub fn generator(by: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!("<generator name='mebridge' version='{version}'>{by}</generator>")
 }
 
-/// Powers of alpha_s in each matrix element; none where `<mgrwt>` is not wanted or cannot be written.
+/// The power of alpha_s of each matrix element; empty if `<mgrwt>` is not wanted or some power is not unique.
 pub fn powers(elements: &[Element], wanted: bool) -> Vec<u32> {
     let found: Option<Vec<u32>> = elements.iter().map(Element::qcd_power).collect();
     found.filter(|_| wanted).unwrap_or_default()

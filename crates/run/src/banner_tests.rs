@@ -66,8 +66,8 @@ fn what_makes_a_run_is_json() {
         share: 0.0,
         largest: 1.0,
     };
-    let text = Said {
-        asked: &asked,
+    let text = HeaderBlock {
+        arguments: &asked,
         overweights,
         bias: None,
     }
@@ -89,7 +89,7 @@ fn norms_say_what_weights_are() {
     assert_eq!(of("SUM"), (3.0, -3));
 }
 
-/// Of a pack.
+/// As in the plan of a pack.
 #[test]
 fn a_head_is_read_as_it_is_written() {
     let written = serde_json::to_string(&head()).unwrap();

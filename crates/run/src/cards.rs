@@ -1,4 +1,4 @@
-//! A run by cards: what it is of, its run card and its parameter card, before anything is generated or evaluated.
+//! The input of a run by cards: its process, run card and parameter card, before anything is generated or evaluated.
 
 use crate::beams::{self, Beams};
 use crate::densities;
@@ -14,26 +14,26 @@ use std::path::PathBuf;
 /// The cards of a run.
 #[derive(Debug)]
 pub struct Cards {
-    /// The output, or the process by its name.
+    /// The MG5aMC output, or the process given by its name.
     pub source: Source,
-    /// The run card, with entries that the caller changed.
+    /// The run card, including the entries that the caller changed.
     pub run_card: RunCard,
-    /// Its file.
+    /// The file of the run card.
     pub run_card_file: PathBuf,
-    /// The entries that were changed.
+    /// The changed entries.
     pub changed: Vec<(String, String)>,
     /// The file of the parameter card.
     pub param_card: PathBuf,
-    /// The directories of the output, or one for each matrix element of a name; none of a decay.
+    /// The directories of the output, or one per matrix element of a named process; empty for decays.
     pub directories: Vec<Directory>,
-    /// What comes in.
+    /// The incoming beams.
     pub beams: Beams,
-    /// What a user should know.
+    /// Notices for the user.
     pub notices: Vec<String>,
 }
 
 impl Cards {
-    /// Reads them.
+    /// Reads the cards.
     ///
     /// # Errors
     /// The process or a card cannot be read, or requests what cannot be honoured (docs/run_card.md).
@@ -64,7 +64,7 @@ impl Cards {
         let changed = run_card::of_both(changed)?;
         let mut run_card = RunCard::read(&run_card_file, &changed)?;
         if file.is_none() && matches!(source, Source::Named(_)) {
-            // One of MG5aMC's defaults, with what is changed.
+            // One of MG5aMC's defaults with the changed entries.
             run_card = run_card.called("the run card");
         }
         run_card.check()?;
@@ -134,7 +134,7 @@ impl Cards {
         })
     }
 
-    /// The electromagnetic coupling of events whose matrix elements do not know it.
+    /// The electromagnetic coupling written to events whose matrix elements do not provide it.
     ///
     /// # Errors
     /// The parameter card cannot be read.

@@ -25,7 +25,7 @@ pub struct ChannelLine {
 
 impl ChannelLine {
     /// The propagator of a channel with this index.
-    pub fn of(channel: &Channel, number: usize) -> Self {
+    pub fn new(channel: &Channel, number: usize) -> Self {
         let name = format!("p{number}");
         let (mass, width) = channel.masses[number];
         ChannelLine {
@@ -39,7 +39,7 @@ impl ChannelLine {
 
     /// All propagators of a channel.
     pub fn all(channel: &Channel) -> impl Iterator<Item = Self> {
-        (0..channel.masses.len()).map(|number| ChannelLine::of(channel, number))
+        (0..channel.masses.len()).map(|number| ChannelLine::new(channel, number))
     }
 
     /// Whether it has a mass but no width, or a width below [`NARROWEST`].

@@ -1,4 +1,4 @@
-//! Which alpha_s, scales and cuts hold in a run, as it reports when it begins.
+//! The lines on alpha_s, scales and cuts that a run reports at its start.
 
 use crate::Element;
 use crate::run_card::RunCard;
@@ -9,9 +9,9 @@ use mebridge::Result;
 use mebridge::event_generator::JetBias;
 use mebridge_phasespace::scales::Scale;
 
-/// Where alpha_s is reported, GeV.
+/// Scale at which alpha_s is reported, GeV.
 pub const Z: f64 = 91.188;
-/// Entries of rules that are no windows, after the one that switches each on.
+/// Entries of cuts that are not windows, by the entry that switches each cut on.
 const RULES: [(&str, &[&str]); 7] = [
     ("xetamin", &["xetamin"]),
     ("deltaeta", &["deltaeta"]),
@@ -31,7 +31,7 @@ pub fn is_strong(elements: &[Element]) -> bool {
 
 /// The line of a run.
 ///
-/// Args: alpha_s at [`Z`] and where it comes from, where the run [depends on it](is_strong); its scales; its cuts.
+/// Args: `alpha_s` at [`Z`] and its source, if the run [depends on it](is_strong); the scales; the cuts.
 pub fn line(alpha_s: Option<(f64, &str)>, scales: &str, cuts: &[String]) -> String {
     let alpha_s = match alpha_s {
         Some((value, source)) => {
@@ -46,7 +46,7 @@ pub fn line(alpha_s: Option<(f64, &str)>, scales: &str, cuts: &[String]) -> Stri
     format!("{alpha_s}; {scales}; cuts: {cuts}")
 }
 
-/// Scales of a run without a run card.
+/// The scales of a run without a run card.
 pub fn by_name(scale: &Scale) -> String {
     match (scale.renormalisation, scale.factor) {
         (Some(fixed), _) => format!("scale = {} GeV", general(fixed)),
@@ -59,9 +59,9 @@ pub fn by_name(scale: &Scale) -> String {
     }
 }
 
-/// Scales of a run card.
+/// The scales of a run card.
 ///
-/// Args: whether the beams have densities.
+/// Args: `densities` says whether the beams have parton densities.
 pub fn by_run_card(card: &RunCard, densities: bool) -> String {
     let mut scales = vec![("scale", "fixed_ren_scale")];
     if densities {
@@ -77,9 +77,9 @@ pub fn by_run_card(card: &RunCard, densities: bool) -> String {
     shown.join(", ")
 }
 
-/// Entries of a run card by which something is cut.
+/// Entries of a run card for the cuts in effect.
 ///
-/// Args: those of the windows of all matrix elements, such as `ptj = 20`.
+/// Args: `entries` are those of the windows of all matrix elements, such as `ptj = 20`.
 pub fn cuts_of_run_card<'a>(
     entries: impl IntoIterator<Item = &'a str>,
     card: &RunCard,
@@ -107,7 +107,7 @@ pub fn bias(card: &RunCard) -> Result<String> {
     Ok(bias.unwrap_or_default())
 }
 
-/// An entry and its value.
+/// An entry with its value.
 fn entry(card: &RunCard, name: &str) -> String {
     match card.value(name) {
         Value::Flag(_) => format!("{name} = {}", card.value(name)),

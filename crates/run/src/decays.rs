@@ -1,5 +1,5 @@
-//! Decays of one particle, from its directory or its name: cuts, scales and checks of a run card, and the request for the
-//! events of all of them. Widths are in GeV.
+//! Decays of one particle, from a directory or a named process: cuts, scales and checks of a run card, and the request
+//! to the event generator. Widths are in GeV.
 
 use crate::channel_line::ChannelLine;
 use crate::cuts::{self, Cut, Legs};
@@ -18,9 +18,9 @@ use mebridge_phasespace::cuts::{Observable, Rule, Take, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Two masses are the same to this accuracy.
+/// Relative accuracy to which two masses count as the same.
 const SAME: f64 = 1e-9;
-/// What MG5aMC writes into the run card of a decay, where defaults are others.
+/// Entries that MG5aMC writes to the run card of a decay where the general defaults differ.
 const NO_CUTS: [(&str, f64); 12] = [
     ("ptj", 0.0),
     ("pta", 0.0),
@@ -39,30 +39,30 @@ const NO_CUTS: [(&str, f64); 12] = [
 /// Decays whose events are made together.
 #[derive(Clone, Debug)]
 pub struct Decays {
-    /// What the event generator is asked for.
+    /// The request to the event generator.
     pub request: Request,
-    /// Which alpha_s and cuts hold, in a line for each different answer.
+    /// Lines on alpha_s and cuts, without duplicates.
     pub conditions: Vec<String>,
-    /// The cuts of the first decay, as messages name them where no point passes.
+    /// The cuts of the first decay, for the message that no point passes.
     pub cuts: String,
-    /// The PDG code of what decays first, which the head of an event file has.
+    /// PDG code of the decaying particle, for the head of an event file.
     pub pdg: i32,
     /// Its mass, GeV.
     pub mass: f64,
-    /// What the user should know of the run card.
+    /// Notices for the user about the run card.
     pub notices: Vec<String>,
 }
 
 /// Plans the events of decays.
 ///
-/// Args: `at_z` is alpha_s at the mass of the Z boson (entry 3 of SMINPUTS of the parameter card). `listed` says where an
-/// output lists the lines of each matrix element: the directory, and the number there from 0.
+/// Args: `at_z` is alpha_s at the mass of the Z boson (entry 3 of SMINPUTS of the parameter card). For an output,
+/// `listed` has the directory of each matrix element and its index there.
 ///
 /// # Errors
-/// A width is 0, infinite or not defined by the run card, or a scale is one at which alpha_s is not known.
+/// A width is 0, infinite or not defined by the run card, or alpha_s is not known at a scale.
 ///
 /// # Panics
-/// There are no matrix elements.
+/// `elements` is empty.
 pub fn plan(
     elements: &[Element],
     card: &RunCard,
@@ -79,7 +79,7 @@ pub fn plan(
         Ok(decay)
     };
     let decays: Vec<Decay> = (elements.iter().enumerate().map(decay)).collect::<Result<_>>()?;
-    // Where no coupling is strong, the scale may be one at which there is no alpha_s: it is that of the nearest one.
+    // Without strong couplings the scale may be outside of the range of alpha_s; the nearest value is used.
     let ends = [known.scales[0], known.scales[known.scales.len() - 1]];
     let alpha_s = |decay: &Decay| evolved(decay.scale.clamp(ends[0], ends[1]), at_z, 2);
     let mut conditions = Vec::new();
@@ -89,7 +89,7 @@ pub fn plan(
             conditions.push(line);
         }
     }
-    // Events have one of these scales each. A table has two.
+    // Each event has one of these scales. A table needs at least two.
     let mut table: Vec<(f64, f64)> = decays.iter().map(|d| (d.scale, alpha_s(d))).collect();
     table.sort_by(|one, other| one.0.total_cmp(&other.0));
     table.dedup_by_key(|(scale, _)| *scale);
@@ -108,7 +108,7 @@ pub fn plan(
             densities: None,
             beams: None,
             alpha_s: table.into_iter().unzip(),
-            // The energy of what decays is its mass.
+            // The energy is the mass of the decaying particle.
             scale: Scale {
                 dynamical: Dynamical::PartonicEnergy,
                 factor: card.number("scalefact"),
@@ -136,10 +136,10 @@ pub fn plan(
     })
 }
 
-/// One matrix element of a decay. Legs count as if two came in, as those of cuts do.
+/// A matrix element of a decay. Legs are numbered as if there were two incoming ones, as for cuts.
 struct Decay {
     name: String,
-    /// With the lines that its directory lists.
+    /// Channels with the lines listed in the directory.
     channels: Vec<Channel>,
     /// PDG codes of the legs.
     pdg: Vec<i32>,
@@ -147,9 +147,9 @@ struct Decay {
     masses: Vec<f64>,
     cuts: Vec<Cut>,
     rules: Vec<Rule>,
-    /// Of renormalisation, GeV.
+    /// Renormalisation scale, GeV.
     scale: f64,
-    /// Whether a coupling is strong.
+    /// Whether |M|^2 depends on alpha_s.
     is_strong: bool,
 }
 
@@ -185,9 +185,10 @@ impl Decay {
         Ok(decay)
     }
 
-    /// Cuts of the run card in the rest frame of what decays, and lines of decay chains on their mass shells.
+    /// Cuts of the run card in the rest frame of the decaying particle, and windows of on-shell resonances in decay
+    /// chains.
     ///
-    /// Args: `options` are PDG codes of all processes that it serves.
+    /// Args: `options` are the PDG codes of all processes of the matrix element.
     fn cuts_of(&self, card: &RunCard, options: &[Vec<i32>]) -> Result<(Vec<Cut>, Vec<Rule>)> {
         let (name, mass) = (&self.name, self.masses[0]);
         let (mut found, decayed) = self.on_shell(card);
@@ -219,12 +220,12 @@ impl Decay {
         Ok((found, rules))
     }
 
-    /// Windows of lines of decay chains, and the legs that these become.
+    /// Windows of the resonances in decay chains, and the legs that these decay into.
     fn on_shell(&self, card: &RunCard) -> (Vec<Cut>, BTreeSet<usize>) {
         let (mut found, mut decayed): (Vec<Cut>, _) = (Vec::new(), BTreeSet::new());
         for channel in &self.channels {
             for &number in &channel.on_shell_propagators {
-                let line = ChannelLine::of(channel, number);
+                let line = ChannelLine::new(channel, number);
                 let width = line
                     .width
                     .max(line.mass * card.number("small_width_treatment"));
@@ -238,7 +239,7 @@ impl Decay {
         (found, decayed)
     }
 
-    /// That the width is finite, and alpha_s known.
+    /// Checks that the width is finite and alpha_s known.
     fn check(&self, known: &AlphaS) -> Result<()> {
         for line in self.channels.iter().flat_map(ChannelLine::all) {
             self.check_line(&line)?;
@@ -253,8 +254,8 @@ impl Decay {
         }
     }
 
-    /// That a cut keeps a propagator without a width from the end of its masses, where particles without mass have no
-    /// energy, or go the way of others.
+    /// Checks that a cut keeps a propagator without a width away from the end of its mass range, where massless
+    /// particles are soft or collinear.
     fn check_line(&self, line: &ChannelLine) -> Result<()> {
         if line.width > 0.0 && !line.is_narrow() {
             return Ok(());
@@ -283,7 +284,7 @@ impl Decay {
         Ok(())
     }
 
-    /// Whether cuts keep a leg from having no energy, and from going the way of others.
+    /// Whether cuts keep a leg from being soft, and from being collinear with others.
     fn is_bounded(&self, leg: usize, legs: &BTreeSet<usize>) -> bool {
         let has = |observable| {
             self.windows().any(|window| {
@@ -312,7 +313,7 @@ impl Decay {
         }
     }
 
-    /// PDG codes of the propagators of which this is asked.
+    /// PDG codes of the propagators with this constraint.
     fn codes(&self, which: Forced) -> Vec<i32> {
         let of_channel = |channel: &Channel| {
             let codes = channel.propagators.iter().enumerate();
@@ -330,7 +331,7 @@ impl Decay {
         self.channels.iter().flat_map(of_channel).collect()
     }
 
-    /// Which alpha_s and cuts hold.
+    /// The line on alpha_s and cuts.
     fn conditions(&self, alpha_s: f64) -> String {
         let alpha_s = match self.is_strong {
             true => format!(
@@ -354,10 +355,11 @@ impl Decay {
     }
 }
 
-/// Gives propagators whose PDG code is not known the one that the directory lists for their legs, and marks those that are
-/// of a decay chain or after a `$`.
+/// Sets unknown PDG codes of propagators from the lines that the directory lists for the same legs, and marks those of
+/// decay chains or after a `$`.
 ///
-/// Args: `channels` are those of a matrix element whose diagrams are counted as in the directory, where it has this number.
+/// Args: `channels` are those of a matrix element with the same numbering of diagrams as the directory, where its index
+/// is `number`.
 fn name_lines(channels: &mut [Channel], directory: &Directory, number: usize) {
     for channel in channels {
         let diagram = channel.diagrams[0].diagram + 1;
@@ -366,7 +368,7 @@ fn name_lines(channels: &mut [Channel], directory: &Directory, number: usize) {
         let lines = configs.flat_map(|config| &config.lines);
         let listed: BTreeMap<u32, _> = lines.map(|line| (line.legs, line)).collect();
         for place in 0..channel.propagators.len() {
-            // There the particle that decays is leg 1; here two come in.
+            // In the directory the decaying particle is leg 1; here there are two incoming legs.
             let legs = legs_of(&channel.vertices, &format!("p{place}"));
             let legs = legs.into_iter().map(|leg| 1 << (leg - 1)).sum();
             let Some(line) = listed.get(&legs) else {
@@ -387,13 +389,13 @@ fn name_lines(channels: &mut [Channel], directory: &Directory, number: usize) {
     }
 }
 
-/// The scale of renormalisation of what has this mass, GeV.
+/// The renormalisation scale of the decay of a particle with this mass, GeV.
 fn scale(card: &RunCard, mass: f64) -> Result<f64> {
     if card.flag("fixed_ren_scale") {
         return Ok(card.number("scale"));
     }
     match card.whole("dynamical_scale_choice") {
-        // What is left of a decay when it is clustered is the particle itself.
+        // The clustering of a decay ends with the decaying particle.
         -1 | 5 => Ok(card.number("scalefact") * mass),
         choice => {
             let what = format!("dynamical_scale_choice = {choice} cannot be honoured for a decay");
@@ -403,7 +405,7 @@ fn scale(card: &RunCard, mass: f64) -> Result<f64> {
     }
 }
 
-/// Of the legs of a decay, with one more that comes in.
+/// Values of the legs of a decay, with one for a second incoming leg inserted.
 fn as_two<T: Clone>(of: &[T], second: T) -> Vec<T> {
     let mut found = of.to_vec();
     found.insert(1, second);

@@ -423,7 +423,7 @@ impl BeamDensities {
     /// The file cannot be read.
     pub fn knots(&self) -> Result<Knots> {
         match self {
-            BeamDensities::Set(set) => Knots::of(&set.file),
+            BeamDensities::Set(set) => Knots::read(&set.file),
             BeamDensities::Photons(_) => Ok(Knots {
                 place: format!("the photons {OF_PHOTONS}"),
                 name: OF_PHOTONS.to_owned(),
@@ -512,7 +512,7 @@ impl Knots {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn of(file: &Path) -> Result<Self> {
+    pub fn read(file: &Path) -> Result<Self> {
         let densities = open(file)?;
         let mut scales = densities.range_of_q2().map(f64::sqrt);
         if file.extension().is_some_and(|end| end == "tbl") {

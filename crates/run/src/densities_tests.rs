@@ -286,7 +286,7 @@ fn a_run_card_chooses() {
 #[test]
 fn a_grid_ends_somewhere() {
     let sets = sets();
-    let knots = Knots::of(&sets.path().join("toy/toy_0000.dat")).unwrap();
+    let knots = Knots::read(&sets.path().join("toy/toy_0000.dat")).unwrap();
     assert_eq!(
         (knots.name.as_str(), knots.least_x, knots.scales),
         ("toy", 1e-4, [5.0, 1e4])

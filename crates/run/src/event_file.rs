@@ -1,4 +1,4 @@
-//! Event files of the Les Houches Accord (hep-ph/0609017), made of the records of rounds.
+//! Writer of Les Houches event files (hep-ph/0609017) from the records of rounds.
 
 use crate::overweight::Weighting;
 use crate::records::{self, Matched, Round, Table, Weights, doubles};
@@ -12,28 +12,28 @@ use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Events whose text is made at a time: it stays in a cache until it is written.
+/// Number of events whose text is made at a time, so that it stays in the cache until it is written.
 const AT_ONCE: usize = 1000;
-/// Events of a member of a compressed file.
+/// Number of events per member of a compressed file.
 const MEMBER: usize = 10_000;
-/// The level of compression that `gzip` has by itself.
+/// The default compression level of `gzip`.
 pub const LEVEL: u32 = 6;
 const END: &[u8] = b"</event>\n";
 const PROTON: i32 = 2212;
 
-/// Two beams, as the block `<init>` has them.
+/// The two beams of the `<init>` block.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct InitBeams {
     /// PDG codes.
     pub codes: [i32; 2],
-    /// GeV.
+    /// Energies, GeV.
     pub energies: [f64; 2],
-    /// Numbers of their densities at LHAPDF, 0 where there are none.
+    /// LHAPDF numbers of their parton densities, 0 without densities.
     pub densities: [i64; 2],
 }
 
 impl InitBeams {
-    /// Beams of this energy together, GeV, with the same densities.
+    /// Two equal beams; `energy` is the sum of both energies, GeV.
     pub fn equal(codes: [i32; 2], energy: f64, densities: i64) -> Self {
         InitBeams {
             codes,
@@ -42,10 +42,10 @@ impl InitBeams {
         }
     }
 
-    /// Those of a run by cards.
+    /// The beams of a run by cards.
     ///
-    /// Args: `codes` are 0 where a particle of the process is the beam, which `incoming` has; `densities` is the number of
-    /// the densities, where there are some, and `other` the beam that has none although the other one has.
+    /// Args: `codes` are 0 for beams that are a particle of the process, whose code `incoming` has; `densities` is the
+    /// number of the densities, if any; `other` is the beam without densities if only one beam has them.
     pub fn of_run(
         codes: [i32; 2],
         incoming: [i32; 2],
@@ -67,16 +67,17 @@ impl InitBeams {
     }
 }
 
-/// What stands in an event after its particles.
+/// The parts of events after their particles.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Blocks {
     /// The beams of the file.
     pub beams: InitBeams,
-    /// Powers of alpha_s by process, where events have MadEvent's `<mgrwt>`, of which MG5aMC's `systematics` makes weights.
+    /// For each matrix element the power of alpha_s, if events have MadEvent's `<mgrwt>`, from which MG5aMC's
+    /// `systematics` computes weights; otherwise empty.
     pub powers: Vec<u32>,
-    /// Whether they have the scales that jets were clustered at, which Pythia's JetMatching reads.
+    /// Whether events have the clustering scales of jets, which Pythia's JetMatching reads.
     pub matched: bool,
-    /// Whether they have all steps of the clustering.
+    /// Whether events have all steps of the clustering.
     pub clustering: bool,
     /// Names of further weights.
     pub names: Vec<String>,
@@ -84,34 +85,34 @@ pub struct Blocks {
     pub numbers: Vec<i32>,
 }
 
-/// What stands before the events.
+/// The parts of the file before the events.
 #[derive(Clone, Copy, Debug)]
 pub struct Banner<'a> {
     /// Blocks of the header.
     pub header: &'a str,
-    /// What makes the run, as JSON.
-    pub asked: &'a str,
-    /// A line of the block of the beams; it may be empty.
+    /// Arguments of the run, as JSON.
+    pub arguments: &'a str,
+    /// The `<generator>` line of `<init>`; may be empty.
     pub generator: &'a str,
-    /// IDWTUP: what weights mean.
+    /// IDWTUP, the meaning of the weights.
     pub strategy: i32,
     /// LPRUP of each process, and its cross section and error, pb.
     pub processes: &'a [(i32, Measured)],
 }
 
-/// Events that are above the nominal weight.
+/// Statistics of the events above the nominal weight.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Overweights {
-    /// How many.
+    /// Number of events.
     pub events: u64,
-    /// Their weights beyond it, as a share of all.
+    /// Sum of their weights in excess of the nominal one, as a share of all weight.
     pub share: f64,
-    /// The largest weight, in units of it.
+    /// The largest weight, in units of the nominal one.
     pub largest: f64,
 }
 
 impl Overweights {
-    /// That none is.
+    /// No event is above the nominal weight.
     pub const NONE: Overweights = Overweights {
         events: 0,
         share: 0.0,
@@ -119,7 +120,7 @@ impl Overweights {
     };
 }
 
-/// What of so many events is above the nominal weight.
+/// Statistics of the events of these rounds that are above the nominal weight.
 pub fn overweights(rounds: &[Round]) -> Overweights {
     let weights = || rounds.iter().map(|round| round.weights);
     let total = exact::sum(weights().map(|of| of.drawn() / of.nominal));
@@ -133,10 +134,10 @@ pub fn overweights(rounds: &[Round]) -> Overweights {
     }
 }
 
-/// The weight of most events of these rounds, but for its sign, with which all weights average to this mean.
+/// The weight of most events of these rounds, up to the sign, with which the average of all weights is `mean`.
 ///
-/// Where they have both signs, that would give them the noise of a small difference: there it is what each round has, whose
-/// weights average to the cross section without signs.
+/// If weights have both signs, this would have the noise of a small difference; then it is computed from the weights
+/// without signs, whose average is the cross section without signs.
 pub fn nominal_weight(rounds: &[Round], mean: f64) -> f64 {
     let over = |of: fn(&Weights) -> f64| {
         let weights = rounds.iter().map(|round| &round.weights);
@@ -151,7 +152,7 @@ pub fn nominal_weight(rounds: &[Round], mean: f64) -> f64 {
     absolute / over(|weights| weights.absolute)
 }
 
-/// The weight of all events but for its sign, where all have the same.
+/// The absolute weight of all events, if all get the same.
 pub fn one_weight(rounds: &[Round], mean: f64) -> f64 {
     let weights = || rounds.iter().map(|round| &round.weights);
     if weights().all(|weights| weights.total.abs() == weights.absolute) {
@@ -161,13 +162,13 @@ pub fn one_weight(rounds: &[Round], mean: f64) -> f64 {
     exact::sum(weights().map(|weights| weights.absolute)) / events as f64
 }
 
-/// Writes one file of events of these rounds, compressed where its name ends with `.gz`.
+/// Writes the events of these rounds to a file, compressed if its name ends in `.gz`.
 ///
-/// Most events have the weight `nominal`, but for those that are larger than the survey knew, or negative, or have a bias;
-/// `weighting` may give all one weight. The file is the same for any number of threads.
+/// Events have the weight `nominal`, except for overweight and negative ones and those with a bias; `weighting` may
+/// give all events the same weight. The file does not depend on the number of threads.
 ///
 /// # Errors
-/// The file cannot be written; a round cannot be read, or holds numbers that no file can.
+/// The file cannot be written; a round cannot be read, or holds numbers that an event file cannot.
 pub fn write(
     output: &Path,
     banner: &Banner,
@@ -189,7 +190,7 @@ pub fn write(
         let firsts = (0..round.events).step_by(at_once);
         parts.extend(firsts.map(|first| (source, first, at_once.min(round.events - first))));
     }
-    // What stands before the events is a part as well, and what stands after them.
+    // The first part is the text before the events, the last part the text after them.
     let push = |bytes: &mut Bytes, number: usize, text: &mut Vec<u8>| {
         match number.checked_sub(1).map(|number| parts.get(number)) {
             None => text.extend(head(banner, &blocks.beams, nominal).bytes()),
@@ -217,15 +218,15 @@ pub fn write(
     })
 }
 
-/// Appends a member of a gzip file (RFC 1952), of which readers take one after the other. Neither a name nor a time is in
-/// it: the same run gives the same file. Of level 0 a length of text has one length.
+/// Appends one member of a gzip file (RFC 1952); readers concatenate the members. It has neither a name nor a time, so
+/// the same run gives the same file. With level 0 the size depends only on the length of the text.
 pub fn push_member(text: &[u8], level: u32, to: &mut Vec<u8>) {
     let mut packed = GzEncoder::new(to, Compression::new(level));
     let written = packed.write_all(text).and_then(|()| packed.try_finish());
     written.expect("memory takes all");
 }
 
-/// What stands before the events, whose weights but for their signs are this number, and a few larger.
+/// The text before the events; `weight` is the absolute weight of events that are not overweight (XMAXUP).
 fn head(banner: &Banner, beams: &InitBeams, weight: f64) -> String {
     let both = |words: [String; 2]| words.join(" ");
     let [first, second] = beams.codes;
@@ -240,7 +241,7 @@ fn head(banner: &Banner, beams: &InitBeams, weight: f64) -> String {
             .map(|number| if number == 0 { -1 } else { number }.to_string()),
     );
     let energies = both(beams.energies.map(|energy| text::scientific(energy, 10)));
-    let asked = banner.asked.replace('&', "&amp;").replace('<', "&lt;");
+    let arguments = banner.arguments.replace('&', "&amp;").replace('<', "&lt;");
     let mut lines = vec![
         r#"<LesHouchesEvents version="3.0">"#.to_owned(),
         "<header>".to_owned(),
@@ -248,7 +249,16 @@ fn head(banner: &Banner, beams: &InitBeams, weight: f64) -> String {
     if !banner.header.is_empty() {
         lines.push(banner.header.trim_end_matches('\n').to_owned());
     }
-    lines.extend(["<mebridge>", &asked, "</mebridge>", "</header>", "<init>"].map(str::to_owned));
+    lines.extend(
+        [
+            "<mebridge>",
+            &arguments,
+            "</mebridge>",
+            "</header>",
+            "<init>",
+        ]
+        .map(str::to_owned),
+    );
     let (strategy, count) = (banner.strategy, banner.processes.len());
     lines.push(format!(
         "{first} {second} {energies} {groups} {known} {strategy} {count}"
@@ -270,23 +280,23 @@ struct Source {
     particles: usize,
     ratios: Option<Table>,
     scales: Option<Table>,
-    /// With the legs that there is room for.
+    /// The table, and the largest number of legs in its rows.
     matched: Option<(Table, usize)>,
-    /// By which weights are multiplied.
+    /// Factor from the weights of the records to those of the file.
     factor: f64,
-    /// The least weight of its events before that.
+    /// The smallest absolute weight in the records.
     nominal: f64,
-    /// Events of the file before these.
+    /// Number of events in the file before this round.
     before: usize,
 }
 
-/// What a thread has read of some events.
+/// Data of some events, read by a thread.
 #[derive(Default)]
 struct Bytes {
     records: Vec<u8>,
-    /// Numbers of matrix elements, from 0.
+    /// Index of each event's matrix element.
     elements: Vec<usize>,
-    /// Which events are left out.
+    /// Whether each event is left out.
     left_out: Vec<bool>,
     ratios: Vec<u8>,
     scales: Vec<u8>,
@@ -322,7 +332,7 @@ impl Bytes {
 }
 
 impl Bytes {
-    /// Gives events one weight, where that is wanted, and chooses them.
+    /// Decides which events are left out, and gives all the same weight, unless weights are kept.
     fn weigh(&mut self, source: &Source, weighting: Weighting, first: usize) {
         self.left_out.clear();
         if weighting == Weighting::Kept {
@@ -365,7 +375,7 @@ impl Source {
         })
     }
 
-    /// Appends the text of events that were read from this one on.
+    /// Appends the text of the events in `bytes`; `first` is the index of the first one in the round.
     fn push(&self, blocks: &Blocks, bytes: &Bytes, first: usize, text: &mut Vec<u8>) -> Result<()> {
         let records = bytes.records.chunks_exact(self.records.row());
         let room = text_bytes(self.particles).expect("the records are in memory");
@@ -394,7 +404,7 @@ impl Source {
         Ok(())
     }
 
-    /// Appends what stands after the particles of an event.
+    /// Appends the parts of an event after its particles.
     fn push_blocks(
         &self,
         blocks: &Blocks,
@@ -435,7 +445,7 @@ fn row_of(bytes: &[u8], row: usize, number: usize) -> &[u8] {
     &bytes[number * row..][..row]
 }
 
-/// The same error of an event after so many others.
+/// The same error with the index of the event increased by `before`.
 fn moved(error: Error, before: usize) -> Error {
     match error {
         Error::BadRecord { event, what } => Error::BadRecord {
@@ -446,11 +456,11 @@ fn moved(error: Error, before: usize) -> Error {
     }
 }
 
-/// A row of the file of scales.
+/// A row of the table of scales.
 struct Scales {
     renormalisation: f64,
     factorisation: [f64; 2],
-    /// The product of both densities.
+    /// The product of both densities f(x).
     densities: f64,
 }
 
@@ -466,13 +476,13 @@ impl Scales {
         }
     }
 
-    /// What `systematics` divides by: alpha_s and the densities.
+    /// The factor by which `systematics` divides: alpha_s to its power times the densities.
     fn total(&self, record: &Record, power: u32) -> f64 {
         record.alpha_qcd().powf(f64::from(power)) * self.densities
     }
 }
 
-/// MadEvent's block of what weights for other scales and densities need.
+/// Appends MadEvent's `<mgrwt>` block, from which weights for other scales and densities are computed.
 fn push_weight(
     text: &mut Vec<u8>,
     record: &Record,
@@ -499,7 +509,7 @@ fn push_weight(
     push_total(text, scales.total(record, power));
 }
 
-/// The same where further alpha_s and densities weigh the event.
+/// The same for an event that is reweighted with alpha_s and densities along its clustering.
 fn push_matched_weight(
     text: &mut Vec<u8>,
     record: &Record,
@@ -552,7 +562,7 @@ fn push_total(text: &mut Vec<u8>, total: f64) {
     text.extend_from_slice(b"</totfact>\n</mgrwt>\n");
 }
 
-/// As Fortran's `1PE15.8` and C's `%15.8E` have it.
+/// Appends a number in Fortran's format `1PE15.8`, which is C's `%15.8E`.
 fn push_real(text: &mut Vec<u8>, value: f64) {
     const WIDTH: usize = 15;
     let begin = text.len();
@@ -563,14 +573,14 @@ fn push_real(text: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Numbers of particles that go out, from 1, in the order of the legs of their process.
+/// Numbers of the outgoing particles, from 1, in the order of the legs of the process.
 fn outgoing(record: &Record) -> impl Iterator<Item = i32> {
     let numbered = (1..).zip(record.particles());
     let outgoing = numbered.filter(|(_, particle)| particle.status == OUTGOING);
     outgoing.map(|(number, _)| number)
 }
 
-/// The scales that jets were clustered at, GeV; of other particles the energy of the beams.
+/// Appends the scales at which jets were clustered, GeV; for other particles the energy of the beams.
 fn push_jets(text: &mut Vec<u8>, record: &Record, matched: &Matched) {
     text.extend_from_slice(b"<scales ");
     for (place, (number, scale)) in outgoing(record).zip(matched.pt()).enumerate() {
@@ -583,13 +593,13 @@ fn push_jets(text: &mut Vec<u8>, record: &Record, matched: &Matched) {
     text.extend_from_slice(b"></scales>\n");
 }
 
-/// The steps of the clustering: scale, the two that are combined, the other beam, and -1.
+/// Appends the steps of the clustering: scale, the two legs that are combined, the leg of the other beam, and -1.
 fn push_steps(
     text: &mut Vec<u8>,
     record: &Record,
     matched: &Matched,
 ) -> std::result::Result<(), &'static str> {
-    // Of the legs: those that come in, which are numbered as they are, and then those that go out.
+    // Legs of the process to particles of the event: incoming ones have the same number, then the outgoing ones follow.
     let number = |leg: i32| {
         let outer = usize::try_from(leg - 3).ok();
         let found = outer.map_or(Some(leg), |leg| outgoing(record).nth(leg));
@@ -608,7 +618,7 @@ fn push_steps(
     Ok(())
 }
 
-/// Further weights.
+/// Appends the further weights.
 fn push_further(text: &mut Vec<u8>, names: &[String], weights: impl Iterator<Item = f64>) {
     text.extend_from_slice(b"<rwgt>\n");
     for (name, weight) in names.iter().zip(weights) {

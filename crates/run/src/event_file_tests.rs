@@ -10,7 +10,7 @@ const BEAMS: InitBeams = InitBeams {
 };
 const BANNER: Banner = Banner {
     header: "",
-    asked: "{\"cuts\": \"a < b & c\"}",
+    arguments: "{\"cuts\": \"a < b & c\"}",
     generator: "",
     strategy: -4,
     processes: &[(1, (5.0, 0.1)), (2, (1e-5, 0.0))],
@@ -36,7 +36,7 @@ fn particle(pdg: i32, status: i32, energy: f64) -> Particle {
     }
 }
 
-/// A record of two particles that come in, and these.
+/// A record of two incoming particles, and these.
 fn record(process: i32, weight: f64, energies: [f64; 2], others: &[Particle]) -> Vec<u8> {
     let mut particles = energies.map(|energy| particle(21, -1, energy)).to_vec();
     particles.extend(others);
@@ -49,7 +49,7 @@ fn record(process: i32, weight: f64, energies: [f64; 2], others: &[Particle]) ->
     bytes
 }
 
-/// A round of these records with room for so many particles.
+/// A round of these records, with space for this many particles.
 fn save(path: PathBuf, records: &[Vec<u8>], particles: usize) -> Round {
     let mut bytes = Vec::new();
     for record in records {
@@ -63,7 +63,7 @@ fn save(path: PathBuf, records: &[Vec<u8>], particles: usize) -> Round {
     let weights = records.iter().map(|record| Record::new(record).weight());
     let weights: Vec<f64> = weights.collect();
     Round {
-        weights: Weights::of(&path, &weights).unwrap(),
+        weights: Weights::read(&path, &weights).unwrap(),
         events: records.len(),
         file: path,
     }
@@ -162,7 +162,7 @@ fn round(weights: &[f64]) -> Round {
     Round {
         file: PathBuf::new(),
         events: weights.len(),
-        weights: Weights::of("x".as_ref(), weights).unwrap(),
+        weights: Weights::read("x".as_ref(), weights).unwrap(),
     }
 }
 
@@ -256,7 +256,7 @@ fn what_weights_of_other_scales_need() {
     }
 }
 
-/// What matching found of u u~ > z g g, with a resonance between.
+/// Matching results of u u~ > z g g, with a resonance in between.
 fn matched() -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut reals = |numbers: &[f64]| bytes.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
@@ -363,7 +363,7 @@ fn events_have_the_numbers_of_their_processes() {
     assert!(error.contains("there is no such process"), "{error}");
 }
 
-/// Heavy events get the weight of the others, with their signs; further weights follow.
+/// Overweight events get the weight of the others and keep their signs; further weights follow.
 #[test]
 fn weights_are_truncated() {
     let folder = tempfile::tempdir().unwrap();
@@ -390,7 +390,7 @@ fn weights_are_truncated() {
     .unwrap();
     let text = fs::read_to_string(&output).unwrap();
     for (event, sign) in text.split("<event>\n").skip(1).zip(["+", "-", "+", "-"]) {
-        // Without signs they average to 12 / 4.
+        // The average absolute weight is 12 / 4.
         let weight = event.split_whitespace().nth(2).unwrap();
         assert_eq!(weight, format!("{sign}3.0000000000e+00"));
         let further = format!("<wgt id='a'> {sign}1.5000000e+00 </wgt>");

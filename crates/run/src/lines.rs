@@ -265,7 +265,7 @@ pub struct ForcedCodes {
 
 impl ForcedCodes {
     /// The codes of all directories.
-    pub fn of(directories: &[Directory]) -> Self {
+    pub fn new(directories: &[Directory]) -> Self {
         let configs = directories.iter().flat_map(|directory| &directory.configs);
         let lines = configs.flat_map(|config| &config.lines);
         let codes = |keeps: &dyn Fn(&DiagramLine) -> bool| -> BTreeSet<i32> {
@@ -342,7 +342,7 @@ mod tests {
     fn codes_of_chains_and_after_a_dollar() {
         let codes = |process: &str| {
             let (_, directories) = loaded(process, None);
-            let ForcedCodes { on, off } = ForcedCodes::of(&directories);
+            let ForcedCodes { on, off } = ForcedCodes::new(&directories);
             (on, off)
         };
         assert_eq!(codes("u u~ > t t~, t > w+ b"), (vec![6], vec![]));

@@ -34,7 +34,7 @@ pub struct CardedProcess {
 
 impl CardedProcess {
     /// A located process with its number.
-    pub fn of(located: Located, number: usize) -> CardedProcess {
+    pub fn new(located: Located, number: usize) -> CardedProcess {
         CardedProcess {
             process: located.process,
             card: located.card,
@@ -131,7 +131,7 @@ pub fn switches(
 /// There is no such process, or there are several.
 pub fn one(switches: &Switches) -> Result<CardedProcess> {
     let number = switches.process.as_ref().and_then(|p| p.element);
-    Ok(CardedProcess::of(locate(switches)?, number.unwrap_or(1)))
+    Ok(CardedProcess::new(locate(switches)?, number.unwrap_or(1)))
 }
 
 /// Sets a parameter in all matrix elements that have it.
@@ -322,7 +322,7 @@ fn from_directory(choice: &ProcessChoice, card: Option<&Path>) -> Result<Vec<Car
         Ok(located) => {
             let numbered = (1..).zip(located);
             Ok(numbered
-                .map(|(number, one)| CardedProcess::of(one, number))
+                .map(|(number, one)| CardedProcess::new(one, number))
                 .collect())
         }
         // Imports the directory with this card, which may succeed or give the better message.

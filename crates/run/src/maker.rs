@@ -1,4 +1,4 @@
-//! What surveys a run and makes its rounds, and the files that these leave in their folders.
+//! Survey and rounds with the event generator, and the files written for them.
 
 use crate::records::{self, Weights};
 use crate::rounds::{ChannelMean, Measured, POINTS, RoundCounts, RoundFound, SurveyPoints};
@@ -17,26 +17,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Events of a round, for what is computed of each.
+/// The events of a round, for computations on each of them.
 pub struct RoundEvents<'a> {
-    /// As the engine has them.
+    /// The records of the engine.
     pub records: &'a Records,
-    /// Their records, one after the other, as in the file.
+    /// Their records as bytes, one after the other, as in the file.
     pub bytes: &'a [u8],
-    /// Of each event those of renormalisation and of both densities, GeV; for densities of matched events those of the first
-    /// vertices.
+    /// For each event the renormalisation scale and the factorisation scales of both beams, GeV. For the densities of
+    /// matched events, the latter are those of the first vertices.
     pub scales: &'a [[f64; 3]],
 }
 
-/// Computes numbers of the events of a round, as many of each.
+/// Computes numbers for the events of a round, equally many for each.
 pub type OfEvents<'a> = Box<dyn FnMut(&RoundEvents) -> Result<Vec<f64>> + Send + 'a>;
 
-/// What is written of events besides their records.
+/// Values written for events besides their records.
 #[derive(Default)]
 pub struct Further<'a> {
-    /// Further weights, in units of their weight.
+    /// Further weights, relative to the weight of the event.
     pub ratios: Option<OfEvents<'a>>,
-    /// Products of both densities f(x), where the scales of events are kept for the file of events.
+    /// Products of both densities f(x), if the scales of events are written.
     pub densities: Option<OfEvents<'a>>,
 }
 
@@ -54,28 +54,28 @@ pub struct Maker<'a> {
     loaded: Option<PathBuf>,
 }
 
-/// What a run is, for messages and files.
+/// Description of a run, for messages and files.
 #[derive(Clone, Debug)]
 pub struct Description {
-    /// Which run it is, whatever its threads and the names of its files are: [`identity`].
+    /// Identity of the run, which does not depend on threads or file names: [`identity`].
     pub identity: [u8; 32],
-    /// Names of the matrix elements, by their numbers: [`crate::Element::name`].
+    /// Names of the matrix elements, by index: [`crate::Element::name`].
     pub names: Vec<String>,
-    /// The cuts.
+    /// Description of the cuts.
     pub cuts: String,
-    /// The further cut of the caller, which the generator has as well.
+    /// The further cut of the caller, which the generator has, too.
     pub selection: Option<Arc<CountedSelection>>,
     /// Threads.
     pub threads: usize,
 }
 
-/// Which run it is: that of a survey is not taken for another one.
+/// A hash that identifies a run, so that its survey is not used for another one.
 ///
 /// # Errors
 /// A file of densities cannot be read.
 pub fn identity(processes: &[Process], request: &Request) -> Result<[u8; 32]> {
     let mut bytes = Vec::new();
-    // Of files what they hold counts, and not their names.
+    // Files count by their contents, not by their names.
     let mut beams = request.beams()?;
     for beam in &mut beams {
         if let BeamRequest::Hadron { densities, .. } = beam {
@@ -95,10 +95,10 @@ pub fn identity(processes: &[Process], request: &Request) -> Result<[u8; 32]> {
     digest(processes, &bytes)
 }
 
-/// The BLAKE3 hash of processes, which may have a few hundred MB together, and of what follows them.
+/// The BLAKE3 hash of processes (up to a few hundred MB in total) followed by `rest`.
 ///
 /// # Errors
-/// A process cannot be written.
+/// A process cannot be serialized.
 pub(crate) fn digest<'a>(
     processes: impl IntoIterator<Item = &'a Process>,
     rest: &[u8],
@@ -110,7 +110,7 @@ pub(crate) fn digest<'a>(
     Ok(*hasher.update(rest).finalize().as_bytes())
 }
 
-/// A further cut that counts the events that it is given, and those that it keeps.
+/// A further cut that counts the events it is called with, and those it keeps.
 #[derive(Debug)]
 pub struct CountedSelection {
     selection: Arc<dyn Selection>,
@@ -120,7 +120,7 @@ pub struct CountedSelection {
 }
 
 impl CountedSelection {
-    /// Of a cut with this name.
+    /// Wraps a cut of this name.
     pub fn new(selection: Arc<dyn Selection>, name: impl Into<String>) -> Self {
         CountedSelection {
             selection,
@@ -130,7 +130,7 @@ impl CountedSelection {
         }
     }
 
-    /// What it counted since it was called last.
+    /// Returns the counts since the last call.
     fn take(&self) -> [u64; 2] {
         [&self.given, &self.kept].map(|count| count.swap(0, Ordering::Relaxed))
     }
@@ -167,7 +167,7 @@ impl Selection for CountedSelection {
 }
 
 impl<'a> Maker<'a> {
-    /// By this generator.
+    /// A maker that uses this generator.
     pub fn new(generator: EventGenerator, description: Description, further: Further<'a>) -> Self {
         Maker {
             generator,
@@ -179,23 +179,23 @@ impl<'a> Maker<'a> {
 
     /// The event generator.
     pub fn generator(&mut self) -> &mut EventGenerator {
-        // Whoever calls it may take another survey.
+        // The caller may load another survey.
         self.loaded = None;
         &mut self.generator
     }
 
-    /// Which run it is.
+    /// The identity of the run.
     pub fn identity(&self) -> &[u8; 32] {
         &self.description.identity
     }
 
-    /// What a selection counted since the last call.
+    /// Counts of the further cut since the last call.
     fn selected(&self) -> [u64; 2] {
         let selection = self.description.selection.as_ref();
         selection.map_or([0; 2], |selection| selection.take())
     }
 
-    /// Surveys the whole run, and writes what is found into a folder.
+    /// Surveys the run and writes the result to a folder.
     ///
     /// # Errors
     /// Nothing passes the cuts, a matrix element cannot be evaluated, or a file cannot be written.
@@ -219,10 +219,10 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// Writes what is surveyed into a folder.
+    /// Writes the survey to a folder.
     ///
     /// # Errors
-    /// Nothing is, or a file cannot be written.
+    /// There is no survey, or a file cannot be written.
     pub fn keep(&self, folder: &Path) -> Result<SurveyPoints> {
         let survey = self.generator.surveyed()?;
         let write = |name: &str, bytes: &[u8]| {
@@ -245,7 +245,7 @@ impl<'a> Maker<'a> {
         Ok(points)
     }
 
-    /// Why there are no events.
+    /// The error for a survey without events.
     fn without_events(&self, failure: Failure) -> Error {
         let cuts = &self.description.cuts;
         let (what, cure) = match failure.downcast_ref::<Nothing>() {
@@ -271,7 +271,7 @@ impl<'a> Maker<'a> {
         Error::run(what, cure)
     }
 
-    /// Says which matrix elements have no events, besides those that vanish identically.
+    /// Notices for matrix elements without events, except for those that vanish identically.
     fn empty_elements(&self, points: &SurveyPoints) -> Vec<String> {
         let names = self.description.names.iter().enumerate();
         let empty = names.filter(|(number, _)| {
@@ -284,10 +284,10 @@ impl<'a> Maker<'a> {
         empty.map(notice).collect()
     }
 
-    /// Takes what a survey wrote into a folder, unless it has it.
+    /// Loads the survey in a folder, unless it is already loaded.
     ///
     /// # Errors
-    /// It is not one of this run, or cannot be read.
+    /// The survey is not of this run, or cannot be read.
     pub fn load(&mut self, folder: &Path) -> Result<()> {
         if self.loaded.as_deref() == Some(folder) {
             return Ok(());
@@ -300,7 +300,7 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// Makes events, in files of a folder.
+    /// Makes events and writes them to files of a folder.
     ///
     /// # Errors
     /// A matrix element cannot be evaluated, or a file cannot be written.
@@ -323,7 +323,7 @@ impl<'a> Maker<'a> {
         let weights: Vec<f64> = made.weights().collect();
         let counted = biased(&made.round.sums);
         let weights = match counted.is_empty() {
-            true => Weights::of(&output, &weights)?,
+            true => Weights::read(&output, &weights)?,
             false => {
                 let drawn: Vec<f64> = made.biased_weights().collect();
                 Weights::of_biased(&output, &weights, &drawn, made.unit)?
@@ -361,7 +361,7 @@ impl<'a> Maker<'a> {
         })
     }
 
-    /// Writes what matching found, where events are weighted by it.
+    /// Writes the results of matching, if events are reweighted by it.
     fn write_matched(&self, output: &Path, made: &Records) -> Result<()> {
         let matched = self.generator.matched(made);
         if matched.is_empty() {
@@ -373,7 +373,7 @@ impl<'a> Maker<'a> {
         records::write_matched(&records::matched(output), &matched, legs)
     }
 
-    /// Writes further weights of events, or what these need.
+    /// Writes the further weights of events, or the values that these are computed from.
     fn weigh(&mut self, output: &Path, made: &Records, bytes: &[u8]) -> Result<()> {
         let Further { ratios, densities } = &mut self.further;
         let threads = self.description.threads;
@@ -407,7 +407,8 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// Scales of renormalisation and of the densities of both partons, of matched events at their first vertices.
+/// The renormalisation scale and the factorisation scales; for matched events the latter are those of the first
+/// vertices.
 fn first_scales(event: &Event) -> [f64; 3] {
     let Some(matched) = &event.matched else {
         return event.scales;
@@ -438,7 +439,7 @@ fn biased<'a>(sums: impl IntoIterator<Item = &'a WeightSums>) -> Vec<Measured> {
     found
 }
 
-/// An error of the engine.
+/// Converts an error of the engine.
 pub(crate) fn failed(failure: Failure) -> Error {
     match failure.downcast::<Error>() {
         Ok(error) => *error,

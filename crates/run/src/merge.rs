@@ -1,8 +1,8 @@
-//! Event files joined into one, with their cross sections and weights.
+//! Merges event files into one, with their cross sections and weights.
 //!
-//! Files of one process have one cross section: the mean of theirs by numbers of events, and one weight of most events.
-//! Cross sections of several processes are added: events of each weigh as much as its share is larger than that of its
-//! events.
+//! Files of one process have the same cross section: the result is the average of theirs, weighted by their numbers of
+//! events, and most events get the same weight. Cross sections of different processes are added: the events of each
+//! process are weighted by the ratio of its share of the cross section to its share of the events.
 
 mod head;
 mod look;
@@ -21,28 +21,28 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes that are written at once.
+/// Bytes written at a time.
 const BUFFER: usize = 1 << 20;
-/// By so many errors, and at least by this share, cross sections of one process may differ.
+/// Cross sections of one process may differ by this many standard errors, or by this share if that is more.
 const ERRORS: f64 = 5.0;
 const SHARE: f64 = 0.05;
 
 /// Opens an event file, compressed or not.
 pub type Open<'a> = &'a dyn Fn(&Path) -> Result<Box<dyn Read>>;
 
-/// What was joined.
+/// Results of merging.
 #[derive(Clone, Debug)]
 pub struct Merged {
-    /// How many events there are.
+    /// Number of events.
     pub events: u64,
     /// LPRUP of each process, and its cross section and error, pb.
     pub processes: Vec<(i32, Measured)>,
-    /// What a user should know.
+    /// Notices for the user.
     pub notices: Vec<String>,
 }
 
 impl Merged {
-    /// The cross section of all processes together, and its error, pb.
+    /// The total cross section and its error, pb.
     pub fn cross_section(&self) -> Measured {
         let of = self.processes.iter();
         of.fold((0.0, 0.0), |(sum, error), (_, (one, its))| {
@@ -51,10 +51,11 @@ impl Merged {
     }
 }
 
-/// Joins files into one, compressed where its name ends with `.gz`. It is there whole or not at all.
+/// Merges files into one, compressed if its name ends in `.gz`. The output is either written completely or not at all.
 ///
 /// # Errors
-/// A file cannot be read, is cut off, or does not fit the others: what differs is named. The output cannot be written.
+/// A file cannot be read, is cut off, or does not fit the others; the message names the difference. The output cannot
+/// be written.
 pub fn merge(files: &[PathBuf], output: &Path, open: Open) -> Result<Merged> {
     if files.len() < 2 {
         let what = "there is one file alone".to_owned();
@@ -84,11 +85,11 @@ pub fn merge(files: &[PathBuf], output: &Path, open: Open) -> Result<Merged> {
     })
 }
 
-/// Adds the events of a file to those that another one of the same run holds, `before` of them, and puts both in the place
-/// of that. `added` has the header and the weights of both together.
+/// Appends the events of `added` to the `events` events of `before`, a file of the same run, and replaces `before` by
+/// the result. `added` has the header and the weights for both together.
 ///
 /// # Errors
-/// A file cannot be read or written, holds another number of events, or events with other weights.
+/// A file cannot be read or written, has another number of events, or events with other weights.
 pub fn append(before: &Path, events: u64, added: &Path, open: Open) -> Result<()> {
     let parts = [Looked::read(before, open)?, Looked::read(added, open)?];
     let [old, new] = &parts;
@@ -106,7 +107,7 @@ pub fn append(before: &Path, events: u64, added: &Path, open: Open) -> Result<()
         (Some(before), Some(unit)) => vec![unit / before, 1.0],
         _ => to_one_weight([old, new].into_iter(), new.average()),
     };
-    // Parts that are added are those of all events already.
+    // In this normalisation the weights of `added` are already divided by the number of all events.
     let share = match new.normalization {
         Norm::Sum => old.events as f64 / new.events as f64,
         Norm::Average | Norm::Unity => 1.0,
@@ -118,8 +119,8 @@ pub fn append(before: &Path, events: u64, added: &Path, open: Open) -> Result<()
     write(before, &text, vec![parts], &[1.0], open)
 }
 
-/// Factors with which most events of all files have one weight, and weights without signs this mean; parts of a cross section
-/// are taken as if there were one event.
+/// Factors for the files after which most events of all files have the same weight, and the average absolute weight is
+/// `mean`. Weights whose sum is the cross section are first multiplied by the number of events of their file.
 fn to_one_weight<'a>(files: impl Iterator<Item = &'a Looked> + Clone, mean: f64) -> Vec<f64> {
     let all: f64 = files.clone().map(|file| file.events as f64).sum();
     let shares = files
@@ -129,17 +130,17 @@ fn to_one_weight<'a>(files: impl Iterator<Item = &'a Looked> + Clone, mean: f64)
     files.map(|file| one / file.usual()).collect()
 }
 
-/// Files of each process, or of processes that were made together.
+/// Files grouped by process, or by processes that were generated together.
 #[derive(Default)]
 struct JoinedGroups {
     all: Vec<Vec<Looked>>,
-    /// Files by their first events, and by processes and seeds.
+    /// Files by their first events, and by process and seed.
     first: HashMap<Vec<u8>, PathBuf>,
     seeds: HashMap<(String, u64), PathBuf>,
 }
 
 impl JoinedGroups {
-    /// Adds a file that fits the others.
+    /// Adds a file if it fits the others.
     fn add(&mut self, mut file: Looked) -> Result<()> {
         if let Some(first) = self.all.first() {
             first[0].fits(&file)?;
@@ -171,7 +172,7 @@ impl JoinedGroups {
         Ok(())
     }
 
-    /// That a file does not hold the events of another one.
+    /// Checks that a file does not contain the same events as another one.
     fn differs(&mut self, file: &Looked) -> Result<()> {
         let path = file.path.clone();
         if let Some(other) = self.first.insert(file.first.clone(), path.clone()) {
@@ -193,7 +194,7 @@ impl JoinedGroups {
         Ok(())
     }
 
-    /// All of them, once there are no more.
+    /// Combines the files after the last one has been added.
     fn joined(self) -> Result<Joined> {
         let mut files = self.all.iter().flatten();
         if let Some(file) = files.find(|file| file.is_unnamed())
@@ -205,21 +206,21 @@ impl JoinedGroups {
                 "merge files of one process, or of MG5aMC and mebridge",
             ));
         }
-        Ok(Joined::of(self.all))
+        Ok(Joined::new(self.all))
     }
 }
 
-/// Files that fit each other.
+/// Files that fit together.
 struct Joined {
     groups: Vec<Vec<Looked>>,
-    /// Other LPRUP of each group.
+    /// For each group the new LPRUP by the old ones.
     numbers: Vec<BTreeMap<i32, i32>>,
     processes: Vec<(i32, Measured)>,
     notices: Vec<String>,
 }
 
 impl Joined {
-    fn of(groups: Vec<Vec<Looked>>) -> Self {
+    fn new(groups: Vec<Vec<Looked>>) -> Self {
         let (mut numbers, mut taken) = (Vec::new(), BTreeSet::new());
         let (mut processes, mut notices) = (Vec::new(), Vec::new());
         for group in &groups {
@@ -252,7 +253,7 @@ impl Joined {
         self.groups.iter().map(|group| events(group)).sum()
     }
 
-    /// What stands before the events.
+    /// The text before the events.
     fn head(&self) -> Result<Vec<u8>> {
         let factors = self.factors();
         let mut largest: BTreeMap<i32, f64> = BTreeMap::new();
@@ -272,7 +273,7 @@ impl Joined {
         head::text(&files, &rows.collect::<Vec<_>>())
     }
 
-    /// By what weights of each file are multiplied.
+    /// The factor for the weights of each file.
     fn factors(&self) -> Vec<Vec<f64>> {
         let all = self.events() as f64;
         let signed = |group: &[Looked]| mean(group).iter().map(|(_, (mean, _))| mean).sum::<f64>();
@@ -316,7 +317,7 @@ impl Joined {
     }
 }
 
-/// A factor that is 1 but for the rounding of weights in files leaves events as they are.
+/// A factor that is 1 up to the rounding of weights in files, so that events stay unchanged.
 fn rounded(factor: f64) -> f64 {
     const ROUNDING: f64 = 1e-9;
     if (factor - 1.0).abs() < ROUNDING {
@@ -330,7 +331,7 @@ fn events(group: &[Looked]) -> u64 {
     group.iter().map(|file| file.events).sum()
 }
 
-/// Refuses files whose cross sections are not those of one process.
+/// Checks that two cross sections can be those of the same process.
 fn agree(one: &Looked, other: &Looked) -> Result<()> {
     let sum = |file: &Looked| {
         let rows = file.init.processes.iter();
@@ -350,8 +351,9 @@ fn agree(one: &Looked, other: &Looked) -> Result<()> {
     Err(other.refused(&what, "were they made with the same cards?"))
 }
 
-/// Cross sections of a group, by LPRUP: means of files by their numbers of events. Errors are those of independent files,
-/// but for jobs of one pack, which share most of their points. (Of events with a bias it is their number that makes errors.)
+/// Cross sections of a group by LPRUP: averages over files, weighted by their numbers of events. Files count as
+/// statistically independent, except for jobs of one pack, which share most of their points. (With a
+/// bias, errors follow from the numbers of events.)
 fn mean(group: &[Looked]) -> Vec<(i32, Measured)> {
     let all = events(group) as f64;
     let mut found: Vec<(i32, f64, BTreeMap<PointsOf, f64>)> = Vec::new();
@@ -380,18 +382,18 @@ fn mean(group: &[Looked]) -> Vec<(i32, Measured)> {
     .collect()
 }
 
-/// What points a file's cross section is of.
+/// The phase-space points of a file's cross section.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum PointsOf<'a> {
     File(usize),
     Pack(&'a str),
 }
 
-/// What is written of a file.
+/// A file to be written to the output.
 struct JoinedPart {
     path: PathBuf,
     factor: f64,
-    /// Other LPRUP.
+    /// New LPRUP by the old ones.
     numbers: BTreeMap<i32, i32>,
 }
 
@@ -405,7 +407,7 @@ impl JoinedPart {
     }
 }
 
-/// Files of a group, one after the other.
+/// The events of the files of a group, one file after the other.
 struct FileStream<'a> {
     parts: std::vec::IntoIter<JoinedPart>,
     open: Open<'a>,
@@ -413,7 +415,7 @@ struct FileStream<'a> {
 }
 
 impl FileStream<'_> {
-    /// Appends the next event; false at the end.
+    /// Appends the next event; `false` at the end.
     fn push(&mut self, event: &mut Event, to: &mut Vec<u8>) -> Result<bool> {
         loop {
             if self.now.is_none() {
@@ -441,7 +443,7 @@ impl FileStream<'_> {
     }
 }
 
-/// Writes the events of groups of files, which take turns by their shares, after a text.
+/// Writes a text and then the events of groups of files, interleaved in proportion to `shares`.
 fn write(
     output: &Path,
     text: &[u8],
@@ -465,7 +467,7 @@ fn write(
             .collect();
         let (mut event, mut bytes) = (Event::default(), Vec::new());
         loop {
-            // That which has given the least of its share.
+            // The group that has given the smallest part of its share is next.
             let least = |one: &(usize, f64), other: &(usize, f64)| one.1.total_cmp(&other.1);
             let given = open_streams
                 .iter()
@@ -486,7 +488,7 @@ fn write(
     })
 }
 
-/// A file, compressed where its name says so.
+/// The output file, compressed if its name ends in `.gz`.
 enum JoinedFile<'a> {
     Plain(BufWriter<&'a File>),
     Packed(Box<GzEncoder<BufWriter<&'a File>>>),
@@ -516,10 +518,10 @@ impl<'a> JoinedFile<'a> {
     }
 }
 
-/// Opens a file that this program wrote.
+/// Opens an event file written by this program.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn open_own(path: &Path) -> Result<Box<dyn Read>> {
     let file = File::open(path).map_err(|error| {
         let what = format!(

@@ -2,7 +2,7 @@ use super::*;
 use mebridge::lhe::Event;
 use std::fs;
 
-/// What a file is made of.
+/// The parts of a test file.
 #[derive(Clone)]
 struct Made {
     process: &'static str,
@@ -19,7 +19,7 @@ struct Made {
 }
 
 impl Made {
-    /// Of some events of W bosons, of which each tenth has a negative weight.
+    /// Some events of W bosons; one in ten has a negative weight.
     fn new(seed: u64, cross_section: f64, count: usize) -> Self {
         let sign = |place: usize| if place.is_multiple_of(10) { -1.0 } else { 1.0 };
         let events = (0..count).map(|place| (0, sign(place) * cross_section));
@@ -102,7 +102,7 @@ impl TestFolder {
         merge(&files, &self.at("all.lhe"), &open_own)
     }
 
-    /// What a file has: `<init>`, and LPRUP, weight and further weight of each event.
+    /// The contents of a file: `<init>`, and LPRUP, weight and further weight of each event.
     fn read(&self, name: &str) -> (mebridge::lhe::Init, Vec<(i32, f64, f64)>) {
         let path = self.at(name);
         let mut reader = Reader::new(open_own(&path).unwrap(), &path, false).unwrap();
@@ -130,7 +130,7 @@ fn near(found: f64, wanted: f64) {
     assert!((found / wanted - 1.0).abs() < 1e-6, "{found} {wanted}");
 }
 
-/// Weights of events: without signs they average to what the files' do by their numbers of events.
+/// The average absolute weight is that of the files, weighted by their numbers of events.
 #[test]
 fn files_of_one_process_have_one_cross_section() {
     let place = TestFolder::new();
@@ -163,7 +163,7 @@ fn files_of_one_process_have_one_cross_section() {
         assert!(text.contains(wanted), "{wanted}\n{text}");
     }
     assert!(!text.contains("overweights"));
-    // Where some events weigh more the others still have one weight.
+    // If some events are overweight, the others still have the same weight.
     let heavy = files.clone().map(|mut made| {
         made.events[1].1 *= 1.5;
         made.text()
@@ -182,11 +182,11 @@ fn files_of_one_process_have_one_cross_section() {
     weights.sort_by(f64::total_cmp);
     near(weights[0], weights[37]);
     near(weights[39], 1.5 * weights[0]);
-    // Jobs of one pack share points: more of them have no smaller error.
+    // Jobs of one pack share points, so more of them do not have a smaller error.
     let of_pack = |made: &Made| made.text().replace("\"cuts\"", "\"pack\": \"x\", \"cuts\"");
     let merged = place.merge(&files.each_ref().map(of_pack)).unwrap();
     near(merged.cross_section().1, 0.3);
-    // What was merged can be merged, and compressed.
+    // Merged files can be merged again, and compressed.
     let files = [
         place.at("all.lhe"),
         place.save("3.lhe", &Made::new(3, 99.0, 10).text()),
@@ -220,10 +220,10 @@ fn cross_sections_of_other_processes_are_added() {
     };
     near(of(&[0]), 80.0);
     near(of(&[1]), 30.0);
-    // They take turns: no part of the file lacks one of them.
+    // Groups are interleaved: no part of the file lacks one of them.
     let firsts = events[..9].iter().filter(|(number, ..)| *number == 0);
     assert_eq!(firsts.count(), 3);
-    // Of equal numbers the later one is changed.
+    // Of two equal numbers the later one is changed.
     let same = Made {
         rows: vec![(0, 40.0, 0.1)],
         events: vec![(0, 40.0); 20],
@@ -355,7 +355,7 @@ fn files_that_do_not_fit_are_named() {
     assert!(twice.contains("second file begins"), "{twice}");
     let (model, other) = (text.replace("model sm", "model heft"), "the model heft");
     assert!(texts(model).contains(other));
-    // One that does not say what it is of.
+    // A file that does not state its process.
     let begin = text.find("<MG5ProcCard>").unwrap();
     let end = text.find("<slha>").unwrap();
     let unnamed = texts([&text[..begin], &text[end..]].concat());

@@ -174,7 +174,7 @@ impl Generated {
             (Some(text), Some(number)) => (text, Some(number)),
             _ => (text, None),
         };
-        let elements = MatrixElements::of(text, model)?;
+        let elements = MatrixElements::parse(text, model)?;
         let places = match chosen {
             None => 0..elements.len(),
             Some(number) if number <= elements.len() => number - 1..number,

@@ -27,7 +27,7 @@ impl Class {
     const ALL: [Class; 3] = [Class::Jet, Class::Lepton, Class::Photon];
 
     /// The class of a particle, if it has one.
-    pub fn of(pdg: i32) -> Option<Self> {
+    pub fn from_pdg(pdg: i32) -> Option<Self> {
         match pdg.unsigned_abs() {
             1..=5 | 21 => Some(Class::Jet),
             11 | 13 | 15 => Some(Class::Lepton),
@@ -149,8 +149,9 @@ pub fn read<'a>(cuts: impl IntoIterator<Item = (&'a String, &'a f64)>) -> Result
 impl NamedCut {
     /// The groups of legs of a process that the cut applies to.
     fn groups(&self, pdg: &[i32]) -> Vec<Vec<usize>> {
-        let of =
-            |class: Class| (2..pdg.len()).filter(move |&leg| Class::of(pdg[leg]) == Some(class));
+        let of = |class: Class| {
+            (2..pdg.len()).filter(move |&leg| Class::from_pdg(pdg[leg]) == Some(class))
+        };
         match self.cut.classes[..] {
             [class] => of(class).map(|leg| vec![leg]).collect(),
             [one, other] => {
@@ -222,7 +223,7 @@ fn on_shell(channels: &[Channel]) -> Result<Vec<Window>> {
     let mut found: Vec<(BTreeSet<usize>, Window)> = Vec::new();
     for channel in channels {
         for &number in &channel.on_shell_propagators {
-            let line = ChannelLine::of(channel, number);
+            let line = ChannelLine::new(channel, number);
             if line.is_narrow() {
                 return Err(Error::run(
                     format!("decay chain: {}", line.without_width()),

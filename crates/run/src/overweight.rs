@@ -1,4 +1,4 @@
-//! What becomes of events that weigh more than the others: the survey knew no weight as large (see `overweight` of
+//! Treatment of overweight events, whose weights exceed the maximum expected from the survey (see `overweight` of
 //! [`RunSpec`](crate::RunSpec)).
 
 use crate::event_file::Overweights;
@@ -11,37 +11,38 @@ use mebridge::{Error, Result};
 use mebridge_sampler::random::Philox;
 use serde::{Deserialize, Serialize};
 
-/// How often more events are made, at most, until there are enough.
+/// Largest number of times that more events are made.
 const MOST_TIMES: usize = 20;
-/// By how much more than expected.
+/// Safety factor on the number of events expected to suffice.
 const MORE: f64 = 1.02;
 
-/// What becomes of them.
+/// Treatment of overweight events.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Overweight {
-    /// They keep their weights, with which spectra are right.
+    /// They keep their weights, so that spectra are correct.
     #[default]
     Keep,
-    /// They get the weight of the others, as MadEvent does it: the cross section stays, spectra are low where they lie.
+    /// They get the weight of the others, as in MadEvent: the cross section stays, but spectra are too low where they
+    /// lie.
     Truncate,
-    /// More events are made, and chosen by their weights: all have one, and spectra are right.
+    /// More events are made, and events are chosen by their weights: all have the same weight, and spectra are correct.
     Unweight,
 }
 
-/// Names of these on a command line, in their order.
+/// Names of the rules on the command line, in the order of [`Overweight`].
 pub const NAMES: [&str; 3] = ["keep", "truncate", "unweight"];
 
 impl Overweight {
-    /// That of a name.
+    /// The rule with this name.
     pub fn of_name(name: &str) -> Option<Self> {
         let all = [Self::Keep, Self::Truncate, Self::Unweight];
         let place = NAMES.iter().position(|known| *known == name)?;
         Some(all[place])
     }
 
-    /// What a summary says of it, where events weigh more: `above` of the `made` events that were made, of which `left` are
-    /// in the file.
+    /// The line of a summary if there are overweight events: `made` events were made, and `left` of them are in the
+    /// file.
     pub fn line(self, above: Overweights, made: u64, left: u64) -> Option<String> {
         let Overweights {
             events,
@@ -83,36 +84,40 @@ pub fn check(rule: Overweight, biased: bool) -> Result<()> {
 /// Which events a file has, and with which weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Weighting {
-    /// All, with their own.
+    /// All events with their own weights.
     #[default]
     Kept,
-    /// All, with one.
+    /// All events with the same weight.
     Truncated,
-    /// As many as were chosen, with one.
+    /// A chosen subset with the same weight.
     Chosen(ChosenEvents),
 }
 
-/// A choice of events by their weights.
+/// A choice of events according to their weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChosenEvents {
     seed: u64,
-    /// An event stays whose random number is at most this times its weight.
+    /// An event is kept if its random number is at most `bound` times its relative weight.
     bound: f64,
-    /// How many stay.
+    /// Number of events kept.
     pub events: usize,
 }
 
 impl ChosenEvents {
-    /// Whether the event of this number stays, which weighs so many times as much as the least one.
+    /// Whether to keep the event with this index, whose weight is `times` the smallest one.
     pub fn keeps(&self, event: usize, times: f64) -> bool {
         score(self.seed, event, times) <= self.bound
     }
 
-    /// Chooses so many events; none where too few are there, with the share of them that would stay.
+    /// Chooses `events` events; if there are too few, returns the share of events that could be kept.
     ///
     /// # Errors
     /// A round cannot be read.
-    fn of(rounds: &[Round], events: usize, seed: u64) -> Result<std::result::Result<Self, f64>> {
+    fn choose(
+        rounds: &[Round],
+        events: usize,
+        seed: u64,
+    ) -> Result<std::result::Result<Self, f64>> {
         let (mut scores, mut largest) = (Vec::new(), 1.0_f64);
         for round in rounds {
             let (table, _) = Table::records(&round.file, round.events)?;
@@ -127,7 +132,7 @@ impl ChosenEvents {
         if there < events {
             return Ok(Err(there as f64 / scores.len() as f64));
         }
-        // Of those that may stay all are as probable.
+        // Events with scores up to `most` are all equally probable.
         let (_, bound, _) = scores.select_nth_unstable_by(events - 1, f64::total_cmp);
         Ok(Ok(ChosenEvents {
             seed,
@@ -146,10 +151,11 @@ fn score(seed: u64, event: usize, times: f64) -> f64 {
     philox.number(event as u64, 0) / times
 }
 
-/// Makes more rounds until so many events of one weight can be chosen, where that is wanted; `report` is called after each.
+/// If the rule is to unweight, makes more rounds until `events` events of one weight can be chosen; calls `report`
+/// after each round.
 ///
 /// # Errors
-/// Those of a round or of `report`; or some weights are so large that nearly nothing would stay.
+/// Those of a round or of `report`; or some weights are so large that almost no event would be kept.
 pub fn complete(
     rule: Overweight,
     rounds: &mut Rounds,
@@ -166,7 +172,7 @@ pub fn complete(
     let wanted = usize::try_from(events).unwrap_or(usize::MAX);
     for _ in 0..MOST_TIMES {
         let found = made(rounds.state());
-        let share = match ChosenEvents::of(&found, wanted, seed)? {
+        let share = match ChosenEvents::choose(&found, wanted, seed)? {
             Ok(choice) => return Ok(Weighting::Chosen(choice)),
             Err(share) => share,
         };

@@ -17,7 +17,7 @@ fn round(file: &Path, weights: &[f64]) -> Round {
     Round {
         file: file.to_owned(),
         events: weights.len(),
-        weights: Weights::of(file, weights).unwrap(),
+        weights: Weights::read(file, weights).unwrap(),
     }
 }
 
@@ -37,9 +37,11 @@ fn heavy_events_stay_more_often() {
         round(&place.path().join("b.npy"), &weights(0.1)),
     ];
     // Half of the light events and all of the heavy ones may stay.
-    let share = ChosenEvents::of(&rounds, 40_000, 7).unwrap().unwrap_err();
+    let share = ChosenEvents::choose(&rounds, 40_000, 7)
+        .unwrap()
+        .unwrap_err();
     assert!((share - 0.55).abs() < 0.01, "{share}");
-    let choice = ChosenEvents::of(&rounds, 15_000, 7).unwrap().unwrap();
+    let choice = ChosenEvents::choose(&rounds, 15_000, 7).unwrap().unwrap();
     let kept = |heavy: bool| {
         let events = (0..40_000).filter(|event| (event % 10 == 0) == heavy);
         let times = if heavy { 2.0 } else { 1.0 };
@@ -50,7 +52,7 @@ fn heavy_events_stay_more_often() {
     let ratio = (heavy as f64 / 4000.0) / (light as f64 / 36_000.0);
     assert!((ratio - 2.0).abs() < 0.1, "{ratio}");
     assert_ne!(
-        ChosenEvents::of(&rounds, 15_000, 8).unwrap().unwrap(),
+        ChosenEvents::choose(&rounds, 15_000, 8).unwrap().unwrap(),
         choice
     );
 }

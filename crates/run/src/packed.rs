@@ -1,4 +1,4 @@
-//! An unpacked pack: whether its files are whole, and jobs, which make events from the survey that was packed.
+//! An unpacked pack: checks of its files, and jobs that make events from the packed survey.
 
 use crate::banner::Contents;
 use crate::event_file::overweights;
@@ -21,48 +21,49 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// The program of a pack for whoever unpacked it.
+/// The script for users of an unpacked pack.
 pub const RUN_SCRIPT: &str = "run.sh";
-/// The same for CMS's workflows, and the file that it writes.
+/// The script for CMS's workflows, and the file that it writes.
 pub const CMS_SCRIPT: &str = "runcmsgrid.sh";
 /// See [`CMS_SCRIPT`].
 pub const CMS_EVENTS: &str = "cmsgrid_final.lhe";
-/// The folder beside it, with all else.
+/// The folder beside the scripts, with everything else.
 pub const ROOT: &str = "mebridge";
-/// SHA-256 of all files, as of `sha256sum`; the last line is a comment with that of all before.
+/// SHA-256 sums of all files in the format of `sha256sum`; the last line is a comment with the sum of the lines before
+/// it.
 pub const SUMS: &str = "SHA256SUMS";
-/// In the folder: what a pack is, what the event generator is given, what was surveyed, and what was measured besides.
+/// Paths inside that folder: the recipe, the plan, the survey, and the measured rounds.
 pub(crate) const RECIPE: &str = "run/recipe.json";
 pub(crate) const PLAN: &str = "run/plan";
 pub(crate) const SURVEY: &str = "run/survey";
 pub(crate) const ROUNDS: &str = "run/rounds";
 pub(crate) const CARDS: &str = "run/cards";
-/// No such file is larger.
+/// Largest size of such a file.
 const MOST_BYTES: u64 = 1 << 30;
-/// Bytes of a file that are read at once.
+/// Bytes of a file read at a time.
 const AT_ONCE: usize = 1 << 20;
-/// In the folder of the plan: files with densities.
+/// Folder of files with densities, beside the plan.
 pub(crate) const FILES: &str = "files";
 
-/// What a pack is, besides its plan. All random numbers of a job follow from the bytes of its file, and a seed.
+/// A pack's settings besides its plan. The random numbers of a job are determined by the bytes of its file and a seed.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Recipe {
-    /// The matrix elements, for a line.
+    /// Names of the matrix elements, as one line.
     pub name: String,
-    /// The SIMD level of all jobs; `auto` for the best of each machine.
+    /// The SIMD level of all jobs; `auto` for the best level of each machine.
     pub simd: String,
-    /// The precision of all jobs, as `CUDACPP_RUNTIME_FPTYPE` has it.
+    /// The floating-point precision of all jobs, as in `CUDACPP_RUNTIME_FPTYPE`.
     pub precision: String,
-    /// That of [`crate::RunSpec`].
+    /// `overweight` of [`crate::RunSpec`].
     pub overweight: f64,
-    /// What becomes of events that weigh more than others, unless a job says it.
+    /// Default treatment of overweight events in jobs.
     pub overweights: Overweight,
-    /// What makes the survey another one than others.
+    /// The arguments of the survey.
     pub arguments: Map<String, Value>,
 }
 
 impl Recipe {
-    /// Reads that of a pack, by the pack's folder.
+    /// Reads the recipe from a pack's folder.
     ///
     /// # Errors
     /// The file cannot be read, or holds no recipe.
@@ -70,7 +71,7 @@ impl Recipe {
         Ok(Recipe::with_bytes(root)?.0)
     }
 
-    /// The same, with what the file holds.
+    /// The recipe, and the bytes of its file.
     fn with_bytes(root: &Path) -> Result<(Self, Vec<u8>)> {
         let file = root.join(RECIPE);
         let bytes = bytes(&file)?;
@@ -78,7 +79,7 @@ impl Recipe {
         Ok((recipe, bytes))
     }
 
-    /// Switches of all jobs, whatever this environment says. Nothing is written into the cache of a user's home.
+    /// The switches of all jobs, independent of the environment. Nothing is cached in the user's home directory.
     fn switches(&self) -> Result<Switches> {
         let mut switches = Switches::default();
         switches.set("SIMD", self.simd.as_str().into())?;
@@ -87,8 +88,8 @@ impl Recipe {
     }
 }
 
-/// What all random numbers of a job follow from: each of its parts hashes this and its own name to 56 bits, the key of its
-/// numbers (Philox), of which no two have points in common.
+/// The key of all random numbers of a job. Each part of the job hashes it with its own name to 56 bits, the key of its
+/// Philox generator, so that no two parts share points.
 fn random_key(recipe: &[u8], seed: u64) -> String {
     format!("{} {seed}", hex(&Sha256::digest(recipe)))
 }
@@ -98,20 +99,21 @@ fn random_key(recipe: &[u8], seed: u64) -> String {
 pub struct Job<'a> {
     /// The folder of the pack.
     pub root: &'a Path,
-    /// How many events.
+    /// Number of events.
     pub events: u64,
-    /// From 1.
+    /// Seed, at least 1.
     pub seed: u64,
-    /// Their file, compressed where its name ends with `.gz`.
+    /// The event file to write, compressed if its name ends in `.gz`.
     pub output: &'a Path,
-    /// What becomes of events that weigh more than others.
+    /// Treatment of overweight events.
     pub overweight: Overweight,
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
 }
 
 impl Job<'_> {
-    /// Makes the events, and says how many there are and what their cross section is; `report` gets a line after each round.
+    /// Makes the events; returns a line with their number and the cross section. `report` receives a line after each
+    /// round.
     ///
     /// # Errors
     /// A file cannot be read or written, or a matrix element cannot be evaluated.
@@ -186,7 +188,7 @@ impl Job<'_> {
     }
 }
 
-/// Writes what was measured.
+/// Writes the results of rounds.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -210,7 +212,7 @@ fn no(file: &Path, what: &str) -> Error {
     )
 }
 
-/// What is wrong with the files of a pack, by its folder, in lines with names as in [`SUMS`].
+/// The problems found in a pack's files, one line each, with file names as in [`SUMS`].
 pub fn broken(root: &Path) -> Vec<String> {
     let (folder, above) = (root.file_name().unwrap_or_default(), root.parent());
     let above = above.unwrap_or(root);
@@ -235,7 +237,7 @@ pub fn broken(root: &Path) -> Vec<String> {
             Err(error) => found.push(format!("{name} cannot be read: {}", system(&error))),
         }
     }
-    // What cannot be listed is missing above.
+    // Files that cannot be listed were reported as missing above.
     for file in files(root).unwrap_or_default() {
         let name = file.strip_prefix(above).unwrap_or(&file);
         if !listed.contains(name) && file != root.join(SUMS) {
@@ -259,7 +261,7 @@ pub(crate) fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The SHA-256 of a file, in digits.
+/// The SHA-256 of a file in hexadecimal digits.
 pub(crate) fn digest(file: &Path) -> io::Result<String> {
     let (mut file, mut hasher) = (File::open(file)?, Sha256::new());
     let mut some = vec![0; AT_ONCE];

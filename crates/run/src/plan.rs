@@ -1,4 +1,5 @@
-//! What a run is once its cards and its process are read: what the event generator is given, and what its files say.
+//! The plan of a run, made from its cards and its process: the request to the event generator, and the constant parts
+//! of its files.
 
 use crate::banner::{self, Head, Norm};
 use crate::cards::Cards;
@@ -26,40 +27,40 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// What the events of a run are made with.
+/// Everything that determines the events of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Its matrix elements.
     pub elements: Vec<Element>,
-    /// What the event generator is given.
+    /// The request to the event generator.
     pub request: Request,
-    /// What its event files say besides their events.
+    /// The parts of its event files besides the events.
     pub head: Head,
-    /// Which further weights events have.
+    /// The further weights of the events.
     pub systematics: Systematics,
-    /// Whether parameters of the model follow alpha_s of the event.
+    /// Whether parameters of the model run with alpha_s.
     pub runs: bool,
     /// The strong coupling.
     pub alpha_s: AlphaS,
-    /// Which alpha_s, scales and cuts hold, in lines.
+    /// Lines that describe alpha_s, scales and cuts.
     pub conditions: Vec<String>,
-    /// What makes the run another one than others.
+    /// Arguments that distinguish this run from others.
     pub arguments: Arguments,
-    /// What a user should know.
+    /// Notices for the user.
     pub notices: Vec<String>,
 }
 
-/// What a matrix element has of a run card.
+/// Cuts and settings of a matrix element from the run card.
 struct ElementCuts {
     windows: Vec<Cut>,
     request: ElementRequest,
 }
 
 impl Plan {
-    /// Of a run by cards.
+    /// The plan of a run by cards.
     ///
     /// # Errors
-    /// A matrix element cannot be read, or the cards request of it what cannot be honoured.
+    /// A matrix element cannot be read, or the cards request something it does not support.
     pub fn of_cards(cards: &Cards, spec: &RunSpec) -> Result<Self> {
         let card = &cards.run_card;
         let parameters = ParamCard::read(&cards.param_card)?;
@@ -95,7 +96,7 @@ impl Plan {
         let mut scale = scale::of_run_card(card, elements.iter().all(is_alone));
         let per_element = elements_of_cards(cards, &mut elements, energy, &mut notices)?;
         let matching = matching(cards, &elements)?;
-        let codes = ForcedCodes::of(&cards.directories);
+        let codes = ForcedCodes::new(&cards.directories);
         let clustering = clustering(cards, matching, !codes.off.is_empty());
         let knots = densities.as_ref().map(BeamDensities::knots).transpose()?;
         let judge = Judge {
@@ -215,7 +216,7 @@ fn is_alone(element: &Element) -> bool {
     element.pdg().len() == limits::ALONE
 }
 
-/// Densities and alpha_s, as `setrun.f` chooses them.
+/// Densities and alpha_s, chosen as in `setrun.f`.
 fn chosen_densities(cards: &Cards, parameters: &ParamCard) -> Result<Chosen> {
     let (card, beams) = (&cards.run_card, &cards.beams);
     let label = beams.label(card);
@@ -236,7 +237,7 @@ fn chosen_densities(cards: &Cards, parameters: &ParamCard) -> Result<Chosen> {
     entries.choose()
 }
 
-/// Which further weights events have.
+/// The further weights of the events.
 fn systematics(
     cards: &Cards,
     spec: &RunSpec,
@@ -300,7 +301,8 @@ fn systematics(
     Ok(none)
 }
 
-/// What each matrix element has of a run card; lines of channels get the PDG codes that directories list.
+/// Cuts and settings of each matrix element from the run card; lines of its channels get the PDG codes listed in the
+/// directories.
 fn elements_of_cards(
     cards: &Cards,
     elements: &mut [Element],
@@ -374,7 +376,8 @@ fn elements_of_cards(
     Ok(found)
 }
 
-/// Lifetimes of particles in event files, by the widths of the parameter card (`time_of_flight`); none where they are 0.
+/// Lifetimes of particles in event files, from the widths of the parameter card; `None` if `time_of_flight` is
+/// negative.
 ///
 /// # Errors
 /// The parameter card cannot be read.
@@ -385,13 +388,13 @@ pub fn lifetimes(cards: &Cards, elements: &[Element]) -> Result<Option<Lifetimes
     }
     let card = crate::text::read(&cards.param_card, "the parameter card")?;
     let mut widths = param_card::widths(&card);
-    // Those that it leaves to be computed, too.
+    // Including those that the card leaves to be computed.
     let of_elements = load::widths(elements).into_iter();
     widths.extend(of_elements.filter_map(|(code, width)| Some((code.parse().ok()?, width))));
     Ok(Some(Lifetimes { least, widths }))
 }
 
-/// That a matrix element has the legs of `me_frame`, and that these have a rest frame.
+/// Checks that a matrix element has the legs of `me_frame`, and that these have a rest frame.
 fn check_frame(frame: &[usize], element: &Element, name: &str, card: &RunCard) -> Result<()> {
     let masses = &element.masses;
     let what = match frame {
@@ -411,10 +414,10 @@ fn check_frame(frame: &[usize], element: &Element, name: &str, card: &RunCard) -
     Err(Error::run_at(card.source(), what, "name others"))
 }
 
-/// What events are cut and weighted by besides; none where nothing depends on how they are clustered.
+/// Settings of matching and of the cuts on clustered events; `None` if neither is used.
 fn matching(cards: &Cards, elements: &[Element]) -> Result<Option<Matching>> {
     let card = &cards.run_card;
-    // Events are clustered for xmtcentral no more than MadEvent does.
+    // As in MadEvent, xmtcentral alone does not cause events to be clustered.
     let xmtcentral = match scale::is_by_clustering(card, &cards.beams) {
         true => card.number("xmtcentral"),
         false => 0.0,
@@ -436,7 +439,7 @@ fn matching(cards: &Cards, elements: &[Element]) -> Result<Option<Matching>> {
     }))
 }
 
-/// How events are clustered; none where nothing depends on it.
+/// Settings of the clustering; `None` if nothing depends on it.
 fn clustering(cards: &Cards, matching: Option<Matching>, excludes: bool) -> Option<Clustered> {
     let card = &cards.run_card;
     let scaled = scale::is_by_clustering(card, &cards.beams);
@@ -460,7 +463,7 @@ fn clustering(cards: &Cards, matching: Option<Matching>, excludes: bool) -> Opti
     })
 }
 
-/// Powers of alpha_s where events have `<mgrwt>`; says why, where it is wanted and they have none.
+/// Powers of alpha_s for `<mgrwt>`; if it is wanted but not possible, adds a notice with the reason.
 fn powers(cards: &Cards, elements: &[Element], runs: bool, notices: &mut Vec<String>) -> Vec<u32> {
     let wanted = cards.run_card.flag("use_syst") && cards.beams.reweightable();
     let found = banner::powers(elements, wanted && !runs);
@@ -474,7 +477,7 @@ fn powers(cards: &Cards, elements: &[Element], runs: bool, notices: &mut Vec<Str
     found
 }
 
-/// What the event files say.
+/// The parts of the event files besides the events.
 fn head(
     cards: &Cards,
     elements: &[Element],
@@ -513,7 +516,7 @@ fn head(
     })
 }
 
-/// The cards that the banner repeats; `reweightable` is whether events have `<mgrwt>`.
+/// The cards that the banner repeats; `reweightable` says whether events have `<mgrwt>`.
 pub fn card_texts(
     cards: &Cards,
     elements: &[Element],
@@ -524,19 +527,19 @@ pub fn card_texts(
     if !blocks.is_empty() {
         parameters = running::with_blocks(&parameters, blocks);
     }
-    // MG5aMC would compute all of them for the header.
+    // If any width were open in the header, MG5aMC would compute all of them.
     if !param_card::open_widths(&parameters).is_empty() {
         parameters = param_card::with_widths(&parameters, &load::widths(elements));
     }
     let run = crate::text::read(&cards.run_card_file, "the run card")?;
-    // What MG5aMC writes is whole; other cards are for readers that know no defaults, such as Pythia.
+    // Cards from MG5aMC are complete; others are completed for readers without defaults, such as Pythia.
     let mut entries = match &cards.source {
         Source::Named(_) => run_card::missing(cards.run_card.given()),
         Source::Output(_) => Vec::new(),
     };
     entries.extend(cards.changed.iter().cloned());
     if !reweightable {
-        // What MG5aMC's systematics reads before it looks for <mgrwt>.
+        // MG5aMC's systematics reads this entry before it looks for <mgrwt>.
         entries.push(("use_syst".to_owned(), "False".to_owned()));
     }
     Ok(banner::Cards {
@@ -547,7 +550,7 @@ pub fn card_texts(
     })
 }
 
-/// What makes a run by cards another one than others.
+/// The arguments that distinguish a run by cards from others.
 fn arguments(
     cards: &Cards,
     densities: Option<&BeamDensities>,

@@ -1,8 +1,7 @@
-//! A [`Plan`] as one file, for programs that make events by it: jobs of packs, and workers.
+//! A [`Plan`] as a file, for other programs that make its events: jobs of packs, and workers.
 //!
-//! After a line with its name and format there are the BLAKE3 hash of the rest, in 32 bytes, and the rest itself, as
-//! `postcard` encodes it, with JSON for what is made for that. Numbers keep every bit in both, so that all make the events
-//! that this program would make.
+//! The file has a line with name and format, the BLAKE3 hash of the rest in 32 bytes, and the rest: `postcard` with
+//! JSON for some parts. Both encodings keep every bit of numbers, so all programs make the same events.
 
 use crate::banner::Head;
 use crate::densities::AlphaS;
@@ -20,17 +19,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How a file begins.
+/// The first line of a file.
 const BEGIN: &[u8] = b"mebridge plan 3\n";
-/// Bytes of a hash.
+/// Size of a hash in bytes.
 const HASH: usize = 32;
-/// Processes of the largest runs have a few hundred MB.
+/// Largest size of a file; processes of the largest runs take a few hundred MB.
 const MOST_BYTES: u64 = 1 << 34;
 
-/// That a file holds something else.
+/// The problem if the contents are not those expected.
 const OTHER: &str = "is a plan of another version of mebridge";
 
-/// What a file holds. Names of densities without a leading slash are those of files beside it.
+/// Contents of a file. Relative names of densities are those of files beside it.
 #[derive(Deserialize, Serialize)]
 struct Stored<'a> {
     elements: Vec<StoredElement>,
@@ -54,7 +53,7 @@ struct StoredElement {
 }
 
 impl Plan {
-    /// Writes it into a file. What a user should know of it is left out: the one who plans a run says it.
+    /// Writes the plan to a file. Notices are left out, as the program that makes the plan reports them.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -83,10 +82,10 @@ impl Plan {
         fs::write(file, bytes).map_err(Error::io(file))
     }
 
-    /// Reads it; `threads` make its events.
+    /// Reads a plan; `threads` is the number of threads that make its events.
     ///
     /// # Errors
-    /// The file cannot be read, or holds none of this version of mebridge.
+    /// The file cannot be read, or has no plan of this version of mebridge.
     pub fn read(file: &Path, threads: usize) -> Result<Self> {
         let bytes = regular::read(file, MOST_BYTES).map_err(Error::io(file))?;
         let wrong = |what: &str| {
@@ -126,14 +125,14 @@ impl Plan {
         };
         let folder = file.parent().unwrap_or("".as_ref());
         for name in plan.files_mut() {
-            // An absolute name stays.
+            // Absolute names stay.
             *name = folder.join(&*name);
         }
         Ok(plan)
     }
 
-    /// Gives its files names in a folder, where plans may be that have these names for them; those that lay in one folder do
-    /// so again. The files by their new names.
+    /// Renames its files of densities to names in `folder`, relative to the plan; files of one folder stay together.
+    /// Returns the old names by the new ones.
     pub fn gather(&mut self, folder: &str) -> BTreeMap<PathBuf, PathBuf> {
         let (mut folders, mut found) = (Vec::new(), BTreeMap::new());
         for name in self.files_mut() {
@@ -150,7 +149,7 @@ impl Plan {
         found
     }
 
-    /// Names of the files with densities that it reads, each as often as it is named.
+    /// Names of its files of densities, repeated where files are used repeatedly.
     fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         let beams = self.request.beams.iter_mut().flatten();
         let hadrons = beams.filter_map(|beam| match beam {
@@ -171,7 +170,7 @@ fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| unwritten(&error))
 }
 
-/// A name of densities that is no UTF-8.
+/// The error for names of densities that are not UTF-8.
 fn unwritten(why: &dyn std::fmt::Display) -> Error {
     Error::run(format!("the plan of the run cannot be written: {why}"), "")
 }

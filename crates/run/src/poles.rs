@@ -179,7 +179,7 @@ impl Bounds<'_> {
 
     /// The cuts that would keep a pole away; empty if the given ones do, or if no named cut applies to its particles.
     fn missing(&self, pole: &Pole, pdg: &[i32]) -> Vec<&str> {
-        let class = |&leg: &usize| Class::of(pdg[leg]);
+        let class = |&leg: &usize| Class::from_pdg(pdg[leg]);
         let Some(classes) = pole.legs().iter().map(class).collect::<Option<Vec<_>>>() else {
             return Vec::new();
         };
@@ -206,7 +206,7 @@ impl Bounds<'_> {
 
     /// Whether particles of this class are kept away from the beams and from being soft.
     fn off_the_beam(&self, class: Class, pdg: &[i32]) -> bool {
-        let classes = pdg[2..].iter().filter_map(|&code| Class::of(code));
+        let classes = pdg[2..].iter().filter_map(|&code| Class::from_pdg(code));
         let mut others: BTreeSet<Class> = classes.collect();
         let has_pt = |one: &Class| self.has(Observable::Pt, &[*one]);
         let has_rapidity = |one: &Class| self.has(Observable::Rapidity, &[*one]);
@@ -382,7 +382,7 @@ pub fn larger_masses(pdg: &[i32], mass: f64, cuts: Option<&[NamedCut]>) -> Strin
             "set their least mass in the run card, {entry} = {least} or more, or take densities that go down to smaller x"
         );
     }
-    let classes = pdg[2..].iter().filter_map(|&code| Class::of(code));
+    let classes = pdg[2..].iter().filter_map(|&code| Class::from_pdg(code));
     let classes: Vec<Class> = classes.collect();
     let known = named_cuts::names();
     let (name, value) = match classes[..] {

@@ -1,11 +1,11 @@
-//! Events of rounds in files of NumPy's format, which Python reads as well.
+//! Events of rounds in files of NumPy's format, which can also be read from Python.
 //!
-//! | file | holds, for each event |
+//! | file | content for each event |
 //! |---|---|
-//! | `round0000.npy` | its record (`mebridge::lhe`), with a field for each number |
+//! | `round0000.npy` | its record (`mebridge::lhe`) as a structured type, one field per number |
 //! | `round0000.weights.npy` | further weights in units of its weight |
-//! | `round0000.scales.npy` | the scale of renormalisation and those of factorisation of both beams, GeV, and the product of both densities f(x) |
-//! | `round0000.matched.npy` | what matching found (`mebridge_phasespace::clustering::Matched`), legs in the order of the process and beams as in its record |
+//! | `round0000.scales.npy` | the renormalisation scale and the factorisation scales of both beams, GeV, and the product of both densities f(x) |
+//! | `round0000.matched.npy` | the results of matching (`mebridge_phasespace::clustering::Matched`), legs in the order of the process and beams as in its record |
 
 use crate::exact;
 use mebridge::lhe::record_bytes;
@@ -19,7 +19,7 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Fields of a record, before its particles and of each of them.
+/// Fields of a record before its particles, and fields of each particle.
 const HEAD: [(&str, &str); 5] = [
     ("process_id", "<i4"),
     ("weight", "<f8"),
@@ -42,41 +42,42 @@ const PARTICLE: [(&str, &str); 13] = [
     ("lifetime", "<f8"),
     ("spin", "<f8"),
 ];
-/// What stands for a double, without fields.
+/// The `descr` of a plain double.
 const DOUBLE: &str = "'<f8'";
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
-/// NumPy's headers have room for the number of events to grow to as many digits, and end at a multiple of so many bytes.
+/// NumPy pads headers so that the number of events can grow to this many digits, and aligns the data to this many
+/// bytes.
 const DIGITS: usize = 21;
 const ALIGNMENT: usize = 64;
-/// Weights that differ by less are the same one, with other last digits by rounding.
+/// Weights with a relative difference below this are equal up to rounding.
 const ROUNDING: f64 = 1e-6;
-/// Events that are read at a time where all are looked at.
+/// Number of events read at a time when scanning a file.
 const AT_ONCE: usize = 10_000;
 
-/// A round of events in a file, with what lies beside it.
+/// A round of events in a file, with further files beside it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Round {
-    /// Its records.
+    /// The file with its records.
     pub file: PathBuf,
-    /// How many there are.
+    /// Number of events.
     pub events: usize,
-    /// What is kept of their weights.
+    /// Statistics of their weights.
     pub weights: Weights,
 }
 
-/// What is kept of the weights of the events of a round.
+/// Statistics of the weights of a round.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Weights {
-    /// The least one, but for its sign: that of all that are not larger than the round knew. With a bias, that of an event
-    /// whose bias is 1.
+    /// The smallest absolute weight, which all events have that are not overweight; with a bias, that of an event whose
+    /// bias is 1.
     pub nominal: f64,
-    /// Their sum.
+    /// Sum of the weights.
     pub total: f64,
-    /// How many are larger than the nominal one in absolute value, times their bias.
+    /// Number of events whose absolute weight times the bias is above the nominal one.
     pub above: u64,
-    /// The largest absolute value, times the bias.
+    /// The largest absolute weight times the bias.
     pub largest: f64,
-    /// The sum without signs.
+    /// Sum of the absolute weights.
     pub absolute: f64,
     /// The same for weights times their bias, if events have one.
     #[serde(default)]
@@ -84,11 +85,11 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Of the events that this file holds.
+    /// Statistics of the weights of the events in a file; the file is for messages.
     ///
     /// # Errors
-    /// One is 0 or not finite: the file is not what was made.
-    pub fn of(file: &Path, weights: &[f64]) -> Result<Weights> {
+    /// A weight is 0 or not finite: the file is damaged.
+    pub fn read(file: &Path, weights: &[f64]) -> Result<Weights> {
         let sizes = || weights.iter().map(|weight| weight.abs());
         if weights.is_empty() || !sizes().all(|size| size > 0.0 && size.is_finite()) {
             return Err(not_whole(file, weights.len()));
@@ -117,8 +118,8 @@ impl Weights {
     ) -> Result<Weights> {
         let Weights {
             total, absolute, ..
-        } = Weights::of(file, weights)?;
-        let of = Weights::of(file, biased)?;
+        } = Weights::read(file, weights)?;
+        let of = Weights::read(file, biased)?;
         let above = biased
             .iter()
             .filter(|weight| weight.abs() > nominal * (1.0 + ROUNDING));
@@ -138,38 +139,38 @@ impl Weights {
     }
 }
 
-/// The file beside one with records that has their further weights.
+/// The file of further weights beside a file of records.
 pub fn ratios(file: &Path) -> PathBuf {
     file.with_extension("weights.npy")
 }
 
-/// The file beside one with records that has their scales and densities.
+/// The file of scales and densities beside a file of records.
 pub fn scales(file: &Path) -> PathBuf {
     file.with_extension("scales.npy")
 }
 
-/// The file beside one with records that has what matching found.
+/// The file of matching results beside a file of records.
 pub fn matched(file: &Path) -> PathBuf {
     file.with_extension("matched.npy")
 }
 
-/// A file of rows, one for each event.
+/// A file with one row per event.
 #[derive(Debug)]
 pub struct Table {
     file: File,
     path: PathBuf,
-    /// Where the rows begin.
+    /// Offset of the first row.
     begin: u64,
-    /// How many there are, and bytes of each.
+    /// Number of rows, and bytes per row.
     rows: usize,
     row: usize,
 }
 
 impl Table {
-    /// The records of so many events, and for how many particles each has room.
+    /// Opens the records of `events` events; also returns the number of particles that a record has space for.
     ///
     /// # Errors
-    /// The file cannot be read, is not whole, or has other fields.
+    /// The file cannot be read, is incomplete, or has other fields.
     pub fn records(path: &Path, events: usize) -> Result<(Table, usize)> {
         let (table, header) = Table::open(path, events)?;
         let particles = header.kind.matches("_pdg_id'").count();
@@ -180,10 +181,10 @@ impl Table {
         Ok((table.with_rows(row)?, particles))
     }
 
-    /// Numbers of so many events, as many columns of each.
+    /// Opens a table of doubles, `[event][column]`.
     ///
     /// # Errors
-    /// As of [`Table::records`].
+    /// Those of [`Table::records`].
     pub fn doubles(path: &Path, events: usize, columns: usize) -> Result<Table> {
         let (table, header) = Table::open(path, events)?;
         if header.kind != DOUBLE || header.columns != Some(columns) {
@@ -192,13 +193,13 @@ impl Table {
         table.with_rows(8 * columns)
     }
 
-    /// What matching found of so many events, and how many legs they have at most.
+    /// Opens the matching results of `events` events; also returns the largest number of legs.
     ///
     /// # Errors
-    /// As of [`Table::records`].
+    /// Those of [`Table::records`].
     pub fn matched(path: &Path, events: usize) -> Result<(Table, usize)> {
         let (table, header) = Table::open(path, events)?;
-        // Of the codes of both beams.
+        // The shape of the PDG codes of both beams gives the number of legs.
         let legs = header.kind.split_once("('pdg', '<i4', (2, ");
         let legs = legs.and_then(|(_, rest)| rest.split_once(')')?.0.parse().ok());
         let legs = legs.filter(|&legs| header.kind == matched_kind(legs));
@@ -224,7 +225,7 @@ impl Table {
         Ok((table, header))
     }
 
-    /// The same with rows of so many bytes, where it ends with the last one.
+    /// Sets the size of a row; the file must end with the last row.
     fn with_rows(self, row: usize) -> Result<Table> {
         let size = self.file.metadata().map_err(Error::io(&self.path))?.len();
         let held = (self.rows as u64).checked_mul(row as u64);
@@ -234,18 +235,18 @@ impl Table {
         }
     }
 
-    /// Bytes of a row.
+    /// Bytes per row.
     pub fn row(&self) -> usize {
         self.row
     }
 
-    /// Reads rows in the place of what a buffer holds.
+    /// Reads rows into a buffer, replacing its contents.
     ///
     /// # Errors
     /// The file cannot be read.
     ///
     /// # Panics
-    /// If there are not as many rows.
+    /// If there are not that many rows.
     pub fn read(&self, first: usize, count: usize, to: &mut Vec<u8>) -> Result<()> {
         assert!(first + count <= self.rows, "rows that are not there");
         to.resize(count * self.row, 0);
@@ -254,13 +255,13 @@ impl Table {
         read.map_err(Error::io(&self.path))
     }
 
-    /// Gives the first rows to a function, some at a time.
+    /// Calls a function with each of the first `count` rows.
     ///
     /// # Errors
     /// The file cannot be read.
     ///
     /// # Panics
-    /// If there are not as many rows.
+    /// If there are not that many rows.
     pub fn each(&self, count: usize, mut take: impl FnMut(&[u8])) -> Result<()> {
         let mut bytes = Vec::new();
         for first in (0..count).step_by(AT_ONCE) {
@@ -271,19 +272,19 @@ impl Table {
     }
 }
 
-/// Begins a file of so many records, which are appended then.
+/// Creates a file for the records of `events` events, to which they are then appended.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn begin(path: &Path, events: usize, particles: usize) -> Result<()> {
     let header = header(&record_kind(particles), &[events], 2);
     std::fs::write(path, header).map_err(Error::io(path))
 }
 
-/// Writes a file of numbers, as many of each event, by these numbers of threads.
+/// Writes a table of doubles, `[event][column]`, with several threads.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write_doubles(path: &Path, numbers: &[f64], columns: usize, threads: usize) -> Result<()> {
     let events = numbers.len().checked_div(columns).unwrap_or(0);
     write(path, &header(DOUBLE, &[events, columns], 1), &[])?;
@@ -293,16 +294,16 @@ pub fn write_doubles(path: &Path, numbers: &[f64], columns: usize, threads: usiz
     })
 }
 
-/// Appends records to their file, by these numbers of threads.
+/// Appends records to their file with several threads.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn append(path: &Path, records: &[u8], threads: usize) -> Result<()> {
     let parts = records.chunks(8 * AT_ONCE);
     append_parts(path, parts, threads, |bytes, buffer| buffer.extend(bytes))
 }
 
-/// Appends what `push` makes of parts, all but the last of which are as long as the first.
+/// Appends the bytes that `push` makes from each part. All parts but the last must have the same length.
 fn append_parts<'a, T: Sync + 'a>(
     path: &Path,
     parts: std::slice::Chunks<'a, T>,
@@ -329,11 +330,11 @@ fn append_parts<'a, T: Sync + 'a>(
     append().map_err(Error::io(path))
 }
 
-/// Writes a file of what matching found of events with so many legs at most, as
-/// [`EventGenerator::matched`](mebridge::event_generator::EventGenerator::matched) has it.
+/// Writes a file of matching results, for events with at most `legs` legs, from the bytes of
+/// [`EventGenerator::matched`](mebridge::event_generator::EventGenerator::matched).
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write_matched(path: &Path, matched: &[u8], legs: usize) -> Result<()> {
     let events = matched.len() / Matched::bytes(legs);
     write(path, &header(&matched_kind(legs), &[events], 1), matched)
@@ -345,30 +346,30 @@ fn write(path: &Path, header: &[u8], bytes: &[u8]) -> Result<()> {
     written.map_err(Error::io(path))
 }
 
-/// What matching found of an event (MLM, arXiv:0706.2569).
+/// The matching results of an event (MLM, arXiv:0706.2569).
 #[derive(Clone, Copy, Debug)]
 pub struct Matched<'a> {
     bytes: &'a [u8],
-    /// For how many legs there is room.
+    /// Number of legs that the row has space for.
     legs: usize,
 }
 
-/// Of what a beam's densities weigh the event with: PDG codes, momentum fractions and scales, GeV.
+/// The densities of a beam that reweight an event: PDG codes, momentum fractions and scales, GeV.
 pub struct Along<'a>([&'a [u8]; 3]);
 
 impl<'a> Matched<'a> {
-    /// Bytes of a row with room for so many legs.
+    /// Bytes of a row with space for this many legs.
     pub fn bytes(legs: usize) -> usize {
         let (inner, densities) = (legs.max(3) - 2, legs.max(2));
         8 * (2 + 3 * inner) + 12 * inner + 2 * densities * (4 + 8 + 8)
     }
 
-    /// The row that these bytes are, with room for so many legs.
+    /// Interprets bytes as a row with space for this many legs.
     pub fn new(bytes: &'a [u8], legs: usize) -> Self {
         Matched { bytes, legs }
     }
 
-    /// For how many particles that go out, and steps, there is room.
+    /// Number of outgoing particles, and of steps, that the row has space for.
     fn inner(&self) -> usize {
         self.legs.max(3) - 2
     }
@@ -377,18 +378,18 @@ impl<'a> Matched<'a> {
         &self.bytes[begin..begin + bytes]
     }
 
-    /// By which the event is weighted.
+    /// The weight of the event from matching.
     pub fn weight(&self) -> f64 {
         doubles(self.part(0, 8)).next().unwrap_or(1.0)
     }
 
-    /// Scales that particles which go out were clustered at, in the order of the process, GeV; 0 after the last.
+    /// Scales at which outgoing particles were clustered, in the order of the process, GeV; 0 after the last one.
     pub fn pt(&self) -> impl Iterator<Item = f64> + use<'a> {
         doubles(self.part(16, 8 * self.inner()))
     }
 
-    /// Scales of the steps, GeV, and of each the two legs that it combines, from 1, and the one of the other beam or 0; 0
-    /// after the last.
+    /// For each step of the clustering its scale, GeV, the two legs that it combines, from 1, and the leg of the other
+    /// beam or 0; all 0 after the last step.
     pub fn steps(&self) -> impl Iterator<Item = (f64, [i32; 3])> + use<'a> {
         let inner = self.inner();
         let scales = doubles(self.part(16 + 8 * inner, 8 * inner));
@@ -399,13 +400,13 @@ impl<'a> Matched<'a> {
         }))
     }
 
-    /// Scales of further alpha_s, GeV; 0 after the last.
+    /// Scales of the further alpha_s factors, GeV; 0 after the last one.
     pub fn emissions(&self) -> impl Iterator<Item = f64> + use<'a> {
         let inner = self.inner();
         doubles(self.part(16 + 28 * inner, 8 * inner))
     }
 
-    /// What the densities of a beam, 0 or 1, weigh the event with.
+    /// The densities of a beam, 0 or 1, that reweight the event.
     pub fn densities(&self, beam: usize) -> Along<'a> {
         let (begin, room) = (16 + 36 * self.inner(), self.legs.max(2));
         let of = |begin: usize, bytes: usize| self.part(begin + beam * room * bytes, room * bytes);
@@ -418,7 +419,7 @@ impl<'a> Matched<'a> {
 }
 
 impl<'a> Along<'a> {
-    /// PDG codes; 0 after the last.
+    /// PDG codes; 0 after the last one.
     pub fn codes(&self) -> impl Iterator<Item = i32> + use<'a> {
         integers(self.0[0])
     }
@@ -434,7 +435,7 @@ impl<'a> Along<'a> {
     }
 }
 
-/// Doubles of a row.
+/// The doubles of a row.
 pub fn doubles(bytes: &[u8]) -> impl Iterator<Item = f64> + use<'_> {
     let numbers = bytes.as_chunks().0.iter();
     numbers.map(|bytes| f64::from_le_bytes(*bytes))
@@ -445,19 +446,19 @@ fn integers(bytes: &[u8]) -> impl Iterator<Item = i32> + use<'_> {
     numbers.map(|bytes| i32::from_le_bytes(*bytes))
 }
 
-/// What a header says.
+/// A parsed header.
 struct Header {
-    /// What a row is, as Python writes it.
+    /// The type of a row, in Python's syntax.
     kind: String,
     rows: usize,
-    /// Of what has two dimensions.
+    /// Number of columns of a two-dimensional array.
     columns: Option<usize>,
-    /// Its own bytes.
+    /// Size of the header in bytes.
     bytes: u64,
 }
 
 impl Header {
-    /// That of a file; none where it has none.
+    /// Reads the header of a file; `None` if it is invalid.
     fn read(file: &File) -> std::io::Result<Option<Header>> {
         let mut begin = [0; 12];
         file.read_exact_at(&mut begin, 0)?;
@@ -477,11 +478,11 @@ impl Header {
         file.read_exact_at(&mut text, place)?;
         Ok(String::from_utf8(text)
             .ok()
-            .and_then(|text| Header::of(&text, bytes)))
+            .and_then(|text| Header::parse(&text, bytes)))
     }
 
-    /// As NumPy writes it.
-    fn of(text: &str, bytes: u64) -> Option<Header> {
+    /// Parses the text of a header as NumPy writes it.
+    fn parse(text: &str, bytes: u64) -> Option<Header> {
         let text = text.strip_prefix("{'descr': ")?.trim_end();
         let (kind, shape) = text.rsplit_once(", 'fortran_order': False, 'shape': (")?;
         let mut shape = shape.strip_suffix("), }")?.split(',');
@@ -499,7 +500,7 @@ impl Header {
     }
 }
 
-/// The header of a file of this version (1 or 2) of NumPy's format.
+/// A header in the given version (1 or 2) of NumPy's format.
 fn header(kind: &str, shape: &[usize], version: u8) -> Vec<u8> {
     let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
     let comma = if sizes.len() == 1 { "," } else { "" };
@@ -510,7 +511,7 @@ fn header(kind: &str, shape: &[usize], version: u8) -> Vec<u8> {
     );
     let room = |place: usize| text.len() + ALIGNMENT - (place + text.len() + 1) % ALIGNMENT;
     let mut bytes = MAGIC.to_vec();
-    // Of the first version it has a length of 16 bits.
+    // In version 1 the length has 16 bits.
     let length = match (version, u16::try_from(room(10) + 1)) {
         (1, Ok(length)) => {
             bytes.extend([1, 0]);
@@ -530,7 +531,7 @@ fn header(kind: &str, shape: &[usize], version: u8) -> Vec<u8> {
     bytes
 }
 
-/// A record with room for so many particles.
+/// The type of a record with space for this many particles.
 fn record_kind(particles: usize) -> String {
     let mut fields: Vec<String> = HEAD
         .iter()
@@ -543,7 +544,7 @@ fn record_kind(particles: usize) -> String {
     format!("[{}]", fields.join(", "))
 }
 
-/// What matching found of so many legs.
+/// The type of a row of matching results for this many legs.
 fn matched_kind(legs: usize) -> String {
     let (inner, densities) = (legs.max(3) - 2, legs.max(2));
     let mut text = "[('weight', '<f8'), ('start', '<f8')".to_owned();
@@ -556,7 +557,7 @@ fn matched_kind(legs: usize) -> String {
         ("x", "<f8", format!("2, {densities}")),
         ("q", "<f8", format!("2, {densities}")),
     ] {
-        // A String can always be written to.
+        // Writing to a String cannot fail.
         let _ = write!(text, ", ('{name}', '{kind}', ({shape}))");
     }
     text + "]"

@@ -2,7 +2,7 @@ use super::*;
 use mebridge::lhe::Record;
 use std::fs;
 
-/// As NumPy 2.4 writes them: `np.lib.format.write_array_header_2_0` of records, `np.save` of the others.
+/// Headers written by NumPy 2.4: `np.lib.format.write_array_header_2_0` for records, `np.save` for the others.
 #[test]
 fn headers_are_those_of_numpy() {
     let one = header(&record_kind(1), &[7], 2);
@@ -27,7 +27,7 @@ fn headers_are_those_of_numpy() {
     for (particles, events, bytes) in [(5, 50_000, 1856), (12, 123_456, 4096)] {
         assert_eq!(header(&record_kind(particles), &[events], 2).len(), bytes);
     }
-    // What 16 bits do not hold is of the second version.
+    // Lengths above 16 bits need version 2.
     assert_eq!(header(&"x".repeat(70_000), &[1], 1)[6], 2);
 }
 
@@ -95,7 +95,7 @@ fn files_that_are_not_whole_are_refused() {
 
 #[test]
 fn weights_are_summed_up() {
-    let of = |weights: &[f64]| Weights::of("x.npy".as_ref(), weights);
+    let of = |weights: &[f64]| Weights::read("x.npy".as_ref(), weights);
     let found = of(&[2.0, -2.0, 2.0 + 1e-9, 5.0, 1e30, -1e30]).unwrap();
     let wanted = Weights {
         nominal: 2.0,
@@ -114,7 +114,7 @@ fn weights_are_summed_up() {
         );
     }
     assert!(of(&[]).is_err());
-    // As lists, too, as they were written before.
+    // Also as lists, as earlier versions wrote them.
     let list = serde_json::json!([2.0, 7.0 + 1e-9, 3, 1e30, 2e30]);
     assert_eq!(serde_json::from_value::<Weights>(list).unwrap(), wanted);
 }
@@ -133,7 +133,7 @@ fn weights_with_a_bias_are_summed_up() {
     };
     assert_eq!(found, wanted);
     assert_eq!(found.drawn(), 7.0);
-    let without = Weights::of("x.npy".as_ref(), &weights).unwrap();
+    let without = Weights::read("x.npy".as_ref(), &weights).unwrap();
     assert_eq!(without.drawn(), 5.5);
     assert!(Weights::of_biased("x.npy".as_ref(), &[1.0, f64::NAN], &biased[..2], 2.0).is_err());
 }

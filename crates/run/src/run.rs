@@ -1,4 +1,4 @@
-//! A run once it is planned: the survey, the rounds and what they found.
+//! Execution of a planned run: the survey, the rounds, and their results.
 
 mod by_cards;
 mod stated;
@@ -32,49 +32,49 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Events of a run, at most: there is a list of its rounds.
+/// Largest number of events of a run; it bounds the list of rounds.
 pub const MOST_EVENTS: u64 = 10_000_000_000;
 
-/// What a caller is told while a run goes on.
+/// Callbacks of the caller during a run.
 pub trait Observer {
-    /// The folder of a run is about to be made: an interruption waits for [`begins`](Self::begins), or for the end of this
-    /// observer.
+    /// The folder of a run is about to be created: an interruption must wait for [`begins`](Self::begins), or for the
+    /// end of this observer.
     fn claims(&mut self) {}
-    /// The folder is there: from now on an interruption has something to keep.
+    /// The folder exists: from now on an interrupted run can be continued.
     fn begins(&mut self, folder: &RunFolder);
-    /// A line that users should know.
+    /// A notice for the user.
     fn notice(&mut self, line: &str);
-    /// Which alpha_s, scales and cuts hold.
+    /// A line on the alpha_s, scales and cuts of the run.
     fn conditions(&mut self, line: &str);
-    /// How far it is.
+    /// Reports the progress.
     ///
     /// # Errors
-    /// The caller ends the run; what is done is kept.
+    /// The caller ends the run; finished rounds are kept.
     fn report(&mut self, progress: &Progress) -> Result<()>;
     /// Functions of the caller.
     fn functions(&self) -> Option<CallersFunctions> {
         None
     }
-    /// What else makes the run another one.
+    /// Further arguments that distinguish this run from others.
     fn arguments(&self) -> Arguments {
         Vec::new()
     }
-    /// What performs the parts of the run in the place of this program.
+    /// A replacement for this process's event generator, if the caller has one.
     fn performer(&mut self, _plan: &Plan) -> Result<Option<Box<dyn Perform>>> {
         Ok(None)
     }
-    /// Whether events get weights of other parameter cards.
+    /// Whether events get weights for other parameter cards.
     fn reweights(&self) -> bool {
         false
     }
-    /// Checks that these can be made of events of these processes with this parameter card.
+    /// Checks that such weights can be computed for events of these processes with this parameter card.
     ///
     /// # Errors
-    /// They cannot.
+    /// They cannot be computed.
     fn check_weights(&mut self, _card: &str, _processes: &[String]) -> Result<()> {
         Ok(())
     }
-    /// Adds the weights to the events of a file, into another one, and gives a table of them.
+    /// Copies the events of a file into another one with these weights added, and returns a table of them.
     ///
     /// # Errors
     /// A file cannot be read or written.
@@ -107,41 +107,41 @@ impl CallersFunctions {
     }
 }
 
-/// What a run made.
+/// Results of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Made {
     /// `Events/run_NN` of a run by cards.
     pub folder: Option<PathBuf>,
-    /// Its event file, where it has one.
+    /// Its event file, if it has one.
     pub output: Option<PathBuf>,
-    /// pb; of a decay the width, GeV.
+    /// Cross section in pb; for a decay the width in GeV.
     pub cross_section: Measured,
-    /// The same of each matrix element.
+    /// The same for each matrix element.
     pub processes: Vec<(String, Measured)>,
-    /// How many events it has.
+    /// Number of events.
     pub events: u64,
-    /// Events a phase-space point, after the survey.
+    /// Events per phase-space point, after the survey.
     pub efficiency: f64,
-    /// Phase-space points after the survey: drawn, in all cuts, and those that became events.
+    /// Numbers of phase-space points after the survey: drawn, within all cuts, and accepted as events.
     pub points: [f64; 3],
-    /// How long the start, the survey and the events took.
+    /// Seconds that the start, the survey and the events took.
     pub seconds: [f64; 3],
     /// Cross sections and spectra of a run by cards, for a terminal.
     pub summary: String,
-    /// Its events as records, where these stay.
+    /// Its events as records, if they were not written to a file.
     pub rounds: Vec<Round>,
-    /// The weight of most events, but for its sign, with which all average to the cross section; with a bias, of an event whose
-    /// bias is 1.
+    /// The weight of most events, up to the sign, with which the average of all is the cross section; with a bias, the
+    /// weight of an event whose bias is 1.
     pub nominal: f64,
-    /// How many events a further cut was called with, and how many it kept.
+    /// Number of events that the further cut was called with, and of those it kept.
     pub cut: [u64; 2],
-    /// Beams, as its files have them.
+    /// The beams, as in `<init>`.
     pub beams: InitBeams,
     /// Names of further weights.
     pub weight_names: Vec<String>,
 }
 
-/// What all runs have.
+/// The settings that runs of all kinds share.
 struct Session<'a> {
     spec: &'a RunSpec,
     events: u64,
@@ -158,30 +158,30 @@ impl Found {
     }
 }
 
-/// What the rounds of a run gave.
+/// Results of the rounds of a run.
 struct Found {
     rounds: Vec<Round>,
     all: Measured,
     of_elements: Vec<Measured>,
-    /// Of processes, by their LPRUP.
+    /// By process: LPRUP, cross section and error.
     of_processes: Vec<(i32, Measured)>,
     /// Contents of its file for events with a bias.
     biased: Option<BiasedEvents>,
-    /// Which of the events its file has.
+    /// How the events of the file are chosen and weighted.
     weighting: Weighting,
-    /// Drawn, in all cuts, and those that became events.
+    /// Numbers of points: drawn, within all cuts, and accepted as events.
     points: [f64; 3],
     cut: [u64; 2],
     seconds: [f64; 3],
 }
 
 impl Session<'_> {
-    /// What performs the parts of a planned run.
+    /// The performer of the parts of a planned run.
     fn performer(&self, plan: Plan, observer: &mut dyn Observer) -> Result<Box<dyn Perform>> {
         performer(plan, self.switches()?, observer)
     }
 
-    /// Those of the environment, with the GPUs that are named.
+    /// The switches of the environment, with the GPUs of the spec.
     fn switches(&self) -> Result<Switches> {
         let mut switches = Switches::from_env()?;
         if let Some(numbers) = self.spec.gpus() {
@@ -190,7 +190,8 @@ impl Session<'_> {
         Ok(switches)
     }
 
-    /// The survey and the rounds of matrix elements of processes with these numbers; the cross section is in `unit`.
+    /// Surveys the matrix elements and makes the rounds. `numbers` are the LPRUP of the matrix elements; `unit` is that
+    /// of the cross section.
     fn make(
         &self,
         rounds: &mut Rounds,
@@ -251,7 +252,7 @@ impl Session<'_> {
         })
     }
 
-    /// What makes the run another one than others, with what this call says of it.
+    /// All arguments that distinguish this run from others, starting with `found`.
     fn arguments(
         &self,
         found: Arguments,
@@ -269,7 +270,7 @@ impl Session<'_> {
     }
 }
 
-/// What makes a run another one than others, with what a call says of it besides; events and seed of their own.
+/// Completes the arguments that distinguish a run from others: adds events, seed and settings to `found`.
 pub(crate) fn arguments(
     spec: &RunSpec,
     (events, seed): (u64, u64),
@@ -311,7 +312,7 @@ pub(crate) fn arguments(
     Ok(found)
 }
 
-/// The rounds that are done and in no file yet.
+/// The finished rounds that are not yet in a file.
 pub(crate) fn made(state: &State) -> Vec<Round> {
     let rounds = state.rounds().range(state.written().rounds..);
     let rounds = rounds.map(|(&number, round)| Round {
@@ -322,7 +323,7 @@ pub(crate) fn made(state: &State) -> Vec<Round> {
     rounds.collect()
 }
 
-/// What performs the parts of a planned run: the observer, or the event generator.
+/// The performer of the parts of a planned run: the observer's, or the event generator of this process.
 pub(crate) fn performer(
     plan: Plan,
     switches: Switches,
@@ -343,10 +344,10 @@ pub(crate) fn performer(
 /// The caller's functions, and the name of the cut.
 pub type NamedSelection = (Arc<dyn Selection>, Option<String>);
 
-/// What surveys a planned run and makes its rounds.
+/// Opens the event generator that surveys a planned run and makes its rounds.
 ///
 /// # Errors
-/// A matrix element cannot be evaluated, or what is requested of events cannot be.
+/// A matrix element cannot be evaluated, or the request cannot be honoured.
 pub fn open(
     plan: Plan,
     selection: Option<NamedSelection>,
@@ -370,7 +371,7 @@ pub fn open(
     )
 }
 
-/// The same of processes and a request; `names` and `cuts` are for messages.
+/// The same for processes and a request; `names` and `cuts` appear in messages.
 #[allow(clippy::too_many_arguments)]
 fn open_with<'m>(
     processes: Vec<Process>,
@@ -405,11 +406,11 @@ fn open_with<'m>(
     Ok(Maker::new(generator, description, further))
 }
 
-/// What is computed of events besides their records.
+/// Further values computed for the events: ratios of weights, and density products.
 fn further(plan: &Plan, switches: &Switches) -> Result<Further<'static>> {
     let beams = plan.request.beams()?;
     let (energies, threads) = (plan.head.blocks.beams.energies, plan.request.threads);
-    // Where events have <mgrwt>.
+    // Events with `<mgrwt>`.
     let keeps_scales = !plan.head.blocks.powers.is_empty();
     let mut further = Further::default();
     if plan.systematics.groups.is_empty() && !keeps_scales {
@@ -449,7 +450,7 @@ fn further(plan: &Plan, switches: &Switches) -> Result<Further<'static>> {
     Ok(further)
 }
 
-/// A number of events that a run can have, which messages call `name`.
+/// Checks a number of events, which messages call `name`.
 pub(crate) fn of_a_run(name: &str, events: u64) -> Result<u64> {
     if (1..=MOST_EVENTS).contains(&events) {
         return Ok(events);
@@ -462,7 +463,7 @@ fn pairs(names: &[String], values: &[Measured]) -> Vec<(String, Measured)> {
     names.iter().cloned().zip(values.iter().copied()).collect()
 }
 
-/// In digits.
+/// The bytes in hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,5 @@
-//! Spectra of the particles that go out, as text for a terminal.
+//! Spectra of the particles that go out: histograms of their transverse momenta and rapidities, and their text for a
+//! terminal.
 
 use crate::records::{Round, Table};
 use crate::text::significant;
@@ -7,102 +8,403 @@ use mebridge::lhe::{OUTGOING, Particle, Record};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Events that are looked at.
-const MOST: usize = 200_000;
-const BINS: usize = 12;
+/// Events that are looked at: of a run all that its spectra have, of a file those that the bins are chosen by.
+pub const MOST: usize = 200_000;
+/// Bins of a histogram.
+pub const BINS: usize = 12;
 /// Characters of the longest bar, and of both columns where the second one begins.
 const LONGEST: f64 = 24.0;
 const COLUMN: usize = 47;
 /// Kinds of particles that are shown, the most frequent first.
-const KINDS: usize = 4;
+pub const KINDS: usize = 4;
 /// Gluons and quarks but for the top, by PDG code, are one kind.
 const PARTONS: [i32; 6] = [1, 2, 3, 4, 5, 21];
 
-/// What is kept of particles of a kind.
-#[derive(Default)]
-struct Kind {
-    transverse: Vec<f64>,
-    rapidities: Vec<f64>,
-    weights: Vec<f64>,
+/// What is measured of a particle, in this order.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ParticleObservable {
+    /// GeV.
+    TransverseMomentum,
+    /// Along the beams.
+    Rapidity,
 }
 
-/// Transverse momentum and rapidity of each kind of particle that goes out.
-///
-/// # Errors
-/// A round cannot be read.
-pub fn text(rounds: &[Round]) -> Result<String> {
-    let mut kinds: BTreeMap<i32, Kind> = BTreeMap::new();
-    let mut events = 0;
-    for round in rounds {
-        let taken = round.events.min(MOST - events);
-        let (table, _) = Table::records(&round.file, round.events)?;
-        table.each(taken, |row| push_outgoing(&mut kinds, &Record::new(row)))?;
-        events += taken;
+/// All of them.
+pub const OBSERVABLES: [ParticleObservable; 2] = [
+    ParticleObservable::TransverseMomentum,
+    ParticleObservable::Rapidity,
+];
+
+impl ParticleObservable {
+    /// As texts have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ParticleObservable::TransverseMomentum => "pt",
+            ParticleObservable::Rapidity => "rapidity",
+        }
     }
-    let mut kinds: Vec<(i32, Kind)> = kinds.into_iter().collect();
-    kinds.sort_by_key(|(_, kind)| Reverse(kind.weights.len()));
-    let mut lines = Vec::new();
-    for (code, kind) in kinds.iter().take(KINDS) {
-        let named = match PARTONS.contains(code) {
-            true => "21, 1 to 5".to_owned(),
-            false => format!("{code}, -{code}"),
+
+    /// Its sign in formulas.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            ParticleObservable::TransverseMomentum => "pt",
+            ParticleObservable::Rapidity => "y",
+        }
+    }
+
+    /// Its unit, where it has one.
+    pub fn unit(self) -> Option<&'static str> {
+        match self {
+            ParticleObservable::TransverseMomentum => Some("GeV"),
+            ParticleObservable::Rapidity => None,
+        }
+    }
+}
+
+/// A kind of particles, as titles name it: that of a PDG code without its sign.
+pub fn kind_name(code: i32) -> String {
+    match PARTONS.contains(&code) {
+        true => "21, 1 to 5".to_owned(),
+        false => format!("{code}, -{code}"),
+    }
+}
+
+/// What fell into a bin.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bin {
+    /// The sum of weights.
+    pub sum: f64,
+    /// The sum over events of the squares of what each of them adds: several particles of one event are no independent ones.
+    pub squares: f64,
+    /// The sums of weights times the value, and times its square.
+    pub moments: [f64; 2],
+    /// How many values.
+    pub entries: u64,
+    /// The last event that added something, and what it did.
+    last: (u64, f64),
+}
+
+impl Bin {
+    fn add(&mut self, event: u64, value: f64, weight: f64) {
+        if self.entries == 0 || self.last.0 != event {
+            self.last = (event, 0.0);
+        }
+        let before = self.last.1;
+        self.last.1 += weight;
+        self.squares += self.last.1 * self.last.1 - before * before;
+        self.sum += weight;
+        self.moments[0] += weight * value;
+        self.moments[1] += weight * value * value;
+        self.entries += 1;
+    }
+
+    /// Adds what another bin has, of other values.
+    pub fn merge(&mut self, other: &Bin) {
+        self.sum += other.sum;
+        self.squares += other.squares;
+        self.moments[0] += other.moments[0];
+        self.moments[1] += other.moments[1];
+        self.entries += other.entries;
+    }
+
+    /// The statistical error of the sum.
+    pub fn error(&self) -> f64 {
+        self.squares.max(0.0).sqrt()
+    }
+}
+
+/// Bins of one width between two values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram {
+    range: [f64; 2],
+    /// What lies within.
+    pub bins: [Bin; BINS],
+    /// What lies below and above.
+    pub outside: [Bin; 2],
+}
+
+impl Histogram {
+    fn new(range: [f64; 2]) -> Self {
+        Histogram {
+            range,
+            bins: Default::default(),
+            outside: Default::default(),
+        }
+    }
+
+    /// The edge on the left of a bin, or on the right of the last one.
+    pub fn edge(&self, bin: usize) -> f64 {
+        let [low, high] = self.range;
+        match bin {
+            BINS => high,
+            _ => low + bin as f64 * ((high - low) / BINS as f64),
+        }
+    }
+
+    /// All edges.
+    pub fn edges(&self) -> [f64; BINS + 1] {
+        std::array::from_fn(|bin| self.edge(bin))
+    }
+
+    fn fill(&mut self, event: u64, value: f64, weight: f64) {
+        let [low, high] = self.range;
+        let bin = match value {
+            _ if value < low => &mut self.outside[0],
+            _ if value > high => &mut self.outside[1],
+            _ => {
+                let bin = ((value - low) / (high - low) * BINS as f64) as usize;
+                let bin = bin.min(BINS - 1);
+                // By the edges that are shown, whatever was rounded.
+                let bin = match bin {
+                    _ if value < self.edge(bin) => bin - 1,
+                    _ if bin + 1 < BINS && value >= self.edge(bin + 1) => bin + 1,
+                    _ => bin,
+                };
+                &mut self.bins[bin]
+            }
         };
-        let title = format!("pt of {named} (PDG codes), GeV");
-        lines.extend([
-            String::new(),
-            format!("{title:COLUMN$}rapidity"),
-            String::new(),
-        ]);
-        let left = bars(&kind.transverse, &kind.weights, from_zero(&kind.transverse));
-        let right = bars(
-            &kind.rapidities,
-            &kind.weights,
-            around_zero(&kind.rapidities),
-        );
-        let both = left.zip(right);
-        lines.extend(
-            both.map(|(left, right)| format!("{left:COLUMN$}{right}").trim_end().to_owned()),
-        );
+        bin.add(event, value, weight);
     }
-    if lines.is_empty() {
-        return Ok(String::new());
-    }
-    let head = format!("\nspectra of {events} events, % of the particles\n");
-    Ok(lines.iter().fold(head, |text, line| text + line + "\n"))
-}
 
-fn push_outgoing(kinds: &mut BTreeMap<i32, Kind>, record: &Record) {
-    for particle in record.particles().filter(|of| of.status == OUTGOING) {
-        let code = particle.pdg.abs();
-        let code = if PARTONS.contains(&code) { 21 } else { code };
-        let (transverse, rapidity) = transverse_and_rapidity(&particle);
-        let kind = kinds.entry(code).or_default();
-        kind.transverse.push(transverse);
-        kind.rapidities.push(rapidity);
-        kind.weights.push(record.weight());
+    /// The sum of all weights, those outside included.
+    pub fn total(&self) -> f64 {
+        self.bins
+            .iter()
+            .chain(&self.outside)
+            .map(|bin| bin.sum)
+            .sum()
+    }
+
+    /// What each bin has of all weights, in per cent with two digits after the point.
+    pub fn shares(&self) -> [f64; BINS] {
+        let total = match self.total() {
+            0.0 => 1.0,
+            total => total,
+        };
+        // Without the sign of a zero.
+        self.bins
+            .map(|bin| (100.0 * bin.sum / total * 100.0).round_ties_even() / 100.0 + 0.0)
     }
 }
 
-fn transverse_and_rapidity(particle: &Particle) -> (f64, f64) {
+/// Values of the particles of a kind, before there are bins.
+#[derive(Debug, Default)]
+struct Values {
+    events: Vec<u64>,
+    weights: Vec<f64>,
+    of: [Vec<f64>; OBSERVABLES.len()],
+}
+
+/// The particles that go out of some events.
+#[derive(Debug, Default)]
+pub struct Collection {
+    kinds: BTreeMap<i32, Values>,
+    events: u64,
+    weight: f64,
+}
+
+/// Ranges of histograms, by kind.
+pub type Ranges = BTreeMap<i32, [[f64; 2]; OBSERVABLES.len()]>;
+
+impl Collection {
+    /// Adds an event.
+    pub fn add(&mut self, particles: impl Iterator<Item = Particle>, weight: f64) {
+        for (code, values) in outgoing(particles) {
+            let kind = self.kinds.entry(code).or_default();
+            kind.events.push(self.events);
+            kind.weights.push(weight);
+            for (all, value) in kind.of.iter_mut().zip(values) {
+                all.push(value);
+            }
+        }
+        self.events += 1;
+        self.weight += weight;
+    }
+
+    /// How many events there are.
+    pub fn events(&self) -> usize {
+        self.events as usize
+    }
+
+    /// Its kinds, the most frequent first.
+    pub fn kinds(&self) -> Vec<i32> {
+        let mut codes: Vec<i32> = self.kinds.keys().copied().collect();
+        codes.sort_by_key(|code| Reverse(self.kinds[code].weights.len()));
+        codes
+    }
+
+    /// Ranges that hold nearly all values of these kinds, with round bins.
+    ///
+    /// # Panics
+    /// There are no particles of a kind.
+    pub fn ranges(&self, kinds: &[i32]) -> Ranges {
+        let of = |code: &i32| {
+            let [transverse, rapidities] = &self.kinds[code].of;
+            (*code, [from_zero(transverse), around_zero(rapidities)])
+        };
+        kinds.iter().map(of).collect()
+    }
+
+    /// Its spectra with these bins.
+    ///
+    /// # Panics
+    /// There are no particles of a kind.
+    pub fn spectra(&self, kinds: &[i32], ranges: &Ranges) -> Spectra {
+        let mut spectra = Spectra::new(kinds, ranges);
+        (spectra.events, spectra.weight) = (self.events, self.weight);
+        for spectrum in &mut spectra.all {
+            let values = &self.kinds[&spectrum.kind];
+            let of = &values.of[spectrum.observable as usize];
+            for ((&event, &value), &weight) in values.events.iter().zip(of).zip(&values.weights) {
+                spectrum.histogram.fill(event, value, weight);
+            }
+        }
+        spectra
+    }
+}
+
+/// Kinds of the particles that go out, with their observables.
+fn outgoing(
+    particles: impl Iterator<Item = Particle>,
+) -> impl Iterator<Item = (i32, [f64; OBSERVABLES.len()])> {
+    particles
+        .filter(|of| of.status == OUTGOING)
+        .map(|particle| {
+            let code = particle.pdg.saturating_abs();
+            let code = if PARTONS.contains(&code) { 21 } else { code };
+            (code, transverse_and_rapidity(&particle))
+        })
+}
+
+fn transverse_and_rapidity(particle: &Particle) -> [f64; 2] {
     let [x, y, z, energy, mass] = particle.momentum;
     let transverse = x.hypot(y);
     // The smaller one of E + pz and E - pz has lost its digits where a particle goes along a beam.
-    let squared = (transverse * transverse + mass * mass).max(f64::MIN_POSITIVE);
-    let rapidity = ((energy + z.abs()) / squared.sqrt()).ln();
-    (transverse, rapidity.copysign(z))
+    let [along, across] =
+        [energy + z.abs(), transverse.hypot(mass)].map(|of| of.max(f64::MIN_POSITIVE));
+    let rapidity = along.ln() - across.ln();
+    [transverse, rapidity.copysign(z)]
+}
+
+/// A spectrum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParticleSpectrum {
+    /// PDG code without sign; 21 stands for gluons and quarks but for the top.
+    pub kind: i32,
+    /// What of it.
+    pub observable: ParticleObservable,
+    /// Weights by its values.
+    pub histogram: Histogram,
+}
+
+impl ParticleSpectrum {
+    /// What it is of, with its unit.
+    pub fn title(&self) -> String {
+        let unit = self
+            .observable
+            .unit()
+            .map_or(String::new(), |unit| format!(", {unit}"));
+        format!(
+            "{} of {} (PDG codes){unit}",
+            self.observable.name(),
+            kind_name(self.kind)
+        )
+    }
+}
+
+/// Spectra of events: of each kind those of all observables, one after the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spectra {
+    /// How many events they are of.
+    pub events: u64,
+    /// The sum of the weights of these.
+    pub weight: f64,
+    /// Those of a kind lie together.
+    pub all: Vec<ParticleSpectrum>,
+}
+
+impl Spectra {
+    fn new(kinds: &[i32], ranges: &Ranges) -> Self {
+        let spectra = kinds.iter().flat_map(|&kind| {
+            OBSERVABLES.map(|observable| ParticleSpectrum {
+                kind,
+                observable,
+                histogram: Histogram::new(ranges[&kind][observable as usize]),
+            })
+        });
+        Spectra {
+            events: 0,
+            weight: 0.0,
+            all: spectra.collect(),
+        }
+    }
+
+    /// Those of the most frequent particles of a run.
+    ///
+    /// # Errors
+    /// A round cannot be read.
+    pub fn of_rounds(rounds: &[Round]) -> Result<Self> {
+        let mut found = Collection::default();
+        for round in rounds {
+            let taken = round.events.min(MOST - found.events());
+            let (table, _) = Table::records(&round.file, round.events)?;
+            table.each(taken, |row| {
+                let record = Record::new(row);
+                // As in the event file, where most weights are the same.
+                found.add(record.particles(), record.weight() / round.weights.nominal);
+            })?;
+        }
+        let mut kinds = found.kinds();
+        kinds.truncate(KINDS);
+        Ok(found.spectra(&kinds, &found.ranges(&kinds)))
+    }
+
+    /// Adds an event.
+    pub fn add(&mut self, particles: impl Iterator<Item = Particle>, weight: f64) {
+        for (kind, values) in outgoing(particles) {
+            for spectrum in self.all.iter_mut().filter(|of| of.kind == kind) {
+                let value = values[spectrum.observable as usize];
+                spectrum.histogram.fill(self.events, value, weight);
+            }
+        }
+        self.events += 1;
+        self.weight += weight;
+    }
+
+    /// As a terminal shows them.
+    pub fn text(&self) -> String {
+        let Spectra { events, all, .. } = self;
+        if all.is_empty() {
+            return String::new();
+        }
+        let mut text = format!("\nspectra of {events} events, % of the particles\n");
+        for of_kind in all.chunks_exact(OBSERVABLES.len()) {
+            let [left, right] = [0, 1].map(|place| &of_kind[place]);
+            let (title, other) = (left.title(), right.observable.name());
+            text += &format!("\n{title:COLUMN$}{other}\n\n");
+            for (left, right) in bars(&left.histogram).zip(bars(&right.histogram)) {
+                text += format!("{left:COLUMN$}{right}").trim_end();
+                text.push('\n');
+            }
+        }
+        text
+    }
 }
 
 /// A range from 0 on that holds nearly all, with round bins.
 fn from_zero(values: &[f64]) -> [f64; 2] {
     let bins = BINS as f64;
-    [0.0, bins * rounded(quantile(values.to_vec(), 0.99) / bins)]
+    [
+        0.0,
+        bins * bin_width(quantile(values.to_vec(), 0.99) / bins),
+    ]
 }
 
 /// The same on both sides of 0.
 fn around_zero(values: &[f64]) -> [f64; 2] {
     let sizes = values.iter().map(|value| value.abs()).collect();
     let bins = BINS as f64 / 2.0;
-    let half = bins * rounded(quantile(sizes, 0.995) / bins);
+    let half = bins * bin_width(quantile(sizes, 0.995) / bins);
     [-half, half]
 }
 
@@ -115,51 +417,32 @@ fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     below + (above - below) * place.fract()
 }
 
-/// The next larger of 1, 2, 2.5, 5 times a power of ten.
-fn rounded(width: f64) -> f64 {
-    let power = 10_f64.powf(width.max(1e-6).log10().floor());
+/// A round width; that of values that are all 0 is not.
+fn bin_width(width: f64) -> f64 {
+    rounded(width.max(1e-6))
+}
+
+/// The next larger of 1, 2, 2.5, 5 times a power of ten, of a number above 0.
+pub fn rounded(width: f64) -> f64 {
+    let power = 10_f64.powf(width.log10().floor());
     let mut steps = [1.0, 2.0, 2.5, 5.0].map(|step| step * power).into_iter();
     let found = steps.find(|step| *step >= width * (1.0 - 1e-9));
     found.unwrap_or(10.0 * power)
 }
 
 /// A line for each bin: where it begins, its share in per cent, and a bar.
-fn bars(values: &[f64], weights: &[f64], [low, high]: [f64; 2]) -> impl Iterator<Item = String> {
-    let step = (high - low) / BINS as f64;
-    let edge = move |bin: usize| {
-        if bin == BINS {
-            high
-        } else {
-            low + bin as f64 * step
-        }
-    };
-    let mut sums = [0.0; BINS];
-    let mut total = 0.0;
-    for (&value, &weight) in values.iter().zip(weights) {
-        total += weight;
-        if !(low..=high).contains(&value) {
-            continue;
-        }
-        let bin = ((value - low) / (high - low) * BINS as f64) as usize;
-        let bin = bin.min(BINS - 1);
-        // By the edges that are shown, whatever was rounded.
-        let bin = match bin {
-            _ if value < edge(bin) => bin - 1,
-            _ if bin + 1 < BINS && value >= edge(bin + 1) => bin + 1,
-            _ => bin,
-        };
-        sums[bin] += weight;
-    }
-    let total = if total == 0.0 { 1.0 } else { total };
-    // Without the sign of a zero.
-    let shares = sums.map(|sum| (100.0 * sum / total * 100.0).round_ties_even() / 100.0 + 0.0);
+fn bars(histogram: &Histogram) -> impl Iterator<Item = String> {
+    let shares = histogram.shares();
     let largest = shares
         .iter()
         .fold(0.0, |largest: f64, share| largest.max(share.abs()));
     let largest = if largest == 0.0 { 1.0 } else { largest };
     shares.into_iter().enumerate().map(move |(bin, share)| {
         let length = (LONGEST * share.max(0.0) / largest).round_ties_even();
-        let (begin, bar) = (significant(edge(bin), 4), "#".repeat(length as usize));
+        let (begin, bar) = (
+            significant(histogram.edge(bin), 4),
+            "#".repeat(length as usize),
+        );
         format!("{begin:>8} {share:6.2} {bar}")
     })
 }

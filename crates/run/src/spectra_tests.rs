@@ -41,8 +41,12 @@ fn round(path: &Path, events: usize, kinds: &[(i32, f64, f64)], weight: fn(usize
     Round {
         file: path.to_owned(),
         events,
-        weights: Weights::of(path, &[1.0]).unwrap(),
+        weights: Weights::read(path, &[1.0]).unwrap(),
     }
+}
+
+fn text(rounds: &[Round]) -> String {
+    Spectra::of_rounds(rounds).unwrap().text()
 }
 
 /// As the Python package wrote it.
@@ -51,7 +55,7 @@ fn shares_have_weights_and_partons_are_one_kind() {
     let folder = tempfile::tempdir().unwrap();
     let kinds = [(6, 173.0, 1.0), (-6, 173.0, 1.0), (2, 0.0, 3.0)];
     let weight = |number| if number % 8 == 7 { -1.0 } else { 1.0 };
-    let found = text(&[round(&folder.path().join("a.npy"), 240, &kinds, weight)]).unwrap();
+    let found = text(&[round(&folder.path().join("a.npy"), 240, &kinds, weight)]);
     let even = " 10.00 ########################";
     let mut wanted = "\nspectra of 240 events, % of the particles\n\n\
                       pt of 6, -6 (PDG codes), GeV                   rapidity\n\n"
@@ -91,6 +95,28 @@ fn shares_have_weights_and_partons_are_one_kind() {
     assert_eq!(pt[11], "550   0.00");
 }
 
+/// Weights of rounds have different units; in the event file most are the same.
+#[test]
+fn rounds_have_one_weight() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &str, weight: fn(usize) -> f64, nominal: f64| {
+        let path = folder.path().join(name);
+        let mut found = round(&path, 20, &[(6, 173.0, 1.0)], weight);
+        found.weights.nominal = nominal;
+        found
+    };
+    let one = Spectra::of_rounds(&[of("a.npy", |_| 2.0, 2.0), of("b.npy", |_| 3.0, 3.0)]).unwrap();
+    assert_eq!((one.events, one.weight), (40, 40.0));
+    let entries: u64 = one.all[0]
+        .histogram
+        .bins
+        .iter()
+        .map(|bin| bin.entries)
+        .sum();
+    let sum: f64 = one.all[0].histogram.bins.iter().map(|bin| bin.sum).sum();
+    assert_eq!(entries as f64, sum);
+}
+
 #[test]
 fn negative_weights_leave_zeros_without_a_sign() {
     let folder = tempfile::tempdir().unwrap();
@@ -100,7 +126,7 @@ fn negative_weights_leave_zeros_without_a_sign() {
         &[(6, 173.0, 1.0)],
         |_| -1.0,
     );
-    let found = text(&[round]).unwrap();
+    let found = text(&[round]);
     assert!(
         found.contains("   0.00") && !found.contains("-0.00"),
         "{found}"
@@ -113,9 +139,12 @@ fn what_goes_along_a_beam() {
         momentum: [0.0, 0.0, -10.0, 10.0, 0.0],
         ..Particle::default()
     };
-    let (transverse, rapidity) = transverse_and_rapidity(&along);
+    let [transverse, rapidity] = transverse_and_rapidity(&along);
     assert_eq!(transverse, 0.0);
     assert!(rapidity < -300.0 && rapidity.is_finite());
+    // Of nothing at all, too.
+    let [_, rapidity] = transverse_and_rapidity(&Particle::default());
+    assert_eq!(rapidity, 0.0);
 }
 
 #[test]
@@ -125,11 +154,12 @@ fn bins_are_round_and_hold_nearly_all() {
         (1.0, 1.0),
         (2.1, 2.5),
         (26.0, 50.0),
-        (0.0, 1e-6),
+        (3e-9, 5e-9),
         (7.0, 10.0),
     ] {
         assert!((rounded(width) / wanted - 1.0).abs() < 1e-12, "{width}");
     }
+    assert_eq!(from_zero(&[0.0; 3]), [0.0, 12e-6]);
     let values: Vec<f64> = (0..=100).map(f64::from).collect();
     assert_eq!(quantile(values.clone(), 0.99), 99.0);
     assert_eq!(quantile(values[..3].to_vec(), 0.75), 1.5);
@@ -139,5 +169,61 @@ fn bins_are_round_and_hold_nearly_all() {
 
 #[test]
 fn no_events() {
-    assert_eq!(text(&[]).unwrap(), "");
+    assert_eq!(text(&[]), "");
+}
+
+/// A particle of this transverse momentum, across the beams.
+fn across(pdg: i32, transverse: f64) -> Particle {
+    Particle {
+        pdg,
+        status: 1,
+        momentum: [transverse, 0.0, 0.0, transverse, 0.0],
+        ..Particle::default()
+    }
+}
+
+/// Two particles of one event in one bin are one fluctuation, in two bins or two events they are two.
+#[test]
+fn errors_are_of_events() {
+    let kinds = [22];
+    let ranges = Ranges::from([(22, [[0.0, 12.0], [-6.0, 6.0]])]);
+    let mut spectra = Collection::default().spectra(&[], &Ranges::new());
+    assert_eq!(spectra.text(), "");
+    spectra.all = Spectra::new(&kinds, &ranges).all;
+    spectra.add(
+        [across(22, 0.5), across(-22, 0.6), across(22, 3.0)].into_iter(),
+        2.0,
+    );
+    spectra.add(
+        [across(22, 0.5), across(22, 12.0), across(22, 12.5)].into_iter(),
+        -1.0,
+    );
+    let histogram = &spectra.all[0].histogram;
+    assert_eq!(
+        (histogram.bins[0].sum, histogram.bins[0].squares),
+        (3.0, 17.0)
+    );
+    assert_eq!(histogram.bins[0].error(), 17.0_f64.sqrt());
+    assert_eq!(
+        (histogram.bins[3].sum, histogram.bins[3].error()),
+        (2.0, 2.0)
+    );
+    assert_eq!(
+        (histogram.bins[11].sum, histogram.outside[1].sum),
+        (-1.0, -1.0)
+    );
+    assert_eq!(histogram.bins[3].moments, [6.0, 18.0]);
+    assert_eq!((histogram.bins[0].entries, histogram.total()), (3, 3.0));
+    assert_eq!((spectra.events, spectra.weight), (2, 1.0));
+    // The same, collected first.
+    let mut collected = Collection::default();
+    collected.add(
+        [across(22, 0.5), across(-22, 0.6), across(22, 3.0)].into_iter(),
+        2.0,
+    );
+    collected.add(
+        [across(22, 0.5), across(22, 12.0), across(22, 12.5)].into_iter(),
+        -1.0,
+    );
+    assert_eq!(collected.spectra(&kinds, &ranges), spectra);
 }

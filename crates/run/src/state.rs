@@ -1,7 +1,7 @@
-//! The folder of a run: what is done of it, so that it goes on after an interruption.
+//! The state of a run in its folder, from which an interrupted run continues.
 //!
-//! Each file is complete where it bears its name: it is written under another one first, and is on the disk before it is
-//! renamed. `run.json` says which files there are, with their hashes, and is the last to be written.
+//! Files are complete under their final names: each is written under a temporary name, synced to the disk, and renamed.
+//! `run.json` lists the files with their hashes and is written last.
 
 use crate::records;
 use crate::rounds::{RoundCounts, RoundFound};
@@ -19,70 +19,70 @@ use std::path::{Path, PathBuf};
 
 const RUN: &str = "run.json";
 const LOCK: &str = "lock";
-/// The part of a run that adapts the mappings.
+/// Name of the part of a run that adapts the mappings.
 pub const SURVEY: &str = "survey";
-/// What the files of a folder hold; another number is another version's.
+/// Version of the format of the folder.
 const FORMAT: u64 = 10;
-/// Threads that remove files.
+/// Number of threads that remove files.
 const REMOVERS: usize = 8;
-/// Bytes that `run.json` has at most: a name and a hash of each file.
+/// Largest size of `run.json` in bytes; it has a name and a hash for each file.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// What makes a run another one than others, by name. What a caller can change comes before what follows from it: the
-/// first one that differs is named.
+/// The arguments that distinguish a run from others, by name. Those that a caller can change come before those that
+/// follow from them, as messages name the first difference.
 pub type Arguments = Vec<(String, Value)>;
 
-/// What is done of a run.
+/// The finished parts of a run.
 #[derive(Debug)]
 pub struct State {
     folder: PathBuf,
     lasting: bool,
     known: Known,
     rounds: BTreeMap<usize, RoundFound>,
-    /// Held as long as this is there.
+    /// Held for the lifetime of this value.
     _lock: File,
 }
 
-/// What `run.json` says.
+/// Contents of `run.json`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Known {
     format: u64,
     arguments: Map<String, Value>,
-    /// Events of each round, of those that are not done as well.
+    /// Number of events of each round, finished or not.
     sizes: Vec<u64>,
-    /// Numbers of the rounds that are done.
+    /// Numbers of the finished rounds.
     rounds: BTreeSet<usize>,
-    /// The first of these, whose events are in an event file alone.
+    /// The first rounds, whose events are only in an event file.
     written: WrittenEvents,
-    /// Hashes of the files that are kept, empty where the folder is not lasting.
+    /// Hashes of the kept files; empty strings if the folder is not lasting.
     files: BTreeMap<String, String>,
 }
 
-/// Rounds whose events are in an event file alone.
+/// Rounds whose records are gone because their events are in an event file.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct WrittenEvents {
-    /// How many rounds, from the first on.
+    /// Number of these rounds; they are the first ones.
     pub rounds: usize,
-    /// How many events the file has.
+    /// Number of events in the file.
     pub events: u64,
 }
 
-/// What of a run is in its event file alone; none where the folder holds no run that is known.
+/// The events of a run that are only in its event file; `None` if the folder has no readable run.
 pub fn written(folder: &Path) -> Option<WrittenEvents> {
     Some(Known::read(folder).ok()?.written)
 }
 
 impl State {
-    /// Opens a folder, which is made where it is not there, and locks it.
+    /// Opens a folder, which is created if necessary, and locks it.
     ///
-    /// Args: `arguments` are those of the run; `events` among them may be more than before. With `lasting` the folder
-    /// outlives this program; otherwise no file has to reach the disk, or be known again.
+    /// Args: `arguments` are those of the run; only `events` among them may be larger than before. If `lasting`, the
+    /// folder outlives this program; otherwise files need neither syncing nor hashes.
     ///
     /// # Errors
-    /// The folder cannot be written, another run is at work there, or it holds another run or other files; or a file of it
-    /// is not what the run wrote.
+    /// The folder cannot be written, another run is using it, or it holds another run or other files; or a file in it
+    /// is not as the run wrote it.
     pub fn open(folder: &Path, arguments: &[(String, Value)], lasting: bool) -> Result<State> {
         let opened = fs::create_dir_all(folder).and_then(|()| open_lock(&folder.join(LOCK)));
         let lock = opened.map_err(unkept(folder))?;
@@ -136,22 +136,22 @@ impl State {
         Ok(())
     }
 
-    /// Where it is.
+    /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What is known of the rounds that are done, by their numbers.
+    /// Results of the finished rounds, by number.
     pub fn rounds(&self) -> &BTreeMap<usize, RoundFound> {
         &self.rounds
     }
 
-    /// Rounds whose events are in an event file alone.
+    /// Rounds whose events are only in an event file.
     pub fn written(&self) -> WrittenEvents {
         self.known.written
     }
 
-    /// Forgets the rounds whose events were in an event file, where there is none any more: they are made again.
+    /// Forgets the rounds whose events were only in an event file that no longer exists, so that they are made again.
     ///
     /// # Errors
     /// The folder cannot be written.
@@ -169,17 +169,17 @@ impl State {
         self.write()
     }
 
-    /// Events of each round, of those that are not done as well.
+    /// Number of events of each round, finished or not.
     pub fn sizes(&self) -> &[u64] {
         &self.known.sizes
     }
 
-    /// The file of the records of a round that is done.
+    /// The file with the records of a finished round.
     pub fn records(&self, number: usize) -> PathBuf {
         self.folder.join(records_file(number))
     }
 
-    /// Where a part of the run is that is a folder, once it is done.
+    /// The folder of a kept part of the run.
     pub fn kept(&self, name: &str) -> Option<PathBuf> {
         self.known.has_part(name).then(|| self.folder.join(name))
     }
@@ -190,7 +190,7 @@ impl State {
     /// It cannot be written.
     pub fn part(&self, name: &str) -> Result<PathBuf> {
         if !self.folder.join(RUN).exists() {
-            // Not before: a run may be refused until then, and another one takes the folder.
+            // Not earlier: until now the run may have been refused, and another one may take the folder.
             self.write()?;
         }
         let part = self.folder.join(format!("{name}.part"));
@@ -199,7 +199,7 @@ impl State {
         Ok(part)
     }
 
-    /// Keeps a part of the run that is a folder of files.
+    /// Keeps a finished part of the run, a folder of files.
     ///
     /// # Errors
     /// It cannot be written.
@@ -212,7 +212,7 @@ impl State {
                 hashes.insert(format!("{name}/{file}"), hash);
             }
             settled(self.lasting, part)?;
-            // One that an interrupted run left before it was written down.
+            // An interrupted run may have left the folder before `run.json` listed it.
             remove(&folder)?;
             fs::rename(part, &folder)?;
             settled(self.lasting, &self.folder)?;
@@ -224,13 +224,13 @@ impl State {
         Ok(folder)
     }
 
-    /// Says how many events each round has. Those of rounds that are done, or were begun, stay.
+    /// Sets the number of events of each round. The rounds known so far keep their numbers.
     ///
     /// # Errors
     /// It cannot be written.
     ///
     /// # Panics
-    /// If they do not stay.
+    /// A known round has another number of events.
     pub fn plan(&mut self, sizes: Vec<u64>) -> Result<()> {
         assert!(
             sizes.starts_with(&self.known.sizes),
@@ -245,7 +245,7 @@ impl State {
         Ok(())
     }
 
-    /// Keeps a round whose files are settled. It counts once this returns.
+    /// Keeps a round whose files are settled. The round counts as finished once this returns.
     ///
     /// # Errors
     /// It cannot be written.
@@ -257,7 +257,7 @@ impl State {
             files.files.into_iter().map(rename).collect()
         };
         let hashes = keep().map_err(unkept(&self.folder))?;
-        // What is left of it is removed when it is made again.
+        // Leftovers are removed when the folder of the part is used again.
         let _ = fs::remove_dir_all(files.part);
         self.known.files.extend(hashes);
         self.known.rounds.insert(number);
@@ -265,7 +265,7 @@ impl State {
         self.write()
     }
 
-    /// What [`SettledRound::new`] does for this run, in any thread.
+    /// Returns [`SettledRound::new`] for this run, as a function that any thread may call.
     pub fn settle(
         &self,
     ) -> impl Fn(usize, &Path, RoundFound) -> Result<SettledRound> + Send + Sync + use<> {
@@ -282,17 +282,18 @@ impl State {
     }
 }
 
-/// A round in files that are on the disk, where the run is to last, and whose hashes are known. To wait for the disk takes
-/// as long as to make the events: another round is made meanwhile.
+/// A round whose files are synced to the disk (if the run is lasting) and hashed. Syncing can take as long as making
+/// the events, so the next round is made meanwhile.
 pub struct SettledRound {
     part: PathBuf,
     found: RoundFound,
-    /// Where each file is, what its name will be, and its hash.
+    /// For each file its present path, its final name, and its hash.
     files: Vec<(PathBuf, String, String)>,
 }
 
 impl SettledRound {
-    /// The records are in the file `events.npy` of a folder, their further weights and scales beside it.
+    /// Settles the files of a round in the folder `part`: the records `events.npy`, and the weights and scales beside
+    /// them.
     fn new(number: usize, part: &Path, found: RoundFound, lasting: bool) -> io::Result<Self> {
         let (records, name) = (part.join(RECORDS), records_file(number));
         let numbers = found_file(number);
@@ -319,7 +320,7 @@ impl SettledRound {
     }
 }
 
-/// Sees that a file, or the names in a folder, are on the disk where a run is to last; the hash of the file.
+/// Syncs a file or folder to the disk if the run is lasting; returns the hash of a file.
 fn settled(lasting: bool, path: &Path) -> io::Result<String> {
     if !lasting {
         return Ok(String::new());
@@ -332,35 +333,35 @@ fn settled(lasting: bool, path: &Path) -> io::Result<String> {
     }
 }
 
-/// The file of records in the folder of a round that is not complete.
+/// The file with the records of a round, in the folder of the unfinished part.
 pub(crate) const RECORDS: &str = "events.npy";
 
 fn records_file(number: usize) -> String {
     format!("round{number:04}.npy")
 }
 
-/// The file that says what was found in a round.
+/// The file with the results of a round.
 fn found_file(number: usize) -> String {
     format!("round{number:04}{FOUND}")
 }
 
 const FOUND: &str = ".found";
 
-/// What a run knows before its events.
+/// The result of a survey, before any events.
 #[derive(Clone, Debug)]
 pub struct Surveyed {
     /// The arguments of the run.
     pub arguments: Map<String, Value>,
-    /// The folder of the mappings that it makes its rounds with.
+    /// The folder with the adapted mappings.
     pub folder: PathBuf,
-    /// What was found in its rounds, some of which may be forgotten.
+    /// Results of the rounds so far, including rounds whose records are gone.
     pub rounds: Vec<RoundCounts>,
 }
 
-/// Reads the folder of a run; nothing is written there.
+/// Reads the survey from the folder of a run, without writing to it.
 ///
 /// # Errors
-/// It holds no survey, or a file of it is not what the run wrote.
+/// The folder has no survey, or a file in it is not as the run wrote it.
 pub fn surveyed(folder: &Path) -> Result<Surveyed> {
     if !folder.join(RUN).is_file() {
         let what = format!("{} holds no survey of a run ({RUN})", folder.display());
@@ -388,10 +389,10 @@ pub fn surveyed(folder: &Path) -> Result<Surveyed> {
     })
 }
 
-/// Sees that the run of a folder is this one, whatever these of its arguments are.
+/// Checks that the folder's run has these arguments; those named in `but` are not compared.
 ///
 /// # Errors
-/// It is not.
+/// An argument differs.
 pub fn check_same(
     folder: &Path,
     before: &Map<String, Value>,
@@ -414,13 +415,13 @@ pub fn check_same(
     compare(folder, before, &now, &[], cure)
 }
 
-/// An argument of the run of a folder, where there is one.
+/// An argument of the folder's run, if it has that argument.
 pub fn argument(folder: &Path, name: &str) -> Option<Value> {
     Known::read(folder).ok()?.arguments.remove(name)
 }
 
-/// Removes the folder of a run in which nothing is done. With `own` it is this program that is at work there, and is about
-/// to end; otherwise it stays where another run is at work.
+/// Removes the folder of a run that has no finished part. With `own` the lock is held by this program, which is about
+/// to end; otherwise a folder that another run has locked stays.
 pub fn forget_empty(folder: &Path, own: bool) {
     let only_unwritten = |there: BTreeSet<String>| there.is_subset(&unwritten());
     if !entries(folder).is_ok_and(only_unwritten) {
@@ -430,7 +431,7 @@ pub fn forget_empty(folder: &Path, own: bool) {
         return;
     };
     if lock.try_lock().is_ok() || own {
-        // Where it stays it is empty. No further file is open for it, in case these are all that may be.
+        // The lock file is already open, so this works even if no further file can be opened.
         for name in unwritten() {
             let _ = fs::remove_file(folder.join(name));
         }
@@ -438,10 +439,11 @@ pub fn forget_empty(folder: &Path, own: bool) {
     }
 }
 
-/// Leaves of a run what it surveyed, and what it found, once its events are in a file that has so many.
+/// Removes the records of a run whose `events` events are in an event file; its survey and the results of its rounds
+/// stay.
 ///
 /// # Errors
-/// It cannot be written, or is damaged.
+/// The folder cannot be written, or it is damaged.
 pub fn forget_rounds(folder: &Path, events: u64) -> Result<()> {
     let mut known = Known::read(folder)?;
     let stays = |name: &String| name.contains('/') || name.ends_with(FOUND);
@@ -458,7 +460,7 @@ pub fn forget_rounds(folder: &Path, events: u64) -> Result<()> {
     };
     let forget = || -> io::Result<()> {
         known.write(folder, true)?;
-        // To give back what a large file has takes the system long.
+        // Freeing the space of large files is slow, so several threads do it.
         let gone: Vec<PathBuf> = gone.keys().map(|name| folder.join(name)).collect();
         parallel::collect(REMOVERS, gone.len(), |file| remove(&gone[file])).map(drop)
     };
@@ -466,7 +468,7 @@ pub fn forget_rounds(folder: &Path, events: u64) -> Result<()> {
 }
 
 impl Known {
-    /// Whether a part that is a folder is kept.
+    /// Whether a part that is a folder has been kept.
     fn has_part(&self, name: &str) -> bool {
         let mut files = self.files.keys();
         files.any(|file| file.split_once('/').is_some_and(|(part, _)| part == name))
@@ -478,7 +480,7 @@ impl Known {
         let text = read_text(&path).map_err(|_| unread())?;
         let value: Value = serde_json::from_str(&text).map_err(|_| unread())?;
         let (first, rest) = text.split_once('\n').unwrap_or_default();
-        // Those before had their hash in the end.
+        // Earlier versions have the hash at the end.
         let run = match value.get("sha256") {
             Some(_) => Some(&value),
             None => value.get("run").filter(|_| first == first_line(rest)),
@@ -499,7 +501,7 @@ impl Known {
         let known = serde_json::to_string_pretty(self).expect("texts and numbers");
         let rest = format!("\"run\": {known}}}\n");
         let part = folder.join(format!("{RUN}.part"));
-        // What an interrupted run left, or a link that somebody put there.
+        // A file left by an interrupted run, or a link placed there by others.
         remove(&part)?;
         let mut file = OpenOptions::new()
             .write(true)
@@ -513,7 +515,7 @@ impl Known {
     }
 }
 
-/// The first line of `run.json`, which has the hash of the others.
+/// The first line of `run.json`, with the hash of the rest.
 fn first_line(rest: &str) -> String {
     format!(
         "{{\"blake3\": \"{}\",",
@@ -521,7 +523,7 @@ fn first_line(rest: &str) -> String {
     )
 }
 
-/// Sees that no argument is another one; some may be larger than before.
+/// Checks that the arguments are the same; those in `growing` may have become larger.
 fn compare(
     folder: &Path,
     before: &Map<String, Value>,
@@ -536,7 +538,7 @@ fn compare(
         let (there, here) = (before.get(name), known.get(name).copied());
         let grows =
             growing.contains(&name) && there.and_then(Value::as_u64) < here.and_then(Value::as_u64);
-        // A directory may have been moved: what is made of it is compared.
+        // The output may have been moved; what is made from it is compared.
         if name != "output" && !grows && !same(there, here) {
             let other = other(name, there, here);
             let what = format!("{} holds a run with another {other}", folder.display());
@@ -546,13 +548,13 @@ fn compare(
     Ok(())
 }
 
-/// Whether two values are the same text in a file: which number is read from one may differ in the last digit.
+/// Whether two values are written as the same text: a number read back may differ in its last digit.
 fn same(there: Option<&Value>, here: Option<&Value>) -> bool {
     let read = |value: &Value| -> Option<Value> { serde_json::from_str(&value.to_string()).ok() };
     there == here || (there.is_some() && there == here.and_then(read).as_ref())
 }
 
-/// What differs: of a table the first entry that does.
+/// Describes a difference; for tables, of the first entry that differs.
 fn other(name: &str, there: Option<&Value>, here: Option<&Value>) -> String {
     if let (Some(Value::Object(before)), Some(Value::Object(now))) = (there, here) {
         let mut entries = now.keys().chain(before.keys());
@@ -569,7 +571,7 @@ fn other(name: &str, there: Option<&Value>, here: Option<&Value>) -> String {
     format!("{name} ({} there, {} now)", shown(there), shown(here))
 }
 
-/// Sees that a file is the one that was kept.
+/// Checks that a file has the hash it was kept with.
 fn check(folder: &Path, name: &str, kept: &str) -> Result<()> {
     let path = folder.join(name);
     match hash(&path) {
@@ -597,7 +599,7 @@ fn read_text(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// What a file that a user names holds, as an argument of a run.
+/// The hash of a file named by the user, as an argument of a run.
 ///
 /// # Errors
 /// It cannot be read.
@@ -615,7 +617,7 @@ fn hash(path: &Path) -> io::Result<String> {
     Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// A regular file: a pipe is not waited for, a device has no end, and a link that somebody put there is not followed.
+/// Opens a regular file; does not block on pipes, read devices, or follow links placed by others.
 fn open_regular(path: &Path) -> io::Result<File> {
     regular(
         OpenOptions::new()
@@ -625,7 +627,7 @@ fn open_regular(path: &Path) -> io::Result<File> {
     )
 }
 
-/// Opens a file for its lock alone: what is in it stays.
+/// Opens a file for locking; its contents stay.
 fn open_lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -634,7 +636,7 @@ fn open_lock(path: &Path) -> io::Result<File> {
 
 const FLAGS: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
 
-/// Refuses what is no regular file.
+/// Returns an error for anything but a regular file.
 fn regular(file: File) -> io::Result<File> {
     match file.metadata()?.is_file() {
         true => Ok(file),
@@ -645,7 +647,7 @@ fn regular(file: File) -> io::Result<File> {
     }
 }
 
-/// What there may be in the folder of a run that has not begun.
+/// Files that may exist in the folder of a run that has not begun.
 fn unwritten() -> BTreeSet<String> {
     BTreeSet::from([LOCK.to_owned(), format!("{RUN}.part")])
 }
@@ -655,7 +657,7 @@ fn entries(folder: &Path) -> io::Result<BTreeSet<String>> {
     fs::read_dir(folder)?.map(name).collect()
 }
 
-/// Removes a file, a link or a folder, where there is one.
+/// Removes a file, link or folder if it exists.
 fn remove(path: &Path) -> io::Result<()> {
     let removed = match path.symlink_metadata() {
         Ok(seen) if seen.is_dir() => fs::remove_dir_all(path),
@@ -683,7 +685,7 @@ pub(crate) fn unkept(place: &Path) -> impl Fn(io::Error) -> Error {
     }
 }
 
-/// What the system says, without its number, and with a cure that it does not name.
+/// The operating system's message without its number, with a remedy for some errors.
 pub(crate) fn system(error: &io::Error) -> String {
     let what = without_number(error);
     match error.raw_os_error() {

@@ -24,7 +24,7 @@ fn found(events: u64) -> RoundFound {
             biased: Vec::new(),
             drawn: BTreeMap::from([(0, [events as f64, 0.1, 0.7])]),
         },
-        weights: Weights::of("x".as_ref(), &[0.1, -0.3]).expect("weights"),
+        weights: Weights::read("x".as_ref(), &[0.1, -0.3]).expect("weights"),
         channels: vec![ChannelMean {
             drawn: 16,
             mean: 1e-300,
@@ -107,7 +107,7 @@ type Damage = dyn Fn(&Path, &[u8]);
 
 fn make_pipe(path: &Path) {
     let name = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
-    // SAFETY: a name that ends with a zero byte.
+    // SAFETY: the name ends with a zero byte.
     assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
 }
 
@@ -215,7 +215,7 @@ fn another_run_is_named_by_what_differs() {
         );
         assert_eq!(refusal(folder, &of(now)), wanted);
     }
-    // The first one in the order of the caller is named.
+    // The first difference in the caller's order is named.
     let mut both = before.clone();
     both.reverse();
     both[0].1 = json!(2);
@@ -242,7 +242,7 @@ fn a_run_goes_on_with_more_events_and_where_it_was_moved_to() {
     assert!(refusal(&after, &of("after", 11)).contains("another events (12 there, 11 now)"));
 }
 
-/// Also where reading a number from a text gives its neighbour.
+/// Also if reading a number from text gives a neighbouring value.
 #[test]
 fn numbers_are_the_same_ones_after_many_readings() {
     let place = tempfile::tempdir().unwrap();
@@ -305,7 +305,7 @@ fn a_run_that_did_not_begin_leaves_the_folder_to_another() {
     assert!(State::open(place.path(), &seeded(2), true).is_ok());
 }
 
-/// The survey is there, and nothing says so.
+/// The survey exists, but `run.json` does not list it.
 #[test]
 fn what_an_interrupted_run_left_is_made_again() {
     let place = tempfile::tempdir().unwrap();
@@ -367,7 +367,7 @@ fn what_was_surveyed_stays_after_a_run() {
     let other = same(2, &["events"]).unwrap_err().to_string();
     let wanted = "another seed (1 there, 2 now); make both the same, or survey anew";
     assert!(other.ends_with(wanted), "{other}");
-    // It goes on after its rounds, or without them where its file is gone.
+    // The run continues after its rounds, or without them if its event file is gone.
     let there = WrittenEvents {
         rounds: 2,
         events: 90,

@@ -1,4 +1,4 @@
-//! A run whose conditions a caller states: energy, densities, scales and cuts by name.
+//! Plans of runs whose conditions are stated by the caller: energy, densities, scales and named cuts.
 
 use crate::banner::{Head, Norm};
 use crate::densities::{AT_Z, AlphaS, BeamDensities, PdfSet};
@@ -23,10 +23,10 @@ use std::path::Path;
 const PROTON: i32 = 2212;
 
 impl Plan {
-    /// Of a run whose conditions are stated.
+    /// The plan of a run under stated conditions.
     ///
     /// # Errors
-    /// A matrix element cannot be read, or what is stated does not fit it.
+    /// A matrix element cannot be read, or the conditions do not fit it.
     ///
     /// # Panics
     /// The conditions of the run are those of a run card.
@@ -173,7 +173,7 @@ impl Plan {
     }
 }
 
-/// That events of these matrix elements can be made.
+/// Checks that events of these matrix elements can be made.
 fn check(
     spec: &RunSpec,
     elements: &[Element],
@@ -193,7 +193,7 @@ fn check(
     poles::by_name(elements, cuts)
 }
 
-/// alpha_s, and what it is of.
+/// alpha_s and its source.
 fn alpha_s(
     spec: &RunSpec,
     given: Option<f64>,
@@ -220,7 +220,7 @@ fn alpha_s(
     ))
 }
 
-/// alpha_s of a process that depends on it, or of its model.
+/// The parameter aS of a process that depends on it, or of its model.
 fn own_alpha_s(spec: &RunSpec, elements: &[Element]) -> Result<Option<f64>> {
     for element in elements {
         let model = &element.process.model;
@@ -237,7 +237,7 @@ fn own_alpha_s(spec: &RunSpec, elements: &[Element]) -> Result<Option<f64>> {
     Ok(value.map(|value| value.re))
 }
 
-/// The electromagnetic coupling of events whose matrix elements do not depend on it; 0 where it is not known.
+/// The electromagnetic coupling for events whose matrix elements do not depend on it; 0 if unknown.
 fn alpha_qed(spec: &RunSpec) -> Result<f64> {
     let model = spec.model.as_deref();
     if let Some(card) = &spec.param_card {
@@ -249,7 +249,7 @@ fn alpha_qed(spec: &RunSpec) -> Result<f64> {
         };
         return Ok(by_model.unwrap_or_else(|| numbers.alpha_qed()));
     }
-    // Files and directories have models of their own, which are not known here.
+    // Files and directories have their own models, which are not known here.
     if ProcessChoice::parse(&spec.process).path.exists() {
         return Ok(0.0);
     }
@@ -257,7 +257,7 @@ fn alpha_qed(spec: &RunSpec) -> Result<f64> {
     Ok(load::model_alpha_qed(model.as_deref(), None).unwrap_or(0.0))
 }
 
-/// That further weights can be made.
+/// Checks that further weights can be computed.
 fn check_weights(spec: &RunSpec, systematics: &Systematics, runs: bool) -> Result<()> {
     if systematics.groups.is_empty() {
         return Ok(());
@@ -272,7 +272,7 @@ fn check_weights(spec: &RunSpec, systematics: &Systematics, runs: bool) -> Resul
     }
 }
 
-/// What makes the run another one than others.
+/// The arguments that distinguish the run from others.
 fn arguments(
     spec: &RunSpec,
     cuts: &[NamedCut],

@@ -6,6 +6,33 @@ use std::fmt::Write;
 /// A value and its error.
 pub type Measured = (f64, f64);
 
+/// What the numbers of a run are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Rate {
+    /// Of collisions, pb.
+    CrossSection,
+    /// Of a particle that decays, GeV.
+    PartialWidth,
+}
+
+impl Rate {
+    /// Titles of what they are of, and of the numbers.
+    pub fn titles(self) -> [&'static str; 2] {
+        match self {
+            Rate::CrossSection => ["subprocess (PDG codes)", "cross section, pb"],
+            Rate::PartialWidth => ["decay (PDG codes)", "partial width, GeV"],
+        }
+    }
+
+    /// Its sign in formulas, and its unit.
+    pub fn symbol(self) -> [&'static str; 2] {
+        match self {
+            Rate::CrossSection => ["σ", "pb"],
+            Rate::PartialWidth => ["Γ", "GeV"],
+        }
+    }
+}
+
 /// What the summary of a run says.
 #[derive(Clone, Debug)]
 pub struct Summary<'a> {
@@ -13,10 +40,12 @@ pub struct Summary<'a> {
     pub name: &'a str,
     /// How many were made.
     pub events: usize,
-    /// Cross sections of matrix elements, pb, by their names ([`names`](crate::element::names)).
+    /// What its numbers are.
+    pub rate: Rate,
+    /// Those of matrix elements, by their names ([`names`](crate::element::names)).
     pub processes: &'a [(String, Measured)],
-    /// Of all together, pb.
-    pub cross_section: Measured,
+    /// That of all together.
+    pub all: Measured,
     /// Points of the rounds: drawn, in all cuts, and those that became events.
     pub points: [f64; 3],
     /// What became of events that weigh more than others, where there are some.
@@ -30,59 +59,63 @@ pub struct Summary<'a> {
 impl Summary<'_> {
     /// Cross sections by subprocess, and how the events were made.
     pub fn text(&self) -> String {
-        let title = "subprocess (PDG codes)";
+        let [title, numbers] = self.rate.titles();
         let widest = self.processes.iter().map(|(name, _)| name.len()).max();
-        // The title may be wider.
-        let width = widest.unwrap_or(0).max("all".len());
+        let least = match self.rate {
+            // The title may be wider.
+            Rate::CrossSection => "all",
+            Rate::PartialWidth => title,
+        };
+        let width = widest.unwrap_or(0).max(least.len());
         let mut text = format!("{}: {} events\n\n", self.name, self.events);
         // A String can always be written to.
-        let _ = writeln!(text, "{title:width$}  cross section, pb\n");
-        push_rows(&mut text, self.processes, self.cross_section, width);
-        let [drawn, passed, chosen] = self.points;
-        if drawn != 0.0 && passed != 0.0 {
-            let (passed, chosen) = (100.0 * (passed / drawn), 100.0 * (chosen / drawn));
-            let _ = writeln!(
-                text,
-                "{drawn:.0} points, {passed:.1}% of them in all cuts, {chosen:.2}% became events"
-            );
+        let _ = writeln!(text, "{title:width$}  {numbers}\n");
+        for (name, measured) in self.rows() {
+            let [value, error] = shown(measured);
+            let _ = writeln!(text, "{name:width$}  {value} +- {error}");
         }
-        for line in self.overweights.iter().chain(&self.biased) {
+        text.push('\n');
+        for line in self.lines() {
             let _ = writeln!(text, "{line}");
-        }
-        if let Some((name, events, kept)) = self.cut.filter(|(_, events, _)| *events > 0) {
-            let kept = 100.0 * (kept as f64 / events as f64);
-            let _ = writeln!(text, "the cut {name} kept {kept:.1}% of {events} events");
         }
         text
     }
-}
 
-/// Partial widths by decay, GeV, of a run with this name, which made events of so many points.
-pub fn of_decays(
-    name: &str,
-    events: usize,
-    points: u64,
-    decays: &[(String, Measured)],
-    width: Measured,
-) -> String {
-    let title = "decay (PDG codes)";
-    let widest = decays.iter().map(|(name, _)| name.len()).max();
-    let column = widest.unwrap_or(0).max(title.len());
-    let mut text = format!("{name}: {events} events\n\n{title:column$}  partial width, GeV\n\n");
-    push_rows(&mut text, decays, width, column);
-    let share = 100.0 * (events as f64 / points as f64);
-    let _ = writeln!(text, "{points} points, {share:.2}% became events");
-    text
-}
-
-/// A line for each, and one for all together.
-fn push_rows(text: &mut String, rows: &[(String, Measured)], all: Measured, width: usize) {
-    let rows = rows.iter().map(|(name, value)| (name.as_str(), *value));
-    for (name, (value, error)) in rows.chain([("all", all)]) {
-        let (value, error) = (significant(value, 6), significant(error, 2));
-        let _ = writeln!(text, "{name:width$}  {value} +- {error}");
+    /// A row for each matrix element, and one for all together.
+    pub fn rows(&self) -> impl Iterator<Item = (&str, Measured)> {
+        let rows = self.processes.iter();
+        rows.map(|(name, measured)| (name.as_str(), *measured))
+            .chain([("all", self.all)])
     }
-    text.push('\n');
+
+    /// How events were made.
+    pub fn lines(&self) -> Vec<String> {
+        let [drawn, passed, chosen] = self.points;
+        let mut lines = Vec::new();
+        if drawn != 0.0 && passed != 0.0 {
+            let cuts = match self.rate {
+                Rate::CrossSection => {
+                    format!("{:.1}% of them in all cuts, ", 100.0 * (passed / drawn))
+                }
+                Rate::PartialWidth => String::new(),
+            };
+            let chosen = 100.0 * (chosen / drawn);
+            lines.push(format!(
+                "{drawn:.0} points, {cuts}{chosen:.2}% became events"
+            ));
+        }
+        lines.extend(self.overweights.iter().chain(&self.biased).cloned());
+        if let Some((name, events, kept)) = self.cut.filter(|(_, events, _)| *events > 0) {
+            let kept = 100.0 * (kept as f64 / events as f64);
+            lines.push(format!("the cut {name} kept {kept:.1}% of {events} events"));
+        }
+        lines
+    }
+}
+
+/// A value and its error as they are shown.
+pub fn shown((value, error): Measured) -> [String; 2] {
+    [significant(value, 6), significant(error, 2)]
 }
 
 #[cfg(test)]
@@ -104,8 +137,9 @@ mod tests {
         let mut summary = Summary {
             name: "run_01",
             events: 300,
+            rate: Rate::CrossSection,
             processes: &processes,
-            cross_section: (505.91234, 0.0996),
+            all: (505.91234, 0.0996),
             points: [1024.0, 1001.0, 300.0],
             overweights: None,
             biased: None,
@@ -127,10 +161,20 @@ mod tests {
 
     #[test]
     fn decays_are_summed_up() {
-        let decays = rows([("6 5 24", 1.4915, 0.00012)]);
-        let text = of_decays("run_02", 100, 128, &decays, (1.4915, 0.00012));
+        let processes = rows([("6 5 24", 1.4915, 0.00012)]);
+        let summary = Summary {
+            name: "run_02",
+            events: 100,
+            rate: Rate::PartialWidth,
+            processes: &processes,
+            all: (1.4915, 0.00012),
+            points: [128.0, 128.0, 100.0],
+            overweights: None,
+            biased: None,
+            cut: None,
+        };
         assert_eq!(
-            text,
+            summary.text(),
             "run_02: 100 events\n\ndecay (PDG codes)  partial width, GeV\n\n\
              6 5 24             1.4915 +- 0.00012\nall                1.4915 +- 0.00012\n\n\
              128 points, 78.12% became events\n"

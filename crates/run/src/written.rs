@@ -1,7 +1,7 @@
-//! Files of an output that hold what a user may change, as MG5aMC itself writes them.
+//! Recognises changes by the user in Fortran files of an output, by comparison with what MG5aMC writes.
 //!
-//! A run computes cuts and scales itself. Where a routine of one of these files is none that MG5aMC wrote, it may hold a
-//! cut or a scale of the user's, which nothing here would see.
+//! A run computes cuts and scales itself. A routine of these files that MG5aMC did not write may contain a cut or a
+//! scale of the user, which the run would miss.
 
 use crate::output::{ANEW, Output, version_of_mg5};
 use mebridge::import::{Routine, routines_of};
@@ -11,12 +11,12 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The routines that MG5aMC writes, a line each: its file, its name (`-` for what stands outside of routines), the first
-/// eight bytes of the SHA-256 of its statements, and the versions that write it: those of releases and of outputs of its
-/// repositories, with and without the plugin; in parentheses one whose files were read in a repository, and no output of
-/// which was. `mebridge-tools written` prints lines of another version.
+/// The routines that MG5aMC writes, one per line: file, name (`-` for code outside of routines), the first eight bytes
+/// of the SHA-256 of its statements, and the versions that write it. Versions are releases and outputs in its
+/// repositories, with and without the plugin; versions in parentheses are known from a repository only, without an
+/// output. `mebridge-tools written` prints the lines for another version.
 const WRITTEN: &str = include_str!("written.txt");
-/// Files below the folder of an output, and below `Template/LO` of MG5aMC.
+/// Paths relative to an output, and to `Template/LO` of MG5aMC.
 pub const FILES: [&str; 11] = [
     "SubProcesses/cuts.f",
     "SubProcesses/setcuts.f",
@@ -33,13 +33,13 @@ pub const FILES: [&str; 11] = [
 /// The supported bias module, relative to the folder of an output, and the digest of its routine, the same in all these
 /// versions.
 const BIAS: (&str, u64) = ("Source/BIAS/ptj_bias/ptj_bias.f", 0xd550_b056_267a_f428);
-/// No such file is larger, in bytes.
+/// Largest size of such a file, in bytes.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// What MG5aMC writes of one file.
+/// The known routines of one file.
 #[derive(Default)]
 struct Written<'a> {
-    /// Its routines by name and digest.
+    /// Routines by name and digest.
     routines: BTreeSet<(&'a str, u64)>,
     /// Names of routines by version.
     versions: BTreeMap<&'a str, BTreeSet<&'a str>>,
@@ -80,7 +80,7 @@ fn name(routine: &Routine) -> &str {
     }
 }
 
-/// Lines of the table for the files of a folder, an output or `Template/LO` of MG5aMC, without versions.
+/// Lines of the table, without versions, for the files of a folder: an output or `Template/LO` of MG5aMC.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -99,17 +99,17 @@ pub fn rows(folder: &Path) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// What is not as MG5aMC wrote it.
+/// Differences between an output and the table.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Differences {
-    /// Files, below that of the output, with what is changed in each.
+    /// Files, relative to the output, with the changed routines in each.
     changed: Vec<(PathBuf, Vec<String>)>,
-    /// Files with routines of a later version, as its own template has them.
+    /// Files with routines that are unknown but equal to those of the template of a later version.
     later: Vec<(PathBuf, Vec<String>)>,
 }
 
-/// Compares an output with the table. Files of the directories of matrix elements are links, unless somebody put a file in
-/// their place.
+/// Compares an output with the table. The files in directories of matrix elements are links, unless the user has
+/// replaced them.
 fn differences(output: &Output, table: &Table, template: Option<&Path>) -> Differences {
     let (mut found, mut seen) = (Differences::default(), BTreeSet::new());
     let version = output.version();
@@ -119,7 +119,7 @@ fn differences(output: &Output, table: &Table, template: Option<&Path>) -> Diffe
         if let Some(name) = name.strip_prefix("SubProcesses/") {
             files.extend(output.directories.iter().map(|folder| folder.join(name)));
         }
-        // Of a version that is not later than those of the table nothing is new.
+        // Templates count only for versions later than all those of the table.
         let template = template
             .filter(|_| written.is_before(&version))
             .map(|folder| routines_in(&folder.join(name)))
@@ -162,20 +162,20 @@ fn routines_in(file: &Path) -> Vec<Routine> {
     routines_of(file, &text)
 }
 
-/// The numbers of a version.
+/// The parts of a version number.
 fn numbers(version: &str) -> Vec<u32> {
     let parts = version.split('.').map_while(|part| part.parse().ok());
     parts.collect()
 }
 
 impl Written<'_> {
-    /// Whether a version is later than all that are known.
+    /// Whether a version is later than all known ones.
     fn is_before(&self, version: &str) -> bool {
         let known = self.versions.keys().map(|known| numbers(known));
         known.max() < Some(numbers(version))
     }
 
-    /// Names what is changed in a file, and its routines that are those of a later template.
+    /// The changed routines of a file, and those that only a later template has.
     fn compare(&self, routines: &[Routine], template: &[Routine]) -> (Vec<String>, Vec<String>) {
         let (mut changed, mut later) = (Vec::new(), Vec::new());
         for routine in routines {
@@ -195,7 +195,7 @@ impl Written<'_> {
         let template: BTreeSet<&str> = template.iter().map(name).collect();
         let whole = |of: &BTreeSet<&str>| !of.is_empty() && of.is_subset(&names);
         if !self.versions.values().any(whole) && !whole(&template) {
-            // What the version that has most in common with it has besides.
+            // Routines missing in comparison with the most similar version.
             let most = self
                 .versions
                 .values()
@@ -208,7 +208,7 @@ impl Written<'_> {
     }
 }
 
-/// The template of the MG5aMC that wrote an output, where it is still there and of the same version.
+/// The template of the MG5aMC that wrote an output, if it still exists and has the same version.
 fn template(output: &Output) -> Option<PathBuf> {
     let folder = output.mg5_path()?;
     let template = folder.join("Template/LO");
@@ -216,11 +216,11 @@ fn template(output: &Output) -> Option<PathBuf> {
     (same && template.is_dir()).then_some(template)
 }
 
-/// Refuses an output with routines that MG5aMC did not write so, and says where they are those of a version that is not
-/// known here.
+/// Checks that the routines of an output are as MG5aMC writes them; returns a notice if some are of a version that is
+/// not known here.
 ///
 /// # Errors
-/// It has one.
+/// A routine is changed.
 pub fn check(output: &Output) -> Result<Option<String>> {
     if let [(one, of_one), (other, of_other)] = &output.versions()[..]
         && of_one != of_other
@@ -307,7 +307,7 @@ mod tests {
     use crate::output::samples::output;
     use std::fs;
 
-    /// A routine of the table of these tests, as MG5aMC 3.5.7 writes it.
+    /// A routine of the table in these tests, as MG5aMC 3.5.7 writes it.
     const NOTHING: &str = "      SUBROUTINE NOTHING\n      END\n";
     const OTHER: &str = "      LOGICAL FUNCTION OTHER(P)\n   10 OTHER = .TRUE.\n      END\n";
 
@@ -334,7 +334,7 @@ mod tests {
         assert!(outside.contains("x.f - "), "{outside}");
     }
 
-    /// Every file has rows, each row a digest and versions.
+    /// Every file has rows, and each row a digest and versions.
     #[test]
     fn the_table_is_whole() {
         let found = table(WRITTEN);
@@ -410,7 +410,7 @@ mod tests {
             Output::find(self.folder.path()).unwrap()
         }
 
-        /// What is changed, and what is of a later version.
+        /// Changed routines, and those of a later version.
         fn differences(&self) -> [Vec<String>; 2] {
             let output = self.output();
             let template = template(&output);
@@ -440,7 +440,7 @@ mod tests {
         fs::remove_file(sample.folder.path().join(setrun)).unwrap();
         assert_eq!(changed(), ["Source/setrun.f: it cannot be read"]);
         sample.write(setrun, NOTHING);
-        // A routine that is not there may be in another file.
+        // A missing routine may be in another file.
         sample.write(cuts, NOTHING);
         assert_eq!(changed(), ["SubProcesses/cuts.f: without OTHER"]);
         sample.write(cuts, &format!("{NOTHING}{OTHER}{NOTHING}      X = 1\n"));
@@ -448,7 +448,7 @@ mod tests {
             changed(),
             ["SubProcesses/cuts.f: line 8, outside of routines"]
         );
-        // Once, though the directory has it as well.
+        // Listed once, although the directory has it, too.
         std::os::unix::fs::symlink("../cuts.f", sample.place.join("cuts.f")).unwrap();
         assert_eq!(changed().len(), 1);
         sample.write(cuts, &format!("{OTHER}{NOTHING}"));
@@ -466,7 +466,7 @@ mod tests {
         );
     }
 
-    /// Of a version that is not in the table, by the template of the MG5aMC that wrote it.
+    /// A version that is not in the table is recognised by the template of the MG5aMC that wrote it.
     #[test]
     fn a_later_version_is_known_by_its_template() {
         let sample = TestOutput::new();
@@ -488,12 +488,12 @@ mod tests {
             &format!("{NOTHING}{later}"),
         );
         assert_eq!(sample.differences(), [vec![], changed.to_vec()]);
-        // What the template has not is the user's.
+        // Code that the template lacks is the user's.
         sample.write(cuts, &format!("{NOTHING}{}", later.replace("10", "20")));
         assert_eq!(sample.differences(), [changed.to_vec(), vec![]]);
         sample.write(cuts, &format!("{NOTHING}{later}"));
         for (file, text) in [
-            // Another MG5aMC than the one that wrote it, and a version whose routines are known.
+            // A different MG5aMC than the one that wrote the output, and a version whose routines are known.
             ("mg5/VERSION", "version = 9.9.8\n"),
             ("MGMEVersion.txt", "3.4.2\n"),
             ("MGMEVersion.txt", "3.5.1\n"),

@@ -211,7 +211,7 @@ impl Training {
     }
 
     /// Wraps sums computed elsewhere, the bins of one dimension after those of another.
-    pub fn of(squares: Vec<f64>) -> Self {
+    pub fn from_squares(squares: Vec<f64>) -> Self {
         Training { squares }
     }
 

@@ -379,7 +379,7 @@ impl Workspace {
     /// Returns sums over the weights of the last block.
     pub(crate) fn sums(&self) -> WeightSums {
         match self.unbiased.is_empty() {
-            true => WeightSums::of(&self.weights),
+            true => WeightSums::new(&self.weights),
             false => WeightSums::of_biased(&self.weights, &self.unbiased),
         }
     }

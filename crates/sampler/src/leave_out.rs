@@ -38,7 +38,7 @@ pub struct Tried {
 
 impl Tried {
     /// Takes the points of a block. If `legs` is 0, they are only counted.
-    pub fn of(work: &Workspace, legs: usize) -> Tried {
+    pub fn from_workspace(work: &Workspace, legs: usize) -> Tried {
         let weights = work.kept.iter().map(|&point| work.weights[point as usize]);
         let weights: Vec<f64> = weights.take(if legs > 0 { POINTS } else { 0 }).collect();
         let mut momenta = Vec::with_capacity(4 * legs * weights.len());

@@ -1,6 +1,6 @@
 //! Sums of weights that do not depend on which thread computed them.
 //!
-//! Points are divided into blocks of a fixed size. Each block is summed separately ([`WeightSums::of`]), always with
+//! Points are divided into blocks of a fixed size. Each block is summed separately ([`WeightSums::new`]), always with
 //! the same eight partial sums; blocks are then merged in order ([`WeightSums::merge`]) with compensated summation (A.
 //! Neumaier, ZAMM 54 (1974) 39). So the bits of the result depend only on the block size.
 //!
@@ -126,7 +126,7 @@ impl WeightSums {
             let usable = (0..).zip(weights);
             let usable =
                 usable.map(|(place, weight)| if counts(place) { *weight } else { f64::NAN });
-            WeightSums::of(&usable.collect::<Vec<f64>>())
+            WeightSums::new(&usable.collect::<Vec<f64>>())
         };
         let WeightSums { sum, square, .. } = of(plain);
         WeightSums {
@@ -136,7 +136,7 @@ impl WeightSums {
     }
 
     /// Sums the weights of a block. Unusable weights count as zero and are counted separately ([`Self::unusable`]).
-    pub fn of(weights: &[f64]) -> Self {
+    pub fn new(weights: &[f64]) -> Self {
         let mut lanes = [[0.0; LANES]; 4];
         let mut counts = [[0_u64; LANES]; 2];
         for chunk in weights.chunks(LANES) {
@@ -329,7 +329,7 @@ mod tests {
         let count = weights.len() as f64;
         let mean = weights.iter().sum::<f64>() / count;
         let spread = weights.iter().map(|w| (w - mean).powi(2)).sum::<f64>();
-        let sums = WeightSums::of(&weights);
+        let sums = WeightSums::new(&weights);
         close(sums.mean().mean, mean, 1e-14);
         let error = (spread / count / (count - 1.0)).sqrt();
         close(sums.mean().error, error, 1e-13);
@@ -343,21 +343,21 @@ mod tests {
     #[test]
     fn many_blocks_lose_nothing() {
         // A plain sum in double precision loses the small terms one by one.
-        let mut sums = WeightSums::of(&[1e16]);
+        let mut sums = WeightSums::new(&[1e16]);
         for _ in 0..1000 {
-            sums.merge(&WeightSums::of(&[1.0]));
+            sums.merge(&WeightSums::new(&[1.0]));
         }
         let mut all = sums;
         all.merge(&sums);
-        all.merge(&WeightSums::of(&[-2e16]));
+        all.merge(&WeightSums::new(&[-2e16]));
         assert_eq!(all.mean().mean, 2000.0 / 2003.0);
     }
 
     #[test]
     fn weights_that_are_no_numbers_are_counted_and_poison_nothing() {
         let bad = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 2e140];
-        let mut sums = WeightSums::of(&[&[1.0, 0.0, 3.0], &bad[..]].concat());
-        sums.merge(&WeightSums::of(&[LARGEST_WEIGHT, -LARGEST_WEIGHT]));
+        let mut sums = WeightSums::new(&[&[1.0, 0.0, 3.0], &bad[..]].concat());
+        sums.merge(&WeightSums::new(&[LARGEST_WEIGHT, -LARGEST_WEIGHT]));
         assert_eq!([sums.points(), sums.passed(), sums.unusable()], [9, 4, 4]);
         assert!(sums.mean().mean.is_finite() && sums.mean().error.is_finite());
         assert_eq!(sums.largest(), LARGEST_WEIGHT);
@@ -372,7 +372,7 @@ mod tests {
         sums.merge(&WeightSums::of_biased(&biased[head..], &plain[head..]));
         assert!(sums.is_biased() && rest + head == 1000);
         let close_to = |found: Estimate, of: &[f64]| {
-            let wanted = WeightSums::of(of).mean();
+            let wanted = WeightSums::new(of).mean();
             close(found.mean, wanted.mean, 1e-13);
             close(found.error, wanted.error, 1e-12);
         };
@@ -393,9 +393,9 @@ mod tests {
     #[test]
     fn few_points_have_an_estimate() {
         assert_eq!(WeightSums::default().mean(), Estimate::default());
-        let one = WeightSums::of(&[2.0]).mean();
+        let one = WeightSums::new(&[2.0]).mean();
         assert_eq!([one.mean, one.error], [2.0, f64::INFINITY]);
-        let equal = WeightSums::of(&[0.1; 1000]).mean();
+        let equal = WeightSums::new(&[0.1; 1000]).mean();
         close(equal.mean, 0.1, 1e-14);
         assert!(equal.error < 1e-8, "{}", equal.error);
     }

@@ -432,7 +432,7 @@ mod tests {
         let mut spectrum = Spectrum::default();
         spectrum.add(&weights);
         Taught {
-            sums: WeightSums::of(&weights),
+            sums: WeightSums::new(&weights),
             training: Training::new(0),
             spectrum,
             sizes: Vec::new(),

@@ -136,7 +136,7 @@ impl Harvest for Learn<'_> {
         taught.sums = work.sums();
         taught.training.add(&work.numbers, &work.weights);
         taught.spectrum.add(&work.weights);
-        taught.tried = Tried::of(work, if self.trial { group.legs } else { 0 });
+        taught.tried = Tried::from_workspace(work, if self.trial { group.legs } else { 0 });
         for (place, (&point, &drawn)) in work.kept.iter().zip(&work.drawn).enumerate() {
             let weight = work.weights[point as usize].abs();
             let without = weight / work.squared[place].abs();

@@ -56,7 +56,7 @@ pub enum Door {
 
 impl Door {
     /// Returns the function of calls with or without channels.
-    pub fn of(channels: bool) -> Door {
+    pub fn for_channels(channels: bool) -> Door {
         match channels {
             true => Door::Sequence,
             false => Door::NoMultichannel,
@@ -118,7 +118,7 @@ pub struct Spread {
 
 impl Spread {
     /// Returns the spread of these values, of which there must be at least one.
-    pub fn of(values: impl Iterator<Item = f64>) -> Spread {
+    pub fn new(values: impl Iterator<Item = f64>) -> Spread {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
         let n = values.len();
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn spreads() {
-        let of = |values: &[f64]| Spread::of(values.iter().copied());
+        let of = |values: &[f64]| Spread::new(values.iter().copied());
         assert_eq!(of(&[3.0, 1.0, 2.0]).median, 2.0);
         assert_eq!(of(&[4.0, 1.0, 2.0, 3.0]).median, 2.5);
         let one = of(&[7.0]);

@@ -299,7 +299,7 @@ impl Running {
         let plan = setup.bridge.serving(channels);
         let multiply_adds = setup.bridge.multiply_adds(channels).map(|n| n as u64);
         let rates = self.times.iter().map(|time| self.nevt as f64 / time);
-        let rate = Spread::of(rates);
+        let rate = Spread::new(rates);
         Point {
             process: process.into(),
             precision: setup.precision.name().into(),
@@ -308,7 +308,7 @@ impl Running {
             threads: setup.threads as u64,
             channels,
             matrix_elements_per_second: rate,
-            seconds_per_call: Spread::of(self.times.iter().copied()),
+            seconds_per_call: Spread::new(self.times.iter().copied()),
             repetitions: self.times.len(),
             calls: self.calls,
             good_helicities: setup.bridge.good_helicities(),

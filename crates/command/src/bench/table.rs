@@ -44,7 +44,7 @@ fn line(out: &mut String, point: &Point) {
         point.precision,
         point.simd,
         point.threads,
-        Door::of(point.channels).name(),
+        Door::for_channels(point.channels).name(),
         point.nevt,
         short(rate.median),
         short(rate.min),

@@ -82,7 +82,7 @@ impl Npy {
                 )));
             }
         };
-        let shape = ArrayLayout::of(&header, legs as u64).ok_or_else(|| {
+        let shape = ArrayLayout::new(&header, legs as u64).ok_or_else(|| {
             let shape: Vec<String> = header.shape().iter().map(u64::to_string).collect();
             wrong(format!(
                 "the array has the shape ({}); for {legs} legs it has to be (events, {legs}, 4) or \
@@ -223,7 +223,7 @@ fn by_component<R: Read + Seek>(
 
 impl ArrayLayout {
     /// Returns the layout for this number of legs; `None` for other shapes.
-    fn of(header: &NpyHeader, legs: u64) -> Option<ArrayLayout> {
+    fn new(header: &NpyHeader, legs: u64) -> Option<ArrayLayout> {
         let (leg_stride, component_stride) = match (header.shape(), header.strides()) {
             (&[_, n, 4], &[_, leg, component]) if n == legs => (leg, component),
             (&[_, n], &[_, stride]) if n == 4 * legs => (4 * stride, stride),

@@ -92,7 +92,7 @@ impl Display for Origin {
 impl Origin {
     /// Determines the origin of a P directory. An unreadable file counts as missing: the importer decides whether the
     /// directory can be used.
-    pub fn of(directory: &Path) -> Origin {
+    pub fn read(directory: &Path) -> Origin {
         let tops: Vec<String> = matrices(directory).iter().map(|file| top(file)).collect();
         let version = tops.iter().find_map(|top| written_by(top));
         Origin {
@@ -274,33 +274,33 @@ mod tests {
             ("a", &[], OutputKind::Unknown),
         ] {
             let (_folder, p) = output_with(name, files);
-            assert_eq!(Origin::of(&p).kind, kind, "{name} {files:?}");
+            assert_eq!(Origin::read(&p).kind, kind, "{name} {files:?}");
         }
         let (folder, p) = output_with("a", &["matrix1.f", "auto_dsig.f"]);
         fs::create_dir(folder.path().join("a/bin")).unwrap();
         fs::write(folder.path().join("a/bin/gridrun"), "").unwrap();
-        assert_eq!(Origin::of(&p).kind, OutputKind::Gridpack);
+        assert_eq!(Origin::read(&p).kind, OutputKind::Gridpack);
     }
 
     #[test]
     fn the_version_is_found_where_it_is() {
         let (folder, p) = output_with("a", &["matrix2.f", "matrix10_orig.f"]);
         let output = folder.path().join("a");
-        let origin = Origin::of(&p);
+        let origin = Origin::read(&p);
         assert_eq!(origin.version.as_deref(), Some("3.5.7"));
         assert_eq!(origin.processes, ["g g > t t~ @1", "g g > t t~ @1"]);
         for file in ["matrix2.f", "matrix10_orig.f"] {
             fs::write(p.join(file), "C     by hand\n").unwrap();
         }
-        assert_eq!(Origin::of(&p).version, None);
+        assert_eq!(Origin::read(&p).version, None);
         fs::write(output.join("MGMEVersion.txt"), "5.2.9.4\n").unwrap();
-        assert_eq!(Origin::of(&p).version.as_deref(), Some("2.9.4"));
+        assert_eq!(Origin::read(&p).version.as_deref(), Some("2.9.4"));
         fs::write(output.join("MGMEVersion.txt"), "2.9.4").unwrap();
-        assert_eq!(Origin::of(&p).version.as_deref(), Some("2.9.4"));
+        assert_eq!(Origin::read(&p).version.as_deref(), Some("2.9.4"));
         fs::write(output.join("SubProcesses/MGVersion.txt"), "3.7.1").unwrap();
-        assert_eq!(Origin::of(&p).version.as_deref(), Some("3.7.1"));
+        assert_eq!(Origin::read(&p).version.as_deref(), Some("3.7.1"));
         fs::write(output.join("SubProcesses/MGVersion.txt"), "\u{1b}[2J").unwrap();
-        assert_eq!(Origin::of(&p).version.as_deref(), Some("2.9.4"));
+        assert_eq!(Origin::read(&p).version.as_deref(), Some("2.9.4"));
     }
 
     #[test]

@@ -58,14 +58,14 @@ impl Table {
         let mut any = false;
         for place in &places {
             let path = ProcessChoice::parse(place).path;
-            let origin = path.is_dir().then(|| Origin::of(&path));
+            let origin = path.is_dir().then(|| Origin::read(&path));
             any |= origin
                 .as_ref()
                 .is_some_and(|o| o.kind != OutputKind::Unknown);
             match source::all(place, card) {
                 Ok(sources) => {
                     any = true;
-                    rows.extend(sources.iter().map(|s| Row::of(s, &path, origin.as_ref())));
+                    rows.extend(sources.iter().map(|s| Row::new(s, &path, origin.as_ref())));
                 }
                 Err(error) => {
                     rows.extend(refused(&error, place, &path, origin.as_ref()));
@@ -82,7 +82,7 @@ impl Table {
 }
 
 impl Row {
-    fn of(source: &CardedProcess, path: &Path, origin: Option<&Origin>) -> Row {
+    fn new(source: &CardedProcess, path: &Path, origin: Option<&Origin>) -> Row {
         let process = &source.process;
         Row {
             directory: path.display().to_string(),

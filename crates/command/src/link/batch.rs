@@ -26,7 +26,7 @@ pub enum Alone {
 
 impl Alone {
     /// Returns the reason for an output with this run card.
-    pub fn of(layout: &Layout, card: &str) -> Option<Alone> {
+    pub fn find(layout: &Layout, card: &str) -> Option<Alone> {
         if layout.ungrouped {
             Some(Alone::Ungrouped)
         } else {
@@ -69,7 +69,7 @@ pub struct Batch {
 
 impl Batch {
     /// Determines the sizes from the run card, or from `--vector`.
-    pub fn of(layout: &Layout, asked: Option<u32>) -> Result<Option<Batch>> {
+    pub fn new(layout: &Layout, asked: Option<u32>) -> Result<Option<Batch>> {
         if !layout.vector {
             return match asked {
                 None => Ok(None),
@@ -90,14 +90,14 @@ impl Batch {
                 format!("vector_size times nb_warp is more than {MOST} events"),
             ));
         }
-        let alone = Alone::of(layout, &card);
+        let alone = Alone::find(layout, &card);
         let sizes = match (alone, asked) {
             (Some(alone), asked) if asked.is_some() || now.events() > 1 => {
                 return Err(wrong(&path, alone.refusal().into()));
             }
             (Some(_), _) => now,
-            (None, Some(n)) => Sizes::of(n as usize),
-            (None, None) if now.events() == 1 => Sizes::of(EVENTS),
+            (None, Some(n)) => Sizes::new(n as usize),
+            (None, None) if now.events() == 1 => Sizes::new(EVENTS),
             (None, None) if now.nb_warp == 1 => Sizes {
                 nb_warp: EVENTS.div_ceil(now.vector_size),
                 ..now

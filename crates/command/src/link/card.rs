@@ -19,7 +19,7 @@ pub struct Sizes {
 
 impl Sizes {
     /// Returns sizes for batches of about `events` events.
-    pub fn of(events: usize) -> Sizes {
+    pub fn new(events: usize) -> Sizes {
         let warps = events.div_ceil(WARP).max(1);
         Sizes {
             vector_size: if events == 1 { 1 } else { WARP },
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn sizes_go_in_and_out() {
         let plain = "  10 = nevents ! number\n# = x\n  1   = sde_strategy\n";
-        let sizes = Sizes::of(500);
+        let sizes = Sizes::new(500);
         assert_eq!(sizes.events(), 512);
         let linked = with_sizes(plain, sizes);
         assert_eq!(super::sizes(&linked), sizes);
@@ -196,7 +196,7 @@ mod tests {
     fn of_several_entries_the_last_counts() {
         let twice = "  64 = vector_size\n  32 = vector_size ! last\n 2 = nb_warp\n";
         assert_eq!(super::sizes(twice).events(), 64);
-        let sizes = Sizes::of(512);
+        let sizes = Sizes::new(512);
         let linked = with_sizes(twice, sizes);
         assert_eq!(super::sizes(&linked), sizes);
         assert!(linked.starts_with("  64 = vector_size\n"), "{linked}");
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn vector_inc_has_the_product() {
         let text = "C     x\n      INTEGER WARP_SIZE\n      PARAMETER (WARP_SIZE=1)\n      PARAMETER (NB_WARP=1)\n      PARAMETER (VECSIZE_MEMMAX=1)";
-        let new = vector_inc(text, Sizes::of(64));
+        let new = vector_inc(text, Sizes::new(64));
         assert!(new.contains("(VECSIZE_MEMMAX=64)") && new.contains("(NB_WARP=2)"));
     }
 }

@@ -175,7 +175,7 @@ impl Options {
         library: &Path,
     ) -> Result<String> {
         let mut work = Work::default();
-        let batch = Batch::of(layout, self.vector)?;
+        let batch = Batch::new(layout, self.vector)?;
         let events = batch.as_ref().map_or(1, |b| b.sizes.events());
         let mut subprocesses = Vec::new();
         {

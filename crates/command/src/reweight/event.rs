@@ -30,7 +30,7 @@ const AT_REST: f64 = 1e-6;
 
 impl Event {
     /// Makes the event from one of a file.
-    pub fn of(read: &lhe::Event, path: &Path) -> Result<Event> {
+    pub fn from_lhe(read: &lhe::Event, path: &Path) -> Result<Event> {
         let event = Event {
             weight: read.weight,
             alpha_s: read.alpha_s(),

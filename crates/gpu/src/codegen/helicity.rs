@@ -293,8 +293,8 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
         };
         let mut fetch = |operand: u32, access: Access| {
             let (class, address) = match access {
-                Access::Indexed(vectors) => (Type::of(vectors)?, format!("w[{operand}]")),
-                Access::Read(vectors) => (Type::of(vectors)?, operand.to_string()),
+                Access::Indexed(vectors) => (Type::from_vectors(vectors)?, format!("w[{operand}]")),
+                Access::Read(vectors) => (Type::from_vectors(vectors)?, operand.to_string()),
                 _ => return None,
             };
             let function = class.access();

@@ -217,7 +217,7 @@ fn run(
             shared: 0,
         };
         // SAFETY: these are the arguments that the kernel takes, all of the lengths that it reads.
-        unsafe { stream.launch(function, shape, &arguments.bytes())? };
+        unsafe { stream.launch(&function, shape, &arguments.bytes())? };
     }
     let integers = |bytes: Vec<u8>| -> Vec<i32> {
         let numbers = bytes.as_chunks().0.iter();

@@ -22,7 +22,7 @@ pub(super) enum Type {
 }
 
 impl Type {
-    pub(super) fn of(vectors: u32) -> Option<Type> {
+    pub(super) fn from_vectors(vectors: u32) -> Option<Type> {
         Some(match vectors {
             1 => Type::Real,
             2 => Type::Complex,

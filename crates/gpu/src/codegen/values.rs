@@ -487,7 +487,7 @@ impl Generator<'_> {
                     return None;
                 };
                 let of = values(0, last)?;
-                Some(graph.call(Type::of(vectors)?, name, &of))
+                Some(graph.call(Type::from_vectors(vectors)?, name, &of))
             }
         }
     }

@@ -1,16 +1,15 @@
-//! A `libcuda` for tests: it counts what it has given out, writes down what it is asked for, and fails when it is told.
+//! A `libcuda` for tests: it counts what it has given out, writes down its calls, and fails on demand.
 //!
 //! Each thread has one of its own, with two GPUs.
 
+use super::context::Context;
 use super::result::driver::Calls;
-use super::safe::context::Context;
 use super::sys::driver::*;
 use crate::cuda::sys::Platform;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
-use std::sync::Arc;
 
 /// Bytes of the structure that all kernels take.
 pub const ARGUMENT: usize = 32;
@@ -42,21 +41,21 @@ fn with<T>(work: impl FnOnce(&mut State) -> T) -> T {
 }
 
 /// The context of a GPU.
-pub fn context(ordinal: usize) -> Arc<Context> {
-    of(&SYMBOLS, ordinal)
+pub fn context(ordinal: usize) -> Context {
+    from_symbols(&SYMBOLS, ordinal)
 }
 
 /// That of a driver before CUDA 12.4.
-pub fn old_context(ordinal: usize) -> Arc<Context> {
-    of(&OLD, ordinal)
+pub fn old_context(ordinal: usize) -> Context {
+    from_symbols(&OLD, ordinal)
 }
 
-fn of(symbols: &'static Symbols, ordinal: usize) -> Arc<Context> {
+fn from_symbols(symbols: &'static Symbols, ordinal: usize) -> Context {
     let (calls, devices) = Calls::start(symbols).expect("two GPUs");
-    Context::of(calls, devices, ordinal).expect("a context")
+    Context::from_calls(calls, devices, ordinal).expect("a context")
 }
 
-/// What was asked for since this was asked last.
+/// The calls since this was called last.
 pub fn take_calls() -> Vec<&'static str> {
     with(|state| std::mem::take(&mut state.calls))
 }
@@ -81,7 +80,7 @@ pub fn out() -> Vec<&'static str> {
     })
 }
 
-/// How many calls asked for what is not there, since this was asked last.
+/// How many calls requested what is not there, since this was called last.
 pub fn take_refused() -> usize {
     with(|state| std::mem::take(&mut state.refused))
 }

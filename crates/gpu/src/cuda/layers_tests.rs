@@ -1,14 +1,12 @@
-//! The layers on a `libcuda` that tells what it is asked for ([`super::fake`]); no GPU is needed.
+//! The driver, and the handles of [`crate::driver`] that own what it makes, on a `libcuda` that writes down its calls
+//! ([`super::fake`]); no GPU is needed.
 
 use super::fake::{self, ARGUMENT};
-use super::safe::event::CudaEvent;
-use super::safe::graph::CudaGraph;
-use super::safe::memory::{DeviceMemory, PinnedMemory};
-use super::safe::module::{CudaModule, Function};
-use super::safe::stream::CudaStream;
-use super::{Cuda, safe};
-use crate::driver::{Driver, Shape};
+use super::{Context, Cuda};
+use crate::driver::{Buffer, Driver, Event, Function, Graph, Module, Pinned, Shape, Stream};
 use mebridge_support::error::{Error, Result};
+use std::any::Any;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,26 +16,32 @@ const SHAPE: Shape = Shape {
     shared: 0,
 };
 
+fn of_context(context: Context) -> Arc<dyn Driver> {
+    Arc::new(Cuda::from_context(context).expect("a GPU"))
+}
+
+fn gpu(ordinal: usize) -> Arc<dyn Driver> {
+    of_context(fake::context(ordinal))
+}
+
 /// One of everything.
 struct All {
     function: Function,
-    stream: CudaStream,
-    events: [CudaEvent; 2],
-    graph: CudaGraph,
-    memory: DeviceMemory,
-    _pinned: PinnedMemory,
+    stream: Stream,
+    events: [Event; 2],
+    graph: Graph,
+    memory: Buffer,
+    _pinned: Pinned,
 }
 
 impl All {
-    fn new(context: &Arc<safe::context::Context>) -> Result<All> {
-        let memory = DeviceMemory::new(context, 100)?;
-        let pinned = PinnedMemory::new(context, 100)?;
-        let module = Arc::new(CudaModule::load(context, b"an image")?);
-        let function = Function::new(&module, "kernel", 64 << 10, 1 << 17)?;
-        let stream = CudaStream::new(context)?;
-        let events = [CudaEvent::new(context)?, CudaEvent::new(context)?];
-        stream.begin_graph()?;
-        let graph = stream.end_graph()?;
+    fn new(gpu: &Arc<dyn Driver>) -> Result<All> {
+        let memory = Buffer::new(gpu, 100)?;
+        let pinned = Pinned::new(gpu, 100)?;
+        let function = Module::load(gpu, b"an image")?.function("kernel", 64 << 10)?;
+        let stream = Stream::new(gpu)?;
+        let events = [Event::new(gpu)?, Event::new(gpu)?];
+        let graph = stream.begin_recording()?.end()?;
         Ok(All {
             function,
             stream,
@@ -48,15 +52,15 @@ impl All {
         })
     }
 
-    fn use_all(&self) -> Result<()> {
-        let at = self.memory.start();
+    fn use_all(&mut self) -> Result<()> {
+        let at = self.memory.pointer();
         let mut bytes = [0; ARGUMENT];
         // SAFETY: the driver of these tests does nothing.
         unsafe {
             self.stream.upload(at, &bytes)?;
             self.stream.fill(at, 0, 8)?;
             self.stream.launch(&self.function, SHAPE, &bytes)?;
-            self.stream.launch_graph(&self.graph)?;
+            self.stream.launch_graph(&mut self.graph)?;
             self.stream.download(&mut bytes, at)?;
         }
         self.stream.record(&self.events[0])?;
@@ -74,20 +78,20 @@ impl All {
 fn whatever_call_fails_nothing_is_left() {
     let mut failed = 0;
     loop {
-        let context = fake::context(0);
+        let gpu = gpu(0);
         fake::fail(Some(failed));
-        let all = All::new(&context);
-        let done = all.as_ref().map_or(Ok(()), All::use_all);
+        let mut all = All::new(&gpu);
+        let done = all.as_mut().map_or(Ok(()), All::use_all);
         let over = !fake::has_failed();
         fake::fail(None);
         if over {
             assert!(all.is_ok() && done.is_ok());
-            drop((all, context));
+            drop((all, gpu));
             assert_eq!(fake::out(), [""; 0]);
             break;
         }
         let message = all.map(|_| ()).and(done).err().map(|e| e.to_string());
-        drop(context);
+        drop(gpu);
         let call = *fake::take_calls().last().expect("a call");
         assert_eq!(fake::out(), [""; 0], "call {failed} ({call}) failed");
         // What gives back, and what only says more, may fail without an error.
@@ -103,98 +107,105 @@ fn whatever_call_fails_nothing_is_left() {
     assert!(failed > 60, "{failed}");
 }
 
-/// Objects that were not given back go with the GPU, and the GPU only with the last object made on it.
+/// Whichever handle is dropped first, what it owns is given back once nothing needs it, and the GPU with the last handle.
 #[test]
-fn a_gpu_that_goes_leaves_nothing() {
-    let gpu = Cuda::of(fake::context(0)).expect("a GPU");
-    let module = gpu.load(b"an image").unwrap();
-    gpu.function(module, "kernel", 0).unwrap();
-    let stream = gpu.stream().unwrap();
-    gpu.event().unwrap();
-    gpu.begin_graph(stream).unwrap();
-    gpu.end_graph(stream).unwrap();
-    gpu.allocate(10).unwrap();
-    gpu.pin(10).unwrap();
-    let all = ["context", "event", "graph", "memory", "module"];
-    assert_eq!(
-        fake::out(),
-        [&all[..], &["pinned memory", "stream"]].concat()
-    );
-    let memory = DeviceMemory::new(&gpu.context, 10).unwrap();
-    drop(gpu);
-    assert_eq!(fake::out(), ["context", "memory"]);
-    drop(memory);
-    assert_eq!(fake::out(), [""; 0]);
+fn handles_are_dropped_in_any_order() {
+    type Held = (&'static [&'static str], Box<dyn Any>);
+    let all = || -> Vec<Held> {
+        let gpu = gpu(0);
+        let module = Module::load(&gpu, b"an image").unwrap();
+        let function = module.function("kernel", 0).unwrap();
+        let stream = Stream::new(&gpu).unwrap();
+        let recording = stream.begin_recording().unwrap();
+        // SAFETY: the driver of these tests does nothing.
+        unsafe { stream.launch(&function, SHAPE, &[0; ARGUMENT]) }.unwrap();
+        let graph = recording.end().unwrap();
+        vec![
+            (&["module"], Box::new(module)),
+            (&["module"], Box::new(function)),
+            (&["event"], Box::new(stream.put_event().unwrap())),
+            (&["stream"], Box::new(stream)),
+            (&["graph", "module"], Box::new(graph)),
+            (&["memory"], Box::new(Buffer::new(&gpu, 10).unwrap())),
+            (&["pinned memory"], Box::new(Pinned::new(&gpu, 10).unwrap())),
+        ]
+    };
+    let count = all().len();
+    for (first, reversed) in (0..count).flat_map(|first| [(first, false), (first, true)]) {
+        let mut handles = all();
+        handles.rotate_left(first);
+        if reversed {
+            handles.reverse();
+        }
+        loop {
+            let held = handles.iter().flat_map(|(held, _)| held.iter().copied());
+            let mut held: BTreeSet<_> = held.collect();
+            if !handles.is_empty() {
+                held.insert("context");
+            }
+            assert_eq!(fake::out(), Vec::from_iter(held), "{first} {reversed}");
+            if handles.pop().is_none() {
+                break;
+            }
+        }
+    }
 }
 
 #[test]
-fn what_is_given_back_by_its_number_is_given_back_at_once() {
-    let gpu = Cuda::of(fake::context(0)).expect("a GPU");
-    let module = gpu.load(b"an image").unwrap();
-    let function = gpu.function(module, "kernel", 0).unwrap();
-    let (stream, event) = (gpu.stream().unwrap(), gpu.event().unwrap());
-    gpu.begin_graph(stream).unwrap();
-    let graph = gpu.end_graph(stream).unwrap();
-    let (memory, pinned) = (gpu.allocate(10).unwrap(), gpu.pin(10).unwrap());
-    gpu.unload(module);
-    gpu.drop_stream(stream);
-    gpu.drop_event(event);
-    gpu.drop_graph(graph);
-    // SAFETY: nothing uses them.
-    unsafe {
-        gpu.free(memory);
-        gpu.free_pinned(pinned);
+fn a_stream_of_a_caller_stays() {
+    let gpu = gpu(0);
+    let destroyed = |stream: Stream| {
+        let clone = stream.clone();
+        drop(stream);
+        clone.synchronize().unwrap();
+        fake::take_calls();
+        drop(clone);
+        fake::take_calls().contains(&"cuStreamDestroy_v2")
+    };
+    // The legacy default stream has a name of its own.
+    for (raw, name) in [(0, 1), (4096, 4096)] {
+        // SAFETY: the driver of these tests does nothing with it.
+        let stream = unsafe { Stream::from_caller(&gpu, raw) };
+        assert_eq!(stream.raw(), name);
+        assert!(!destroyed(stream));
     }
-    assert_eq!(fake::out(), ["context"]);
-    assert!(gpu.usage(function).is_err());
-    assert!(gpu.synchronize(stream).is_err());
-    // A stream of a caller's stays.
-    // SAFETY: the driver of these tests does nothing with it.
-    let caller = unsafe { gpu.stream_of(0) }.unwrap();
-    fake::take_calls();
-    gpu.drop_stream(caller);
-    assert!(!fake::take_calls().contains(&"cuStreamDestroy_v2"));
+    assert!(destroyed(Stream::new(&gpu).unwrap()));
 }
 
 /// `compute-sanitizer` reports each call that the driver answers with an error, be it handled or not.
 #[test]
-fn nothing_is_asked_that_the_driver_must_refuse() {
-    let context = fake::context(0);
+fn nothing_is_requested_that_the_driver_must_refuse() {
+    let gpu = gpu(0);
     fake::take_refused();
-    All::new(&context).and_then(|all| all.use_all()).unwrap();
+    All::new(&gpu).and_then(|mut all| all.use_all()).unwrap();
     assert_eq!(fake::take_refused(), 0);
-    let module = Arc::new(CudaModule::load(&context, b"an image").unwrap());
-    assert!(Function::new(&module, "missing", 0, 0).is_err());
+    let module = Module::load(&gpu, b"an image").unwrap();
+    assert!(module.function("missing", 0).is_err());
     assert_eq!(fake::take_refused(), 1);
 }
 
 /// Work for a stream is one call of the driver, and three that make the context current, or one where it is current.
 #[test]
 fn work_takes_no_call_too_many() {
-    let gpu = Cuda::of(fake::context(0)).expect("a GPU");
-    let module = gpu.load(b"an image").unwrap();
-    let kernel = gpu.function(module, "kernel", 0).unwrap();
-    let (stream, event) = (gpu.stream().unwrap(), gpu.event().unwrap());
-    gpu.begin_graph(stream).unwrap();
-    let graph = gpu.end_graph(stream).unwrap();
-    let memory = gpu.allocate(ARGUMENT).unwrap();
-    let work = || -> Result<()> {
+    let mut all = All::new(&gpu(0)).unwrap();
+    let work = |all: &mut All| -> Result<()> {
+        let (stream, memory) = (&all.stream, all.memory.pointer());
         let mut bytes = [0; ARGUMENT];
         // SAFETY: the driver of these tests does nothing.
         unsafe {
-            gpu.upload(stream, memory, &bytes)?;
-            gpu.fill(stream, memory, 0, 8)?;
-            gpu.launch(stream, kernel, SHAPE, &bytes)?;
-            gpu.launch_graph(stream, graph)?;
-            gpu.download(stream, &mut bytes, memory)?;
+            stream.upload(memory, &bytes)?;
+            stream.fill(memory, 0, 8)?;
+            stream.launch(&all.function, SHAPE, &bytes)?;
+            stream.launch_graph(&mut all.graph)?;
+            stream.download(&mut bytes, memory)?;
             // Nothing to copy is nothing to do.
-            gpu.upload(stream, memory, &[])?;
-            gpu.download(stream, &mut [], memory)?;
-            gpu.fill(stream, memory, 0, 0)?;
+            stream.upload(memory, &[])?;
+            stream.download(&mut [], memory)?;
+            stream.fill(memory, 0, 0)?;
         }
-        gpu.record(stream, event)?;
-        gpu.wait(stream, event)?;
-        gpu.synchronize(stream)
+        stream.record(&all.events[0])?;
+        stream.wait(&all.events[0])?;
+        stream.synchronize()
     };
     let expected = [
         "cuMemcpyHtoDAsync_v2",
@@ -206,7 +217,7 @@ fn work_takes_no_call_too_many() {
         "cuStreamWaitEvent",
         "cuStreamSynchronize",
     ];
-    for (current, before, behind) in [
+    for (current, before, after) in [
         (
             None,
             &["cuCtxGetCurrent", "cuCtxPushCurrent_v2"][..],
@@ -216,8 +227,8 @@ fn work_takes_no_call_too_many() {
     ] {
         fake::set_current(current);
         fake::take_calls();
-        work().unwrap();
-        let expected = expected.map(|call| [before, &[call], behind].concat());
+        work(&mut all).unwrap();
+        let expected = expected.map(|call| [before, &[call], after].concat());
         assert_eq!(fake::take_calls(), expected.concat());
     }
     fake::set_current(None);
@@ -225,21 +236,21 @@ fn work_takes_no_call_too_many() {
 
 #[test]
 fn a_launch_that_the_kernel_cannot_have_is_refused() {
-    let gpu = Cuda::of(fake::context(0)).expect("a GPU");
-    let module = gpu.load(b"an image").unwrap();
-    let missing = gpu.function(module, "missing", 0).unwrap_err().to_string();
+    let gpu = gpu(0);
+    let module = Module::load(&gpu, b"an image").unwrap();
+    let missing = module.function("missing", 0).unwrap_err().to_string();
     assert!(missing.contains("kernel missing"), "{missing}");
-    let greedy = gpu.function(module, "kernel", 1 << 20).unwrap_err();
+    let greedy = module.function("kernel", 1 << 20).unwrap_err();
     assert!(greedy.to_string().contains("shared memory"), "{greedy}");
-    let kernel = gpu.function(module, "kernel", 0).unwrap();
-    let stream = gpu.stream().unwrap();
-    // SAFETY: the driver of these tests does nothing.
-    let launch = |gpu: &Cuda, stream, kernel, shape, bytes: &[u8]| unsafe {
-        gpu.launch(stream, kernel, shape, bytes)
+    let kernel = module.function("kernel", 0).unwrap();
+    let stream = Stream::new(&gpu).unwrap();
+    let launch = |stream: &Stream, kernel: &Function, shape, bytes: &[u8]| {
+        // SAFETY: the driver of these tests does nothing.
+        unsafe { stream.launch(kernel, shape, bytes) }
     };
     fake::take_calls();
     for bytes in [&[0; ARGUMENT - 1][..], &[0; ARGUMENT + 8], &[]] {
-        let error = launch(&gpu, stream, kernel, SHAPE, bytes).unwrap_err();
+        let error = launch(&stream, &kernel, SHAPE, bytes).unwrap_err();
         let message = error.to_string();
         assert!(
             message.contains("kernel kernel: an argument of"),
@@ -250,53 +261,31 @@ fn a_launch_that_the_kernel_cannot_have_is_refused() {
         blocks: [0, 1, 1],
         ..SHAPE
     };
-    assert!(launch(&gpu, stream, kernel, none, &[0; ARGUMENT]).is_err());
+    assert!(launch(&stream, &kernel, none, &[0; ARGUMENT]).is_err());
     assert_eq!(fake::take_calls(), [""; 0]);
     // A driver that cannot tell takes what there is.
-    let old = Cuda::of(fake::old_context(0)).expect("a GPU");
-    let module = old.load(b"an image").unwrap();
-    let kernel = old.function(module, "kernel", 0).unwrap();
-    let stream = old.stream().unwrap();
-    launch(&old, stream, kernel, SHAPE, &[0; 8]).unwrap();
-    assert!(launch(&old, stream, kernel, SHAPE, &[]).is_err());
+    let old = of_context(fake::old_context(0));
+    let module = Module::load(&old, b"an image").unwrap();
+    let kernel = module.function("kernel", 0).unwrap();
+    let stream = Stream::new(&old).unwrap();
+    launch(&stream, &kernel, SHAPE, &[0; 8]).unwrap();
+    assert!(launch(&stream, &kernel, SHAPE, &[]).is_err());
 }
 
 #[test]
 fn what_belongs_to_another_gpu_is_refused() {
-    let gpus = [0, 1].map(|ordinal| Cuda::of(fake::context(ordinal)).expect("a GPU"));
-    let made = gpus.each_ref().map(|gpu| {
-        let module = gpu.load(b"an image").unwrap();
-        let kernel = gpu.function(module, "kernel", 0).unwrap();
-        (gpu.stream().unwrap(), gpu.event().unwrap(), kernel)
-    });
-    let [gpu, _] = &gpus;
-    let [
-        (stream, event, _),
-        (other_stream, other_event, other_kernel),
-    ] = made;
-    fake::take_calls();
-    for refused in [
-        gpu.record(stream, other_event),
-        gpu.wait(stream, other_event),
-        gpu.record(other_stream, event),
-        gpu.synchronize(other_stream),
-        gpu.seconds(event, other_event).map(|_| ()),
-        // SAFETY: nothing is launched.
-        unsafe { gpu.launch(stream, other_kernel, SHAPE, &[0; ARGUMENT]) },
-    ] {
-        let message = refused.unwrap_err().to_string();
-        assert!(message.contains("there is none with number"), "{message}");
-    }
-    // The types say so themselves.
-    let contexts = gpus.each_ref().map(|gpu| gpu.context.clone());
-    let [one, other] = contexts.each_ref().map(|c| All::new(c).unwrap());
+    let gpus = [0, 1].map(gpu);
+    let [one, mut other] = gpus.each_ref().map(|gpu| All::new(gpu).unwrap());
     fake::take_calls();
     for refused in [
         one.stream.record(&other.events[0]),
         one.stream.wait(&other.events[0]),
         one.events[0].seconds(&other.events[0]).map(|_| ()),
+        one.stream.clear(&other.memory, 0),
+        one.stream.write(&other.memory, &[0; 8]),
+        one.stream.read(&mut [0; 8], &other.memory),
         // SAFETY: nothing is launched.
-        unsafe { one.stream.launch_graph(&other.graph) },
+        unsafe { one.stream.launch_graph(&mut other.graph) },
         // SAFETY: as above.
         unsafe { one.stream.launch(&other.function, SHAPE, &[0; ARGUMENT]) },
     ] {
@@ -309,7 +298,7 @@ fn what_belongs_to_another_gpu_is_refused() {
 #[test]
 fn a_gpu_that_is_not_there_is_an_error() {
     let (calls, devices) = (fake::context(0).calls(), 2);
-    let result = safe::context::Context::of(calls, devices, 2).map(|_| ());
+    let result = Context::from_calls(calls, devices, 2).map(|_| ());
     assert!(matches!(result, Err(Error::NoSuchDevice { .. })));
 }
 
@@ -336,9 +325,14 @@ fn layers_use_those_below() {
     for (folder, forbidden) in [
         (
             "cuda/sys",
-            &["cuda::result", "cuda::safe", "crate::driver"][..],
+            &[
+                "cuda::result",
+                "cuda::context",
+                "cuda::nvrtc",
+                "crate::driver",
+            ][..],
         ),
-        ("cuda/result", &["cuda::safe"]),
+        ("cuda/result", &["cuda::context", "cuda::nvrtc"]),
         // The layers are seen through `cuda` alone.
         ("engine", &["cuda::"]),
     ] {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::driver::{Buffer, Event, Module, Pinned, Stream};
 use crate::level_schedule::OperationKind;
 use crate::source;
 use crate::structures::{DeviceStructure, device_structures};
@@ -152,19 +153,20 @@ fn numbers(bytes: &[u8]) -> Vec<f64> {
 
 #[test]
 fn a_gpu_computes() {
-    use crate::driver::Buffer;
     let Some(gpu) = gpu() else { return };
     eprintln!("{:?}", gpu.properties());
     eprintln!("{}", gpu.compiler().unwrap());
     let n = 1000;
     let image = gpu.compile(&axpy_source(), &[]).unwrap();
-    let module = gpu.load(&image).unwrap();
-    let axpy = gpu.function(module, "axpy", 64 << 10).unwrap();
-    assert!(gpu.function(module, "missing", 0).is_err());
-    assert!(gpu.usage(axpy).unwrap().registers > 0);
-    assert!(gpu.occupancy(axpy, 128, 0).unwrap() > 0);
-    let stream = gpu.stream().unwrap();
-    let (begun, done) = (gpu.event().unwrap(), gpu.event().unwrap());
+    let module = Module::load(&gpu, &image).unwrap();
+    assert!(module.function("missing", 0).is_err());
+    let axpy = module.function("axpy", 64 << 10).unwrap();
+    // A kernel keeps its program.
+    drop(module);
+    assert!(axpy.usage().unwrap().registers > 0);
+    assert!(axpy.occupancy(128, 0).unwrap() > 0);
+    let stream = Stream::new(&gpu).unwrap();
+    let (begun, done) = (Event::new(&gpu).unwrap(), Event::new(&gpu).unwrap());
     let (x, y) = (Buffer::new(&gpu, n * 8), Buffer::new(&gpu, n * 8));
     let (x, y) = (x.unwrap(), y.unwrap());
     let arguments = Axpy {
@@ -185,46 +187,48 @@ fn a_gpu_computes() {
     // SAFETY: the arguments are those of the kernel, the memory is as large as said, and nothing
     // of it is dropped before the stream is done.
     unsafe {
-        gpu.upload(stream, x.pointer(), &input).unwrap();
-        gpu.fill(stream, y.pointer(), 0, n * 8).unwrap();
-        gpu.record(stream, begun).unwrap();
-        gpu.launch(stream, axpy, shape, &arguments).unwrap();
-        gpu.record(stream, done).unwrap();
-        gpu.wait(stream, done).unwrap();
-        gpu.download(stream, &mut out, y.pointer()).unwrap();
+        stream.upload(x.pointer(), &input).unwrap();
+        stream.fill(y.pointer(), 0, n * 8).unwrap();
+        stream.record(&begun).unwrap();
+        stream.launch(&axpy, shape, &arguments).unwrap();
+        stream.record(&done).unwrap();
+        stream.wait(&done).unwrap();
+        stream.download(&mut out, y.pointer()).unwrap();
     }
-    gpu.synchronize(stream).unwrap();
+    stream.synchronize().unwrap();
     assert_eq!(numbers(&out)[n - 1], (n - 1) as f64 / 2.0);
-    let seconds = gpu.seconds(begun, done).unwrap();
+    let seconds = begun.seconds(&done).unwrap();
     assert!(seconds > 0.0 && seconds < 1.0, "{seconds}");
 
-    gpu.begin_graph(stream).unwrap();
+    let recording = stream.begin_recording().unwrap();
     // SAFETY: as above.
-    unsafe { gpu.launch(stream, axpy, shape, &arguments).unwrap() };
-    let graph = gpu.end_graph(stream).unwrap();
-    for _ in 0..3 {
+    unsafe { stream.launch(&axpy, shape, &arguments).unwrap() };
+    let mut graph = recording.end().unwrap();
+    // SAFETY: the stream stays for as long as this.
+    let caller = unsafe { Stream::from_caller(&gpu, stream.raw()) };
+    for stream in [&stream, &caller, &stream] {
         // SAFETY: the memory of what was recorded is there.
-        unsafe { gpu.launch_graph(stream, graph) }.unwrap();
+        unsafe { stream.launch_graph(&mut graph) }.unwrap();
     }
-    // SAFETY: as above.
-    unsafe { gpu.download(stream, &mut out, y.pointer()).unwrap() };
-    gpu.synchronize(stream).unwrap();
+    caller.read(&mut out, &y).unwrap();
     assert_eq!(numbers(&out)[n - 1], (n - 1) as f64 * 2.0);
 
-    gpu.drop_graph(graph);
-    gpu.drop_event(begun);
-    gpu.drop_event(done);
-    gpu.drop_stream(stream);
-    gpu.unload(module);
-    assert!(gpu.usage(axpy).is_err());
-    assert!(gpu.synchronize(stream).is_err());
+    // A caller's stream stays; a graph keeps its kernels, and is launched in other streams than its own.
+    drop((caller, begun, done, axpy));
+    stream.synchronize().unwrap();
+    drop(stream);
+    // SAFETY: every GPU has it.
+    let default = unsafe { Stream::from_caller(&gpu, 0) };
+    // SAFETY: as above.
+    unsafe { default.launch_graph(&mut graph) }.unwrap();
+    default.read(&mut out, &y).unwrap();
+    assert_eq!(numbers(&out)[n - 1], (n - 1) as f64 * 2.5);
 }
 
 #[test]
 fn a_gpu_multiplies_matrices() {
-    use crate::driver::Buffer;
     let Some(gpu) = gpu() else { return };
-    let stream = gpu.stream().unwrap();
+    let stream = Stream::new(&gpu).unwrap();
     // Two products of a 2x3 and a 3x2 matrix, column by column.
     let a: Vec<f64> = (0..12).map(f64::from).collect();
     let b: Vec<f64> = (0..12).map(|i| f64::from(i) - 5.0).collect();
@@ -262,14 +266,34 @@ fn a_gpu_multiplies_matrices() {
         let (a, b) = (pack(&a), pack(&b));
         // SAFETY: the memory is as large as said, and alive until the stream is done.
         unsafe {
-            gpu.upload(stream, da.pointer(), &a).unwrap();
-            gpu.upload(stream, db.pointer(), &b).unwrap();
-            gpu.multiply(stream, product).unwrap();
-            gpu.download(stream, &mut out, dc.pointer()).unwrap();
+            stream.upload(da.pointer(), &a).unwrap();
+            stream.upload(db.pointer(), &b).unwrap();
+            stream.multiply(product).unwrap();
+            stream.download(&mut out, dc.pointer()).unwrap();
         }
-        gpu.synchronize(stream).unwrap();
+        stream.synchronize().unwrap();
         // Small whole numbers: exact in TF32 as well.
         assert_eq!(out, pack(&expected), "double {double}, tf32 {tf32}");
+        // A recorded product has what it needs for as long as its graph.
+        let recorded = Stream::new(&gpu).unwrap();
+        recorded.clear(&dc, 0).unwrap();
+        // SAFETY: as above.
+        unsafe { recorded.multiply(product).unwrap() };
+        recorded.synchronize().unwrap();
+        let recording = recorded.begin_recording().unwrap();
+        // SAFETY: as above.
+        unsafe { recorded.multiply(product).unwrap() };
+        let mut graph = recording.end().unwrap();
+        drop(recorded);
+        stream.clear(&dc, 0).unwrap();
+        // SAFETY: the memory of what was recorded is there.
+        unsafe { stream.launch_graph(&mut graph).unwrap() };
+        stream.read(&mut out, &dc).unwrap();
+        assert_eq!(
+            out,
+            pack(&expected),
+            "recorded; double {double}, tf32 {tf32}"
+        );
     }
 }
 
@@ -280,16 +304,7 @@ fn memory_that_is_not_there_is_an_error_of_its_own() {
     assert!(free <= total && total > 0);
     let result = gpu.allocate(total * 2);
     assert!(matches!(result, Err(Error::GpuMemory { .. })), "{result:?}");
-    let pinned = gpu.pin(100).unwrap();
-    // SAFETY: it was pinned just now, and holds 100 bytes.
-    unsafe {
-        assert!(
-            std::slice::from_raw_parts(pinned, 100)
-                .iter()
-                .all(|b| *b == 0)
-        );
-        gpu.free_pinned(pinned);
-    }
+    assert_eq!(*Pinned::new(&gpu, 100).unwrap(), [0; 100]);
     // Nothing runs afterwards with a device that does not exist.
     let result = Cuda::open(Platform::Cuda, 1000).map(|_| ());
     assert!(matches!(result, Err(Error::NoSuchDevice { .. })));

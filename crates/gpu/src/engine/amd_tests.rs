@@ -128,7 +128,7 @@ fn of_plan(
         ..shape
     };
     let options = Options::default();
-    let whole = KernelSpec::of(process, binding, plan, &tables, &color, generated, options);
+    let whole = KernelSpec::new(process, binding, plan, &tables, &color, generated, options);
     let helicity = KernelSpec::of_helicity(process, plan, &tables, &color, generated, options);
     for (name, spec) in [("whole", whole), ("helicity", helicity)] {
         let Some(spec) = spec else { continue };

@@ -142,8 +142,8 @@ impl Blas {
     }
 
     /// The kernel that adds up.
-    pub fn dots(&self) -> Function {
-        self.dots
+    pub fn dots(&self) -> &Function {
+        &self.dots
     }
 
     /// Bytes of JAMP, or of the products, of a group for so many blocks of memory.
@@ -226,7 +226,7 @@ impl Engine {
                     count: slots,
                 })?;
                 stream.launch(
-                    blas.dots,
+                    &blas.dots,
                     Shape {
                         blocks: [blocks, slots.min(65535), 1],
                         threads: [lanes, DOTS_THREADS, 1],

@@ -143,7 +143,7 @@ impl Engine {
         evaluation: Evaluation,
     ) -> Result<()> {
         let count = inputs.count();
-        let arrays = Arrays::of(self.slots[slot].capacity, self.legs());
+        let arrays = Arrays::new(self.slots[slot].capacity, self.legs());
         let formula_couplings = self.formula_couplings(inputs);
         let (channels, colors) = (inputs.channel.is_some(), inputs.config.is_some());
         let generated = match evaluation {
@@ -164,9 +164,10 @@ impl Engine {
             None => self.clocked(None)?,
         };
         let (whole, helicity) = match self.of_helicity() {
-            true => (None, generated.map(|functions| functions[0])),
+            true => (None, generated),
             false => (generated, None),
         };
+        let helicity = helicity.as_deref().map(|functions| &functions[0]);
         let all_amp2 = matches!(evaluation, Evaluation::AllAmp2);
         let profile = self.profile();
         let number = slot;
@@ -237,8 +238,8 @@ impl Engine {
                 }
                 self.slots[number].graphs.insert(recorded, graph);
             }
-            if let (false, Some(graph)) = (done, self.slots[number].graphs.get(&recorded)) {
-                // SAFETY: a slot has its memory for as long as its graphs, and the library its programs.
+            if let (false, Some(graph)) = (done, self.slots[number].graphs.get_mut(&recorded)) {
+                // SAFETY: a slot has its memory for as long as its graphs, which go after the stream was waited for.
                 unsafe { stream.launch_graph(graph)? };
             }
             // A graph tells the time of the whole only.

@@ -1,4 +1,4 @@
-//! Clocks that tell colour sums from amplitudes, where a profile asks for them.
+//! Clocks that tell colour sums from amplitudes, where a profile requests them.
 //!
 //! One kernel does both. For a profile it is compiled once more with clocks in it (`cuda/clocks.cuh`). Each warp adds
 //! up the cycles that it spends in amplitudes and in colour sums; their ratio divides the time of the kernel. Colour
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Numbers that the kernels add to: cycles in amplitudes and in colour sums.
 type Cycles = [u64; 2];
 
-/// Kernels with clocks in them, as far as they have been asked for.
+/// Kernels with clocks in them, as far as they have been requested.
 #[derive(Default)]
 pub(super) struct Clocked {
     /// The kernel of helicities.
@@ -78,10 +78,14 @@ impl Slot {
 
     /// What is launched for the kernel of this number, and what its clocks add to: the same with clocks and
     /// an address, if there is one.
-    pub(super) fn with_clocks(&self, number: usize, function: Function) -> (Function, Pointer) {
+    pub(super) fn with_clocks<'a>(
+        &'a self,
+        number: usize,
+        function: &'a Function,
+    ) -> (&'a Function, Pointer) {
         let clocked = self.clocked.as_ref().and_then(|all| all.get(number));
         match (clocked, &self.cycles) {
-            (Some(&clocked), Some(cycles)) => (clocked, cycles.pointer()),
+            (Some(clocked), Some(cycles)) => (clocked, cycles.pointer()),
             _ => (function, 0),
         }
     }

@@ -195,24 +195,24 @@ impl ArrayLoops {
     }
 
     /// The kernels, with how often they are launched, how many threads their blocks have and how much shared memory.
-    pub(super) fn kernels(&self) -> Vec<(String, Function, usize, u32, usize)> {
-        let mut all: Vec<(String, Function, usize, u32, usize)> = Vec::new();
+    pub(super) fn kernels(&self) -> Vec<(String, &Function, usize, u32, usize)> {
+        let mut all: Vec<(String, &Function, usize, u32, usize)> = Vec::new();
         let runs = self.runs as usize;
         let once = self.once.iter().map(|launch| (launch, 1));
         for (launch, times) in once.chain(self.per_run.iter().map(|launch| (launch, runs))) {
             let name = launch.kernel.name();
             match all.iter_mut().find(|known| known.0 == name) {
                 Some(known) => known.2 += times,
-                None => all.push((name, launch.function, times, source::THREADS, 0)),
+                None => all.push((name, &launch.function, times, source::THREADS, 0)),
             }
         }
         if self.group_count > 0 {
             let threads = GROUP_WARPS * LOOPS_LANES;
-            all.push(("color_sums".into(), self.sums, runs, threads, 0));
+            all.push(("color_sums".into(), &self.sums, runs, threads, 0));
         }
         let threads = self.warps * LOOPS_LANES;
         let name = "color_ordered_sum".into();
-        all.push((name, self.orders, runs, threads, self.shared));
+        all.push((name, &self.orders, runs, threads, self.shared));
         all
     }
 }
@@ -247,7 +247,7 @@ impl Engine {
                     count: one.count,
                 };
                 let shape = by_warp(LOOPS_LANES, one.count, events, source::THREADS);
-                launch(slot, one.function, shape, &arguments)?;
+                launch(slot, &one.function, shape, &arguments)?;
             }
             Ok(())
         };
@@ -270,7 +270,7 @@ impl Engine {
                     jamp2,
                 };
                 let shape = by_warp(LOOPS_LANES, loops.flow_count, events, source::THREADS);
-                launch(slot, loops.flows, shape, &arguments)?;
+                launch(slot, &loops.flows, shape, &arguments)?;
             }
             let arguments = ColorOrderedArguments {
                 memory,
@@ -307,9 +307,9 @@ impl Engine {
                 Clocks::None | Clocks::Phases => None,
             };
             if loops.group_count > 0 {
-                launch(slot, loops.sums, of_sums, &arguments)?;
+                launch(slot, &loops.sums, of_sums, &arguments)?;
             }
-            launch(slot, loops.orders, shape, &arguments)?;
+            launch(slot, &loops.orders, shape, &arguments)?;
             if let Some(before) = before {
                 slot.sums
                     .borrow_mut()

@@ -73,7 +73,7 @@ pub(super) struct KernelSpec {
 
 impl KernelSpec {
     /// For a process that is small enough.
-    pub(super) fn of(
+    pub(super) fn new(
         process: &Process,
         binding: &Binding,
         plan: &Plan,
@@ -281,7 +281,7 @@ mod tests {
             let tables = LevelSchedule::new(&plan, &binding).expect("tables");
             let color_blocks = BlockDiagonal::of_process(&process, false);
             let options = Options::default();
-            let spec = KernelSpec::of(
+            let spec = KernelSpec::new(
                 &process,
                 &binding,
                 &plan,

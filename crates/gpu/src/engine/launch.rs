@@ -20,7 +20,7 @@ pub(super) struct Launch {
     pub(super) count: u32,
 }
 
-/// A thread for each event, so many in a block.
+/// A thread for each event, `threads` in a block.
 pub(super) fn by_event(count: usize, threads: u32) -> Shape {
     Shape {
         blocks: [(count as u32).div_ceil(threads), 1, 1],
@@ -29,7 +29,7 @@ pub(super) fn by_event(count: usize, threads: u32) -> Shape {
     }
 }
 
-/// Blocks of warps of so many lanes that do one of so many things each, in y for the events.
+/// Blocks of warps of `lanes` lanes that do one of `count` things each, in y for the events.
 pub(super) fn by_warp(lanes: u32, count: u32, events: u32, threads: u32) -> Shape {
     let warps = threads / lanes;
     Shape {
@@ -47,7 +47,7 @@ pub(super) fn optional(there: bool, at: Pointer) -> Pointer {
 /// Starts a kernel of `cuda/`.
 pub(super) fn launch(
     slot: &Slot,
-    function: Function,
+    function: &Function,
     shape: Shape,
     arguments: &impl DeviceStructure,
 ) -> Result<()> {
@@ -95,7 +95,7 @@ impl Engine {
             memory: slot.memory.pointer(),
             cycles: 0,
         };
-        for (i, &function) in functions.iter().enumerate() {
+        for (i, function) in functions.iter().enumerate() {
             let threads = slot.sizes.threads(function, GENERATED_SHAPE.0);
             let shape = match subsets.is_some() && i > 0 {
                 // Blocks that follow each other take other subsets of the same events. What subsets have
@@ -128,7 +128,7 @@ impl Engine {
         slot.mark(marks, 5)
     }
 
-    /// From the contributions of helicities, JAMP2 and AMP2, in so many parts, to answers.
+    /// From the contributions of helicities, JAMP2 and AMP2, in `parts` parts, to answers.
     fn answer(
         &self,
         slot: &Slot,
@@ -158,9 +158,9 @@ impl Engine {
             normalization: self.uploaded.at(self.layout.normalization),
             lost: output + arrays.lost,
         };
-        let threads = slot.sizes.threads(self.answer, BY_EVENT);
+        let threads = slot.sizes.threads(&self.answer, BY_EVENT);
         // SAFETY: the arguments are those of the kernel.
-        unsafe { slot.launch(self.answer, by_event(count, threads), &arguments) }
+        unsafe { slot.launch(&self.answer, by_event(count, threads), &arguments) }
     }
 
     /// Everything between the copies.
@@ -169,7 +169,7 @@ impl Engine {
         slot: &Slot,
         arrays: &Arrays,
         (count, channels, colors, all_amp2): (usize, bool, bool, bool),
-        helicity: Option<Function>,
+        helicity: Option<&Function>,
     ) -> Result<()> {
         let layout = &self.layout;
         let at = |offset| self.uploaded.at(offset);
@@ -195,8 +195,8 @@ impl Engine {
             formula_coupling_count: self.tables.formula_couplings.len() as u32,
             bad: output + arrays.bad,
         };
-        let threads = slot.sizes.threads(self.load, BY_EVENT);
-        launch(slot, self.load, by_event(count, threads), &load)?;
+        let threads = slot.sizes.threads(&self.load, BY_EVENT);
+        launch(slot, &self.load, by_event(count, threads), &load)?;
         let key = (count, channels, colors, all_amp2);
         let (sums, parts) = self.amplitudes(slot, key, helicity)?;
         let marks = self.profile() && !self.graphs();
@@ -217,7 +217,7 @@ impl Engine {
                 events,
                 amp2: slot.amp2.pointer(),
             };
-            launch(slot, self.gather, by_event(count, BY_EVENT), &arguments)?;
+            launch(slot, &self.gather, by_event(count, BY_EVENT), &arguments)?;
         }
         slot.mark(marks, 5)
     }
@@ -228,7 +228,7 @@ impl Engine {
         &self,
         slot: &Slot,
         (count, channels, colors, all_amp2): (usize, bool, bool, bool),
-        helicity: Option<Function>,
+        helicity: Option<&Function>,
     ) -> Result<([Pointer; 3], u32)> {
         let marks = self.profile() && !self.graphs();
         let layout = &self.layout;
@@ -239,7 +239,7 @@ impl Engine {
         let memory = slot.memory.pointer();
         let operations = |levels: &[Vec<Launch>]| {
             for run in levels.iter().flatten() {
-                let threads = slot.sizes.threads(run.function, source::THREADS);
+                let threads = slot.sizes.threads(&run.function, source::THREADS);
                 let shape = by_warp(self.lanes(), run.count, events, threads);
                 let arguments = RunArguments {
                     memory,
@@ -250,7 +250,7 @@ impl Engine {
                     numbers: at(layout.numbers),
                     count: run.count,
                 };
-                launch(slot, run.function, shape, &arguments)?;
+                launch(slot, &run.function, shape, &arguments)?;
             }
             Ok::<(), Error>(())
         };

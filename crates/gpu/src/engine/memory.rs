@@ -123,7 +123,7 @@ impl Engine {
         let (free, total) = self.library.driver().memory()?;
         let mine: usize = self.slots.iter().map(Slot::bytes).sum();
         let limit = (free as f64 * self.options.memory) as usize + mine;
-        let arrays = Arrays::of(lanes, self.legs());
+        let arrays = Arrays::new(lanes, self.legs());
         let fits = |blocks: usize, slots: usize| {
             let working: usize = self.bytes_of(blocks).iter().sum();
             slots

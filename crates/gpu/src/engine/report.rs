@@ -16,7 +16,7 @@ impl Engine {
     pub fn kernels(&self, channels: bool) -> Result<Kernels> {
         let legs = self.plan.masses.len();
         let lanes = self.lanes() as usize;
-        let arrays = Arrays::of(lanes, legs);
+        let arrays = Arrays::new(lanes, legs);
         let copied = (arrays.input + arrays.output) / lanes;
         let generated = self.generated[usize::from(channels)].as_ref();
         let generated = generated.and_then(|generated| generated.get());
@@ -24,7 +24,7 @@ impl Engine {
         if let (Some(function), false) = (&generated, self.of_helicity()) {
             let threads = GENERATED_SHAPE.0;
             let subsets = self.spec.as_ref().is_some_and(|r| r.subsets.is_some());
-            let each = function.iter().enumerate().map(|(i, &function)| {
+            let each = function.iter().enumerate().map(|(i, function)| {
                 let name = if subsets && i == 0 {
                     "hoisted"
                 } else {
@@ -34,7 +34,7 @@ impl Engine {
             });
             let mut each = each.collect::<Result<Vec<_>>>()?;
             if subsets {
-                each.push(self.kernel("answer", self.answer, sort, BY_EVENT, 0)?);
+                each.push(self.kernel("answer", &self.answer, sort, BY_EVENT, 0)?);
             }
             return Ok(Kernels {
                 each,
@@ -42,7 +42,7 @@ impl Engine {
                 bytes: 2 * self.vectors as usize * self.real() + copied,
             });
         }
-        let mut each = vec![self.kernel("load", self.load, sort, BY_EVENT, 0)?];
+        let mut each = vec![self.kernel("load", &self.load, sort, BY_EVENT, 0)?];
         let mut operations = |levels: &[ScheduleLevel], launches: &[Vec<Launch>]| {
             let runs = levels.iter().flatten().zip(launches.iter().flatten());
             for (run, launch) in runs {
@@ -50,7 +50,7 @@ impl Engine {
                 match each.iter_mut().find(|kernel| kernel.name == name) {
                     Some(kernel) => kernel.launches += 1,
                     None => {
-                        each.push(self.kernel(&name, launch.function, sort, source::THREADS, 0)?)
+                        each.push(self.kernel(&name, &launch.function, sort, source::THREADS, 0)?)
                     }
                 }
             }
@@ -68,7 +68,7 @@ impl Engine {
         } else if let Some(function) = generated {
             let (threads, _) =
                 helicity_shape(self.tables.waves.len() as u32, self.double, self.lanes());
-            each.push(self.kernel("helicity", function[0], sort, threads, 0)?);
+            each.push(self.kernel("helicity", &function[0], sort, threads, 0)?);
         } else {
             let shared = if self.shared { self.workspace_bytes } else { 0 };
             let (function, threads) = (self.helicities()?, self.workspace_threads);
@@ -78,7 +78,7 @@ impl Engine {
             let threads = self.lanes() * super::blas::DOTS_THREADS;
             each.push(self.kernel("color_dots", blas.dots(), sort, threads, 0)?);
         }
-        each.push(self.kernel("answer", self.answer, sort, BY_EVENT, 0)?);
+        each.push(self.kernel("answer", &self.answer, sort, BY_EVENT, 0)?);
         Ok(Kernels {
             each,
             // Each number of the working memory is written and read at least once.
@@ -90,14 +90,13 @@ impl Engine {
     fn kernel(
         &self,
         name: &str,
-        function: Function,
+        function: &Function,
         sort: (bool, bool),
         default: u32,
         shared: usize,
     ) -> Result<Kernel> {
         let (threads, tried) = self.chosen(sort, function, default);
-        let driver = self.library.driver();
-        let usage = driver.usage(function)?;
+        let usage = function.usage()?;
         Ok(Kernel {
             name: name.to_owned(),
             launches: 1,
@@ -106,7 +105,7 @@ impl Engine {
             registers: usage.registers,
             local: usage.local,
             shared: usage.shared + shared,
-            blocks: driver.occupancy(function, threads, shared)?,
+            blocks: function.occupancy(threads, shared)?,
         })
     }
 }

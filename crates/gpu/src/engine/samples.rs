@@ -27,7 +27,7 @@ use tail::Tail;
 
 /// Events of a launch that needs no memory.
 const LARGEST_LAUNCH: usize = 1 << 24;
-/// A slot has room for so many at least.
+/// Events that a slot has room for at least.
 const SMALLEST_SLOT: usize = 1 << 10;
 
 /// What an engine has for samples.
@@ -48,7 +48,7 @@ pub(super) struct Samples {
 }
 
 /// Kernels around the amplitudes.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Ends {
     load: Function,
     sum_parts: Function,
@@ -90,14 +90,14 @@ impl Engine {
         self.settle(usize::from(sample.diagrams()))?;
         let tail = self.samples.tail.as_mut().ok_or_else(not_prepared)?;
         // SAFETY: the caller's promise.
-        let stream = unsafe { tail.stream_of(sample.stream)? };
+        let stream = unsafe { tail.caller_stream(sample.stream) };
         tail.before(&stream)?;
         let generated = self.samples.generated[usize::from(sample.diagrams())].clone();
         // SAFETY: the caller's promise.
         let done = unsafe { self.enqueue_sample(sample, &stream, generated.as_ref()) };
         // The work in the stream is waited for, whatever happened.
         match &self.samples.tail {
-            Some(tail) => done.and(tail.behind(&stream)),
+            Some(tail) => done.and(tail.after(&stream)),
             None => done,
         }
     }
@@ -118,7 +118,7 @@ impl Engine {
                 let arguments = self.sample_arguments(sample, first, count, None);
                 let shape = by_event(count, GENERATED_SHAPE.0);
                 // SAFETY: the arguments are those of the kernel; the rest is the caller's promise.
-                unsafe { stream.launch(functions[0], shape, &arguments.bytes())? };
+                unsafe { stream.launch(&functions[0], shape, &arguments.bytes())? };
             }
             return Ok(());
         }
@@ -135,7 +135,7 @@ impl Engine {
         done
     }
 
-    /// A slot that has room for so many events, or as many as there may be.
+    /// A slot that has room for `events` events, or as many as there may be.
     fn take_slot(&mut self, events: usize) -> Result<Slot> {
         let largest = match self.samples.largest {
             Some(largest) => largest,
@@ -173,10 +173,10 @@ impl Engine {
         count: usize,
         generated: Option<&Arc<[Function]>>,
     ) -> Result<()> {
-        let ends = self.samples.ends.ok_or_else(not_prepared)?;
+        let ends = self.samples.ends.as_ref().ok_or_else(not_prepared)?;
         let diagrams = sample.diagrams();
         let mut arguments = self.sample_arguments(sample, first, count, Some(slot));
-        let launch = |function, shape, arguments: &SampleArguments| {
+        let launch = |function: &Function, shape, arguments: &SampleArguments| {
             // SAFETY: the arguments are those of the kernel, the tables were made for the slot; the rest is the
             // caller's promise.
             unsafe { slot.launch(function, shape, arguments) }
@@ -186,8 +186,8 @@ impl Engine {
                 self.subsets_of_sample(slot, &mut arguments, functions)?
             }
             helicity => {
-                launch(ends.load, by_event(count, BY_EVENT), &arguments)?;
-                let helicity = helicity.map(|functions| functions[0]);
+                launch(&ends.load, by_event(count, BY_EVENT), &arguments)?;
+                let helicity = helicity.map(|functions| &functions[0]);
                 let key = (count, diagrams, diagrams, false);
                 let ([contributions, jamp2, amp2], parts) = self.amplitudes(slot, key, helicity)?;
                 arguments.contributions = contributions;
@@ -211,11 +211,11 @@ impl Engine {
                     blocks: [by_event.blocks[0], rows.min(65535) as u32, 1],
                     ..by_event
                 };
-                // SAFETY: so many parts were written.
-                unsafe { slot.launch(ends.sum_parts, shape, &arguments)? };
+                // SAFETY: `parts` parts were written.
+                unsafe { slot.launch(&ends.sum_parts, shape, &arguments)? };
             }
         }
-        launch(ends.answer, by_event(count, BY_EVENT), &arguments)
+        launch(&ends.answer, by_event(count, BY_EVENT), &arguments)
     }
 
     /// By generated code for subsets of the helicities; gives into how many parts JAMP2 and AMP2 fall.
@@ -232,7 +232,7 @@ impl Engine {
         arguments.contributions = slot.contributions.pointer();
         arguments.jamp2 = optional(diagrams, slot.jamp2.pointer());
         arguments.amp2 = optional(diagrams, slot.amp2.pointer());
-        for (i, &function) in functions.iter().enumerate() {
+        for (i, function) in functions.iter().enumerate() {
             let threads = GENERATED_SHAPE.0;
             let shape = match i {
                 // What subsets have in common.
@@ -266,7 +266,7 @@ impl Engine {
         let memory = slot.map_or(0, |slot| slot.memory.pointer());
         // Samples have no helicities in the slot's outputs.
         let bad = slot.map_or(0, |slot| {
-            slot.outputs.pointer() + Arrays::of(slot.capacity, self.legs()).helicity
+            slot.outputs.pointer() + Arrays::new(slot.capacity, self.legs()).helicity
         });
         let totals = matches!(self.tables.squares, Amp2Source::Totals { .. });
         debug_assert!(!totals || self.tables.squares.len() == self.plan.channels().len());

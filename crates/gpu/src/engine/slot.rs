@@ -54,20 +54,20 @@ pub(super) struct Arrays {
     pub(super) g_s: u64,
     pub(super) random_helicity: u64,
     pub(super) random_color: u64,
-    /// Channels, where events have some, and right behind them configurations.
+    /// Channels, where events have some, and right after them configurations.
     indices: u64,
     pub(super) input: usize,
     pub(super) matrix_elements: u64,
     pub(super) helicity: u64,
     pub(super) color: u64,
-    /// The number of the first bad event, and behind it `lost`; all bits of both are set where there is none.
+    /// The number of the first bad event, and after it `lost`; all bits of both are set where there is none.
     pub(super) bad: u64,
     pub(super) lost: u64,
     pub(super) output: usize,
 }
 
 impl Arrays {
-    pub(super) fn of(events: usize, legs: usize) -> Arrays {
+    pub(super) fn new(events: usize, legs: usize) -> Arrays {
         fn take(next: &mut usize, bytes: usize) -> u64 {
             let at = *next;
             *next += bytes.next_multiple_of(256);
@@ -102,14 +102,14 @@ impl Arrays {
         optional(channels, input + self.indices)
     }
 
-    /// Where the configurations of so many events are, or 0 where colours are not asked for.
+    /// Where the configurations of `count` events are, or 0 where colours are not requested.
     pub(super) fn config(
         &self,
         input: Pointer,
         (count, channels, colors): (usize, bool, bool),
     ) -> Pointer {
-        let behind = if channels { 4 * count as u64 } else { 0 };
-        optional(colors, input + self.indices + behind)
+        let after = if channels { 4 * count as u64 } else { 0 };
+        optional(colors, input + self.indices + after)
     }
 
     /// Where both are copied to.
@@ -122,7 +122,7 @@ impl Slot {
     pub(super) fn new(engine: &Engine, size: usize) -> Result<Slot> {
         let driver = engine.library.driver();
         let blocks = size.div_ceil(engine.lanes() as usize);
-        let arrays = Arrays::of(size, engine.legs());
+        let arrays = Arrays::new(size, engine.legs());
         let buffer = |bytes| Buffer::new(driver, bytes);
         let [memory, workspaces, contributions, jamp2, amp2, colors] = engine.bytes_of(blocks);
         Ok(Slot {
@@ -185,10 +185,10 @@ impl Slot {
     /// Starts a kernel.
     ///
     /// # Safety
-    /// As for [`Driver::launch`](crate::driver::Driver::launch).
+    /// As for [`Stream::launch`].
     pub(super) unsafe fn launch(
         &self,
-        function: Function,
+        function: &Function,
         shape: Shape,
         arguments: &impl DeviceStructure,
     ) -> Result<()> {
@@ -239,7 +239,7 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // Nothing may use the memory any more. An error here was told before, or will be.
+        // Nothing may use the memory any more. An error here was reported before, or will be.
         let _ = self.stream.synchronize();
     }
 }

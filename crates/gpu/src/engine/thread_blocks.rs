@@ -18,7 +18,7 @@ use std::cell::RefCell;
 /// Threads of a block of a kernel with a thread for each event.
 pub(super) const BY_EVENT: u32 = 128;
 
-/// A launch is tried that has so many times the threads that are at work at the same time.
+/// A launch is tried that has this many times the threads that are at work at the same time.
 const FULL: usize = 2;
 
 /// Calls that launch the same kernels in the same way.
@@ -52,9 +52,9 @@ pub(super) struct Sizes {
 
 impl Sizes {
     /// Threads of a block of a kernel.
-    pub(super) fn threads(&self, function: Function, default: u32) -> u32 {
+    pub(super) fn threads(&self, function: &Function, default: u32) -> u32 {
         let mut each = self.each.iter();
-        let known = each.find(|(known, ..)| *known == function);
+        let known = each.find(|(known, ..)| known == function);
         known.map_or(default, |&(_, threads, _)| threads)
     }
 
@@ -66,15 +66,15 @@ impl Sizes {
     /// Starts a kernel, between clocks if it is to be timed.
     ///
     /// # Safety
-    /// As for [`Driver::launch`](crate::driver::Driver::launch).
+    /// As for [`Stream::launch`].
     pub(super) unsafe fn launch(
         &self,
         stream: &Stream,
-        function: Function,
+        function: &Function,
         shape: Shape,
         arguments: &[u8],
     ) -> Result<()> {
-        let timed = |&(known, _, timed): &(Function, u32, bool)| timed && known == function;
+        let timed = |(known, _, timed): &(Function, u32, bool)| *timed && known == function;
         if !self.tuning || !self.each.iter().any(timed) {
             // SAFETY: the caller's promise.
             return unsafe { stream.launch(function, shape, arguments) };
@@ -83,7 +83,8 @@ impl Sizes {
         // SAFETY: the caller's promise.
         unsafe { stream.launch(function, shape, arguments)? };
         let after = stream.put_event()?;
-        self.clocks.borrow_mut().push((function, [before, after]));
+        let clocks = (function.clone(), [before, after]);
+        self.clocks.borrow_mut().push(clocks);
         Ok(())
     }
 }
@@ -142,7 +143,7 @@ impl Tuning {
 }
 
 impl Engine {
-    /// Threads of the blocks for a chunk of so many events.
+    /// Threads of the blocks for a chunk of `events` events.
     pub(super) fn sizes(
         &mut self,
         sort: Sort,
@@ -167,7 +168,8 @@ impl Engine {
                 self.tuning.pending |= given.is_some();
             }
             let threads = given.unwrap_or(kernel.chooser.threads());
-            sizes.each.push((kernel.function, threads, given.is_some()));
+            let function = kernel.function.clone();
+            sizes.each.push((function, threads, given.is_some()));
         }
         Ok(sizes)
     }
@@ -183,55 +185,56 @@ impl Engine {
             self.tables.flows as u32,
             self.tables.squares.len() as u32,
         ];
-        let driver = self.library.driver();
+        let processors = self.library.driver().properties().processors;
         // `an_event`: threads for an event of the largest launch.
-        let mut add = |function, default: u32, others: &[u32], an_event: u32, work: &[u32]| {
-            let most = driver.usage(function)?.threads;
-            let mut possible = Vec::new();
-            for &threads in others {
-                if threads <= most && driver.occupancy(function, threads, 0)? > 0 {
-                    possible.push(threads);
+        let mut add =
+            |function: &Function, default: u32, others: &[u32], an_event: u32, work: &[u32]| {
+                let most = function.usage()?.threads;
+                let mut possible = Vec::new();
+                for &threads in others {
+                    if threads <= most && function.occupancy(threads, 0)? > 0 {
+                        possible.push(threads);
+                    }
                 }
-            }
-            let blocks = driver.occupancy(function, default, 0)?;
-            let resident = (blocks * default * driver.properties().processors) as usize;
-            let work: Vec<u32> = process.iter().chain(work).copied().collect();
-            let remembered = self.library.remembered_threads(function, &work);
-            kernels.push(Kernel {
-                chooser: Chooser::new(default, &possible, remembered),
-                least: (FULL * resident).div_ceil(an_event.max(1) as usize),
-                function,
-                work,
-            });
-            Ok(())
-        };
+                let blocks = function.occupancy(default, 0)?;
+                let resident = (blocks * default * processors) as usize;
+                let work: Vec<u32> = process.iter().chain(work).copied().collect();
+                let remembered = self.library.remembered_threads(function, &work);
+                kernels.push(Kernel {
+                    chooser: Chooser::new(default, &possible, remembered),
+                    least: (FULL * resident).div_ceil(an_event.max(1) as usize),
+                    function: function.clone(),
+                    work,
+                });
+                Ok(())
+            };
         let ends = [2 * BY_EVENT, BY_EVENT / 2];
         if let (Some(functions), false) = (generated, self.of_helicity()) {
             let subsets = self.spec.as_ref().and_then(|r| r.subsets.as_ref());
             let in_y = subsets.map_or(1, |subsets| subsets.order.len() as u32);
             let (threads, _) = GENERATED_SHAPE;
             let smaller = halves(threads, self.lanes());
-            for (i, &function) in functions.iter().enumerate() {
+            for (i, function) in functions.iter().enumerate() {
                 // What subsets have in common comes first.
                 let an_event = if i == 0 && subsets.is_some() { 1 } else { in_y };
                 add(function, threads, &smaller, an_event, &[in_y])?;
             }
             if subsets.is_some() {
-                add(self.answer, BY_EVENT, &ends, 1, &[in_y])?;
+                add(&self.answer, BY_EVENT, &ends, 1, &[in_y])?;
             }
             return Ok(kernels);
         }
-        add(self.load, BY_EVENT, &ends, 1, &[self.tables.vectors])?;
+        add(&self.load, BY_EVENT, &ends, 1, &[self.tables.vectors])?;
         let squares = if sort.channels {
             &self.squares[..]
         } else {
             &[]
         };
-        let mut executors: Vec<(Function, Vec<u32>)> = Vec::new();
+        let mut executors: Vec<(&Function, Vec<u32>)> = Vec::new();
         for launch in self.levels.iter().chain(squares).flatten() {
-            match executors.iter_mut().find(|w| w.0 == launch.function) {
+            match executors.iter_mut().find(|w| *w.0 == launch.function) {
                 Some((_, counts)) => counts.push(launch.count),
-                None => executors.push((launch.function, vec![launch.count])),
+                None => executors.push((&launch.function, vec![launch.count])),
             }
         }
         let smaller = halves(source::THREADS, 2 * self.lanes());
@@ -240,7 +243,7 @@ impl Engine {
             add(function, source::THREADS, &smaller, largest, &counts)?;
         }
         let waves = self.tables.waves.len() as u32;
-        if let Some(&[function]) = generated {
+        if let Some([function]) = generated {
             let (threads, _) = helicity_shape(waves, self.double, self.lanes());
             add(
                 function,
@@ -250,7 +253,7 @@ impl Engine {
                 &[],
             )?;
         }
-        add(self.answer, BY_EVENT, &ends, 1, &[waves])?;
+        add(&self.answer, BY_EVENT, &ends, 1, &[waves])?;
         Ok(kernels)
     }
 
@@ -269,12 +272,12 @@ impl Engine {
                         seconds = Some(seconds.unwrap_or(0.0) + time);
                     }
                 }
-                let threads = trial.sizes.threads(kernel.function, 0);
-                let told = seconds
+                let threads = trial.sizes.threads(&kernel.function, 0);
+                let chosen = seconds
                     .and_then(|s: f64| kernel.chooser.tell(threads, s / trial.events as f64));
-                if let Some(chosen) = told {
+                if let Some(chosen) = chosen {
                     self.library
-                        .remember_threads(kernel.function, &kernel.work, chosen);
+                        .remember_threads(&kernel.function, &kernel.work, chosen);
                     changed |= chosen != kernel.chooser.default();
                 }
             }
@@ -291,7 +294,7 @@ impl Engine {
     pub(super) fn chosen(
         &self,
         (channels, generated): (bool, bool),
-        function: Function,
+        function: &Function,
         default: u32,
     ) -> (u32, Vec<(u32, f64)>) {
         // Those that have tried most, of calls without and with colours.
@@ -304,7 +307,7 @@ impl Engine {
             .iter()
             .filter_map(|sort| self.tuning.kernels.get(sort));
         let kernels = kernels.flatten();
-        let kernels = kernels.filter(|kernel| kernel.function == function);
+        let kernels = kernels.filter(|kernel| kernel.function == *function);
         let of = |kernel: &Kernel| (kernel.chooser.threads(), kernel.chooser.tried());
         let best = kernels.max_by_key(|k| (k.chooser.tried().len(), k.chooser.is_done()));
         best.map_or((default, Vec::new()), of)

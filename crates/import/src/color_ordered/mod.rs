@@ -152,7 +152,7 @@ impl Point {
 
     fn numbers<'a>(&self, process: &'a Process) -> Numbers<'a> {
         // A value that the model computes once counts as one coupling.
-        Numbers::of(process, |value| {
+        Numbers::new(process, |value| {
             number(&mut SplitMix64::new(self.seed << 32 | u64::from(value)))
         })
     }

@@ -578,7 +578,7 @@ impl<'a> Lowering<'a> {
             flows: form.flows.clone(),
         };
         plan.body = Body::Loops(loops);
-        plan.count = Count::of(&plan);
+        plan.count = Count::new(&plan);
         plan
     }
 }

@@ -109,7 +109,7 @@ fn make(
     } else if last >= Pass::MemoryReuse {
         memory_reuse::reuse(&mut plan);
     }
-    plan.count = Count::of(&plan);
+    plan.count = Count::new(&plan);
     Some(plan)
 }
 

@@ -1,4 +1,4 @@
-//! What stands before the events of joined files: that of the first one, with numbers of all.
+//! The text before the events of merged files: that of the first file, with numbers for all files.
 
 use super::look::Looked;
 use crate::run_card;
@@ -10,10 +10,10 @@ use serde_json::{Map, Value, json};
 /// Digits of numbers in `<init>`.
 const DIGITS: usize = 10;
 
-/// The text; `rows` are LPRUP of the processes, with cross section and error and the weight of their events.
+/// Writes the text; `rows` are LPRUP, cross section with error, and largest weight of each process.
 ///
 /// # Errors
-/// The first file has no header that can be changed.
+/// The header or `<init>` of the first file cannot be changed.
 pub fn text(files: &[&Looked], rows: &[(i32, Measured, f64)]) -> Result<Vec<u8>> {
     let first = files[0];
     let whole = String::from_utf8_lossy(&first.head);
@@ -39,7 +39,7 @@ pub fn text(files: &[&Looked], rows: &[(i32, Measured, f64)]) -> Result<Vec<u8>>
     Ok((header + &init).into_bytes())
 }
 
-/// A text whose element of this name has other contents.
+/// Replaces the contents of the first element with this name.
 fn within(text: &str, name: &str, change: impl FnOnce(&str) -> String) -> String {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     let found = text.find(&open).and_then(|at| {
@@ -52,7 +52,7 @@ fn within(text: &str, name: &str, change: impl FnOnce(&str) -> String) -> String
     }
 }
 
-/// The block `<mebridge>` says which files were joined.
+/// Records the merged files in the block `<mebridge>`.
 fn with_own(header: &str, files: &[&Looked], events: u64) -> String {
     let rows = |file: &&Looked| {
         if !file.merged.is_empty() {
@@ -96,7 +96,7 @@ fn with_own(header: &str, files: &[&Looked], events: u64) -> String {
     }
 }
 
-/// `<init>` with other processes; what follows them stays.
+/// Replaces the processes of `<init>`; other elements stay.
 fn with_rows(init: &str, rows: &[(i32, Measured, f64)]) -> Option<String> {
     let (tag, contents) = init.split_once('>')?;
     let (contents, after) = contents.rsplit_once("</init>")?;

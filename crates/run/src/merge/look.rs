@@ -1,4 +1,4 @@
-//! What an event file holds, and whether it fits another one.
+//! Reads event files for merging and checks that they fit together.
 
 use super::Open;
 use crate::banner::Norm;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Entries of a run card that may differ between files of one process.
+/// Entries of the run card that may differ between files of one process.
 const OWN: [&str; 11] = [
     "nevents",
     "iseed",
@@ -24,48 +24,47 @@ const OWN: [&str; 11] = [
     "survey_splitting",
     "job_strategy",
 ];
-/// Weights that differ by less are the same one, with other last digits.
+/// Weights with a relative difference below this are equal up to rounding.
 const ROUNDING: f64 = 1e-6;
 
-/// An event file that was read once.
+/// An event file after a first pass.
 pub struct Looked {
     pub path: PathBuf,
-    /// What stands before its events.
+    /// The text before its events.
     pub head: Vec<u8>,
     pub init: Init,
     pub events: u64,
-    /// The sum of weights without their signs, the least one, and how many events have that.
+    /// Sum of the absolute weights; the smallest one, and the number of events with it.
     absolute: f64,
     least: (f64, u64),
     pub normalization: Norm,
-    /// The first event's particles, hashed.
+    /// Hash of the first event's particles.
     pub first: Vec<u8>,
-    /// The commands that MG5aMC made its processes with; none where these are not known. Of a file that was joined there
-    /// may be several.
+    /// The MG5aMC commands that generated its processes; empty if unknown. A merged file may have several.
     pub processes: BTreeSet<String>,
-    /// Seeds, with the processes that they are of.
+    /// Seeds with the processes they belong to.
     pub seeds: Vec<(String, u64)>,
-    /// What it says of the files that it was joined from.
+    /// The records of the files that it was merged from.
     pub merged: Vec<Value>,
-    /// The pack that made it, whose jobs share points for their cross sections.
+    /// The pack that made it; jobs of one pack share phase-space points of the cross section.
     pub pack: Option<String>,
     /// Whether its events have a bias, and therefore different weights.
     pub is_biased: bool,
     /// The weight of an event whose bias is 1, pb, where this program wrote it.
     pub unit: Option<f64>,
     model: Option<String>,
-    /// Lines of the parameter card, without comments.
+    /// Lines of the parameter card without comments.
     parameters: Vec<String>,
     run_card: BTreeMap<String, String>,
-    /// What its weights are called.
+    /// Names of its weights.
     weights: Vec<String>,
 }
 
 impl Looked {
-    /// Reads one.
+    /// Reads a file.
     ///
     /// # Errors
-    /// It cannot be read, is cut off, or holds what cannot be merged.
+    /// The file cannot be read, is cut off, or cannot be merged.
     pub fn read(path: &Path, open: Open) -> Result<Self> {
         let mut reader = Reader::new(open(path)?, path, false)?;
         let head = reader.head().bytes.clone();
@@ -117,7 +116,7 @@ impl Looked {
         if absolute == 0.0 {
             return refused("all its weights are 0");
         }
-        let cards = HeaderCards::of(&head);
+        let cards = HeaderCards::parse(&head);
         Ok(Looked {
             path: path.to_owned(),
             normalization: normalization(&init, events, [sum, absolute], &cards.run_card),
@@ -140,7 +139,7 @@ impl Looked {
         })
     }
 
-    /// The mean of weights without signs, or the sum where they are parts of the cross section.
+    /// Average of the absolute weights, or their sum if the weights add up to the cross section.
     pub fn average(&self) -> f64 {
         match self.normalization {
             Norm::Sum => self.absolute,
@@ -148,7 +147,8 @@ impl Looked {
         }
     }
 
-    /// The weight of most events, as if there were one event where weights are parts; the average where most have others.
+    /// The weight of most events, in the normalisation of [`Looked::average`]; the average if most events have
+    /// different weights.
     pub fn usual(&self) -> f64 {
         let (least, count) = self.least;
         match self.normalization {
@@ -158,7 +158,7 @@ impl Looked {
         }
     }
 
-    /// Forgets what is of use for the first file of a process alone.
+    /// Drops data that is only needed of the first file of a process.
     pub fn forget_cards(&mut self) {
         self.head = Vec::new();
         self.parameters = Vec::new();
@@ -170,18 +170,18 @@ impl Looked {
         Error::run_at(self.path.display().to_string(), what, cure)
     }
 
-    /// Whether nothing says what its process is.
+    /// Whether its process is unknown.
     pub fn is_unnamed(&self) -> bool {
         self.processes.is_empty()
     }
 
-    /// Its processes, for a line.
+    /// Its processes as one line.
     pub fn process(&self) -> String {
         let all: Vec<&str> = self.processes.iter().map(String::as_str).collect();
         all.join(" + ")
     }
 
-    /// Whether both were made of one process.
+    /// Whether both files are of the same process.
     pub fn is_of_process_of(&self, other: &Looked) -> bool {
         let numbers = |file: &Looked| {
             let mut all: Vec<i32> = file
@@ -196,15 +196,15 @@ impl Looked {
         self.processes == other.processes && (!self.is_unnamed() || numbers(self) == numbers(other))
     }
 
-    /// Whether some of the processes of both are the same.
+    /// Whether the two files have a process in common.
     pub fn shares_processes_with(&self, other: &Looked) -> bool {
         !self.processes.is_disjoint(&other.processes)
     }
 
-    /// That events of both can be in one file.
+    /// Checks that the events of both files can be in one file.
     ///
     /// # Errors
-    /// Something differs, which is named.
+    /// Something differs; the message names it.
     pub fn fits(&self, other: &Looked) -> Result<()> {
         let differs = |what: &str, there: String, here: String| {
             let of = self.path.display();
@@ -247,10 +247,10 @@ impl Looked {
         Ok(())
     }
 
-    /// That both have the same run card, but for what is each file's own.
+    /// Checks that both files have the same run card, except for entries that may differ.
     ///
     /// # Errors
-    /// An entry differs, which is named.
+    /// An entry differs; the message names it.
     pub fn has_cards_of(&self, other: &Looked) -> Result<()> {
         let (one, two) = (&self.run_card, &other.run_card);
         let mut names = one.keys().chain(two.keys());
@@ -273,7 +273,7 @@ impl Looked {
     }
 }
 
-/// The first place where two lists differ.
+/// The first entries that differ in two lists.
 fn first_other<'a>(
     one: &'a [String],
     two: &'a [String],
@@ -283,11 +283,11 @@ fn first_other<'a>(
     Some((one.get(place), two.get(place)))
 }
 
-/// By how many times what weights average to may be away from what the run card says.
+/// Tolerance, in the logarithm of ratios, for preferring the normalisation of the run card to the one that fits best.
 const FAR: f64 = 0.5;
 
-/// What weights are, by what they average to, and by the run card where that may be so. `sums` are those of all weights, with
-/// signs and without.
+/// The normalisation of the weights: the one that fits their averages, or that of the run card if it fits almost as
+/// well. `sums` are the sums of the weights with and without signs.
 fn normalization(
     init: &Init,
     events: u64,
@@ -312,7 +312,7 @@ fn normalization(
         .map_or(nearest, |(kind, _)| *kind)
 }
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Default)]
 struct HeaderCards {
     processes: BTreeSet<String>,
@@ -327,7 +327,7 @@ struct HeaderCards {
 }
 
 impl HeaderCards {
-    fn of(head: &[u8]) -> HeaderCards {
+    fn parse(head: &[u8]) -> HeaderCards {
         let text = String::from_utf8_lossy(head);
         let block = |name: &str| {
             let (_, rest) = text.split_once(&format!("<{name}>"))?;
@@ -388,7 +388,7 @@ impl HeaderCards {
         found
     }
 
-    /// Takes what MG5aMC's commands say.
+    /// Reads MG5aMC's commands; returns those that define the process.
     fn steps(&mut self, text: &str) -> String {
         let mut process = Vec::new();
         for line in text.lines() {
@@ -404,7 +404,7 @@ impl HeaderCards {
     }
 }
 
-/// What a run under stated conditions depends on, besides its process.
+/// Arguments other than the process that determine a run under stated conditions.
 fn stated(own: &Value) -> BTreeMap<String, String> {
     let names = [
         "energy",

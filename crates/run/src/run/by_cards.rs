@@ -1,4 +1,4 @@
-//! Events of a process by its cards, in `Events/run_NN`.
+//! Runs by cards, in `Events/run_NN`.
 
 use super::{Found, MOST_EVENTS, Made, Observer, Session, of_a_run, open_with, pairs};
 use crate::banner::{Contents, Head, Norm, generator};
@@ -7,6 +7,7 @@ use crate::densities::AT_Z;
 use crate::element::names;
 use crate::event_file::{Blocks, InitBeams, overweights};
 use crate::maker::Further;
+use crate::page::{self, PAGE, RunSettings};
 use crate::param_card::ParamCard;
 use crate::plan::{Plan, card_texts, lifetimes};
 use crate::rounds::{BiasedEvents, Rounds};
@@ -14,24 +15,25 @@ use crate::run_folder::{ADDED, EVENTS, PLAIN, RunFolder};
 use crate::scratch::Scratch;
 use crate::source::Source;
 use crate::spec::RunSpec;
+use crate::spectra::Spectra;
 use crate::state::{Arguments, State, forget_rounds};
-use crate::summary::{self, Measured, Summary};
-use crate::{decays, load, merge, overweight, replaced, spectra};
+use crate::summary::{Rate, Summary};
+use crate::{decays, load, merge, overweight, replaced};
 use mebridge::process::Process;
 use mebridge::{Error, Result};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Its file about cross sections.
+/// The file with the cross sections of a run.
 const SUMMARY: &str = "summary.txt";
-/// Bytes of the name of a file, at most, and characters of one that messages have.
+/// Largest length of a file name in bytes, and number of characters of it that messages show.
 const LONGEST: usize = 255;
 const SHOWN: usize = 40;
-/// The relative error of a width, where no other is requested.
+/// Default relative precision of a width.
 const PRECISION: f64 = 3e-3;
 
-/// Makes the events of a run by cards, in a folder of this name, or one with the next number.
+/// Makes the events of a run by cards, in the folder `name`, or in `run_NN` with the next number.
 ///
 /// # Errors
 /// The cards request what cannot be honoured, there are no events, or files cannot be written.
@@ -89,7 +91,7 @@ pub fn by_cards(spec: &RunSpec, name: Option<&str>, observer: &mut dyn Observer)
     }
 }
 
-/// The name of the file with the banner alone.
+/// The name of the file that has only the banner.
 fn banner_name(cards: &Cards, folder: &RunFolder) -> Result<String> {
     let card = &cards.run_card;
     let tag = card.text("run_tag");
@@ -104,19 +106,19 @@ fn banner_name(cards: &Cards, folder: &RunFolder) -> Result<String> {
     Ok(name)
 }
 
-/// A run that has a folder.
+/// A run by cards with its folder.
 struct CardRun<'a> {
     cards: &'a Cards,
     folder: &'a RunFolder,
-    /// Events that its file has already.
+    /// Number of events that the event file has already.
     before: u64,
-    /// The file with the banner alone.
+    /// The file that has only the banner.
     banner: PathBuf,
     session: Session<'a>,
 }
 
 impl CardRun<'_> {
-    /// Events of two beams.
+    /// Makes events of two colliding beams.
     fn collide(&self, observer: &mut dyn Observer) -> Result<Made> {
         let Session {
             spec, events, seed, ..
@@ -153,33 +155,37 @@ impl CardRun<'_> {
             "pb",
             observer,
         )?;
-        // GPUs are given back while the events are written.
+        // Frees the GPUs before the events are written.
         drop(performer);
         let processes = pairs(&names, &found.of_elements);
         let cut = observer.functions().and_then(|of| of.cut);
-        let text = Summary {
-            name: &self.folder.name(),
-            events: events as usize,
-            processes: &processes,
-            cross_section: found.all,
-            points: found.points,
-            overweights: self.overweights(&found),
-            biased: found.biased.as_ref().map(BiasedEvents::line),
-            cut: cut
-                .as_ref()
-                .map(|(name, _)| (&**name, found.cut[0], found.cut[1])),
+        let report = Report {
+            summary: Summary {
+                name: &self.folder.name(),
+                events: events as usize,
+                rate: Rate::CrossSection,
+                processes: &processes,
+                all: found.all,
+                points: found.points,
+                overweights: self.overweights(&found),
+                biased: found.biased.as_ref().map(BiasedEvents::line),
+                cut: cut
+                    .as_ref()
+                    .map(|(name, _)| (&**name, found.cut[0], found.cut[1])),
+            },
+            spectra: Spectra::of_rounds(&found.rounds)?,
+            settings: self.settings(&head, conditions, &found)?,
         };
-        let text = text.text() + &spectra::text(&found.rounds)?;
-        let made = self.write(&head, found, processes, text, &arguments, observer)?;
+        let made = self.write(&head, found, &report, &arguments, observer)?;
         drop(rounds);
-        // What was surveyed stays, for a pack.
+        // The survey is kept, for a pack.
         if forget_rounds(&self.folder.state(), events).is_err() {
             let _ = std::fs::remove_dir_all(self.folder.state());
         }
         Ok(made)
     }
 
-    /// Events of one particle that decays. They are made so soon that nothing is kept for a run that goes on.
+    /// Makes events of a decaying particle. This takes so little time that no state is kept for continuing the run.
     fn decay(&self, observer: &mut dyn Observer) -> Result<Made> {
         let (cards, session) = (self.cards, &self.session);
         let spec = session.spec;
@@ -287,20 +293,43 @@ impl CardRun<'_> {
             cards: Some(texts),
         };
         let processes = pairs(&names, &found.of_elements);
-        let text = summary::of_decays(
-            &self.folder.name(),
-            self.session.events as usize,
-            found.points[0] as u64,
-            &processes,
-            found.all,
-        ) + &spectra::text(&found.rounds)?;
+        let report = Report {
+            summary: Summary {
+                name: &self.folder.name(),
+                events: self.session.events as usize,
+                rate: Rate::PartialWidth,
+                processes: &processes,
+                all: found.all,
+                points: found.points,
+                overweights: None,
+                biased: None,
+                cut: None,
+            },
+            spectra: Spectra::of_rounds(&found.rounds)?,
+            settings: self.settings(&head, plan.conditions, &found)?,
+        };
         let mut arguments = cards.source.arguments();
         arguments.push(("seed".to_owned(), json!(self.session.seed)));
         arguments.push(("events".to_owned(), json!(self.session.events)));
-        self.write(&head, found, processes, text, &arguments, observer)
+        self.write(&head, found, &report, &arguments, observer)
     }
 
-    /// What a summary says of events that weigh more than others.
+    /// Settings of the run, for its page.
+    fn settings(&self, head: &Head, conditions: Vec<String>, found: &Found) -> Result<RunSettings> {
+        Ok(RunSettings {
+            process: page::commands(head),
+            conditions,
+            entries: page::changed_entries(&self.cards.run_card),
+            beams: head.blocks.beams,
+            seed: self.session.seed,
+            backend: self.session.spec.backend()?.to_owned(),
+            threads: self.session.spec.threads,
+            weights: head.blocks.names.clone(),
+            seconds: found.seconds,
+        })
+    }
+
+    /// The line of the summary about overweight events.
     fn overweights(&self, found: &Found) -> Option<String> {
         let made = found.rounds.iter().map(|round| round.events as u64).sum();
         let rule = self.session.spec.overweights;
@@ -308,7 +337,7 @@ impl CardRun<'_> {
         rule.line(overweights(&found.rounds), made, left)
     }
 
-    /// That weights of other cards can be made of the events of a plan.
+    /// Checks that weights for other parameter cards can be computed for the events of a plan.
     fn check_weights(&self, plan: &Plan, observer: &mut dyn Observer) -> Result<()> {
         if plan.runs {
             let what =
@@ -329,8 +358,7 @@ impl CardRun<'_> {
         &self,
         head: &Head,
         found: Found,
-        processes: Vec<(String, Measured)>,
-        mut summary: String,
+        report: &Report,
         arguments: &Arguments,
         observer: &mut dyn Observer,
     ) -> Result<Made> {
@@ -339,11 +367,13 @@ impl CardRun<'_> {
         let mean = found.biased.as_ref().map_or(cross_section, |of| of.all.0);
         let text = head.banner_file(events, self.session.seed, mean);
         let output = path.join(EVENTS);
+        let mut summary = report.summary.text() + &report.spectra.text();
         let mut files = || -> Result<()> {
             if self.before == 0 {
                 replaced::write_text(&self.banner, &text)?;
                 replaced::write_text(&path.join(SUMMARY), &summary)?;
             }
+            let mut table = None;
             let contents = Contents {
                 rounds: &found.rounds,
                 before: self.before,
@@ -364,8 +394,9 @@ impl CardRun<'_> {
                 let plain = Hidden(path.join(PLAIN));
                 head.write(&plain.0, &contents, &arguments, threads)?;
                 let sources = self.cards.source.sources();
-                let table = observer.weigh(&plain.0, whole, &sources, threads)?;
-                summary = format!("{summary}\n{table}");
+                let found = observer.weigh(&plain.0, whole, &sources, threads)?;
+                summary = format!("{summary}\n{found}");
+                table = Some(found);
             } else {
                 head.write(whole, &contents, &arguments, threads)?;
             }
@@ -373,10 +404,12 @@ impl CardRun<'_> {
                 merge::append(&output, self.before, &added.0, &merge::open_own)?;
                 replaced::write_text(&self.banner, &text)?;
             }
+            let page = report.page(table.as_deref());
+            replaced::write_text(&path.join(PAGE), &page)?;
             replaced::write_text(&path.join(SUMMARY), &summary)
         };
         files().inspect_err(|_| {
-            let own = [&self.banner, &path.join(SUMMARY)];
+            let own = [&self.banner, &path.join(PAGE), &path.join(SUMMARY)];
             for file in own.into_iter().filter(|_| self.before == 0) {
                 let _ = std::fs::remove_file(file);
             }
@@ -385,7 +418,7 @@ impl CardRun<'_> {
             folder: Some(path.to_owned()),
             output: Some(output),
             cross_section: found.all,
-            processes,
+            processes: report.summary.processes.to_vec(),
             events: self.session.events,
             efficiency: self.session.events as f64 / found.points[0],
             points: found.points,
@@ -400,7 +433,21 @@ impl CardRun<'_> {
     }
 }
 
-/// Events without further weights, for as long as these are made, or such that are added to others.
+/// The results of a run, for a terminal and for a browser.
+struct Report<'a> {
+    summary: Summary<'a>,
+    spectra: Spectra,
+    settings: RunSettings,
+}
+
+impl Report<'_> {
+    /// Renders the page, with the table of the weights of other cards if there are any.
+    fn page(&self, weights: Option<&str>) -> String {
+        page::html(&self.summary, &self.spectra, &self.settings, weights)
+    }
+}
+
+/// A temporary event file: events before their further weights, or events that are appended to others.
 struct Hidden(PathBuf);
 
 impl Drop for Hidden {

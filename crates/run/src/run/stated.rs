@@ -1,4 +1,4 @@
-//! Events of a process under conditions that a caller states.
+//! Runs under conditions that the caller states, without a run card.
 
 use super::{Made, Observer, Session, of_a_run, pairs};
 use crate::banner::Contents;
@@ -12,24 +12,24 @@ use serde_json::{Map, Value};
 use std::path::Path;
 use std::time::Instant;
 
-/// Events of a run that does not say how many.
+/// Default number of events.
 const EVENTS: u64 = 10_000;
 
-/// Where events go.
+/// Where the events of a run go.
 #[derive(Clone, Copy, Debug)]
 pub struct Destination<'a> {
-    /// The folder of what is done.
+    /// The folder for the state of the run.
     pub state: &'a Path,
-    /// Whether it outlives this program, so that the run goes on there.
+    /// Whether the folder outlives this program, so that the run can be continued.
     pub lasting: bool,
-    /// An LHE file, compressed where its name ends with `.gz`; otherwise events stay records in the folder.
+    /// An LHE file, compressed if its name ends in `.gz`; if `None`, events stay in the folder as records.
     pub output: Option<&'a Path>,
 }
 
 /// Makes events.
 ///
 /// # Errors
-/// What is stated does not fit the process, there are no events, or files cannot be written.
+/// The conditions do not fit the process, there are no events, or files cannot be written.
 pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> Result<Made> {
     let begun = Instant::now();
     let events = of_a_run("events", spec.events.unwrap_or(EVENTS))?;

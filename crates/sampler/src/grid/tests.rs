@@ -38,7 +38,7 @@ fn part(
                 integrand(&x) * mapped.row(dimensions)[point]
             })
             .collect();
-        sums.merge(&WeightSums::of(&weights));
+        sums.merge(&WeightSums::new(&weights));
         let mut own = Training::new(dimensions);
         own.add(&numbers, &weights);
         training.merge(&own);

@@ -278,7 +278,7 @@ fn channels_together_have_their_shares_of_the_cross_section() {
         let own: Vec<f64> = events(&weights[..points], &accepted[..points], thresholds[channel])
             .map(|point| event_weight(weights[point], thresholds[channel]))
             .collect();
-        WeightSums::of(&own)
+        WeightSums::new(&own)
     };
     let [first, second] = [weigh(0), weigh(1)];
     let sum = |of: &WeightSums| of.points() as f64 * of.mean().mean;

@@ -50,8 +50,9 @@ pub fn bytes(file: &File, most: u64) -> Result<Vec<u8>> {
     let size = accept(file, most)?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(size as usize)?;
-    // The file may grow meanwhile.
-    file.take(most).read_to_end(&mut bytes)?;
+    // The file may grow meanwhile: what is too large then is not cut.
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    check_size(bytes.len() as u64, most)?;
     Ok(bytes)
 }
 

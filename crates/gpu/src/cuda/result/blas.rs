@@ -1,9 +1,8 @@
 //! Calls of cuBLAS, or of hipBLAS.
 
-use super::driver;
+use super::driver::{self, pointer};
 use crate::cuda::sys::blas::{self as sys, Handle, Status, Symbols};
-use crate::cuda::sys::driver::CUstream;
-use crate::driver::{Pointer, Product};
+use crate::driver::{Pointer, Product, RawStream};
 use mebridge_support::error::{Error, Result};
 use std::ffi::{c_int, c_longlong, c_void};
 use std::ptr::null_mut;
@@ -16,9 +15,9 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// That of this driver.
-    pub fn get(driver: driver::Calls) -> Result<Calls> {
-        let symbols = Symbols::get(driver.platform(), driver.version()?.0)?;
+    /// That of this driver, which serves a major version of CUDA or HIP.
+    pub fn get(driver: driver::Calls, major: u32) -> Result<Calls> {
+        let symbols = Symbols::get(driver.platform(), major)?;
         Ok(Calls { symbols, driver })
     }
 
@@ -43,10 +42,10 @@ impl Calls {
     /// Where the products of a handle are computed.
     ///
     /// # Safety
-    /// Both are alive for as long as products are asked for.
-    pub unsafe fn set_stream(self, handle: Handle, stream: CUstream) -> Result<()> {
+    /// Both are alive for as long as products are started.
+    pub unsafe fn set_stream(self, handle: Handle, stream: RawStream) -> Result<()> {
         // SAFETY: the caller's promise.
-        let status = unsafe { (self.symbols.set_stream)(handle, stream) };
+        let status = unsafe { (self.symbols.set_stream)(handle, pointer(stream.0)) };
         self.check(self.symbols.own.set_stream, status)
     }
 
@@ -58,7 +57,7 @@ impl Calls {
     /// The scratch memory of a handle, where it takes some. To set a stream takes it away.
     ///
     /// # Safety
-    /// The handle is alive; the memory is as large, for as long as products are asked for, and nothing else uses it.
+    /// The handle is alive; the memory is as large, for as long as products are started, and nothing else uses it.
     pub unsafe fn set_workspace(self, handle: Handle, memory: Pointer, bytes: usize) -> Result<()> {
         let Some(further) = &self.symbols.further else {
             return Ok(());

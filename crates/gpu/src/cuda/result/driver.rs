@@ -1,19 +1,26 @@
 //! Calls of a driver, by the names of `libcuda`.
 //!
-//! Functions that work in a context work in the current one of the thread.
+//! Functions that work in a context work in the current one of the thread. What the driver makes is named by the raw
+//! handles of `crates/driver`.
 
 use crate::cuda::sys::Platform;
 use crate::cuda::sys::driver::{self as sys, Status, Symbols};
 use crate::cuda::sys::driver::{
-    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
-    CUfunction_attribute, CUgraph, CUgraphExec, CUmodule, CUpointer_attribute, CUstream,
-    CUstreamCaptureMode,
+    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUfunction_attribute, CUgraph,
+    CUpointer_attribute, CUstreamCaptureMode,
 };
 use crate::cuda::sys::hip;
-use crate::driver::{Architecture, Pointer, Shape};
+use crate::driver::{
+    Architecture, Pointer, RawEvent, RawFunction, RawGraph, RawModule, RawStream, Shape,
+};
 use mebridge_support::error::{Error, Result};
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
+
+/// A raw handle as the driver takes it: a `CUstream`, `CUevent` or the like.
+pub fn pointer<T>(raw: u64) -> *mut T {
+    raw as usize as *mut T
+}
 
 /// A driver, loaded and started.
 #[derive(Clone, Copy)]
@@ -140,7 +147,7 @@ impl Calls {
         let mut name = [0u8; 256];
         // The last byte stays 0.
         let room = name.len() as i32 - 1;
-        // SAFETY: as many bytes as it is told; the GPU is checked.
+        // SAFETY: the name has this many bytes; the GPU is checked.
         let status = unsafe { (self.0.cuDeviceGetName)(name.as_mut_ptr().cast(), room, device) };
         self.check("cuDeviceGetName", status)?;
         let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
@@ -207,7 +214,7 @@ impl Calls {
         // SAFETY: the places are there.
         match unsafe { (self.0.cuMemGetInfo_v2)(&mut free, &mut total) } {
             sys::SUCCESS => Ok((free, total)),
-            // Not by `check`, which asks this.
+            // Not by `check`, which calls this.
             status => Err(Error::GpuCall {
                 call: self.platform().name_of(CALL),
                 what: self.text(status),
@@ -283,20 +290,21 @@ impl Calls {
     ///
     /// # Safety
     /// The image is code for a GPU, which says itself how long it is, or PTX that ends in NUL.
-    pub unsafe fn load_module(self, image: *const c_void) -> Result<CUmodule> {
+    pub unsafe fn load_module(self, image: *const c_void) -> Result<RawModule> {
         let mut module = null_mut();
         // SAFETY: the place is there; the rest is the caller's promise.
         let status = unsafe { (self.0.cuModuleLoadData)(&mut module, image) };
-        self.check("cuModuleLoadData", status).map(|()| module)
+        self.check("cuModuleLoadData", status)
+            .map(|()| RawModule(module as u64))
     }
 
     /// Unloads it.
     ///
     /// # Safety
     /// It was loaded, and nothing will use it.
-    pub unsafe fn unload_module(self, module: CUmodule) -> Result<()> {
+    pub unsafe fn unload_module(self, module: RawModule) -> Result<()> {
         // SAFETY: the caller's promise.
-        let status = unsafe { (self.0.cuModuleUnload)(module) };
+        let status = unsafe { (self.0.cuModuleUnload)(pointer(module.0)) };
         self.check("cuModuleUnload", status)
     }
 
@@ -304,29 +312,31 @@ impl Calls {
     ///
     /// # Safety
     /// The program is alive.
-    pub unsafe fn function(self, module: CUmodule, name: &CStr) -> Result<Option<CUfunction>> {
+    pub unsafe fn function(self, module: RawModule, name: &CStr) -> Result<Option<RawFunction>> {
         let mut function = null_mut();
         // SAFETY: the place and the text are there; the rest is the caller's promise.
-        match unsafe { (self.0.cuModuleGetFunction)(&mut function, module, name.as_ptr()) } {
+        match unsafe {
+            (self.0.cuModuleGetFunction)(&mut function, pointer(module.0), name.as_ptr())
+        } {
             sys::NOT_FOUND => Ok(None),
             status => {
                 let found = self.check("cuModuleGetFunction", status);
-                found.map(|()| Some(function))
+                found.map(|()| Some(RawFunction(function as u64)))
             }
         }
     }
 
-    /// Bytes of the first parameter of a kernel, 0 where it has none; nothing where the driver cannot tell. Others are not
-    /// asked for: no call of CUDA 12 counts parameters, and to ask beyond the last one is an error of the driver, which
+    /// Bytes of the first parameter of a kernel, 0 where it has none; `None` where the driver cannot tell. Others are not
+    /// looked up: no call of CUDA 12 counts parameters, and a look-up beyond the last one is an error of the driver, which
     /// tools report.
     ///
     /// # Safety
     /// The kernel's program is alive.
-    pub unsafe fn parameter(self, function: CUfunction) -> Option<usize> {
+    pub unsafe fn parameter(self, function: RawFunction) -> Option<usize> {
         let info = self.0.cuFuncGetParamInfo?;
         let (mut offset, mut size) = (0, 0);
         // SAFETY: the places are there; the rest is the caller's promise.
-        match unsafe { info(function, 0, &mut offset, &mut size) } {
+        match unsafe { info(pointer(function.0), 0, &mut offset, &mut size) } {
             sys::SUCCESS => Some(size),
             sys::INVALID_VALUE => Some(0),
             _ => None,
@@ -339,12 +349,13 @@ impl Calls {
     /// The kernel's program is alive.
     pub unsafe fn function_attribute(
         self,
-        function: CUfunction,
+        function: RawFunction,
         attribute: CUfunction_attribute,
     ) -> Result<u32> {
         let mut value = 0;
         // SAFETY: the place is there; the rest is the caller's promise.
-        let status = unsafe { (self.0.cuFuncGetAttribute)(&mut value, attribute, function) };
+        let status =
+            unsafe { (self.0.cuFuncGetAttribute)(&mut value, attribute, pointer(function.0)) };
         self.check("cuFuncGetAttribute", status)?;
         Ok(value.unsigned_abs())
     }
@@ -355,12 +366,12 @@ impl Calls {
     /// The kernel's program is alive.
     pub unsafe fn set_function_attribute(
         self,
-        function: CUfunction,
+        function: RawFunction,
         attribute: CUfunction_attribute,
         value: i32,
     ) -> Result<()> {
         // SAFETY: the caller's promise; the value is checked.
-        let status = unsafe { (self.0.cuFuncSetAttribute)(function, attribute, value) };
+        let status = unsafe { (self.0.cuFuncSetAttribute)(pointer(function.0), attribute, value) };
         self.check("cuFuncSetAttribute", status)
     }
 
@@ -370,7 +381,7 @@ impl Calls {
     /// The kernel's program is alive.
     pub unsafe fn occupancy(
         self,
-        function: CUfunction,
+        function: RawFunction,
         threads: u32,
         shared: usize,
     ) -> Result<u32> {
@@ -380,7 +391,7 @@ impl Calls {
         let status = unsafe {
             (self.0.cuOccupancyMaxActiveBlocksPerMultiprocessor)(
                 &mut blocks,
-                function,
+                pointer(function.0),
                 threads,
                 shared,
             )
@@ -390,21 +401,22 @@ impl Calls {
     }
 
     /// A new stream. Work of others in the default stream does not wait for it, nor it for that.
-    pub fn create_stream(self) -> Result<CUstream> {
+    pub fn create_stream(self) -> Result<RawStream> {
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         let mut stream = null_mut();
         // SAFETY: the place is there.
         let status = unsafe { (self.0.cuStreamCreate)(&mut stream, flags) };
-        self.check("cuStreamCreate", status).map(|()| stream)
+        self.check("cuStreamCreate", status)
+            .map(|()| RawStream(stream as u64))
     }
 
     /// Gives it back once its work is done, which is not waited for.
     ///
     /// # Safety
     /// It was created, and nothing will use it.
-    pub unsafe fn destroy_stream(self, stream: CUstream) -> Result<()> {
+    pub unsafe fn destroy_stream(self, stream: RawStream) -> Result<()> {
         // SAFETY: the caller's promise.
-        let status = unsafe { (self.0.cuStreamDestroy_v2)(stream) };
+        let status = unsafe { (self.0.cuStreamDestroy_v2)(pointer(stream.0)) };
         self.check("cuStreamDestroy", status)
     }
 
@@ -412,9 +424,9 @@ impl Calls {
     ///
     /// # Safety
     /// The stream is alive.
-    pub unsafe fn synchronize(self, stream: CUstream) -> Result<()> {
+    pub unsafe fn synchronize(self, stream: RawStream) -> Result<()> {
         // SAFETY: the caller's promise.
-        let status = unsafe { (self.0.cuStreamSynchronize)(stream) };
+        let status = unsafe { (self.0.cuStreamSynchronize)(pointer(stream.0)) };
         self.check("cuStreamSynchronize", status)
     }
 
@@ -422,28 +434,29 @@ impl Calls {
     ///
     /// # Safety
     /// Both are alive.
-    pub unsafe fn wait(self, stream: CUstream, event: CUevent) -> Result<()> {
+    pub unsafe fn wait(self, stream: RawStream, event: RawEvent) -> Result<()> {
         // SAFETY: the caller's promise.
-        let status = unsafe { (self.0.cuStreamWaitEvent)(stream, event, 0) };
+        let status = unsafe { (self.0.cuStreamWaitEvent)(pointer(stream.0), pointer(event.0), 0) };
         self.check("cuStreamWaitEvent", status)
     }
 
     /// A new event, with a clock.
-    pub fn create_event(self) -> Result<CUevent> {
+    pub fn create_event(self) -> Result<RawEvent> {
         let flags = sys::CUevent_flags::CU_EVENT_DEFAULT as u32;
         let mut event = null_mut();
         // SAFETY: the place is there.
         let status = unsafe { (self.0.cuEventCreate)(&mut event, flags) };
-        self.check("cuEventCreate", status).map(|()| event)
+        self.check("cuEventCreate", status)
+            .map(|()| RawEvent(event as u64))
     }
 
     /// Gives it back.
     ///
     /// # Safety
     /// It was created, and nothing will use it.
-    pub unsafe fn destroy_event(self, event: CUevent) -> Result<()> {
+    pub unsafe fn destroy_event(self, event: RawEvent) -> Result<()> {
         // SAFETY: the caller's promise.
-        let status = unsafe { (self.0.cuEventDestroy_v2)(event) };
+        let status = unsafe { (self.0.cuEventDestroy_v2)(pointer(event.0)) };
         self.check("cuEventDestroy", status)
     }
 
@@ -451,9 +464,9 @@ impl Calls {
     ///
     /// # Safety
     /// Both are alive.
-    pub unsafe fn record(self, event: CUevent, stream: CUstream) -> Result<()> {
+    pub unsafe fn record(self, event: RawEvent, stream: RawStream) -> Result<()> {
         // SAFETY: the caller's promise.
-        let status = unsafe { (self.0.cuEventRecord)(event, stream) };
+        let status = unsafe { (self.0.cuEventRecord)(pointer(event.0), pointer(stream.0)) };
         self.check("cuEventRecord", status)
     }
 
@@ -461,10 +474,12 @@ impl Calls {
     ///
     /// # Safety
     /// Both are alive.
-    pub unsafe fn elapsed(self, from: CUevent, to: CUevent) -> Result<f64> {
+    pub unsafe fn elapsed(self, from: RawEvent, to: RawEvent) -> Result<f64> {
         let mut milliseconds = 0.0;
         // SAFETY: the place is there; the rest is the caller's promise.
-        let status = unsafe { (self.0.cuEventElapsedTime)(&mut milliseconds, from, to) };
+        let status = unsafe {
+            (self.0.cuEventElapsedTime)(&mut milliseconds, pointer(from.0), pointer(to.0))
+        };
         self.check("cuEventElapsedTime", status)?;
         Ok(f64::from(milliseconds) * 1e-3)
     }
@@ -473,10 +488,10 @@ impl Calls {
     ///
     /// # Safety
     /// The stream is alive.
-    pub unsafe fn begin_capture(self, stream: CUstream) -> Result<()> {
+    pub unsafe fn begin_capture(self, stream: RawStream) -> Result<()> {
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the caller's promise.
-        let status = unsafe { (self.0.cuStreamBeginCapture_v2)(stream, mode) };
+        let status = unsafe { (self.0.cuStreamBeginCapture_v2)(pointer(stream.0), mode) };
         self.check("cuStreamBeginCapture", status)
     }
 
@@ -484,10 +499,10 @@ impl Calls {
     ///
     /// # Safety
     /// The stream is alive.
-    pub unsafe fn end_capture(self, stream: CUstream) -> Result<CUgraph> {
+    pub unsafe fn end_capture(self, stream: RawStream) -> Result<CUgraph> {
         let mut graph = null_mut();
         // SAFETY: the place is there; the rest is the caller's promise.
-        let status = unsafe { (self.0.cuStreamEndCapture)(stream, &mut graph) };
+        let status = unsafe { (self.0.cuStreamEndCapture)(pointer(stream.0), &mut graph) };
         self.check("cuStreamEndCapture", status).map(|()| graph)
     }
 
@@ -495,11 +510,12 @@ impl Calls {
     ///
     /// # Safety
     /// The recorded work is alive.
-    pub unsafe fn instantiate(self, graph: CUgraph) -> Result<CUgraphExec> {
+    pub unsafe fn instantiate(self, graph: CUgraph) -> Result<RawGraph> {
         let mut ready = null_mut();
         // SAFETY: the place is there; the rest is the caller's promise.
         let status = unsafe { (self.0.cuGraphInstantiateWithFlags)(&mut ready, graph, 0) };
-        self.check("cuGraphInstantiate", status).map(|()| ready)
+        self.check("cuGraphInstantiate", status)
+            .map(|()| RawGraph(ready as u64))
     }
 
     /// Gives recorded work back.
@@ -516,9 +532,9 @@ impl Calls {
     ///
     /// # Safety
     /// It was made, and nothing will use it.
-    pub unsafe fn destroy_ready_graph(self, graph: CUgraphExec) -> Result<()> {
+    pub unsafe fn destroy_ready_graph(self, graph: RawGraph) -> Result<()> {
         // SAFETY: the caller's promise.
-        let status = unsafe { (self.0.cuGraphExecDestroy)(graph) };
+        let status = unsafe { (self.0.cuGraphExecDestroy)(pointer(graph.0)) };
         self.check("cuGraphExecDestroy", status)
     }
 
@@ -526,9 +542,9 @@ impl Calls {
     ///
     /// # Safety
     /// Both are alive, nobody launches the graph at the same time, and so are memory and programs of its work.
-    pub unsafe fn launch_graph(self, graph: CUgraphExec, stream: CUstream) -> Result<()> {
+    pub unsafe fn launch_graph(self, graph: RawGraph, stream: RawStream) -> Result<()> {
         // SAFETY: the caller's promise.
-        let status = unsafe { (self.0.cuGraphLaunch)(graph, stream) };
+        let status = unsafe { (self.0.cuGraphLaunch)(pointer(graph.0), pointer(stream.0)) };
         self.check("cuGraphLaunch", status)
     }
 
@@ -536,10 +552,10 @@ impl Calls {
     ///
     /// # Safety
     /// The memory is there and large enough, the stream is alive, and the bytes stay as they are until it is done.
-    pub unsafe fn copy_in(self, to: Pointer, from: &[u8], stream: CUstream) -> Result<()> {
+    pub unsafe fn copy_in(self, to: Pointer, from: &[u8], stream: RawStream) -> Result<()> {
         let (start, bytes) = (from.as_ptr().cast(), from.len());
         // SAFETY: the caller's promise.
-        let status = unsafe { (self.0.cuMemcpyHtoDAsync_v2)(to, start, bytes, stream) };
+        let status = unsafe { (self.0.cuMemcpyHtoDAsync_v2)(to, start, bytes, pointer(stream.0)) };
         self.check("cuMemcpyHtoDAsync", status)
     }
 
@@ -547,10 +563,11 @@ impl Calls {
     ///
     /// # Safety
     /// The memory is there and large enough, the stream is alive, and nobody touches the bytes until it is done.
-    pub unsafe fn copy_out(self, to: &mut [u8], from: Pointer, stream: CUstream) -> Result<()> {
+    pub unsafe fn copy_out(self, to: &mut [u8], from: Pointer, stream: RawStream) -> Result<()> {
         let (start, bytes) = (to.as_mut_ptr().cast(), to.len());
         // SAFETY: the caller's promise.
-        let status = unsafe { (self.0.cuMemcpyDtoHAsync_v2)(start, from, bytes, stream) };
+        let status =
+            unsafe { (self.0.cuMemcpyDtoHAsync_v2)(start, from, bytes, pointer(stream.0)) };
         self.check("cuMemcpyDtoHAsync", status)
     }
 
@@ -563,10 +580,10 @@ impl Calls {
         memory: Pointer,
         byte: u8,
         bytes: usize,
-        stream: CUstream,
+        stream: RawStream,
     ) -> Result<()> {
         // SAFETY: the caller's promise.
-        let status = unsafe { (self.0.cuMemsetD8Async)(memory, byte, bytes, stream) };
+        let status = unsafe { (self.0.cuMemsetD8Async)(memory, byte, bytes, pointer(stream.0)) };
         self.check("cuMemsetD8Async", status)
     }
 
@@ -577,10 +594,10 @@ impl Calls {
     /// about memory is true until the kernel is done.
     pub unsafe fn launch(
         self,
-        function: CUfunction,
+        function: RawFunction,
         shape: Shape,
         argument: &[u8],
-        stream: CUstream,
+        stream: RawStream,
     ) -> Result<()> {
         // CUDA reads as many bytes as the kernel's parameter has, before it returns.
         let mut places = [argument.as_ptr().cast_mut().cast::<c_void>()];
@@ -588,7 +605,7 @@ impl Calls {
         // SAFETY: the caller's promise.
         let status = unsafe {
             (self.0.cuLaunchKernel)(
-                function,
+                pointer(function.0),
                 x,
                 y,
                 z,
@@ -596,7 +613,7 @@ impl Calls {
                 j,
                 k,
                 shape.shared,
-                stream,
+                pointer(stream.0),
                 places.as_mut_ptr(),
                 null_mut(),
             )

@@ -11,7 +11,7 @@ use std::ptr::{null, null_mut};
 #[derive(Clone, Copy)]
 pub struct Calls(&'static Symbols);
 
-/// What a compiled program may be asked for.
+/// What a compiled program has.
 #[derive(Clone, Copy, Debug)]
 pub enum NvrtcOutput {
     /// The code of a GPU.
@@ -79,7 +79,7 @@ impl Calls {
         let words: Vec<*const c_char> = options.iter().map(|word| word.as_ptr()).collect();
         // A few options, far below the limit.
         let count = words.len() as c_int;
-        // SAFETY: as many texts as it is told; the rest is the caller's promise.
+        // SAFETY: there are `count` texts; the rest is the caller's promise.
         match unsafe { (self.0.compile)(program, count, words.as_ptr()) } {
             0 => Ok(()),
             status => Err(self.text(status)),

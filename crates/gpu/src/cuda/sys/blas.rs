@@ -140,15 +140,15 @@ impl Symbols {
                         set_math_mode: found.get("cublasSetMathMode")?,
                     }
                 };
-                Symbols::of(&CUDA, found, Some(further))
+                Symbols::new(&CUDA, found, Some(further))
             }),
             Platform::Hip => library::once(&OF_HIP, || {
-                Symbols::of(&HIP, library::amd(HIP.library, &hip::BLAS)?, None)
+                Symbols::new(&HIP, library::amd(HIP.library, &hip::BLAS)?, None)
             }),
         }
     }
 
-    fn of(own: &'static Own, found: FoundLibrary, further: Option<Further>) -> Result<Symbols> {
+    fn new(own: &'static Own, found: FoundLibrary, further: Option<Further>) -> Result<Symbols> {
         // SAFETY: the types are those of cublas_api.h, the same in CUDA 12 and 13, and of hipblas.h; device pointers are
         // 64 bits.
         unsafe {

@@ -52,7 +52,7 @@ pub fn places() -> Vec<PathBuf> {
     places
 }
 
-/// Whether it is worth to load AMD's libraries where nobody asked for them: they are large. Linux shows its GPUs by a device.
+/// Whether it is worth loading AMD's libraries where nobody requested them: they are large. Linux shows its GPUs by a device.
 pub fn might_be_there() -> bool {
     let named = environment::variable(FOLDER).is_some_and(|folder| !folder.is_empty());
     named

@@ -30,27 +30,27 @@ impl Tail {
     /// A stream of a caller's.
     ///
     /// # Safety
-    /// It is a stream of this GPU, while work is put into it.
-    pub(super) unsafe fn stream_of(&mut self, raw: u64) -> Result<Stream> {
+    /// It is a stream of this GPU, and alive while work is put into it.
+    pub(super) unsafe fn caller_stream(&mut self, raw: u64) -> Stream {
         if let Some((_, stream)) = self.streams.iter().find(|(known, _)| *known == raw) {
-            return Ok(stream.clone());
+            return stream.clone();
         }
         if self.streams.len() >= STREAMS {
             self.streams.clear();
         }
         // SAFETY: the caller's promise.
-        let stream = unsafe { Stream::of_caller(self.stream.driver(), raw)? };
+        let stream = unsafe { Stream::from_caller(self.stream.driver(), raw) };
         self.streams.push((raw, stream.clone()));
-        Ok(stream)
+        stream
     }
 
-    /// Later work in the stream comes behind all work so far.
+    /// Later work in the stream comes after all work so far.
     pub(super) fn before(&self, stream: &Stream) -> Result<()> {
         stream.wait(&self.event)
     }
 
     /// Work ends here in the stream.
-    pub(super) fn behind(&self, stream: &Stream) -> Result<()> {
+    pub(super) fn after(&self, stream: &Stream) -> Result<()> {
         stream.record(&self.event)?;
         self.stream.wait(&self.event)
     }
@@ -62,7 +62,7 @@ impl Tail {
 
 impl Drop for Tail {
     fn drop(&mut self) {
-        // An error was told before, or will be.
+        // An error was reported before, or will be.
         let _ = self.synchronize();
     }
 }

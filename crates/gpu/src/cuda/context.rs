@@ -8,7 +8,7 @@ use crate::cuda::result::driver::Calls;
 use crate::cuda::sys::Platform;
 use crate::cuda::sys::driver::{CUcontext, CUdevice, Symbols};
 use mebridge_support::error::{Error, Result};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// The driver and how many GPUs this process sees, at least one; an error says why none can be used.
 fn start(platform: Platform) -> Result<(Calls, usize)> {
@@ -55,13 +55,13 @@ unsafe impl Sync for Context {}
 
 impl Context {
     /// That of the GPU with this number.
-    pub fn new(platform: Platform, ordinal: usize) -> Result<Arc<Context>> {
+    pub fn new(platform: Platform, ordinal: usize) -> Result<Context> {
         let (calls, devices) = start(platform)?;
-        Context::of(calls, devices, ordinal)
+        Context::from_calls(calls, devices, ordinal)
     }
 
-    /// The same, of this driver, which shows so many GPUs.
-    pub fn of(calls: Calls, devices: usize, ordinal: usize) -> Result<Arc<Context>> {
+    /// The same, of this driver, which shows `devices` GPUs.
+    pub fn from_calls(calls: Calls, devices: usize, ordinal: usize) -> Result<Context> {
         if ordinal >= devices {
             return Err(Error::NoSuchDevice {
                 device: ordinal,
@@ -70,7 +70,7 @@ impl Context {
         }
         let device = calls.device(ordinal)?;
         let raw = calls.retain_primary_context(device)?;
-        Ok(Arc::new(Context { calls, device, raw }))
+        Ok(Context { calls, device, raw })
     }
 
     /// The GPU.
@@ -83,11 +83,11 @@ impl Context {
         self.calls
     }
 
-    /// Makes it current on this thread until the answer is dropped.
+    /// Makes it current on this thread until the result is dropped.
     pub fn enter(&self) -> Result<Entered<'_>> {
         let pushed = self.calls.current_context()? != self.raw;
         if pushed {
-            // SAFETY: the context is alive. It is popped when the answer goes, which borrows it and stays on this thread.
+            // SAFETY: the context is alive. It is popped when the result is dropped, which borrows it and stays on this thread.
             unsafe { self.calls.push_context(self.raw)? };
         }
         Ok(Entered {
@@ -96,22 +96,11 @@ impl Context {
             _thread: std::marker::PhantomData,
         })
     }
-
-    /// An error for what was made in another context.
-    pub fn check_same(self: &Arc<Context>, other: &Arc<Context>, call: &'static str) -> Result<()> {
-        match Arc::ptr_eq(self, other) {
-            true => Ok(()),
-            false => Err(Error::GpuCall {
-                call: self.calls.platform().name_of(call),
-                what: "what is passed in belongs to another GPU".into(),
-            }),
-        }
-    }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: it was retained once; whatever was made in it holds it alive.
+        // SAFETY: it was retained once; handles of what was made in it hold the driver that has this.
         let _ = unsafe { self.calls.release_primary_context(self.device) };
     }
 }

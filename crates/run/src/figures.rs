@@ -1,0 +1,197 @@
+//! Spectra as figures of a page, with their numbers.
+
+use crate::chart::{Chart, Curve, ratios};
+use crate::markup::{Cell, curve_classes, escaped, table};
+use crate::spectra::{BINS, OBSERVABLES, ParticleSpectrum, Spectra, kind_name};
+use crate::summary::shown;
+use crate::text::significant;
+
+/// Spectra of one sample of events, whose weights are multiplied by `factor`.
+#[derive(Clone, Debug)]
+pub struct ScaledSpectra<'a> {
+    /// What a reader knows the sample by.
+    pub name: String,
+    /// Those of all samples have the same bins.
+    pub spectra: &'a Spectra,
+    /// Weights times this add up to what the sample has, such as its cross section.
+    pub factor: f64,
+    /// Of which events they are: weights of the same ones are not independent.
+    pub origin: usize,
+}
+
+impl ScaledSpectra<'_> {
+    /// Of each bin of a spectrum the value and its error, by the width of the bin.
+    pub fn densities(&self, place: usize) -> [(f64, f64); BINS] {
+        let histogram = &self.spectra.all[place].histogram;
+        std::array::from_fn(|bin| {
+            let width = histogram.edge(bin + 1) - histogram.edge(bin);
+            let of = histogram.bins[bin];
+            (
+                self.factor * of.sum / width,
+                (self.factor * of.error() / width).abs(),
+            )
+        })
+    }
+}
+
+/// The line of a curve, for legends.
+fn key(number: usize) -> String {
+    let classes = curve_classes(number);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"40\" height=\"12\">\
+         <path class=\"curve {classes}\" d=\"M0 6H40\"/></svg>"
+    )
+}
+
+/// The lines that stand for several samples.
+pub fn legend(samples: &[ScaledSpectra]) -> String {
+    let item = |(number, sample): (usize, &ScaledSpectra)| {
+        format!("<li>{}{}</li>\n", key(number), escaped(&sample.name))
+    };
+    let items: String = samples.iter().enumerate().map(item).collect();
+    format!("<ul class=\"legend\">\n{items}</ul>\n")
+}
+
+/// Figures of the spectra of all kinds. `symbol` and `unit` are those of what they add up to.
+///
+/// # Panics
+/// Samples have other spectra than the first one.
+pub fn figures(samples: &[ScaledSpectra], [symbol, unit]: [&str; 2]) -> String {
+    let Some(first) = samples.first() else {
+        return String::new();
+    };
+    // Tables of several samples are as large as the page.
+    let beside = match samples.len() {
+        1 => " class=\"pair\"",
+        _ => "",
+    };
+    let mut text = String::new();
+    for (number, of_kind) in first
+        .spectra
+        .all
+        .chunks_exact(OBSERVABLES.len())
+        .enumerate()
+    {
+        let places = number * OBSERVABLES.len()..;
+        let (mut pictures, mut tables) = (String::new(), String::new());
+        for (spectrum, place) in of_kind.iter().zip(places) {
+            let curves: Vec<Curve> = samples
+                .iter()
+                .map(|sample| Curve {
+                    bins: sample.densities(place),
+                })
+                .collect();
+            pictures += &figure(spectrum, samples, &curves, [symbol, unit]);
+            tables += &numbers(spectrum, samples, &curves, place, [symbol, unit]);
+        }
+        text += &format!(
+            "<h3>{} (PDG codes)</h3>\n<div class=\"pair\">\n{pictures}</div>\n<details>\n<summary>numbers</summary>\n\
+             <div{beside}>\n{tables}</div>\n</details>\n",
+            kind_name(of_kind[0].kind)
+        );
+    }
+    text
+}
+
+/// What a spectrum is by, with its unit.
+fn observable_title(spectrum: &ParticleSpectrum) -> String {
+    let observable = spectrum.observable;
+    match observable.unit() {
+        Some(unit) => format!("{}, {unit}", observable.name()),
+        None => observable.name().to_owned(),
+    }
+}
+
+/// What the values of a spectrum are, with their unit.
+fn value_title(spectrum: &ParticleSpectrum, [symbol, unit]: [&str; 2]) -> String {
+    let name = format!("d{symbol}/d{}", spectrum.observable.symbol());
+    match (unit, spectrum.observable.unit()) {
+        ("", None) => name,
+        ("", Some(per)) => format!("{name}, 1/{per}"),
+        (unit, Some(per)) if unit == per => name,
+        (unit, Some(per)) => format!("{name}, {unit}/{per}"),
+        (unit, None) => format!("{name}, {unit}"),
+    }
+}
+
+fn figure(
+    spectrum: &ParticleSpectrum,
+    samples: &[ScaledSpectra],
+    curves: &[Curve],
+    of: [&str; 2],
+) -> String {
+    let chart = Chart {
+        axes: [&observable_title(spectrum), &value_title(spectrum, of)],
+        edges: spectrum.histogram.edges(),
+        curves,
+        falls: spectrum.observable.unit().is_some(),
+    };
+    let mut compared = String::new();
+    for (number, (sample, curve)) in samples.iter().zip(curves).enumerate().skip(1) {
+        if sample.origin != samples[0].origin {
+            let (sum, bins) = chi_squared(&curve.bins, &curves[0].bins);
+            let sum = significant(sum, 3);
+            compared += &format!("<li>{}χ² = {sum} of {bins} bins</li>\n", key(number));
+        }
+    }
+    if !compared.is_empty() {
+        compared = format!("<figcaption><ul class=\"legend\">\n{compared}</ul></figcaption>\n");
+    }
+    format!("<figure>\n{}{compared}</figure>\n", chart.svg())
+}
+
+/// χ² of two histograms that are independent, and how many bins it is of.
+fn chi_squared(one: &[(f64, f64)], other: &[(f64, f64)]) -> (f64, usize) {
+    let terms = one.iter().zip(other).filter_map(|((a, error), (b, its))| {
+        let variance = error * error + its * its;
+        (variance > 0.0).then(|| (a - b) * (a - b) / variance)
+    });
+    terms.fold((0.0, 0), |(sum, count), term| (sum + term, count + 1))
+}
+
+/// The numbers of a spectrum as a table.
+fn numbers(
+    spectrum: &ParticleSpectrum,
+    samples: &[ScaledSpectra],
+    curves: &[Curve],
+    place: usize,
+    of: [&str; 2],
+) -> String {
+    let edges = spectrum.histogram.edges();
+    let (title, value) = (observable_title(spectrum), value_title(spectrum, of));
+    let mut titles = vec![title.as_str()];
+    for _ in samples {
+        titles.extend(["%", &value, "±"]);
+    }
+    titles.extend(samples.iter().skip(1).map(|_| "ratio"));
+    let shares: Vec<[f64; BINS]> = samples
+        .iter()
+        .map(|sample| sample.spectra.all[place].histogram.shares())
+        .collect();
+    let ratios: Vec<_> = curves
+        .iter()
+        .map(|curve| ratios(&curve.bins, &curves[0].bins))
+        .collect();
+    let row = |bin: usize| {
+        let [from, to] = [0, 1].map(|side| significant(edges[bin + side], 4));
+        let mut cells = vec![Cell::Text(format!("{from} to {to}"))];
+        for (curve, shares) in curves.iter().zip(&shares) {
+            let [value, error] = shown(curve.bins[bin]);
+            cells.push(Cell::Number(format!("{:.2}", shares[bin])));
+            cells.extend([value, error].map(Cell::Number));
+        }
+        for ratio in ratios.iter().skip(1) {
+            cells.push(Cell::Number(match ratio[bin].0 {
+                ratio if ratio.is_nan() => String::new(),
+                ratio => significant(ratio, 4),
+            }));
+        }
+        cells
+    };
+    let rows: Vec<Vec<Cell>> = (0..BINS).map(row).collect();
+    let order = match samples.len() {
+        1 => "",
+        _ => "<p class=\"note\">columns in the order of the samples above</p>\n",
+    };
+    format!("<div>\n{order}{}</div>\n", table(&titles, &rows))
+}
