@@ -1,7 +1,7 @@
 //! Unweighted decays, generated with their own |M|^2 in the rest frame of the decaying particle.
 
 use crate::Maxima;
-use crate::element::{Evaluated, Evaluator, Theory};
+use crate::element::{Evaluator, MatrixElementValues, Theory};
 use crate::name::Name;
 use crate::shape::Shape;
 use crate::vectors::Momentum;
@@ -147,7 +147,7 @@ impl Source {
             &mut momenta,
         );
         let twice = [momenta.as_flattened(), momenta.as_flattened()].concat();
-        let mut found = Evaluated::default();
+        let mut found = MatrixElementValues::default();
         self.element
             .evaluate(&twice, &[1.0, 2.0], &[0.5; 2], &mut found)?;
         let ratio = found.squared[1] / found.squared[0];
@@ -228,7 +228,7 @@ impl Source {
             .iter()
             .map(|&point| philox.number(point, 0))
             .collect();
-        let mut found = Evaluated::default();
+        let mut found = MatrixElementValues::default();
         self.element
             .evaluate(&momenta, &vec![self.g_s; open.len()], &random, &mut found)?;
         let weights = open
@@ -285,7 +285,7 @@ impl Source {
             .flat_map(|(p, _)| p.as_flattened())
             .copied()
             .collect();
-        let mut found = Evaluated::default();
+        let mut found = MatrixElementValues::default();
         self.element.evaluate(
             &momenta,
             &vec![self.g_s; count],

@@ -54,9 +54,9 @@ pub struct Evaluator {
     bridge: Bridge,
 }
 
-/// Results for events.
+/// Squared matrix elements and helicities of events.
 #[derive(Default)]
-pub struct Evaluated {
+pub struct MatrixElementValues {
     /// |M|^2, averaged over the initial state.
     pub squared: Vec<f64>,
     /// The row of the helicity table, from 0.
@@ -120,7 +120,7 @@ impl Evaluator {
         momenta: &[f64],
         g_s: &[f64],
         random: &[f64],
-        found: &mut Evaluated,
+        found: &mut MatrixElementValues,
     ) -> Result<()> {
         let count = g_s.len();
         let of_event = 4 * self.process.legs.len();

@@ -12,7 +12,7 @@
 
 use crate::channel::{Drawing, Drawn, Source};
 use crate::class::{Class, key};
-use crate::element::{Evaluated, Evaluator, Theory};
+use crate::element::{Evaluator, MatrixElementValues, Theory};
 use crate::name::Name;
 use crate::production::Production;
 use crate::request::Request;
@@ -354,7 +354,7 @@ impl<'a> Decayer<'a> {
                 by_element.entry(element).or_default().push(number);
             }
         }
-        let mut found = Evaluated::default();
+        let mut found = MatrixElementValues::default();
         for (element, numbers) in by_element {
             let own = numbers.iter().map(|&number| &works[number]);
             let momenta: Vec<f64> = own
@@ -588,7 +588,7 @@ impl<'a> Decayer<'a> {
             .iter()
             .map(|&trial| philox.number(point(trial), 1))
             .collect();
-        let mut found = Evaluated::default();
+        let mut found = MatrixElementValues::default();
         element.evaluate(&momenta, &g_s, &random, &mut found)?;
         pair.trials += trials.len() as u64;
         let weights = trials.iter().zip(&found.squared);
