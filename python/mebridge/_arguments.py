@@ -7,7 +7,7 @@ import operator
 import os
 import stat
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from typing import TYPE_CHECKING, Any, SupportsFloat, Union
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from ._library import Error
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+# A path as callers give it.
+Path = Union[str, "os.PathLike[str]"]
 
 # As many as the library takes.
 MOST_THREADS = 1024

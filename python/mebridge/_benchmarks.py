@@ -10,8 +10,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 from . import _arguments, _command, _reweight, _scratch
+from ._arguments import Path
 from ._library import Error
-from ._process import Path
 
 # What callers give: cards, or cards by the names of their weights.
 Cards = Mapping[str, Path] | Sequence[Path] | None

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._library import Error
-from ._worker import Refused
+from ._library import Error, Refused
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

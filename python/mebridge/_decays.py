@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, SupportsIndex
 
 from . import _arguments, _command, _target
-from ._process import Path
+from ._arguments import Path
 
 _MODES = {"full": "", "onshell": "", "none": ""}
 _LARGEST_SEED = 2**64 - 1

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import _arguments, _command, _reweight, _scratch
+from ._arguments import Path
 from ._library import Error
-from ._process import Path, absolute, model_environment, model_path
+from ._process import absolute, model_environment, model_path
 from ._read import Opened
 from ._remote import VALUES
 from ._tasks import Spread

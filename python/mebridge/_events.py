@@ -15,11 +15,11 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from . import _arguments, _benchmarks, _command, _cut_function, _decays, _files, _scheme, _scratch, _target
-from ._arguments import MOST_EVENTS, MOST_THREADS
+from ._arguments import MOST_EVENTS, MOST_THREADS, Path
 from ._arrays import EventArrays
 from ._engine import NETWORKS
 from ._library import Error
-from ._process import Path, Process, absolute, model_environment, model_path
+from ._process import Process, absolute, model_environment, model_path
 from ._read import read_events
 from ._tasks import Spread
 from ._worker import Worker

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from . import _arguments, _arrays, _hdf5, _hepmc, _parquet, _records, _target
+from ._arguments import Path
 from ._arrays import EventArrays
 from ._library import Error
-from ._process import Path
 
 # Files by the end of their names.
 _SUFFIXES = {".hdf5": _hdf5, ".h5": _hdf5, ".parquet": _parquet, ".hepmc": _hepmc, ".hepmc.gz": _hepmc}

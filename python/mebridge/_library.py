@@ -33,6 +33,10 @@ class Error(Exception):
         self.code = code
 
 
+class Refused(Error):
+    """An error that every process would give."""
+
+
 class Sized(ctypes.Structure):
     """A struct that says in its first member how large it is; everything else is zero unless it is given."""
 

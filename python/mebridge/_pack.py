@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, SupportsIndex
 
 from . import _arguments, _command, _cut_function, _events
+from ._arguments import Path
 from ._events import Order, Progress
 from ._library import Error
-from ._process import Path, Process
+from ._process import Process
 
 # Events of all jobs together, to which a survey is adapted.
 EVENTS = 1_000_000

@@ -13,17 +13,17 @@ import threading
 import weakref
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _arguments, _command, _device, _host, _jax, _scheme
+from ._arguments import Path
 from ._library import Error, Options, check, last_error, lib
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-Path = Union[str, "os.PathLike[str]"]
 # alpha_s where a process has no parameter for it.
 _ALPHA_S = 0.118
 _PRECISIONS = {"d": "double", "m": "mixed", "f": "single"}

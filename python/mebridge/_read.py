@@ -18,9 +18,9 @@ from typing import Any, cast
 import numpy as np
 
 from . import _arrays, _hdf5, _parquet, _records
+from ._arguments import Path
 from ._arrays import Array, EventArrays
 from ._library import Error, check, lib
-from ._process import Path
 
 _HDF5, _PARQUET = b"\x89HDF\r\n\x1a\n", b"PAR1"
 # What compressed files begin with: the module of Python that reads them, and its class.

@@ -19,8 +19,8 @@ from multiprocessing import util
 from typing import Any
 
 from . import _bundle, _command, _scratch
-from ._library import Error, version
-from ._worker import Ended, Refused, Worker, kind_of
+from ._library import Error, Refused, version
+from ._worker import Ended, Worker, kind_of
 
 # In the bundle of a run, or of calls of the command: what its files are for.
 RECIPE = "recipe.json"

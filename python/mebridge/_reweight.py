@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 
 from . import _arguments, _command, _scratch, _target
+from ._arguments import Path
 from ._library import Error
-from ._process import Path, absolute
+from ._process import absolute
 from ._read import Opened, ends
 from ._remote import REWEIGHTED
 from ._tasks import Spread

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
 from . import _arguments, _benchmarks, _cut_function, _decays, _events, _pack, _scheme
+from ._arguments import Path
 from ._events import Events, Progress
 from ._library import Error
-from ._process import Path, model_environment, model_path
+from ._process import model_environment, model_path
 from ._worker import Worker, show_message
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from . import _arguments
-
-if TYPE_CHECKING:
-    from ._process import Path
+from ._arguments import Path
 
 COMPLEX_MASSES, FEYNMAN = "+complex_masses", "+feynman"
 STANDARD = "sm"

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
-from ._library import Error
+from ._library import Error, Refused
 
 # What the child runs: modules lie where they lie here, and this package is the one of its parent. Until the path is set,
 # which begins with the working directory, nothing is imported that is no part of the interpreter. A GPU's driver begins
@@ -56,10 +56,6 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 class Ended(Error):
     """The process has ended."""
-
-
-class Refused(Error):
-    """What every process would say."""
 
 
 # Errors that are the caller's, by the names under which they are sent; others are sent by their codes.

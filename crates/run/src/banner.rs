@@ -1,9 +1,7 @@
 //! The parts of an event file besides its events.
 
-use crate::event_file::{
-    self, Banner, Blocks, Overweights, nominal_weight, one_weight, overweights,
-};
-use crate::overweight::Weighting;
+use crate::event_file::{self, Banner, Blocks, nominal_weight, one_weight, overweights};
+use crate::overweight::{Overweights, Weighting};
 use crate::records::Round;
 use crate::rounds::BiasedEvents;
 use crate::run_card::with_entries;

@@ -65,6 +65,13 @@ fn is_hadron(lpp: i64) -> bool {
 }
 
 impl Beams {
+    /// Returns whether a run card takes scales from the clustering of events.
+    pub fn cluster_scales(&self, card: &RunCard) -> bool {
+        let is_fixed =
+            card.flag("fixed_ren_scale") && (self.resting() || card.flag("fixed_fac_scale1"));
+        !is_fixed && card.whole("dynamical_scale_choice") == -1
+    }
+
     /// Beams of a run card.
     ///
     /// Args: labels of the densities that MG5aMC puts into an output.

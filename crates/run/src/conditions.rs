@@ -225,7 +225,9 @@ mod tests {
         use crate::beams::Beams;
         let by_clustering = |values: &[(&str, &str)]| {
             let card = card(values);
-            scale::is_by_clustering(&card, &Beams::of_run_card(&card, &["nn23lo1"]).unwrap())
+            Beams::of_run_card(&card, &["nn23lo1"])
+                .unwrap()
+                .cluster_scales(&card)
         };
         let fixed = [("fixed_ren_scale", "T"), ("fixed_fac_scale", "T")];
         assert!(by_clustering(&[]) && by_clustering(&fixed[..1]) && !by_clustering(&fixed));

@@ -1,6 +1,6 @@
 //! Writer of Les Houches event files (hep-ph/0609017) from the records of rounds.
 
-use crate::overweight::Weighting;
+use crate::overweight::{Overweights, Weighting};
 use crate::records::{self, Matched, Round, Table, Weights, doubles};
 use crate::summary::Measured;
 use crate::{exact, in_order, replaced, text};
@@ -98,26 +98,6 @@ pub struct Banner<'a> {
     pub strategy: i32,
     /// LPRUP of each process, and its cross section and error, pb.
     pub processes: &'a [(i32, Measured)],
-}
-
-/// Statistics of the events above the nominal weight.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Overweights {
-    /// Number of events.
-    pub events: u64,
-    /// Sum of their weights in excess of the nominal one, as a share of all weight.
-    pub share: f64,
-    /// The largest weight, in units of the nominal one.
-    pub largest: f64,
-}
-
-impl Overweights {
-    /// No event is above the nominal weight.
-    pub const NONE: Overweights = Overweights {
-        events: 0,
-        share: 0.0,
-        largest: 1.0,
-    };
 }
 
 /// Statistics of the events of these rounds that are above the nominal weight.

@@ -40,6 +40,7 @@ pub mod poles;
 pub mod progress;
 pub mod records;
 pub mod replaced;
+pub mod round;
 pub mod rounds;
 pub mod run;
 pub mod run_card;

@@ -1,7 +1,7 @@
 //! Survey and rounds with the event generator, and the files written for them.
 
 use crate::records::{self, Weights};
-use crate::rounds::{ChannelMean, Measured, POINTS, RoundCounts, RoundFound, SurveyPoints};
+use crate::round::{ChannelMean, Measured, POINTS, RoundCounts, RoundFound, SurveyPoints};
 use crate::scratch::check_room;
 use crate::state::{RECORDS, SURVEY};
 use mebridge::event_generator::{BeamRequest, EventGenerator, Records, Request};

@@ -1,10 +1,8 @@
 //! Treatment of overweight events, whose weights exceed the maximum expected from the survey (see `overweight` of
 //! [`RunSpec`](crate::RunSpec)).
 
-use crate::event_file::Overweights;
 use crate::records::{Round, Table};
 use crate::rounds::{Perform, Rounds, seed};
-use crate::run::made;
 use crate::text::significant;
 use mebridge::lhe::Record;
 use mebridge::{Error, Result};
@@ -15,6 +13,26 @@ use serde::{Deserialize, Serialize};
 const MOST_TIMES: usize = 20;
 /// Safety factor on the number of events expected to suffice.
 const MORE: f64 = 1.02;
+
+/// Statistics of the events above the nominal weight.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Overweights {
+    /// Number of events.
+    pub events: u64,
+    /// Sum of their weights in excess of the nominal one, as a share of all weight.
+    pub share: f64,
+    /// The largest weight, in units of the nominal one.
+    pub largest: f64,
+}
+
+impl Overweights {
+    /// No event is above the nominal weight.
+    pub const NONE: Overweights = Overweights {
+        events: 0,
+        share: 0.0,
+        largest: 1.0,
+    };
+}
 
 /// Treatment of overweight events.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -171,7 +189,7 @@ pub fn complete(
     let seed = seed(rounds.seed(), "one weight");
     let wanted = usize::try_from(events).unwrap_or(usize::MAX);
     for _ in 0..MOST_TIMES {
-        let found = made(rounds.state());
+        let found = rounds.state().unwritten_rounds();
         let share = match ChosenEvents::choose(&found, wanted, seed)? {
             Ok(choice) => return Ok(Weighting::Chosen(choice)),
             Err(share) => share,

@@ -9,7 +9,8 @@ use crate::packed::{
 use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
 use crate::replaced;
-use crate::rounds::{RoundCounts, Rounds};
+use crate::round::RoundCounts;
+use crate::rounds::Rounds;
 use crate::run::{Observer, arguments, hex, of_a_run, performer};
 use crate::run_card::{RunCard, value};
 use crate::scratch::Scratch;

@@ -5,8 +5,9 @@ use crate::event_file::overweights;
 use crate::overweight::{self, Overweight};
 use crate::plan::Plan;
 use crate::progress::shown;
-use crate::rounds::{RoundCounts, Rounds};
-use crate::run::{hex, made, open};
+use crate::round::RoundCounts;
+use crate::rounds::Rounds;
+use crate::run::{hex, open};
 use crate::scratch::Scratch;
 use crate::state::{State, system};
 use mebridge::runtime::Switches;
@@ -164,7 +165,7 @@ impl Job<'_> {
             json!(digest(&sums).map_err(Error::io(&sums))?),
         );
         let contents = Contents {
-            rounds: &made(rounds.state()),
+            rounds: &rounds.state().unwritten_rounds(),
             before: 0,
             weighting,
             processes: &processes,
@@ -173,7 +174,7 @@ impl Job<'_> {
             seed: self.seed,
         };
         head.write(self.output, &contents, &asked, self.threads)?;
-        let found = made(rounds.state());
+        let found = rounds.state().unwritten_rounds();
         let count = found.iter().map(|round| round.events as u64).sum();
         let more = self
             .overweight

@@ -11,7 +11,6 @@ use crate::limits::{self, Incoming, Judge};
 use crate::lines::{self, ForcedCodes, ListedLines};
 use crate::param_card::{self, ParamCard};
 use crate::poles;
-use crate::run::Observer;
 use crate::run_card::{self, RunCard};
 use crate::running;
 use crate::source::Source;
@@ -198,12 +197,6 @@ impl Plan {
             alpha_s,
             notices,
         })
-    }
-
-    /// Returns whether its events have a bias, by a card or a caller.
-    pub fn is_biased(&self, observer: &dyn Observer) -> bool {
-        let functions = observer.functions();
-        self.request.bias.is_some() || functions.is_some_and(|of| of.bias.is_some())
     }
 
     /// Names of its matrix elements.
@@ -418,7 +411,7 @@ fn check_frame(frame: &[usize], element: &Element, name: &str, card: &RunCard) -
 fn matching(cards: &Cards, elements: &[Element]) -> Result<Option<Matching>> {
     let card = &cards.run_card;
     // As in MadEvent, xmtcentral alone does not cause events to be clustered.
-    let xmtcentral = match scale::is_by_clustering(card, &cards.beams) {
+    let xmtcentral = match cards.beams.cluster_scales(card) {
         true => card.number("xmtcentral"),
         false => 0.0,
     };
@@ -442,7 +435,7 @@ fn matching(cards: &Cards, elements: &[Element]) -> Result<Option<Matching>> {
 /// Settings of the clustering; `None` if nothing depends on it.
 fn clustering(cards: &Cards, matching: Option<Matching>, excludes: bool) -> Option<Clustered> {
     let card = &cards.run_card;
-    let scaled = scale::is_by_clustering(card, &cards.beams);
+    let scaled = cards.beams.cluster_scales(card);
     if !scaled && !excludes && matching.is_none() {
         return None;
     }

@@ -3,7 +3,7 @@
 
 use crate::exact::sum;
 use crate::maker::Maker;
-use crate::records::Weights;
+use crate::round::{ChannelMean, Measured, POINTS, RoundCounts, RoundFound, SurveyPoints};
 use crate::state::{SURVEY, SettledRound, State};
 use crate::summary;
 use crate::text::significant;
@@ -23,69 +23,8 @@ use std::thread::{Builder, ScopedJoinHandle};
 const ROUNDS: u64 = 20;
 const LEAST: [u64; 2] = [5000, 250_000];
 const MOST: [u64; 2] = [50_000, 500_000];
-/// What a survey found of its points, in its folder.
-pub(crate) const POINTS: &str = "points";
 /// Points are drawn in groups of so many.
 const GROUP: f64 = 8.0;
-
-/// Weights of points of a channel: how many there are, their mean and its error, pb.
-pub type Measured = (u64, f64, f64);
-
-/// What a survey found of its points.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct SurveyPoints {
-    /// All that were drawn.
-    pub points: u64,
-    /// Of each channel that stays, the numbers of its matrix elements.
-    pub elements: Vec<Vec<usize>>,
-    /// Of each channel, its points for each event of a round.
-    pub shares: Vec<f64>,
-    /// Of each channel what counts for the cross section.
-    pub measured: Vec<Measured>,
-    /// For each channel, the same for absolute weights including their bias; empty without a bias.
-    pub biased: Vec<Measured>,
-}
-
-/// What counts of a round for cross sections.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct RoundCounts {
-    /// Its events.
-    pub events: u64,
-    /// Of each channel the points whose number was known before they were drawn.
-    pub measured: Vec<Measured>,
-    /// The same for absolute weights including their bias; empty without a bias.
-    pub biased: Vec<Measured>,
-    /// By the number of the matrix element its events, and the sums of their weights and of the squares.
-    pub drawn: BTreeMap<u32, [f64; 3]>,
-}
-
-/// What was found in a round.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct RoundFound {
-    /// What counts for cross sections.
-    pub counted: RoundCounts,
-    /// What is kept of the weights of its events, pb.
-    pub weights: Weights,
-    /// Of each channel.
-    pub channels: Vec<ChannelMean>,
-    /// How many events a function of the momenta was given, and how many it kept.
-    pub cut: [u64; 2],
-}
-
-/// What a round found of a channel.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-pub struct ChannelMean {
-    /// Points that were drawn.
-    pub drawn: u64,
-    /// The mean of their weights, pb.
-    pub mean: f64,
-    /// Its error, pb.
-    pub error: f64,
-    /// Points that passed the cuts.
-    pub passed: u64,
-    /// Points that became events.
-    pub events: u64,
-}
 
 /// Events of each round, on CPUs or on GPUs.
 pub fn sizes(events: u64, on_gpus: bool) -> Vec<u64> {

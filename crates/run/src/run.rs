@@ -240,7 +240,7 @@ impl Session<'_> {
             }
         }
         Ok(Found {
-            rounds: made(state),
+            rounds: state.unwritten_rounds(),
             all,
             of_elements,
             of_processes,
@@ -312,15 +312,10 @@ pub(crate) fn arguments(
     Ok(found)
 }
 
-/// The finished rounds that are not yet in a file.
-pub(crate) fn made(state: &State) -> Vec<Round> {
-    let rounds = state.rounds().range(state.written().rounds..);
-    let rounds = rounds.map(|(&number, round)| Round {
-        file: state.records(number),
-        events: round.counted.events as usize,
-        weights: round.weights,
-    });
-    rounds.collect()
+/// Returns whether the events of a run have a bias, by a card or by the caller.
+pub(crate) fn is_biased(plan: &Plan, observer: &dyn Observer) -> bool {
+    let functions = observer.functions();
+    plan.request.bias.is_some() || functions.is_some_and(|of| of.bias.is_some())
 }
 
 /// The performer of the parts of a planned run: the observer's, or the event generator of this process.

@@ -1,6 +1,5 @@
 //! Renormalisation and factorisation scales of the events of a run.
 
-use crate::beams::Beams;
 use crate::run_card::RunCard;
 use crate::spec::ScaleChoice;
 use crate::text::{quoted, repr};
@@ -46,13 +45,6 @@ pub fn of_run_card(card: &RunCard, alone: bool) -> Scale {
         renormalisation: card.flag("fixed_ren_scale").then(|| card.number("scale")),
         factorisation: is_fixed.then_some(fixed),
     }
-}
-
-/// Whether a run card takes scales from the clustering of events.
-pub fn is_by_clustering(card: &RunCard, beams: &Beams) -> bool {
-    let is_fixed =
-        card.flag("fixed_ren_scale") && (beams.resting() || card.flag("fixed_fac_scale1"));
-    !is_fixed && card.whole("dynamical_scale_choice") == -1
 }
 
 /// The scales of a run without a run card. The default is half of the sum of transverse masses with parton densities,

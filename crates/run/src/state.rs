@@ -3,8 +3,8 @@
 //! Files are complete under their final names: each is written under a temporary name, synced to the disk, and renamed.
 //! `run.json` lists the files with their hashes and is written last.
 
-use crate::records;
-use crate::rounds::{RoundCounts, RoundFound};
+use crate::records::{self, Round};
+use crate::round::{RoundCounts, RoundFound};
 use crate::text::without_number;
 use mebridge::files::regular;
 use mebridge::{Error, Result};
@@ -75,6 +75,17 @@ pub fn written(folder: &Path) -> Option<WrittenEvents> {
 }
 
 impl State {
+    /// Finished rounds that are not yet in an event file.
+    pub fn unwritten_rounds(&self) -> Vec<Round> {
+        let rounds = self.rounds().range(self.written().rounds..);
+        let rounds = rounds.map(|(&number, round)| Round {
+            file: self.records(number),
+            events: round.counted.events as usize,
+            weights: round.weights,
+        });
+        rounds.collect()
+    }
+
     /// Opens a folder, which is created if necessary, and locks it.
     ///
     /// Args: `arguments` are those of the run; only `events` among them may be larger than before. If `lasting`, the

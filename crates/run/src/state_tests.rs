@@ -1,6 +1,6 @@
 use super::*;
 use crate::records::Weights;
-use crate::rounds::ChannelMean;
+use crate::round::ChannelMean;
 use serde_json::json;
 use std::os::unix::ffi::OsStrExt;
 

@@ -1,8 +1,8 @@
 //! A call whose arrays lie in GPU memory: all of its work goes into the caller's stream.
 
 use super::Answer;
-use super::evaluate::{Call, default_g_s};
-use super::matrix_elements::{Compiled, MatrixElements};
+use super::call::Call;
+use super::matrix_elements::{Compiled, MatrixElements, default_g_s};
 use mebridge::sample::{DeviceSample, MatrixElementOffsets, Strides};
 
 /// Returns the address of an array's first event; 0 if there is no such array.

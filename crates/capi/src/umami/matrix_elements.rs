@@ -252,6 +252,11 @@ impl Compiled {
     }
 }
 
+/// Returns g_s for events without alpha_s.
+pub(super) fn default_g_s(elements: &MatrixElements, compiled: &Compiled) -> f64 {
+    crate::default_g_s(&elements.processes[0].model, &compiled.cards()[0])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

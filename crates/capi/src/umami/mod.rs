@@ -16,6 +16,7 @@
 //! the status is the unspecific one.
 
 pub mod attached;
+mod call;
 mod device;
 mod evaluate;
 pub mod matrix_elements;
@@ -354,8 +355,8 @@ pub unsafe extern "C" fn umami_matrix_element(
         let answer = INSTANCES.with(handle as usize as u64, |instance| {
             // SAFETY: guaranteed by the caller.
             Ok(unsafe {
-                let call = evaluate::Call::read(
-                    evaluate::EventRange {
+                let call = call::Call::read(
+                    call::EventRange {
                         count,
                         stride,
                         offset,

@@ -1,6 +1,6 @@
 //! Runs by cards, in `Events/run_NN`.
 
-use super::{Found, MOST_EVENTS, Made, Observer, Session, of_a_run, open_with, pairs};
+use super::{Found, MOST_EVENTS, Made, Observer, Session, is_biased, of_a_run, open_with, pairs};
 use crate::banner::{Contents, Head, Norm, generator};
 use crate::cards::Cards;
 use crate::densities::AT_Z;
@@ -124,7 +124,7 @@ impl CardRun<'_> {
             spec, events, seed, ..
         } = self.session;
         let plan = Plan::of_cards(self.cards, spec)?;
-        overweight::check(spec.overweights, plan.is_biased(observer))?;
+        overweight::check(spec.overweights, is_biased(&plan, observer))?;
         for notice in &plan.notices {
             observer.notice(notice);
         }

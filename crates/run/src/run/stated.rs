@@ -1,6 +1,6 @@
 //! Runs under conditions that the caller states, without a run card.
 
-use super::{Made, Observer, Session, of_a_run, pairs};
+use super::{Made, Observer, Session, is_biased, of_a_run, pairs};
 use crate::banner::Contents;
 use crate::overweight;
 use crate::plan::Plan;
@@ -40,7 +40,7 @@ pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> R
         begun,
     };
     let plan = Plan::stated(spec)?;
-    overweight::check(spec.overweights, plan.is_biased(observer))?;
+    overweight::check(spec.overweights, is_biased(&plan, observer))?;
     for notice in &plan.notices {
         observer.notice(notice);
     }
