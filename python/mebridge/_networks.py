@@ -27,7 +27,7 @@ _BINS, _UNITS, _LAYERS = 10, 32, 3
 _LEAST = 1e-3
 # Training steps: longer training pays off for more events.
 _LEAST_STEPS, _MOST_STEPS, _EVENTS_A_STEP = 200, 1000, 500
-# Points of each channel in a step, as many as in a block of the engine.
+# Points of each channel in a step, a whole number of registers.
 _POINTS = 256
 # Initial learning rate; it decreases to 0 as a cosine.
 _LEARNING_RATE = 0.01
@@ -76,8 +76,8 @@ def chosen(shares: Sequence[float]) -> list[int]:
 
 def shape(dimensions: int) -> dict[str, Any]:
     """Returns the shape of a flow in the engine's form, with the dimensions that each block leaves unchanged. There are
-    two blocks for each binary digit of the dimensions' numbers, so that each dimension depends on each other one in some
-    block."""
+    two blocks for each binary digit of the dimensions' numbers, so that each dimension depends on each other one in
+    some block."""
     conditions = []
     for digit in range((dimensions - 1).bit_length()):
         stay = [bool(number >> digit & 1) for number in range(dimensions)]
