@@ -1,4 +1,4 @@
-"""What several files of tests share."""
+"""Helpers shared by several test files."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ class FolderHere(Folder):
 
 
 def command(*arguments):
-    """What the command does with these arguments: status, stdout, stderr."""
+    """Runs the command; returns its status, stdout and stderr."""
     done = subprocess.run([str(mebridge.command()), *map(str, arguments)], capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr
 
 
 def events_command(arguments):
-    """``mebridge events``: its status. What it says goes where this process says something."""
+    """Runs ``mebridge events`` with the stdout and stderr of this process; returns its status."""
     status, out, err = command("events", *arguments)
     sys.stdout.write(out)
     sys.stderr.write(err)
@@ -95,7 +95,7 @@ def events_command(arguments):
 
 
 def need(what, *names):
-    """Skips a test where packages are missing that it is about."""
+    """Skips a test if packages that it needs are missing."""
     for name in names:
         if importlib.util.find_spec(name) is None:
             raise unittest.SkipTest(f"{what}: {name} is not installed")

@@ -1,4 +1,4 @@
-"""What holds for the tests of each file."""
+"""Fixtures for all test files."""
 
 import os
 import tempfile
