@@ -32,8 +32,8 @@ class Folder(unittest.TestCase):
 
 
 class Here(_worker.Worker):
-    """What stands for the process that makes events where a test looks into it, or begins so many runs that to start their
-    processes is most of its time: the same calls, in this process."""
+    """Replaces the worker process by calls in this process, for tests that inspect the worker, or that would spend most
+    of their time starting processes."""
 
     def __init__(self, environment, on_message=_worker.show_message, backend="cpu"):
         self._handlers = {"notice": on_message, "warning": on_message}

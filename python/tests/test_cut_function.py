@@ -123,7 +123,7 @@ class Runs(Folder):
         self.assertTrue(0.2 < share < 0.6)
         # Grids follow the cut.
         self.assertGreater(found.efficiency, 0.7 * free.efficiency * share)
-        # Other numbers of an event are those of one without.
+        # A cut does not change the other numbers of an event.
         arrays = self.by_name(cut=cutting.all_, events=300).arrays
         out = arrays.momenta[:, 2:]
         scale = 0.5 * np.sqrt(out[..., 0] ** 2 - out[..., 3] ** 2).sum(axis=1)

@@ -34,7 +34,7 @@ def generate(process="g g > t t~", **options):
 
 
 def script(text, *arguments):
-    """Cases run in a separate program: before they were refused they hung, or crashed the interpreter."""
+    """Runs a separate program, for cases that hung or crashed the interpreter before they were refused."""
     command = [sys.executable, "-c", text, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
