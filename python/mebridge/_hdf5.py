@@ -50,21 +50,21 @@ def needed() -> Any:
 
 
 def write(
-    path: pathlib.Path, head: EventArrays, parts: Iterable[EventArrays], events: int, room: int, threads: int
+    path: pathlib.Path, head: EventArrays, parts: Iterable[EventArrays], events: int, slots: int, threads: int
 ) -> None:
     """Writes events. The file does not depend on the number of threads, which are used for compression.
 
     Args:
         head: data common to all parts.
         events: total number of events.
-        room: number of particle slots per event; readers expect this many for each event.
+        slots: number of particle slots per event; readers expect this many for each event.
     """
     h5py = needed()
     # LHEH5 numbers processes by position, from 1.
     places = {int(number): place + 1 for place, number in enumerate(head.processes["process_id"])}
     group = [-1 if number < 0 else 0 for number in head.densities]
     init = [*head.beams[0], *head.beams[1], *group, *head.densities, head.strategy, len(head.processes)]
-    procs = [[p["process_id"], room, -1, p["cross_section"], p["error"], p["largest"]] for p in head.processes]
+    procs = [[p["process_id"], slots, -1, p["cross_section"], p["error"], p["largest"]] for p in head.processes]
     names = ["NOMINAL", *head.weight_names]
     width = len(_EVENT) + len(names)
     with h5py.File(path, "w-") as file, ThreadPoolExecutor(threads) as pool:
@@ -76,7 +76,7 @@ def write(
         heads = file.create_dataset("events", (events, width), "<f8", chunks=(piece, width), **packed)
         # Readers take the names of columns from the first attribute.
         heads.attrs["properties"] = [*_EVENT, *names]
-        shape, chunks = (events * room, len(_PARTICLE)), (piece * room, len(_PARTICLE))
+        shape, chunks = (events * slots, len(_PARTICLE)), (piece * slots, len(_PARTICLE))
         legs = file.create_dataset("particles", shape, "<f8", chunks=chunks, **packed)
         legs.attrs["properties"] = _PARTICLE
         waiting: collections.deque[tuple[Any, int, Future[bytes]]] = collections.deque()
@@ -87,8 +87,8 @@ def write(
                 dataset.id.write_direct_chunk((first, 0), made.result())
 
         for first, some in _pieces(parts, piece):
-            waiting.append((heads, first, pool.submit(_heads, some, first, room, places, piece)))
-            waiting.append((legs, first * room, pool.submit(_particles, some, room, piece)))
+            waiting.append((heads, first, pool.submit(_heads, some, first, slots, places, piece)))
+            waiting.append((legs, first * slots, pool.submit(_particles, some, slots, piece)))
             store(2 * _AHEAD * threads)
         store(0)
 
@@ -116,7 +116,7 @@ def _some(part: EventArrays, some: slice) -> EventArrays:
     return dataclasses.replace(part, events=events, particles=part.particles[lines], weights=part.weights[some])
 
 
-def _heads(some: list[EventArrays], first: int, room: int, places: dict[int, int], piece: int) -> bytes:
+def _heads(some: list[EventArrays], first: int, slots: int, places: dict[int, int], piece: int) -> bytes:
     """Returns a compressed chunk of the dataset of events."""
     events = np.concatenate([part.events for part in some])
     weights = np.concatenate([part.weights for part in some])
@@ -124,7 +124,7 @@ def _heads(some: list[EventArrays], first: int, room: int, places: dict[int, int
     there = rows[: len(events)]
     there[:, 0] = [places[int(number)] for number in events["process_id"]]
     there[:, 1] = events["count"]
-    there[:, 2] = np.arange(first, first + len(events)) * room
+    there[:, 2] = np.arange(first, first + len(events)) * slots
     there[:, 3] = 1.0
     there[:, 4:7] = events["scale"][:, None]
     there[:, 7], there[:, 8] = events["alpha_qed"], events["alpha_qcd"]
@@ -133,14 +133,14 @@ def _heads(some: list[EventArrays], first: int, room: int, places: dict[int, int
     return _packed(rows)
 
 
-def _particles(some: list[EventArrays], room: int, piece: int) -> bytes:
+def _particles(some: list[EventArrays], slots: int, piece: int) -> bytes:
     """Returns a compressed chunk of the dataset of particles."""
     counts = np.concatenate([part.events["count"] for part in some])
     particles = np.concatenate([part.particles for part in some])
-    rows = np.zeros((piece, room, len(_PARTICLE)))
+    rows = np.zeros((piece, slots, len(_PARTICLE)))
     there = rows[: len(counts)]
     flat = np.stack([particles[name] for name in particles.dtype.names or ()], axis=-1)
-    there[np.arange(room) < counts[:, None]] = flat
+    there[np.arange(slots) < counts[:, None]] = flat
     return _packed(rows)
 
 

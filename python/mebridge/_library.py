@@ -160,13 +160,13 @@ def _why(path: pathlib.Path, said: str) -> str:
     ELF header."""
     try:
         with open(path, "rb") as file, open("/proc/self/exe", "rb") as running:
-            head, mine = file.read(20), running.read(20)
+            head, expected = file.read(20), running.read(20)
     except OSError as error:
         return f"{path} cannot be read: {error.strerror}"
     if not head.startswith(b"\x7fELF"):
         return f"{path} is no library" if head else f"{path} is empty"
     # Address width and byte order, and the machine.
-    if (head[4:6], head[18:]) != (mine[4:6], mine[18:]):
+    if (head[4:6], head[18:]) != (expected[4:6], expected[18:]):
         return f"{path} is a library for another kind of machine"
     return f"{path} cannot be loaded: {said.removeprefix(f'{os.path.abspath(path)}: ')}"
 

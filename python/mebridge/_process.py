@@ -228,7 +228,7 @@ class Process:
     def __reduce__(self) -> tuple[Any, ...]:
         """Recreates a copy, also in another Python process, from the same source, options and parameters. Files must
         exist under the same paths."""
-        return _again, (type(self), self._source, self._options, self._values())
+        return _recreate, (type(self), self._source, self._options, self._values())
 
     @classmethod
     def all(cls, process: Path, **options: Any) -> list[Process]:
@@ -327,12 +327,12 @@ class Process:
     @functools.cached_property
     def helicities(self) -> NDArray[np.int8]:
         """Helicities of the legs in each helicity combination; shape (helicities, legs)."""
-        return _fixed(self.description["helicities"], np.int8)
+        return _read_only(self.description["helicities"], np.int8)
 
     @functools.cached_property
     def color_flows(self) -> NDArray[np.int32]:
         """Colour and anticolour tags of the legs in each flow, as in event files; shape (flows, legs, 2)."""
-        return _fixed(self.description["color_flows"], np.int32)
+        return _read_only(self.description["color_flows"], np.int32)
 
     @property
     def parameters(self) -> Parameters:
@@ -524,7 +524,7 @@ def _cache(cache: Path | None) -> str | None:
     return os.path.abspath(text) if text and text != "off" else text
 
 
-def _again(cls: type[Process], source: str, options: dict[str, Any], parameters: dict[str, float]) -> Process:
+def _recreate(cls: type[Process], source: str, options: dict[str, Any], parameters: dict[str, float]) -> Process:
     process = cls(source, **options)
     for name, value in parameters.items():
         if process.parameters[name] != value:
@@ -532,7 +532,7 @@ def _again(cls: type[Process], source: str, options: dict[str, Any], parameters:
     return process
 
 
-def _fixed(values: Any, kind: Any) -> NDArray[Any]:
+def _read_only(values: Any, kind: Any) -> NDArray[Any]:
     """Returns a read-only array, which all callers share."""
     array = np.array(values, dtype=kind)
     array.flags.writeable = False

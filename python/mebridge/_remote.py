@@ -113,7 +113,7 @@ class _Files:
         self._end()
 
 
-class _Mine(threading.local):
+class _Local(threading.local):
     """Thread-local state of a worker: workers of executors may be threads or processes."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class _Mine(threading.local):
         self.timer: threading.Timer | None = None
 
 
-_mine = _Mine()
+_local = _Local()
 
 
 def perform(message: dict[str, Any]) -> dict[str, Any]:
@@ -132,26 +132,26 @@ def perform(message: dict[str, Any]) -> dict[str, Any]:
         `done` (the answer) with `files`, their `digest`, `notices` and `seconds`; or `missing`, digests of bundles to
         send; or `error`, its kind, with `message` and `where`.
     """
-    mine = _mine
-    with mine.lock:
-        if mine.timer is not None:
-            mine.timer.cancel()
+    state = _local
+    with state.lock:
+        if state.timer is not None:
+            state.timer.cancel()
         try:
-            return _perform(mine, message)
+            return _perform(state, message)
         except BaseException as error:
-            _close(mine)
+            _close(state)
             if not isinstance(error, Exception):
                 raise
             where = f"process {os.getpid()} of {socket.gethostname()}"
             return {"error": kind_of(error), "message": str(error) or type(error).__name__, "where": where}
         finally:
-            if mine.engine is not None:
-                mine.timer = threading.Timer(_IDLE, _idle, (mine, mine.lock, mine.engine))
-                mine.timer.daemon = True
-                mine.timer.start()
+            if state.engine is not None:
+                state.timer = threading.Timer(_IDLE, _idle, (state, state.lock, state.engine))
+                state.timer.daemon = True
+                state.timer.start()
 
 
-def _perform(mine: _Mine, message: dict[str, Any]) -> dict[str, Any]:
+def _perform(state: _Local, message: dict[str, Any]) -> dict[str, Any]:
     begun = time.monotonic()
     if message["version"] != version():
         raise Error(f"this worker has mebridge {version()}, and the run is of {message['version']}")
@@ -159,16 +159,16 @@ def _perform(mine: _Mine, message: dict[str, Any]) -> dict[str, Any]:
     for name, packed in bundles.items():
         if _bundle.digest(packed) != name:
             raise Error("what it was sent is damaged")
-    engine = mine.engine if mine.engine is not None and mine.engine.digest == recipe else None
+    engine = state.engine if state.engine is not None and state.engine.digest == recipe else None
     missing = [] if engine is not None or recipe in bundles else [recipe]
     if survey is not None and survey not in bundles and not (isinstance(engine, _Engine) and engine.has(survey)):
         missing.append(survey)
     if missing:
         return {"missing": missing}
     if engine is None:
-        _close(mine)
+        _close(state)
         kind = _Files if message["name"] == "command" else _Engine
-        engine = mine.engine = kind(recipe, bundles[recipe])
+        engine = state.engine = kind(recipe, bundles[recipe])
     if isinstance(engine, _Files):
         files = engine.perform(message["file"])
         return _done(None, files, [], begun)
@@ -188,14 +188,14 @@ def _done(done: Any, files: bytes, notices: list[str], begun: float) -> dict[str
     return {"done": done, "files": files, "digest": _bundle.digest(files), "notices": notices, "seconds": seconds}
 
 
-def _close(mine: _Mine) -> None:
-    engine, mine.engine = mine.engine, None
+def _close(state: _Local) -> None:
+    engine, state.engine = state.engine, None
     if engine is not None:
         engine.close()
 
 
-def _idle(mine: Any, lock: threading.Lock, engine: _Engine | _Files) -> None:
-    """Closes an idle engine. The timer's thread cannot reach the worker's `_Mine`, so the digest is cleared; the worker
+def _idle(state: Any, lock: threading.Lock, engine: _Engine | _Files) -> None:
+    """Closes an idle engine. The timer's thread cannot reach the worker's `_Local`, so the digest is cleared; the worker
     then starts a new engine."""
     with lock:
         engine.close()
