@@ -195,8 +195,8 @@ def _close(state: _Local) -> None:
 
 
 def _idle(state: Any, lock: threading.Lock, engine: _Engine | _Files) -> None:
-    """Closes an idle engine. The timer's thread cannot reach the worker's `_Local`, so the digest is cleared; the worker
-    then starts a new engine."""
+    """Closes an idle engine. The timer's thread cannot reach the worker's `_Local`, so the digest is cleared; the
+    worker then starts a new engine."""
     with lock:
         engine.close()
         engine.digest = ""

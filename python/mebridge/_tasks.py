@@ -258,8 +258,8 @@ class Spread:
                 if opened and time.monotonic() - last > self._patience:
                     one = next(iter(opened.values()))
                     raise Error(
-                        f"{one.task.what}: no worker has answered for {self._patience:g} s, for which {SWITCH} names another "
-                        "limit; what is done is kept where the run has a folder"
+                        f"{one.task.what}: no worker has answered for {self._patience:g} s ({SWITCH} sets another limit); "
+                        "finished parts are kept if the run has a folder"
                     )
                 for one in opened.values():
                     if one.twins < TWINS and time.monotonic() - max(one.began, last) > limit:
@@ -301,7 +301,7 @@ class Spread:
                 if not set(found["missing"]) - sent.bundles:
                     raise _Damaged("it says that it lacks what it was sent")
                 if not set(found["missing"]) <= set(self._bundles):
-                    raise _Damaged("it says that it lacks what there is not")
+                    raise _Damaged("it reports missing data that do not exist")
             elif "error" in found:
                 return {name: str(found[name]) for name in ("error", "message", "where")}
             elif _bundle.digest(found["files"]) != found["digest"]:

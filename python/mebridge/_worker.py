@@ -175,7 +175,7 @@ class Worker:
         if status < 0:
             how = f"signal {-status} ({signal.strsignal(-status)})"
             if -status == signal.SIGKILL:
-                how += ", perhaps for want of memory"
+                how += ", perhaps for lack of memory"
         raise Ended(f"the process that makes events ended with {how}; what it said is on stderr")
 
     def end(self) -> None:
@@ -205,8 +205,8 @@ class Worker:
             if looks >= _LOOKS:
                 self.end()
                 raise Ended(
-                    f"the process that makes events hangs: it has taken no time of a CPU for {self._patience:g} s, for which {SWITCH} names "
-                    "another limit; what is done is kept where the run has a folder"
+                    f"the process that makes events hangs: it has used no CPU time for {self._patience:g} s ({SWITCH} sets "
+                    "another limit); finished parts are kept if the run has a folder"
                 )
 
     def _seconds(self) -> float:

@@ -126,7 +126,7 @@ class Children(Folder):
     def test_a_child_that_ends(self):
         for does, said in (
             ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", r"with signal 11 \(Segmentation fault\)"),
-            ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "with signal 9 .*want of memory"),
+            ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "with signal 9 .*lack of memory"),
             ("import os; os.write(1, b'[\"done\", [1'); os._exit(7)", "with status 7"),
             ("import os; os._exit(7)", "with status 7"),
         ):

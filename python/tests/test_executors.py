@@ -258,7 +258,7 @@ class Executors(Folder):
         executor = self.threads(lambda message, perform: end.wait(), workers=2)
         self.addCleanup(end.set)
         with mock.patch.dict(os.environ, MEBRIDGE_WORKER_SECONDS="0.5"):
-            said = "the setup of the run: no worker has answered for 0.5 s, for which MEBRIDGE_WORKER_SECONDS names"
+            said = r"the setup of the run: no worker has answered for 0.5 s \(MEBRIDGE_WORKER_SECONDS sets another"
             with self.assertRaisesRegex(mebridge.Error, said):
                 self.generate(self.folder / "x.lhe", executor=executor)
         for given in ("0", "-1", "nan", "soon"):
@@ -322,7 +322,7 @@ class Executors(Folder):
 
         wrong = {
             "it says that it lacks what it was sent": lambda message, done: {"missing": list(message["bundles"])},
-            "it says that it lacks what there is not": lambda message, done: {"missing": ["nothing"]},
+            "it reports missing data that do not exist": lambda message, done: {"missing": ["nothing"]},
             "cannot be read: KeyError: 'seconds'": without("seconds"),
             "cannot be read: KeyError: 'files'": without("files"),
             "cannot be read: KeyError: 'notices'": without("notices"),
