@@ -44,15 +44,15 @@ class Events:
     """Result of :func:`generate_events`."""
 
     cross_section: float
-    """Cross section in pb."""
+    """Cross section in pb; for the decay of a single particle, its partial width in GeV."""
     error: float
-    """Statistical error of the cross section in pb."""
+    """Statistical error of the cross section, in the same unit."""
     events: int
     """Number of unweighted events."""
     output: pathlib.Path | None
     """The event file, if one was requested."""
     processes: dict[str, tuple[float, float]]
-    """Cross section and error of each matrix element in pb, by the PDG codes of its first process."""
+    """Cross section and error of each matrix element, by the PDG codes of its first process."""
     again: int
     """How often part of the run was restarted because a worker failed or was late."""
     efficiency: float
