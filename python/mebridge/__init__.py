@@ -1,14 +1,14 @@
-"""Matrix elements of particle physics.
+"""Matrix elements for particle physics.
 
-A process is evaluated by a SIMD engine; it is data, so nothing is generated or compiled for it:
+A SIMD engine evaluates processes. A process is data: no code is generated or compiled for it.
 
 >>> import mebridge
 >>> process = mebridge.Process("g g > t t~")
 >>> process
 <mebridge.Process g g > t t~ WEIGHTED<=2: 4 legs, 3 diagrams, 16 helicities, 2 colour flows>
 
-Momenta are NumPy arrays of shape (events, legs, 4), (E, px, py, pz) in GeV, incoming particles first with positive
-energy; any strides are read where they are:
+Momenta are NumPy arrays of shape (events, legs, 4) with (E, px, py, pz) in GeV, incoming particles first with positive
+energy. Arrays with any strides are read in place:
 
 >>> import numpy as np
 >>> energy, mass = 500.0, process.parameters["MT"]

@@ -1,4 +1,4 @@
-"""``python -m mebridge`` is the command ``mebridge``."""
+"""``python -m mebridge`` runs the command ``mebridge``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What callers give, judged before anything starts."""
+"""Validation of arguments, before any work starts."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 # A path as callers give it.
 Path = Union[str, "os.PathLike[str]"]
 
-# As many as the library takes.
+# The limit of the library.
 MOST_THREADS = 1024
-# Of a run, some 10 TB: more rounds could hardly be listed.
+# The limit for a run, about 10 TB: more rounds could hardly be listed.
 MOST_EVENTS = 10**10
-# Of a card, as the library takes it.
+# The library's size limit for a card.
 _MOST_BYTES = 1 << 26
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """A whole number: of Python, of NumPy, or such as 1e3."""
+    """Returns a whole number; Python and NumPy integers and floats such as 1e3 are accepted."""
     span = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
     given = value
-    # Those of NumPy are no float where they are single ones.
+    # np.float32 is not a subclass of float.
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         value = int(value)
     try:
@@ -54,7 +54,7 @@ def _short(number: int) -> str:
 
 
 def real(name: str, value: SupportsFloat) -> float:
-    """A number, which may be infinite or none."""
+    """Returns a number, which may be infinite or NaN."""
     if isinstance(value, (bool, np.bool_, str, bytes)):
         raise TypeError(f"{name} is {value!r}; it must be a number")
     try:
@@ -64,11 +64,11 @@ def real(name: str, value: SupportsFloat) -> float:
 
 
 def reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """An array of real numbers."""
+    """Returns an array of real numbers."""
     if np.ma.is_masked(values):
         raise ValueError(f"some {name} are masked; leave their events out")
     array = np.asarray(values)
-    # Fractions and the like are objects.
+    # Arrays of fractions.Fraction and the like have the dtype object.
     if array.dtype.kind not in "iufO":
         raise TypeError(f"{name} must be real numbers, not {array.dtype}")
     try:
@@ -78,8 +78,8 @@ def reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def judge(name: str, values: Any, integers: bool = False) -> None:
-    """That numbers which another library converts are real: it would take the real part of complex ones, and the whole
-    part of a row. They are told by the name of their type (``torch.float64``)."""
+    """Checks, by the name of their dtype (``torch.float64``), that numbers to be converted by another library are real,
+    or integers. The library would silently drop imaginary parts, and fractional parts of rows."""
     dtype = getattr(values, "dtype", None)
     dtype = np.asarray(values).dtype if dtype is None else dtype
     kind = str(getattr(dtype, "name", dtype)).rpartition(".")[2]
@@ -88,7 +88,7 @@ def judge(name: str, values: Any, integers: bool = False) -> None:
 
 
 def per_event(name: str, values: ArrayLike, events: int) -> NDArray[np.float64]:
-    """One number for each event."""
+    """Returns an array with one number for each event."""
     array = reals(name, values)
     if array.shape not in ((), (1,), (events,)):
         raise ValueError(f"{name} has the shape {array.shape}; it must be one number, or have the shape ({events},)")
@@ -96,14 +96,14 @@ def per_event(name: str, values: ArrayLike, events: int) -> NDArray[np.float64]:
 
 
 def one_of(name: str, value: str, known: Mapping[str, str]) -> None:
-    """One of some words, with what they mean."""
+    """Checks that a value is one of the known words, which are given with their meanings."""
     if not isinstance(value, str) or value not in known:
         words = ", ".join(f'"{word}" ({meaning})' if meaning else f'"{word}"' for word, meaning in known.items())
         raise Error(f"{name} is {value!r}; it must be one of {words}")
 
 
 def positive(name: str, value: SupportsFloat) -> float:
-    """A number above 0."""
+    """Returns a finite number above 0."""
     number = real(name, value)
     if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} is {value}; it must be a positive number")
@@ -111,7 +111,7 @@ def positive(name: str, value: SupportsFloat) -> float:
 
 
 def between(name: str, value: SupportsFloat, least: float, below: float) -> float:
-    """A number from the first limit on and below the second."""
+    """Returns a number with ``least <= number < below``."""
     number = real(name, value)
     if not least <= number < below:
         raise ValueError(f"{name} is {value}; it must be a number from {least:g} on and below {below:g}")
@@ -119,7 +119,7 @@ def between(name: str, value: SupportsFloat, least: float, below: float) -> floa
 
 
 def card(name: str, path: str | os.PathLike[str], what: str = "the parameter card") -> str:
-    """A file that is read more than once, which a pipe is not for."""
+    """Returns the path of a card, which must be a regular file because it is read more than once."""
     place = text(name, path)
     try:
         found = os.stat(place)
@@ -136,7 +136,7 @@ def card(name: str, path: str | os.PathLike[str], what: str = "the parameter car
 
 
 def text(name: str, value: str | os.PathLike[str]) -> str:
-    """A name or a path. In C it would end at a character NUL, and be another one."""
+    """Returns a name or a path as a string. NUL characters are refused: C code would cut the string there."""
     string = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(string, str):
         raise TypeError(f"{name} is {string!r}; it must be a str or a path")

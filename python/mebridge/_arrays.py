@@ -1,4 +1,4 @@
-"""Events as arrays, in the fields of the Les Houches Accord (hep-ph/0109068): of a run, or of a file."""
+"""Events of a run or a file as arrays, with the fields of the Les Houches Accord (hep-ph/0109068)."""
 
 from __future__ import annotations
 
@@ -20,26 +20,29 @@ _PROCESS = np.dtype([("process_id", "<i4"), *((name, "<f8") for name in ("cross_
 
 @dataclass(frozen=True)
 class EventArrays:
-    """Events, and the particles of all of them one after the other. Energies are in GeV, cross sections in pb."""
+    """Events, and the particles of all events in one array. Energies are in GeV, cross sections in pb.
+
+    The fields ``events``, ``particles`` and ``processes`` are structured NumPy arrays.
+    """
 
     events: Array
-    """For each event ``process_id``, ``weight``, ``scale``, ``alpha_qed``, ``alpha_qcd``, and which of the particles
-    are its own: ``first``, ``count``."""
+    """For each event ``process_id``, ``weight``, ``scale``, ``alpha_qed``, ``alpha_qcd``, and the range of its
+    particles: ``first`` (from 0) and ``count``; shape (events,)."""
     particles: Array
-    """``pdg_id``, ``status_code`` (-1 comes in, 1 goes out, 2 is in between), ``mother1``, ``mother2`` (from 1 on),
-    ``color``, ``anti_color``, ``px``, ``py``, ``pz``, ``energy``, ``mass``, ``lifetime``, ``spin``."""
+    """``pdg_id``, ``status_code`` (-1 incoming, 1 outgoing, 2 intermediate), ``mother1``, ``mother2`` (from 1 within
+    the event), ``color``, ``anti_color``, ``px``, ``py``, ``pz``, ``energy``, ``mass``, ``lifetime`` (mm), ``spin``."""
     processes: Array
-    """``process_id``, ``cross_section``, its ``error``, and the ``largest`` weight."""
+    """``process_id``, ``cross_section``, its ``error``, and the ``largest`` weight of each process."""
     beams: tuple[tuple[int, int], tuple[float, float]]
-    """PDG codes and energies."""
+    """PDG codes and energies of the beams."""
     densities: tuple[int, int] = (-1, -1)
-    """Their numbers at LHAPDF."""
+    """LHAPDF numbers of the beams' densities."""
     strategy: int = -4
-    """IDWTUP: -4 where weights average to the cross section."""
+    """IDWTUP: -4 if weights average to the cross section."""
     weight_names: tuple[str, ...] = ()
-    """Of further weights."""
+    """Names of the further weights."""
     weights: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    """Of each event those further ones, (events, names)."""
+    """Further weights; shape (events, names)."""
 
     def __post_init__(self) -> None:
         if not self.weight_names:
@@ -54,11 +57,11 @@ class EventArrays:
 
     @property
     def momenta(self) -> Array:
-        """(events, legs, 4), (E, px, py, pz) in GeV of what comes in and goes out, as :meth:`mebridge.Process.evaluate`
-        takes them.
+        """Momenta (E, px, py, pz) in GeV of incoming and outgoing particles, for :meth:`mebridge.Process.evaluate`;
+        shape (events, legs, 4).
 
         Raises:
-            Error: where events do not have as many legs.
+            Error: if events have different numbers of legs.
         """
         outer = np.isin(self.particles["status_code"], (-1, 1))
         legs = self.particles[outer]
@@ -71,7 +74,7 @@ class EventArrays:
         return of.reshape(len(self.events), -1, 4)
 
     def awkward(self) -> Any:
-        """The events as one array of Awkward Array (``pip install awkward``), with lists of particles."""
+        """Returns the events as one Awkward Array with lists of particles (needs ``pip install awkward``)."""
         try:
             import awkward
         except ImportError:
@@ -91,7 +94,7 @@ def _field(array: Array, name: str) -> Array:
 
 
 def events(heads: Array, counts: Array) -> Array:
-    """The events with these heads and this many particles each, which lie one after the other."""
+    """Returns events with these heads and numbers of particles, stored contiguously in the order of events."""
     found = np.zeros(len(heads), EVENT)
     for name, _ in _records.HEAD:
         found[name] = heads[name]
@@ -105,7 +108,7 @@ def processes(rows: Sequence[tuple[int, float, float, float]]) -> Array:
 
 
 def of_records(records: Array, factor: float) -> tuple[Array, Array, Array]:
-    """Heads, counts and particles of records, with weights times a factor."""
+    """Returns heads, numbers of particles and particles of records, with weights multiplied by ``factor``."""
     room = _records.particles(records)
     nested = _records.nested(np.ascontiguousarray(records))
     particles = nested["particles"].reshape(len(records), room)
@@ -119,21 +122,21 @@ def of_records(records: Array, factor: float) -> tuple[Array, Array, Array]:
 
 
 def joined(parts: Sequence[tuple[Array, Array, Array]]) -> tuple[Array, Array]:
-    """Events and particles of several rounds."""
+    """Returns the events and particles of several rounds as one."""
     heads, counts, particles = (np.concatenate(list(some)) for some in zip(*parts))
     return events(heads, counts), particles
 
 
 def integers(path: pathlib.Path, name: str, values: Array, counts: Array | None = None, of: str = "event") -> Array:
-    """Numbers of a file as integers of 32 bits.
+    """Converts numbers in a file to 32-bit integers.
 
     Args:
-        name: of their column, for messages.
-        counts: how many there are of each event, otherwise one.
-        of: what each is of.
+        name: name of the column, for messages.
+        counts: number of values for each event. Default: one per event.
+        of: what a row belongs to, for messages.
 
     Raises:
-        Error: where one is no integer, with its event.
+        Error: if a value is not an integer; the message names its event.
     """
     with np.errstate(invalid="ignore"):
         found = values.astype(np.int32)
@@ -142,13 +145,13 @@ def integers(path: pathlib.Path, name: str, values: Array, counts: Array | None 
 
 
 def finite(path: pathlib.Path, name: str, values: Array, counts: Array | None = None) -> Array:
-    """Numbers of a file, as :func:`integers` has them, all of which are finite."""
+    """Returns numbers in a file after checking that all are finite; arguments and errors as for :func:`integers`."""
     _refuse(path, name, values, ~np.isfinite(values), "no finite number", counts)
     return values
 
 
 def refuse(path: pathlib.Path, number: int, what: str, of: str = "event") -> NoReturn:
-    """An event of a file, from 0, cannot be read."""
+    """Raises an error for event ``number`` (from 0) of a file."""
     raise Error(f"{path}: {of} {number + 1} (from 1): {what}")
 
 
@@ -161,5 +164,5 @@ def _refuse(
 
 
 def event_of(row: int, counts: Array | None) -> int:
-    """The event of a particle where there are this many of each, or of a row."""
+    """Returns the event that a particle belongs to, given the number of particles of each event; or the row itself."""
     return row if counts is None else int(np.searchsorted(np.cumsum(counts), row, "right"))

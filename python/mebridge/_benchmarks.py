@@ -1,4 +1,4 @@
-"""Weights of other parameter cards, which a run gives its events as it writes them: those of `mebridge reweight`."""
+"""Weights for other parameter cards, added by `mebridge reweight` when a run writes its events."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from . import _arguments, _command, _reweight, _scratch
 from ._arguments import Path
 from ._library import Error
 
-# What callers give: cards, or cards by the names of their weights.
+# Argument `reweight`: cards, or a mapping from names of weights to cards.
 Cards = Mapping[str, Path] | Sequence[Path] | None
 
 
 @dataclass(frozen=True)
 class Benchmarks:
-    """The cards of a run, and what they are compared with.
+    """Cards for the weights of a run, and the processes and original card to reweight from.
 
     Args:
-        sources: processes, as of :func:`mebridge.reweight_events`.
-        original: the card of the events, where it is not in the header of their file.
-        helicity: as of :func:`mebridge.reweight_events`.
+        cards: paths of the cards.
+        names: names of the weights, or ``None`` for the defaults.
+        sources: processes, as for :func:`mebridge.reweight_events`.
+        original: the card of the events if the header of their file does not have it.
+        helicity: as for :func:`mebridge.reweight_events`.
     """
 
     cards: Sequence[str]
@@ -36,19 +38,19 @@ class Benchmarks:
     helicity: str = "event"
 
     def check(self, card: str | None = None) -> None:
-        """That the cards can be used, before there are events.
+        """Checks, before events are made, that the cards can be used.
 
         Args:
-            card: the text of that of the events, where it is to come into the header of their file.
+            card: text of the events' card if it will be in the header of their file.
 
         Raises:
-            Error: what the command says.
+            Error: if the command fails, with its message.
         """
         with _scratch.folder() as folder:
             file = pathlib.Path(folder) / "param_card.dat"
             if card is not None:
                 file.write_text(card, encoding="utf-8")
-            # There are no events yet, so none are read.
+            # With --check the command reads no events.
             given = self if card is None else replace(self, original=str(file))
             try:
                 given._reweight(pathlib.Path("events.lhe"), pathlib.Path("reweighted.lhe"), None, "--check")
@@ -58,9 +60,9 @@ class Benchmarks:
     def write(
         self, events: pathlib.Path, output: pathlib.Path, executor: Executor | Callable[[], Executor] | None
     ) -> str:
-        """Writes events of a file with the weights into another one, and gives a table of what they are, if one process
-        makes them."""
-        # After the name of the file.
+        """Writes the events of a file with the weights to another file, and returns a table of the weights (empty with
+        an executor)."""
+        # The first line is the name of the file.
         return self._reweight(events, output, executor).partition("\n")[2]
 
     def _reweight(
@@ -84,7 +86,7 @@ class Benchmarks:
 
 
 def chosen(given: Cards) -> tuple[list[str], list[str] | None]:
-    """The cards and, where they are given by name, the names of their weights."""
+    """Returns the paths of the cards and, if given in a mapping, the names of their weights."""
     if isinstance(given, (str, bytes, os.PathLike)):
         raise TypeError(f"reweight is {given!r}; it must be a list of parameter cards, or a dict of them by name")
     if isinstance(given, Mapping):
@@ -105,7 +107,8 @@ def of_name(
     environment: Mapping[str, str],
     folder: pathlib.Path,
 ) -> str:
-    """The card of a process by its name, written into this folder where it is the model's own."""
+    """Returns the path of the card of a process given by name; without a card, writes the model's values to a card in
+    ``folder``."""
     if card is not None:
         return os.path.abspath(card)
     rows: dict[tuple[str, ...], float] = {}

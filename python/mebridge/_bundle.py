@@ -1,4 +1,4 @@
-"""Files as bytes, for machines that share no folder."""
+"""Packing files into bytes, for machines without a shared folder."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from collections.abc import Mapping
 
 from ._library import Error
 
-# Of zlib: it takes as long as reading the files.
+# Compression level of zlib: 1 takes as long as reading the files.
 _LEVEL = 1
-# The first that a zip file knows: the same files give the same bytes.
+# The earliest date of the zip format, for all entries: the same files give the same bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def pack(files: Mapping[str, pathlib.Path | bytes]) -> bytes:
-    """These files (or what is in them) under these names, as a zip file."""
+    """Returns a zip file of these files, given by name in the zip file and path or content."""
     into = io.BytesIO()
     with zipfile.ZipFile(into, "w") as archive:
         for name, held in sorted(files.items()):
@@ -51,7 +51,7 @@ def unpack(packed: bytes, folder: pathlib.Path) -> None:
                         file.write(chunk)
     except OSError as error:
         raise Error(f"{folder} cannot be written: {error.strerror}") from None
-    # What zipfile raises of bits that are flipped: of sizes, names, ways of compression.
+    # Exceptions of zipfile for flipped bits in sizes, names or compression methods.
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -65,5 +65,5 @@ def unpack(packed: bytes, folder: pathlib.Path) -> None:
 
 
 def digest(packed: bytes) -> str:
-    """By which a worker knows whether it has them."""
+    """Returns a digest, by which a worker knows whether it already has a bundle."""
     return hashlib.sha256(packed).hexdigest()

@@ -1,4 +1,4 @@
-"""Where the command is."""
+"""The command ``mebridge``: finding and running it."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from typing import IO
 from ._library import Error, library_path
 
 TOO_MANY_FILES = "this system allows too few open files; raise the limit (ulimit -n)"
-# After this many seconds a line says what takes so long.
+# Seconds after which a line on stderr reports a slow step.
 _PATIENCE = 10.0
-# How the command's own line about that ends.
+# End of the command's own line about a slow step.
 _SO_FAR = ", for ten seconds so far"
-# What makes matrix elements of a name.
+# Subcommands that generate matrix elements from a name.
 _MAKES = ("generate", "info", "umami")
-# What of a name fits on a line.
+# Maximum length of a name in such a line.
 _SHOWN = 60
 
 
 def command() -> pathlib.Path:
-    """The command ``mebridge`` of this package.
+    """Returns the path of this package's command ``mebridge``; ``MEBRIDGE_COMMAND`` overrides it.
 
-    ``MEBRIDGE_COMMAND`` names another one. Raises :class:`mebridge.Error` where there is none.
+    Raises:
+        Error: if there is no such command.
     """
     given = os.environ.get("MEBRIDGE_COMMAND")
     if given:
@@ -49,7 +50,7 @@ def command() -> pathlib.Path:
 
 
 def say(text: str) -> None:
-    """On stderr, where there is one; if even that cannot be written there is nobody left to tell."""
+    """Writes to stderr, if there is one; errors of writing are ignored."""
     if sys.stderr is not None:
         try:
             sys.stderr.write(text)
@@ -59,7 +60,7 @@ def say(text: str) -> None:
 
 
 def abandon(stream: IO[str]) -> None:
-    """Nobody reads it: what is left in it goes nowhere, also as Python ends, which would complain of it."""
+    """Redirects a stream that cannot be written to the null device, so that Python's flush at exit does not fail."""
     with contextlib.suppress(OSError, ValueError):
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, stream.fileno())
@@ -68,28 +69,31 @@ def abandon(stream: IO[str]) -> None:
 
 @contextlib.contextmanager
 def patient(process: str) -> Iterator[None]:
-    """While matrix elements are made: a line on stderr where that takes more than ten seconds."""
+    """Context in which matrix elements are generated; prints a line on stderr after ten seconds."""
     name = "; ".join(line.strip() for line in process.splitlines())
     name = name if len(name) <= _SHOWN else name[:_SHOWN] + "..."
     timer = threading.Timer(_PATIENCE, say, [f"mebridge: making {name}{_SO_FAR}\n"])
     timer.daemon = True
-    # Where no thread can be had there is no line.
+    # If no thread can be started, no line is printed.
     with contextlib.suppress(RuntimeError):
         timer.start()
     try:
         yield
     finally:
         timer.cancel()
-        # Who forks next must have one thread alone.
+        # A later fork must find one thread only.
         if timer.ident is not None:
             timer.join()
 
 
 def run(*arguments: str, environment: Mapping[str, str] | None = None, warns: bool = True) -> str:
-    """What the command prints, with these variables. Raises :class:`mebridge.Error` with its message where it fails.
+    """Runs the command with additional environment variables and returns its output.
 
     Args:
-        warns: whether its warnings are repeated.
+        warns: whether to print its warnings on stderr.
+
+    Raises:
+        Error: if the command fails, with its message.
     """
     variables = {**os.environ, **(environment or {})}
     with patient(arguments[-1]) if arguments[0] in _MAKES else contextlib.nullcontext():
@@ -109,7 +113,7 @@ def _called(
     program: pathlib.Path, arguments: Sequence[str], variables: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
     try:
-        # It says all in UTF-8, whatever the locale.
+        # The command writes UTF-8 in any locale.
         return subprocess.run(
             [str(program), *arguments], capture_output=True, env=variables, encoding="utf-8", errors="replace"
         )
@@ -123,7 +127,7 @@ def _called(
 
 
 def count(process: str, environment: Mapping[str, str]) -> int:
-    """How many matrix elements a process stands for."""
+    """Returns the number of matrix elements that a process stands for."""
     return len(json.loads(run("info", "--json", "--", process, environment=environment)))
 
 
@@ -135,10 +139,14 @@ def umami(
     backend: str,
     environment: Mapping[str, str],
 ) -> None:
-    """Writes a library that carries processes, and its JSON; these parameters have other values than in the card."""
+    """Writes a library of processes and its JSON file.
+
+    Args:
+        parameters: values that replace those of the card.
+    """
     options = [f"--output={output}", f"--library={library_path()}", f"--backend={backend}"]
     if card is not None:
         options.append(f"--card={card}")
     options += [f"--set={name}={value!r}" for name, value in parameters.items()]
-    # Names that begin with a dash are names.
+    # After "--", names that begin with a dash are not options.
     run("umami", *options, "--", *processes, environment=environment)

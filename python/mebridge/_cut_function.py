@@ -1,5 +1,4 @@
-"""A cut or a bias that is a function of the momenta: how it comes to workers, which run it makes, what is wrong with what it
-gives."""
+"""Cuts and biases given as functions of momenta: sending them to workers, identifying them, checking their results."""
 
 from __future__ import annotations
 
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# Gets momenta (events, legs, 4), gives which events stay, or the bias of each.
+# Takes momenta (events, legs, 4) and returns which events to keep, or the bias of each event.
 Function = Callable[..., Any]
 
 
 def name(function: Function) -> str:
-    """What messages call it."""
+    """Returns the name of a function for messages."""
     if isinstance(function, functools.partial):
         return name(function.func)
     of = function if hasattr(function, "__qualname__") else type(function)
@@ -42,10 +41,10 @@ def check(function: Function | None, what: str = "cut") -> None:
 
 
 def packed(function: Function, what: str = "cut") -> str:
-    """What a worker makes the function of, which is a cut or a bias.
+    """Serialises a function for workers.
 
-    Those of a module that can be imported go by their names, which workers import; others, of a script, a notebook or
-    another function, by what they are, which takes cloudpickle.
+    Functions of importable modules are sent by name. Others (of a script, a notebook or another function) are sent by
+    value, which needs cloudpickle.
     """
     try:
         if any(_module(of) == "__main__" or "<" in of.__qualname__ for of in _parts(function)):
@@ -67,11 +66,11 @@ def packed(function: Function, what: str = "cut") -> str:
 
 
 def unpacked(text: str, said: str, what: str = "cut") -> Function:
-    """The function again.
+    """Restores a function serialised by :func:`packed`.
 
     Args:
-        said: its name.
-        what: whether it is a cut or a bias.
+        said: its name, for messages.
+        what: ``"cut"`` or ``"bias"``.
     """
     try:
         found: Function = pickle.loads(base64.b64decode(text))
@@ -84,8 +83,8 @@ def unpacked(text: str, said: str, what: str = "cut") -> Function:
 
 
 def identity(function: Function) -> dict[str, str]:
-    """What makes a run with another function another one: its name, its source, and the values that these use. What they
-    call in other modules is not looked at."""
+    """Returns what identifies a function when a run is resumed: its name, and digests of its source and of the values
+    that it uses. Code that it calls in other modules is not considered."""
     source, values = hashlib.sha256(), hashlib.sha256()
     for part in _parts(function):
         source.update(f"{name(part)}\n{_source(part)}\n".encode())
@@ -95,7 +94,8 @@ def identity(function: Function) -> dict[str, str]:
 
 
 def _parts(function: Any) -> list[Any]:
-    """Functions and classes whose source says what it does: its own, and those of the same module that it names."""
+    """Returns the functions and classes whose source defines a function: its own, and those of the same module that it
+    refers to, recursively."""
     found: list[Any] = []
     waiting = [function]
     while waiting:
@@ -121,7 +121,7 @@ def _is_code(value: Any) -> bool:
 
 
 def _values(function: Any) -> Iterator[Any]:
-    """What it uses besides code, in an order of its own."""
+    """Yields the values that a function uses besides code, in a reproducible order."""
     if isinstance(function, functools.partial):
         yield function.args, sorted(function.keywords.items())
     elif isinstance(function, types.MethodType):
@@ -137,7 +137,7 @@ def _values(function: Any) -> Iterator[Any]:
 
 
 def _named(function: Any) -> list[Any]:
-    """What the names in its code stand for, but for what every program has."""
+    """Returns the globals and closure variables that a function refers to, without builtins."""
     found: list[Any] = []
     methods = list(vars(function).values()) if isinstance(function, type) else [function]
     for of in methods:
@@ -175,7 +175,7 @@ def _source(part: Any) -> str:
             (of.co_code, [one for one in of.co_consts if not isinstance(one, types.CodeType)])
             for of in _codes(part.__code__)
         ]
-        # Byte code is that of a version.
+        # Byte code depends on the Python version.
         return repr((sys.version_info[:2], codes))
 
 
@@ -194,10 +194,11 @@ def _frozen(function: Any, value: Any) -> bytes:
 
 
 class Called:
-    """The function in a worker.
+    """A user function in a worker.
 
     Args:
-        what: whether it is a cut, which says which events stay, or a bias, which is a positive number for each.
+        said: its name, for messages.
+        what: ``"cut"`` (which events to keep) or ``"bias"`` (a positive number for each event).
     """
 
     def __init__(self, function: Function, said: str, what: str = "cut") -> None:
@@ -207,10 +208,13 @@ class Called:
         return self.name
 
     def __call__(self, momenta: Array) -> NDArray[Any]:
-        """What it gives for events.
+        """Calls the function and checks its result.
 
         Args:
-            momenta: as in the event file.
+            momenta: as in the event file; shape (events, legs, 4).
+
+        Raises:
+            Refused: if the function fails, or its result has a wrong type or shape.
         """
         said = f"the {self._what} {self.name}"
         try:

@@ -1,4 +1,4 @@
-"""Decays of the particles that go out of event files: what `mebridge decay` does (docs/decay.md)."""
+"""Decays of outgoing particles in event files, by `mebridge decay` (docs/decay.md)."""
 
 from __future__ import annotations
 
@@ -26,23 +26,27 @@ def decay_events(
     define: Sequence[str] = (),
     threads: SupportsIndex | float = 1,
 ) -> pathlib.Path:
-    """Decays particles of LHE events with their spins and masses, as ``mebridge decay`` does, and gives the file.
+    """Decays particles in LHE events with spin correlations and off-shell masses, like ``mebridge decay``.
 
     Args:
         events: an LHE file, gzipped or not.
-        decays: such as ``["t > w+ b, w+ > l+ vl", "t~ > w- b~, w- > j j"]``.
-        output: the file that is written, gzipped where its name ends with ``.gz``; otherwise that of the events with
-            ``_decayed`` after its name.
-        seed: of the random numbers.
-        spinmode: ``"full"``, spins and masses; ``"onshell"``, spins alone; ``"none"``, neither.
-        bw_cut: how many widths masses may be off; otherwise ``bwcutoff`` of the run card in the header, or 15.
-        model: a UFO folder or a file, otherwise that of the header.
-        param_card: otherwise that of the header.
-        define: labels for several particles, such as ``["l = e- mu-"]``.
-        threads: how many.
+        decays: decay chains, such as ``["t > w+ b, w+ > l+ vl", "t~ > w- b~, w- > j j"]``.
+        output: the file to write, gzipped if its name ends with ``.gz``. Default: the name of the event file with
+            ``_decayed`` before its suffix.
+        seed: seed of the random numbers.
+        spinmode: ``"full"`` for spin correlations and off-shell masses, ``"onshell"`` for spin correlations alone,
+            ``"none"`` for neither.
+        bw_cut: range of masses in widths. Default: ``bwcutoff`` of the run card in the header, or 15.
+        model: a UFO folder or a model file. Default: the model named in the header.
+        param_card: a parameter card. Default: the card in the header.
+        define: multiparticle labels, such as ``["l = e- mu-"]``.
+        threads: number of threads.
+
+    Returns:
+        The path of the file with decays.
 
     Raises:
-        Error: what the command says.
+        Error: if the command fails, with its message.
     """
     given = lines(decays)
     if not given:
@@ -66,14 +70,14 @@ def decay_events(
 
 
 def lines(decays: Sequence[str], name: str = "decays") -> list[str]:
-    """What is to be a list of texts."""
+    """Returns a list of strings; a single string is refused."""
     if isinstance(decays, (str, bytes)):
         raise TypeError(f"{name} is {decays!r}; it must be a list, such as [{decays!r}]")
     return [_arguments.text(name, line) for line in decays]
 
 
 def beside(file: pathlib.Path) -> pathlib.Path:
-    """The name that the command gives the file with decays."""
+    """Returns the command's default name for the file with decays."""
     name = file.name
     ending = next((end for end in (".lhe.gz", ".lhe", ".gz") if name.endswith(end)), "")
     return file.with_name(f"{name.removesuffix(ending)}_decayed{ending}")
@@ -82,10 +86,10 @@ def beside(file: pathlib.Path) -> pathlib.Path:
 def of_run(
     file: pathlib.Path, decays: Sequence[str], spec: Mapping[str, Any], environment: Mapping[str, str]
 ) -> pathlib.Path:
-    """Decays the events that a run made, into a file beside them.
+    """Decays the events of a run and returns the decayed file, which is written beside the event file.
 
     Args:
-        spec: of the run; its model and its card are taken where the file has none in its header.
+        spec: the run in the library's form; its model and its card are used if given.
     """
     target = beside(file)
     given = (("model", spec["model"]), ("param-card", spec["param_card"]))

@@ -1,7 +1,6 @@
-"""Arrays in the memory of a GPU: those of CuPy, PyTorch and JAX, without copies.
+"""GPU arrays of CuPy, PyTorch and JAX, evaluated without copies.
 
-Each library is asked for what it has and makes the arrays that are given back; none is imported unless an array of its
-own comes.
+Results are arrays of the library of the momenta. A library is imported only if an array needs it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ._library import BadEvents, Sample, check, lib
 
 
 class _Torch:
-    """PyTorch: arrays are tensors on a CUDA device."""
+    """PyTorch tensors on a CUDA device."""
 
     def __init__(self, array: Any) -> None:
         self.torch = sys.modules["torch"]
@@ -47,12 +46,12 @@ class _Torch:
     def stream(self) -> int:
         return int(self.torch.cuda.current_stream(self.device).cuda_stream)
 
-    # Its work is ordered by the stream.
+    # The stream orders the work, so no wait is needed.
     waits = False
 
 
 class _Cupy:
-    """CuPy."""
+    """CuPy arrays."""
 
     def __init__(self, array: Any) -> None:
         self.cupy = sys.modules["cupy"]
@@ -91,7 +90,7 @@ class _Cupy:
 
 
 class _Jax:
-    """JAX: it has no stream that could be named, so arrays are waited for before the call and after it."""
+    """JAX arrays. JAX does not expose its stream, so each call waits for arrays before and after."""
 
     def __init__(self, array: Any) -> None:
         self.jax = sys.modules["jax"]
@@ -108,7 +107,7 @@ class _Jax:
             return self.jax.numpy.asarray(values, dtype="f8" if kind == "double" else "i4")
 
     def empty(self, shape: tuple[int, ...], kind: str) -> Any:
-        # A buffer that is nobody else's, and is written before anybody sees it.
+        # A new buffer without other references, which is written before any code can read it.
         with self._here():
             return self.jax.numpy.zeros(shape, dtype="f8" if kind == "double" else "i4")
 
@@ -124,7 +123,7 @@ class _Jax:
             return self.jax.numpy.broadcast_to(array, (events,))
 
     def strides(self, array: Any) -> tuple[int, ...]:
-        # Arrays of JAX have none.
+        # JAX arrays have no strides: they are contiguous.
         shape = array.shape
         return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
 
@@ -138,15 +137,15 @@ class _Jax:
     waits = True
 
 
-# CUDA, in the words of DLPack.
+# DLPack's code for CUDA devices.
 _DLPACK_CUDA = 2
 
 
 def library_of(array: Any) -> tuple[Any, Any]:
-    """The library of an array in the memory of a GPU, and the array as one of it; ``None`` for all others.
+    """Returns the library of a GPU array and the array in that library's type; ``None`` and the array for all others.
 
-    What else has ``__dlpack__`` or ``__cuda_array_interface__`` there is taken by CuPy or PyTorch, the one that is in
-    use, without a copy.
+    Other GPU arrays with ``__dlpack__`` or ``__cuda_array_interface__`` are wrapped without a copy by CuPy or PyTorch,
+    preferably one that is already imported.
     """
     module = type(array).__module__.partition(".")[0]
     if module == "torch":
@@ -187,7 +186,7 @@ def evaluate(
     helicity: Any,
     bad: str,
 ) -> tuple[Any, dict[str, Any], Any]:
-    """What :meth:`Process.evaluate` does, in the memory of a GPU: matrix elements, choices and squared diagrams."""
+    """Implements :meth:`Process.evaluate` in GPU memory; returns matrix elements, choices and squared diagrams."""
     _arguments.judge("momenta", momenta)
     p = gpu.array(momenta, "double")
     events = int(p.shape[0])

@@ -1,4 +1,4 @@
-"""What the process does that :mod:`mebridge._worker` starts: a run, or parts of one, by the library (docs/engine.md)."""
+"""The engine in a process of :mod:`mebridge._worker`: runs, or parts of runs, by the library (docs/engine.md)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import numpy as np
 from . import _cut_function, _networks
 from ._library import BIAS, CUT, PERFORM, TAKE, TELL, Hooks, check, lib
 
-# What a survey wrote, in its folder; and for as long as they are taken, the parameters of networks.
+# Files in the folder of a survey: the survey, and temporarily the parameters of networks.
 _SURVEY, _PARAMETERS = "survey", "parameters"
-# The sampler that has networks.
+# Name of the sampler with networks.
 NETWORKS = "madnis"
 
-# Functions of the caller as they are sent: by what they are, `cut` or `bias`, what makes each, and its name.
+# User functions as they are sent: for `cut` and `bias` the serialised function and its name.
 Functions = Mapping[str, Sequence[str]]
 
 
@@ -29,23 +29,24 @@ class Part:
     """A part of a run."""
 
     number: int
-    """Of a round; 0 for the survey."""
+    """Number of the round; 0 for the survey."""
     settings: Mapping[str, Any]
     folder: str
-    """Of its files."""
+    """Folder for its files."""
     survey: str | None
-    """The folder with the mappings of a round."""
+    """Folder with the mappings for a round; ``None`` for the survey."""
 
 
 def parts(wanted: Mapping[str, Any]) -> list[Part]:
-    """The parts that `perform` of `mebridge_make_events` is given."""
+    """Returns the parts requested by the callback `perform` of `mebridge_make_events`."""
     if "part" in wanted:
         return [Part(0, wanted["part"]["survey"], wanted["folder"], None)]
     return [Part(of["number"], of["settings"], of["folder"], wanted["survey"]) for of in wanted["rounds"]]
 
 
 class _Calls:
-    """Calls of the library that call functions of Python, whose errors must not go through it."""
+    """Library calls with Python callbacks. Exceptions of callbacks must not pass through the library, so they are kept
+    and raised after the call."""
 
     def __init__(self, functions: Functions) -> None:
         self._failed: BaseException | None = None
@@ -57,7 +58,7 @@ class _Calls:
         self.bias = BIAS(self.guarded(self._biases)) if "bias" in functions else BIAS()
 
     def guarded(self, function: Callable[..., None]) -> Callable[..., int]:
-        """The same function, as the library calls it: 0 where all is well."""
+        """Wraps a function as a callback that returns 0 on success and 1 after an exception."""
 
         def called(*arguments: Any) -> int:
             try:
@@ -70,35 +71,35 @@ class _Calls:
         return called
 
     def check(self, status: int) -> None:
-        """Raises the error of a function that was called, or what the library complains of."""
+        """Raises the exception of a callback, or the library's error."""
         failed, self._failed = self._failed, None
         if failed is not None:
             raise failed
         check(status)
 
     def answer(self, function: Callable[..., int], *arguments: Any) -> str:
-        """What a function of the library gives, JSON."""
+        """Calls a library function and returns its answer, JSON."""
         found: list[bytes] = []
         self.check(function(*arguments, TAKE(lambda _, answer: found.append(bytes(answer))), None))
         return found[0].decode()
 
     def _passes(self, _: Any, element: int, events: int, legs: int, momenta: Any, passes: Any) -> None:
-        """Which events pass the function of the caller."""
+        """Applies the user's cut to events."""
         given = np.ctypeslib.as_array(momenta, (events, legs, 4)).copy()
         np.ctypeslib.as_array(passes, (events,))[:] = self._functions["cut"](given)
 
     def _biases(self, _: Any, element: int, events: int, legs: int, momenta: Any, biases: Any) -> None:
-        """The bias of events by the function of the caller."""
+        """Applies the user's bias to events."""
         given = np.ctypeslib.as_array(momenta, (events, legs, 4)).copy()
         np.ctypeslib.as_array(biases, (events,))[:] = self._functions["bias"](given)
 
 
 class Engine:
-    """Functions that are called from outside of the process.
+    """Functions that the parent process calls.
 
     Args:
-        say: sends a message.
-        heard: answers to messages come from it, one a line.
+        say: sends a message to the parent.
+        heard: stream of the parent's answers, one per line.
     """
 
     def __init__(self, say: Callable[[str, Any], None], heard: IO[str]) -> None:
@@ -106,17 +107,17 @@ class Engine:
         self._parts: Parts | None = None
 
     def check(self, spec: Mapping[str, Any]) -> Any:
-        """What `mebridge_check_events` says of a run by cards."""
+        """Returns the answer of `mebridge_check_events` for a run by cards."""
         return json.loads(_Calls({}).answer(lib.mebridge_check_events, _json(spec)))
 
     def run(self, request: Mapping[str, Any], functions: Functions, sampler: str, elsewhere: bool) -> Any:
-        """Makes events; what `mebridge_make_events` gives.
+        """Makes events and returns the answer of `mebridge_make_events`.
 
         Args:
-            request: of that.
-            functions: of the caller.
-            sampler: of points.
-            elsewhere: whether parts are performed by who calls this.
+            request: the request for `mebridge_make_events`.
+            functions: user functions.
+            sampler: sampler of phase-space points.
+            elsewhere: whether the parent performs the parts.
         """
         calls = _Calls(functions)
 
@@ -157,25 +158,25 @@ class Engine:
     def _hear(self) -> Any:
         line = self._heard.readline()
         if not line:
-            # Nobody is there any more.
+            # The parent has closed the stream.
             os._exit(1)
         return json.loads(line)
 
     def open(self, plan: str, threads: int, functions: Functions, sampler: str) -> None:
-        """Opens a plan, whose parts :meth:`perform` performs."""
+        """Opens a plan; :meth:`perform` performs its parts."""
         self._parts = Parts(plan, threads, functions, sampler)
 
     def perform(self, settings: Mapping[str, Any], folder: str, survey: str | None) -> str:
-        """As :meth:`Parts.perform`."""
+        """Performs a part; see :meth:`Parts.perform`."""
         assert self._parts is not None
         return self._parts.perform(settings, folder, survey)
 
 
 class Parts:
-    """Parts of a run.
+    """An open plan, whose parts can be performed.
 
     Args:
-        plan: the file that `mebridge_make_events` has written.
+        plan: the plan file written by `mebridge_make_events`.
     """
 
     def __init__(self, plan: str, threads: int, functions: Functions, sampler: str) -> None:
@@ -189,7 +190,8 @@ class Parts:
         self._calls.check(opened)
 
     def perform(self, settings: Mapping[str, Any], folder: str, survey: str | None) -> str:
-        """Makes the survey, or a round from the survey of a folder on; what `done` of `mebridge_make_events` takes."""
+        """Makes the survey, or a round with the survey in a folder; returns the argument for `done` of
+        `mebridge_make_events`."""
         if survey is not None:
             return self._call(part={"round": settings, "folder": folder, "survey": survey})
         found = self._call(part={"survey": settings, "folder": folder})
@@ -201,8 +203,8 @@ class Parts:
         return self._calls.answer(lib.mebridge_events_call, self._handle, _json(call))
 
     def _trained(self, settings: Mapping[str, Any], folder: pathlib.Path, surveyed: dict[str, Any]) -> str:
-        """Trains networks for what a survey has found. Channels have them where they are better than grids alone; what is
-        found is written in the place of the survey, whose points stay those that count."""
+        """Trains networks after a survey. A channel uses its network if it is better than the grid alone. The result
+        replaces the survey file; the cross section remains that of the survey's points."""
         loaded = json.loads(self._call(load={"file": str(folder / _SURVEY)}))
         channels = [(float(source["share"]), int(source["dimensions"])) for source in loaded["sources"]]
         trained = _networks.train(self._weights, channels, settings["events"], settings["seed"], self._threads)
@@ -217,7 +219,7 @@ class Parts:
         return json.dumps(surveyed)
 
     def _weights(self, channel: int, first: int, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """What points with these numbers weigh."""
+        """Returns the weights of points with these random numbers; shape (points,)."""
         numbers = np.ascontiguousarray(numbers, dtype="f8")
         count, each = numbers.shape
         weights = np.empty(count)

@@ -1,4 +1,4 @@
-"""|M|^2 of the events of a file, in parts on the workers of an executor: what `mebridge eval` gives of each."""
+"""|M|^2 of the events in a file, by `mebridge eval`, optionally in parts on the workers of an executor."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ._tasks import Spread
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Of a part of an array.
+# Events in a part of an array.
 _EVENTS = 200_000
 _NUMPY, _LHE, _BOM = b"\x93NUMPY", b"<", b"\xef\xbb\xbf"
-# Bytes of a file that tell what it is.
+# Number of leading bytes from which the format is recognised.
 _BEGIN = 512
 
 
@@ -39,20 +39,24 @@ def evaluate_events(
     skip_others: bool = False,
     executor: Executor | Callable[[], Executor] | None = None,
 ) -> NDArray[np.float64]:
-    """|M|^2 of each event of a file, as ``mebridge eval`` has it.
+    """Evaluates |M|^2 for each event in a file, like ``mebridge eval``.
 
     Args:
-        events: an LHE file, or a NumPy array (events, legs, 4) in a file ``.npy``, gzipped or not.
-        process: its name, a process file, a P directory or an output.
-        alpha_s: of all events; otherwise that of each LHE event, and that of the card elsewhere.
-        card: a parameter card, otherwise that of the output or of the process file.
-        model: of a process by its name.
+        events: an LHE file, or a NumPy array (events, legs, 4) of (E, px, py, pz) in GeV in a file ``.npy``, gzipped
+            or not.
+        process: the name of a process, a process file, a P directory or an output.
+        alpha_s: the strong coupling of all events. Default: that of each event in an LHE file, or that of the card.
+        card: a parameter card. Default: that of the output or of the process file.
+        model: model of a process given by name.
         skip_others: whether events of other processes give NaN instead of an error.
-        executor: whose workers do it, as of :func:`mebridge.generate_events`, in parts of the file: the same numbers.
-            Workers read a directory of several matrix elements, or a model, under the same path.
+        executor: as for :func:`mebridge.generate_events`: its workers evaluate parts of the file, with the same
+            results. Directories with several matrix elements, and models, must exist there under the same path.
+
+    Returns:
+        |M|^2 as of :meth:`mebridge.Process.evaluate`; shape (events,).
 
     Raises:
-        Error: what the command says.
+        Error: if the command fails, with its message.
     """
     file = os.path.abspath(_arguments.text("events", events))
     source = absolute(_arguments.text("process", process))
@@ -71,13 +75,13 @@ def evaluate_events(
             return np.asarray(np.load(place))
         one = _single(source, folder, environment)
         if given is None and one is not None and one != source:
-            # A file of the process leaves out what it does not need, alpha_s perhaps.
+            # A process file omits parameters that it does not need, perhaps alpha_s.
             given = _card(pathlib.Path(source.rpartition("#")[0] or source))
         files = [] if given is None else [given]
         options += [] if given is None else ["--card={0}"]
         if one is not None:
             files.append(one)
-        # Braces of polarisations are no places of files.
+        # Braces of polarisations must not be taken for placeholders of files.
         of = f"{{{len(files) - 1}}}" if one is not None else source.replace("{", "{{").replace("}", "}}")
         tasks = Spread(executor, dict(environment))
         stack.callback(tasks.close)
@@ -97,7 +101,7 @@ def evaluate_events(
 
 
 def _single(source: str, folder: pathlib.Path, environment: Mapping[str, str]) -> str | None:
-    """The file of a process that is one matrix element, which workers are sent."""
+    """Returns a process file to send to workers if the process is a file or a directory with one matrix element."""
     if os.path.isfile(source):
         return source
     if not os.path.isdir(source.rpartition("#")[0] or source) or _command.count(source, environment) != 1:
@@ -108,13 +112,13 @@ def _single(source: str, folder: pathlib.Path, environment: Mapping[str, str]) -
 
 
 def _card(directory: pathlib.Path) -> str | None:
-    """The parameter card of its output."""
+    """Returns the parameter card of the output that a directory belongs to, or ``None``."""
     places = [of / "Cards" / "param_card.dat" for of in (directory, *directory.resolve().parents[:2])]
     return next((str(place) for place in places if place.is_file()), None)
 
 
 def _parts(file: pathlib.Path, folder: pathlib.Path) -> Iterator[tuple[pathlib.Path, int]]:
-    """The events of a file in files of their own, and how many."""
+    """Splits a file of events and yields each part with its number of events."""
     with Opened(file) as text:
         begin, packed = text.peek(_BEGIN), text.packed
         if begin.removeprefix(_BOM).lstrip()[:1] == _LHE:

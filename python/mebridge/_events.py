@@ -1,4 +1,4 @@
-"""Events: what a run is, and how it is made."""
+"""Generation of events: the arguments of a run, and the run itself."""
 
 from __future__ import annotations
 
@@ -24,49 +24,49 @@ from ._read import read_events
 from ._tasks import Spread
 from ._worker import Worker
 
-# Characters of the bar that shows how far a run is.
+# Width of the progress bar in characters.
 _BAR = 20
-# What draws points. On a CPU no training was over before it had saved its time; a GPU was not measured.
+# Samplers of phase-space points. On a CPU, training never took less time than it saved; GPUs were not measured.
 SAMPLERS = {"auto": "", "vegas": "", NETWORKS: ""}
-# Scales that are no number.
+# Scales given by name.
 _SCALES = ("et", "ht", "ht/2", "shat")
-# Seeds fit into 64 bits, as elsewhere; no survey ends that is to be finer than this.
+# Seeds have 64 bits, as elsewhere; a survey with a smaller target precision would never end.
 LARGEST_SEED, FINEST = 2**64 - 1, 1e-6
-# What becomes of events that weigh more than the others, and by which share of the cross section they may.
+# Treatments of overweight events, and the default limit on their excess as a fraction of the cross section.
 OVERWEIGHTS = {"keep": "", "truncate": "", "unweight": ""}
 SHARE = 0.01
-# Within the folder of a run by cards: what is done, and what there is of it where nothing is.
+# In the folder of a run by cards: the folder with its state, and the files that it holds before any part is done.
 _STATE, _UNWRITTEN = "state", {"lock", "run.json.part"}
 
 
 @dataclass(frozen=True)
 class Events:
-    """What :func:`generate_events` found."""
+    """Result of :func:`generate_events`."""
 
     cross_section: float
-    """In pb."""
+    """Cross section in pb; for the decay of a single particle, its partial width in GeV."""
     error: float
-    """Its statistical error in pb."""
+    """Statistical error of the cross section, in the same unit."""
     events: int
-    """Unweighted events that were made."""
+    """Number of unweighted events."""
     output: pathlib.Path | None
-    """The event file."""
+    """The event file, if one was requested."""
     processes: dict[str, tuple[float, float]]
     """Cross section and error of each matrix element, by the PDG codes of its first process."""
     again: int
-    """How often a part of the run was begun again, because a worker failed or was late."""
+    """How often part of the run was restarted because a worker failed or was late."""
     efficiency: float
-    """Events a phase-space point, after the survey."""
+    """Events per phase-space point, after the survey."""
     seconds: Mapping[str, float]
-    """How long the parts took by the clock: ``"start"``, ``"survey"`` (with training) and ``"events"``; of a run that
-    went on since then."""
+    """Elapsed time in seconds of ``"start"``, ``"survey"`` (with training) and ``"events"``; for a resumed run, since
+    it was resumed."""
     decayed: pathlib.Path | None
-    """The event file with decays, where these were asked for."""
+    """The event file with decays, if decays were requested."""
     _arrays: EventArrays | None = field(repr=False)
 
     @functools.cached_property
     def arrays(self) -> EventArrays:
-        """The events; those of a file are read from it when they are first asked for."""
+        """The events as arrays; an event file is read at the first access."""
         if self._arrays is not None:
             return self._arrays
         assert self.output is not None
@@ -75,22 +75,22 @@ class Events:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is."""
+    """Progress of a run."""
 
     stage: str
-    """``"survey"``, which adapts the mappings and trains networks, ``"events"``, or of a pack ``"packing"``."""
+    """``"survey"`` (adapts the mappings and trains networks), ``"events"``, or ``"packing"`` for a pack."""
     events: int
-    """Events that are there."""
+    """Number of events made so far."""
     target: int
-    """Events that are asked for."""
+    """Number of events requested."""
     cross_section: float
-    """So far, in pb; NaN before the first events."""
+    """Estimate so far, in ``unit``; NaN before the first events."""
     error: float
-    """In pb."""
+    """Statistical error of the estimate, in ``unit``."""
     seconds: float
-    """Since the start, or since the run went on."""
+    """Elapsed time since the run was started or resumed."""
     unit: str = "pb"
-    """Of the cross section; of a decay's width GeV."""
+    """Unit of the cross section: pb, or GeV for the width of a decay."""
 
 
 def generate_events(
@@ -125,76 +125,84 @@ def generate_events(
 ) -> Events:
     """Generates unweighted events.
 
-    Phase space, cuts, scales, densities, grids and unweighting are the library's own (docs/engine.md); channels are the
-    process's diagrams, those that differ by a permutation of equal particles being one.
+    The library has its own phase space, cuts, scales, densities, grids and unweighting (docs/engine.md). Channels are
+    the diagrams of the process; diagrams that differ by a permutation of equal particles share one channel.
 
     Args:
-        process: a process, with the parameters, precision and SIMD level that it has; or its name, a process file or a
+        process: a :class:`Process`, whose parameters, precision and SIMD level are used; or a name, a process file or a
             directory. Particles of decay chains (``"p p > t t~, t > b w+, t~ > b~ w-"``) lie within 15 widths of their
-            masses, as MG5aMC's ``bwcutoff`` has it. With ``pdf`` it may stand for several matrix elements, as
-            ``"p p > t t~ j"`` does.
-        energy: of both beams together in their rest frame, in GeV.
-        pdf: parton densities of two protons: a member of a set of LHAPDF (``NAME/NAME_0000.dat``), the set's folder, or
-            its name below ``LHAPDF_DATA_PATH``. Without it the particles of the process are the beams.
-        alpha_s: the strong coupling, one number for all scales. Otherwise that of the densities at the scale, and without
-            densities the parameter ``aS`` of the process, or of the card.
-        scale: of renormalisation and factorisation: a number in GeV, ``"et"`` (the sum of transverse energies),
-            ``"ht"`` (of transverse masses), ``"ht/2"`` or ``"shat"`` (the energy of the partons). Otherwise ``"ht/2"``
-            with densities, and the energy without.
-        scale_factor: multiplies a scale that is not a number.
-        events: how many to make.
-        output: event file: LHE, compressed where its name ends with ``.gz``; LHEH5 2.0, which Pythia and Sherpa read,
-            where it ends with ``.hdf5`` or ``.h5`` (it takes ``h5py``); Parquet where it ends with ``.parquet``
-            (``pyarrow``); HepMC3 where it ends with ``.hepmc`` or ``.hepmc.gz`` (``pyhepmc``). ``arrays`` of what is returned has the events, with a file and without.
-        cuts: the least ``"pt"`` (GeV), the largest ``"eta"``, and of two of them the least ``"dr"`` and ``"mass"``
-            (GeV) of gluons and light quarks (up to b) that come out. ``"ptl"``, ``"etal"`` are for charged leptons,
-            ``"pta"``, ``"etaa"`` for photons, ``"ptj"``, ``"etaj"`` are the same as ``"pt"``, ``"eta"``; pairs are
-            ``"drjj"``, ``"drll"``, ``"draa"``, ``"drjl"``, ``"draj"``, ``"dral"``, and so with ``"mass"``.
-        cut: which events stay, besides: a function of their momenta, an array (events, legs, 4) of (E, px, py, pz) in GeV in
-            the frame of the detector, legs as in the event file (the two that come in first), that gives an array of
-            bool. It is called in other processes with events of one matrix element at a time, and has to give the same
-            answer for the same event.
-        bias: how much more frequent events are, a function of their momenta as ``cut``, that gives a positive number for
-            each: there are as many events as their cross section times it, and each weighs as much less, so that spectra
-            are right by weights alone. Weights average to the cross section but for the error that their number makes.
-        seed: of the random numbers, from 0 to 2**64 - 1. The same seed gives the same cross section and events with one
-            thread.
-        threads: how many.
-        precision: relative error of the cross section to which the mappings are adapted first, from 1e-6 on.
-        overweight: the share of the cross section, at most, by which weights of events may be larger than those of the
-            others, and five times that of one channel; for 0 the largest weight that is found is that of all. The file says in its header what
-            became of it. Or what becomes of such events, with a share of 0.01, as ``--overweight`` of the command: ``"keep"``
-            their weights, ``"truncate"`` them, ``"unweight"`` all by making more, for an LHE file (docs/run_card.md).
-        sampler: what draws points: ``"vegas"``, grids; ``"madnis"``, networks that are trained after the survey, which
-            makes an event of fewer points, for more time a point and the training; ``"auto"``, the one that is sooner
-            ready as far as it was measured, which are grids so far.
-        device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU, on which phase space and matrix elements are computed then;
-            ``["cuda:0", "cuda:1"]`` for several. ``"hip"`` is an AMD GPU, on which nothing of it has been run.
-        card: a parameter card (SLHA), where the process is a name.
-        model: of a process that is generated, where it is a name: a model file or a UFO folder, as of :class:`Process`.
-        complex_masses: whether such a process has the complex-mass scheme, as of :class:`Process`.
-        gauge: of such a process, as of :class:`Process`.
-        state: a folder for what is done. A run that was interrupted goes on there when it is called again with the same
-            arguments, and ends as if it had not been (with one thread, the same in every bit). With more ``events`` it
-            keeps those that it has.
-        executor: of ``concurrent.futures``, Dask (``Client.get_executor()``) or MPI (``MPIPoolExecutor``), whose
-            workers make survey and rounds; or what makes one, which is called again where one breaks. With one thread
-            the events are the same in every bit, however many workers there are.
-        systematics: which further weights events have: a list of ``"scale"`` (both scales times 0.5, 1 and 2, seven
-            points), ``"pdf"`` (the other members of the set), and members or sets of other densities. True is
+            masses, like with MG5aMC's default ``bwcutoff``. With ``pdf`` it may stand for several matrix elements, such
+            as ``"p p > t t~ j"``.
+        energy: total energy of both beams in their centre-of-mass frame, in GeV.
+        pdf: parton densities of two protons: a member of an LHAPDF set (``NAME/NAME_0000.dat``), the set's folder, or
+            its name below ``LHAPDF_DATA_PATH``. Without it, the incoming particles of the process are the beams.
+        alpha_s: the strong coupling, one number for all scales. Default: that of the densities at the scale, or without
+            densities the parameter ``aS`` of the process or of the card.
+        scale: renormalisation and factorisation scale: a number in GeV, ``"et"`` (sum of transverse energies), ``"ht"``
+            (sum of transverse masses), ``"ht/2"`` or ``"shat"`` (energy of the partons). Default: ``"ht/2"`` with
+            densities, the total energy without.
+        scale_factor: factor applied to a scale that is not a number.
+        events: number of events.
+        output: the event file; the suffix selects the format: ``.hdf5`` or ``.h5`` LHEH5 2.0 for Pythia and Sherpa
+            (needs ``h5py``), ``.parquet`` Parquet (``pyarrow``), ``.hepmc`` or ``.hepmc.gz`` HepMC3 (``pyhepmc``), any
+            other LHE, compressed if it is ``.gz``. ``arrays`` of the result has the events with or without a file.
+        cuts: for outgoing gluons and light quarks (up to b): minimum ``"pt"`` (GeV), maximum ``"eta"``, and for pairs
+            minimum ``"dr"`` and ``"mass"`` (GeV). ``"ptl"`` and ``"etal"`` are for charged leptons, ``"pta"`` and
+            ``"etaa"`` for photons; ``"ptj"`` and ``"etaj"`` mean the same as ``"pt"`` and ``"eta"``. Names for pairs:
+            ``"drjj"``, ``"drll"``, ``"draa"``, ``"drjl"``, ``"draj"``, ``"dral"``, and the same with ``"mass"``.
+        cut: a further cut: a function that takes momenta, an array (events, legs, 4) of (E, px, py, pz) in GeV in the
+            detector frame with legs as in the event file (the two incoming ones first), and returns an array of bool,
+            True for events to keep. It is called in other processes with events of one matrix element at a time, and
+            must give the same answer for the same event.
+        bias: a function of the same momenta that returns a positive number for each event. Events are more frequent by
+            this factor and their weights are divided by it, so histograms must be filled with weights. Weights average
+            to the cross section within statistical errors.
+        seed: seed of the random numbers, from 0 to 2**64 - 1. With one thread, the same seed gives the same cross
+            section and events.
+        threads: number of threads.
+        precision: relative error of the cross section to which the mappings are adapted first, at least 1e-6.
+        overweight: limit on the excess of weights above the common weight, as a fraction of the cross section; for one
+            channel five times this. 0 gives all events the largest weight found. The header of the file reports the
+            excess. Or, with a limit of 0.01, the treatment of overweight events, like ``--overweight`` of the command:
+            ``"keep"`` their weights, ``"truncate"`` them, or ``"unweight"`` by making more events, for an LHE file
+            (docs/run_card.md).
+        sampler: ``"vegas"`` for grids; ``"madnis"`` for networks trained after the survey, which need fewer points per
+            event but time for the training and more time per point; ``"auto"`` for the faster one as far as measured,
+            currently grids.
+        device: ``"cpu"``; ``"cuda"`` for phase space and matrix elements on an NVIDIA GPU, ``["cuda:0", "cuda:1"]`` on
+            several; or ``"hip"`` for an AMD GPU, which is untested.
+        card: a parameter card (SLHA), for a process given by name.
+        model: for a process given by name: a model file or a UFO folder, as for :class:`Process`.
+        complex_masses: for a process given by name: whether to use the complex-mass scheme, as for :class:`Process`.
+        gauge: for a process given by name, as for :class:`Process`.
+        state: a folder that keeps finished parts. An interrupted run resumes there when called again with the same
+            arguments and gives the result of an uninterrupted one (bit for bit with one thread). With more ``events``
+            existing events are kept.
+        executor: an executor of ``concurrent.futures``, Dask (``Client.get_executor()``) or MPI (``MPIPoolExecutor``)
+            whose workers do the survey and the rounds; or a function that creates one, called again if an executor
+            breaks. With one thread the events do not depend on the number of workers, bit for bit.
+        systematics: further weights of events: a list of ``"scale"`` (both scales times 0.5, 1 and 2, seven points),
+            ``"pdf"`` (the other members of the set), and members or sets of other densities. True means
             ``["scale", "pdf"]``, or ``["scale"]`` without densities.
-        reweight: parameter cards, or a dict of them by the names of their weights, for a process by its name and an LHE
-            file: events have these weights as :func:`mebridge.reweight_events` makes them, with densities summed over
-            helicities, which are drawn in the frame of the beams here.
-        decays: of what goes out of the events of an LHE file of a process by its name, as :func:`mebridge.decay_events` takes
-            them: the events with decays are in a file beside, ``decayed`` of what is returned.
-        progress: whether to print lines on stderr: which alpha_s, scales and cuts hold, and how far the run is after each part
-            of it; or what to call then.
+        reweight: parameter cards, or a dict from names of weights to cards, for a process given by name and an LHE
+            file. Events get these weights as from :func:`mebridge.reweight_events`; with densities the weights are
+            summed over helicities, because helicities of events are then defined in the frame of the beams.
+        decays: decays of outgoing particles, as for :func:`mebridge.decay_events`, for a process given by name and an
+            LHE file. The decayed events are written to a second file, ``decayed`` of the result.
+        progress: whether to print lines on stderr: the alpha_s, scales and cuts used, and the progress after each part
+            of the run; or a function to call with a :class:`Progress` instead.
+
+    Returns:
+        Cross section, events and further results of the run.
 
     Raises:
-        Error: where there is no such process, or a file is not what it should be.
+        Error: if there is no such process, or a file is not as expected.
+
+    >>> run = mebridge.generate_events("g g > t t~", energy=1000, events=1000)      # doctest: +SKIP
+    >>> run.arrays.momenta.shape                                                    # doctest: +SKIP
+    (1000, 4, 4)
     """
-    # All arguments, before there are other names.
+    # All arguments, before other local names are defined.
     given = dict(locals())
     of_output = ("progress", "reweight", "output", "state", "decays")
     order = stated(**{name: value for name, value in given.items() if name not in of_output})
@@ -243,7 +251,7 @@ def generate_events(
         return Events(**made.fields(), output=target, decayed=decayed, _arrays=arrays)
 
 
-# Of :func:`stated`.
+# Default arguments of :func:`stated`.
 DEFAULTS = dict(generate_events.__kwdefaults__ or {})
 for _name in ("progress", "reweight", "output", "state", "decays"):
     del DEFAULTS[_name]
@@ -255,18 +263,18 @@ def check_progress(progress: bool | Callable[[Progress], None]) -> None:
 
 
 def _of_order(order: Order, reweight: _benchmarks.Cards, lhe: bool, folder: pathlib.Path) -> _benchmarks.Benchmarks:
-    """Weights of other cards for events of a run whose conditions are stated."""
+    """Returns the object that adds weights of other cards to the events of :func:`generate_events`."""
     cards, names = _benchmarks.chosen(reweight)
     if not lhe:
         raise ValueError("reweight is for LHE files; name one with output=, and read it with read_events")
     spec = order.spec
     if spec["parameters"]:
         raise ValueError(
-            "reweight is for a process by its name, whose parameters do not run; make the events without, and add weights by "
-            "reweight_events(original=)"
+            "reweight is for a process by its name, whose parameters do not run; make the events without, and add "
+            "weights by reweight_events(original=)"
         )
     original = _benchmarks.of_name(spec["process"], spec["param_card"], order.environment, folder)
-    # Those of the events are drawn in the frame of the beams, and weights are of that of the partons.
+    # Helicities of events are drawn in the frame of the beams, but weights belong to that of the partons.
     helicity = "event" if spec["conditions"]["stated"]["pdf"] is None else "sum"
     benchmarks = _benchmarks.Benchmarks(
         cards, names, [spec["process"]], order.environment, spec["threads"], original, helicity
@@ -300,7 +308,7 @@ def stated(
     executor: Executor | Callable[[], Executor] | None,
     systematics: bool | Sequence[Path],
 ) -> Order:
-    """A run of these arguments of :func:`generate_events`."""
+    """Validates arguments of :func:`generate_events` and returns the run that they describe."""
     parameters: dict[str, float] = {}
     if isinstance(process, Process):
         if card is not None:
@@ -372,7 +380,7 @@ def judged(
     overweight: float | str,
     systematics: bool | Sequence[Path] | None,
 ) -> dict[str, Any]:
-    """Arguments that runs by cards have as well, as the library takes them."""
+    """Validates arguments shared with runs by cards and returns them in the library's form."""
     if isinstance(systematics, (str, bytes)):
         raise TypeError(f"systematics is {systematics!r}; it must be True or a list, such as ['scale', 'pdf']")
     words = ["scale"] if systematics is True else systematics or []
@@ -385,7 +393,7 @@ def judged(
 
 
 def overweights(overweight: float | str) -> dict[str, Any]:
-    """What events may weigh more than the others: a share, or a rule by its name."""
+    """Validates ``overweight``, a fraction or the name of a treatment, and returns it in the library's form."""
     if isinstance(overweight, str):
         _arguments.one_of("overweight", overweight, OVERWEIGHTS)
         return {"overweight": SHARE, "overweights": overweight}
@@ -400,9 +408,10 @@ def ordered(
     sampler: str,
     executor: Executor | Callable[[], Executor] | None,
 ) -> Order:
-    """A run with these arguments, which are judged; ``spec`` lacks its devices.
+    """Returns a run from validated arguments.
 
     Args:
+        spec: the run in the library's form, without devices.
         functions: ``cut`` and ``bias``.
     """
     _arguments.one_of("sampler", sampler, SAMPLERS)
@@ -426,30 +435,30 @@ def ordered(
 
 @dataclass(frozen=True)
 class Order:
-    """A run, once its arguments are judged."""
+    """A run with validated arguments."""
 
     spec: dict[str, Any]
-    """What it is, as the library takes it (crates/run/src/spec.rs)."""
+    """The run in the library's form (crates/run/src/spec.rs)."""
     environment: Mapping[str, str]
-    """Variables of the processes that make it."""
+    """Environment variables of its worker processes."""
     backend: str
     functions: Mapping[str, _cut_function.Function]
-    """`cut` and `bias`, where they are given."""
+    """`cut` and `bias`, if given."""
     sampler: str
     executor: Executor | Callable[[], Executor] | None
 
 
 @dataclass(frozen=True)
 class Made:
-    """What a run made."""
+    """Result of a run."""
 
     found: dict[str, Any]
-    """What `mebridge_make_events` gives."""
+    """Answer of `mebridge_make_events`."""
     again: int
-    """How often a part of the run was begun again."""
+    """How often part of the run was restarted."""
 
     def fields(self) -> dict[str, Any]:
-        """Of :class:`Events`, but for files and arrays."""
+        """Returns the fields of :class:`Events` other than files and arrays."""
         cross_section, error = self.found["cross_section"]
         return {
             "cross_section": cross_section,
@@ -471,8 +480,8 @@ def make(
     """Makes events.
 
     Args:
-        to: what the request of `mebridge_make_events` has besides.
-        benchmarks: gives, by messages of that, what makes weights of other cards.
+        to: further fields of the request to `mebridge_make_events`: state, output and so on.
+        benchmarks: returns, for a message of the library, the object that makes weights of other cards.
     """
     request = {"spec": order.spec, **to, "reweights": benchmarks is not None}
     functions = {}
@@ -504,14 +513,14 @@ def make(
 
 
 def _perform(worker: Worker, spread: Spread, part: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Performs parts of a run on the workers of an executor."""
+    """Performs parts of a run on the workers of an executor and hands the results to the worker process."""
     if not spread.opened:
         spread.open(wanted["plan"], **part)
     with contextlib.closing(spread.perform(wanted)) as done:
         for answer in done:
             worker.give(answer)
             if worker.heard("taken"):
-                # The run ends with an error.
+                # The worker process refused the result: the run ends with an error.
                 return
     worker.give(None)
 
@@ -521,7 +530,7 @@ def _weighing(
     benchmarks: Callable[[Mapping[str, Any]], _benchmarks.Benchmarks],
     executor: Executor | Callable[[], Executor] | None,
 ) -> dict[str, Callable[[Any], None]]:
-    """What is done when a run asks for weights of other cards."""
+    """Returns handlers for the library's requests for weights of other cards."""
 
     def check(message: Mapping[str, Any]) -> None:
         benchmarks(message).check(message["card"])
@@ -537,14 +546,14 @@ def _weighing(
 
 @contextlib.contextmanager
 def _begun(worker: Worker) -> Iterator[None]:
-    """While a run by cards goes on: of one that ends early, its folder goes where nothing was begun in it, and an interruption
-    says where something was."""
+    """Context of a run by cards. If the run ends early, its folder is removed if no part was begun in it; otherwise an
+    interruption names the run to resume."""
     begun: list[pathlib.Path] = []
     worker.on(begins=lambda of: begun.append(pathlib.Path(of["folder"])))
     try:
         yield
     except BaseException as error:
-        # It cleans up no more.
+        # Ends the process before the folder is removed; it does not clean up itself.
         worker.end()
         for folder in begun:
             with contextlib.suppress(OSError):
@@ -562,7 +571,7 @@ def _begun(worker: Worker) -> Iterator[None]:
 
 
 def _switches(environment: Mapping[str, str]) -> dict[str, str]:
-    """What matrix elements are evaluated with, which workers cannot know."""
+    """Returns the switches for precision and SIMD level of the caller, which workers cannot know."""
     variables = {**os.environ, **environment}
     defaults = {"CUDACPP_RUNTIME_FPTYPE": "d", "CUDACPP_RUNTIME_SIMD": "auto"}
     return {name: variables.get(name) or default for name, default in defaults.items()}
@@ -579,7 +588,7 @@ def _backend(devices: list[str]) -> str:
 
 
 def _tell(progress: bool | Callable[[Progress], None], told: Mapping[str, Any]) -> None:
-    """How far a run is."""
+    """Reports the progress of a run, to a function or on stderr."""
     unknown = {name: math.nan for name in ("cross_section", "error") if told[name] is None}
     found = Progress(**{**told, **unknown})
     progress(found) if callable(progress) else _show(found)

@@ -1,4 +1,4 @@
-"""Events of a run as arrays, and as files other than LHE."""
+"""Events of a run as arrays, or as files other than LHE."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from ._arguments import Path
 from ._arrays import EventArrays
 from ._library import Error
 
-# Files by the end of their names.
+# Modules that write files, by suffix.
 _SUFFIXES = {".hdf5": _hdf5, ".h5": _hdf5, ".parquet": _parquet, ".hepmc": _hepmc, ".hepmc.gz": _hepmc}
 
-# What `mebridge_make_events` gives, where records stay.
+# Answer of `mebridge_make_events` for a run that keeps its records.
 Made = Mapping[str, Any]
 
 
 def kind(target: pathlib.Path) -> Any:
-    """The module that writes such a file; None of LHE."""
+    """Returns the module that writes such a file, or ``None`` for LHE."""
     return next((module for suffix, module in _SUFFIXES.items() if target.name.endswith(suffix)), None)
 
 
 def check(target: pathlib.Path) -> None:
-    """That the package is there which writes the file, before the events are made."""
+    """Checks, before events are made, that the package for this kind of file is installed."""
     if (module := kind(target)) is not None:
         module.needed()
 
 
 def _head(made: Made) -> EventArrays:
-    """What stands before the events, as arrays without any."""
+    """Returns the data that precedes the events of a file, as arrays without events."""
     beams, names = made["beams"], tuple(made["weight_names"])
     first, second = (number or -1 for number in beams["densities"])
     return EventArrays(
@@ -48,7 +48,7 @@ def _head(made: Made) -> EventArrays:
 
 
 def _parts(made: Made, head: EventArrays) -> Iterator[EventArrays]:
-    """The events of each round, with the weights that they have in an LHE file."""
+    """Yields the events of each round, with the weights of an LHE file."""
     for part in made["rounds"]:
         path, count = pathlib.Path(part["file"]), part["events"]
         records = _arrays.of_records(_records.read(path, count), made["nominal"] / part["weights"]["nominal"])
@@ -60,7 +60,7 @@ def _parts(made: Made, head: EventArrays) -> Iterator[EventArrays]:
 
 
 def joined(made: Made) -> EventArrays:
-    """All events of a run, with further weights."""
+    """Returns all events of a run, with further weights."""
     head = _head(made)
     parts = list(_parts(made, head))
     heads, particles, weights = (
@@ -70,21 +70,24 @@ def joined(made: Made) -> EventArrays:
 
 
 def write(target: pathlib.Path, made: Made, threads: int) -> None:
-    """Writes the file of a run, of a :func:`kind`."""
+    """Writes the event file of a run in a format other than LHE."""
     head, rounds = _head(made), made["rounds"]
     room = max(_records.particles(_records.read(pathlib.Path(of["file"]), of["events"])) for of in rounds)
     _write(target, head, _parts(made, head), sum(of["events"] for of in rounds), room, threads)
 
 
 def write_events(path: Path, events: EventArrays) -> None:
-    """Writes events, of a run or of a file that :func:`mebridge.read_events` has read, with all weights.
+    """Writes events with all weights as HepMC3, LHEH5 or Parquet.
 
     Args:
-        path: the file. The end of its name says what it is: ``.hdf5`` or ``.h5``, ``.parquet``, ``.hepmc`` or ``.hepmc.gz``,
-            as of :func:`mebridge.generate_events`.
+        path: the file to write. Its suffix selects the format: ``.hdf5`` or ``.h5``, ``.parquet``, ``.hepmc`` or
+            ``.hepmc.gz``, as for :func:`mebridge.generate_events`.
+        events: events of a run, or of a file read by :func:`mebridge.read_events`.
 
     Raises:
-        Error: where the name ends otherwise, or a package is missing.
+        Error: if the suffix is another one, there are no events, or a package is missing.
+
+    >>> mebridge.write_events("events.hepmc.gz", mebridge.read_events("events.lhe.gz"))     # doctest: +SKIP
     """
     target = _target.target(_arguments.text("path", path), [])
     if kind(target) is None:

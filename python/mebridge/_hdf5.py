@@ -1,4 +1,4 @@
-"""Event files in HDF5, LHEH5 2.0 (E. Bothmann et al., arXiv:2309.13154): what Pythia (LHAHDF5v2.h) and Sherpa read."""
+"""Event files in HDF5 (LHEH5 2.0, E. Bothmann et al., arXiv:2309.13154), as Pythia (LHAHDF5v2.h) and Sherpa read."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _INIT = [
 _PROCESS = ["procId", "npLO", "npNLO", "xSection", "error", "unitWeight"]
 _EVENT = ["pid", "nparticles", "start", "trials", "scale", "fscale", "rscale", "aqed", "aqcd"]
 _PARTICLE = ["id", "status", "mother1", "mother2", "color1", "color2", "px", "py", "pz", "e", "m", "lifetime", "spin"]
-# Events of a piece of a dataset, which is compressed by itself.
+# Events in a chunk of a dataset; chunks are compressed separately.
 _PIECE = 1000
-# Of gzip: a higher one makes files a few per cent smaller, and takes several times as long.
+# Compression level of gzip: a higher one makes files a few per cent smaller and takes several times as long.
 _LEVEL = 1
-# Pieces of a thread that are compressed ahead.
+# Chunks per thread that are compressed ahead of writing.
 _AHEAD = 2
 
 
@@ -50,20 +50,21 @@ def needed() -> Any:
 
 
 def write(
-    path: pathlib.Path, head: EventArrays, parts: Iterable[EventArrays], events: int, room: int, threads: int
+    path: pathlib.Path, head: EventArrays, parts: Iterable[EventArrays], events: int, slots: int, threads: int
 ) -> None:
-    """Writes the events. The file is the same for any number of threads, which compress it.
+    """Writes events. The file does not depend on the number of threads, which are used for compression.
 
     Args:
-        head: what is the same for all parts.
-        room: for how many particles each event has room: readers take that many for each.
+        head: data common to all parts.
+        events: total number of events.
+        slots: number of particle slots per event; readers expect this many for each event.
     """
     h5py = needed()
-    # Where a process stands is its number there.
+    # LHEH5 numbers processes by position, from 1.
     places = {int(number): place + 1 for place, number in enumerate(head.processes["process_id"])}
     group = [-1 if number < 0 else 0 for number in head.densities]
     init = [*head.beams[0], *head.beams[1], *group, *head.densities, head.strategy, len(head.processes)]
-    procs = [[p["process_id"], room, -1, p["cross_section"], p["error"], p["largest"]] for p in head.processes]
+    procs = [[p["process_id"], slots, -1, p["cross_section"], p["error"], p["largest"]] for p in head.processes]
     names = ["NOMINAL", *head.weight_names]
     width = len(_EVENT) + len(names)
     with h5py.File(path, "w-") as file, ThreadPoolExecutor(threads) as pool:
@@ -73,9 +74,9 @@ def write(
         packed = {"compression": "gzip", "compression_opts": _LEVEL, "shuffle": True}
         piece = min(_PIECE, events)
         heads = file.create_dataset("events", (events, width), "<f8", chunks=(piece, width), **packed)
-        # Readers take the first attribute for the names of columns.
+        # Readers take the names of columns from the first attribute.
         heads.attrs["properties"] = [*_EVENT, *names]
-        shape, chunks = (events * room, len(_PARTICLE)), (piece * room, len(_PARTICLE))
+        shape, chunks = (events * slots, len(_PARTICLE)), (piece * slots, len(_PARTICLE))
         legs = file.create_dataset("particles", shape, "<f8", chunks=chunks, **packed)
         legs.attrs["properties"] = _PARTICLE
         waiting: collections.deque[tuple[Any, int, Future[bytes]]] = collections.deque()
@@ -86,14 +87,14 @@ def write(
                 dataset.id.write_direct_chunk((first, 0), made.result())
 
         for first, some in _pieces(parts, piece):
-            waiting.append((heads, first, pool.submit(_heads, some, first, room, places, piece)))
-            waiting.append((legs, first * room, pool.submit(_particles, some, room, piece)))
+            waiting.append((heads, first, pool.submit(_heads, some, first, slots, places, piece)))
+            waiting.append((legs, first * slots, pool.submit(_particles, some, slots, piece)))
             store(2 * _AHEAD * threads)
         store(0)
 
 
 def _pieces(parts: Iterable[EventArrays], piece: int) -> Iterator[tuple[int, list[EventArrays]]]:
-    """All events by pieces, each with the number of its first event; one that spans parts has several."""
+    """Yields all events in chunks, with the number of the first event; a chunk may consist of several parts."""
     waiting: list[EventArrays] = []
     first = count = 0
     for part in parts:
@@ -115,15 +116,15 @@ def _some(part: EventArrays, some: slice) -> EventArrays:
     return dataclasses.replace(part, events=events, particles=part.particles[lines], weights=part.weights[some])
 
 
-def _heads(some: list[EventArrays], first: int, room: int, places: dict[int, int], piece: int) -> bytes:
-    """A piece of the dataset of events."""
+def _heads(some: list[EventArrays], first: int, slots: int, places: dict[int, int], piece: int) -> bytes:
+    """Returns a compressed chunk of the dataset of events."""
     events = np.concatenate([part.events for part in some])
     weights = np.concatenate([part.weights for part in some])
     rows = np.zeros((piece, len(_EVENT) + 1 + weights.shape[1]))
     there = rows[: len(events)]
     there[:, 0] = [places[int(number)] for number in events["process_id"]]
     there[:, 1] = events["count"]
-    there[:, 2] = np.arange(first, first + len(events)) * room
+    there[:, 2] = np.arange(first, first + len(events)) * slots
     there[:, 3] = 1.0
     there[:, 4:7] = events["scale"][:, None]
     there[:, 7], there[:, 8] = events["alpha_qed"], events["alpha_qcd"]
@@ -132,25 +133,26 @@ def _heads(some: list[EventArrays], first: int, room: int, places: dict[int, int
     return _packed(rows)
 
 
-def _particles(some: list[EventArrays], room: int, piece: int) -> bytes:
-    """A piece of the dataset of particles."""
+def _particles(some: list[EventArrays], slots: int, piece: int) -> bytes:
+    """Returns a compressed chunk of the dataset of particles."""
     counts = np.concatenate([part.events["count"] for part in some])
     particles = np.concatenate([part.particles for part in some])
-    rows = np.zeros((piece, room, len(_PARTICLE)))
+    rows = np.zeros((piece, slots, len(_PARTICLE)))
     there = rows[: len(counts)]
     flat = np.stack([particles[name] for name in particles.dtype.names or ()], axis=-1)
-    there[np.arange(room) < counts[:, None]] = flat
+    there[np.arange(slots) < counts[:, None]] = flat
     return _packed(rows)
 
 
 def _packed(rows: Any) -> bytes:
-    """Rows as HDF5 stores a piece: the first bytes of all numbers, then the second ones, compressed."""
+    """Returns rows as HDF5 stores a chunk: shuffled (the first bytes of all numbers, then the second ones, ...) and
+    compressed."""
     shuffled = rows.astype("<f8", copy=False).view("u1").reshape(-1, 8).T
     return zlib.compress(shuffled.tobytes(), _LEVEL)
 
 
 def read(path: pathlib.Path) -> EventArrays:
-    """All events of a file."""
+    """Reads all events of a file."""
     h5py = needed()
     try:
         with h5py.File(path, "r") as file:
@@ -207,11 +209,11 @@ def read(path: pathlib.Path) -> EventArrays:
 
 
 class _Table:
-    """A dataset, whose columns are known by their names."""
+    """A dataset with named columns."""
 
     def __init__(self, path: pathlib.Path, file: Any, name: str) -> None:
         of = file[name]
-        # The first attribute, as other readers have it.
+        # Without "properties" the first attribute, like other readers.
         said = of.attrs["properties"] if "properties" in of.attrs else next(iter(of.attrs.values()), ())
         self.names = [one.decode() if isinstance(one, bytes) else str(one) for one in said]
         self._said = f"{path}: '{name}' of LHEH5"
@@ -233,9 +235,9 @@ class _Table:
 
 
 def _places(path: pathlib.Path, rows: _Table, processes: int) -> Any:
-    """Which process events are of, from 0."""
+    """Returns the position of each event's process, from 0."""
     places = _arrays.integers(path, "pid", rows["pid"])
-    # Sherpa's are numbered from 0 on where there is one.
+    # Sherpa numbers from 0 if there is only one process.
     first = 0 if processes == 1 else 1
     wrong = (places < first) | (places > processes)
     if wrong.any():
@@ -245,7 +247,7 @@ def _places(path: pathlib.Path, rows: _Table, processes: int) -> Any:
 
 
 def _lines(path: pathlib.Path, rows: _Table, particles: int) -> tuple[Any, Any]:
-    """How many particles events have, and which lines are theirs."""
+    """Returns the number of particles of each event, and the rows of all particles in the order of events."""
     counts = _arrays.integers(path, "nparticles", rows["nparticles"]).astype(np.int64)
     starts = _whole(path, "start", rows["start"])
     wrong = (counts < 1) | (starts < 0) | (starts + counts > particles)
@@ -264,7 +266,7 @@ def _lines(path: pathlib.Path, rows: _Table, particles: int) -> tuple[Any, Any]:
 
 
 def _whole(path: pathlib.Path, name: str, values: Any) -> Any:
-    """Integers, which may be larger than 32 bits hold."""
+    """Converts to 64-bit integers."""
     wrong = ~(np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 2.0**53))
     if wrong.any():
         event = int(wrong.argmax())

@@ -1,4 +1,4 @@
-"""Event files of HepMC3 (A. Buckley et al., arXiv:1912.08005), its ASCII format: what Rivet, Delphes and others read."""
+"""Event files in the ASCII format of HepMC3 (A. Buckley et al., arXiv:1912.08005), for Rivet, Delphes and others."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy as np
 from ._arrays import EventArrays
 from ._library import Error, version
 
-# What ISTUP of the Les Houches Accord (hep-ph/0109068) is there: 4 comes in, 3 is for information alone.
+# HepMC3 status for ISTUP of the Les Houches Accord (hep-ph/0109068): 4 is incoming, 3 is for documentation only.
 _STATUS = {-1: 4, -9: 4, -2: 3}
-# Digits that keep every bit of a double, as HepMC3 counts them.
+# Precision in HepMC3's counting that preserves every bit of a double.
 _DIGITS = 16
 
 
@@ -28,15 +28,15 @@ def needed() -> Any:
 
 
 def write(path: pathlib.Path, head: EventArrays, parts: Iterable[EventArrays], packed: bool) -> None:
-    """Writes events, the first weight of which is their own; all are in pb.
+    """Writes events, with the event weight as the first weight; all weights are in pb.
 
     Args:
-        head: what is the same for all parts.
-        packed: whether the file is compressed.
+        head: data common to all parts.
+        packed: whether to compress the file.
     """
     pyhepmc = needed()
     run = pyhepmc.GenRunInfo()
-    # Readers take names apart at spaces.
+    # Readers split names at spaces.
     run.weight_names = [re.sub(r"\s", "_", name) for name in ("NOMINAL", *head.weight_names)]
     run.tools = [pyhepmc.GenRunInfo.ToolInfo("mebridge", version(), "")]
     sums = head.processes["cross_section"].sum(), np.sqrt(np.square(head.processes["error"]).sum())
@@ -57,7 +57,7 @@ def write(path: pathlib.Path, head: EventArrays, parts: Iterable[EventArrays], p
 
 
 def _refuse_missing(part: EventArrays, first: int) -> None:
-    """HepMC3 has no event without some of the weights, and its readers end at NaN."""
+    """Refuses events without some of the weights: HepMC3 cannot omit weights, and its readers stop at NaN."""
     missing = ~np.isfinite(part.weights)
     if missing.any():
         event, column = np.argwhere(missing)[0].tolist()
@@ -66,17 +66,17 @@ def _refuse_missing(part: EventArrays, first: int) -> None:
 
 
 def _opened(file: Any, packed: bool) -> Any:
-    # The same events give the same file: no time stands in it.
+    # No time stamp: the same events give the same file.
     return gzip.GzipFile("", "wb", fileobj=file, mtime=0) if packed else file
 
 
 def _event(pyhepmc: Any, part: EventArrays, number: int, among_all: int) -> Any:
-    """An event without its weights, GeV and mm."""
+    """Returns an event without weights, in GeV and mm."""
     head = part.events[number]
     particles = part.particles[head["first"] : head["first"] + head["count"]]
     event = pyhepmc.GenEvent(pyhepmc.Units.GEV, pyhepmc.Units.MM)
     mothers = np.stack([particles["mother1"], particles["mother2"]], axis=-1)
-    # One alone is both the first and the last one.
+    # A single mother is both the first and the last one.
     mothers[:, 1] = np.where(mothers[:, 1] == 0, mothers[:, 0], mothers[:, 1])
     mothers.sort(axis=1)
     status = [_STATUS.get(code, code) for code in particles["status_code"].tolist()]

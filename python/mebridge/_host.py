@@ -1,4 +1,4 @@
-"""Evaluation of arrays of NumPy, on the CPU."""
+"""Evaluation of NumPy arrays on the CPU."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def evaluate(
     helicity: ArrayLike | None,
     bad: str,
 ) -> tuple[NDArray[np.float64], dict[str, Any], Any]:
-    """What :meth:`Process.evaluate` does: matrix elements, choices and squared diagrams."""
+    """Implements :meth:`Process.evaluate` for NumPy; returns matrix elements, choices and squared diagrams."""
     p = momenta
-    # Views of records and what came from another process may lie between the addresses of numbers.
+    # Views of records and buffers of other processes may be unaligned, or have strides that are no multiple of 8 bytes.
     if not p.flags.aligned or any(stride % p.itemsize for stride in p.strides):
         p = p.copy()
     events: int = p.shape[0]

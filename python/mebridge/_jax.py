@@ -1,4 +1,4 @@
-"""Evaluation within compiled programs of JAX, by XLA's foreign functions: the library has the handlers."""
+"""Evaluation within compiled JAX programs, by XLA's foreign-function interface; the library has the handlers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from . import _arguments
 from ._library import Error, lib
 
 _TARGET = "mebridge_evaluate"
-# What is asked beside matrix elements, as crates/capi/src/xla.rs has it.
+# Flags for results besides matrix elements, as in crates/capi/src/xla.rs.
 _HELICITIES, _COLORS, _DIAGRAMS, _AMP2 = 1, 2, 4, 8
 
 
 def traced(*arrays: Any) -> bool:
-    """Whether one of these is an array that a program of JAX, which is being compiled, will have."""
+    """Returns whether one of the arrays is a tracer of a JAX program that is being compiled."""
     jax = sys.modules.get("jax")
     return jax is not None and any(isinstance(array, jax.core.Tracer) for array in arrays)
 
@@ -33,8 +33,8 @@ def _register() -> None:
 
 
 def _devices(process: Any) -> tuple[list[int], str]:
-    """Bridges by the number of their GPU, 0 where there is none, and why: whether the program will run on a GPU is not
-    known while it is traced, and none has to evaluate this process."""
+    """Returns bridges by GPU ordinal, 0 for GPUs without one, and the reason for missing ones. While tracing it is not
+    known whether the program will run on a GPU, so a GPU that cannot evaluate this process is no error here."""
     import jax
 
     bridges: list[int] = []
@@ -44,7 +44,7 @@ def _devices(process: Any) -> tuple[list[int], str]:
             bridges += [0] * (ordinal + 1 - len(bridges))
             bridges[ordinal] = process._on_device(ordinal)
     except (RuntimeError, Error) as refused:
-        # A RuntimeError is JAX's where it has no CUDA.
+        # JAX raises RuntimeError if it has no CUDA.
         return bridges, str(refused)
     return bridges, "JAX did not have it when the program was traced"
 
@@ -52,13 +52,13 @@ def _devices(process: Any) -> tuple[list[int], str]:
 def evaluate(
     process: Any, momenta: Any, alpha_s: Any, choices: dict[str, Any], amp2: bool, helicity: Any, bad: str
 ) -> tuple[Any, dict[str, Any], Any]:
-    """What :meth:`Process.evaluate` does, when the program runs: matrix elements (events,), choices by name (events,)
-    and squared diagrams (diagrams, events) or ``None``.
+    """Adds an evaluation to the program; returns matrix elements (events,), choices by name (events,) and squared
+    diagrams (diagrams, events) or ``None``.
 
     Args:
         momenta: (events, legs, 4) in GeV.
         alpha_s: one number or (events,).
-        choices: ``False`` or random numbers, one or (events,), by what is chosen.
+        choices: random numbers, one or (events,), or ``False``, for ``helicities``, ``colors`` and ``diagrams``.
     """
     import jax
     import jax.numpy as jnp

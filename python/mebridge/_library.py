@@ -24,21 +24,21 @@ from typing import Any
 
 
 class Error(Exception):
-    """Something is wrong; the message names it and the cure."""
+    """Base class of this package's errors; the message states the problem and how to fix it."""
 
     def __init__(self, message: str = "", code: str = "python") -> None:
         super().__init__(message)
-        #: Which kind of error it is, as ``mebridge_last_error_code`` of the C interface: ``"no_gpu"``, ``"io"``, ``"run"``
-        #: and so on; ``"python"`` where this package finds it.
+        #: Kind of error, as given by ``mebridge_last_error_code`` of the C interface: ``"no_gpu"``, ``"io"``, ``"run"``
+        #: and so on; ``"python"`` for errors detected in this package.
         self.code = code
 
 
 class Refused(Error):
-    """An error that every process would give."""
+    """An error that every process would raise, so that trying again is useless."""
 
 
 class Sized(ctypes.Structure):
-    """A struct that says in its first member how large it is; everything else is zero unless it is given."""
+    """A struct with its size as the first member; members not given are zero."""
 
     def __init__(self, **members: Any) -> None:
         super().__init__(size=ctypes.sizeof(self), **members)
@@ -62,9 +62,9 @@ class Options(Sized):
 
 
 class BadEvents(Error, ValueError):
-    """Events that cannot be evaluated: momenta that are not finite, not on their mass shells or not conserved.
+    """Some events cannot be evaluated: momenta are not finite, not on their mass shells or not conserved.
 
-    The message describes the first of them.
+    The message describes the first such event.
     """
 
 
@@ -105,7 +105,8 @@ class Sample(Sized):
         found: Any,
         rows: Any,
     ) -> Sample:
-        """Of arrays, or ``None``, by their addresses; random numbers and choices by what is chosen."""
+        """Creates a sample from arrays (or ``None``), given a function that returns their addresses. ``random`` and
+        ``chosen`` have the keys ``helicities``, ``colors`` and ``diagrams``."""
         return cls(
             events=events,
             momenta=address(momenta),
@@ -124,7 +125,7 @@ class Sample(Sized):
         )
 
 
-# Functions of the caller: which take an answer, cut, give a bias, hear of a run, are told that a part is done, and perform parts.
+# Callbacks: take an answer, cut events, bias events, receive messages of a run, finish a part, and perform parts.
 TAKE = CFUNCTYPE(None, c_void_p, c_char_p)
 CUT = CFUNCTYPE(c_int32, c_void_p, c_uint32, c_size_t, c_size_t, POINTER(c_double), POINTER(c_bool))
 BIAS = CFUNCTYPE(c_int32, c_void_p, c_uint32, c_size_t, c_size_t, POINTER(c_double), POINTER(c_double))
@@ -147,7 +148,7 @@ class Hooks(Sized):
 
 
 def library_path() -> pathlib.Path:
-    """The shared library of this package; ``MEBRIDGE_LIBRARY`` names another one."""
+    """Returns the path of the shared library; ``MEBRIDGE_LIBRARY`` overrides it."""
     given = os.environ.get("MEBRIDGE_LIBRARY")
     return pathlib.Path(given) if given else pathlib.Path(__file__).with_name("libmebridge.so")
 
@@ -159,17 +160,17 @@ def _unusable(what: str) -> Error:
 
 
 def _why(path: pathlib.Path, said: str) -> str:
-    """Why a file cannot be loaded; the loader calls a short one too short, whatever it is, and any other an invalid ELF
-    header."""
+    """Returns why a file cannot be loaded. The loader itself only reports files as too short or as having an invalid
+    ELF header."""
     try:
         with open(path, "rb") as file, open("/proc/self/exe", "rb") as running:
-            head, mine = file.read(20), running.read(20)
+            head, expected = file.read(20), running.read(20)
     except OSError as error:
         return f"{path} cannot be read: {error.strerror}"
     if not head.startswith(b"\x7fELF"):
         return f"{path} is no library" if head else f"{path} is empty"
-    # Width of addresses and order of bytes, and the machine.
-    if (head[4:6], head[18:]) != (mine[4:6], mine[18:]):
+    # Address width and byte order, and the machine.
+    if (head[4:6], head[18:]) != (expected[4:6], expected[18:]):
         return f"{path} is a library for another kind of machine"
     return f"{path} cannot be loaded: {said.removeprefix(f'{os.path.abspath(path)}: ')}"
 
@@ -179,7 +180,7 @@ def _load() -> ctypes.CDLL:
     try:
         if not path.is_file():
             raise _unusable(f"{path} is {'no file' if path.exists() else 'missing'}")
-        # By its path: the loader would look for a bare name elsewhere. Functions run without the lock of the interpreter.
+        # By absolute path: the loader searches other folders for a bare name. CDLL releases the GIL during calls.
         library = ctypes.CDLL(os.path.abspath(path))
     except OSError as error:
         raise _unusable(_why(path, str(error))) from None
@@ -225,16 +226,16 @@ lib = _load()
 
 
 def last_error() -> str:
-    """The message of the last call that failed in this thread."""
+    """Returns the message of the last call that failed in this thread."""
     return str(lib.mebridge_last_error().decode())
 
 
 def check(status: int) -> None:
-    """Raises what the library complains of."""
+    """Raises the library's error unless ``status`` is 0."""
     if status != 0:
         raise Error(last_error(), lib.mebridge_last_error_code().decode())
 
 
 def version() -> str:
-    """Version of the library."""
+    """Returns the version of the library."""
     return str(lib.mebridge_version().decode())

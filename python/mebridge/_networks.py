@@ -1,9 +1,9 @@
-"""MadNIS: networks before grids, trained by PyTorch on weights of the engine's points.
+"""MadNIS: normalising flows in front of grids, trained with PyTorch on weights of the engine's points.
 
-A grid knows each random number by itself; a normalising flow (T. Heimel et al., arXiv:2212.06172, 2311.01548) knows how
-they depend on each other. A channel's flow maps random numbers to those of its grid, and begins as the identity. It is
-trained here, and the engine draws points with it (crates/sampler/src/flow.rs has the same formulas). The splines and
-networks are those of the package madnis, whose version 1.0 leaves out the last layer of networks of several channels.
+A grid adapts each random number separately; a normalising flow (T. Heimel et al., arXiv:2212.06172, 2311.01548) learns
+their correlations. A channel's flow maps random numbers to those of its grid, and starts as the identity. It is trained
+here, and the engine draws points with it (crates/sampler/src/flow.rs has the same formulas). The splines and networks
+are those of the package madnis, whose version 1.0 omits the last layer in networks of several channels.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ import numpy as np
 
 from ._library import Error
 
-# Of a flow: bins of its splines; of its networks the neurons of a layer, and the layers.
+# Bins of a flow's splines; neurons per layer and number of layers of its networks.
 _BINS, _UNITS, _LAYERS = 10, 32, 3
-# Bins have at least this width and height, and derivatives at their edges this size.
+# Minimum width and height of bins, and minimum derivative at their edges.
 _LEAST = 1e-3
-# Steps of a training: more events pay for more learning.
+# Training steps: longer training pays off for more events.
 _LEAST_STEPS, _MOST_STEPS, _EVENTS_A_STEP = 200, 1000, 500
-# Points of each channel in a step, as many as registers have.
+# Points of each channel in a step, a whole number of registers.
 _POINTS = 256
-# At first; it goes to 0 by a cosine.
+# Initial learning rate; it decreases to 0 as a cosine.
 _LEARNING_RATE = 0.01
-# Channels that need this share of all points are trained: networks of the others are not worth it.
+# The channels that need most points, together this fraction of all, are trained; the others are not worth it.
 _TRAINED = 0.99
-# Channels that are trained together.
+# Number of channels trained together.
 _TOGETHER = 32
-# Single precision has no number nearer to 1.
+# Distance of 1 from the next smaller number in single precision.
 _NEAR = 2.0**-24
 
-# What points of a channel weigh, by its number, the number of the first one, and the numbers of each in (0, 1): one for
-# each dimension, and one for the partons.
+# Returns the weights of points from the channel, the number of the first point, and random numbers in (0, 1): for each
+# point one per dimension, and one for the partons.
 Weigh = Callable[[int, int, "np.ndarray[Any, Any]"], "np.ndarray[Any, Any]"]
 
 
 def check() -> None:
-    """That networks can be trained here."""
+    """Checks that PyTorch is installed."""
     if importlib.util.find_spec("torch") is None:
         raise Error(
             'networks are trained by PyTorch, which is not installed: pip install "mebridge[networks]", or give sampler="vegas"'
@@ -53,30 +53,31 @@ def check() -> None:
 
 @dataclass(frozen=True)
 class Trained:
-    """Flows of some channels."""
+    """Trained flows of some channels."""
 
     shapes: list[dict[str, Any]]
     of: list[int | None]
-    """Of each channel the place of its shape, or none."""
+    """Index into ``shapes`` for each channel, or ``None`` for channels without a flow."""
     parameters: np.ndarray[Any, Any]
-    """Of all flows, those of the first channel first."""
+    """Parameters of all flows, in the order of channels."""
 
 
 def steps(events: int) -> int:
-    """Of the training for this many events."""
+    """Returns the number of training steps for a number of events."""
     return min(_MOST_STEPS, max(_LEAST_STEPS, events // _EVENTS_A_STEP))
 
 
 def chosen(shares: Sequence[float]) -> list[int]:
-    """Channels that are trained, by how many points of each an event takes."""
+    """Returns the channels to train, given the points of each channel that an event takes."""
     order = sorted(range(len(shares)), key=lambda channel: -shares[channel])
     enough = int(np.searchsorted(np.cumsum([shares[channel] for channel in order]), _TRAINED * sum(shares)))
     return sorted(order[: enough + 1])
 
 
 def shape(dimensions: int) -> dict[str, Any]:
-    """Of a flow, as the engine takes it. Of each block: which dimensions stay. Each dimension depends on each other one
-    in some block; there are two blocks for each binary digit of their numbers."""
+    """Returns the shape of a flow in the engine's form, with the dimensions that each block leaves unchanged. There are
+    two blocks for each binary digit of the dimensions' numbers, so that each dimension depends on each other one in
+    some block."""
     conditions = []
     for digit in range((dimensions - 1).bit_length()):
         stay = [bool(number >> digit & 1) for number in range(dimensions)]
@@ -85,10 +86,12 @@ def shape(dimensions: int) -> dict[str, Any]:
 
 
 def train(weigh: Weigh, channels: Sequence[tuple[float, int]], events: int, seed: int, threads: int) -> Trained:
-    """Trains flows for this many events.
+    """Trains flows for a run.
 
     Args:
-        channels: of each one how many points an event takes, and its dimensions.
+        weigh: evaluates the weights of points.
+        channels: for each channel the points that an event takes, and the number of dimensions.
+        events: number of events of the run.
     """
     check()
     torch = importlib.import_module("torch")
@@ -97,7 +100,7 @@ def train(weigh: Weigh, channels: Sequence[tuple[float, int]], events: int, seed
     of: list[int | None] = [None] * len(channels)
     by_dimensions: dict[int, list[int]] = {}
     for channel in chosen([share for share, _ in channels]):
-        # What has one random number has no other that it could depend on.
+        # With one dimension there are no correlations to learn.
         if (dimensions := channels[channel][1]) > 1:
             by_dimensions.setdefault(dimensions, []).append(channel)
     with _threads(torch, threads):
@@ -108,7 +111,7 @@ def train(weigh: Weigh, channels: Sequence[tuple[float, int]], events: int, seed
                 flows = _learned(torch, weigh, some, shapes[-1]["conditions"], steps(events), seed + some[0])
                 for place, channel in enumerate(some):
                     parameters = flows.of(place)
-                    # A training may diverge.
+                    # Training may diverge.
                     if np.isfinite(parameters).all():
                         found[channel], of[channel] = parameters, len(shapes) - 1
     parts = [found[channel] for channel in sorted(found)]
@@ -128,7 +131,7 @@ def _threads(torch: Any, count: int) -> Iterator[None]:
 def _learned(
     torch: Any, weigh: Weigh, channels: Sequence[int], conditions: Sequence[Sequence[bool]], count: int, seed: int
 ) -> Flows:
-    """Flows of these channels after this many steps."""
+    """Returns flows of these channels after ``count`` training steps."""
     flows, dimensions = Flows(torch, len(channels), conditions, seed), len(conditions[0])
     partons = np.random.default_rng(seed)
     optimizer = torch.optim.Adam(flows.parameters, _LEARNING_RATE)
@@ -143,8 +146,8 @@ def _learned(
         means = sizes.mean(1, keepdims=True)
         sizes = torch.from_numpy(np.divide(sizes, means, out=np.zeros_like(sizes), where=means > 0.0).astype("f4"))
         density = flows.density(x)
-        # The mean square of weights if the flow were that of `density`. It differs by orders of magnitude from channel to
-        # channel and in a training, and its logarithm does not.
+        # The mean square of weights if points were drawn from `density`. Its logarithm is used because it varies by
+        # orders of magnitude between channels and during training.
         loss = ((sizes.square() * (drawn - density).exp()).mean(1) + _LEAST).log().sum()
         optimizer.zero_grad()
         loss.backward()
@@ -154,8 +157,8 @@ def _learned(
 
 
 class Flows:
-    """Flows of some channels, with as many random numbers each, that map as many points of each together. Points are
-    [channel, number, point]."""
+    """Flows of some channels with the same number of dimensions, which map the same number of points of each channel
+    together. Arrays of points are [channel, dimension, point]."""
 
     def __init__(self, torch: Any, channels: int, conditions: Sequence[Sequence[bool]], seed: int) -> None:
         self._torch, self._channels, self._dimensions = torch, channels, len(conditions[0])
@@ -167,7 +170,7 @@ class Flows:
         self.parameters = [one for *_, network in self._blocks for layer in network for one in layer]
 
     def _network(self, inputs: int, outputs: int) -> list[tuple[Any, Any]]:
-        """Weights and biases of each layer; those of the last one are zero."""
+        """Creates weights and biases of each layer; the last layer is zero, so that the flow is the identity."""
         widths, layers = [inputs, *[_UNITS] * (_LAYERS - 1), outputs], []
         for number, (before, after) in enumerate(itertools.pairwise(widths)):
             size = 0.0 if number == _LAYERS - 1 else 1.0 / math.sqrt(before)
@@ -179,13 +182,13 @@ class Flows:
         return self._torch.rand((self._channels, *sizes), generator=self._random)
 
     def _splines(self, network: Sequence[tuple[Any, Any]], x: Any) -> Any:
-        """What splines are made of, [channel, number, part, point], by the numbers that stay."""
+        """Returns the parameters of splines, [channel, dimension, parameter, point], from the unchanged dimensions."""
         for number, (weights, biases) in enumerate(network):
             x = self._torch.baddbmm(biases, weights, self._torch.nn.functional.leaky_relu(x) if number else x)
         return x.unflatten(1, (-1, 3 * _BINS + 1))
 
     def draw(self, points: int) -> tuple[Any, Any]:
-        """So many points of each channel, and the logarithms of their densities."""
+        """Draws points of each channel; returns them and the logarithms of their densities."""
         with self._torch.no_grad():
             x, density = self._rand(self._dimensions, points), 0.0
             for stay, mapped, network in reversed(self._blocks):
@@ -195,7 +198,7 @@ class Flows:
             return x.clamp(_NEAR, 1.0 - _NEAR), density
 
     def density(self, x: Any) -> Any:
-        """The logarithms of the densities of points."""
+        """Returns the logarithms of the densities at points."""
         rows, density = list(x.unbind(1)), 0.0
         for stay, mapped, network in self._blocks:
             made = self._splines(network, self._torch.stack([rows[i] for i in stay], 1))
@@ -206,7 +209,7 @@ class Flows:
         return density
 
     def of(self, channel: int) -> np.ndarray[Any, Any]:
-        """The parameters of a channel, as the engine takes them."""
+        """Returns the parameters of a channel in the engine's order."""
         found: np.ndarray[Any, Any] = self._torch.cat(
             [one[channel].detach().flatten() for one in self.parameters]
         ).numpy()
@@ -214,8 +217,8 @@ class Flows:
 
 
 def _spline(torch: Any, x: Any, made: Any, inverse: bool) -> tuple[Any, Any]:
-    """Rational-quadratic splines (C. Durkan et al., arXiv:1906.04032), or their inverse, and the logarithms of the splines'
-    derivatives."""
+    """Applies rational-quadratic splines (C. Durkan et al., arXiv:1906.04032), or their inverse; returns the values and
+    the logarithms of the splines' derivatives."""
     sizes = made[:, :, : 2 * _BINS].unflatten(2, (2, _BINS)).softmax(3)
     sizes = _LEAST + (1.0 - _LEAST * _BINS) * sizes
     ends = sizes.cumsum(3)

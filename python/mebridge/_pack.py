@@ -1,4 +1,4 @@
-"""Packs: a survey with all that makes events of it, as one file that runs by itself (docs/pack.md)."""
+"""Packs: one self-contained file with a survey and everything needed to generate events from it (docs/pack.md)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ._events import Order, Progress
 from ._library import Error
 from ._process import Process
 
-# Events of all jobs together, to which a survey is adapted.
+# Default number of events of all jobs together, to which a survey is adapted.
 EVENTS = 1_000_000
-# Events that are made at once for the cross section.
+# Default number of events made while packing, to measure the cross section.
 MEASURED = 10_000
-# A SIMD level that all processors have which jobs may meet; elsewhere there is one level.
+# Default SIMD level: supported by all x86-64 processors in use; other architectures have one level.
 SIMD = "avx2" if platform.machine() == "x86_64" else "auto"
 _LEVELS = ("auto", "none", "sse4", "avx2", "512y", "512z")
 
@@ -33,19 +33,22 @@ def pack_events(
     progress: bool | Callable[[Progress], None] = False,
     **arguments: Any,
 ) -> pathlib.Path:
-    """Packs a process as :func:`mebridge.generate_events` takes it, for jobs that make events of it.
+    """Surveys a process and packs it for jobs that generate events.
 
     Args:
-        process: as there.
-        output: the file, ``.tar``, ``.tar.gz`` or ``.tar.xz``.
-        simd: the SIMD level of all jobs, so that a seed gives the same events on all machines; ``"auto"`` is the best
-            of each.
-        measured: how many events are made at once, for the cross section that all jobs give.
-        cms: whether it has ``runcmsgrid.sh``, too, as CMS's workflows call it (docs/pack.md).
-        progress: as there.
-        arguments: those of :func:`mebridge.generate_events`. ``events`` are those of all jobs together, to which the
-            survey is adapted (1 000 000); ``state`` is the folder of a run with the same arguments, whose survey is
-            taken.
+        process: as for :func:`mebridge.generate_events`.
+        output: the pack: ``.tar``, ``.tar.gz`` or ``.tar.xz``.
+        simd: SIMD level of all jobs, so that a seed gives the same events on all machines; ``"auto"`` is the best level
+            of each machine.
+        measured: number of events made while packing, for the cross section that all jobs report.
+        cms: whether to add ``runcmsgrid.sh``, the script that CMS's workflows call (docs/pack.md).
+        progress: as for :func:`mebridge.generate_events`.
+        arguments: further arguments of :func:`mebridge.generate_events`. ``events`` is the number of events of all jobs
+            together, to which the survey is adapted (1 000 000); ``state`` is the folder of a run with the same
+            arguments, whose survey is reused.
+
+    Returns:
+        The path of the pack.
     """
     if arguments.get("output") is not None:
         raise TypeError("jobs of a pack name their event files; output is the pack")
@@ -59,7 +62,7 @@ def pack_events(
         given.setdefault("events", EVENTS)
     order = _events.stated(process, **{**_events.DEFAULTS, **given})
     if state is not None:
-        # Where they are not given they are those of that run.
+        # None takes the value of that run.
         order.spec.update({name: None for name in ("events", "seed") if name not in given})
     return write(
         order, output, simd, measured, cms, progress, None if state is None else _arguments.text("state", state)
@@ -78,14 +81,14 @@ def write(
     """Surveys a run and packs it.
 
     Args:
-        state: the folder of the same run, where it is surveyed.
+        state: the folder of the same run if it is already surveyed.
     """
     for what, function in order.functions.items():
         cure = {"cut": "cut its events", "bias": "set bias_module of the run card"}[what]
         raise Error(
             f"a pack has no {what} that is a function ({_cut_function.name(function)}); leave it out, and {cure}"
         )
-    # It is the jobs', and no survey is another one by it.
+    # The treatment of overweight events belongs to the jobs; the survey does not depend on it.
     spec = {key: value for key, value in order.spec.items() if key != "overweights"}
     how = {
         "measured": _arguments.whole("measured", measured, 0, _arguments.MOST_EVENTS),
@@ -106,7 +109,7 @@ def of_run(
     overweight: str | None,
     progress: bool | Callable[[Progress], None],
 ) -> pathlib.Path:
-    """Packs what a run by cards has surveyed."""
+    """Packs the survey of a run by cards."""
     data = None if pdf_data is None else _arguments.text("pdf_data", pdf_data)
     run = {"folder": _arguments.text("folder", folder), "changed_files": bool(changed_files), "pdf_data": data}
     if overweight is not None:

@@ -1,4 +1,4 @@
-"""Event files in Parquet, for analysis: a row for each event, with lists of what its particles have."""
+"""Event files in Parquet, for analysis: one row per event, with lists of the properties of its particles."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from . import _arrays, _records
 from ._arrays import EventArrays
 from ._library import Error
 
-# Of the file's metadata, with what a Les Houches file says before its events.
+# Key of the file's metadata with the data that a Les Houches file has before its events.
 _KEY = b"mebridge"
-# Columns of further weights.
+# Prefix of columns of further weights.
 _WEIGHT = "weight_"
-# Numbers that are nothing else than finite.
+# Columns whose numbers must be finite.
 _FINITE = ("weight", "px", "py", "pz", "energy", "mass")
 
 
@@ -45,7 +45,7 @@ def write(path: pathlib.Path, head: EventArrays, parts: Iterable[EventArrays]) -
     """Writes events, each part as a row group.
 
     Args:
-        head: what is the same for all parts.
+        head: data common to all parts.
     """
     pyarrow = needed()
     said = {
@@ -62,7 +62,7 @@ def write(path: pathlib.Path, head: EventArrays, parts: Iterable[EventArrays]) -
 
 
 def read(path: pathlib.Path) -> EventArrays:
-    """All events of a file that :func:`write` wrote."""
+    """Reads all events of a file written by :func:`write`."""
     pyarrow = needed()
     try:
         table = pyarrow.parquet.read_table(path).combine_chunks()
@@ -107,13 +107,13 @@ def read(path: pathlib.Path) -> EventArrays:
 
 
 def _column(pyarrow: Any, table: Any, name: str) -> Any:
-    """A column in one piece."""
+    """Returns a column as one contiguous array."""
     column = table[name]
     return pyarrow.concat_arrays(column.chunks) if column.num_chunks else pyarrow.array([], column.type)
 
 
 def _numbers(pyarrow: Any, path: pathlib.Path, name: str, kind: str, column: Any, counts: Any) -> Any:
-    """The numbers of a column, or of all its lists; those of further weights may be missing."""
+    """Returns the numbers of a column, or of all its lists; only further weights may be null."""
     types = pyarrow.types
     if not (types.is_integer(column.type) or (kind != "<i4" and types.is_floating(column.type))):
         raise Error(f"{path}: the column '{name}' holds {column.type}, no {'integers' if kind == '<i4' else 'numbers'}")
@@ -127,7 +127,7 @@ def _numbers(pyarrow: Any, path: pathlib.Path, name: str, kind: str, column: Any
 
 
 def _lengths(pyarrow: Any, path: pathlib.Path, name: str, column: Any) -> Any:
-    """How many particles each event has in a column."""
+    """Returns the lengths of a column's lists, one for each event."""
     types = pyarrow.types
     if not (types.is_list(column.type) or types.is_large_list(column.type)):
         raise Error(f"{path}: the column '{name}' holds {column.type}, no lists of the particles' numbers")

@@ -24,7 +24,7 @@ from ._library import Error, Options, check, last_error, lib
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-# alpha_s where a process has no parameter for it.
+# alpha_s of a process without the parameter aS.
 _ALPHA_S = 0.118
 _PRECISIONS = {"d": "double", "m": "mixed", "f": "single"}
 _LEVELS = dict.fromkeys(("auto", "none", "sse4", "avx2", "512y", "512z"), "")
@@ -32,25 +32,25 @@ _LEVELS = dict.fromkeys(("auto", "none", "sse4", "avx2", "512y", "512z"), "")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What :meth:`Process.evaluate` found, beyond the matrix elements. Everything counts from 0."""
+    """Result of :meth:`Process.evaluate` if more than matrix elements is requested. All indices count from 0."""
 
     matrix_elements: NDArray[np.float64]
     """|M|^2 in GeV^(4-2n) for n outgoing particles; shape (events,)."""
     helicity: NDArray[np.int32] | None = None
-    """The chosen row of :attr:`Process.helicities`; shape (events,)."""
+    """Row of :attr:`Process.helicities` chosen for each event; shape (events,)."""
     color: NDArray[np.int32] | None = None
-    """The chosen row of :attr:`Process.color_flows`; shape (events,)."""
+    """Row of :attr:`Process.color_flows` chosen for each event; shape (events,)."""
     diagram: NDArray[np.int32] | None = None
-    """The diagram by which the colour was chosen; shape (events,)."""
+    """Diagram from which the colour flow was chosen; shape (events,)."""
     amp2: NDArray[np.float64] | None = None
-    """Squared diagrams as shares of their sum; shape (events, diagrams)."""
+    """Squared diagrams as fractions of their sum; shape (events, diagrams)."""
 
 
 class Parameters(MutableMapping[str, float]):
-    """The parameters of the card by name, such as ``"MDL_MT"`` (capitals and the prefix ``MDL_`` do not matter).
+    """Card parameters by name, such as ``"MDL_MT"``; case and the prefix ``MDL_`` are ignored.
 
-    Masses and widths are in GeV. Setting one changes all that follows from it from the next evaluation on; a width is a
-    parameter of its own and stays as it is.
+    Masses and widths are in GeV. A new value takes effect, with everything derived from it, at the next evaluation.
+    Widths are independent parameters and are not recomputed.
 
     >>> import mebridge
     >>> process = mebridge.Process("g g > t t~")
@@ -77,7 +77,7 @@ class Parameters(MutableMapping[str, float]):
     def __setitem__(self, name: str, value: float) -> None:
         process, number = self._process, _arguments.real(f"the parameter {name}", value)
         done: list[int | None] = []
-        # A GPU's bridge that is made meanwhile would take the former value from the CPU's, and keep it.
+        # Without the lock, a GPU bridge created meanwhile would copy the old value from the CPU bridge and keep it.
         with process._lock:
             before = self[name]
             for bridge in (process._bridge, *process._devices.values()):
@@ -87,7 +87,7 @@ class Parameters(MutableMapping[str, float]):
                         check(lib.mebridge_set_parameter(other, name.encode(), before))
                     raise error
                 done.append(bridge)
-            # Its masses and widths are those of the bridge.
+            # The description holds masses and widths, so it is out of date.
             process._description = None
 
     def __delitem__(self, name: str) -> None:
@@ -105,12 +105,12 @@ class Parameters(MutableMapping[str, float]):
 
     @property
     def alpha_s(self) -> float:
-        """The strong coupling of the card, or what matrix elements take where it has none."""
+        """The strong coupling in the card, or 0.118 if the card has none."""
         return self.get("aS", _ALPHA_S)
 
     @property
     def alpha_s_was_set(self) -> bool:
-        """Whether it is another one than that of the card."""
+        """Whether ``alpha_s`` differs from the value in the card."""
         return self.alpha_s != self._process._alpha_s
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -121,22 +121,22 @@ class Process:
     """A squared matrix element.
 
     Args:
-        process: a process in MG5aMC's language such as ``"g g > t t~ g"``, with ``#n`` after it for the n-th matrix
-            element where it stands for several; a process file (``mebridge import``); or what
-            :meth:`from_directory` takes.
-        card: a parameter card (SLHA); otherwise that of the output, or the values that came with the process.
-        threads: how many threads one evaluation takes.
-        simd: ``"none"``, ``"sse4"``, ``"avx2"``, ``"512y"`` or ``"512z"``; otherwise the best that the CPU has.
+        process: a process in MG5aMC's syntax such as ``"g g > t t~ g"``, followed by ``#n`` for the n-th matrix
+            element if it stands for several; a process file (``mebridge import``); or a directory, as for
+            :meth:`from_directory`.
+        card: a parameter card (SLHA). Default: the card of the MG5aMC output, or the values stored with the process.
+        threads: number of threads for one evaluation.
+        simd: ``"none"``, ``"sse4"``, ``"avx2"``, ``"512y"`` or ``"512z"``. Default: the best level of the CPU.
         precision: ``"d"``, ``"m"`` or ``"f"``: double, mixed (colour sum in single) or single precision.
-        cache: a directory for what later starts need not make again, or ``"off"``; otherwise the user's cache.
-        model: of a process that is generated: a model file (``mebridge model``) or a UFO folder, with ``-X`` after it
-            for its ``restrict_X.dat`` and ``-full`` for no restriction; otherwise the Standard Model.
-        complex_masses: whether a process that is generated has the complex-mass scheme, as MG5aMC's after
+        cache: a directory for data that later starts reuse, or ``"off"``. Default: the user's cache.
+        model: for a process given by name: a model file (``mebridge model``) or a UFO folder, followed by ``-X`` for
+            its ``restrict_X.dat`` or ``-full`` for no restriction. Default: the Standard Model.
+        complex_masses: for a process given by name: whether to use the complex-mass scheme, like MG5aMC after
             ``set complex_mass_scheme True``.
-        gauge: of a process that is generated: ``"unitary"`` or ``"feynman"``.
+        gauge: for a process given by name: ``"unitary"`` or ``"feynman"``.
 
     Raises:
-        Error: if there is no such process; the message says why, and what to do.
+        Error: if there is no such process; the message gives the reason and a remedy.
     """
 
     def __init__(
@@ -158,13 +158,13 @@ class Process:
         _arguments.one_of("precision", precision, _PRECISIONS)
         if simd is not None:
             _arguments.one_of("simd", simd, _LEVELS)
-        # Where another directory is the working one later, it is what it was.
+        # Absolute, so that it stays valid if the working directory changes.
         self._source = absolute(text)
         self._card = None if card is None else os.path.abspath(_arguments.text("card", card))
         threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
         model = model_path(_scheme.named(model, complex_masses, gauge))
 
-        # What makes it again.
+        # Arguments with which a copy is created.
         self._options: dict[str, Any] = {
             "card": self._card,
             "threads": threads,
@@ -196,26 +196,26 @@ class Process:
         self._create = create
         self._bridge = create(b"cpu")
         self._delete = weakref.finalize(self, lib.mebridge_delete, self._bridge)
-        # What evaluates on GPUs, by their numbers, once there were events.
+        # Bridges for GPUs by ordinal, created at the first evaluation on each.
         self._devices: dict[int, int | None] = {}
         self._lock = threading.Lock()
         self._description: dict[str, Any] | None = None
         self._alpha_s = self.parameters.alpha_s
 
     def _values(self) -> dict[str, float]:
-        """All parameters: those of a card as it was when the process was made, and those that were set."""
+        """Returns all parameters: the card's values when the process was created, with later changes."""
         with self._lock:
             return dict(self.parameters)
 
     def _environment(self) -> dict[str, str]:
-        """What other programs are told of how this process is evaluated."""
+        """Returns environment variables that make other programs evaluate this process in the same way."""
         options = {"FPTYPE": "precision", "SIMD": "simd", "CACHE": "cache"}
         switches = {switch: self._options[name] for switch, name in options.items()}
         found = {f"CUDACPP_RUNTIME_{name}": value for name, value in switches.items() if value is not None}
         return {**found, **model_environment(self._options["model"])}
 
     def _on_device(self, ordinal: int) -> int | None:
-        """What evaluates on this GPU, with the parameters of this process."""
+        """Returns the bridge for this GPU, with the parameters of this process."""
         with self._lock:
             if ordinal not in self._devices:
                 bridge = self._create(f"cuda:{ordinal}".encode())
@@ -226,17 +226,17 @@ class Process:
             return self._devices[ordinal]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, also one in another process of Python, is made anew: by the same name, and with the parameters that
-        were set. Files are looked for where they are."""
-        return _again, (type(self), self._source, self._options, self._values())
+        """Recreates a copy, also in another Python process, from the same source, options and parameters. Files must
+        exist under the same paths."""
+        return _recreate, (type(self), self._source, self._options, self._values())
 
     @classmethod
     def all(cls, process: Path, **options: Any) -> list[Process]:
-        """All matrix elements that a process stands for, as ``"p p > t t~ j"`` does, or that a directory holds.
+        """Returns all matrix elements of a process such as ``"p p > t t~ j"``, or of a directory.
 
         Args:
-            process: as of :class:`Process`.
-            options: as of :class:`Process`.
+            process: as for :class:`Process`.
+            options: further arguments of :class:`Process`.
 
         >>> import mebridge
         >>> [process.name for process in mebridge.Process.all("p p > t t~")]
@@ -250,12 +250,12 @@ class Process:
 
     @classmethod
     def from_directory(cls, path: Path, element: int | None = None, **options: Any) -> Process:
-        """The process of a ``SubProcesses/P*`` directory that MG5aMC wrote.
+        """Creates the process of a ``SubProcesses/P*`` directory written by MG5aMC.
 
         Args:
             path: the directory.
-            element: which of its matrix elements, from 1, where it has several.
-            options: as of :class:`Process`.
+            element: number of the matrix element, from 1, if the directory has several.
+            options: further arguments of :class:`Process`.
         """
         text = _arguments.text("path", path)
         if not pathlib.Path(text).is_dir():
@@ -272,16 +272,16 @@ class Process:
 
     @property
     def name(self) -> str:
-        """What MG5aMC calls the process."""
+        """Name of the process in MG5aMC."""
         name = lib.mebridge_process_name(self._bridge)
         if name is None:
             raise Error(last_error())
         return str(name.decode())
 
     def _count(self, what: str) -> int:
-        """How many there are of something."""
+        """Returns the number of ``what``: ``legs``, ``diagrams``, ``helicities``, ``colors`` or ``parameters``."""
         count = int(getattr(lib, f"mebridge_{what}")(self._bridge))
-        # After a fork, perhaps.
+        # Negative if the call failed, perhaps after a fork.
         if count < 0:
             raise Error(last_error())
         return count
@@ -298,8 +298,8 @@ class Process:
 
     @property
     def description(self) -> dict[str, Any]:
-        """All that a sampler has to know, as an entry of MadGraph7's ``subprocesses.json``."""
-        # One that is read while a parameter is set must not stay.
+        """Everything a sampler needs, in the form of an entry of MadGraph7's ``subprocesses.json``."""
+        # A description read while a parameter is being set must not be kept.
         with self._lock:
             if self._description is None:
                 text = lib.mebridge_description(self._bridge)
@@ -320,24 +320,23 @@ class Process:
 
     @property
     def diagrams(self) -> list[dict[str, Any]]:
-        """The topologies of the diagrams that have a channel: ``propagators`` (PDG codes), ``vertices`` (names of the
-        lines that meet: i0, i1, o0, ..., p0, ...), ``diagrams`` (their numbers, from 0, and the colour flows that they
-        allow)."""
+        """Topologies of the diagrams with a channel: ``propagators`` (PDG codes), ``vertices`` (names of the lines that
+        meet: i0, i1, o0, ..., p0, ...) and ``diagrams`` (their numbers, from 0, and the colour flows they allow)."""
         return list(self.description["channels"])
 
     @functools.cached_property
     def helicities(self) -> NDArray[np.int8]:
-        """The table of helicities; shape (helicities, legs)."""
-        return _fixed(self.description["helicities"], np.int8)
+        """Helicities of the legs in each helicity combination; shape (helicities, legs)."""
+        return _read_only(self.description["helicities"], np.int8)
 
     @functools.cached_property
     def color_flows(self) -> NDArray[np.int32]:
         """Colour and anticolour tags of the legs in each flow, as in event files; shape (flows, legs, 2)."""
-        return _fixed(self.description["color_flows"], np.int32)
+        return _read_only(self.description["color_flows"], np.int32)
 
     @property
     def parameters(self) -> Parameters:
-        """The parameters of the card, to be read and set by name."""
+        """Parameters of the card, which can be read and set by name."""
         return Parameters(self)
 
     def evaluate(
@@ -352,38 +351,43 @@ class Process:
         helicity: ArrayLike | None = None,
         bad: str = "raise",
     ) -> Any:
-        """|M|^2 of events: summed over helicities and colours, averaged over those of the initial state, identical
-        particles included, in GeV^(4-2n) for n outgoing particles.
+        """Evaluates |M|^2 for events: summed over helicities and colours, averaged over those of the initial state and
+        with the factor for identical particles, in GeV^(4-2n) for n outgoing particles.
 
-        Other threads of Python run in the meantime, and may evaluate other processes; calls for one process wait for
-        each other.
+        The GIL is released: other Python threads run meanwhile and may evaluate other processes. Calls for the same
+        process wait for each other.
 
         Args:
             momenta: (E, px, py, pz) in GeV, shape (events, legs, 4) or (legs, 4) for one event; incoming legs first,
-                with positive energy. Arrays of doubles are read where they are, whatever their strides.
-            alpha_s: the strong coupling, one number or shape (events,); otherwise the parameter ``aS`` of the card, and 0.118
-                where the process has none.
-            helicities: whether to choose a helicity for each event, or random numbers in [0, 1) for that; where it is
-                ``True`` they come from NumPy's ``default_rng()``.
+                with positive energy. Arrays of doubles are read in place, whatever their strides.
+            alpha_s: the strong coupling, one number or shape (events,). Default: the parameter ``aS`` of the card, or
+                0.118 if the process has none.
+            helicities: whether to choose a helicity for each event: ``True``, or random numbers in [0, 1), one or shape
+                (events,). ``True`` draws them from NumPy's ``default_rng()``.
             colors: the same for colour flows.
-            diagrams: the same for diagrams, by which colours are chosen.
-            amp2: whether to give the squared diagrams.
-            helicity: rows of :attr:`helicities`, one or shape (events,): the matrix element is what this helicity
-                contributes to the sum.
-            bad: what to do with events that have no matrix element: ``"raise"`` :class:`BadEvents`, or give ``"nan"``.
+            diagrams: the same for diagrams; the colour flow is chosen from the diagram.
+            amp2: whether to return the squared diagrams.
+            helicity: rows of :attr:`helicities`, one or shape (events,): return only the contribution of this helicity
+                to the sum.
+            bad: treatment of events without a matrix element: ``"raise"`` :class:`BadEvents`, or return ``"nan"``.
 
         Returns:
-            The matrix elements, shape (events,), or one number for one event; an :class:`Evaluation` where anything
-            else is asked for.
+            The matrix elements, shape (events,), or one number for one event; an :class:`Evaluation` if anything else
+            is requested.
 
-        Momenta of CuPy, PyTorch or JAX in the memory of an NVIDIA GPU are evaluated there, and arrays of the same
-        library are given back, on its current stream; other arrays with ``__dlpack__`` or ``__cuda_array_interface__``
-        there are taken by CuPy or PyTorch. Arrays of doubles are read where they are; all others that are given are
-        taken there. ``bad="raise"`` waits for the GPU to say so; with ``bad="nan"`` nothing is waited for, but by JAX.
-        An alpha_s that is negative and a row of :attr:`helicities` that there is not make an event bad.
+        Raises:
+            BadEvents: if an event has no matrix element and ``bad`` is ``"raise"``.
+            ValueError: if an argument has a wrong shape or value.
 
-        Within ``jax.jit`` and ``jax.vmap`` it is a call of the program, on the CPU or an NVIDIA GPU, as long as this
-        object is there: with ``bad="nan"`` and random numbers where something is chosen. On a GPU nothing is waited for.
+        CuPy, PyTorch or JAX momenta in the memory of an NVIDIA GPU are evaluated there, on the library's current
+        stream, and the results are arrays of the same library. CuPy or PyTorch converts other GPU arrays with
+        ``__dlpack__`` or ``__cuda_array_interface__``. Doubles are read in place; all other arguments are copied there.
+        ``bad="raise"`` waits for the GPU; ``bad="nan"`` does not, except with JAX. A negative alpha_s or a row that
+        :attr:`helicities` does not have makes an event bad.
+
+        Within ``jax.jit`` and ``jax.vmap`` an evaluation becomes part of the compiled program, on the CPU or an NVIDIA
+        GPU, without waiting for the GPU. It needs ``bad="nan"`` and explicit random numbers for choices, and this
+        object must outlive the program.
 
         >>> import mebridge, numpy as np
         >>> process = mebridge.Process("e+ e- > mu+ mu-")
@@ -430,13 +434,13 @@ class Process:
     def channel_weights(
         self, momenta: ArrayLike, energy: float, channels: Sequence[Mapping[str, Any]] | None = None
     ) -> NDArray[np.float64]:
-        """Weights of channels by products of their propagators, as by MG5aMC's ``sde_strategy = 2``; shape (events,
-        channels). Those of an event add up to 1.
+        """Returns channel weights from products of propagators, as in MG5aMC's ``sde_strategy = 2``; shape (events,
+        channels). The weights of an event add up to 1.
 
         Args:
             momenta: (E, px, py, pz) in GeV, shape (events, legs, 4).
-            energy: of both beams together, in GeV.
-            channels: ``vertices`` and ``parameters`` of each, as of :attr:`diagrams`; otherwise these.
+            energy: total energy of both beams in GeV.
+            channels: ``vertices`` and ``parameters`` of each channel, in the form of :attr:`diagrams`, the default.
 
         >>> import mebridge, numpy as np
         >>> process = mebridge.Process("e+ e- > mu+ mu-")
@@ -461,13 +465,16 @@ class Process:
         return found
 
     def library(self, path: Path | None = None, *, backend: str = "cpu") -> pathlib.Path:
-        """A shared library of this process alone, for MadSpace and MadGraph7 (UMAMI), with the parameters that it has
-        now. A card that a caller of the library names replaces all of them.
+        """Writes a shared library of this process for MadSpace and MadGraph7 (UMAMI), with the current parameters. A
+        card given by the user of that library replaces all of them.
 
         Args:
-            path: where to write it, and its JSON beside it; otherwise into a directory that is removed when this object
-                goes.
-            backend: ``"cpu"``, or ``"cuda"`` for arrays in the memory of an NVIDIA GPU, ``"hip"`` of an AMD GPU.
+            path: the library file; its JSON file is written beside it. Default: a file in a directory that is removed
+                with this object.
+            backend: ``"cpu"``, or ``"cuda"`` (NVIDIA) or ``"hip"`` (AMD) for arrays in GPU memory.
+
+        Returns:
+            The path of the library.
         """
         if backend not in ("cpu", "cuda", "hip"):
             raise ValueError('backend is "cpu", "cuda" or "hip"')
@@ -490,7 +497,7 @@ class Process:
 
 
 def absolute(process: str) -> str:
-    """The name of a process, where it is one of a file or a directory from the root on."""
+    """Returns a process source with an absolute path if it is a file or a directory; names stay as they are."""
     path, mark, number = process.rpartition("#")
     if not (mark and number.isdecimal()):
         path, mark, number = process, "", ""
@@ -498,7 +505,7 @@ def absolute(process: str) -> str:
 
 
 def model_path(model: Path | None) -> str | None:
-    """A model file or UFO folder from the root on, with what stands after a folder."""
+    """Returns the absolute path of a model file or UFO folder, keeping a suffix such as ``-full``."""
     if model is None:
         return None
     text, after = _scheme.apart(_arguments.text("model", model))
@@ -507,17 +514,17 @@ def model_path(model: Path | None) -> str | None:
 
 
 def model_environment(model: str | None) -> dict[str, str]:
-    """What other programs are told of the model; the environment of this one is not that of a process."""
+    """Returns environment variables that give other programs the model, instead of that of this environment."""
     return {"CUDACPP_RUNTIME_MODEL": model or ""}
 
 
 def _cache(cache: Path | None) -> str | None:
-    """A directory from the root on, or "off"."""
+    """Returns the absolute path of a cache directory, or "off"."""
     text = None if cache is None else _arguments.text("cache", cache)
     return os.path.abspath(text) if text and text != "off" else text
 
 
-def _again(cls: type[Process], source: str, options: dict[str, Any], parameters: dict[str, float]) -> Process:
+def _recreate(cls: type[Process], source: str, options: dict[str, Any], parameters: dict[str, float]) -> Process:
     process = cls(source, **options)
     for name, value in parameters.items():
         if process.parameters[name] != value:
@@ -525,8 +532,8 @@ def _again(cls: type[Process], source: str, options: dict[str, Any], parameters:
     return process
 
 
-def _fixed(values: Any, kind: Any) -> NDArray[Any]:
-    """An array that nobody changes: all who ask for it have the same one."""
+def _read_only(values: Any, kind: Any) -> NDArray[Any]:
+    """Returns a read-only array, which all callers share."""
     array = np.array(values, dtype=kind)
     array.flags.writeable = False
     return array

@@ -1,4 +1,4 @@
-"""Event files as arrays: LHE, plain or compressed, LHEH5 and Parquet."""
+"""Reading event files into arrays: LHE, plain or compressed, LHEH5 and Parquet."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ._arrays import Array, EventArrays
 from ._library import Error, check, lib
 
 _HDF5, _PARQUET = b"\x89HDF\r\n\x1a\n", b"PAR1"
-# What compressed files begin with: the module of Python that reads them, and its class.
+# First bytes of compressed files, with the Python module and class that read them.
 _PACKED = (
     (b"\x1f\x8b", "gzip", "GzipFile"),
     (b"BZh", "bz2", "BZ2File"),
     (b"\xfd7zXZ\0", "lzma", "LZMAFile"),
     (b"\x28\xb5\x2f\xfd", "compression.zstd", "ZstdFile"),
 )
-# Of the begin of a file, which tells what it is.
+# Number of leading bytes from which the format is recognised.
 _MAGIC = 8
 
 
@@ -51,7 +51,7 @@ class _Batch(Structure):
     ]
 
     def array(self, address: int | None, kind: Any, count: int) -> Array:
-        """A copy of what lies there while events are being taken."""
+        """Returns a copy of an array of the batch; its memory is valid only during the callback."""
         size = np.dtype(kind).itemsize * count
         return np.frombuffer(ctypes.string_at(address or 0, size) if size else b"", kind)
 
@@ -61,16 +61,23 @@ _TAKE = CFUNCTYPE(c_int32, POINTER(_Batch))
 
 
 def read_events(path: Path) -> EventArrays:
-    """The events of a file as arrays: LHE (plain, or compressed by gzip, bzip2, xz or, from Python 3.14 on, zstd), LHEH5
-    2.0 (HDF5, with ``h5py``) or Parquet as :func:`mebridge.generate_events` writes it (with ``pyarrow``), which is told
-    from what the file begins with.
+    """Reads an event file into arrays.
 
-    Further weights have the names that the file gives them, and numbers from 1 on where it gives none; they are NaN where
-    an event has none. Of two LHE files, one after the other, all events are read, with a warning.
+    The format is recognised from the first bytes: LHE (plain, or compressed by gzip, bzip2, xz or, from Python 3.14 on,
+    zstd), LHEH5 2.0 (HDF5, needs ``h5py``), or Parquet written by :func:`mebridge.generate_events` (needs ``pyarrow``).
+
+    Further weights have the names given in the file, or numbers from 1 if it gives none; a weight that an event lacks
+    is NaN. If one LHE file follows another in the same file, the events of both are read, with a warning.
+
+    Args:
+        path: the event file.
 
     Raises:
-        Error: where it is no such file, is damaged or cut off (the message names the line, or the event and the column), or
-            a package is missing.
+        Error: if the file has another format, is damaged or truncated (the message names the line, or the event and the
+            column), or a package is missing.
+
+    >>> events = mebridge.read_events("events.lhe.gz")      # doctest: +SKIP
+    >>> events.particles["px"], events.momenta              # doctest: +SKIP
     """
     file = pathlib.Path(os.fspath(path))
     with Opened(file) as text:
@@ -83,11 +90,11 @@ def read_events(path: Path) -> EventArrays:
 
 
 class Opened:
-    """A file without its compression."""
+    """An open file, decompressed while it is read."""
 
     def __init__(self, file: pathlib.Path) -> None:
         self.packed = ""
-        """By what it is compressed."""
+        """Name of the compression, empty for a plain file."""
         self._file = file
         self._open = contextlib.ExitStack()
         with self._open, self._named():
@@ -112,13 +119,13 @@ class Opened:
 
     @contextlib.contextmanager
     def _named(self) -> Iterator[None]:
-        """Errors of reading in words."""
+        """Converts errors of reading to :class:`Error` with the name of the file."""
         try:
             yield
         except Error:
             raise
         except Exception as error:
-            # Modules have errors of their own for damage.
+            # Each module has its own errors for damaged files.
             system = isinstance(error, OSError) and error.errno is not None
             if not system and not self.packed:
                 raise
@@ -127,12 +134,12 @@ class Opened:
             raise Error(f"{self._file} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
     def peek(self, count: int) -> bytes:
-        """So many bytes that are read next, or fewer at the end."""
+        """Returns the next ``count`` bytes without consuming them, or fewer at the end."""
         with self._named():
             return self._text.peek(count)[:count]
 
     def read(self, count: int = -1) -> bytes:
-        """So many bytes, or fewer at the end."""
+        """Reads ``count`` bytes, or fewer at the end."""
         with self._named():
             return self._text.read(count)
 
@@ -147,10 +154,10 @@ def scan(path: pathlib.Path, read: Callable[[int], bytes], take: Callable[[_Batc
     """Reads an LHE file.
 
     Args:
-        path: its name, for messages.
-        read: gives this many bytes of it, or fewer.
-        take: gets events, which are there as long as it takes them; after the last ones, ``said``.
-        arrays: whether their numbers are wanted, or their ends alone.
+        path: name of the file, for messages.
+        read: returns up to the given number of bytes of the file.
+        take: called with batches of events, valid only during the call; the last one has ``said``.
+        arrays: whether to parse the numbers of events, or only find where events end.
     """
     failed: list[BaseException] = []
 
@@ -178,10 +185,10 @@ def scan(path: pathlib.Path, read: Callable[[int], bytes], take: Callable[[_Batc
 
 
 def ends(path: pathlib.Path, read: Callable[[int], bytes], take: Callable[[int, list[int]], None]) -> None:
-    """Reads where the events of an LHE file end.
+    """Finds where the events of an LHE file end.
 
     Args:
-        take: gets bytes up to the end of the head, and of each event.
+        take: called with the offset in bytes of the end of the head, and those of the ends of events.
     """
     scan(path, read, lambda batch: take(batch.head, batch.array(batch.ends, "<u8", batch.events).tolist()), False)
 

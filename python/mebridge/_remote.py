@@ -1,7 +1,7 @@
-"""What a worker of an executor does: a part of a run, in a process that stays for the next one.
+"""Tasks in a worker of an executor: parts of a run, in a process that is kept for the next part.
 
-A worker gets bytes and gives bytes. What all parts of a run need (its plan, densities, mappings) is sent once: a task
-names it by its digest, and a worker that does not have it says so and gets the task again with it.
+A worker takes bytes and returns bytes. Data that all parts of a run need (plan, densities, mappings) are sent once: a
+task names them by digest, and a worker that lacks them reports it and gets the task again with the data.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from . import _bundle, _command, _scratch
 from ._library import Error, Refused, version
 from ._worker import Ended, Worker, kind_of
 
-# In the bundle of a run, or of calls of the command: what its files are for.
+# File in a bundle that describes the task: a run, or a call of the command.
 RECIPE = "recipe.json"
-# Of the command: the file that it takes, and the one that it gives.
+# Names of the command's input and output files.
 EVENTS, REWEIGHTED, VALUES = "events.lhe.gz", "reweighted.lhe.gz", "values.npy"
-# Seconds for which that process waits for another part.
+# Seconds for which a process without a part is kept.
 _IDLE = 300.0
 
 
 class _Engine:
-    """A process that has opened a run."""
+    """An engine process with an open run."""
 
     def __init__(self, digest: str, packed: bytes) -> None:
         self.digest = digest
@@ -51,7 +51,7 @@ class _Engine:
                 raise
             except Error as error:
                 raise Refused(str(error)) from None
-            # Where this process ends, also as a child of multiprocessing.
+            # Closes the engine when this process exits, also in a child of multiprocessing.
             self._end = util.Finalize(self, self._stack.close, exitpriority=10)
         except BaseException:
             self._stack.close()
@@ -61,7 +61,7 @@ class _Engine:
         return survey == self._survey
 
     def keep(self, survey: str, packed: bytes) -> None:
-        """Takes the mappings of a run, which has one survey."""
+        """Unpacks the mappings of the run's survey."""
         shutil.rmtree(self._folder / survey, ignore_errors=True)
         _bundle.unpack(packed, self._folder / survey)
         self._survey = survey
@@ -80,7 +80,7 @@ class _Engine:
 
 
 class _Files:
-    """What calls of the command read."""
+    """Files for calls of the command."""
 
     def __init__(self, digest: str, packed: bytes) -> None:
         self.digest = digest
@@ -113,8 +113,8 @@ class _Files:
         self._end()
 
 
-class _Mine(threading.local):
-    """Of a thread: executors have threads as workers, or processes."""
+class _Local(threading.local):
+    """Thread-local state of a worker: workers of executors may be threads or processes."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -122,36 +122,36 @@ class _Mine(threading.local):
         self.timer: threading.Timer | None = None
 
 
-_mine = _Mine()
+_local = _Local()
 
 
 def perform(message: dict[str, Any]) -> dict[str, Any]:
-    """A part of a run.
+    """Performs a task.
 
     Returns:
-        `done` with `files`, their `digest`, `notices` and `seconds`; or `missing`, digests of what has to be sent; or `error`, its
-        kind, with `message` and `where`.
+        `done` (the answer) with `files`, their `digest`, `notices` and `seconds`; or `missing`, digests of bundles to
+        send; or `error`, its kind, with `message` and `where`.
     """
-    mine = _mine
-    with mine.lock:
-        if mine.timer is not None:
-            mine.timer.cancel()
+    state = _local
+    with state.lock:
+        if state.timer is not None:
+            state.timer.cancel()
         try:
-            return _perform(mine, message)
+            return _perform(state, message)
         except BaseException as error:
-            _close(mine)
+            _close(state)
             if not isinstance(error, Exception):
                 raise
             where = f"process {os.getpid()} of {socket.gethostname()}"
             return {"error": kind_of(error), "message": str(error) or type(error).__name__, "where": where}
         finally:
-            if mine.engine is not None:
-                mine.timer = threading.Timer(_IDLE, _idle, (mine, mine.lock, mine.engine))
-                mine.timer.daemon = True
-                mine.timer.start()
+            if state.engine is not None:
+                state.timer = threading.Timer(_IDLE, _idle, (state, state.lock, state.engine))
+                state.timer.daemon = True
+                state.timer.start()
 
 
-def _perform(mine: _Mine, message: dict[str, Any]) -> dict[str, Any]:
+def _perform(state: _Local, message: dict[str, Any]) -> dict[str, Any]:
     begun = time.monotonic()
     if message["version"] != version():
         raise Error(f"this worker has mebridge {version()}, and the run is of {message['version']}")
@@ -159,16 +159,16 @@ def _perform(mine: _Mine, message: dict[str, Any]) -> dict[str, Any]:
     for name, packed in bundles.items():
         if _bundle.digest(packed) != name:
             raise Error("what it was sent is damaged")
-    engine = mine.engine if mine.engine is not None and mine.engine.digest == recipe else None
+    engine = state.engine if state.engine is not None and state.engine.digest == recipe else None
     missing = [] if engine is not None or recipe in bundles else [recipe]
     if survey is not None and survey not in bundles and not (isinstance(engine, _Engine) and engine.has(survey)):
         missing.append(survey)
     if missing:
         return {"missing": missing}
     if engine is None:
-        _close(mine)
+        _close(state)
         kind = _Files if message["name"] == "command" else _Engine
-        engine = mine.engine = kind(recipe, bundles[recipe])
+        engine = state.engine = kind(recipe, bundles[recipe])
     if isinstance(engine, _Files):
         files = engine.perform(message["file"])
         return _done(None, files, [], begun)
@@ -177,7 +177,7 @@ def _perform(mine: _Mine, message: dict[str, Any]) -> dict[str, Any]:
     if message["name"] == "open":
         done, files = None, _bundle.pack({})
     else:
-        # What opening it says is said once.
+        # Notices from opening the run are reported only once.
         engine.notices.clear()
         done, files = engine.perform(message["settings"], survey)
     return _done(done, files, list(engine.notices), begun)
@@ -188,15 +188,15 @@ def _done(done: Any, files: bytes, notices: list[str], begun: float) -> dict[str
     return {"done": done, "files": files, "digest": _bundle.digest(files), "notices": notices, "seconds": seconds}
 
 
-def _close(mine: _Mine) -> None:
-    engine, mine.engine = mine.engine, None
+def _close(state: _Local) -> None:
+    engine, state.engine = state.engine, None
     if engine is not None:
         engine.close()
 
 
-def _idle(mine: Any, lock: threading.Lock, engine: _Engine | _Files) -> None:
-    """In the thread of a timer, which has a `_Mine` of its own: the other one finds no process for a run, and begins
-    anew."""
+def _idle(state: Any, lock: threading.Lock, engine: _Engine | _Files) -> None:
+    """Closes an idle engine. The timer's thread cannot reach the worker's `_Local`, so the digest is cleared; the
+    worker then starts a new engine."""
     with lock:
         engine.close()
         engine.digest = ""

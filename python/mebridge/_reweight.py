@@ -1,4 +1,4 @@
-"""Event files reweighted in parts, on the workers of an executor: what `mebridge reweight` does with each."""
+"""Reweighting of event files by `mebridge reweight`, optionally in parts on the workers of an executor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._read import Opened, ends
 from ._remote import REWEIGHTED
 from ._tasks import Spread
 
-# Of a part.
+# Events in a part.
 _EVENTS = 20_000
 _LAST = b"\n</LesHouchesEvents>\n"
 
@@ -35,22 +35,25 @@ def reweight_events(
     off_shell: bool = False,
     executor: Executor | Callable[[], Executor] | None = None,
 ) -> pathlib.Path:
-    """Adds weights of other parameter cards to the events of a file, as ``mebridge reweight`` does.
+    """Adds weights for other parameter cards to the events in a file, like ``mebridge reweight``.
 
     Args:
         events: an LHE file, gzipped or not.
-        process: outputs of MG5aMC, P directories or process files.
-        output: the file that is written, gzipped where its name ends with ``.gz``.
+        process: one or several MG5aMC outputs, P directories or process files.
+        output: the file to write, gzipped if its name ends with ``.gz``.
         cards: parameter cards, one for each weight.
-        names: of the weights; otherwise ``rwgt_1``, ``rwgt_2``, ...
-        original: the card that the events were made with, otherwise that in the header of the file.
-        helicity: ``"event"``, or ``"sum"`` over all.
-        off_shell: whether momenta stay as they are where a card changes the mass of an external particle.
-        executor: whose workers do it, as of :func:`mebridge.generate_events`, in parts of the file. The events are the
-            same in every byte as without one.
+        names: names of the weights. Default: ``rwgt_1``, ``rwgt_2``, ...
+        original: the card with which the events were made. Default: that in the header of the file.
+        helicity: ``"event"`` for the helicities of each event, or ``"sum"`` for the sum over all.
+        off_shell: whether to keep momenta unchanged if a card changes the mass of an external particle.
+        executor: as for :func:`mebridge.generate_events`: its workers reweight parts of the file. The events are the
+            same as without one, byte for byte.
+
+    Returns:
+        The path of the new file.
 
     Raises:
-        Error: what the command says.
+        Error: if the command fails, with its message.
     """
     processes = [process] if isinstance(process, (str, os.PathLike)) else list(process)
     sources = [absolute(_arguments.text("process", one)) for one in processes]
@@ -79,13 +82,14 @@ def reweight(
     executor: Executor | Callable[[], Executor] | None,
     environment: Mapping[str, str],
 ) -> str:
-    """What :func:`reweight_events` does, once its arguments are judged; what the command prints, without an executor.
+    """Implements :func:`reweight_events` for validated arguments. Returns the output of the command, or an empty string
+    with an executor.
 
     Args:
-        texts: names of the cards.
-        card: of the events.
-        options: further ones of the command.
-        environment: variables that say which model processes have that are names.
+        texts: paths of the cards.
+        card: path of the events' card.
+        options: further options of the command.
+        environment: variables with the model of processes given by name.
     """
     options = [*options, *(f"--name={name}" for name in names or [])]
     if executor is None:
@@ -109,7 +113,7 @@ def reweight(
 
 
 def _files(sources: Sequence[str], folder: pathlib.Path, environment: Mapping[str, str]) -> list[str]:
-    """The matrix elements as files, which a worker can read wherever it is."""
+    """Returns the matrix elements as process files, which can be sent to workers."""
     found = []
     for number, source in enumerate(sources):
         if os.path.isfile(source):
@@ -150,7 +154,7 @@ def _write(target: pathlib.Path, file: pathlib.Path, tasks: Spread, folder: path
 
 
 def check_count(part: int, wanted: int, found: int) -> None:
-    """That a part of a file comes back with as many events as it was sent with."""
+    """Checks that a worker returned all events of a part."""
     if found != wanted:
         raise Error(
             f"part {part} of the file has {wanted} events, and a worker gave those of {found}; is its mebridge whole?"
@@ -158,7 +162,7 @@ def check_count(part: int, wanted: int, found: int) -> None:
 
 
 def _parts(file: pathlib.Path) -> tuple[bytes, bytes, int]:
-    """The head and the events of a file, and how many."""
+    """Returns the head of a file, its events as bytes, and their number."""
     with Opened(file) as text:
         whole = text.read()
     begin, end, count = 0, 0, 0
@@ -173,10 +177,10 @@ def _parts(file: pathlib.Path) -> tuple[bytes, bytes, int]:
 
 
 def split(file: pathlib.Path, text: Opened, folder: pathlib.Path, tail: list[bytes]) -> list[tuple[pathlib.Path, int]]:
-    """The events of a file in files of their own, each with its head, and how many; what stands after all of them is
-    left."""
+    """Splits a file and returns the parts, each with the file's head, and their numbers of events. The bytes after the
+    last event are appended to ``tail``."""
     parts: list[tuple[pathlib.Path, int]] = []
-    # What was read and is in no part yet, and where it begins.
+    # Bytes read but not yet in a part, and their offset in the file.
     held, first = bytearray(), 0
     begin = b""
     known: list[int] = []

@@ -1,4 +1,4 @@
-"""Runs by cards: of a directory that MG5aMC wrote, or of a process by its name."""
+"""Runs controlled by cards, for an MG5aMC output directory or a process given by name."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ._worker import Worker, show_message
 
 @dataclass(frozen=True)
 class RunEvents(Events):
-    """What :meth:`Run.generate` made."""
+    """Result of :meth:`Run.generate`."""
 
     folder: pathlib.Path
-    """``Events/run_NN`` of the output."""
+    """Folder of the run, ``Events/run_NN``."""
 
 
 class Run:
-    """A directory that MG5aMC's ``output madevent`` wrote (2.8.3 to 3.7, with or without the plugin), and its cards; or a
-    process by its name, and a run card.
+    """A directory written by MG5aMC's ``output madevent`` (2.8.3 to 3.7, with or without the plugin) with its cards, or
+    a process given by name with a run card.
 
     >>> run = mebridge.Run("pp_tt")                             # doctest: +SKIP
     >>> run.generate(nevents=10_000, seed=1).cross_section      # doctest: +SKIP
@@ -35,20 +35,20 @@ class Run:
     >>> run = mebridge.Run("p p > w+; add process p p > w+ j", run_card="run_card.dat")     # doctest: +SKIP
 
     Args:
-        output: the directory; or the name of a process, or of several.
-        run_card: another one than ``Cards/run_card.dat``, or a dict of entries that are changed. A process by its name has
-            MG5aMC's defaults otherwise.
-        param_card: another one than ``Cards/param_card.dat``, or than the model's own.
-        changed_files: whether to go on where Fortran that cuts or sets scales is not as MG5aMC wrote it. What was
-            changed there is left out.
-        model: of a process by its name: a model file or a UFO folder, as of :class:`mebridge.Process`.
-        complex_masses: whether it has the complex-mass scheme, as of :class:`mebridge.Process`.
-        gauge: of a process by its name, as of :class:`mebridge.Process`.
-        folder: of a process by its name, where ``Events`` is, or will be; otherwise the working directory.
-        pdf_data: of a process by its name, where grids of ``nn23lo1`` and others are: an output, or MG5aMC's folder.
+        output: the directory, or the name of one or several processes.
+        run_card: a run card, or a dict of entries to change. Default: ``Cards/run_card.dat``, or MG5aMC's defaults for
+            a process given by name.
+        param_card: a parameter card. Default: ``Cards/param_card.dat``, or the values of the model.
+        changed_files: whether to continue if Fortran files for cuts or scales were edited. The edits are ignored.
+        model: for a process given by name: a model file or a UFO folder, as for :class:`mebridge.Process`.
+        complex_masses: whether to use the complex-mass scheme, as for :class:`mebridge.Process`.
+        gauge: for a process given by name, as for :class:`mebridge.Process`.
+        folder: for a process given by name: the parent folder of ``Events``. Default: the working directory.
+        pdf_data: for a process given by name: an MG5aMC output or MG5aMC's folder, with the grids of ``nn23lo1`` and
+            others.
 
     Raises:
-        Error: where it is no such directory, or a card asks for what cannot be honoured (docs/run_card.md).
+        Error: if ``output`` is not such a directory, or a card has an entry that is not supported (docs/run_card.md).
     """
 
     def __init__(
@@ -92,11 +92,11 @@ class Run:
         for notice in found["notices"]:
             show_message(notice)
         self.folder = pathlib.Path(found["path"])
-        """The output, or the folder where ``Events`` is."""
+        """The MG5aMC output, or the parent folder of ``Events``."""
         self.param_card: str = found["param_card"]
-        """The text of the parameter card."""
+        """Text of the parameter card."""
         self.run_card: dict[str, Any] = {name: _value(value) for name, value in found["run_card"].items()}
-        """All entries of the run card, also those that it leaves out."""
+        """All entries of the run card, including defaults of entries that the card omits."""
         self._decays = found["decays"]
 
     def generate(
@@ -118,26 +118,32 @@ class Run:
         decays: Sequence[str] = (),
         progress: bool | Callable[[Progress], None] = False,
     ) -> RunEvents:
-        """Makes events and writes ``Events/NAME/unweighted_events.lhe.gz`` with MG5aMC's banner.
+        """Generates events and writes ``Events/NAME/unweighted_events.lhe.gz`` with MG5aMC's banner.
 
         Args:
-            nevents: how many, otherwise the run card's.
-            seed: of the random numbers, otherwise the run card's ``iseed``; 0 is drawn anew.
-            threads: how many.
+            nevents: number of events. Default: that of the run card.
+            seed: seed of the random numbers, 0 for a random one. Default: ``iseed`` of the run card.
+            threads: number of threads.
             backend: ``"cpu"``, ``"cuda"`` or ``"hip"``.
-            name: of the run, otherwise ``run_NN`` with the next number. A run that was interrupted goes on where it
-                stopped when its name is given.
-            precision: as of :func:`mebridge.generate_events`.
-            overweight: as there.
-            sampler: as there.
-            executor: as there.
-            systematics: as there; otherwise the run card says which further weights events have.
-            reweight: parameter cards, or a dict of them by the names of their weights: events have these weights as
-                :func:`mebridge.reweight_events` makes them, for the helicities of each event.
-            cut: as of :func:`mebridge.generate_events`, besides the run card's.
-            bias: as there, in the place of ``bias_module``. ``<init>`` has what weights average to, as MadEvent's.
-            decays: as there; they are in ``unweighted_events_decayed.lhe.gz``.
-            progress: as there.
+            name: name of the run; the name of an interrupted run resumes it. Default: the next ``run_NN``.
+            precision: as for :func:`mebridge.generate_events`.
+            overweight: as for :func:`mebridge.generate_events`.
+            sampler: as for :func:`mebridge.generate_events`.
+            executor: as for :func:`mebridge.generate_events`.
+            systematics: as for :func:`mebridge.generate_events`. Default: the further weights set in the run card.
+            reweight: parameter cards, or a dict from names of weights to cards. Events get these weights as from
+                :func:`mebridge.reweight_events`, for the helicities of each event.
+            cut: as for :func:`mebridge.generate_events`, in addition to the cuts of the run card.
+            bias: as for :func:`mebridge.generate_events`, instead of ``bias_module``. The cross section in ``<init>``
+                is the mean of the weights, as in MadEvent.
+            decays: as for :func:`mebridge.generate_events`; written to ``unweighted_events_decayed.lhe.gz``.
+            progress: as for :func:`mebridge.generate_events`.
+
+        Returns:
+            Cross section, event file and further results of the run.
+
+        Raises:
+            Error: if the run fails; finished parts are kept for a run that is resumed by name.
         """
         _events.check_progress(progress)
         lines = _decays.lines(decays)
@@ -188,22 +194,25 @@ class Run:
         cms: bool = False,
         progress: bool | Callable[[Progress], None] = False,
     ) -> pathlib.Path:
-        """Surveys the process and packs it for jobs that make events of it (docs/pack.md).
+        """Surveys the process and packs it for jobs that generate events (docs/pack.md).
 
         Args:
-            output: the file, ``.tar``, ``.tar.gz`` or ``.tar.xz``.
-            nevents: of all jobs together, to which the survey is adapted.
-            seed: of the survey, otherwise the run card's ``iseed``, or 1 where that is 0.
-            threads: of the survey.
-            precision: as of :func:`mebridge.generate_events`.
-            overweight: as there.
-            sampler: as there.
-            executor: as of :meth:`generate`, for the survey.
-            simd: as of :func:`mebridge.pack_events`.
-            measured: as there.
-            systematics: as of :meth:`generate`.
-            cms: as of :func:`mebridge.pack_events`.
-            progress: as of :func:`mebridge.generate_events`.
+            output: the pack: ``.tar``, ``.tar.gz`` or ``.tar.xz``.
+            nevents: number of events of all jobs together, to which the survey is adapted.
+            seed: seed of the survey. Default: ``iseed`` of the run card, or 1 if that is 0.
+            threads: number of threads of the survey.
+            precision: as for :func:`mebridge.generate_events`.
+            overweight: as for :func:`mebridge.generate_events`.
+            sampler: as for :func:`mebridge.generate_events`.
+            executor: as for :meth:`generate`, for the survey.
+            simd: as for :func:`mebridge.pack_events`.
+            measured: as for :func:`mebridge.pack_events`.
+            systematics: as for :meth:`generate`.
+            cms: as for :func:`mebridge.pack_events`.
+            progress: as for :func:`mebridge.generate_events`.
+
+        Returns:
+            The path of the pack.
         """
         spec = {
             **self._spec,
@@ -226,18 +235,27 @@ class Run:
         overweight: str | None = None,
         progress: bool | Callable[[Progress], None] = False,
     ) -> pathlib.Path:
-        """Packs what a run has surveyed, ``Events/run_NN`` of an output or of a process by its name, with the run card that
-        it had.
+        """Packs an existing run with its survey and its run card.
 
         Args:
-            overweight: what becomes of events of jobs that weigh more than the others, as of
-                :func:`mebridge.generate_events`; otherwise what the run has.
+            folder: ``Events/run_NN`` of an output or of a process given by name.
+            output: the pack: ``.tar``, ``.tar.gz`` or ``.tar.xz``.
+            changed_files: as for :class:`Run`.
+            pdf_data: as for :class:`Run`.
+            simd: as for :func:`mebridge.pack_events`.
+            cms: as for :func:`mebridge.pack_events`.
+            overweight: treatment of overweight events of jobs, as for :func:`mebridge.generate_events`. Default: that
+                of the run.
+            progress: as for :func:`mebridge.generate_events`.
+
+        Returns:
+            The path of the pack.
         """
         return _pack.of_run(folder, output, changed_files, pdf_data, simd, cms, overweight, progress)
 
 
 def _entries(changed: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Entries of a run card with their values as cards have them."""
+    """Returns entries of a run card with values in the syntax of cards."""
     found: dict[str, str] = {}
     for name, value in changed.items():
         if not isinstance(name, str):
@@ -259,7 +277,7 @@ def _as_card(value: Any) -> str:
 
 
 def _value(value: Any) -> Any:
-    """Of an entry; what is by PDG codes has these as numbers."""
+    """Returns the value of an entry, with PDG codes as integer keys."""
     if isinstance(value, Mapping):
         return {int(key) if key.isdecimal() else key: one for key, one in value.items()}
     return value

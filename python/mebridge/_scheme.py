@@ -1,4 +1,4 @@
-"""Which gauge a model is taken in, and whether its masses are complex: said by what stands after its name."""
+"""Suffixes of model names for the gauge and for complex masses."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ STANDARD = "sm"
 
 
 def named(model: Path | None, complex_masses: bool, gauge: str | None, *, default: str | None = None) -> Path | None:
-    """The name of a model with what these arguments say beside what it says itself. ``default`` is the model where none
-    is named, otherwise the Standard Model."""
+    """Returns the name of a model with suffixes for these arguments, in addition to those that it already has.
+
+    Args:
+        default: the model if ``model`` is ``None``. Default: the Standard Model.
+    """
     if not isinstance(complex_masses, bool):
         raise TypeError(f"complex_masses is {complex_masses!r}; it must be True or False")
     if gauge is not None:
@@ -27,7 +30,7 @@ def named(model: Path | None, complex_masses: bool, gauge: str | None, *, defaul
 
 
 def apart(name: str) -> tuple[str, str]:
-    """A name without what says a gauge and complex masses, and that."""
+    """Splits a name into the model and its suffixes for gauge and complex masses."""
     plain = name
     while not os.path.exists(plain):
         ending = next((ending for ending in (COMPLEX_MASSES, FEYNMAN) if plain.endswith(ending)), "")

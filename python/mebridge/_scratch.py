@@ -1,4 +1,4 @@
-"""Folders for files that a run does not keep."""
+"""Temporary folders."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ _PREFIX = "mebridge-"
 
 @contextlib.contextmanager
 def folder() -> Iterator[str]:
-    """A folder where temporary files are. It goes with the context, or else, where this process is
-    killed, with the next run."""
+    """Context with a temporary folder. It is removed at the end, or by the next run if this process is killed."""
     where = tempfile.gettempdir()
     _sweep(where)
     made = tempfile.mkdtemp(prefix=_PREFIX, dir=where)
     try:
         with open(os.path.join(made, "lock.new"), "xb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            # Whoever finds the lock under this name finds it taken, for as long as this process is there.
+            # Renamed once locked: other processes find the lock file under this name locked until this process ends.
             os.rename(lock.name, os.path.join(made, "lock"))
             yield made
     finally:
@@ -31,7 +30,7 @@ def folder() -> Iterator[str]:
 
 
 def _sweep(where: str) -> None:
-    """Removes what runs left that were killed."""
+    """Removes folders left behind by killed runs."""
     for left in pathlib.Path(where).glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             if left.is_symlink() or left.stat().st_uid != os.geteuid():

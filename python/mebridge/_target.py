@@ -1,4 +1,4 @@
-"""Files that a run writes: where they can be, and how they come there whole."""
+"""Output files of runs: checking their paths, and replacing them atomically."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ._library import Error
 
 
 def target(output: str, inputs: Iterable[str | os.PathLike[str] | None]) -> pathlib.Path:
-    """The file that events go to, where it can be written and is none of those that a run reads.
+    """Returns the path of an output file after checking that it can be written and is none of the inputs.
 
-    A link is followed: the file that it names is replaced, not the link.
+    A link is followed: its target is replaced, not the link.
     """
     path = pathlib.Path(os.path.realpath(output))
     try:
@@ -34,7 +34,7 @@ def target(output: str, inputs: Iterable[str | os.PathLike[str] | None]) -> path
 
 @contextlib.contextmanager
 def replaced(output: pathlib.Path) -> Iterator[pathlib.Path]:
-    """A name for a file that takes the place of another one once it is whole."""
+    """Context with a path to write to; at the end the file written there replaces ``output`` atomically."""
     try:
         with _part(output) as part:
             yield part
@@ -48,8 +48,8 @@ def replaced(output: pathlib.Path) -> Iterator[pathlib.Path]:
 
 @contextlib.contextmanager
 def _part(output: pathlib.Path) -> Iterator[pathlib.Path]:
-    """A name beside a file that no other run has, and that nothing bears afterwards."""
-    # Short, whatever the name of the file: names have 255 bytes.
+    """Context with a unique path in the folder of a file; a file left there is removed at the end."""
+    # Independent of the file's name, which may be as long as the limit of 255 bytes.
     part = output.with_name(f".mebridge-{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
         yield part
@@ -58,7 +58,7 @@ def _part(output: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def _like(former: pathlib.Path, descriptor: int) -> None:
-    """Owner and permissions of the file that is replaced stay; a link has none of its own."""
+    """Gives a file the owner and permissions of the file that it replaces, unless that is a link."""
     try:
         before = former.lstat()
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Parts of a run, or of a file, that do not depend on each other, spread over the workers of an executor.
+"""Independent parts of a run or of a file, distributed over the workers of an executor.
 
-What a part gives depends on what it is asked alone, with its own random numbers, so that neither the number of workers
-nor the order in which they end can be seen in it.
+The result of a part depends only on its arguments, with random numbers of its own, and so neither on the number of
+workers nor on the order in which parts end.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from . import _bundle, _command, _engine, _remote, _scratch
 from ._library import Error, version
 from ._worker import KINDS, SWITCH, patience, show_message
 
-# How often a part is begun, where workers fail or executors break, before the run ends.
+# Number of tries for a part if workers fail, and of executors if they break, before the run ends.
 TRIES = 4
-# A part that takes SLOW times as long as half of the others did, and at least LEAST_SLOW seconds, is begun again
-# elsewhere, at most TWINS times.
+# A part that takes SLOW times the median, and at least LEAST_SLOW seconds, is also started on another worker, at most
+# TWINS times.
 SLOW, LEAST_SLOW, TWINS = 3.0, 20.0, 2
-# While no part has ended: in units of LEAST_SLOW, as nobody knows how long one takes.
+# The same limit in units of LEAST_SLOW before any part has ended, when there is no median.
 FIRST = 15.0
-# Bytes that are sent with a task whether the worker has them or not.
+# Bundles below this many bytes are always sent with a task.
 _SMALL = 1 << 20
-# Seconds after which the caller looks whether parts are late.
+# Interval in seconds for checking whether parts are late.
 _LOOK = 0.5
-# Where an executor does not say how many workers it has; and at least where it may start others for more tasks (Dask).
+# Assumed number of workers if the executor does not give it; and its minimum if more tasks may start workers (Dask).
 _WIDTH, _FEW = 1024, 64
 
 
@@ -43,22 +43,22 @@ class Task:
     """A part of a run, or of a file."""
 
     name: str
-    """``"open"`` a run, ``"survey"`` it, a ``"round"`` of it, or ``"command"``."""
+    """``"open"`` (open a run), ``"survey"``, ``"round"``, or ``"command"``."""
     what: str
-    """What it is, for messages."""
+    """Description for messages."""
     folder: Callable[[], pathlib.Path]
-    """Gives the folder for its files."""
+    """Returns the folder for its files."""
     settings: Mapping[str, Any] | None = None
-    """Of a part of a run."""
+    """Settings of a survey or a round."""
     survey: pathlib.Path | None = None
-    """Which survey's mappings it takes."""
+    """Folder of the survey whose mappings a round uses."""
     sent: pathlib.Path | None = None
-    """A file that it takes."""
+    """Input file of a command."""
 
 
 @dataclass
 class _Open:
-    """A task that is not done."""
+    """An unfinished task."""
 
     number: int
     task: Task
@@ -71,21 +71,21 @@ class _Open:
 
 @dataclass(frozen=True)
 class _Sent:
-    """What an executor was given."""
+    """A task submitted to an executor."""
 
     one: _Open
     bundles: set[str]
     breaks: int
-    """How many executors had ended before."""
+    """Number of executors that had broken before."""
 
 
 class Spread:
-    """Parts on the workers of an executor. Workers need this package, and no folder of the caller's.
+    """Runs parts on the workers of an executor. Workers need this package, but no folder shared with the caller.
 
     Args:
-        executor: of `concurrent.futures`, or what makes one: it is called again where an executor breaks, as
-            `ProcessPoolExecutor` does when one of its processes is killed.
-        environment: variables of their processes, and of commands.
+        executor: an executor of `concurrent.futures`, or a function that creates one. The function is called again if
+            an executor breaks, as `ProcessPoolExecutor` does when one of its processes is killed.
+        environment: environment variables of worker processes and commands.
     """
 
     def __init__(
@@ -98,21 +98,21 @@ class Spread:
         self._surveys: dict[pathlib.Path, str] = {}
         self._recipe, self._breaks, self._sent = "", 0, 0
         self._patience = patience()
-        # Tasks that nobody waits for any more.
+        # Running tasks whose results are no longer needed.
         self._left: list[futures.Future[Any]] = []
         self.again = 0
-        """How often a part was begun again, because a worker failed or was late."""
+        """How often a part was restarted because a worker failed or was late."""
 
     @property
     def opened(self) -> bool:
-        """Whether workers know what their tasks are of."""
+        """Whether :meth:`open` or :meth:`commands` has set up the tasks."""
         return bool(self._recipe)
 
     def open(self, plan: str, **run: Any) -> None:
-        """Opens a run on a worker; others do it when they get their first part.
+        """Opens a run on one worker; the others open it with their first part.
 
         Args:
-            plan: its file, in a folder of what it reads.
+            plan: the plan file, in a folder with all files that it needs.
             run: further arguments of :meth:`mebridge._engine.Engine.open`.
         """
         place = pathlib.Path(plan).parent
@@ -123,7 +123,7 @@ class Spread:
             ((_, _, _),) = self.run([Task("open", "the setup of the run", lambda: pathlib.Path(folder))])
 
     def perform(self, wanted: Mapping[str, Any]) -> Generator[tuple[int, Any], None, None]:
-        """The number of each part that is wanted, and what it gives, in the order in which they end."""
+        """Performs parts; yields the number of each part and its answer, in the order in which parts end."""
         every = _engine.parts(wanted)
         tasks = []
         for part in every:
@@ -140,8 +140,14 @@ class Spread:
         files: Sequence[str],
         made: str,
     ) -> None:
-        """Tasks are calls of the command with these arguments, in which ``{number}`` is a file, ``{in}`` what a task
-        takes and ``{out}`` what it gives, under this name."""
+        """Sets up tasks that call the command.
+
+        Args:
+            arguments: with placeholders ``{0}``, ``{1}``, ... for ``files``, ``{in}`` for the input of a task and
+                ``{out}`` for its output.
+            files: paths of files that all calls read.
+            made: name of the output file.
+        """
         named = {f"{number}/{os.path.basename(path)}": pathlib.Path(path) for number, path in enumerate(files)}
         recipe = {"command": list(arguments), "files": list(named), "made": made, "environment": self._environment}
         self._prepare(recipe, named)
@@ -149,7 +155,8 @@ class Spread:
     def of_file(
         self, file: pathlib.Path, parts: Sequence[pathlib.Path], folder: pathlib.Path
     ) -> Generator[tuple[int, pathlib.Path], None, None]:
-        """The number of each part of a file, and the folder of what :meth:`commands` gives of it. A part goes then."""
+        """Calls the command for each part of a file; yields the number of the part and the folder of the output. A part
+        is deleted when its output has been taken."""
         if not parts:
             raise Error(f"{file} holds no events")
         asked = [
@@ -162,7 +169,7 @@ class Spread:
                 parts[number].unlink()
 
     def _prepare(self, recipe: Mapping[str, Any], files: Mapping[str, pathlib.Path]) -> None:
-        """What workers need for all tasks: what they do, and files by their names in the bundle."""
+        """Packs what all tasks need: their description, and files by their names in the bundle."""
         packed: dict[str, pathlib.Path | bytes] = {**files, _remote.RECIPE: json.dumps(recipe, sort_keys=True).encode()}
         self._recipe = self._hold(_bundle.pack(packed))
 
@@ -179,7 +186,8 @@ class Spread:
         return self._surveys[folder]
 
     def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any, pathlib.Path], None, None]:
-        """The number of each task, what it gives, and the folder of its files, in the order in which they end."""
+        """Runs tasks; yields the number of each task, its answer and the folder of its files, in the order in which
+        tasks end."""
         waiting = list(range(len(tasks)))[::-1]
         opened: dict[int, _Open] = {}
         sents: dict[futures.Future[dict[str, Any]], _Sent] = {}
@@ -187,7 +195,8 @@ class Spread:
         last = time.monotonic()
 
         def submit(one: _Open, needed: Iterable[str] = ()) -> None:
-            """Sends a task with what a worker needs for it besides; a second one of it is another task for Dask."""
+            """Submits a task with the bundles a worker needs. Each submission has a new number, because Dask takes
+            equal arguments for the same task."""
             survey = one.message["survey"]
             small = {survey} if survey is not None and len(self._bundles[survey]) < _SMALL else set()
             names = small | set(needed)
@@ -207,16 +216,16 @@ class Spread:
                     one = opened[number] = _Open(number, tasks[number], self._message(tasks[number]))
                     submit(one)
                 done, _ = futures.wait(list(sents), timeout=_LOOK, return_when=futures.FIRST_COMPLETED)
-                # Results before the news that the executor has ended.
+                # Results come before errors of a broken executor.
                 for future in sorted(done, key=self._broken):
                     sent = sents.pop(future, None)
                     if sent is None:
-                        # Of a twin that was too late.
+                        # A duplicate of a finished task.
                         continue
                     one = sent.one
                     one.running.discard(future)
                     if self._broken(future):
-                        # All that it was given ends so; the first of them says it.
+                        # All tasks of a broken executor end like this; only the first one reports it.
                         if sent.breaks == self._breaks:
                             self._broke(_why(future))
                         if not one.running:
@@ -244,13 +253,13 @@ class Spread:
                 if done:
                     continue
                 self._unblock()
-                # Nothing has ended for a while, and executors begin what came first.
+                # No task has ended for a while. Executors start tasks in order, so those submitted long ago are late.
                 limit = max(SLOW * statistics.median(seconds), LEAST_SLOW) if seconds else FIRST * LEAST_SLOW
                 if opened and time.monotonic() - last > self._patience:
                     one = next(iter(opened.values()))
                     raise Error(
-                        f"{one.task.what}: no worker has answered for {self._patience:g} s, for which {SWITCH} names another "
-                        "limit; what is done is kept where the run has a folder"
+                        f"{one.task.what}: no worker has answered for {self._patience:g} s ({SWITCH} sets another limit); "
+                        "finished parts are kept if the run has a folder"
                     )
                 for one in opened.values():
                     if one.twins < TWINS and time.monotonic() - max(one.began, last) > limit:
@@ -281,18 +290,18 @@ class Spread:
             except futures.BrokenExecutor as error:
                 self._broke(error)
             except Exception as error:
-                # Of Dask, whose scheduler has gone, several kinds.
+                # Dask raises several kinds of errors if its scheduler is gone.
                 raise Error(f"the executor takes no tasks: {str(error) or type(error).__name__}") from None
 
     def _answer(self, future: futures.Future[dict[str, Any]], sent: _Sent) -> dict[str, Any]:
-        """What a worker gave, which has come as it was sent and has what it must have; else why not, as an error."""
+        """Returns a worker's answer after checking that it is complete and undamaged, or otherwise an error message."""
         try:
             found = future.result()
             if "missing" in found:
                 if not set(found["missing"]) - sent.bundles:
                     raise _Damaged("it says that it lacks what it was sent")
                 if not set(found["missing"]) <= set(self._bundles):
-                    raise _Damaged("it says that it lacks what there is not")
+                    raise _Damaged("it reports missing data that do not exist")
             elif "error" in found:
                 return {name: str(found[name]) for name in ("error", "message", "where")}
             elif _bundle.digest(found["files"]) != found["digest"]:
@@ -311,18 +320,18 @@ class Spread:
         return {"error": "Error", "message": said, "where": "a worker"}
 
     def _leave(self, running: Iterable[futures.Future[Any]]) -> None:
-        """Waits no more for these."""
+        """Cancels tasks, or stops waiting for those that already run."""
         self._left += [future for future in running if not future.cancel()]
 
     def _broken(self, future: futures.Future[Any]) -> bool:
-        """Whether its executor has ended: Dask's cancels all when its scheduler has gone."""
+        """Returns whether a task ended because its executor broke; Dask cancels all tasks if its scheduler is gone."""
         if future.cancelled():
             client = getattr(self._executor, "_client", None)
             return getattr(client, "status", "running") != "running"
         return isinstance(future.exception(), futures.BrokenExecutor)
 
     def _broke(self, error: BaseException | str | None) -> None:
-        """An executor that is of no use any more."""
+        """Replaces a broken executor, or raises an error if that is impossible."""
         if self._make is None:
             raise Error(
                 f"the executor ended: {error} What is done is kept where state= names a folder, and the same call "
@@ -339,7 +348,7 @@ class Spread:
     def _failed(self, one: _Open, found: Mapping[str, Any]) -> None:
         kind = found["error"]
         if kind in KINDS:
-            # Every worker would say it; of a part of a file its name is said.
+            # Every worker would raise this error. For a part of a file the message names the part.
             part = f"{one.task.what}: " if one.task.sent is not None else ""
             raise KINDS[kind](f"{part}{found['message']}")
         one.failures += 1
@@ -350,8 +359,8 @@ class Spread:
         _command.say(f"mebridge: {failed}; it is begun again ({one.failures + 1} of {TRIES} tries)\n")
 
     def _unblock(self) -> None:
-        """Of ProcessPoolExecutor, one of whose processes was killed while it sent a result: the pool waits for the rest of
-        it for ever, and breaks once nobody is left who could send it."""
+        """Breaks a ProcessPoolExecutor if one of its processes was killed, perhaps while sending a result: the pool
+        would wait for the rest for ever. It breaks once no process is left that could send it."""
         processes = list((getattr(self._executor, "_processes", None) or {}).values())
         if any((process.exitcode or 0) < 0 for process in processes):
             for process in processes:
@@ -359,7 +368,7 @@ class Spread:
             self._executor._result_queue._writer.close()
 
     def _width(self) -> int:
-        """How many workers there are, as far as the executor says."""
+        """Returns the number of workers, as far as the executor gives it."""
         executor = self._executor
         client = getattr(executor, "_client", None)
         with contextlib.suppress(Exception):
@@ -372,17 +381,17 @@ class Spread:
         executor, self._executor = self._executor, None
         if executor is not None:
             if not all(future.done() for future in self._left):
-                # Of ProcessPoolExecutor: the interpreter would not end before them.
+                # Kill the processes of a ProcessPoolExecutor: the interpreter would wait for them at exit.
                 for process in list((getattr(executor, "_processes", None) or {}).values()):
                     process.kill()
-            # Dask's knows no cancel_futures, and cancels where it does not wait.
+            # Dask's executor has no cancel_futures; without waiting it cancels its tasks.
             with contextlib.suppress(TypeError):
                 executor.shutdown(wait=False, cancel_futures=True)
                 return
             executor.shutdown(wait=False)
 
     def close(self) -> None:
-        """Ends an executor that was made here."""
+        """Shuts down the executor if it was created here."""
         if self._make is not None:
             self._shut()
 
@@ -392,4 +401,4 @@ def _why(future: futures.Future[Any]) -> BaseException | str | None:
 
 
 class _Damaged(Exception):
-    """An answer that is none."""
+    """An incomplete or damaged answer."""

@@ -1,4 +1,4 @@
-"""The event engine in a process of its own, which can be ended at any time and takes nobody with it."""
+"""The event engine in a separate process, which can be killed at any time without harm to the caller."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from typing import IO, Any
 
 from ._library import Error, Refused
 
-# What the child runs: modules lie where they lie here, and this package is the one of its parent. Until the path is set,
-# which begins with the working directory, nothing is imported that is no part of the interpreter. A GPU's driver begins
-# while modules are read; what is wrong with it is said when it is used.
+# Program of the child. It takes its module path, and this package, from the parent. Before the path is set, the working
+# directory comes first, so only built-in modules are imported. A GPU's driver is initialised while modules are loaded;
+# its errors are reported when it is used.
 _PROGRAM = """
 import sys
 parent, package, library, function, *sys.path[:] = sys.argv[1:]
@@ -39,15 +39,15 @@ spec.loader.exec_module(sys.modules["mebridge"])
 from mebridge._worker import serve
 serve(int(parent))
 """
-# What begins a GPU's driver, and which library has it.
+# Libraries of GPU drivers, and their functions for initialisation.
 _DRIVERS = {"cuda": ("libcuda.so.1", "cuInit"), "hip": ("libamdhip64.so.6", "hipInit")}
-# The engine has threads of its own; 16 more of OpenBLAS take a second of a run.
+# The engine has its own threads; starting 16 more for OpenBLAS would take a second of a run.
 _THREADS = {} if "OMP_NUM_THREADS" in os.environ else {"OPENBLAS_NUM_THREADS": "1"}
-# Of prctl.
+# Option of prctl: the signal sent to the child when the parent ends.
 _PR_SET_PDEATHSIG = 1
-# Seconds for which a run waits for an answer of any worker of an executor, or for a process of its own that takes no time of a
-# CPU, unless the variable says otherwise; and how often it looks in that time. Where all processes are stopped for a while, as
-# batch systems do, that is one look.
+# Seconds for which a run waits for an answer of any worker of an executor, or for its own process if that uses no CPU
+# time; the environment variable that overrides it; and the number of checks in that time. If a batch system suspends
+# all processes, the suspension counts as one check.
 PATIENCE, SWITCH = 6 * 3600.0, "MEBRIDGE_WORKER_SECONDS"
 _LOOKS = 100
 
@@ -55,25 +55,25 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Ended(Error):
-    """The process has ended."""
+    """The engine process has ended."""
 
 
-# Errors that are the caller's, by the names under which they are sent; others are sent by their codes.
+# Errors caused by the caller, by the names under which they are sent; others are sent by their codes.
 KINDS: dict[str, type[Exception]] = {"ValueError": ValueError, "TypeError": TypeError, "Refused": Refused}
 
 
 def kind_of(error: Exception) -> str:
-    """The name under which an error is sent."""
+    """Returns the name or code under which an error is sent."""
     return next((kind for kind, type in KINDS.items() if isinstance(error, type)), getattr(error, "code", "python"))
 
 
 def sent(kind: str, message: str) -> Exception:
-    """An error that was sent."""
+    """Restores an error that was sent."""
     return KINDS[kind](message) if kind in KINDS else Error(message, kind)
 
 
 def patience() -> float:
-    """Seconds."""
+    """Returns the limit in seconds for processes that do not answer."""
     given = os.environ.get(SWITCH)
     try:
         found = PATIENCE if not given else float(given)
@@ -85,7 +85,7 @@ def patience() -> float:
 
 
 def show_message(text: str) -> None:
-    """A warning of the process, as one of whoever called this package."""
+    """Issues a warning at the first caller outside this package."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _PACKAGE:
         level, frame = level + 1, frame.f_back
@@ -93,12 +93,12 @@ def show_message(text: str) -> None:
 
 
 class Worker:
-    """A process that makes events, or parts of a run, for as long as the context is open.
+    """A process that makes events, or parts of a run, while the context is open.
 
     Args:
-        environment: variables that it has besides those of its parent.
-        on_message: is given the text of each warning.
-        backend: whose driver it begins with.
+        environment: environment variables in addition to those of the parent.
+        on_message: called with the text of each warning.
+        backend: GPU driver to initialise at the start, ``"cuda"`` or ``"hip"``.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Worker:
             raise Error("events need an interpreter of their own, and sys.executable names none")
         arguments = [sys.executable, "-c", _PROGRAM, str(os.getpid()), _PACKAGE, *_DRIVERS.get(backend, ("", ""))]
         arguments += _path()
-        # SIGINT of a terminal is for the caller, who ends the child.
+        # A new session: SIGINT from a terminal goes to the caller, which ends the child.
         self._child = subprocess.Popen(
             arguments,
             stdin=subprocess.PIPE,
@@ -121,7 +121,7 @@ class Worker:
             env={**_THREADS, **os.environ, **environment},
             start_new_session=True,
         )
-        # What was read of an answer.
+        # Beginning of the next message, already read.
         self._read = b""
 
     def __enter__(self) -> Worker:
@@ -136,24 +136,28 @@ class Worker:
                 pipe.close()
 
     def on(self, **handlers: Callable[[Any], None]) -> None:
-        """What is called with messages of these kinds while a call is under way."""
+        """Sets handlers for kinds of messages that arrive during a call."""
         self._handlers |= handlers
 
     def call(self, name: str, **arguments: Any) -> Any:
-        """What a function of :class:`mebridge._engine.Engine` gives."""
+        """Calls a method of :class:`mebridge._engine.Engine` in the process and returns its result."""
         check_names(arguments)
         self.give([name, arguments])
         return self.heard("done")
 
     def give(self, given: Any) -> None:
-        """Sends a call, or an answer to a message."""
+        """Sends a call, or the answer to a message."""
         assert self._child.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._child.stdin.write(json.dumps(given).encode() + b"\n")
             self._child.stdin.flush()
 
     def heard(self, wanted: str) -> Any:
-        """What the next message of this kind says; those before it are handled."""
+        """Returns the content of the next message of this kind, and handles messages before it.
+
+        Raises:
+            Ended: if the process ends.
+        """
         while line := self._line():
             kind, told = json.loads(line)
             if kind == wanted:
@@ -167,15 +171,15 @@ class Worker:
         if status < 0:
             how = f"signal {-status} ({signal.strsignal(-status)})"
             if -status == signal.SIGKILL:
-                how += ", perhaps for want of memory"
+                how += ", perhaps for lack of memory"
         raise Ended(f"the process that makes events ended with {how}; what it said is on stderr")
 
     def end(self) -> None:
-        """Ends the process, and does not wait until it has given back what it holds of a GPU."""
+        """Kills the process without waiting until it has released its GPU memory."""
         self._child.kill()
 
     def _line(self) -> bytes:
-        """What it says next; nothing where it has ended, be it within its words."""
+        """Reads the next line; empty if the process has ended, even within a line."""
         assert self._child.stdout is not None
         while b"\n" not in self._read:
             self._wait(self._child.stdout)
@@ -187,7 +191,7 @@ class Worker:
         return line
 
     def _wait(self, answers: IO[bytes]) -> None:
-        """Until it says something. One that hangs is ended."""
+        """Waits for output of the process; kills a process that hangs."""
         poll = select.poll()
         poll.register(answers, select.POLLIN)
         looks, before = 0, self._seconds()
@@ -197,12 +201,12 @@ class Worker:
             if looks >= _LOOKS:
                 self.end()
                 raise Ended(
-                    f"the process that makes events hangs: it has taken no time of a CPU for {self._patience:g} s, for which {SWITCH} names "
-                    "another limit; what is done is kept where the run has a folder"
+                    f"the process that makes events hangs: it has used no CPU time for {self._patience:g} s ({SWITCH} sets "
+                    "another limit); finished parts are kept if the run has a folder"
                 )
 
     def _seconds(self) -> float:
-        """Of a CPU that it has taken; NaN, which is no number twice, where the system does not say."""
+        """Returns the CPU time of the process in clock ticks, or NaN, which never compares equal, if it is unknown."""
         try:
             found = pathlib.Path(f"/proc/{self._child.pid}/stat").read_text()
         except OSError:
@@ -212,7 +216,7 @@ class Worker:
 
 
 def check_names(given: Any) -> None:
-    """Names of files are sent as texts."""
+    """Checks that all strings are valid UTF-8, as file names are sent as text."""
     if isinstance(given, str):
         try:
             given.encode()
@@ -226,20 +230,20 @@ def check_names(given: Any) -> None:
 
 
 def _path() -> list[str]:
-    """Where the child finds modules: as here, but for the working directory, of which nothing may hide what is installed.
-    What a user's function needs is found there all the same."""
+    """Returns the child's module path: that of this process with the working directory moved to the end, so that its
+    files do not hide installed modules but a user's function can still import them."""
     here = os.path.realpath(os.curdir)
     return sorted((str(place) for place in sys.path), key=lambda place: os.path.realpath(place) == here)
 
 
 def serve(parent: int) -> None:
-    """What the child does: calls that come on stdin, one a line, until there are no more."""
-    # With its parent, however that ends.
+    """Main loop of the child: executes calls from stdin, one per line, until it is closed."""
+    # The child is killed when its parent ends, for whatever reason.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    # What libraries print is no answer. A caller may have closed its stderr.
+    # Output of libraries goes to stderr, not among the answers. The caller may have closed stderr.
     try:
         os.dup2(2, 1)
     except OSError:
@@ -259,7 +263,7 @@ def serve(parent: int) -> None:
     warnings.simplefilter("always")
     warnings.showwarning = warn  # type: ignore[assignment]
     _serve(sys.stdin, answer)
-    # Nothing is torn down, whatever other threads do.
+    # Exit without cleanup, whatever other threads do.
     os._exit(0)
 
 
@@ -275,7 +279,7 @@ def _serve(calls: IO[str], answer: Callable[[str, Any], None]) -> None:
             answer("done", getattr(engine, name)(**arguments))
         except Exception as error:
             if not isinstance(error, (Error, *KINDS.values(), RuntimeError, OSError)):
-                # A defect, of which everything matters.
+                # A bug: print the whole traceback.
                 import traceback
 
                 traceback.print_exc()

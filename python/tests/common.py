@@ -1,4 +1,4 @@
-"""What several files of tests share."""
+"""Helpers shared by several test files."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Folder(unittest.TestCase):
 
 
 class Here(_worker.Worker):
-    """What stands for the process that makes events where a test looks into it, or begins so many runs that to start their
-    processes is most of its time: the same calls, in this process."""
+    """Replaces the worker process by calls in this process, for tests that inspect the worker, or that would spend most
+    of their time starting processes."""
 
     def __init__(self, environment, on_message=_worker.show_message, backend="cpu"):
         self._handlers = {"notice": on_message, "warning": on_message}
@@ -81,13 +81,13 @@ class FolderHere(Folder):
 
 
 def command(*arguments):
-    """What the command does with these arguments: status, stdout, stderr."""
+    """Runs the command; returns its status, stdout and stderr."""
     done = subprocess.run([str(mebridge.command()), *map(str, arguments)], capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr
 
 
 def events_command(arguments):
-    """``mebridge events``: its status. What it says goes where this process says something."""
+    """Runs ``mebridge events`` with the stdout and stderr of this process; returns its status."""
     status, out, err = command("events", *arguments)
     sys.stdout.write(out)
     sys.stderr.write(err)
@@ -95,7 +95,7 @@ def events_command(arguments):
 
 
 def need(what, *names):
-    """Skips a test where packages are missing that it is about."""
+    """Skips a test if packages that it needs are missing."""
     for name in names:
         if importlib.util.find_spec(name) is None:
             raise unittest.SkipTest(f"{what}: {name} is not installed")

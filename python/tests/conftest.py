@@ -1,4 +1,4 @@
-"""What holds for the tests of each file."""
+"""Fixtures for all test files."""
 
 import os
 import tempfile
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(scope="module", autouse=True)
 def own_folders(tmp_path_factory):
-    """They share no folder with other processes of tests, nor with what else runs here."""
+    """Gives each test file its own working and temporary folder."""
     folder = tmp_path_factory.mktemp("tests")
     before = os.getcwd()
     os.chdir(folder)

@@ -1,4 +1,4 @@
-"""Weights of other parameter cards that a run gives its events: those that `mebridge reweight` makes afterwards."""
+"""Weights of other parameter cards added by a run, compared with `mebridge reweight` afterwards."""
 
 import concurrent.futures
 import contextlib

@@ -32,7 +32,7 @@ def run(*arguments, **variables):
 
 
 class Written(FolderHere):
-    """What lies beside an event file."""
+    """Files written beside an event file."""
 
     def test_links_are_not_followed(self):
         names = "run.html", "summary.txt", "r_tag_1_banner.txt"
@@ -81,7 +81,7 @@ class Written(FolderHere):
 
 
 class Libraries(Folder):
-    """What MEBRIDGE_LIBRARY and MEBRIDGE_COMMAND may name."""
+    """Values of MEBRIDGE_LIBRARY and MEBRIDGE_COMMAND."""
 
     def test_what_is_no_library(self):
         whole = mebridge.library_path().read_bytes()
@@ -139,7 +139,7 @@ class Libraries(Folder):
 
 
 class Installed(Folder):
-    """Where the command finds what it needs, in the ways that it comes to a machine."""
+    """The command finds its files in each kind of installation."""
 
     def test_every_subcommand(self):
         call = [ROOT / "tests" / "commands.sh", mebridge.command(), mebridge.library_path()]
@@ -185,7 +185,7 @@ class Streams(Folder):
     """Whatever stdin, stdout and stderr are, and how many files may be open."""
 
     def called(self, arguments, redirected):
-        """The status of a shell's call, and what it says on a stderr that is not redirected."""
+        """Status of a call by a shell, and its output on a stderr that is not redirected."""
         call = shlex.join([str(mebridge.command()), *arguments])
         done = subprocess.run(
             ["bash", "-c", f"set -o pipefail; {call} {redirected}"], env=PLAIN, capture_output=True, text=True

@@ -1,4 +1,4 @@
-"""Cuts that are functions of the momenta: what is left, which run they make, what is said of those that are wrong."""
+"""Cuts that are functions of momenta: the events kept, the identity of a run, and errors for wrong functions."""
 
 import concurrent.futures
 import functools
@@ -54,7 +54,7 @@ class Functions(unittest.TestCase):
         for first, second in ((made(1.0), made(2.0)), (functools.partial(above, 1.0), functools.partial(above, 2.0))):
             self.assertNotEqual(_cut_function.identity(first), _cut_function.identity(second))
         self.assertEqual(_cut_function.identity(made(1.0)), _cut_function.identity(made(1.0)))
-        # What a cut calls in its own module is a part of it.
+        # Functions that a cut calls in its own module are part of its identity.
         texts = [f"def f(p):\n    return g(p)\ndef g(p):\n    return p[:, 2, 0] > {n}\n" for n in (1, 2)]
         found = []
         for text in texts:
@@ -123,7 +123,7 @@ class Runs(Folder):
         self.assertTrue(0.2 < share < 0.6)
         # Grids follow the cut.
         self.assertGreater(found.efficiency, 0.7 * free.efficiency * share)
-        # Other numbers of an event are those of one without.
+        # A cut does not change the other numbers of an event.
         arrays = self.by_name(cut=cutting.all_, events=300).arrays
         out = arrays.momenta[:, 2:]
         scale = 0.5 * np.sqrt(out[..., 0] ** 2 - out[..., 3] ** 2).sum(axis=1)

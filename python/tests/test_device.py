@@ -26,7 +26,7 @@ def skip(why: str) -> unittest.SkipTest:
 
 
 class Device:
-    """What all libraries are asked; one subclass for each."""
+    """Tests for all array libraries, with a subclass for each."""
 
     process = None
 
@@ -168,7 +168,7 @@ class Torch(Device, unittest.TestCase):
         stream = self.torch.cuda.Stream()
         self.torch.cuda.synchronize()
         with self.torch.cuda.stream(stream):
-            # So long that whoever does not wait for it sees zeros.
+            # Takes so long that code that does not wait for it sees zeros.
             moved = self.torch.zeros_like(columns)
             large = self.torch.rand(6000, 6000, device="cuda")
             for _ in range(10):

@@ -1,4 +1,4 @@
-"""What is refused before a run or a call begins, and what must not end the interpreter."""
+"""Arguments refused before a run or a call starts, and conditions that must not crash the interpreter."""
 
 import contextlib
 import gzip
@@ -34,7 +34,7 @@ def generate(process="g g > t t~", **options):
 
 
 def script(text, *arguments):
-    """What a program of its own does: what is refused here hung, or ended the interpreter."""
+    """Runs a separate program, for cases that hung or crashed the interpreter before they were refused."""
     command = [sys.executable, "-c", text, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
@@ -98,7 +98,7 @@ except KeyboardInterrupt:
     print("interrupted")
 """
 
-# What a program that is killed leaves: its child ends.
+# After a program is killed its child ends.
 KILLED = """
 import os, sys, mebridge
 from mebridge import _worker
@@ -126,7 +126,7 @@ class Children(Folder):
     def test_a_child_that_ends(self):
         for does, said in (
             ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", r"with signal 11 \(Segmentation fault\)"),
-            ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "with signal 9 .*want of memory"),
+            ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "with signal 9 .*lack of memory"),
             ("import os; os.write(1, b'[\"done\", [1'); os._exit(7)", "with status 7"),
             ("import os; os._exit(7)", "with status 7"),
         ):
@@ -167,7 +167,7 @@ class Children(Folder):
         while pathlib.Path(f"/proc/{child}/cmdline").exists() and _lives(child):
             time.sleep(0.01)
         self.assertGreater(len(folders()), 0)
-        # The next run removes what is left.
+        # The next run removes the folder left behind.
         self.assertEqual(generate().events, 5)
         self.assertEqual(folders(), [])
 
@@ -466,7 +466,7 @@ class Names(Folder):
             f"mebridge: making {name}, for ten seconds so far\n" for name in ("g g > t t~ g g", "p p > t t~")
         )
         self.assertTrue(told(0.0).startswith(lines), told(0.0))
-        # What the command itself says of that is not said again.
+        # The command's own line about it is not repeated.
         slow = self.folder / "slow"
         slow.write_text("#!/bin/sh\necho 'mebridge: generating, for ten seconds so far' >&2\necho 'a warning' >&2\n")
         slow.chmod(0o755)

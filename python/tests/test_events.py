@@ -153,7 +153,7 @@ class Densities(FolderHere):
         self.assertEqual(min(weights), weights[0])
 
     def test_larger_weights_are_those_that_were_allowed(self):
-        """The file says in its header what is above the weight of the others, and it is so."""
+        """The header of the file reports the excess of overweight events correctly."""
         shares = []
         for overweight in (0.0, 0.01, 0.2):
             output = self.folder / f"{overweight}.lhe"
@@ -283,7 +283,7 @@ class Choices(FolderHere):
 
 class Parameters(FolderHere):
     def test_those_that_were_set(self):
-        """Cross section, masses and widths are those of the process, and not those of its card."""
+        """Cross section, masses and widths are those of the process, not those of its card."""
         process = mebridge.Process("g g > t t~")
         process.parameters["mt"], process.parameters["wt"] = 250.0, 0.0
         output = self.folder / "events.lhe"

@@ -1,4 +1,4 @@
-"""mebridge.generate_events on executors: the same bytes whatever the workers do, and errors where they cannot."""
+"""mebridge.generate_events on executors: the same bytes whatever happens to workers, or else errors."""
 
 import contextlib
 import gzip
@@ -34,7 +34,7 @@ SPAWN = multiprocessing.get_context("spawn")
 
 
 class Wrapped(futures.Executor):
-    """Threads that do what a test wants around each task, whose messages and results travel as bytes."""
+    """Threads with a hook of the test around each task; messages and results are sent as bytes."""
 
     def __init__(self, around=lambda message, perform: perform(message), workers=2):
         self._around, self._threads = around, futures.ThreadPoolExecutor(workers)
@@ -74,7 +74,7 @@ class Executors(Folder):
         return run, output.read_bytes()
 
     def same(self, executor, **options):
-        """The run on an executor gives what it gives alone."""
+        """A run on an executor gives the same result as without one."""
         errors = io.StringIO()
         with contextlib.redirect_stderr(errors):
             run, found = self.generate(self.folder / "events.lhe", executor=executor, **options)
@@ -141,7 +141,7 @@ class Executors(Folder):
 
         executor = self.threads(around)
         self.same(executor, pdf=pdf)
-        # Libraries and densities are sent to a worker once, or where it says that it lacks them.
+        # Libraries and densities are sent to a worker once, or when it reports that it lacks them.
         large = [message for message in executor.messages if sum(map(len, message["bundles"].values())) > 1 << 20]
         self.assertLessEqual(len(large), 5)
         self.assertGreater(len(executor.messages), 6)
@@ -170,7 +170,7 @@ class Executors(Folder):
             with self.assertRaisesRegex(mebridge.Error, r"round 1 failed on .*none is left \(the last of 4 tries\)"):
                 self.generate(self.folder / "events.lhe", executor=self.threads(around), state=state)
         self.assertFalse((self.folder / "events.lhe").exists())
-        # What is done is kept, and the run goes on with others.
+        # Finished parts are kept, and the run resumes with other workers.
         done = {path.name for path in state.glob("round*.npy")}
         self.assertNotIn("round0001.npy", done)
         sent = self.threads()
@@ -258,7 +258,7 @@ class Executors(Folder):
         executor = self.threads(lambda message, perform: end.wait(), workers=2)
         self.addCleanup(end.set)
         with mock.patch.dict(os.environ, MEBRIDGE_WORKER_SECONDS="0.5"):
-            said = "the setup of the run: no worker has answered for 0.5 s, for which MEBRIDGE_WORKER_SECONDS names"
+            said = r"the setup of the run: no worker has answered for 0.5 s \(MEBRIDGE_WORKER_SECONDS sets another"
             with self.assertRaisesRegex(mebridge.Error, said):
                 self.generate(self.folder / "x.lhe", executor=executor)
         for given in ("0", "-1", "nan", "soon"):
@@ -287,7 +287,7 @@ class Executors(Folder):
         self.assertRegex(done.stdout, "no worker has answered for 5 s", done.stderr)
 
     def test_a_process_that_is_killed_while_it_answers(self):
-        """The pool waits for the rest of the answer, which nobody sends."""
+        """The pool waits for the rest of an answer that no process sends."""
         program = (
             "import functools, mebridge, multiprocessing.connection, os, pathlib, signal, struct\n"
             "from concurrent.futures import ProcessPoolExecutor\n"
@@ -322,7 +322,7 @@ class Executors(Folder):
 
         wrong = {
             "it says that it lacks what it was sent": lambda message, done: {"missing": list(message["bundles"])},
-            "it says that it lacks what there is not": lambda message, done: {"missing": ["nothing"]},
+            "it reports missing data that do not exist": lambda message, done: {"missing": ["nothing"]},
             "cannot be read: KeyError: 'seconds'": without("seconds"),
             "cannot be read: KeyError: 'files'": without("files"),
             "cannot be read: KeyError: 'notices'": without("notices"),
@@ -501,7 +501,7 @@ class Executors(Folder):
 
 
 class Reweighting(Folder):
-    """Files in parts are what they are as a whole."""
+    """Files processed in parts give the same result as a whole file."""
 
     def setUp(self):
         super().setUp()
@@ -557,7 +557,7 @@ class Reweighting(Folder):
         self.assertEqual(found, whole)
 
     def test_values(self):
-        """|M|^2 in parts is what it is at once, in every bit."""
+        """|M|^2 in parts is bit-identical to that of the whole file."""
         executor = Wrapped()
         self.addCleanup(executor.shutdown)
         output = self.folder / "output"

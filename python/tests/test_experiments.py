@@ -1,4 +1,4 @@
-"""What production of CMS and ATLAS does with a pack: jobs with other seeds, merged, and weights found by their numbers."""
+"""Use of a pack in production by CMS and ATLAS: jobs with different seeds, merging, and weights found by number."""
 
 import gzip
 import os
@@ -24,7 +24,7 @@ except ImportError:
     pylhe = None
 
 PROCESS = "u d~ > w+ @0; add process u d~ > w+ g @1"
-# As genproductions ask MG5aMC's systematics.
+# Arguments of MG5aMC's systematics in genproductions.
 ARGUMENTS = [
     *("--mur=1,2,0.5", "--muf=1,2,0.5", "--together=muf,mur", "--dyn=-1", "--alps=0.5,1,2"),
     *("--start_id=1001", "--pdf=errorset,other@1", "--remove_wgts=all"),
@@ -48,7 +48,7 @@ def with_members(folder, first, count):
 
 
 class Production(unittest.TestCase):
-    """One pack, which lies in a folder that nobody may write to."""
+    """A pack in a read-only folder."""
 
     @classmethod
     def setUpClass(cls):
@@ -95,7 +95,7 @@ class Production(unittest.TestCase):
         return done.stderr
 
     def merged(self):
-        """Three jobs of CMS, one after the other in one folder, and what they are together."""
+        """Three consecutive CMS jobs in one folder, and their merged result."""
         files = []
         for seed in (1, 2, 3):
             self.job(200 + seed, seed, 1)

@@ -1,4 +1,4 @@
-"""Figures of what `mebridge bench` and `mebridge compare` measured."""
+"""Figures of the results of `mebridge bench` and `mebridge compare`."""
 
 import contextlib
 import importlib.util

@@ -73,7 +73,7 @@ class Files(Folder):
         self.assertEqual(found.events["first"].tolist(), [0, 4])
         self.assertTrue(np.isnan(found.events["alpha_qcd"][1]))
         self.assertEqual(found.particles["pdg_id"].tolist(), [2, -2, 13, -13, 21, 21, 23, 11, -11])
-        # What is in between is none of the legs.
+        # Intermediate particles are not legs.
         self.assertEqual(found.momenta.shape, (2, 4, 4))
         self.assertEqual(found.momenta[1, 2].tolist(), [10, 6, 0, 8])
         self.assertEqual(found.weight_names, ("1", "muR=2"))

@@ -1,4 +1,4 @@
-"""What the command does with packs, decays and events that weigh more, Python does: the same files."""
+"""Packs, decays and overweight events from Python: the same files as from the command."""
 
 import re
 import tarfile

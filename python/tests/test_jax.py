@@ -21,7 +21,7 @@ import jax.numpy as jnp
 
 
 class Programs:
-    """What programs are asked on each platform: a subclass for each."""
+    """Tests of programs, with a subclass for each platform."""
 
     platform: str
     # Relative, against the CPU.
@@ -182,7 +182,7 @@ class OnCuda(Programs, unittest.TestCase):
     tolerance = 1e-11
 
     def test_results_stay_there_and_work_is_in_order(self):
-        # So long that whoever does not wait for it sees other momenta.
+        # Takes so long that code that does not wait for it sees other momenta.
         def run(p, matrix):
             for _ in range(10):
                 matrix = matrix @ matrix / 3000

@@ -1,4 +1,4 @@
-"""MLM matching: clusterings of one and two steps against what they are by hand, and what event files and run cards say."""
+"""MLM matching: clusterings of one and two steps compared with hand-coded ones, and event files and run cards."""
 
 import numpy as np
 from test_runs import CARD, output

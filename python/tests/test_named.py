@@ -426,7 +426,7 @@ class Runs(FolderHere):
         self.assertEqual(found[1], 0)
 
     def test_rapidities_of_both_orders_of_beams(self):
-        """Cuts are about the frame of the detector, where beams of different energies do not look the same."""
+        """Cuts apply in the detector frame, where beams of different energies differ."""
         entries = {"pdlabel": "lhapdf", "lhaid": "toy", "use_syst": False, "ebeam1": 6500, "ebeam2": 1000, "etaj": 1.0}
         for anti in ({}, {"lpp1": -1}, {"lpp2": -1}):
             folder = self.folder / "".join(["run", *anti])
@@ -483,7 +483,7 @@ class Runs(FolderHere):
             particles = int(event.split()[0])
             scales = re.findall(r'pt_clust_(\d)="([^"]*)"', event)
             self.assertEqual([int(number) for number, _ in scales], list(range(3, particles + 1)))
-            # What is no jet has the energy of the beams.
+            # Particles other than jets have the energy of the beams.
             self.assertEqual(float(scales[0][1]), 8000.0)
             self.assertIn("<clustering>", event)
             if particles == 4:

@@ -1,4 +1,4 @@
-"""Packs: what they hold, jobs of them, and packs that are broken."""
+"""Packs: their contents, their jobs, and damaged packs."""
 
 import gzip
 import json
@@ -38,7 +38,7 @@ def momenta(text):
 
 
 class Jobs(unittest.TestCase):
-    """Jobs of one pack, which lies in a folder that nobody may write to."""
+    """Jobs of a pack in a read-only folder."""
 
     @classmethod
     def setUpClass(cls):

@@ -354,7 +354,7 @@ class Copies(unittest.TestCase):
         np.testing.assert_array_equal(other.evaluate(self.momenta), self.expected)
 
     def test_one_that_the_library_has_no_more(self):
-        """As in a fork, while another thread evaluated: what is asked of it says so."""
+        """As after a fork during an evaluation in another thread: every call reports it."""
         other = copy.copy(self.process)
         other._delete()
         asked = (
@@ -487,8 +487,8 @@ class MadSpace(unittest.TestCase):
             np.testing.assert_array_equal(array, getattr(own, name), err_msg=name)
 
     def sampled(self, switch, value, folder):
-        """What a library gives with a switch that is read when it is first used: |M|^2 with squared diagrams (1 +
-        diagrams, events), and colours, helicities, diagrams, in arrays of sevens."""
+        """Results of a library with a switch that is read at its first use: |M|^2 with squared diagrams (1 + diagrams,
+        events), and colours, helicities, diagrams, in arrays filled with 7 before."""
         process, count = mebridge.Process("g g > t t~"), 50
         momenta = np.ascontiguousarray(two_to_two(count).transpose(2, 1, 0))
         random = np.random.default_rng(3).random((3, count))

@@ -1,4 +1,4 @@
-"""Recipes for other package managers say what Cargo.toml and pyproject.toml say."""
+"""Recipes for other package managers agree with Cargo.toml and pyproject.toml."""
 
 import ast
 import pathlib

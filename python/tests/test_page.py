@@ -1,4 +1,4 @@
-"""Pages: what a run writes beside its summary, and spectra of several files."""
+"""Pages of runs, written beside the summary, and spectra of several files."""
 
 import gzip
 import html.parser

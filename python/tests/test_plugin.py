@@ -1,4 +1,4 @@
-"""What MG5aMC makes of the plugin that `mebridge plugin` puts into it."""
+"""MG5aMC with the plugin that `mebridge plugin` installs."""
 
 import filecmp
 import os
