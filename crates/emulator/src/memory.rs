@@ -67,7 +67,7 @@ impl Memory {
         checked
     }
 
-    /// Returns whether the guard bytes of a piece are intact.
+    /// Checks that the guard bytes of a piece are intact.
     fn check(&self, pointer: Pointer) -> Result<()> {
         let Some(&bytes) = self.pieces.get(&pointer) else {
             return Ok(());
@@ -86,12 +86,12 @@ impl Memory {
         }
     }
 
-    /// Returns whether the guard bytes of all pieces are intact.
+    /// Checks that the guard bytes of all pieces are intact.
     pub(crate) fn check_all(&self) -> Result<()> {
         self.pieces.keys().try_for_each(|&at| self.check(at))
     }
 
-    /// Returns whether all of these bytes have been written: none of them still holds the pattern of fresh memory.
+    /// Checks that all of these bytes have been written: no word still holds the pattern of fresh memory.
     pub(crate) fn is_written(&self, pointer: Pointer, bytes: usize) -> Result<()> {
         self.inside(pointer, bytes)?;
         let first = pointer.next_multiple_of(4);
@@ -109,7 +109,7 @@ impl Memory {
         }
     }
 
-    /// Returns whether these bytes lie within one piece.
+    /// Checks that these bytes lie within one piece.
     pub(crate) fn inside(&self, pointer: Pointer, bytes: usize) -> Result<()> {
         match self.pieces.range(..=pointer).next_back() {
             Some((&start, &size)) if pointer - start + bytes as u64 <= size as u64 => Ok(()),
