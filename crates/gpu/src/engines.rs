@@ -195,7 +195,7 @@ struct Samples(Arc<Mutex<Engine>>);
 
 impl DeviceSession for Samples {
     unsafe fn run(&self, sample: &DeviceSample) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { lock(&self.0).run_sample(sample) }
     }
 

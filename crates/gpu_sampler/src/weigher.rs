@@ -1,10 +1,10 @@
 //! Evaluation of the weights of blocks of points on GPUs.
 //!
 //! Blocks are divided into launches of equal size. Each launch goes through four stages: its points are generated;
-//! |M|^2 is evaluated, once the host knows the number of points of each matrix element, and training sums are computed; events are
-//! copied, once the host knows their number; and the results are passed to the caller. Several launches are in progress
-//! at a time, so that a GPU has work while the host waits for one of them. Launch `i` runs on GPU `i` modulo the number
-//! of GPUs; results do not depend on this number.
+//! |M|^2 is evaluated, once the host knows the number of points of each matrix element, and training sums are computed;
+//! events are copied, once the host knows their number; and the results are passed to the caller. Several launches are
+//! in progress at a time, so that a GPU has work while the host waits for one of them. Launch `i` runs on GPU `i`
+//! modulo the number of GPUs; results do not depend on this number.
 
 use crate::arguments::{BlockSums, HarvestArguments, RunHead};
 use crate::harvest::Kernels;

@@ -425,7 +425,7 @@ struct Differences {
     /// Numbers that differ by more than 1e-11, and the largest difference.
     far: usize,
     largest: f64,
-    /// Of a block of the launch.
+    /// Threads per block of the launch.
     threads: u32,
 }
 

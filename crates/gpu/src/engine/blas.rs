@@ -105,7 +105,7 @@ unsafe fn multiply_one(stream: &Stream, buffer: &Buffer) -> Result<()> {
         c: at(2),
         count: 1,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { stream.multiply(product) }
 }
 

@@ -89,11 +89,11 @@ impl Engine {
         }
         self.settle(usize::from(sample.diagrams()))?;
         let tail = self.samples.tail.as_mut().ok_or_else(not_prepared)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let stream = unsafe { tail.caller_stream(sample.stream) };
         tail.before(&stream)?;
         let generated = self.samples.generated[usize::from(sample.diagrams())].clone();
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let done = unsafe { self.enqueue_sample(sample, &stream, generated.as_ref()) };
         // The work in the stream is waited for, whatever happened.
         match &self.samples.tail {
@@ -117,7 +117,7 @@ impl Engine {
                 let count = LARGEST_LAUNCH.min(sample.events - first);
                 let arguments = self.sample_arguments(sample, first, count, None);
                 let shape = by_event(count, GENERATED_SHAPE.0);
-                // SAFETY: the arguments are those of the kernel; the rest is the caller's promise.
+                // SAFETY: the arguments are those of the kernel; the caller guarantees the rest.
                 unsafe { stream.launch(&functions[0], shape, &arguments.bytes())? };
             }
             return Ok(());
@@ -127,7 +127,7 @@ impl Engine {
         let mut chunks = (0..sample.events).step_by(slot.capacity);
         let done = chunks.try_for_each(|first| {
             let count = slot.capacity.min(sample.events - first);
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.chunk_of_sample(&slot, sample, first, count, generated) }
         });
         slot.stream = own;
@@ -177,8 +177,8 @@ impl Engine {
         let diagrams = sample.diagrams();
         let mut arguments = self.sample_arguments(sample, first, count, Some(slot));
         let launch = |function: &Function, shape, arguments: &SampleArguments| {
-            // SAFETY: the arguments are those of the kernel, the tables were made for the slot; the rest is the
-            // caller's promise.
+            // SAFETY: the arguments are those of the kernel, the tables were made for the slot; the caller
+            // guarantees the rest.
             unsafe { slot.launch(function, shape, arguments) }
         };
         let parts = match generated {

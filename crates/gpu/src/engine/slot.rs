@@ -149,8 +149,8 @@ impl Slot {
         })
     }
 
-    /// The channels and configurations of events, as far as they have them, as [`Arrays`] says. They stay until the stream
-    /// has been waited for.
+    /// The channels and configurations of events, as far as they have them, as [`Arrays`] says. They stay until the
+    /// stream has been waited for.
     pub(super) fn indices(&mut self, inputs: &Inputs) -> &[u8] {
         let count = inputs.count();
         let mut indices = Vec::with_capacity(2 * count);
@@ -192,7 +192,7 @@ impl Slot {
         shape: Shape,
         arguments: &impl DeviceStructure,
     ) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             self.sizes
                 .launch(&self.stream, function, shape, &arguments.bytes())

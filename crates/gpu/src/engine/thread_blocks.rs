@@ -76,11 +76,11 @@ impl Sizes {
     ) -> Result<()> {
         let timed = |(known, _, timed): &(Function, u32, bool)| *timed && known == function;
         if !self.tuning || !self.each.iter().any(timed) {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             return unsafe { stream.launch(function, shape, arguments) };
         }
         let before = stream.put_event()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { stream.launch(function, shape, arguments)? };
         let after = stream.put_event()?;
         let clocks = (function.clone(), [before, after]);

@@ -38,7 +38,7 @@ impl Tail {
         if self.streams.len() >= STREAMS {
             self.streams.clear();
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let stream = unsafe { Stream::from_caller(self.stream.driver(), raw) };
         self.streams.push((raw, stream.clone()));
         stream
