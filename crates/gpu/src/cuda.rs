@@ -47,7 +47,8 @@ pub fn compile_for(architecture: &str, source: &str, options: &[String]) -> Resu
     Nvrtc::get(Platform::Cuda, None)?.compile(architecture, source, options)
 }
 
-/// If `MEBRIDGE_NVRTC` names NVRTC, checks that it accepts the device code that tests run on the emulated GPU.
+/// If `MEBRIDGE_NVRTC` names a folder, checks that the NVRTC in it accepts the device code that tests run on the
+/// emulated GPU.
 pub fn check_where_named(source: &str, options: &[String]) -> Result<()> {
     match std::env::var_os(FOLDER).is_some_and(|folder| !folder.is_empty()) {
         true => Nvrtc::get(Platform::Cuda, None)?.check("compute_80", source, options),
