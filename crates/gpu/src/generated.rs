@@ -41,7 +41,7 @@ impl Compilers {
     fn change(&self, program: u32, change: impl Fn(u64) -> u64) {
         let next =
             |counted| Some(u64::from(program) << 32 | change(Compilers::of(counted, program)));
-        // It always says what comes next.
+        // The closure always returns a value.
         let _ = (self.0).fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
     }
 
