@@ -74,7 +74,7 @@ fn groups(color_blocks: &BlockDiagonal) -> Vec<Vec<u32>> {
 }
 
 impl ColorMatrixTables {
-    /// Builds the tables of a matrix. Stages have up to `stage` coordinates unless a block is larger; at most `warps`
+    /// Builds the tables of a matrix. Stages have up to `wanted` coordinates unless a block is larger; at most `warps`
     /// warps share a stage. Returns `None` if a block has more than `most` coordinates, or if sums connect too many
     /// coordinates.
     pub fn new(
@@ -187,7 +187,8 @@ impl ColorMatrixTables {
         Some(())
     }
 
-    /// Appends the coordinates and entries of a block to the stage that starts at `first`, and returns its tiles.
+    /// Appends the coordinates and entries of a block to the stage with first coordinate `stage`, and returns its
+    /// tiles.
     fn add_block(
         &mut self,
         color_blocks: &BlockDiagonal,
