@@ -24,7 +24,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Returns a statement that assigns the colour sum of these values to a variable, with clocks around it.
+    /// Writes a statement that computes the colour sum of these values, with clocks around it.
     pub(super) fn clocked_colors(
         &self,
         jamp: &[String],

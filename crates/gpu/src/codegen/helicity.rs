@@ -135,8 +135,8 @@ impl Generator<'_> {
         let _ = write!(
             text,
             r#"
-/// Blocks in x share the helicities, blocks in y the events. There is one thread block per memory block, and a thread
-/// per event and helicity: unnecessary loops would cost registers.
+/// Blocks in x share the helicities, in y the events. One block of threads for a block of memory, and a
+/// thread for each event and helicity: loops, where none is needed, would cost registers.
 extern "C" __global__ void THREADS_AND_BLOCKS({threads}, {blocks})
 helicity(ARGUMENTS(HelicityArguments) a) {{
 {variables}    const unsigned padded = (events + LANES - 1) / LANES * LANES;
@@ -377,7 +377,7 @@ impl HelicityCode {
             let of = self.graph.values[id].of.clone();
             for &of in &of {
                 match here.iter().position(|&h| h == of) {
-                    // Evict the one used last.
+                    // It becomes the most recently used.
                     Some(i) => {
                         here.remove(i);
                     }

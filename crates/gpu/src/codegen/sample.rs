@@ -15,7 +15,7 @@ pub fn declarations() -> String {
     SampleTables::declaration() + &SampleArguments::declaration() + SAMPLE
 }
 
-/// Writes variables for the arguments that the code uses by name.
+/// Declarations of the arguments that the code uses by name.
 pub(super) const VARIABLES: &str = "    const auto memory = a.memory;
     const auto contributions = a.contributions, jamp2 = a.jamp2, amp2 = a.amp2;
     const unsigned events = a.events;
@@ -51,7 +51,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Writes the use of `good`.
+    /// Returns a statement that records invalid momenta.
     pub(super) fn note_bad(&self) -> &'static str {
         match (self.sample, self.subsets) {
             (None, _) => "        if (!good) atomicMin(bad, e);\n",

@@ -169,7 +169,7 @@ impl Generator<'_> {
         Some(whole)
     }
 
-    /// Computes all values up to the amplitudes, separately for each part.
+    /// Computes all values of an event up to the amplitudes.
     fn event(&self, graph: &mut ValueGraph, ends: &HashMap<u32, u32>) -> Option<()> {
         for leg in 0..self.masses.len() {
             let id = graph.push(Type::Momentum, Expression::Leaf(self.leg(leg)));
