@@ -45,7 +45,7 @@ pub fn context(ordinal: usize) -> Context {
     from_symbols(&SYMBOLS, ordinal)
 }
 
-/// The version of a driver before CUDA 12.4.
+/// Returns a context of a driver before CUDA 12.4.
 pub fn old_context(ordinal: usize) -> Context {
     from_symbols(&OLD, ordinal)
 }

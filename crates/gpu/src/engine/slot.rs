@@ -149,8 +149,8 @@ impl Slot {
         })
     }
 
-    /// The channels and configurations of events, as far as they have them, as [`Arrays`] says. They stay until the
-    /// stream has been waited for.
+    /// Returns the channels and configurations of events, if any, in the layout of [`Arrays`]. The slot keeps them
+    /// until the stream has been synchronised.
     pub(super) fn indices(&mut self, inputs: &Inputs) -> &[u8] {
         let count = inputs.count();
         let mut indices = Vec::with_capacity(2 * count);
