@@ -427,7 +427,7 @@ fn handles_keep_what_they_depend_on() {
     drop(s.module);
     let launch = |stream: &Stream| {
         let arguments = two(memory.pointer(), 1, 1).bytes();
-        // SAFETY: the kernel takes this, and the memory is there.
+        // SAFETY: the kernel expects this argument, and the memory exists.
         unsafe { stream.launch(&function, ONE, &arguments) }.unwrap();
     };
     launch(&s.stream);

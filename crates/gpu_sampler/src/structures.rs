@@ -13,7 +13,7 @@ pub const NONE: u32 = u32::MAX;
 pub mod kinematics {
     /// Rapidity of the parton system in the centre-of-mass frame of the beams.
     pub const RAPIDITY: usize = 0;
-    /// Momentum fractions of the first and the second beam (two rows).
+    /// Energy fractions of the first and the second beam (two rows).
     pub const FRACTIONS: usize = 1;
     /// Renormalisation scale, and the factorisation scales of both beams (three rows).
     pub const SCALES: usize = 3;

@@ -170,7 +170,7 @@ impl GpuTables {
     }
 }
 
-/// Task for a call of [`SamplerGpus::run`].
+/// Task of a call of `SamplerGpus::run`.
 #[derive(Clone, Copy)]
 enum Asked<'a> {
     /// Compute training sums; in a trial, also return points.

@@ -28,7 +28,7 @@ const ARCHITECTURES: [(&str, u32); 3] = [("gfx90a", 64), ("gfx942", 64), ("gfx11
 /// Compilation units by name.
 type Units = Vec<(String, CompilationUnit)>;
 
-/// What sizes depend on, of a GPU with waves of so many threads.
+/// Returns the GPU properties on which sizes depend, for a given number of threads per wave.
 fn gpu(warp: u32) -> Properties {
     Properties {
         warp,
@@ -274,7 +274,7 @@ fn all_kinds_of_kernels_compile_for_amd() {
     }
 }
 
-/// The same through AMD's own run-time compiler, where it is there: ROCm's, or `libamdhip64` 5 of Debian, whose LLVM
+/// The same through AMD's own run-time compiler, if it is installed: ROCm's, or `libamdhip64` 5 of Debian, whose LLVM
 /// knows the first of the GPUs.
 #[test]
 fn all_kinds_of_kernels_compile_by_hiprtc() {

@@ -106,7 +106,7 @@ struct Raw {
 
 static RAW: OnceLock<Raw> = OnceLock::new();
 
-/// Looks up the functions of [`Raw`].
+/// Looks up the functions of `Raw`.
 pub fn look_up(library: &Library) -> Result<(), libloading::Error> {
     // SAFETY: the types are those of hip_runtime_api.h.
     let raw = unsafe {
