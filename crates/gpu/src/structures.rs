@@ -342,7 +342,7 @@ device_structures! {
         /// Address of the JAMPs, each for all helicities of a run.
         products: [unsigned],
         helicities: [unsigned],
-        /// Number of each helicity of the run, or `NONE`.
+        /// Number of each helicity of the run; all bits are set for none.
         rows: [const unsigned *],
         /// Groups of slots connected by sums: the start of each in `groups`; there the number of slots, the slots, the
         /// number of sums, and for each sum the number of slots and their indices in the group.
