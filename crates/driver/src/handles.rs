@@ -1,11 +1,12 @@
-//! Handles that own what a GPU has made, and give it back when they are dropped.
+//! Handles that own the objects of a GPU and release them on drop.
 //!
-//! Each holds its [`Driver`], so that nothing outlives its GPU, and what it depends on: a kernel its program, a graph its
-//! kernels. They alone call the functions of [`Driver`] that take raw handles, by one argument: a
-//! raw handle lies in the handle that owns it, is given back by nobody but that, and goes to no other driver. `unsafe` is
-//! left where safety depends on what a kernel does, or on how long memory stays.
+//! Each handle holds its [`Driver`], so that nothing outlives its GPU, and its dependencies: a kernel holds its
+//! program, a graph its kernels. Only these handles call the functions of [`Driver`] that take raw handles. The calls
+//! are sound because a raw handle is stored in the handle that owns it, is released only by that owner, and is never
+//! passed to another driver. Functions stay `unsafe` where safety depends on what a kernel does or on how long memory
+//! lives.
 //!
-//! Whoever has work under way waits for it before dropping what that uses.
+//! A caller waits for pending work before it drops anything that the work uses.
 
 use super::{
     Driver, Pointer, Product, RawBlas, RawEvent, RawFunction, RawGraph, RawModule, RawStream,
@@ -16,10 +17,10 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What errors call [`Stream::launch`].
+/// Name of [`Stream::launch`] in error messages.
 const LAUNCH: &str = "the launch of a kernel";
 
-/// An error for a handle of another GPU.
+/// Returns an error if the handle belongs to another GPU.
 fn check_same(one: &Arc<dyn Driver>, other: &Arc<dyn Driver>, call: &'static str) -> Result<()> {
     match Arc::ptr_eq(one, other) {
         true => Ok(()),
@@ -30,12 +31,12 @@ fn check_same(one: &Arc<dyn Driver>, other: &Arc<dyn Driver>, call: &'static str
     }
 }
 
-/// What is locked here is whole between any two statements.
+/// Locks a mutex, ignoring poisoning: the data is consistent between any two statements.
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Memory of a GPU.
+/// Owned device memory.
 pub struct Buffer {
     driver: Arc<dyn Driver>,
     pointer: Pointer,
@@ -43,7 +44,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Allocates `bytes` bytes, at least one.
+    /// Allocates `bytes` bytes, but at least one.
     pub fn new(driver: &Arc<dyn Driver>, bytes: usize) -> Result<Buffer> {
         Ok(Buffer {
             driver: driver.clone(),
@@ -52,17 +53,17 @@ impl Buffer {
         })
     }
 
-    /// Where it lies.
+    /// Returns its device address.
     pub fn pointer(&self) -> Pointer {
         self.pointer
     }
 
-    /// Its size.
+    /// Returns its size in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// An error if the buffer has fewer bytes than these.
+    /// Returns an error if the buffer is smaller than the given number of bytes.
     fn check_size(&self, bytes: usize, call: &'static str) -> Result<()> {
         match bytes <= self.bytes {
             true => Ok(()),
@@ -76,26 +77,26 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: it was allocated by this driver. Work under way is waited for, and whoever starts later work promises
-        // that its memory is there.
+        // SAFETY: the memory was allocated by this driver. `free` waits for pending work, and callers that start later
+        // work guarantee that its memory exists.
         unsafe { self.driver.free(self.pointer) }
     }
 }
 
-/// Memory of the host that a GPU copies from and to by itself.
+/// Pinned host memory for asynchronous copies.
 pub struct Pinned {
     driver: Arc<dyn Driver>,
     start: *mut u8,
     bytes: usize,
 }
 
-// SAFETY: it is plain memory with one owner.
+// SAFETY: this is plain memory with a single owner.
 unsafe impl Send for Pinned {}
 // SAFETY: as above.
 unsafe impl Sync for Pinned {}
 
 impl Pinned {
-    /// Allocates `bytes` bytes, which are zero.
+    /// Allocates `bytes` bytes, filled with zeros.
     pub fn new(driver: &Arc<dyn Driver>, bytes: usize) -> Result<Pinned> {
         Ok(Pinned {
             driver: driver.clone(),
@@ -109,27 +110,28 @@ impl Deref for Pinned {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: `Driver::pin` gave this many bytes, all of them written; whoever copies into them promised that nobody
-        // reads them meanwhile.
+        // SAFETY: `Driver::pin` returned this many initialised bytes; callers that copy into them guarantee that they
+        // are not read meanwhile.
         unsafe { std::slice::from_raw_parts(self.start, self.bytes) }
     }
 }
 
 impl DerefMut for Pinned {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and nobody else has them.
+        // SAFETY: as above, and `self` is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.bytes) }
     }
 }
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // SAFETY: it was pinned by this driver; whoever copies promised that it stays until copies are done.
+        // SAFETY: the memory was pinned by this driver; callers that copy guarantee that it lives until the copies
+        // finish.
         unsafe { self.driver.free_pinned(self.start) }
     }
 }
 
-/// A loaded program, which is unloaded with the last of its clones and kernels. Clones are equal.
+/// A loaded program, unloaded when the last of its clones and kernels is dropped. Clones compare equal.
 #[derive(Clone)]
 pub struct Module(Arc<OwnedModule>);
 
@@ -139,7 +141,7 @@ struct OwnedModule {
 }
 
 impl Module {
-    /// Loads what [`Driver::compile`] made.
+    /// Loads a program produced by [`Driver::compile`].
     pub fn load(driver: &Arc<dyn Driver>, image: &[u8]) -> Result<Module> {
         Ok(Module(Arc::new(OwnedModule {
             raw: driver.load(image)?,
@@ -147,9 +149,9 @@ impl Module {
         })))
     }
 
-    /// A kernel by its name, which launches may give up to `shared` bytes of shared memory.
+    /// Looks up a kernel by name and allows launches with up to `shared` bytes of dynamic shared memory.
     pub fn function(&self, name: &str, shared: usize) -> Result<Function> {
-        // SAFETY: this owns the program.
+        // SAFETY: `self` owns the program.
         let (raw, argument) = unsafe { self.0.driver.function(self.0.raw, name, shared)? };
         Ok(Function(Arc::new(OwnedFunction {
             module: self.clone(),
@@ -170,13 +172,13 @@ impl Eq for Module {}
 
 impl Drop for OwnedModule {
     fn drop(&mut self) {
-        // SAFETY: it was loaded by this driver. No kernel of it is left, nor a graph of one; whoever launches one promises
-        // that it stays until it is done.
+        // SAFETY: the program was loaded by this driver. None of its kernels, nor a graph that contains one, is left;
+        // callers that launch a kernel guarantee that it lives until it has finished.
         unsafe { self.driver.unload(self.raw) }
     }
 }
 
-/// A kernel, which keeps its program loaded. Clones are equal.
+/// A kernel, which keeps its program loaded. Clones compare equal.
 #[derive(Clone)]
 pub struct Function(Arc<OwnedFunction>);
 
@@ -184,30 +186,31 @@ struct OwnedFunction {
     module: Module,
     raw: RawFunction,
     name: String,
-    /// Bytes of the structure that it takes, where the driver knows.
+    /// Returns the size in bytes of its argument structure, if the driver knows it.
     argument: Option<usize>,
 }
 
 impl Function {
-    /// Its program.
+    /// Returns its program.
     pub fn module(&self) -> &Module {
         &self.0.module
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// What it takes of a multiprocessor.
+    /// Returns the resources that it uses.
     pub fn usage(&self) -> Result<Usage> {
-        // SAFETY: it keeps its program loaded.
+        // SAFETY: `self` keeps its program loaded.
         unsafe { self.driver().usage(self.0.raw) }
     }
 
-    /// How many blocks of `threads` threads and `shared` bytes of shared memory one multiprocessor runs at a time.
+    /// Returns how many blocks of `threads` threads and `shared` bytes of shared memory are resident per
+    /// multiprocessor.
     pub fn occupancy(&self, threads: u32, shared: usize) -> Result<u32> {
-        // SAFETY: it keeps its program loaded.
+        // SAFETY: `self` keeps its program loaded.
         unsafe { self.driver().occupancy(self.0.raw, threads, shared) }
     }
 
@@ -215,7 +218,7 @@ impl Function {
         &self.0.module.0.driver
     }
 
-    /// An error for a launch that no kernel, or not this one, can have.
+    /// Returns an error if the launch configuration or argument is invalid, in general or for this kernel.
     fn check_launch(&self, shape: Shape, argument: &[u8]) -> Result<()> {
         let refused = |what: String| {
             Err(Error::GpuCall {
@@ -255,12 +258,12 @@ impl Eq for Function {}
 pub struct Event {
     driver: Arc<dyn Driver>,
     raw: RawEvent,
-    /// The recording of the stream in which it was put last.
+    /// The recording of the stream in which the event was last recorded.
     recording: Mutex<Option<Arc<Recorded>>>,
 }
 
 impl Event {
-    /// In no stream yet.
+    /// Creates an event that is not yet recorded in any stream.
     pub fn new(driver: &Arc<dyn Driver>) -> Result<Event> {
         Ok(Event {
             driver: driver.clone(),
@@ -269,33 +272,33 @@ impl Event {
         })
     }
 
-    /// Seconds from here to another, both of which have been passed.
+    /// Returns the seconds from this event to another; both must have completed.
     pub fn seconds(&self, to: &Event) -> Result<f64> {
         check_same(&self.driver, &to.driver, "the time between events")?;
-        // SAFETY: both are owned, and of this driver.
+        // SAFETY: both events are owned and belong to this driver.
         unsafe { self.driver.seconds(self.raw, to.raw) }
     }
 }
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: it was created by this driver, and nobody else has it.
+        // SAFETY: it was created by this driver and is owned by `self` alone.
         unsafe { self.driver.destroy_event(self.raw) }
     }
 }
 
-/// What the streams of a recording collect for its graph; `None` once it has ended.
+/// Dependencies of the graph, collected by the streams of a recording; `None` once it has ended.
 type Recorded = Mutex<Option<Dependencies>>;
 
-/// What recorded work depends on, apart from memory.
+/// Dependencies of recorded work other than memory.
 #[derive(Default)]
 struct Dependencies {
     kernels: Vec<Function>,
-    /// For their cuBLAS.
+    /// Streams whose cuBLAS handles are used.
     streams: Vec<Stream>,
 }
 
-/// Work that was recorded to be done again. It keeps its kernels.
+/// Recorded work that can be launched repeatedly. It keeps its kernels alive.
 pub struct Graph {
     driver: Arc<dyn Driver>,
     raw: RawGraph,
@@ -304,31 +307,31 @@ pub struct Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // SAFETY: it was recorded by this driver, and nobody else has it.
+        // SAFETY: it was recorded by this driver and is owned by `self` alone.
         unsafe { self.driver.destroy_graph(self.raw) }
     }
 }
 
-/// A queue of work; it is given back with the last of its clones.
+/// A queue of work, released when the last of its clones is dropped.
 #[derive(Clone)]
 pub struct Stream(Arc<OwnedStream>);
 
 struct OwnedStream {
     driver: Arc<dyn Driver>,
     raw: RawStream,
-    /// Whether it was created here; otherwise it is a caller's, and stays.
+    /// Whether this crate created the stream; otherwise it belongs to a caller and is not released.
     created: bool,
-    /// For products of matrices, from the first one on.
+    /// cuBLAS handle, created for the first matrix product.
     blas: Mutex<Option<RawBlas>>,
-    /// The last recording that the stream took part in.
+    /// The most recent recording in which the stream took part.
     recording: Mutex<Option<Arc<Recorded>>>,
 }
 
 impl Drop for OwnedStream {
     fn drop(&mut self) {
         let blas = self.blas.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: both were created by this driver, and nobody else has them: graphs with products of this cuBLAS hold this
-        // stream. cuBLAS goes before the stream that it is bound to.
+        // SAFETY: both were created by this driver and are no longer shared: graphs with products of this cuBLAS handle
+        // hold this stream. The handle is released before the stream to which it is bound.
         unsafe {
             if let Some(blas) = blas.take() {
                 self.driver.destroy_blas(blas);
@@ -341,15 +344,15 @@ impl Drop for OwnedStream {
 }
 
 impl Stream {
-    /// A new one.
+    /// Creates a stream.
     pub fn new(driver: &Arc<dyn Driver>) -> Result<Stream> {
         Ok(Stream::from_raw(driver, driver.create_stream()?, true))
     }
 
-    /// That of a caller, by its CUstream; 0 is the legacy default stream. It stays when this is dropped.
+    /// Wraps the CUstream of a caller; 0 is the legacy default stream. Dropping the handle does not release the stream.
     ///
     /// # Safety
-    /// It is a stream of this GPU, and is alive whenever something is called on this or on a clone.
+    /// It is a stream of this GPU and is alive whenever a method is called on the returned handle or a clone of it.
     pub unsafe fn from_caller(driver: &Arc<dyn Driver>, raw: u64) -> Stream {
         let raw = match raw {
             0 => driver.default_stream(),
@@ -368,45 +371,45 @@ impl Stream {
         }))
     }
 
-    /// Its GPU.
+    /// Returns the driver of its GPU.
     pub fn driver(&self) -> &Arc<dyn Driver> {
         &self.0.driver
     }
 
-    /// Its CUstream, for whoever shares this GPU through another driver; alive as long as this.
+    /// Returns its CUstream, for code that uses this GPU through another interface; valid as long as `self`.
     pub fn raw(&self) -> u64 {
         self.0.raw.0
     }
 
-    /// Waits until it is done.
+    /// Waits until all its work has finished.
     pub fn synchronize(&self) -> Result<()> {
-        // SAFETY: the stream is owned, or alive by the promise of `from_caller`; so below.
+        // SAFETY: the stream is owned, or alive by the contract of `from_caller`; likewise below.
         unsafe { self.driver().synchronize(self.0.raw) }
     }
 
-    /// Puts an event here.
+    /// Records an event in this stream.
     pub fn record(&self, event: &Event) -> Result<()> {
         check_same(self.driver(), &event.driver, "an event of a stream")?;
         let recording = lock(&self.0.recording);
-        // SAFETY: both are alive, and of this driver.
+        // SAFETY: both are alive and belong to this driver.
         unsafe { self.driver().record(self.0.raw, event.raw)? };
         *lock(&event.recording) = recording.clone();
         Ok(())
     }
 
-    /// A new event here.
+    /// Creates an event and records it in this stream.
     pub fn put_event(&self) -> Result<Event> {
         let event = Event::new(self.driver())?;
         self.record(&event)?;
         Ok(event)
     }
 
-    /// Later work waits for an event.
+    /// Makes later work wait for an event.
     pub fn wait(&self, event: &Event) -> Result<()> {
         check_same(self.driver(), &event.driver, "a stream that waits")?;
         let joined = lock(&event.recording).clone();
         let mut recording = lock(&self.0.recording);
-        // SAFETY: both are alive, and of this driver.
+        // SAFETY: both are alive and belong to this driver.
         unsafe { self.driver().wait(self.0.raw, event.raw)? };
         if let Some(open) = joined.filter(|recorded| lock(recorded).is_some()) {
             *recording = Some(open);
@@ -414,7 +417,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Notes what the graph depends on, where this takes part in a recording. That stays as it is while the result lives.
+    /// Notes a dependency of the graph if this stream is being recorded. The recording cannot change while the result
+    /// lives.
     fn note(&self, add: impl FnOnce(&mut Dependencies)) -> MutexGuard<'_, Option<Arc<Recorded>>> {
         let recording = lock(&self.0.recording);
         if let Some(recorded) = &*recording
@@ -425,68 +429,69 @@ impl Stream {
         recording
     }
 
-    /// Copies into the memory of the GPU and waits for all work.
+    /// Copies bytes to device memory and waits for all work of the stream.
     pub fn write(&self, to: &Buffer, bytes: &[u8]) -> Result<()> {
         const CALL: &str = "a copy to the GPU";
         check_same(self.driver(), &to.driver, CALL)?;
         to.check_size(bytes.len(), CALL)?;
-        // SAFETY: the buffer is large enough; both stay until the stream is done.
+        // SAFETY: the buffer is large enough; both live until the stream has finished.
         let done = unsafe { self.upload(to.pointer, bytes) };
-        // Part of it may be under way.
+        // Part of the copy may still be pending.
         let over = self.synchronize();
         done.and(over)
     }
 
-    /// Waits for all work, and copies out of the memory of the GPU.
+    /// Copies bytes from device memory and waits for all work of the stream.
     pub fn read(&self, to: &mut [u8], from: &Buffer) -> Result<()> {
         const CALL: &str = "a copy from the GPU";
         check_same(self.driver(), &from.driver, CALL)?;
         from.check_size(to.len(), CALL)?;
-        // SAFETY: the buffer is large enough; both stay until the stream is done.
+        // SAFETY: the buffer is large enough; both live until the stream has finished.
         let done = unsafe { self.download(to, from.pointer) };
         let over = self.synchronize();
         done.and(over)
     }
 
-    /// Sets all of a buffer to a byte.
+    /// Fills a buffer with a byte.
     pub fn clear(&self, buffer: &Buffer, byte: u8) -> Result<()> {
         check_same(self.driver(), &buffer.driver, "a buffer that is set")?;
-        // SAFETY: these are all bytes of the buffer; if it is dropped before that is done, it is freed after.
+        // SAFETY: this is exactly the buffer; if it is dropped before the work has finished, it is freed only
+        // afterwards.
         unsafe { self.fill(buffer.pointer, byte, buffer.bytes) }
     }
 
-    /// Copies into the memory of the GPU.
+    /// Copies bytes to device memory asynchronously.
     ///
     /// # Safety
-    /// The memory is there and large enough, and the bytes stay as they are, until the stream is done.
+    /// Until the stream has finished, the memory exists and is large enough, and the bytes do not change.
     pub unsafe fn upload(&self, to: Pointer, from: &[u8]) -> Result<()> {
-        // SAFETY: the stream is alive; the rest is the caller's promise.
+        // SAFETY: the stream is alive; the caller guarantees the rest.
         unsafe { self.driver().upload(self.0.raw, to, from) }
     }
 
-    /// Copies out of the memory of the GPU.
+    /// Copies bytes from device memory asynchronously.
     ///
     /// # Safety
-    /// The memory is there and large enough, and nobody touches the bytes, until the stream is done.
+    /// Until the stream has finished, the memory exists and is large enough, and nothing else accesses the bytes.
     pub unsafe fn download(&self, to: &mut [u8], from: Pointer) -> Result<()> {
-        // SAFETY: the stream is alive; the rest is the caller's promise.
+        // SAFETY: the stream is alive; the caller guarantees the rest.
         unsafe { self.driver().download(self.0.raw, to, from) }
     }
 
-    /// Sets memory to a byte.
+    /// Fills memory with a byte.
     ///
     /// # Safety
-    /// The memory is there and large enough until the stream is done; a [`Buffer`] may be dropped before.
+    /// The memory exists and is large enough until the stream has finished; a [`Buffer`] may be dropped earlier.
     pub unsafe fn fill(&self, memory: Pointer, byte: u8, bytes: usize) -> Result<()> {
-        // SAFETY: the stream is alive; the rest is the caller's promise.
+        // SAFETY: the stream is alive; the caller guarantees the rest.
         unsafe { self.driver().fill(self.0.raw, memory, byte, bytes) }
     }
 
-    /// Starts a kernel. The argument is the bytes of the structure that it takes.
+    /// Launches a kernel; `argument` holds the bytes of its argument structure.
     ///
     /// # Safety
-    /// The argument is such a structure. What it says about memory is true until the stream is done, and the kernel stays
-    /// until then: a clone of it, or a graph that has it.
+    /// `argument` is a structure of the type that the kernel expects. Until the stream has finished, its pointers and
+    /// sizes are valid, and the kernel is kept alive by a clone or a graph.
     pub unsafe fn launch(&self, function: &Function, shape: Shape, argument: &[u8]) -> Result<()> {
         check_same(self.driver(), function.driver(), LAUNCH)?;
         function.check_launch(shape, argument)?;
@@ -495,14 +500,15 @@ impl Stream {
                 dependencies.kernels.push(function.clone());
             }
         });
-        // SAFETY: stream and kernel are alive, and of this driver; the rest is checked or the caller's promise.
+        // SAFETY: stream and kernel are alive and belong to this driver; the rest is checked or guaranteed by the
+        // caller.
         unsafe { (self.driver()).launch(self.0.raw, function.0.raw, shape, argument) }
     }
 
-    /// Starts products of matrices.
+    /// Launches matrix products.
     ///
     /// # Safety
-    /// The matrices are there until the stream is done.
+    /// The matrices exist until the stream has finished.
     pub unsafe fn multiply(&self, product: Product) -> Result<()> {
         let _recording = self.note(|dependencies| {
             let streams = &mut dependencies.streams;
@@ -516,11 +522,11 @@ impl Stream {
             // SAFETY: the stream is alive.
             None => *own.insert(unsafe { self.driver().create_blas(self.0.raw)? }),
         };
-        // SAFETY: both are alive, and the lock is held; the rest is the caller's promise.
+        // SAFETY: both are alive, and the lock is held; the caller guarantees the rest.
         unsafe { self.driver().multiply(blas, product) }
     }
 
-    /// From here on its work (and that of streams that wait for it) is recorded, not done.
+    /// Starts recording: from now on, work put into this stream and into streams that wait for it is recorded, not run.
     pub fn begin_recording(&self) -> Result<Recording<'_>> {
         let recorded = Arc::new(Mutex::new(Some(Dependencies::default())));
         let mut recording = lock(&self.0.recording);
@@ -534,18 +540,20 @@ impl Stream {
         })
     }
 
-    /// Does recorded work.
+    /// Launches recorded work.
     ///
     /// # Safety
-    /// What was promised of memory when the work was recorded holds again. The graph stays until the stream is done.
+    /// The guarantees about memory given when the work was recorded hold again. The graph lives until the stream has
+    /// finished.
     pub unsafe fn launch_graph(&self, graph: &mut Graph) -> Result<()> {
         check_same(self.driver(), &graph.driver, "the launch of a graph")?;
-        // SAFETY: both are alive and of this driver, and nobody else has the graph; the rest is the caller's promise.
+        // SAFETY: both are alive and belong to this driver, and the graph is borrowed exclusively; the caller
+        // guarantees the rest.
         unsafe { self.driver().launch_graph(self.0.raw, graph.raw) }
     }
 }
 
-/// A stream that is being recorded. If this goes without [`Recording::end`], what was recorded is forgotten.
+/// A stream that is being recorded. Dropping it without [`Recording::end`] discards the recording.
 pub struct Recording<'a> {
     stream: &'a Stream,
     recorded: Arc<Recorded>,
@@ -553,7 +561,7 @@ pub struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    /// The work recorded so far; the stream is no longer recorded.
+    /// Ends the recording and returns the recorded work.
     pub fn end(mut self) -> Result<Graph> {
         self.ended = true;
         self.graph()
@@ -575,7 +583,7 @@ impl Recording<'_> {
 impl Drop for Recording<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            // Whoever recorded reports the error.
+            // The code that recorded reports the error.
             let _ = self.graph();
         }
     }

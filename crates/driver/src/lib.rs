@@ -1,11 +1,11 @@
-//! What an engine needs of a GPU: memory, copies, programs, launches, clocks.
+//! Interface between an engine and a GPU: memory, copies, programs, launches and timing.
 //!
-//! A [`Driver`] gives it: a real GPU, or in tests a program that runs the same device code on the CPU. It names what it
-//! makes by *raw handles* ([`RawStream`] and its like), plain numbers that own nothing and that only `unsafe` functions
-//! take. [`Buffer`], [`Pinned`], [`Module`], [`Function`], [`Stream`], [`Event`] and [`Graph`] own what such a number
-//! names: they give it back when they are dropped, keep alive what they depend on, and refuse what belongs to another GPU.
+//! A [`Driver`] implements it: a real GPU, or in tests an emulator that runs the same device code on the CPU. A driver
+//! refers to its objects by *raw handles* ([`RawStream`] and similar), plain numbers that own nothing and are accepted
+//! only by `unsafe` functions. [`Buffer`], [`Pinned`], [`Module`], [`Function`], [`Stream`], [`Event`] and [`Graph`]
+//! own these objects: they release them on drop, keep their dependencies alive, and reject objects of another GPU.
 //!
-//! All work of a *stream* is done in order; different streams run side by side.
+//! The work in a *stream* runs in order; different streams run concurrently.
 
 mod handles;
 
@@ -13,12 +13,12 @@ pub use handles::{Buffer, Event, Function, Graph, Module, Pinned, Recording, Str
 
 use mebridge_support::error::Result;
 
-/// What code is compiled for.
+/// Target architecture of the device code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Architecture {
-    /// NVIDIA's compute capability, `(9, 0)` for Hopper.
+    /// NVIDIA compute capability, e.g. `(9, 0)` for Hopper.
     Capability(u32, u32),
-    /// AMD's name, `gfx90a`, with or without features after it.
+    /// AMD architecture name, e.g. `gfx90a`, optionally followed by features.
     Gfx(String),
 }
 
@@ -28,33 +28,34 @@ impl Default for Architecture {
     }
 }
 
-/// What kind of GPU it is.
+/// Properties of a GPU.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Properties {
-    /// The maker's name for it.
+    /// Vendor's name of the device.
     pub name: String,
-    /// What code is compiled for.
+    /// Target architecture for compilation.
     pub architecture: Architecture,
-    /// Threads of a warp.
+    /// Number of threads in a warp.
     pub warp: u32,
-    /// Multiprocessors.
+    /// Number of multiprocessors.
     pub processors: u32,
-    /// Highest clock of the multiprocessors in Hz.
+    /// Maximum clock rate of the multiprocessors in Hz.
     pub clock: f64,
     /// Bytes of shared memory that a block may request.
     pub shared_per_block: usize,
-    /// Bytes of shared memory of a multiprocessor.
+    /// Bytes of shared memory per multiprocessor.
     pub shared_per_processor: usize,
-    /// Bytes of the second-level cache.
+    /// Size of the L2 cache in bytes.
     pub cache: usize,
-    /// Highest bandwidth of its memory in bytes a second.
+    /// Peak memory bandwidth in bytes per second.
     pub bandwidth: f64,
 }
 
 impl Properties {
-    /// The most floating-point operations a second, a multiply-add being two, without tensor cores: what NVIDIA's
-    /// programming guide says of the units of a multiprocessor, and AMD's data sheets of MI200, MI300 and RDNA 3, where a
-    /// multiprocessor is two compute units.
+    /// Returns the peak floating-point operations per second without tensor cores; a multiply-add counts as two.
+    ///
+    /// The number of units per multiprocessor is taken from NVIDIA's programming guide, and from AMD's data sheets for
+    /// MI200, MI300 and RDNA 3, where a multiprocessor is two compute units.
     pub fn peak(&self, double: bool) -> f64 {
         let (in_double, in_single) = match &self.architecture {
             Architecture::Capability(6, 0) | Architecture::Capability(7, 0 | 2) => (32, 64),
@@ -71,7 +72,7 @@ impl Properties {
         2.0 * f64::from(self.processors * units) * self.clock
     }
 
-    /// The most threads that a multiprocessor has at a time.
+    /// Returns the maximum number of resident threads per multiprocessor.
     pub fn threads_per_processor(&self) -> u32 {
         match self.architecture {
             Architecture::Capability(7, 5) => 1024,
@@ -88,7 +89,7 @@ pub type Pointer = u64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RawModule(pub u64);
 
-/// A kernel of a loaded program, and gone with it (`CUfunction`).
+/// A kernel of a loaded program, valid as long as the program is loaded (`CUfunction`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RawFunction(pub u64);
 
@@ -100,100 +101,102 @@ pub struct RawStream(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RawEvent(pub u64);
 
-/// Work that was recorded to be done again (`CUgraphExec`).
+/// Recorded work that can be launched repeatedly (`CUgraphExec`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RawGraph(pub u64);
 
-/// cuBLAS for one stream.
+/// A cuBLAS handle bound to one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RawBlas {
     /// `cublasHandle_t`.
     pub handle: u64,
-    /// Its scratch memory; 0 where it has none.
+    /// Its scratch memory, or 0 if it has none.
     pub workspace: Pointer,
 }
 
-/// What a kernel takes of a multiprocessor.
+/// Resources used by a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Bytes of a thread's own memory: what did not fit into registers.
+    /// Bytes of local memory per thread, used for values that did not fit into registers.
     pub local: usize,
-    /// Bytes of a block's shared memory, apart from what a launch requests.
+    /// Bytes of static shared memory per block; the dynamic part is requested at launch.
     pub shared: usize,
-    /// Most threads that a block can have.
+    /// Maximum number of threads per block.
     pub threads: u32,
 }
 
-/// How many threads run a kernel.
+/// Launch configuration of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Blocks in x, y and z.
+    /// Number of blocks in x, y and z.
     pub blocks: [u32; 3],
-    /// Threads of a block in x, y and z.
+    /// Threads per block in x, y and z.
     pub threads: [u32; 3],
-    /// Bytes of shared memory of a block.
+    /// Bytes of dynamic shared memory per block.
     pub shared: u32,
 }
 
-/// A GPU, or what stands in for one.
+/// A GPU, or an emulator of one.
 ///
-/// The handles of this crate are its callers; what they do not check is for whoever launches and copies to promise. Raw
-/// handles are plain numbers and not associated types, so that an engine holds an `Arc<dyn Driver>` and is compiled once.
+/// It is called by the owning handles of this crate; whatever these do not check is the responsibility of the code that
+/// launches and copies. Raw handles are plain numbers rather than associated types, so that an engine can hold an
+/// `Arc<dyn Driver>` and is compiled only once.
 ///
-/// A raw handle that is passed in must be *valid*: this driver made it, and it has not been given back. A kernel is valid
-/// for as long as its program, a stream of a caller for as long as that lets it live. Any thread may use it.
+/// A raw handle passed to a method must be *valid*: created by this driver and not yet released. A kernel is valid as
+/// long as its program; a stream that belongs to a caller, as long as the caller keeps it alive. Handles may be used
+/// from any thread.
 ///
 /// # Safety
-/// What a method makes is valid until it is given back, and nobody else has it. Memory of [`Driver::pin`] has the length
-/// that was requested, and all of it is written.
+/// Every object that a method creates must be unique and stay valid until it is released. Memory returned by
+/// [`Driver::pin`] must have the requested length and be fully initialised.
 pub unsafe trait Driver: Send + Sync {
-    /// What it is.
+    /// Returns the properties of the GPU.
     fn properties(&self) -> &Properties;
 
-    /// Bytes of memory that are free, and that there are.
+    /// Returns the free and the total device memory in bytes.
     fn memory(&self) -> Result<(usize, usize)>;
 
-    /// Allocates memory of the GPU. What is in it is not defined.
+    /// Allocates device memory with undefined contents.
     fn allocate(&self, bytes: usize) -> Result<Pointer>;
 
-    /// Frees memory of the GPU, after the work under way.
+    /// Frees device memory once pending work has finished.
     ///
     /// # Safety
-    /// It was allocated here, and no later work uses it.
+    /// `memory` was allocated by this driver, and no later work uses it.
     unsafe fn free(&self, memory: Pointer);
 
-    /// Allocates memory of the host that the GPU copies from and to by itself. All of it is zero.
+    /// Allocates pinned host memory, filled with zeros, for asynchronous copies.
     fn pin(&self, bytes: usize) -> Result<*mut u8>;
 
-    /// Frees memory of [`Driver::pin`].
+    /// Frees pinned memory allocated by [`Driver::pin`].
     ///
     /// # Safety
-    /// It was allocated here, and nothing uses it any more.
+    /// `memory` was allocated by this driver and is no longer in use.
     unsafe fn free_pinned(&self, memory: *mut u8);
 
-    /// Whether kernels of this GPU reach memory of a caller's.
+    /// Returns whether kernels on this GPU can access the given memory of a caller.
     fn reaches(&self, memory: Pointer) -> Result<bool>;
 
-    /// Makes a program out of device code: a source and the options to compile it with, without the one that names the
-    /// GPU. The program can be kept, and loaded into the same kind of GPU.
+    /// Compiles device code with the given options, to which the target architecture is added. The result can be cached
+    /// and loaded on any GPU of the same kind.
     fn compile(&self, source: &str, options: &[String]) -> Result<Vec<u8>>;
 
-    /// What the compiler and the target are called, for the key under which a program is kept.
+    /// Returns the names of the compiler and the target, used in the key of cached programs.
     fn compiler(&self) -> Result<String>;
 
-    /// Loads a program of [`Driver::compile`].
+    /// Loads a program produced by [`Driver::compile`].
     fn load(&self, image: &[u8]) -> Result<RawModule>;
 
-    /// Unloads a program, with its kernels.
+    /// Unloads a program and its kernels.
     ///
     /// # Safety
-    /// The program is valid; no work under way or later runs a kernel of it.
+    /// The program is valid, and no pending or later work runs one of its kernels.
     unsafe fn unload(&self, module: RawModule);
 
-    /// A kernel by its name, which launches may give up to `shared` bytes of shared memory; and the size in bytes of the
-    /// structure that it takes, where the driver knows it.
+    /// Looks up a kernel by name and allows launches with up to `shared` bytes of dynamic shared memory. Also returns
+    /// the size in bytes of the kernel's argument structure, if the driver knows it.
     ///
     /// # Safety
     /// The program is valid.
@@ -204,61 +207,66 @@ pub unsafe trait Driver: Send + Sync {
         shared: usize,
     ) -> Result<(RawFunction, Option<usize>)>;
 
-    /// What a kernel takes of a multiprocessor.
+    /// Returns the resources used by a kernel.
     ///
     /// # Safety
     /// The kernel is valid.
     unsafe fn usage(&self, function: RawFunction) -> Result<Usage>;
 
-    /// How many blocks of `threads` threads and `shared` bytes of shared memory one multiprocessor runs at a time.
+    /// Returns how many blocks of `threads` threads and `shared` bytes of shared memory are resident per
+    /// multiprocessor.
     ///
     /// # Safety
     /// The kernel is valid.
     unsafe fn occupancy(&self, function: RawFunction, threads: u32, shared: usize) -> Result<u32>;
 
-    /// A new stream.
+    /// Creates a stream.
     fn create_stream(&self) -> Result<RawStream>;
 
-    /// The stream that callers name by 0: CUDA's legacy default stream, or what takes its place. It is never given back.
+    /// Returns the stream that callers refer to as 0: CUDA's legacy default stream or its equivalent. It is never
+    /// released.
     fn default_stream(&self) -> RawStream;
 
-    /// Gives a stream back. Work under way is done all the same.
+    /// Releases a stream. Pending work still completes.
     ///
     /// # Safety
-    /// It came from [`Driver::create_stream`] and is valid; no product of matrices is bound to it.
+    /// The stream was created by [`Driver::create_stream`] and is valid; no cuBLAS handle is bound to it.
     unsafe fn destroy_stream(&self, stream: RawStream);
 
-    /// Waits for all work of a stream.
+    /// Waits until all work in a stream has finished.
     ///
     /// # Safety
     /// The stream is valid.
     unsafe fn synchronize(&self, stream: RawStream) -> Result<()>;
 
-    /// Copies into the memory of the GPU. The bytes may be read later, until the stream is done: of
-    /// memory from [`Driver::pin`] they are, of ordinary memory CUDA does not say when.
+    /// Copies bytes to device memory. They may be read at any time until the stream has finished: memory from
+    /// [`Driver::pin`] is read late; for pageable memory CUDA does not specify when.
     ///
     /// # Safety
-    /// The stream is valid. The memory is there and large enough, and the bytes stay as they are, until the stream is done.
+    /// The stream is valid. Until it has finished, the device memory exists and is large enough, and the bytes do not
+    /// change.
     unsafe fn upload(&self, stream: RawStream, to: Pointer, from: &[u8]) -> Result<()>;
 
-    /// Copies out of the memory of the GPU; the bytes are there when the stream is done.
+    /// Copies bytes from device memory; they are available once the stream has finished.
     ///
     /// # Safety
-    /// The stream is valid. The memory is there and large enough, and nobody touches the bytes, until the stream is done.
+    /// The stream is valid. Until it has finished, the device memory exists and is large enough, and nothing else
+    /// accesses the bytes.
     unsafe fn download(&self, stream: RawStream, to: &mut [u8], from: Pointer) -> Result<()>;
 
-    /// Sets memory to a byte.
+    /// Fills device memory with a byte.
     ///
     /// # Safety
-    /// The stream is valid. The memory is there and large enough until the stream is done or [`Driver::free`] is called.
+    /// The stream is valid. The memory exists and is large enough until the stream has finished or [`Driver::free`] is
+    /// called.
     unsafe fn fill(&self, stream: RawStream, memory: Pointer, byte: u8, bytes: usize)
     -> Result<()>;
 
-    /// Starts a kernel. The argument is the bytes of the structure that it takes.
+    /// Launches a kernel; `argument` holds the bytes of its argument structure.
     ///
     /// # Safety
-    /// Stream and kernel are valid, the latter until the stream is done. The argument is such a structure, of one byte at
-    /// least, and what it says about memory is true until then.
+    /// The stream is valid, and the kernel is valid until the stream has finished. `argument` is a structure of the
+    /// type that the kernel expects, at least one byte long, and its pointers and sizes are valid until then.
     unsafe fn launch(
         &self,
         stream: RawStream,
@@ -267,85 +275,86 @@ pub unsafe trait Driver: Send + Sync {
         argument: &[u8],
     ) -> Result<()>;
 
-    /// A new event, in no stream yet.
+    /// Creates an event that is not yet recorded in any stream.
     fn create_event(&self) -> Result<RawEvent>;
 
-    /// Gives an event back. Streams that wait for it go on doing so.
+    /// Releases an event. Streams already waiting for it continue to wait.
     ///
     /// # Safety
     /// The event is valid.
     unsafe fn destroy_event(&self, event: RawEvent);
 
-    /// Puts an event into a stream.
+    /// Records an event in a stream.
     ///
     /// # Safety
     /// Both are valid.
     unsafe fn record(&self, stream: RawStream, event: RawEvent) -> Result<()>;
 
-    /// Lets later work of a stream wait for an event in another.
+    /// Makes later work of a stream wait for an event recorded in another stream.
     ///
     /// # Safety
     /// Both are valid.
     unsafe fn wait(&self, stream: RawStream, event: RawEvent) -> Result<()>;
 
-    /// Seconds between two events, both of which have been passed.
+    /// Returns the seconds between two events, both of which have completed.
     ///
     /// # Safety
     /// Both are valid.
     unsafe fn seconds(&self, from: RawEvent, to: RawEvent) -> Result<f64>;
 
-    /// From here on the work of a stream, and of those that wait for it, is recorded and not done.
+    /// Starts recording: from now on, work put into this stream and into streams that wait for it is recorded, not run.
     ///
     /// # Safety
     /// The stream is valid.
     unsafe fn begin_graph(&self, stream: RawStream) -> Result<()>;
 
-    /// The work recorded since.
+    /// Ends a recording and returns the recorded work.
     ///
     /// # Safety
     /// The stream is valid.
     unsafe fn end_graph(&self, stream: RawStream) -> Result<RawGraph>;
 
-    /// Does recorded work.
+    /// Launches recorded work.
     ///
     /// # Safety
-    /// Both are valid, the latter until the stream is done, and nobody else launches the graph at the same time. What was
-    /// promised when the work was recorded holds again: memory and kernels are there, and cuBLAS of its products.
+    /// Both are valid, the graph until the stream has finished, and the graph is not launched elsewhere at the same
+    /// time. The conditions that held when the work was recorded hold again: its memory, kernels and cuBLAS handles
+    /// exist.
     unsafe fn launch_graph(&self, stream: RawStream, graph: RawGraph) -> Result<()>;
 
-    /// Gives recorded work back.
+    /// Releases recorded work.
     ///
     /// # Safety
     /// The graph is valid.
     unsafe fn destroy_graph(&self, graph: RawGraph);
 
-    /// cuBLAS, bound to a stream.
+    /// Creates a cuBLAS handle bound to a stream.
     ///
     /// # Safety
     /// The stream is valid.
     unsafe fn create_blas(&self, stream: RawStream) -> Result<RawBlas>;
 
-    /// Gives it back, after its work under way.
+    /// Releases a cuBLAS handle once its pending work has finished.
     ///
     /// # Safety
-    /// It is valid, and no graph that has a product of it is launched later.
+    /// The handle is valid, and no graph that contains one of its products is launched later.
     unsafe fn destroy_blas(&self, blas: RawBlas);
 
-    /// Matrix products in the stream to which cuBLAS is bound, `C = A B` for `count` pairs of matrices that lie column by
-    /// column.
+    /// Launches the matrix products `C = A B` for `count` pairs of column-major matrices, in the stream to which the
+    /// handle is bound.
     ///
     /// # Safety
-    /// It is valid, so is its stream, and nobody else uses it at the same time. The matrices are there until the stream
-    /// is done.
+    /// The handle and its stream are valid, and the handle is not used elsewhere at the same time. The matrices exist
+    /// until the stream has finished.
     unsafe fn multiply(&self, blas: RawBlas, product: Product) -> Result<()>;
 }
 
 /// A batch of matrix products, `C = A B`, see `cublasDgemmStridedBatched`: column-major.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Product {
-    /// Whether the numbers are `double` and not `float`.
+    /// Whether the matrices hold `double` rather than `float`.
     pub double: bool,
-    /// Whether products of `float` may be computed with the precision of TF32.
+    /// Whether `float` products may use TF32 precision.
     pub tf32: bool,
     /// Rows of A and C.
     pub rows: u32,
@@ -359,6 +368,6 @@ pub struct Product {
     pub b: (Pointer, u32, u64),
     /// C.
     pub c: (Pointer, u32, u64),
-    /// How many.
+    /// Number of products.
     pub count: u32,
 }

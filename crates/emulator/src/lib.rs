@@ -1,8 +1,9 @@
-//! A stand-in for a GPU in tests: device code compiled for the CPU by the machine's C++ compiler.
+//! An emulated GPU for tests: device code compiled for the CPU by the machine's C++ compiler.
 //!
-//! It is stricter than a GPU: fresh memory and shared memory hold NaN, which is found where it is copied to the host or
-//! multiplied, writing next to what was allocated is found after each kernel, and work is done only when somebody waits for it, copies included. The threads of a block take turns at
-//! barriers, so that a missing one is found.
+//! It is stricter than a GPU. Fresh memory and shared memory hold NaN, which is detected when it is copied to the host
+//! or used in matrix products. Writes outside of allocations are detected after each kernel. Work, including copies, is
+//! done only when the host waits for it. The threads of a block take turns at barriers, so that a missing barrier is
+//! detected.
 
 mod library;
 mod memory;
@@ -22,10 +23,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes of shared memory of a block, as host.h has them.
+/// Bytes of shared memory per block, as in host.h.
 const SHARED: usize = 232_448;
 
-/// Compiles device code, with its options, for a real GPU as well, and fails where that fails.
+/// Also compiles device code for a real GPU with the same options, and fails if that fails.
 pub type DeviceCompiler = fn(&str, &[String]) -> Result<()>;
 
 /// The emulated GPU.
@@ -46,7 +47,7 @@ struct Kernel {
     shared: usize,
 }
 
-/// What has been made; raw handles are places in these lists.
+/// All objects created so far; raw handles are indices into these lists.
 #[derive(Default)]
 struct State {
     memory: Memory,
@@ -54,58 +55,58 @@ struct State {
     loads: usize,
     modules: Vec<Option<Library>>,
     kernels: Vec<Kernel>,
-    /// The first one is the default queue.
+    /// Queues; the first is the default queue.
     queues: Vec<Option<Queue>>,
     points: Vec<Option<Point>>,
     graphs: Vec<Option<Arc<Vec<Work>>>>,
-    /// The queues of the handles for products of matrices.
+    /// The queue of each cuBLAS handle.
     products: Vec<Option<RawStream>>,
     recordings: Recordings,
     log: Log,
     cost: Option<Cost>,
-    /// How much later it is than by the clock of the machine.
+    /// Seconds by which the emulated clock is ahead of the machine's clock.
     late: Duration,
-    /// The launch from here on, counted from 0, that panics.
+    /// Number of further launches before one panics.
     panics: Option<usize>,
-    /// Bytes that others have taken since the free ones were counted.
+    /// Bytes taken by other processes since the free memory was queried.
     others: usize,
 }
 
-/// How long a launch of a kernel takes with this many threads in a block.
+/// Duration of a kernel launch as a function of the threads per block.
 pub type Cost = fn(&str, u32) -> Duration;
 
-/// What was done.
+/// Record of the work done.
 #[derive(Default)]
 pub struct Log {
-    /// Calls of [`Driver`], by their names.
+    /// Names of the [`Driver`] methods called.
     pub calls: BTreeMap<&'static str, usize>,
-    /// Kernels, with threads of a block.
+    /// Kernels launched, with their threads per block.
     pub launches: Vec<(String, u32)>,
-    /// Recordings that were played.
+    /// Number of graphs launched.
     pub graphs: usize,
-    /// Queues that waited for a point in another.
+    /// Number of times that a queue waited for an event in another.
     pub waits: usize,
 }
 
-/// Puts something into a list, and gives its place.
+/// Appends an object to a list and returns its index.
 fn add<T>(list: &mut Vec<Option<T>>, thing: T) -> u64 {
     list.push(Some(thing));
     list.len() as u64 - 1
 }
 
-/// What is at a place of a list.
+/// Returns the object at an index of a list.
 fn named<'a, T>(list: &'a mut [Option<T>], place: u64, what: &str) -> Result<&'a mut T> {
     let entry = list.get_mut(place as usize).and_then(Option::as_mut);
     entry.ok_or_else(|| wrong(format!("there is no {what} {place}")))
 }
 
-/// Takes it out.
+/// Removes the object at an index of a list.
 fn take<T>(list: &mut [Option<T>], place: u64, what: &str) -> Result<T> {
     let entry = list.get_mut(place as usize).and_then(Option::take);
     entry.ok_or_else(|| wrong(format!("there is no {what} {place}")))
 }
 
-/// For what cannot give an error: stops the test, if it has not stopped already.
+/// Fails the test for calls that cannot return an error, unless the test is already panicking.
 fn insist<T>(result: Result<T>) {
     if let Err(error) = result {
         match std::thread::panicking() {
@@ -116,12 +117,13 @@ fn insist<T>(result: Result<T>) {
 }
 
 impl Emulator {
-    /// With 4 GiB of memory; `None`, and a line that says so, if the machine has no C++ compiler.
+    /// Creates an emulated GPU with 4 GiB of memory. Prints a line and returns `None` if the machine has no C++
+    /// compiler.
     pub fn new(device_compiler: DeviceCompiler) -> Option<Arc<Emulator>> {
         Emulator::with_memory(4 << 30, device_compiler)
     }
 
-    /// With `total` bytes of memory.
+    /// Creates an emulated GPU with `total` bytes of memory.
     pub fn with_memory(total: usize, device_compiler: DeviceCompiler) -> Option<Arc<Emulator>> {
         let compiler = cxx_compiler()?;
         Some(Arc::new(Emulator {
@@ -132,7 +134,7 @@ impl Emulator {
                 name: "emulated GPU".to_owned(),
                 architecture: Architecture::Capability(9, 0),
                 warp: 32,
-                // So few that few events fill it.
+                // So few that a few events fill the GPU.
                 processors: 1,
                 clock: 1e9,
                 shared_per_block: SHARED,
@@ -148,27 +150,27 @@ impl Emulator {
         }))
     }
 
-    /// What has been done since this was called last.
+    /// Returns the record of the work done since the last call.
     pub fn take_log(&self) -> Log {
         std::mem::take(&mut self.state().log)
     }
 
-    /// Clocks tell from now on that launches take so much longer.
+    /// From now on, adds the given time to the measured duration of each launch.
     pub fn set_cost(&self, cost: Cost) {
         self.state().cost = Some(cost);
     }
 
-    /// From now on `bytes` of the bytes that are reported free are refused: others took them in between.
+    /// From now on, refuses the last `bytes` bytes reported as free, as if another process had taken them in between.
     pub fn taken_by_others(&self, bytes: usize) {
         self.state().others = bytes;
     }
 
-    /// The launch after `launches` others panics.
+    /// Makes a launch panic after `launches` others.
     pub fn panic_after(&self, launches: usize) {
         self.state().panics = Some(launches);
     }
 
-    /// Whether no work waits to be done.
+    /// Returns whether no work is pending.
     pub fn is_idle(&self) -> bool {
         let state = self.state();
         state
@@ -178,7 +180,7 @@ impl Emulator {
             .all(|queue| queue.waiting.is_empty())
     }
 
-    /// Recordings that are kept.
+    /// Returns the number of graphs that have not been released.
     pub fn kept_graphs(&self) -> usize {
         self.state().graphs.iter().flatten().count()
     }
@@ -187,7 +189,7 @@ impl Emulator {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a call of [`Driver`] works on; the call is counted.
+    /// Counts a call of [`Driver`] and returns the locked state.
     fn called(&self, call: &'static str) -> MutexGuard<'_, State> {
         let mut state = self.state();
         *state.log.calls.entry(call).or_default() += 1;
@@ -196,7 +198,7 @@ impl Emulator {
 }
 
 impl State {
-    /// Puts work into a queue.
+    /// Appends work to a queue.
     fn put(&mut self, stream: RawStream, work: Work) -> Result<()> {
         let queue = named(&mut self.queues, stream.0, "stream")?;
         if let Some(work) = self.recordings.put(stream, work) {
@@ -206,7 +208,7 @@ impl State {
         Ok(())
     }
 
-    /// Does the work of a queue until `until` things have been done.
+    /// Runs the work of a queue until `until` items have been done.
     fn run(&mut self, stream: RawStream, until: u64) -> Result<()> {
         loop {
             let queue = named(&mut self.queues, stream.0, "stream")?;
@@ -219,7 +221,7 @@ impl State {
         }
     }
 
-    /// Does all work.
+    /// Runs all pending work.
     fn run_all(&mut self) -> Result<()> {
         for i in 0..self.queues.len() {
             if let Some(until) = self.queues[i].as_ref().map(|queue| queue.put) {
@@ -233,25 +235,25 @@ impl State {
         match work {
             Work::Upload { to, from, bytes } => {
                 self.memory.inside(*to, bytes.len())?;
-                // SAFETY: whoever requested it promised that the bytes are there.
+                // SAFETY: the caller of the copy guaranteed that the bytes exist.
                 let now = unsafe { std::slice::from_raw_parts(*from as *const u8, bytes.len()) };
                 if *now != **bytes {
                     return Err(wrong(
                         "bytes that are copied have changed before they were read".to_owned(),
                     ));
                 }
-                // SAFETY: the memory is there.
+                // SAFETY: the memory exists.
                 unsafe { (*to as *mut u8).copy_from(now.as_ptr(), now.len()) };
             }
             Work::UploadPinned { to, from, bytes } => {
                 self.memory.inside(*to, *bytes)?;
                 self.pinned.inside(*from as Pointer, *bytes)?;
-                // SAFETY: both are there.
+                // SAFETY: both exist.
                 unsafe { (*to as *mut u8).copy_from(*from as *const u8, *bytes) };
             }
             Work::Download { to, bytes, from } => {
                 self.memory.is_written(*from, *bytes)?;
-                // SAFETY: the memory is there, and whoever requested it promised that the other is.
+                // SAFETY: the device memory exists, and the caller of the copy guaranteed that the host memory does.
                 unsafe { (*to as *mut u8).copy_from(*from as *const u8, *bytes) };
             }
             Work::Fill {
@@ -260,7 +262,7 @@ impl State {
                 bytes,
             } => {
                 self.memory.inside(*memory, *bytes)?;
-                // SAFETY: the memory is there.
+                // SAFETY: the memory exists.
                 unsafe { (*memory as *mut u8).write_bytes(*byte, *bytes) };
             }
             Work::Launch {
@@ -270,7 +272,7 @@ impl State {
             } => {
                 let kernel = &self.kernels[function.0 as usize];
                 let library = named(&mut self.modules, kernel.module.0, "module")?;
-                // SAFETY: the kernel is of this library; whoever launched it promised the rest.
+                // SAFETY: the kernel belongs to this library; the caller of the launch guaranteed the rest.
                 let result = unsafe { library.run(kernel.address, *shape, argument) };
                 let result = result.and_then(|()| self.memory.check_all());
                 let threads = shape.threads.iter().product();
@@ -281,7 +283,7 @@ impl State {
                 result.map_err(|error| wrong(format!("kernel {}: {error}", kernel.name)))?;
             }
             Work::Multiply(product) => {
-                // SAFETY: whoever requested it promised that the memory is there; it is checked as well.
+                // SAFETY: the caller of the product guaranteed that the memory exists; it is also checked.
                 unsafe {
                     match product.double {
                         true => multiply::<f64>(&self.memory, product)?,
@@ -290,7 +292,7 @@ impl State {
                 }
             }
             Work::Record { event, number } => {
-                // It may have been given back, or put elsewhere since.
+                // The event may have been released or recorded elsewhere since.
                 if let Some(Some(point)) = self.points.get_mut(event.0 as usize)
                     && point.at.is_some_and(|(_, last)| last == *number)
                 {
@@ -312,10 +314,10 @@ impl State {
     }
 }
 
-/// Plain loops.
+/// Computes a matrix product with plain loops.
 ///
 /// # Safety
-/// The memory holds the product.
+/// The matrices of the product lie within the memory.
 unsafe fn multiply<T>(memory: &Memory, product: &Product) -> Result<()>
 where
     T: Copy + Default + std::ops::Mul<Output = T> + std::ops::AddAssign,
@@ -333,7 +335,7 @@ where
     };
     let read = |pointer: Pointer| {
         memory.is_written(pointer, size as usize)?;
-        // SAFETY: it lies within the memory.
+        // SAFETY: the element lies within the memory.
         Ok::<T, Error>(unsafe { (pointer as *const T).read() })
     };
     for k in 0..product.count {
@@ -345,7 +347,7 @@ where
                 }
                 let to = at(product.c, k, i, j);
                 memory.inside(to, size as usize)?;
-                // SAFETY: it lies within the memory.
+                // SAFETY: the element lies within the memory.
                 unsafe { (to as *mut T).write(sum) };
             }
         }
@@ -353,8 +355,8 @@ where
     Ok(())
 }
 
-// SAFETY: lists only grow, so that no place is given out twice; pinned memory is a piece of its own, which is filled with
-// zeros.
+// SAFETY: lists only grow, so no index is returned twice; each piece of pinned memory is a separate allocation filled
+// with zeros.
 unsafe impl Driver for Emulator {
     fn properties(&self) -> &Properties {
         &self.properties
@@ -384,7 +386,7 @@ unsafe impl Driver for Emulator {
 
     unsafe fn free(&self, memory: Pointer) {
         let mut state = self.called("free");
-        // As CUDA does: it waits for all work.
+        // Like CUDA, wait for all work.
         insist(state.run_all());
         insist(state.memory.free(memory));
     }
@@ -405,7 +407,7 @@ unsafe impl Driver for Emulator {
 
     fn load(&self, image: &[u8]) -> Result<RawModule> {
         let mut state = self.called("load");
-        // A name of its own, or the system would give the library that it has already.
+        // A unique name: otherwise the system would return the library already loaded.
         state.loads += 1;
         let path = self.folder.path().join(format!("{}.so", state.loads));
         std::fs::write(&path, image).map_err(Error::io(&path))?;
@@ -554,7 +556,7 @@ unsafe impl Driver for Emulator {
                 shape.shared, kernel.shared
             ));
         }
-        // In words, so that the structure is aligned.
+        // Copied to words, so that the structure is aligned.
         let words = argument.chunks(8).map(|some| {
             let mut word = [0; 8];
             word[..some.len()].copy_from_slice(some);
@@ -653,7 +655,7 @@ unsafe impl Driver for Emulator {
 
     fn pin(&self, bytes: usize) -> Result<*mut u8> {
         let pointer = self.called("pin").pinned.allocate(bytes) as *mut u8;
-        // SAFETY: it was just taken.
+        // SAFETY: the memory was just allocated.
         unsafe { pointer.write_bytes(0, bytes) };
         Ok(pointer)
     }
@@ -692,7 +694,7 @@ impl Drop for Emulator {
             (state.memory.pieces(), "pieces of memory"),
             (state.pinned.pieces(), "pieces of pinned memory"),
             (state.modules.iter().flatten().count(), "programs"),
-            // The default queue is nobody's.
+            // The default queue belongs to no handle.
             (queues - 1, "queues"),
             (state.products.iter().flatten().count(), "handles of cuBLAS"),
             (state.points.iter().flatten().count(), "events"),

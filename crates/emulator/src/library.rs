@@ -10,17 +10,17 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What lets a C++ compiler read CUDA.
+/// Header that lets a C++ compiler read CUDA.
 const HOST: &str = include_str!("../../../cuda/host.h");
 
-/// One program of [`compile`], there once somebody has compiled it.
+/// A program of [`compile`], set once a thread has compiled it.
 type CompiledProgram = Arc<Mutex<Option<Vec<u8>>>>;
 
-/// All of them by what they are made of, as many tests compile the same.
+/// All programs by their inputs, as many tests compile the same code.
 static COMPILED: Mutex<BTreeMap<String, CompiledProgram>> = Mutex::new(BTreeMap::new());
 
-/// Compiles device code in a folder, after the compiler for GPUs has taken it. Of the options only those that define
-/// something count here.
+/// Compiles device code in a folder, after the GPU compiler has accepted it. Only options that define macros are used
+/// here.
 pub(crate) fn compile(
     source: &str,
     options: &[String],
@@ -34,7 +34,7 @@ pub(crate) fn compile(
         let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
         compiled.entry(key).or_default().clone()
     };
-    // Whoever comes second waits here.
+    // Other threads that need the same program wait here.
     let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(image) = &*slot {
         return Ok(image.clone());
@@ -69,9 +69,9 @@ pub(crate) fn compile(
     Ok(slot.insert(image).clone())
 }
 
-/// What the system said last about shared objects.
+/// Returns the last error message of the dynamic loader.
 fn complaint() -> String {
-    // SAFETY: what dlerror gives is null or a C string that lives until the next call here.
+    // SAFETY: dlerror returns null or a C string that lives until the next call from this thread.
     unsafe {
         let text = libc::dlerror();
         match text.is_null() {
@@ -81,21 +81,22 @@ fn complaint() -> String {
     }
 }
 
-/// `emulator_launch` of host.h: kernel, arguments, blocks and threads, bytes of shared memory, and which block is at fault.
+/// Type of `emulator_launch` in host.h: kernel, arguments, blocks and threads, bytes of shared memory, and the failing
+/// block.
 type Launch = unsafe extern "C" fn(usize, *const u64, *const u32, u32, *mut u32) -> i32;
 
-/// A loaded shared object; closed when it goes.
+/// A loaded shared object, closed on drop.
 pub(crate) struct Library {
     handle: usize,
     launch: Launch,
 }
 
 impl Library {
-    /// Loads from a file.
+    /// Loads a shared object from a file.
     pub(crate) fn open(path: &Path) -> Result<Library> {
         let name = CString::new(path.as_os_str().as_encoded_bytes()).expect("a path");
-        // SAFETY: a C string; what the compiler made of host.h and device code runs nothing when
-        // it is loaded.
+        // SAFETY: the path is a C string, and a library compiled from host.h and device code runs nothing when it is
+        // loaded.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(wrong(format!("no program: {}", complaint())));
@@ -107,19 +108,19 @@ impl Library {
         Ok(Library { handle, launch })
     }
 
-    /// Where a kernel lies.
+    /// Returns the address of a kernel.
     pub(crate) fn kernel(&self, name: &str) -> Result<usize> {
         symbol(self.handle, name)
     }
 
-    /// Runs a kernel block by block, with all of its threads.
+    /// Runs a kernel block by block, with all threads of each block.
     ///
     /// # Safety
-    /// The kernel is of this library and takes a structure of these bytes; what it says about memory is true.
+    /// The kernel belongs to this library and expects a structure of these bytes, whose pointers and sizes are valid.
     pub(crate) unsafe fn run(&self, kernel: usize, shape: Shape, arguments: &[u64]) -> Result<()> {
         let ([x, y, z], [i, j, k]) = (shape.blocks, shape.threads);
         let (sizes, mut block) = ([x, y, z, i, j, k], [0; 3]);
-        // SAFETY: a kernel of this library, and room for all numbers. The rest is the caller's promise.
+        // SAFETY: the kernel belongs to this library, and the arrays hold all numbers. The caller guarantees the rest.
         let wrong_how = unsafe {
             let (sizes, block) = (sizes.as_ptr(), block.as_mut_ptr());
             (self.launch)(kernel, arguments.as_ptr(), sizes, shape.shared, block)
@@ -151,7 +152,7 @@ fn symbol(handle: usize, name: &str) -> Result<usize> {
 
 impl Drop for Library {
     fn drop(&mut self) {
-        // SAFETY: it was opened, and nobody calls into it any more.
+        // SAFETY: the library was opened, and no code calls into it any more.
         unsafe { libc::dlclose(self.handle as *mut c_void) };
     }
 }

@@ -1,4 +1,4 @@
-//! Memory of the emulated GPU: fresh memory holds NaN, and what lies around it is guarded.
+//! Memory of the emulated GPU: fresh memory holds NaN, and each piece has guard bytes on both sides.
 
 use mebridge_driver::Pointer;
 use mebridge_support::error::{Error, Result};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Guarded bytes before and after each piece of memory.
 const ZONE: usize = 1024;
 
-/// A NaN as a `float`, and twice a NaN as a `double`; as a number far out of any table.
+/// A NaN as a `float`, and as a `double` if repeated; as an integer, out of range of any table.
 const POISON: u32 = 0xfff5_a5a5;
 
 /// Pieces of memory by address, with their sizes.
@@ -29,15 +29,15 @@ impl Memory {
         self.taken
     }
 
-    /// How many pieces there are.
+    /// Returns the number of pieces.
     pub(crate) fn pieces(&self) -> usize {
         self.pieces.len()
     }
 
-    /// Takes memory.
+    /// Allocates memory.
     pub(crate) fn allocate(&mut self, bytes: usize) -> Pointer {
         let layout = layout(bytes);
-        // SAFETY: the size is not zero; all of it is written with the pattern.
+        // SAFETY: the size is not zero, and all bytes are initialised with the pattern.
         let pointer = unsafe {
             let base = alloc(layout);
             if base.is_null() {
@@ -53,7 +53,7 @@ impl Memory {
         pointer
     }
 
-    /// Gives memory back.
+    /// Frees memory.
     pub(crate) fn free(&mut self, pointer: Pointer) -> Result<()> {
         let checked = self.check(pointer);
         let Some(bytes) = self.pieces.remove(&pointer) else {
@@ -62,18 +62,18 @@ impl Memory {
             )));
         };
         self.taken -= bytes;
-        // SAFETY: it was allocated with this layout, and is forgotten.
+        // SAFETY: the memory was allocated with this layout and has been removed from the list.
         unsafe { dealloc((pointer as usize - ZONE) as *mut u8, layout(bytes)) };
         checked
     }
 
-    /// Whether all is as it was around a piece.
+    /// Checks that the guard bytes of a piece are intact.
     fn check(&self, pointer: Pointer) -> Result<()> {
         let Some(&bytes) = self.pieces.get(&pointer) else {
             return Ok(());
         };
         let intact = |offset: isize| {
-            // SAFETY: the offset is within what was allocated.
+            // SAFETY: the offset is within the allocation.
             let byte = unsafe { (pointer as *const u8).offset(offset).read() };
             byte == POISON.to_le_bytes()[offset.rem_euclid(4) as usize]
         };
@@ -86,12 +86,12 @@ impl Memory {
         }
     }
 
-    /// Whether all is as it was around every piece.
+    /// Checks that the guard bytes of all pieces are intact.
     pub(crate) fn check_all(&self) -> Result<()> {
         self.pieces.keys().try_for_each(|&at| self.check(at))
     }
 
-    /// Whether something has been written to all of these bytes, as far as the pattern of fresh memory tells.
+    /// Checks that all of these bytes have been written: no word still holds the pattern of fresh memory.
     pub(crate) fn is_written(&self, pointer: Pointer, bytes: usize) -> Result<()> {
         self.inside(pointer, bytes)?;
         let first = pointer.next_multiple_of(4);
@@ -109,7 +109,7 @@ impl Memory {
         }
     }
 
-    /// Whether these bytes lie within one piece.
+    /// Checks that these bytes lie within one piece.
     pub(crate) fn inside(&self, pointer: Pointer, bytes: usize) -> Result<()> {
         match self.pieces.range(..=pointer).next_back() {
             Some((&start, &size)) if pointer - start + bytes as u64 <= size as u64 => Ok(()),
@@ -128,7 +128,7 @@ impl Drop for Memory {
     }
 }
 
-/// What a program did wrong.
+/// Returns an error about a mistake of the program under test.
 pub(crate) fn wrong(what: String) -> Error {
     Error::Internal {
         what: format!("emulated GPU: {what}"),

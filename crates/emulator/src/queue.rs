@@ -1,5 +1,5 @@
-//! Queues of work. Nothing is done before somebody waits for it, so that whoever forgets to wait
-//! finds out; and what is not ordered by an event is not done in the order in which it was requested.
+//! Queues of work. Nothing is run before the host waits for it, so that a forgotten wait is detected; work that is not
+//! ordered by an event is not run in the order in which it was submitted.
 
 use crate::memory::wrong;
 use mebridge_driver::{Pointer, Product, RawEvent, RawFunction, RawStream, Shape};
@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// One thing to do.
+/// An item of work.
 #[derive(Clone)]
 pub(crate) enum Work {
     Upload {
@@ -17,7 +17,7 @@ pub(crate) enum Work {
         /// The bytes at the time of the request; they must be the same when they are read.
         bytes: Arc<[u8]>,
     },
-    /// Upload from memory of [`mebridge_driver::Driver::pin`].
+    /// Upload from pinned memory of [`mebridge_driver::Driver::pin`].
     UploadPinned {
         to: Pointer,
         from: usize,
@@ -39,12 +39,12 @@ pub(crate) enum Work {
         argument: Vec<u64>,
     },
     Multiply(Product),
-    /// The point was put in the queue as the work of this number.
+    /// An event was recorded in the queue as the work item with this number.
     Record {
         event: RawEvent,
         number: u64,
     },
-    /// Do another queue up to that number first.
+    /// First run another queue up to that number.
     Wait {
         stream: RawStream,
         number: u64,
@@ -56,24 +56,24 @@ pub(crate) enum Work {
 #[derive(Default)]
 pub(crate) struct Queue {
     pub(crate) waiting: VecDeque<Work>,
-    /// How many have been put in.
+    /// Number of items submitted.
     pub(crate) put: u64,
-    /// How many have been done.
+    /// Number of items done.
     pub(crate) done: u64,
 }
 
-/// A point in queues.
+/// An event in queues.
 #[derive(Default)]
 pub(crate) struct Point {
-    /// Where it was put last.
+    /// Where it was last recorded.
     pub(crate) at: Option<(RawStream, u64)>,
-    /// When it was passed.
+    /// When it completed.
     pub(crate) passed: Option<Instant>,
-    /// The recording it was put into, and what had been recorded before it.
+    /// The recording that contains it, and the work recorded before it.
     recorded: Option<(u64, Clock)>,
 }
 
-/// How much of each queue has been recorded before something.
+/// Number of items recorded from each queue so far.
 type Clock = HashMap<RawStream, u64>;
 
 /// Work being recorded.
@@ -84,7 +84,7 @@ pub(crate) struct Recording {
     work: Vec<Work>,
 }
 
-/// All recordings under way.
+/// All active recordings.
 #[derive(Default)]
 pub(crate) struct Recordings {
     open: Vec<Recording>,
@@ -92,18 +92,18 @@ pub(crate) struct Recordings {
 }
 
 impl Recordings {
-    /// The recording that a queue takes part in.
+    /// Returns the recording in which a queue takes part.
     fn of(&mut self, stream: RawStream) -> Option<&mut Recording> {
         let mut open = self.open.iter_mut();
         open.find(|recording| recording.clocks.contains_key(&stream))
     }
 
-    /// Whether a queue is being recorded.
+    /// Returns whether a queue is being recorded.
     pub(crate) fn has(&mut self, stream: RawStream) -> bool {
         self.of(stream).is_some()
     }
 
-    /// Starts with a queue.
+    /// Starts a recording of a queue.
     pub(crate) fn begin(&mut self, stream: RawStream) -> Result<()> {
         if self.has(stream) {
             return Err(wrong("a queue is being recorded already".to_owned()));
@@ -118,7 +118,7 @@ impl Recordings {
         Ok(())
     }
 
-    /// Records work, or gives it back if its queue is not being recorded.
+    /// Records work, or returns it if its queue is not being recorded.
     pub(crate) fn put(&mut self, stream: RawStream, work: Work) -> Option<Work> {
         let Some(recording) = self.of(stream) else {
             return Some(work);
@@ -129,7 +129,7 @@ impl Recordings {
         None
     }
 
-    /// Puts a point into a queue that is being recorded; false for another.
+    /// Records an event in a queue that is being recorded; returns false for other queues.
     pub(crate) fn record(&mut self, stream: RawStream, point: &mut Point) -> bool {
         let recording = self.of(stream);
         point.recorded = recording.map(|r| (r.number, r.clocks[&stream].clone()));
@@ -139,7 +139,7 @@ impl Recordings {
         point.recorded.is_some()
     }
 
-    /// Lets a queue wait for a point in a recording; false if the point is in none.
+    /// Makes a queue wait for an event in a recording; returns false if the event is in none.
     pub(crate) fn wait(&mut self, stream: RawStream, point: &Point) -> Result<bool> {
         let inside = self.of(stream).map(|recording| recording.number);
         let Some((number, before)) = &point.recorded else {
@@ -170,7 +170,7 @@ impl Recordings {
         Ok(true)
     }
 
-    /// Ends with the queue that it began with: all others must have been waited for.
+    /// Ends the recording that began with this queue, which must have waited for all other queues of it.
     pub(crate) fn end(&mut self, stream: RawStream) -> Result<Vec<Work>> {
         let mut open = self.open.iter();
         let Some(i) = open.position(|recording| recording.origin == stream) else {

@@ -1,37 +1,37 @@
-//! Tables of a process in one piece of device memory.
+//! Tables of a process in a single device allocation.
 
 use super::driver::{Buffer, Pointer, Stream};
 use super::structures::DeviceStructure;
 use mebridge_support::error::Result;
 
-/// Where a table begins, relative to the whole.
+/// Offset of a table in the arena, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset(usize);
 
 impl Offset {
-    /// A pointer to the table before the address of the whole is known.
+    /// Returns a provisional pointer to the table, which is relocated on upload.
     pub fn pointer(self) -> Pointer {
         self.0 as Pointer
     }
 }
 
-/// Tables on their way to a GPU.
+/// Tables collected on the host for upload to a GPU.
 #[derive(Default)]
 pub struct DeviceArena {
     bytes: Vec<u8>,
-    /// Places that hold an offset and are to hold an address.
+    /// Positions of offsets that must be replaced by addresses.
     pointers: Vec<usize>,
 }
 
 impl DeviceArena {
     fn align(&mut self) -> Offset {
-        // No table begins at 0, which stands for none.
+        // No table begins at 0, which stands for a null pointer.
         self.bytes
             .resize(self.bytes.len().next_multiple_of(16).max(16), 0);
         Offset(self.bytes.len())
     }
 
-    /// Whole numbers.
+    /// Appends integers.
     pub fn numbers(&mut self, numbers: impl IntoIterator<Item = u32>) -> Offset {
         let offset = self.align();
         for x in numbers {
@@ -40,7 +40,7 @@ impl DeviceArena {
         offset
     }
 
-    /// Real numbers, as `double` or `float`.
+    /// Appends real numbers, as `double` or `float`.
     pub fn reals(&mut self, double: bool, reals: impl IntoIterator<Item = f64>) -> Offset {
         let offset = self.align();
         for x in reals {
@@ -52,7 +52,7 @@ impl DeviceArena {
         offset
     }
 
-    /// A structure whose pointers are to tables, as [`Offset::pointer`] gives them.
+    /// Appends a structure whose pointers come from [`Offset::pointer`].
     pub fn structure<T: DeviceStructure>(&mut self, structure: &T) -> Offset {
         let offset = self.align();
         let bytes = structure.bytes();
@@ -68,7 +68,7 @@ impl DeviceArena {
         offset
     }
 
-    /// Structures without pointers, one behind the other.
+    /// Appends an array of structures without pointers.
     pub fn structures<T: DeviceStructure>(&mut self, all: impl IntoIterator<Item = T>) -> Offset {
         let offset = self.align();
         for structure in all {
@@ -77,7 +77,7 @@ impl DeviceArena {
         offset
     }
 
-    /// Puts all tables into the memory of a GPU.
+    /// Uploads all tables to a GPU.
     pub fn upload(mut self, stream: &Stream) -> Result<Uploaded> {
         self.align();
         let buffer = Buffer::new(stream.driver(), self.bytes.len())?;
@@ -93,13 +93,13 @@ impl DeviceArena {
     }
 }
 
-/// Tables in the memory of a GPU.
+/// Tables in device memory.
 pub struct Uploaded {
     buffer: Buffer,
 }
 
 impl Uploaded {
-    /// Where a table begins.
+    /// Returns the address of a table.
     pub fn at(&self, offset: Offset) -> Pointer {
         self.buffer.pointer() + offset.0 as u64
     }

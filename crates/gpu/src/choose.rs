@@ -1,14 +1,13 @@
-//! Which GPU is taken where there are several.
+//! Choice of the GPU if there are several.
 //!
-//! What `CUDACPP_RUNTIME_DEVICE` says. Without it one GPU: the processes of a job on one machine have
-//! local ranks from 0, which the launchers put into the environment, and a process takes the GPU of
-//! its rank modulo their number. Where the launcher already shows each process a GPU of its own,
-//! there is one, and it is taken.
+//! `CUDACPP_RUNTIME_DEVICE` takes precedence. Without it, one GPU is used: launchers number the processes of a job on
+//! each machine by local ranks from 0, which they put into the environment, and a process uses the GPU with its rank
+//! modulo the number of GPUs. If the launcher gives each process only its own GPU, there is just one to choose.
 
 use mebridge_support::error::{Error, Result};
 use mebridge_support::runtime::Devices;
 
-/// Where launchers put the local rank: Slurm, Open MPI, Intel MPI, MVAPICH, MPICH.
+/// Environment variables with the local rank: Slurm, Open MPI, Intel MPI, MVAPICH, MPICH.
 const RANKS: [&str; 5] = [
     "SLURM_LOCALID",
     "OMPI_COMM_WORLD_LOCAL_RANK",
@@ -17,8 +16,8 @@ const RANKS: [&str; 5] = [
     "PMI_LOCAL_RANK",
 ];
 
-/// The GPUs of one bridge, at least one, when the process sees `count` of them, at least one;
-/// `lookup` is the environment.
+/// Returns the GPUs of one bridge, at least one, if `count` are visible to the process (at least one). `lookup` reads
+/// the environment.
 pub fn choose(
     switch: &Devices,
     lookup: impl Fn(&str) -> Option<String>,
@@ -63,7 +62,7 @@ mod tests {
             assert_eq!(auto(&[(name, "6")], 4), [2], "{name}");
             assert_eq!(auto(&[(name, "6")], 1), [0], "{name}");
         }
-        // A rank that is none is passed over.
+        // An invalid rank is ignored.
         let both = [("SLURM_LOCALID", "x"), ("PMI_LOCAL_RANK", "1")];
         assert_eq!(auto(&both, 4), [1]);
         assert_eq!(auto(&[("SLURM_LOCALID", "-1")], 4), [0]);

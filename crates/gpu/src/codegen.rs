@@ -1,13 +1,13 @@
-//! A whole process as straight-line code: one thread takes one event from its momenta to the
-//! answers, and keeps in registers whatever lies between.
+//! Straight-line code for a whole process: one thread computes one event from its momenta to the results, with all
+//! intermediate values in registers.
 //!
-//! For small processes nothing is faster, as no working number touches memory and the compiler sees all constants. The
-//! operations of [`LevelSchedule`] become a graph of values. Each value is a constant of the generated code and comes
-//! right before its first use, helicity after helicity and amplitude after amplitude, so that few values are alive at a
-//! time.
+//! This is the fastest way for small processes, as no intermediate value touches memory and the compiler sees all
+//! constants. The operations of [`LevelSchedule`] become a graph of values. Each value is a constant variable of the
+//! generated code, placed right before its first use, helicity by helicity and amplitude by amplitude, so that few
+//! values are alive at a time.
 //!
-//! The device functions are those of `cuda/`, which the caller puts in front (and behind them
-//! those of [`Opcode::General`](mebridge_ops::opcode::Opcode::General), called `General0`, ...).
+//! The caller prepends the device functions of `cuda/`, followed by those of
+//! [`Opcode::General`](mebridge_ops::opcode::Opcode::General), called `General0`, ...
 
 mod answer;
 mod clocks;
@@ -37,78 +37,77 @@ use rustc_hash::FxHashSet;
 use std::fmt::Write;
 use values::Whole;
 
-/// What straight-line code is made from.
+/// Generator of straight-line code, with its inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Generator<'a> {
     /// The operations.
     pub tables: &'a LevelSchedule,
-    /// Lorentz structures that no kernel knows.
+    /// Routines of Lorentz structures without a predefined device function.
     pub general: &'a [GeneralRoutine],
     /// The colour matrix.
     pub split: &'a BlockDiagonal,
     /// Masses of the legs.
     pub masses: &'a [f64],
-    /// 1 for each leg that comes in, -1 for others.
+    /// 1 for each incoming leg, -1 for others.
     pub signs: &'a [f64],
-    /// Numbers of the good helicities in the process's table, from 0.
+    /// Rows of the good helicities in the process's table, counted from 0.
     pub helicities: &'a [u32],
     /// AMP2 in the sum over all channels.
     pub denominator: &'a [u32],
-    /// For each configuration the colour flows that it allows.
+    /// Allowed colour flows of each configuration.
     pub allowed: &'a [Vec<u32>],
-    /// JAMP2, where it is not |JAMP|^2.
+    /// Terms of JAMP2, where it differs from |JAMP|^2.
     pub flow_weights: &'a [FlowWeight],
-    /// How contributions of helicities are added.
+    /// Order in which contributions of helicities are summed.
     pub helicity_sum: HelicitySum,
     /// 1 / IDEN.
     pub normalization: f64,
-    /// Whether there are weights of channels.
+    /// Whether channel weights are computed.
     pub channels: bool,
     /// Whether colours are chosen.
     pub colors: bool,
-    /// Threads of a block.
+    /// Threads per block.
     pub threads: u32,
-    /// Blocks that should fit on a multiprocessor at the same time.
+    /// Blocks that should be resident per multiprocessor.
     pub blocks: u32,
-    /// Numbers that lie in registers between operations; what is alive beyond that is put away
-    /// into the thread's own memory.
+    /// Numbers kept in registers between operations; further live values are spilled to the thread's local memory.
     pub registers: usize,
-    /// Values of a group, 0 if all are one group.
+    /// Values per group, or 0 for a single group.
     pub group: usize,
-    /// Whether groups are functions of one kernel; then what goes from one to another lies in the
-    /// thread's own memory. Otherwise each is a kernel, and the answers another one.
+    /// Whether groups are functions of one kernel, which pass values through the thread's local memory. Otherwise each
+    /// group is a kernel, and a further kernel computes the results.
     pub functions: bool,
-    /// Where a thread takes a subset of the helicities of an event; then threads in x are events, threads
-    /// in y and blocks in x share the subsets, blocks in y the events, and the kernel leaves what
-    /// `cuda/answer.cuh` needs.
+    /// The subsets, if a thread computes a subset of the helicities of an event. Then threads in x correspond to
+    /// events, threads in y and blocks in x to subsets, blocks in y to blocks of events, and the kernel writes the
+    /// input of `cuda/answer.cuh`.
     pub subsets: Option<&'a HelicitySplit>,
-    /// Values of subsets that depend on the helicities of at most so many fixed legs are computed by a
-    /// kernel of their own, which comes first.
+    /// Values of subsets that depend on the helicities of at most this many fixed legs are computed first, by a
+    /// separate kernel.
     pub hoisted: u32,
     /// For samples: diagrams (from 0) that have an AMP2 and a configuration, each with its AMP2. Then kernels take
     /// [`SampleArguments`](super::structures::SampleArguments).
     pub sample: Option<&'a [(u32, u32)]>,
-    /// Whether there are clocks in it, which tell colour sums from all else; then kernels have a last
-    /// argument for what they say.
+    /// Whether the code contains clocks that measure colour sums separately; kernels then write cycle counts to a
+    /// further argument.
     pub clocks: bool,
 }
 
 /// Device code of a whole process.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceCode {
-    /// The text.
+    /// Source text.
     pub text: String,
-    /// Its kernels, to be run one after the other. All take the same arguments.
+    /// Names of its kernels, in the order of their launches. All take the same arguments.
     pub kernels: Vec<String>,
-    /// Numbers of `memory` for each event, the events in blocks of LANES; 0 if none is needed.
+    /// Numbers per event in `memory`, with events in blocks of LANES; 0 if no memory is needed.
     pub vectors: u32,
 }
 
 /// The function that sums over colours.
 const COLOR_SUM: &str = "color_sum";
 
-/// How values are put away and brought back. The compiler must not see through that: what it
-/// could compute from a value it would keep alive with it.
+/// Device functions that spill and reload values. They must be opaque to the compiler, which would otherwise keep alive
+/// values that it can recompute.
 const SPILL_FUNCTIONS: &str = r#"
 #define SPILL_FUNCTIONS(T, NAME)                                                                              \
     DEVICE void spill(Real *to, unsigned at, T x) {                                             \
@@ -144,7 +143,7 @@ DEVICE Momentum load_leg(const Pair *leg) {
 "#;
 
 impl Generator<'_> {
-    /// The device code. `None` if the tables make no sense.
+    /// Returns the device code, or `None` if the tables are inconsistent.
     pub fn source(&self) -> Option<DeviceCode> {
         let whole = self.whole()?;
         let mut text = self.colors_function();
@@ -178,7 +177,7 @@ impl Generator<'_> {
         })
     }
 
-    /// What subsets have in common, and the subsets.
+    /// Generates the kernel of values shared by subsets, and the kernel of the subsets.
     fn of_subsets(
         &self,
         hoisted: &Hoisted,
@@ -236,7 +235,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Each group as a kernel.
+    /// Generates a kernel for each group.
     fn kernels(&self, whole: &Whole, steps: &Allocation, mut text: String) -> DeviceCode {
         let vectors = steps.kept;
         let last = steps.groups.len() - 1;
@@ -244,7 +243,7 @@ impl Generator<'_> {
         for (i, group) in steps.groups.iter().enumerate() {
             let name = format!("generated_{i}");
             self.kernel_of(&name, &mut text, |text| {
-                // What is put away lies with the event: a thread that repeats one reads what the other has overwritten.
+                // Spilled values are stored per event: a thread that repeats an event would read overwritten values.
                 text.push_str("        if (mine >= events) break;\n");
                 if i == 0 {
                     self.check(text);
@@ -267,7 +266,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Each group as a function of one kernel, which the compiler does not look into.
+    /// Generates a function for each group, called from one kernel and not inlined.
     fn functions(&self, whole: &Whole, steps: &Allocation, mut text: String) -> DeviceCode {
         let Some((last, groups)) = steps.groups.split_last() else {
             return DeviceCode::default();
@@ -304,7 +303,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The beginning of a kernel, up to its arguments.
+    /// Writes the beginning of a kernel, up to its arguments.
     fn head(&self, name: &str, text: &mut String) {
         let (threads, blocks) = (self.threads, self.blocks);
         let (arguments, variables) = match self.sample {
@@ -320,7 +319,7 @@ extern "C" __global__ void THREADS_AND_BLOCKS({threads}, {blocks})
         );
     }
 
-    /// A kernel that does something for each event.
+    /// Writes a kernel that runs `body` for each event.
     fn kernel_of(&self, name: &str, text: &mut String, body: impl FnOnce(&mut String)) {
         self.head(name, text);
         let _ = write!(
@@ -349,11 +348,11 @@ extern "C" __global__ void THREADS_AND_BLOCKS({threads}, {blocks})
         text.push_str("    }\n}\n");
     }
 
-    /// A thread's own memory for what is put away.
+    /// Declares the thread's local memory for spilled values.
     fn room(&self, steps: &Allocation, text: &mut String) {
         if steps.kept > 0 {
-            // Always the beginning of the array, which the compiler must not know: it would
-            // make registers of it.
+            // Always the start of the array, which must be hidden from the compiler: it would replace the array by
+            // registers.
             let _ = writeln!(
                 text,
                 "        alignas(16) Real room[{}];\n        Real *const kept = room + (events >> 31) * 4;",
@@ -371,7 +370,7 @@ extern "C" __global__ void THREADS_AND_BLOCKS({threads}, {blocks})
         self.steps_with(whole, steps, text, |_, _| {});
     }
 
-    /// The same with something to be done behind each value.
+    /// The same, with a callback after each value.
     fn steps_with<'b>(
         &self,
         whole: &Whole,
@@ -420,7 +419,7 @@ extern "C" __global__ void THREADS_AND_BLOCKS({threads}, {blocks})
         }
     }
 
-    /// A check of the momenta.
+    /// Writes a check of the momenta.
     fn check(&self, text: &mut String) {
         self.read_legs(text);
         text.push_str("        bool good = true;\n        Sum sum = {{{0, 0, 0, 0}}, 0};\n");
@@ -438,7 +437,7 @@ extern "C" __global__ void THREADS_AND_BLOCKS({threads}, {blocks})
     }
 }
 
-/// Where the helicities of a subset stand among all, and those of its fixed legs if they are needed.
+/// Writes the indices of the helicities of each subset among all, and the helicities of its fixed legs if needed.
 fn subset_tables(subsets: &HelicitySplit, helicities: bool, text: &mut String) {
     let mut table = |head: &str, numbers: &mut dyn Iterator<Item = String>| {
         let list = numbers.collect::<Vec<_>>().join(", ");

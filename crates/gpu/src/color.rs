@@ -1,34 +1,34 @@
-//! The colour matrix as the kernel of helicities wants it, see `cuda/helicities.cuh`.
+//! The colour matrix in the layout of the kernel `helicities`, see `cuda/helicities.cuh`.
 //!
-//! Sums replace JAMPs on the way to the diagonal blocks of a [`BlockDiagonal`]; the coordinates of each block then lie
-//! in a row. The upper triangle of each block is kept, [`ROWS`] rows at a time.
+//! JAMPs are transformed by sums to the diagonal blocks of a [`BlockDiagonal`]; the coordinates of each block are then
+//! contiguous. The upper triangle of each block is stored, [`ROWS`] rows at a time.
 
 use mebridge_plan::color::BlockDiagonal;
 
-/// Rows that are taken together, `ROWS` in the device code.
+/// Rows processed together, `ROWS` in the device code.
 const ROWS: usize = 4;
 
-/// The tables.
+/// Tables of a colour matrix.
 #[derive(Clone, Debug, Default)]
 pub struct ColorTables {
-    /// For each run of sums: slots of each, how many, whether they read JAMP.
+    /// For each run of sums: slots per sum, number of sums, whether they read JAMP.
     pub passes: Vec<u32>,
-    /// For each sum where its slots are read and where they are written.
+    /// For each sum: where its slots are read and where they are written.
     pub orbits: Vec<u32>,
-    /// For groups of rows: place of the first, columns, rows, first column of entries.
+    /// For each group of rows: index of the first row, columns, rows, first column of entries.
     pub rows: Vec<u32>,
-    /// For each column of a group of rows an entry for each row: doubled off the diagonal, zero below
-    /// it, over the denominator.
+    /// For each column of a group of rows, an entry for each row, divided by the denominator: doubled above the
+    /// diagonal, zero below it.
     pub entries: Vec<f64>,
 }
 
 impl ColorTables {
-    /// The tables of a matrix.
+    /// Builds the tables of a matrix.
     pub fn new(color_blocks: &BlockDiagonal) -> ColorTables {
         let mut tables = ColorTables::default();
         let places = color_blocks.places();
         if color_blocks.passes.is_empty() {
-            // JAMP as they are.
+            // JAMPs without a transformation.
             tables.passes.extend([1, color_blocks.flows as u32, 1]);
             for (slot, &place) in places.iter().enumerate() {
                 tables.orbits.extend([slot as u32, place]);
@@ -36,7 +36,7 @@ impl ColorTables {
         }
         for (i, orbits) in color_blocks.passes.iter().enumerate() {
             for coordinates in [1, 2, 4, 8] {
-                // Slots by themselves go to their places once.
+                // Single slots are moved to their places only once.
                 if coordinates == 1 && i > 0 {
                     continue;
                 }
@@ -84,18 +84,18 @@ impl ColorTables {
             }
             first += size;
         }
-        // The longest first, so that threads end together.
+        // The longest first, so that threads finish at about the same time.
         groups.sort_by_key(|g| std::cmp::Reverse(g[1]));
         tables.rows = groups.concat();
         tables
     }
 
-    /// Number of runs of sums.
+    /// Returns the number of runs of sums.
     pub fn pass_count(&self) -> usize {
         self.passes.len() / 3
     }
 
-    /// Number of groups of rows.
+    /// Returns the number of groups of rows.
     pub fn row_count(&self) -> usize {
         self.rows.len() / 4
     }

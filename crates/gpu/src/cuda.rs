@@ -1,17 +1,17 @@
-//! GPUs, through the driver's own interface. It is written for CUDA; HIP's driver for AMD's GPUs has the same functions by
-//! other names, so that one table of symbols serves both.
+//! Access to GPUs through the driver API. The code is written for CUDA; AMD's HIP has the same functions under other
+//! names, so that one table of symbols serves both.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | `sys` | symbols: the functions as the libraries of CUDA export them |
-//! | `result` | checked calls: each function with an error that names it |
-//! | `context` | whether there is a driver, and the context of a GPU |
+//! | `sys` | symbols: the functions exported by the CUDA libraries |
+//! | `result` | checked calls, whose errors name the function |
+//! | `context` | detection of a driver, and the context of a GPU |
 //! | `nvrtc` | the compiler of device code |
-//! | [`Cuda`] | a [`Driver`] by these calls, in the context of one GPU |
+//! | [`Cuda`] | a [`Driver`] built on these calls, in the context of one GPU |
 //!
-//! Nothing here owns what a GPU has made: that is for the handles of [`crate::driver`]. Nothing happens before it is
-//! requested: a program that opens no GPU loads no library of CUDA's. No setting of the GPU is changed, and its memory is
-//! taken plainly.
+//! Objects of a GPU are owned by the handles of [`crate::driver`], not here. Nothing is initialised before it is
+//! needed: a program that opens no GPU loads no CUDA library. No setting of the GPU is changed, and memory is allocated
+//! without a pool.
 
 mod context;
 mod nvrtc;
@@ -36,18 +36,19 @@ use std::ffi::CString;
 use std::sync::Arc;
 use sys::driver::{CUdevice_attribute as Attribute, CUfunction_attribute as Of, CUmemorytype};
 
-/// CUDA's name of the legacy default stream, which it is whatever the caller was compiled with. HIP's is 0.
+/// CUDA's handle of the legacy default stream, independent of how the caller was compiled. HIP's is 0.
 const LEGACY: u64 = 1;
 
-/// Shared memory that a block has without a request.
+/// Bytes of shared memory per block that need no opt-in.
 const SHARED_WITHOUT_REQUEST: usize = 48 << 10;
 
-/// Compiles device code for a GPU, `sm_90` or the like, without one: NVRTC alone is needed.
+/// Compiles device code for an architecture such as `sm_90`. Needs NVRTC but no GPU.
 pub fn compile_for(architecture: &str, source: &str, options: &[String]) -> Result<Vec<u8>> {
     Nvrtc::get(Platform::Cuda, None)?.compile(architecture, source, options)
 }
 
-/// Where `MEBRIDGE_NVRTC` names NVRTC, has it read device code: what tests run on a stand-in is CUDA, too.
+/// If `MEBRIDGE_NVRTC` names a folder, checks that the NVRTC in it accepts the device code that tests run on the
+/// emulated GPU.
 pub fn check_where_named(source: &str, options: &[String]) -> Result<()> {
     match std::env::var_os(FOLDER).is_some_and(|folder| !folder.is_empty()) {
         true => Nvrtc::get(Platform::Cuda, None)?.check("compute_80", source, options),
@@ -58,19 +59,19 @@ pub fn check_where_named(source: &str, options: &[String]) -> Result<()> {
 /// A GPU.
 pub struct Cuda {
     properties: Properties,
-    /// Major and minor version of CUDA, or HIP, that the driver serves.
+    /// Major and minor version of CUDA or HIP that the driver supports.
     version: (u32, u32),
     context: Context,
 }
 
 impl Cuda {
-    /// The GPU with this number, counted from 0 among those that the process sees.
+    /// Opens the GPU with this number, counted from 0 among those visible to the process.
     pub fn open(platform: Platform, ordinal: usize) -> Result<Arc<dyn Driver>> {
         let context = Context::new(platform, ordinal)?;
         Ok(Arc::new(Cuda::from_context(context)?))
     }
 
-    /// The GPU of a context.
+    /// Creates the driver for the GPU of a context.
     fn from_context(context: Context) -> Result<Cuda> {
         Ok(Cuda {
             properties: properties(&context)?,
@@ -79,20 +80,20 @@ impl Cuda {
         })
     }
 
-    /// Gives something back in the context. Errors are left: those of work that uses it were reported where it was waited
-    /// for.
+    /// Releases an object in the context. Errors are ignored: those of work that uses the object were reported when the
+    /// work was waited for.
     fn give_back(&self, call: impl FnOnce(Calls) -> Result<()>) {
         if let Ok(entered) = self.context.enter() {
             let _ = call(entered.calls());
         }
     }
 
-    /// cuBLAS, or hipBLAS.
+    /// Returns the calls of cuBLAS or hipBLAS.
     fn blas(&self) -> Result<blas::Calls> {
         blas::Calls::get(self.context.calls(), self.version.0)
     }
 
-    /// Compiler and target for this GPU.
+    /// Returns the compiler and the target for this GPU.
     fn target(&self) -> Result<(&'static Nvrtc, String)> {
         let nvrtc = Nvrtc::get(self.context.calls().platform(), Some(self.version.0))?;
         let target = nvrtc.target(&self.properties.architecture)?;
@@ -103,7 +104,7 @@ impl Cuda {
 fn properties(context: &Context) -> Result<Properties> {
     let (calls, device) = (context.calls(), context.device());
     let get = |attribute| calls.device_attribute(device, attribute);
-    // The clocks are in kHz; memory moves twice a clock.
+    // Clock rates are in kHz; memory transfers data twice per clock.
     let memory_clock = f64::from(get(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?) * 1e3;
     let bus = f64::from(get(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?) / 8.0;
     Ok(Properties {
@@ -122,7 +123,7 @@ fn properties(context: &Context) -> Result<Properties> {
     })
 }
 
-// SAFETY: the driver gives out nothing twice; it pins as many bytes as are requested, and they are filled with zeros.
+// SAFETY: the driver returns each handle only once; it pins as many bytes as requested, and they are filled with zeros.
 unsafe impl Driver for Cuda {
     fn properties(&self) -> &Properties {
         &self.properties
@@ -137,32 +138,32 @@ unsafe impl Driver for Cuda {
     }
 
     unsafe fn free(&self, memory: Pointer) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         self.give_back(|calls| unsafe { calls.free(memory) });
     }
 
     fn pin(&self, bytes: usize) -> Result<*mut u8> {
         let bytes = bytes.max(1);
         let start: *mut u8 = self.context.enter()?.calls().pin(bytes)?.cast();
-        // SAFETY: as many bytes were pinned.
+        // SAFETY: this many bytes were pinned.
         unsafe { start.write_bytes(0, bytes) };
         Ok(start)
     }
 
     unsafe fn free_pinned(&self, memory: *mut u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         self.give_back(|calls| unsafe { calls.unpin(memory.cast()) });
     }
 
     fn reaches(&self, memory: Pointer) -> Result<bool> {
         let (kind, device) = self.context.enter()?.calls().memory_of(memory)?;
-        // CUDA says 0 of memory that it does not know.
+        // CUDA reports 0 for memory that it does not know.
         Ok(match kind {
             0 => false,
             kind if kind == CUmemorytype::CU_MEMORYTYPE_DEVICE as u32 => {
                 device == self.context.device()
             }
-            // Pinned memory of the host.
+            // Pinned host memory.
             _ => true,
         })
     }
@@ -179,11 +180,11 @@ unsafe impl Driver for Cuda {
     }
 
     fn load(&self, image: &[u8]) -> Result<RawModule> {
-        // PTX is a text that has to end; the code of a GPU says itself how long it is.
+        // PTX is text that must end in NUL; binary code contains its own length.
         let mut image = image.to_vec();
         image.push(0);
         let entered = self.context.enter()?;
-        // SAFETY: the image ends in NUL, and CUDA checks what it is given.
+        // SAFETY: the image ends in NUL, and CUDA checks it.
         let module = unsafe { entered.calls().load_module(image.as_ptr().cast()) };
         module.map_err(|error| match error {
             Error::GpuCall { call, what } => Error::GpuCall {
@@ -204,11 +205,11 @@ unsafe impl Driver for Cuda {
     }
 
     unsafe fn unload(&self, module: RawModule) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         self.give_back(|calls| unsafe { calls.unload_module(module) });
     }
 
-    /// All kernels of `cuda/` take one structure (`ARGUMENTS`).
+    /// All kernels of `cuda/` take one structure (`ARGUMENTS`) by value.
     unsafe fn function(
         &self,
         module: RawModule,
@@ -222,7 +223,7 @@ unsafe impl Driver for Cuda {
         let text = CString::new(name).map_err(|e| refused(e.to_string()))?;
         let entered = self.context.enter()?;
         let calls = entered.calls();
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let function = unsafe { calls.function(module, &text)? }
             .ok_or_else(|| refused("the program has none of this name".into()))?;
         // SAFETY: as above.
@@ -244,7 +245,7 @@ unsafe impl Driver for Cuda {
 
     unsafe fn usage(&self, function: RawFunction) -> Result<Usage> {
         let entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let get = |of| unsafe { entered.calls().function_attribute(function, of) };
         Ok(Usage {
             registers: get(Of::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
@@ -256,7 +257,7 @@ unsafe impl Driver for Cuda {
 
     unsafe fn occupancy(&self, function: RawFunction, threads: u32, shared: usize) -> Result<u32> {
         let entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { entered.calls().occupancy(function, threads, shared) }
     }
 
@@ -272,13 +273,13 @@ unsafe impl Driver for Cuda {
     }
 
     unsafe fn destroy_stream(&self, stream: RawStream) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         self.give_back(|calls| unsafe { calls.destroy_stream(stream) });
     }
 
     unsafe fn synchronize(&self, stream: RawStream) -> Result<()> {
         let entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { entered.calls().synchronize(stream) }
     }
 
@@ -287,7 +288,7 @@ unsafe impl Driver for Cuda {
             return Ok(());
         }
         let entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { entered.calls().copy_in(to, from, stream) }
     }
 
@@ -296,7 +297,7 @@ unsafe impl Driver for Cuda {
             return Ok(());
         }
         let entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { entered.calls().copy_out(to, from, stream) }
     }
 
@@ -311,7 +312,7 @@ unsafe impl Driver for Cuda {
             return Ok(());
         }
         let entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { entered.calls().fill(memory, byte, bytes, stream) }
     }
 
@@ -323,7 +324,7 @@ unsafe impl Driver for Cuda {
         argument: &[u8],
     ) -> Result<()> {
         let entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { entered.calls().launch(function, shape, argument, stream) }
     }
 
@@ -332,38 +333,38 @@ unsafe impl Driver for Cuda {
     }
 
     unsafe fn destroy_event(&self, event: RawEvent) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         self.give_back(|calls| unsafe { calls.destroy_event(event) });
     }
 
     unsafe fn record(&self, stream: RawStream, event: RawEvent) -> Result<()> {
         let entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { entered.calls().record(event, stream) }
     }
 
     unsafe fn wait(&self, stream: RawStream, event: RawEvent) -> Result<()> {
         let entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { entered.calls().wait(stream, event) }
     }
 
     unsafe fn seconds(&self, from: RawEvent, to: RawEvent) -> Result<f64> {
         let entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { entered.calls().elapsed(from, to) }
     }
 
     unsafe fn begin_graph(&self, stream: RawStream) -> Result<()> {
         let entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { entered.calls().begin_capture(stream) }
     }
 
     unsafe fn end_graph(&self, stream: RawStream) -> Result<RawGraph> {
         let entered = self.context.enter()?;
         let calls = entered.calls();
-        // SAFETY: the caller's promise. The recorded work is not kept once it has been made ready.
+        // SAFETY: guaranteed by the caller. The recorded work is destroyed after it has been instantiated.
         unsafe {
             let recorded = calls.end_capture(stream)?;
             let ready = calls.instantiate(recorded);
@@ -374,18 +375,18 @@ unsafe impl Driver for Cuda {
 
     unsafe fn launch_graph(&self, stream: RawStream, graph: RawGraph) -> Result<()> {
         let entered = self.context.enter()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { entered.calls().launch_graph(graph, stream) }
     }
 
     unsafe fn destroy_graph(&self, graph: RawGraph) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         self.give_back(|calls| unsafe { calls.destroy_ready_graph(graph) });
     }
 
-    /// With scratch memory of its own nothing is allocated in a product, so that one can be part of a graph.
+    /// The handle gets its own scratch memory, so that products allocate nothing and can be part of a graph.
     unsafe fn create_blas(&self, stream: RawStream) -> Result<RawBlas> {
-        // What the manual of cuBLAS recommends.
+        // The size recommended by the cuBLAS manual.
         let bytes = match self.properties.architecture {
             Architecture::Capability(9.., _) => 32 << 20,
             _ => 4 << 20,
@@ -396,8 +397,8 @@ unsafe impl Driver for Cuda {
             handle: library.create()? as u64,
             workspace: 0,
         };
-        // SAFETY: the handle was created just now, and has the memory for as long as it lives; the stream is the caller's
-        // promise.
+        // SAFETY: the handle was just created, and the memory lives as long as the handle; the stream is guaranteed by
+        // the caller.
         let ready = unsafe {
             let handle = pointer(blas.handle);
             library.set_stream(handle, stream).and_then(|()| {
@@ -409,7 +410,7 @@ unsafe impl Driver for Cuda {
             })
         };
         if ready.is_err() {
-            // SAFETY: nothing has used it.
+            // SAFETY: the handle has not been used.
             unsafe { self.destroy_blas(blas) };
         }
         ready.map(|()| blas)
@@ -417,7 +418,7 @@ unsafe impl Driver for Cuda {
 
     unsafe fn destroy_blas(&self, blas: RawBlas) {
         self.give_back(|calls| {
-            // SAFETY: the caller's promise; the memory goes after the handle that uses it.
+            // SAFETY: guaranteed by the caller; the memory is freed after the handle that uses it.
             unsafe {
                 let done = self.blas()?.destroy(pointer(blas.handle));
                 match blas.workspace {
@@ -430,7 +431,7 @@ unsafe impl Driver for Cuda {
 
     unsafe fn multiply(&self, blas: RawBlas, product: Product) -> Result<()> {
         let _entered = self.context.enter()?;
-        // SAFETY: the caller's promise; the context is current.
+        // SAFETY: guaranteed by the caller; the context is current.
         unsafe { self.blas()?.multiply(pointer(blas.handle), &product) }
     }
 }

@@ -1,4 +1,4 @@
-//! The stand-in for a GPU does what a GPU does, and finds what one would not.
+//! Tests of the emulated GPU: it behaves like a GPU, and detects errors that a GPU would not.
 
 use crate::cuda::check_where_named;
 use crate::driver::{Buffer, Driver, Event, Module, Pinned, Pointer, Product, Shape, Stream};
@@ -47,7 +47,7 @@ extern "C" __global__ void all(ARGUMENTS(Many) a) {
 "#;
 
 device_structures! {
-    /// Of most kernels here.
+    /// Arguments of most kernels here.
     Two {
         x: [double *],
         first: [unsigned],
@@ -75,7 +75,7 @@ fn two(x: Pointer, first: u32, second: u32) -> Two {
     Two { x, first, second }
 }
 
-/// An emulator with the program.
+/// Returns an emulator with the program loaded.
 struct Setup {
     driver: Arc<dyn Driver>,
     module: Module,
@@ -108,20 +108,20 @@ impl Setup {
             threads: [1, 1, 1],
             shared: 64,
         };
-        // SAFETY: the tests pass what the kernels take.
+        // SAFETY: the tests pass the arguments that the kernels expect.
         unsafe { stream.launch(&function, shape, &arguments.bytes()) }.unwrap();
     }
 
     fn upload(&self, to: Pointer, numbers: &[f64]) {
         let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_ne_bytes()).collect();
-        // SAFETY: the tests have taken as much.
+        // SAFETY: the tests have allocated this much memory.
         unsafe { self.stream.upload(to, &bytes) }.unwrap();
         self.stream.synchronize().unwrap();
     }
 
     fn download(&self, from: Pointer, count: usize) -> Result<Vec<f64>> {
         let mut bytes = vec![0; 8 * count];
-        // SAFETY: the bytes live until the stream is done.
+        // SAFETY: the bytes live until the stream has finished.
         unsafe { self.stream.download(&mut bytes, from)? };
         self.stream.synchronize()?;
         let numbers = bytes.as_chunks().0.iter();
@@ -151,8 +151,8 @@ fn kernels_run_over_all_blocks_with_all_arguments() {
     assert_eq!(s.download(at, 4).unwrap(), [0.5, 6.0, 2.0, 5.0]);
 }
 
-/// Threads of a block run up to each barrier, in one order or the other: who reads what another writes finds it only after
-/// a barrier.
+/// The threads of a block run up to each barrier, in either order: a thread sees the writes of another only after a
+/// barrier.
 #[test]
 fn threads_of_a_block_meet_at_barriers() {
     let Some(s) = setup() else { return };
@@ -168,7 +168,7 @@ fn threads_of_a_block_meet_at_barriers() {
         };
         let arguments = two(at, distance, 0).bytes();
         s.upload(at, &numbers);
-        // SAFETY: the kernels take this, and eight threads eight numbers.
+        // SAFETY: the kernels expect this argument, and eight threads use eight numbers.
         unsafe { s.stream.launch(&function, shape, &arguments) }.unwrap();
         s.stream.synchronize()?;
         s.download(at, 8)
@@ -193,7 +193,7 @@ fn writing_outside_is_found() {
         s.launch(&s.stream, "set", 1, &arguments);
         let error = s.stream.synchronize().unwrap_err().to_string();
         assert!(error.contains("kernel set"), "{error}");
-        // As it was, so that it is found but once.
+        // Restored, so that the error is reported only once.
         let byte = (memory.pointer() as i64 + 8 * i64::from(index)) as *mut u32;
         // SAFETY: the guarded zone around the memory.
         unsafe { byte.write(0xfff5_a5a5) };
@@ -209,7 +209,7 @@ fn writing_outside_is_found() {
     s.download(memory.pointer() + 8, 3).unwrap();
 }
 
-/// As `compute-sanitizer --tool initcheck` says of a GPU.
+/// Corresponds to `compute-sanitizer --tool initcheck` on a GPU.
 #[test]
 fn what_nothing_has_written_is_not_read() {
     let Some(s) = setup() else { return };
@@ -278,7 +278,7 @@ fn recorded_work_is_done_again() {
     assert_eq!(*pinned, [0; 8]);
     let record = |pinned: &Pinned, joined: bool| {
         let recording = s.stream.begin_recording().unwrap();
-        // SAFETY: the pinned memory stays.
+        // SAFETY: the pinned memory lives long enough.
         unsafe { s.stream.upload(at, pinned) }.unwrap();
         assert!(s.stream.synchronize().is_err());
         s.stream.record(&fork).unwrap();
@@ -294,7 +294,7 @@ fn recorded_work_is_done_again() {
     let mut graph = record(&pinned, true).unwrap();
     pinned.copy_from_slice(&5.0f64.to_ne_bytes());
     for _ in 0..2 {
-        // SAFETY: the memory of what was recorded is there.
+        // SAFETY: the memory of the recorded work exists.
         unsafe { s.stream.launch_graph(&mut graph) }.unwrap();
         assert_eq!(s.download(at, 1).unwrap(), [7.0]);
     }
@@ -372,7 +372,7 @@ fn copies_that_are_waited_for_stay_within_their_buffer() {
         .to_string();
     assert!(message.contains("17 bytes of a buffer of 16"), "{message}");
     assert!(s.stream.write(&buffer, &[0; 17]).is_err());
-    // A value that is read while the queue is recorded would be there later.
+    // A value read while the queue is recorded would appear later.
     let recording = s.stream.begin_recording().unwrap();
     assert!(s.stream.read(&mut bytes, &buffer).is_err());
     assert!(s.stream.write(&buffer, &bytes).is_err());
@@ -417,7 +417,7 @@ fn what_is_left_is_found() {
     emulator.create_event().unwrap();
 }
 
-/// A kernel keeps its program and a graph its kernels, also those of other streams that took part.
+/// A kernel keeps its program alive, and a graph its kernels, including those of other recorded streams.
 #[test]
 fn handles_keep_what_they_depend_on() {
     let Some(s) = setup() else { return };
@@ -427,7 +427,7 @@ fn handles_keep_what_they_depend_on() {
     drop(s.module);
     let launch = |stream: &Stream| {
         let arguments = two(memory.pointer(), 1, 1).bytes();
-        // SAFETY: the kernel takes this, and the memory is there.
+        // SAFETY: the kernel expects this argument, and the memory exists.
         unsafe { stream.launch(&function, ONE, &arguments) }.unwrap();
     };
     launch(&s.stream);
@@ -438,13 +438,13 @@ fn handles_keep_what_they_depend_on() {
     launch(&side);
     s.stream.wait(&side.put_event().unwrap()).unwrap();
     let mut graph = recording.end().unwrap();
-    // Only the graph has the kernel, and only the kernel the program.
+    // Only the graph holds the kernel, and only the kernel holds the program.
     drop((function, side));
     let other = Stream::new(&s.driver).unwrap();
     drop(s.stream);
     let mut bytes = [0; 8];
     for sum in [2.0, 3.0] {
-        // SAFETY: the memory is there, and the graph stays.
+        // SAFETY: the memory exists, and the graph lives long enough.
         unsafe { other.launch_graph(&mut graph) }.unwrap();
         other.read(&mut bytes, &memory).unwrap();
         assert_eq!(f64::from_ne_bytes(bytes), sum);
@@ -459,7 +459,7 @@ fn a_stream_of_a_caller_stays() {
     let driver: Arc<dyn Driver> = emulator.clone();
     let stream = Stream::new(&driver).unwrap();
     for raw in [0, stream.raw(), 0] {
-        // SAFETY: both streams stay.
+        // SAFETY: both streams live long enough.
         unsafe { Stream::from_caller(&driver, raw) }
             .synchronize()
             .unwrap();
@@ -470,7 +470,8 @@ fn a_stream_of_a_caller_stays() {
     assert_eq!(emulator.take_log().calls["destroy_stream"], 1);
 }
 
-/// It is created for the first product, and given back with the last clone of the stream, and the graphs of its products.
+/// A cuBLAS handle is created for the first product, and released with the last clone of the stream and the last graph
+/// of its products.
 #[test]
 fn a_stream_has_one_handle_of_cublas() {
     let Some(emulator) = Emulator::new(check_where_named) else {
@@ -511,7 +512,7 @@ fn a_stream_has_one_handle_of_cublas() {
     assert_eq!(emulator.take_log().calls["destroy_blas"], 1);
 }
 
-/// A program that was loaded twice would go with the kernels that others have of it.
+/// If a program were loaded twice, one copy would be unloaded while its kernels are in use.
 #[test]
 fn threads_that_load_the_same_code_share_a_program() {
     let Some(emulator) = Emulator::new(check_where_named) else {
@@ -549,7 +550,7 @@ fn threads_that_load_the_same_code_share_a_program() {
     let numbers = Buffer::new(&driver, 32).unwrap();
     for (i, function) in functions.into_iter().enumerate() {
         let arguments = two(numbers.pointer(), i as u32, 7);
-        // SAFETY: the kernel takes this, and there is room for four numbers.
+        // SAFETY: the kernel expects this argument, and the memory holds four numbers.
         unsafe { stream.launch(&function, ONE, &arguments.bytes()) }.unwrap();
     }
     stream.synchronize().unwrap();

@@ -1,28 +1,28 @@
-//! The GPU engine: a plan in the memory of a GPU, and the launches that run it.
+//! The GPU engine: a plan in device memory, and the launches that run it.
 //!
-//! Events are taken in chunks that fit the memory. Momenta, couplings, random numbers and channels of a chunk go to the
-//! GPU; |M|^2, helicities and colours come back. Two chunks at a time are under way, each with a stream and memory of
-//! its own, so that one copies while the other computes.
+//! Events are processed in chunks that fit into memory. Momenta, couplings, random numbers and channels of a chunk are
+//! copied to the GPU; |M|^2, helicities and colours are copied back. Two chunks are in progress at a time, each with
+//! its own stream and memory, so that one copies while the other computes.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | `chunks` | a call: its chunks, and what is put into a stream for each |
+//! | `chunks` | division of a call into chunks, and the work put into a stream for each |
 //! | `launch` | the launches that evaluate a chunk |
-//! | `samples` | samples of a caller's, in the memory of the GPU |
-//! | `verify` | which generated code serves a call, and whether it agrees with the tables |
-//! | `kernel_spec` | what generated code is made from |
-//! | `contributions` | what helicities and diagrams contribute to a few events |
-//! | `thread_blocks` | threads of the blocks of kernels: constants, what is being tried, what was chosen |
-//! | `tuning` | the choice of one of these by times |
-//! | `clocks` | clocks that tell colour sums from amplitudes |
+//! | `samples` | evaluation of a caller's samples in device memory |
+//! | `verify` | choice of generated code for a call, and its comparison with the tables |
+//! | `kernel_spec` | parameters of generated code |
+//! | `contributions` | contributions of helicities and diagrams for a few events |
+//! | `thread_blocks` | thread block sizes: defaults, candidates, choices |
+//! | `tuning` | choice of a block size by timing |
+//! | `clocks` | separate timing of colour sums and amplitudes |
 //! | `blas` | the colour sum by cuBLAS or hipBLAS |
-//! | `color_ordered` | plans of loops: their tables, and launches in place of the kernel of helicities |
-//! | `memory` | the memory of chunks, and so their sizes |
-//! | `slot` | what one chunk needs while it is under way |
-//! | `workspace` | the workspaces of the kernel of helicities |
-//! | `device_layout` | the tables in the memory of the GPU |
+//! | `color_ordered` | plans of loops: their tables, and the launches that replace the kernel `helicities` |
+//! | `memory` | memory, and therefore size, of chunks |
+//! | `slot` | resources of one chunk in progress |
+//! | `workspace` | the workspaces of the kernel `helicities` |
+//! | `device_layout` | the tables in device memory |
 //! | `phase` | the phases of a call |
-//! | `report` | what the kernels take of the GPU |
+//! | `report` | resource usage of the kernels |
 
 #[cfg(test)]
 mod amd_tests;
@@ -76,36 +76,35 @@ use std::sync::Arc;
 use thread_blocks::Tuning;
 use workspace::WorkspaceSize;
 
-/// Events of a block of memory of plans of loops, whichever warps a GPU has: with more of them colour sums would have no
-/// room in the shared memory of most. Otherwise a block has as many as a warp has threads.
+/// Events per memory block for plans of loops, independent of the warp size: with more events, colour sums would not
+/// fit into the shared memory of most GPUs. For other plans, a block has one event per thread of a warp.
 const LOOPS_LANES: u32 = 32;
 
-/// What may be set.
+/// Options of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The share of the free memory that this engine may take.
+    /// Maximum fraction of the free device memory that this engine may use.
     pub memory: f64,
-    /// Whether launches are recorded and replayed; if nothing is said they are, unless phases are
-    /// to be told apart.
+    /// Whether launches are recorded and replayed. By default they are, unless phases are timed.
     pub graphs: Option<bool>,
-    /// The most multiply-adds of a thread for which straight-line code is generated.
+    /// Maximum multiply-adds per thread for which straight-line code is generated.
     pub most_generated: usize,
-    /// Operations in a group of the generated code of a whole process; 0: as the engine finds best.
+    /// Operations per group in the generated code of a whole process; 0 lets the engine choose.
     pub group: usize,
     /// Whether groups are functions of one kernel.
     pub functions: bool,
-    /// Multiply-adds of an event up to which one thread does all helicities.
+    /// Maximum multiply-adds per event for which one thread computes all helicities.
     pub whole: usize,
-    /// Whether cuBLAS, or hipBLAS, does the colour sum; by its size if `None`.
+    /// Whether cuBLAS or hipBLAS computes the colour sum; `None` decides by its size.
     pub blas: Option<bool>,
-    /// Whether it may do so with the precision of TF32.
+    /// Whether the library may use TF32 precision.
     pub tf32: bool,
-    /// Whether threads of blocks are chosen by the times of launches.
+    /// Whether thread block sizes are chosen by timing launches.
     pub tune: bool,
-    /// Bytes of JAMP that the colour sum of a plan of loops has in shared memory at a time, where no block of the colour
-    /// matrix needs more.
+    /// Bytes of JAMP that the colour sum of a plan of loops keeps in shared memory at a time, unless a block of the
+    /// colour matrix needs more.
     pub stage: usize,
-    /// Whether samples wait for generated code; otherwise tables serve them until it is there.
+    /// Whether samples wait for generated code; otherwise tables are used until it is ready.
     pub samples_wait: bool,
 }
 
@@ -135,7 +134,7 @@ fn not_whole() -> Error {
 
 /// A plan on a GPU.
 pub struct Engine {
-    /// The first to go: it waits for what is under way.
+    /// Declared first, so that it is dropped first: it waits for pending work.
     samples: Samples,
     library: Arc<ModuleCache>,
     plan: Arc<ValidPlan>,
@@ -144,59 +143,59 @@ pub struct Engine {
     options: Options,
     double: bool,
     double_color: bool,
-    /// What the kernel of helicities is compiled with.
+    /// Compile options of the kernel `helicities`.
     shape: source::CompileOptions,
     workspace_lanes: u32,
     workspace_threads: u32,
-    /// Groups of helicities.
+    /// Number of groups of helicities.
     groups: usize,
-    /// Bytes of a workspace.
+    /// Bytes per workspace.
     workspace_bytes: usize,
-    /// Whether workspaces lie in shared memory.
+    /// Whether workspaces are in shared memory.
     shared: bool,
-    /// Workspaces that should be at work at the same time; where they take memory of the GPU, the most.
+    /// Desired number of concurrent workspaces; an upper limit if they are in device memory.
     wanted: usize,
     uploaded: Uploaded,
     layout: DeviceLayout,
     load: Function,
     answer: Function,
     gather: Function,
-    /// Amplitudes, JAMP and colour sums; none where `loops` do them.
+    /// Kernel for amplitudes, JAMP and colour sums; `None` if `loops` replaces it.
     helicities: Option<Function>,
-    /// What takes its place for a plan of loops.
+    /// Array operations that replace `helicities` for a plan of loops.
     loops: Option<ArrayLoops>,
-    /// Numbers of JAMP2.
+    /// Number of JAMP2.
     color_flows: usize,
     levels: Vec<Vec<Launch>>,
     squares: Vec<Vec<Launch>>,
     slots: Vec<Slot>,
-    /// The colour sum, where a library does it.
+    /// Colour sum by a library, if used.
     blas: Option<Blas>,
-    /// What generated code is made from: a kernel for all, or one for a helicity, which takes the
-    /// place of `helicities`.
+    /// Parameters of generated code: kernels for the whole process, or a kernel for one helicity that replaces
+    /// `helicities`.
     spec: Option<Arc<KernelSpec>>,
-    /// Numbers of memory of an event that generated code needs.
+    /// Numbers of memory per event that generated code needs.
     vectors: u32,
     /// Generated code for calls without and with channels.
     generated: [Option<Generated>; 2],
     tuning: Tuning,
-    /// What is measured.
+    /// Requested measurements.
     clocks: Clocks,
     clocked: Clocked,
     /// Seconds spent in each phase.
     seconds: [f64; Phase::ALL.len()],
     couplings: Vec<Complex64>,
-    /// Where generated code is compared.
+    /// Points at which generated code is compared with the tables.
     trial: Option<Arc<Trial>>,
-    /// How contributions of helicities are added.
+    /// Order in which contributions of helicities are summed.
     helicity_sum: HelicitySum,
-    /// Whether a |M|^2 of the last run is no sum of squares.
+    /// Whether a |M|^2 of the last run was not a sum of squares.
     lost: bool,
 }
 
 impl Engine {
-    /// An engine for a plan of the process, whose addresses it follows. (Only within this crate, which gives it
-    /// no events whose channels it has not checked.)
+    /// Creates an engine for a plan of the process and uses the plan's addresses. (Private to this crate, which checks
+    /// the channels of events before it passes them on.)
     pub(crate) fn new(
         library: &Arc<ModuleCache>,
         process: &Process,
@@ -294,8 +293,8 @@ impl Engine {
         };
         let uploaded = arena.upload(&Stream::new(driver)?)?;
         let shared = if workspace.shared { workspace.bytes } else { 0 };
-        // Generated code has the colour sum in it, always in the precision of the amplitudes: to
-        // turn JAMP into single precision costs more there than is saved.
+        // Generated code contains the colour sum, always in the precision of the amplitudes: converting JAMP to single
+        // precision would cost more there than it saves.
         let generated = source::CompileOptions {
             double_color: double,
             ..shape
@@ -368,44 +367,44 @@ impl Engine {
         })
     }
 
-    /// Events of a block of memory.
+    /// Returns the number of events per memory block.
     fn lanes(&self) -> u32 {
         self.shape.lanes
     }
 
-    /// The plan.
+    /// Returns the plan.
     pub fn plan(&self) -> &Arc<ValidPlan> {
         &self.plan
     }
 
-    /// What to measure of where the time goes.
+    /// Sets which times are measured.
     pub fn set_profile(&mut self, clocks: Clocks) {
         self.clocks = clocks;
     }
 
-    /// Whether the times of phases are measured.
+    /// Returns whether the times of phases are measured.
     fn profile(&self) -> bool {
         self.clocks != Clocks::None
     }
 
-    /// Seconds spent in a phase, as far as [`Engine::set_profile`] asked.
+    /// Returns the seconds spent in a phase, if [`Engine::set_profile`] requested them.
     pub fn seconds(&self, phase: Phase) -> f64 {
         self.seconds[phase as usize]
     }
 
-    /// Waits until all code that is being generated is there.
+    /// Waits until all generated code has been compiled.
     pub fn wait_for_compiler(&mut self) {
         for generated in self.generated.iter().flatten() {
             generated.wait_for_compiler();
         }
     }
 
-    /// Whether generated code is a kernel for a helicity.
+    /// Returns whether generated code is a kernel for one helicity.
     fn of_helicity(&self) -> bool {
         self.spec.as_ref().is_some_and(|spec| spec.helicity)
     }
 
-    /// Whether the next launches are recorded.
+    /// Returns whether the next launches are recorded.
     fn graphs(&self) -> bool {
         if self.blas.is_some() && !blas::can_be_recorded(self.library.driver()) {
             return false;
@@ -417,12 +416,12 @@ impl Engine {
         }
     }
 
-    /// The kernel of helicities.
+    /// Returns the kernel `helicities`.
     fn helicities(&self) -> Result<&Function> {
         self.helicities.as_ref().ok_or_else(not_whole)
     }
 
-    /// Number of external legs.
+    /// Returns the number of external legs.
     fn legs(&self) -> usize {
         self.plan.masses.len()
     }

@@ -1,4 +1,4 @@
-//! The GPUs of a bridge, and a plan on all of them.
+//! The GPUs of a bridge, and a plan that runs on all of them.
 
 use super::cuda::{self, Cuda, Platform};
 use super::driver::{Driver, Properties};
@@ -21,7 +21,7 @@ use mebridge_support::signals;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The platform of GPUs that might be used, NVIDIA's first; it costs little to ask.
+/// Returns the platform of GPUs that might be used, NVIDIA first. The check is cheap.
 pub fn platform_there() -> Option<Platform> {
     let there = |platform: &Platform| {
         (*platform == Platform::Cuda || cuda::amd_might_be_there())
@@ -38,7 +38,7 @@ pub struct Gpus {
 }
 
 impl Gpus {
-    /// Those of a platform that the switches ask for.
+    /// Opens the GPUs of a platform that the switches select.
     pub fn open(platform: Platform, switches: &Switches, cache: Cache) -> Result<Gpus> {
         let count = cuda::devices(platform)?;
         let variable = |name: &str| environment::variable(name)?.into_string().ok();
@@ -50,7 +50,7 @@ impl Gpus {
         Gpus::new(drivers, switches, cache)
     }
 
-    /// These.
+    /// Combines the given GPUs.
     pub fn new(drivers: Vec<Arc<dyn Driver>>, switches: &Switches, cache: Cache) -> Result<Gpus> {
         let libraries = drivers
             .into_iter()
@@ -77,33 +77,33 @@ impl Gpus {
         })
     }
 
-    /// The same, with code for helicities even where there is code for all.
+    /// Uses code for one helicity even if there is code for the whole process.
     pub fn by_helicities(mut self) -> Gpus {
         self.options.most_generated = 1;
         self.options.whole = 0;
         self
     }
 
-    /// The same, with code for subsets of the helicities even where one thread can do all.
+    /// Uses code for subsets of the helicities even if one thread could compute all.
     pub fn by_subsets(mut self) -> Gpus {
         self.options.most_generated = 1500;
         self.options.whole = 0;
         self
     }
 
-    /// The same, with so few JAMP in shared memory at a time that there are several stages.
+    /// Limits the JAMP in shared memory, so that colour sums need several stages.
     pub fn by_stages(mut self) -> Gpus {
         self.options.stage = 1;
         self
     }
 
-    /// The same, where samples are served by tables at once, and by generated code when it is there.
+    /// Evaluates samples with tables at first, and with generated code once it is ready.
     pub fn at_once(mut self) -> Gpus {
         self.options.samples_wait = false;
         self
     }
 
-    /// What they are called.
+    /// Returns their names.
     pub fn name(&self) -> String {
         let name = |library: &Arc<ModuleCache>| library.driver().properties().name.clone();
         match &self.libraries[..] {
@@ -116,12 +116,12 @@ impl Gpus {
         }
     }
 
-    /// How many.
+    /// Returns their number.
     pub fn count(&self) -> usize {
         self.libraries.len()
     }
 
-    /// Each of them by itself, with what compiles for it.
+    /// Returns each GPU, with its module cache.
     pub fn each(&self) -> impl Iterator<Item = (Gpus, &Arc<ModuleCache>)> {
         let alone = |library: &Arc<ModuleCache>| Gpus {
             libraries: vec![library.clone()],
@@ -130,12 +130,12 @@ impl Gpus {
         (self.libraries.iter()).map(move |library| (alone(library), library))
     }
 
-    /// What kind of GPU the first of them is.
+    /// Returns the properties of the first GPU.
     pub fn properties(&self) -> &Properties {
         self.libraries[0].driver().properties()
     }
 
-    /// The plan that all of them take, of those that `make` gives for a machine.
+    /// Returns a plan that all of them can run, from those that `make` creates for a machine.
     pub fn fitted(
         &self,
         precision: Precision,
@@ -150,7 +150,7 @@ impl Gpus {
         engine::fitted(least, self.options.memory, double, make)
     }
 
-    /// A plan of the process on all of them. Channels of events must be checked before it runs.
+    /// Loads a plan of the process on all of them. Channels of events must be checked before it runs.
     pub fn engines(
         &self,
         process: &Process,
@@ -178,24 +178,24 @@ impl Gpus {
     }
 }
 
-/// A plan on one or several GPUs, which share the events of a call.
+/// A plan on one or more GPUs, which share the events of a call.
 pub struct Engines {
-    /// Each is also that of sessions for samples, if there are any.
+    /// One engine per GPU, also used by sessions for samples, if any.
     engines: Vec<Arc<Mutex<Engine>>>,
     plan: Arc<ValidPlan>,
 }
 
-/// The next call sees to what a call left half done.
+/// Locks an engine, ignoring poisoning: the next call cleans up what a failed call left behind.
 fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {
     engine.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Samples on the first of them.
+/// Evaluates samples on the first GPU.
 struct Samples(Arc<Mutex<Engine>>);
 
 impl DeviceSession for Samples {
     unsafe fn run(&self, sample: &DeviceSample) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { lock(&self.0).run_sample(sample) }
     }
 

@@ -1,8 +1,8 @@
-//! Straight-line code for a process or for a helicity of it, compiled behind the scenes.
+//! Straight-line code for a process or for one helicity, compiled in the background.
 //!
-//! The compiler takes seconds for what tables can do at once. So it works in a thread of its own, and
-//! until it is done the kernels that go through tables answer. What was compiled before comes from the
-//! cache in no time; a call waits a moment for that.
+//! Compilation takes seconds, while tables can be used at once. So the compiler runs in its own thread, and until it
+//! has finished, the table-driven kernels are used. Code compiled before is loaded quickly from the cache; the first
+//! call waits briefly for that.
 
 use super::driver::Function;
 use super::module_cache::{COMPILER_STACK, ModuleCache};
@@ -13,24 +13,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Nobody waits longer for a compiler.
+/// Maximum time to wait for a compiler.
 const LONGEST: Duration = Duration::from_secs(600);
-/// How often a program that ends looks for compilers.
+/// Interval at which an exiting program checks for running compilers.
 const LOOK: Duration = Duration::from_millis(2);
-/// How long the first call waits.
+/// Time that the first call waits.
 const FIRST_CALL_WAIT: Duration = Duration::from_millis(150);
 
-/// Compilers at work. A program that ends waits for them: the compiler's library is taken down
-/// then, and a thread that is still in it would crash the program after all its work is done.
+/// Running compilers. An exiting program waits for them: the compiler's library is unloaded on exit, and a thread still
+/// running in it would crash the program after all its work is done.
 static AT_WORK: Compilers = Compilers(AtomicU64::new(0));
 
-/// The number of compilers, and of which program: the number of the process above that of its threads. The child of a
-/// fork has none of its parent's compilers, and does not wait for them. There is no lock, because such a child could
-/// find it held for ever.
+/// The process id in the upper half, and the number of its running compilers in the lower half. The child of a fork has
+/// none of its parent's compiler threads and must not wait for them. There is no lock, because a child could find it
+/// held for ever.
 struct Compilers(AtomicU64);
 
 impl Compilers {
-    /// How many this program has, by what is counted.
+    /// Returns the number of compilers of this process, given the counter.
     fn of(counted: u64, program: u32) -> u64 {
         match counted >> 32 == u64::from(program) {
             true => counted & u64::from(u32::MAX),
@@ -41,7 +41,7 @@ impl Compilers {
     fn change(&self, program: u32, change: impl Fn(u64) -> u64) {
         let next =
             |counted| Some(u64::from(program) << 32 | change(Compilers::of(counted, program)));
-        // It always says what comes next.
+        // The closure always returns a value.
         let _ = (self.0).fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
     }
 
@@ -50,16 +50,16 @@ impl Compilers {
     }
 }
 
-/// Counts a compiler as long as it is there.
+/// A guard that counts a running compiler.
 struct AtWork;
 
 impl AtWork {
     fn new() -> AtWork {
         static ONCE: Once = Once::new();
-        // What is registered later is called earlier, so this comes before the compiler's library
-        // is taken down, which was loaded before.
+        // Exit functions run in reverse order of registration, so this one runs before the compiler's library, which
+        // was loaded earlier, is unloaded.
         ONCE.call_once(|| {
-            // SAFETY: the function takes nothing and does not unwind.
+            // SAFETY: the function takes no arguments and does not unwind.
             let _ = unsafe { libc::atexit(wait_for_all) };
         });
         AT_WORK.change(std::process::id(), |count| count + 1);
@@ -73,7 +73,8 @@ impl Drop for AtWork {
     }
 }
 
-/// Work of a compiler, which is at work until all that it held is gone: that may be the last hold of modules of the GPU.
+/// Runs the work of a compiler, which counts as running until all its objects are dropped: they may hold the last
+/// references to modules of the GPU.
 fn counted(work: impl FnOnce() + Send + 'static) -> impl FnOnce() + Send + 'static {
     let at_work = AtWork::new();
     move || {
@@ -89,21 +90,21 @@ extern "C" fn wait_for_all() {
     }
 }
 
-/// The outcome.
+/// State of a compilation.
 #[derive(Clone)]
 enum State {
-    /// The compiler is at work.
+    /// The compiler is running.
     Compiling,
-    /// Kernels, to be run one after the other.
+    /// The kernels, in the order of their launches.
     Ready(Arc<[Function]>),
-    /// None; the tables serve.
+    /// Compilation failed; tables are used.
     Failed,
 }
 
-/// A kernel in the making.
+/// Generated kernels, possibly still being compiled.
 pub struct Generated {
     state: Arc<(Mutex<State>, Condvar)>,
-    /// The number of the program that has the compiler's thread.
+    /// Id of the process that runs the compiler thread.
     program: u32,
     asked: Instant,
     /// Whether it has been compared with the tables.
@@ -111,7 +112,7 @@ pub struct Generated {
 }
 
 impl Generated {
-    /// Begins to compile a kernel of a unit.
+    /// Starts to compile the kernels of a unit.
     pub fn begin(
         library: &Arc<ModuleCache>,
         unit: impl FnOnce() -> Option<CompilationUnit> + Send + 'static,
@@ -131,7 +132,7 @@ impl Generated {
             let function = std::panic::catch_unwind(std::panic::AssertUnwindSafe(function));
             let result = match function {
                 Ok(Some(Ok(function))) => State::Ready(function),
-                // Only speed is lost.
+                // Without generated code, only speed is lost.
                 _ => State::Failed,
             };
             *theirs.0.lock().unwrap_or_else(PoisonError::into_inner) = result;
@@ -151,30 +152,30 @@ impl Generated {
         }
     }
 
-    /// The kernel, if it is there.
+    /// Returns the kernels, if they are ready after a short wait.
     pub fn get(&self) -> Option<Arc<[Function]>> {
         self.wait(FIRST_CALL_WAIT.saturating_sub(self.asked.elapsed()))
     }
 
-    /// The kernel, if it is there without any wait.
+    /// Returns the kernels, if they are ready now.
     pub fn there(&self) -> Option<Arc<[Function]>> {
         self.wait(Duration::ZERO)
     }
 
-    /// It is not used any more.
+    /// Discards the kernels.
     pub fn reject(&self) {
         if !self.forked() {
             *self.state.0.lock().unwrap_or_else(PoisonError::into_inner) = State::Failed;
         }
     }
 
-    /// Whether this is the child of the program that has the thread. There the lock may be that thread's for ever, and a
-    /// kernel of the parent's is of no use.
+    /// Returns whether this process is a forked child of the one with the compiler thread. In the child the lock may be
+    /// held for ever, and the parent's kernels are useless.
     fn forked(&self) -> bool {
         self.program != std::process::id()
     }
 
-    /// The kernel, once the compiler is done.
+    /// Waits for the compiler and returns the kernels.
     pub fn wait_for_compiler(&self) -> Option<Arc<[Function]>> {
         self.wait(LONGEST)
     }
@@ -196,8 +197,8 @@ impl Generated {
 
 impl Drop for Generated {
     fn drop(&mut self) {
-        // The thread uses the library, which goes with the last of us; a program that ends does not
-        // leave the compiler at work.
+        // The thread uses the library, which is dropped with the last user; an exiting program does not leave the
+        // compiler running.
         self.wait_for_compiler();
     }
 }
@@ -206,7 +207,7 @@ impl Drop for Generated {
 mod tests {
     use super::*;
 
-    /// What a compiler holds goes while it still counts.
+    /// Objects held by a compiler are dropped while it is still counted.
     #[test]
     fn a_compiler_is_at_work_until_it_holds_nothing() {
         struct Held(std::sync::mpsc::Sender<u64>);
@@ -223,7 +224,7 @@ mod tests {
         assert!(count.recv().expect("a count") > 0);
     }
 
-    /// A child of a fork has the count of its parent, and counts its own from none.
+    /// A forked child inherits its parent's counter, and counts its own compilers from 0.
     #[test]
     fn a_child_waits_for_no_compiler_of_its_parents() {
         let (parent, child) = (7, 8);

@@ -1,11 +1,11 @@
-//! The helicities of a process in subsets that one code serves.
+//! Division of the helicities of a process into subsets that share the same code.
 //!
-//! The helicities of some legs are *fixed*, those of the others *free*. Let the good helicities be all combinations of
-//! some settings of the fixed legs with the same settings of the free ones. Then the plan for one subset serves every
-//! subset, with other external wavefunctions of the fixed legs. So generated code is short, few of its numbers are
-//! alive at a time, and a thread takes one subset of one event. A kernel before computes what depends on the helicities
-//! of few fixed legs (`codegen/hoisting.rs`). Each subset repeats the rest of what subsets have in common; the more
-//! legs are free, the less that is.
+//! The helicities of some legs are *fixed*, those of the others *free*. If the good helicities are all combinations of
+//! some settings of the fixed legs with the same settings of the free ones, the plan for one subset is valid for every
+//! subset, with other external wavefunctions of the fixed legs. Generated code is then short, few values are alive at a
+//! time, and a thread computes one subset of one event. A preceding kernel computes values that depend on the
+//! helicities of only a few fixed legs (`codegen/hoisting.rs`). Other values shared by subsets are computed again in
+//! each subset; the more legs are free, the fewer these are.
 
 use super::level_schedule::LevelSchedule;
 use mebridge_plan::binding::Binding;
@@ -13,24 +13,24 @@ use mebridge_plan::{Plan, compile, recursion};
 use mebridge_process::Process;
 use rustc_hash::FxHashMap as HashMap;
 
-/// The subsets.
+/// The subsets of helicities, with the plan that they share.
 #[derive(Clone, Debug)]
 pub struct HelicitySplit {
     /// The plan of the first subset.
     pub plan: Plan,
-    /// Its tables.
+    /// Tables of the plan.
     pub tables: LevelSchedule,
-    /// For each leg whether its helicity is fixed.
+    /// For each leg, whether its helicity is fixed.
     pub fixed: Vec<bool>,
-    /// For each subset the helicities of the legs; those of free legs do not matter.
+    /// For each subset, the helicities of the legs; those of free legs are not used.
     pub helicities: Vec<Vec<i8>>,
-    /// For each subset the places of its helicities among all good ones, in the order of the plan.
+    /// For each subset, the indices of its helicities among all good ones, in the order of the plan.
     pub order: Vec<Vec<u32>>,
-    /// Multiply-adds of an event, those of the colour sum left out.
+    /// Multiply-adds per event, without the colour sum.
     pub multiply_adds: usize,
 }
 
-/// How the good helicities fall into subsets.
+/// A division of the good helicities into subsets.
 struct SubsetChoice {
     fixed: Vec<bool>,
     helicities: Vec<Vec<i8>>,
@@ -38,7 +38,7 @@ struct SubsetChoice {
 }
 
 impl SubsetChoice {
-    /// For these fixed legs, if one code can serve the subsets.
+    /// Returns the division for these fixed legs, if the subsets can share the same code.
     fn new(process: &Process, good: &[u32], fixed: Vec<bool>) -> Option<SubsetChoice> {
         let part = |helicity: &[i8], of: bool| -> Vec<i8> {
             let legs = helicity.iter().zip(&fixed);
@@ -68,8 +68,7 @@ impl SubsetChoice {
 }
 
 impl HelicitySplit {
-    /// The cut with the least work, among those of which one subset takes at most so many
-    /// multiply-adds.
+    /// Returns the division with the least work among those with at most `limit` multiply-adds per subset.
     pub fn best(
         process: &Process,
         binding: &Binding,
@@ -77,7 +76,7 @@ impl HelicitySplit {
         recursive: bool,
         limit: usize,
     ) -> Option<HelicitySplit> {
-        // Fermions first: at one of them a recursion has its root.
+        // Fermions first: one of them is the root of a recursion.
         let mut legs: Vec<usize> = (0..process.legs.len()).collect();
         legs.sort_by_key(|&leg| {
             let spinor = process.legs[leg].pdg.unsigned_abs() <= 18;

@@ -1,19 +1,19 @@
-//! A plan as tables for a GPU: every operation by itself, in levels.
+//! A plan as tables for a GPU: individual operations, sorted into levels.
 //!
-//! A GPU needs work for many thousands of threads at a time. So operations are sorted into *levels*: the operations of
-//! a level depend on earlier levels alone. Every result gets an address of its own for that (a plan reuses memory, see
-//! [`mebridge_plan::memory_reuse`]). Momenta, propagators, factors, couplings and external wavefunctions, which a CPU
-//! computes between the batches, are operations like all others here.
+//! A GPU needs work for many thousands of threads at a time. Therefore operations are sorted into *levels*: the
+//! operations of a level depend only on earlier levels. This requires a separate address for every result (a plan
+//! reuses memory, see [`mebridge_plan::memory_reuse`]). Momenta, propagators, factors, couplings and external
+//! wavefunctions, which a CPU computes between the batches, are ordinary operations here.
 //!
-//! An operation is its *kind*, which names the device function that does it, and its operands, a run
-//! of numbers in [`LevelSchedule::operands`] that begins where [`LevelSchedule::starts`] says. The operands of
-//! kernels are those of [`mebridge_ops::visit`]; for the other kinds see [`OperationKind`].
+//! An operation consists of its *kind*, which names its device function, and its operands, a sequence of numbers in
+//! [`LevelSchedule::operands`] whose start is given by [`LevelSchedule::starts`]. The operands of kernels are those of
+//! [`mebridge_ops::visit`]; for the other kinds see [`OperationKind`].
 //!
-//! Each helicity at work has a memory of its own, the *workspace*, for amplitudes and JAMP; addresses in it count from
-//! 0. Wavefunctions are looked up in the helicity's row of [`LevelSchedule::waves`].
+//! Each helicity being computed has its own memory for amplitudes and JAMP, the *workspace*, with addresses from 0.
+//! Wavefunctions are looked up in the helicity's row of [`LevelSchedule::waves`].
 //!
-//! For a plan of loops these tables hold what comes before the loops, at the addresses of the plan;
-//! [`super::color_ordered::schedule`] has the loops.
+//! For a plan of loops, these tables contain the operations before the loops, at the addresses of the plan; the loops
+//! are in [`super::color_ordered::schedule`].
 
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::opcode::{COMPLEX, FOUR, MOMENTUM};
@@ -28,50 +28,50 @@ use rustc_hash::FxHashMap as HashMap;
 /// Real numbers of the 16 components of spin 3/2 or 2.
 pub const SIXTEEN: u32 = 32;
 
-/// What an operation computes.
+/// Kind of an operation, with the layout of its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OperationKind {
-    /// A sum of momenta: how many to add, how many to subtract, these, result.
+    /// A sum of momenta: number to add, number to subtract, the momenta, result.
     Momentum,
     /// A coupling as a polynomial in G: G, number of coefficients, pairs of
     /// [`LevelSchedule::numbers`] from the highest power down, result.
     Coupling,
     /// `1 / (p^2 - m^2 + i m width)`: momentum, numbers m^2 and m width, result.
     Propagator,
-    /// The square of a leg's momentum: that, number of the squared mass, result.
+    /// The square of a leg's momentum: momentum, number of the squared mass, result.
     Square,
-    /// The product of two momenta as a fraction: these, their squares, result.
+    /// The product of two momenta as a fraction: the momenta, their squares, result.
     Product,
-    /// `1 / (p^2 - m^2)` of a line without a width: numbers of m^2 and of the size of squared masses, numbers of squares
-    /// and of products, squares, products (each with the number of its factor), result.
+    /// `1 / (p^2 - m^2)` of a line without a width: numbers of m^2 and of the size of squared masses, numbers of
+    /// squares and of products, squares, products (each with the number of its factor), result.
     Line,
-    /// Couplings with coefficients, times a propagator: whether there is one, the propagator, number
-    /// of terms, terms (coupling, numbers for the real and imaginary part), result.
+    /// Couplings with coefficients, times an optional propagator: whether there is one, the propagator, number of
+    /// terms, terms (coupling, numbers for the real and imaginary part), result.
     Factor,
     /// A fermion flowing in: momentum, number of the mass, whether it has one, helicity plus 8,
     /// NSF plus 8, result.
     ExternalIn,
-    /// A fermion flowing out, the same.
+    /// A fermion flowing out, with the same operands.
     ExternalOut,
-    /// A vector, the same.
+    /// A vector, with the same operands.
     ExternalVector,
-    /// A scalar, the same.
+    /// A scalar, with the same operands.
     ExternalScalar,
-    /// Spin 2, the same.
+    /// Spin 2, with the same operands.
     ExternalTensor,
-    /// Spin 3/2 flowing in, the same; the helicity is twice the spin.
+    /// Spin 3/2 flowing in, with the same operands; the helicity is twice the spin.
     ExternalRaritaIn,
-    /// Spin 3/2 flowing out, the same.
+    /// Spin 3/2 flowing out, with the same operands.
     ExternalRaritaOut,
-    /// What a kernel computes.
+    /// An operation of a CPU kernel.
     Opcode(Opcode),
-    /// A sum of amplitudes: numbers of terms with coefficients 1, -1, i and -i and of other ones,
-    /// the terms, the other ones (real part, imaginary part, numbers for either), result.
+    /// A sum of amplitudes: numbers of terms with coefficients 1, -1, i, -i and others, the terms, the other terms
+    /// (real part, imaginary part, numbers for both), result.
     Sum,
 }
 
 impl OperationKind {
-    /// The name of its device function.
+    /// Returns the name of its device function.
     pub fn name(self) -> String {
         match self {
             OperationKind::Opcode(Opcode::General(i)) => format!("General{i}"),
@@ -81,37 +81,37 @@ impl OperationKind {
     }
 }
 
-/// Operations of one kind in a row, all of a level.
+/// Consecutive operations of one kind within a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelRange {
-    /// What they compute.
+    /// Kind of the operations.
     pub kind: OperationKind,
-    /// The first, as an index into [`LevelSchedule::starts`].
+    /// First operation, as an index into [`LevelSchedule::starts`].
     pub first: u32,
-    /// How many.
+    /// Number of operations.
     pub count: u32,
 }
 
-/// Ranges of operations that can be done at the same time.
+/// Ranges of operations that can run concurrently.
 pub type ScheduleLevel = Vec<KernelRange>;
 
-/// Where AMP2 come from.
+/// Source of the AMP2.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Amp2Source {
-    /// From operations of their own, which leave them at these addresses.
+    /// Separate operations, which store them at these addresses.
     Totals {
         /// The operations.
         levels: Vec<ScheduleLevel>,
-        /// Where each AMP2 is.
+        /// Address of each AMP2.
         totals: Vec<Address>,
     },
-    /// From the amplitudes of each helicity: for each AMP2 the sets of amplitudes (addresses in the
-    /// workspace) that are added before squaring.
+    /// The amplitudes of each helicity: for each AMP2, the sets of amplitudes (addresses in the workspace) that are
+    /// summed before squaring.
     Amplitudes(Vec<Vec<Vec<Address>>>),
 }
 
 impl Amp2Source {
-    /// How many AMP2 there are.
+    /// Returns the number of AMP2.
     pub fn len(&self) -> usize {
         match self {
             Amp2Source::Totals { totals, .. } => totals.len(),
@@ -123,54 +123,54 @@ impl Amp2Source {
 /// A plan for a GPU.
 #[derive(Clone, Debug)]
 pub struct LevelSchedule {
-    /// Addresses in the memory of a block of events.
+    /// Number of vectors in the memory of a block of events.
     pub vectors: u32,
-    /// Addresses in the workspace of one helicity.
+    /// Number of vectors in the workspace of one helicity.
     pub workspace: u32,
-    /// Constants that operands name.
+    /// Constants referenced by operands.
     pub numbers: Vec<f64>,
-    /// All operands.
+    /// Operands of all operations.
     pub operands: Vec<u32>,
-    /// Where the operands of each operation begin.
+    /// Start of the operands of each operation.
     pub starts: Vec<u32>,
-    /// Addresses that hold the same number for all events.
+    /// Addresses of numbers that are the same for all events, with their values.
     pub constants: Vec<(Address, f64)>,
-    /// Where the momenta of the legs go.
+    /// Address of the momenta of the legs.
     pub leg_momenta: Address,
-    /// Where G goes.
+    /// Address of G.
     pub g: Address,
-    /// Couplings that are no polynomials in G, by index, with their addresses.
+    /// Couplings that are not polynomials in G: index and address.
     pub formula_couplings: Vec<(u32, Address)>,
-    /// Everything up to the amplitudes.
+    /// Operations up to the amplitudes.
     pub levels: Vec<ScheduleLevel>,
-    /// The amplitudes of a helicity.
+    /// Operations for the amplitudes of a helicity.
     pub amplitudes: ScheduleLevel,
-    /// The sums that lead from there to JAMP.
+    /// Sums that compute JAMP from the amplitudes.
     pub sums: Vec<ScheduleLevel>,
-    /// The first JAMP in the workspace; the others follow.
+    /// Address of the first JAMP in the workspace; the others follow.
     pub jamp: Address,
-    /// Number of colour flows. This is the number of JAMP, unless a plan of loops has flows that are sums of JAMP.
+    /// Number of colour flows: the number of JAMP, unless a plan of loops has flows that are sums of JAMP.
     pub flows: usize,
-    /// For each helicity the addresses of the wavefunctions that amplitudes look up.
+    /// For each helicity, the addresses of the wavefunctions that amplitudes look up.
     pub waves: Vec<Vec<Address>>,
-    /// Helicities (indices into `waves`) that are done together: two, or one and `u32::MAX`.
+    /// Helicities (indices into `waves`) computed together: two, or one and `u32::MAX`.
     pub groups: Vec<[u32; 2]>,
-    /// AMP2.
+    /// Source of the AMP2.
     pub squares: Amp2Source,
 }
 
-/// An operation before it has found its place.
+/// An operation that has not been sorted yet.
 struct Operation {
     level: u32,
     kind: OperationKind,
     start: u32,
 }
 
-/// Products of one [`Opcode::Dots`] operation: few, so that there are many operations.
+/// Products per [`Opcode::Dots`] operation: few, so that there are many operations.
 const DOTS: usize = 4;
 
 impl LevelSchedule {
-    /// Numbers of JAMP2: as many as JAMP, unless coupling orders are split.
+    /// Returns the number of JAMP2, which is that of JAMP unless coupling orders are split.
     pub fn color_flows(&self, weights: &[FlowWeight]) -> usize {
         match weights.len() {
             0 => self.flows,
@@ -178,8 +178,8 @@ impl LevelSchedule {
         }
     }
 
-    /// The tables of a plan. `None` if its operations are not whole or read what nothing has written; no plan does that
-    /// passed [`Plan::validate`] or was compiled here.
+    /// Builds the tables of a plan. Returns `None` if operations are incomplete or read unwritten addresses, which
+    /// cannot happen for plans that passed [`Plan::validate`] or were compiled here.
     pub fn new(plan: &Plan, binding: &Binding) -> Option<LevelSchedule> {
         if !plan.operations().tiles.is_empty() {
             return None;
@@ -209,7 +209,7 @@ impl LevelSchedule {
         maker.batches(&plan.operations().currents, plan)?;
         let levels = std::mem::take(&mut maker.operations);
         let looked_up = looked_up(plan)?;
-        // Loops look nothing up.
+        // Loops look up no wavefunctions.
         let operations = plan.operations();
         let waves = (0..plan.helicities.len())
             .map(|h| {
@@ -221,7 +221,7 @@ impl LevelSchedule {
         let squares = if plan.channels().squares.is_empty() {
             None
         } else {
-            // Their levels begin anew.
+            // Their levels start again from the first.
             maker.objects.values_mut().for_each(|o| o.level = 0);
             maker.batches(&plan.channels().squares, plan)?;
             Some(std::mem::take(&mut maker.operations))
@@ -280,8 +280,7 @@ impl LevelSchedule {
         Some(tables)
     }
 
-    /// Gives operations their places: level by level, kind by kind, otherwise in the order in which
-    /// they came.
+    /// Sorts operations by level, then by kind, and otherwise keeps their order.
     fn order(&mut self, mut operations: Vec<Operation>) -> Vec<ScheduleLevel> {
         operations.sort_by_key(|o| (o.level, o.kind));
         let mut levels: Vec<ScheduleLevel> = Vec::new();
@@ -305,7 +304,7 @@ impl LevelSchedule {
         levels
     }
 
-    /// All kinds that occur, each once.
+    /// Returns the kinds that occur, each once.
     pub fn kinds(&self) -> Vec<OperationKind> {
         let squares = match &self.squares {
             Amp2Source::Totals { levels, .. } => levels.as_slice(),
@@ -319,7 +318,7 @@ impl LevelSchedule {
     }
 }
 
-/// Numbers of the wavefunctions that amplitudes look up, in order.
+/// Returns the sorted numbers of the wavefunctions that amplitudes look up.
 fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
     let mut numbers = Vec::new();
     for batch in &plan.operations().amplitudes {
@@ -339,7 +338,7 @@ fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
     Some(numbers)
 }
 
-/// The addresses of a plan that one helicity writes.
+/// Range of addresses in a plan that one helicity writes.
 struct Workspace {
     start: Address,
     end: Address,
@@ -383,23 +382,23 @@ impl Workspace {
     }
 }
 
-/// A number, a wavefunction or whatever else lies at an address.
+/// An object at an address, for example a number or a wavefunction.
 struct PlacedNumber {
     address: Address,
-    /// The level of the operation that finishes it.
+    /// Level of the operation that completes it.
     level: u32,
 }
 
 #[derive(Default)]
 struct LevelScheduler {
-    /// Whether everything stays where the plan has it, which reuses no memory.
+    /// Whether to keep the addresses of the plan, which then reuses no memory.
     in_place: bool,
     end: Address,
     numbers: Vec<f64>,
     known_numbers: HashMap<u64, u32>,
     operands: Vec<u32>,
     operations: Vec<Operation>,
-    /// What lies at the addresses of the plan now.
+    /// Objects currently at the addresses of the plan.
     objects: HashMap<Address, PlacedNumber>,
 }
 
@@ -409,7 +408,7 @@ impl LevelScheduler {
         self.end - vectors
     }
 
-    /// The address here of so many vectors of the plan.
+    /// Returns the new address for `vectors` vectors of the plan.
     fn place(&mut self, old: Address, vectors: u32) -> Address {
         match self.in_place {
             true => old,
@@ -443,7 +442,7 @@ impl LevelScheduler {
         self.operands.extend(operands);
     }
 
-    /// An operation that depends on objects of these levels, with a result of so many vectors.
+    /// Allocates a result of `vectors` vectors, computed at this level.
     fn result(&mut self, old: Address, vectors: u32, level: u32) -> Address {
         let new = self.place(old, vectors);
         self.define(old, new, level);
@@ -577,10 +576,10 @@ impl LevelScheduler {
         Some(())
     }
 
-    /// The operations of batches, one after the other.
+    /// Converts the operations of batches in order.
     fn batches(&mut self, batches: &[Batch], plan: &Plan) -> Option<()> {
         for batch in batches {
-            // The operands of this operation, and the levels that it has to wait for.
+            // The operands of this operation, and the levels on which it depends.
             let mut operands = Vec::new();
             let (mut level, mut sound) = (0, true);
             let kind = OperationKind::Opcode(batch.opcode);
@@ -604,7 +603,7 @@ impl LevelScheduler {
                             self.operation(level + 1, kind, &operands);
                             (operands, level) = (Vec::new(), 0);
                         }
-                        // A sum goes on after what was added before; nothing has read it yet.
+                        // A sum continues after earlier additions; it has not been read yet.
                         Access::Update(_) => match self.objects.get_mut(&operand) {
                             Some(object) => {
                                 let level_now = level.max(object.level) + 1;
@@ -625,8 +624,8 @@ impl LevelScheduler {
         Some(())
     }
 
-    /// The amplitudes of a helicity, whose operands are numbers of wavefunctions and addresses of
-    /// the workspace.
+    /// Converts the amplitudes of a helicity, whose operands are numbers of wavefunctions and addresses in the
+    /// workspace.
     fn amplitudes(
         &mut self,
         plan: &Plan,
@@ -701,7 +700,7 @@ impl LevelScheduler {
             let (mine, rest) = terms.split_at_checked(sum.terms as usize)?;
             terms = rest;
             for term in mine {
-                // The number at hand is complex: its address is the smaller of the two.
+                // The number is complex: its address is the smaller of the two.
                 see(term.re.min(term.im))?;
                 operands.push(workspace.of(term.re)?);
                 operands.push(workspace.of(term.im)?);

@@ -1,17 +1,17 @@
-//! The engine for GPUs.
+//! Matrix-element engine for GPUs.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
 //! | [`level_schedule`] | a plan as tables of operations in levels |
-//! | [`color_ordered`] | a plan of loops as tables of operations on arrays in levels, and its colour matrix |
-//! | [`source`] | the device code for them |
-//! | [`routine`] | the device code of Lorentz structures that no kernel knows |
-//! | [`module_cache`] | device code, compiled and kept |
-//! | [`structures`] | what kernels are given, and the heads of tables, for host and device |
+//! | [`color_ordered`] | a plan of loops as tables of array operations in levels, and its colour matrix |
+//! | [`source`] | assembly of device code into compilation units |
+//! | [`routine`] | device code of Lorentz structures without a predefined routine |
+//! | [`module_cache`] | compilation and caching of device code |
+//! | [`structures`] | kernel arguments and table headers shared by host and device |
 //! | [`engine`] | the launches that run a plan on a GPU |
-//! | [`cuda`] | how a real GPU answers |
-//! | [`choose`] | which GPU is taken where there are several |
-//! | `limits` | which processes it cannot run |
+//! | [`cuda`] | the driver interface of CUDA and HIP |
+//! | [`choose`] | choice of the GPU if there are several |
+//! | `limits` | processes that GPUs cannot run |
 
 mod arena;
 mod choose;

@@ -1,6 +1,6 @@
-//! Processes that only the CPU runs.
+//! Processes that only the CPU supports.
 //!
-//! Device code takes contributions of helicities to count alike.
+//! Device code assumes that all helicities contribute with equal weight.
 
 use mebridge_plan::binding::{Binding, Coupling};
 use mebridge_process::{Amplitudes, Process, Wavefunction, running};
@@ -8,7 +8,7 @@ use mebridge_support::error::{Error, Result};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// What of a process the device code lacks, if anything.
+/// Returns the first feature of a process that device code lacks, if any.
 pub fn lacks(process: &Process) -> Option<&'static str> {
     if !process.beam_weights.is_empty() {
         return Some("polarised beams");
@@ -28,9 +28,10 @@ pub fn lacks(process: &Process) -> Option<&'static str> {
     boson.then_some("a colour-ordered form with a particle without colour")
 }
 
-/// Whether samples of a process run on a GPU, with the values of its own card.
+/// Returns whether samples of a process can run on a GPU, with the values of its own param card.
 ///
-/// Couplings that are no polynomials in the strong one are computed by the CPU, which does not see a sample's alpha_s.
+/// Couplings that are not polynomials in the strong coupling are computed by the CPU, which has no access to a sample's
+/// alpha_s.
 pub fn samples_run(process: &Process) -> Result<()> {
     if let Some(what) = lacks(process) {
         return Err(Error::NotOnGpu { what: what.into() });

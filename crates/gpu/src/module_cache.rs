@@ -1,8 +1,8 @@
-//! Device code, compiled when it is first needed and kept.
+//! Compilation of device code on first use, and its cache.
 //!
-//! As many programs are compiled at a time as the machine has cores. They are kept on disk under a key of what they
-//! were made from: their text, the options, the compiler and the kind of GPU. Nearly all of them serve every process,
-//! so that the next process finds them.
+//! Up to one program per core is compiled at a time. Programs are stored on disk under a key made of their text, the
+//! options, the compiler and the kind of GPU. Nearly all of them are independent of the process, so that later
+//! processes reuse them.
 
 use super::driver::{Driver, Function, Module};
 use super::source::CompilationUnit;
@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Bytes of stack of a thread in which the compiler runs: it goes deep into long functions.
+/// Stack size in bytes of compiler threads: the compiler recurses deeply in long functions.
 pub const COMPILER_STACK: usize = 64 << 20;
 
 /// The programs of one GPU.
@@ -23,12 +23,12 @@ pub struct ModuleCache {
     cache: Cache,
     compiler: String,
     modules: Mutex<HashMap<String, Module>>,
-    /// The texts of what is being compiled, and what tells those who wait for it.
+    /// Texts of the units being compiled; `compiled` signals that one has finished.
     compiling: Mutex<HashSet<String>>,
     compiled: Condvar,
 }
 
-/// Options of the compiler for all programs.
+/// Returns the compiler options common to all programs.
 pub(crate) fn options() -> Vec<String> {
     [
         "--std=c++17",
@@ -43,7 +43,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a thread compiles, until this goes.
+/// A guard for the units that a thread compiles.
 struct Compiling<'a> {
     of: &'a ModuleCache,
     units: Vec<&'a CompilationUnit>,
@@ -60,7 +60,7 @@ impl Drop for Compiling<'_> {
 }
 
 impl ModuleCache {
-    /// No programs so far.
+    /// Creates a cache without loaded programs.
     pub fn new(driver: Arc<dyn Driver>, cache: Cache) -> Result<ModuleCache> {
         Ok(ModuleCache {
             compiler: driver.compiler()?,
@@ -72,12 +72,13 @@ impl ModuleCache {
         })
     }
 
-    /// The GPU.
+    /// Returns the driver of the GPU.
     pub fn driver(&self) -> &Arc<dyn Driver> {
         &self.driver
     }
 
-    /// Compiles what is missing of these. What another thread compiles is waited for: a program is loaded once.
+    /// Compiles and loads units that are missing, and waits for units that another thread compiles, so that each is
+    /// loaded only once.
     pub fn load(&self, units: &[CompilationUnit]) -> Result<()> {
         loop {
             let (mut missing, mut others): (Vec<&CompilationUnit>, Vec<&CompilationUnit>) =
@@ -112,14 +113,14 @@ impl ModuleCache {
             let theirs = |compiling: &mut HashSet<String>| {
                 others.iter().any(|unit| compiling.contains(&unit.text))
             };
-            // Where they failed, the error is this thread's, too, after it has tried.
+            // If another thread failed, this thread tries again and reports its own error.
             drop(self.compiled.wait_while(compiling, theirs));
         }
     }
 
-    /// Compiles and loads these.
+    /// Compiles and loads units.
     fn compile(&self, mut missing: Vec<&CompilationUnit>) -> Result<()> {
-        // The longest first, as they take longest.
+        // The longest first, as they take the most time.
         missing.sort_by_key(|unit| std::cmp::Reverse(unit.text.len()));
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
         let next = AtomicUsize::new(0);
@@ -142,7 +143,7 @@ impl ModuleCache {
                 }
             }
         });
-        // Where no thread could be had.
+        // Units left over because no thread could be started.
         work();
         let images = images.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (unit, image) in missing.into_iter().zip(images) {
@@ -152,26 +153,26 @@ impl ModuleCache {
         Ok(())
     }
 
-    /// A kernel of a unit, which is compiled if that has not been done.
+    /// Returns a kernel of a unit, which is compiled if necessary.
     pub fn function(&self, unit: &CompilationUnit, name: &str, shared: usize) -> Result<Function> {
         self.load(std::slice::from_ref(unit))?;
         lock(&self.modules)[&unit.text].function(name, shared)
     }
 
-    /// How many threads the blocks of a kernel should have for some work, if that was found out before.
+    /// Returns the best number of threads per block of a kernel for some work, if it was determined before.
     pub fn remembered_threads(&self, function: &Function, work: &[u32]) -> Option<u32> {
         let key = self.key_of_threads(function, work)?;
         self.cache.load(Kind::Blocks, &key)
     }
 
-    /// Keeps that for later.
+    /// Stores the best number of threads per block.
     pub fn remember_threads(&self, function: &Function, work: &[u32], threads: u32) {
         if let Some(key) = self.key_of_threads(function, work) {
             self.cache.store(Kind::Blocks, &key, &threads);
         }
     }
 
-    /// The key of that; none where nothing is kept.
+    /// Returns the cache key of a number of threads; `None` if the cache is off.
     fn key_of_threads(&self, function: &Function, work: &[u32]) -> Option<Key> {
         if !self.cache.is_on() {
             return None;

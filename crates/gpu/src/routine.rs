@@ -1,21 +1,21 @@
-//! Device code of a Lorentz structure that no kernel knows.
+//! Device code of a Lorentz structure without a predefined routine.
 //!
-//! The instructions of the routine ([`mebridge_ops::general`]) become one device function, a line for
-//! each number that is computed; what is only read or named stands where it is used. It calls
-//! the functions of `cuda/number.cuh` and `cuda/functions.cuh`.
+//! The instructions of the routine ([`mebridge_ops::general`]) become one device function with a line for each number
+//! that is computed; operands that are only read or renamed are written inline. The function calls those of
+//! `cuda/number.cuh` and `cuda/functions.cuh`.
 
 use mebridge_ops::GeneralRoutine;
 use mebridge_ops::general::{Action, Binary, Code, Elementary, Instruction, Test};
 use mebridge_ops::opcode::Layout;
 use std::fmt::Write;
 
-/// The device function of a routine:
+/// Returns the device function of a routine:
 ///
 /// `DEVICE Four name(Four w0, Cx w1, ..., Cx f0, ..., Momentum p0, ..., Real mass, Real width)`
 ///
-/// The arguments are those that the operation names, in its order ([`Layout::of_routine`]): mass and
-/// width are among them wherever the routine has them, read or not. What it gives are the
-/// components of the result, without its momentum.
+/// The arguments are the operands of the operation, in its order ([`Layout::of_routine`]); they include mass and width
+/// if the routine declares them, even if it does not read them. The function returns the components of the result,
+/// without its momentum.
 pub fn device_function(name: &str, general: &GeneralRoutine) -> String {
     let routine = &general.routine;
     let code = Code::of_routine(routine, general.massless);
@@ -50,7 +50,7 @@ pub fn device_function(name: &str, general: &GeneralRoutine) -> String {
     text
 }
 
-/// The type of so many complex numbers.
+/// Returns the device type for a number of complex components.
 fn components_type(count: u32) -> String {
     match count {
         1 => "Cx".into(),
@@ -59,10 +59,10 @@ fn components_type(count: u32) -> String {
     }
 }
 
-/// The lines of a function under construction.
+/// A function under construction.
 struct FunctionText<'a> {
     general: &'a GeneralRoutine,
-    /// What is in each slot: the name of a number, or an expression without operators.
+    /// Contents of each slot: the name of a number, or an expression without operators.
     slots: Vec<String>,
     lines: Vec<String>,
     outputs: Vec<String>,
@@ -82,7 +82,7 @@ impl<'a> FunctionText<'a> {
         body
     }
 
-    /// A number that an operation names, by its place there, and a real one within it.
+    /// Returns an operand by its position in the operation, and a real component of it.
     fn place(&self, place: u32, offset: u32) -> String {
         let routine = &self.general.routine;
         let legs = routine.inputs.len() as u32;
@@ -192,11 +192,11 @@ impl<'a> FunctionText<'a> {
     }
 }
 
-/// What an instruction becomes.
+/// Translation of an instruction.
 enum Translated {
-    /// Another name for something that is there.
+    /// Another name for an existing value.
     Name(String),
-    /// A number of this type.
+    /// A new number of this type.
     Line(&'static str, String),
     /// A component of the result.
     Output(String),
@@ -220,8 +220,8 @@ fn sign(test: Test) -> &'static str {
     }
 }
 
-/// A real constant, of a sign that is carried elsewhere. Rust prints as many digits as say which
-/// number it is.
+/// Returns the absolute value of a real constant; its sign is handled elsewhere. Rust prints enough digits to identify
+/// the number exactly.
 fn constant(value: f64) -> String {
     if value.is_nan() {
         "not_a_number()".into()

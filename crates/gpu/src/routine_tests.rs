@@ -1,4 +1,4 @@
-//! Device functions of Lorentz structures, run on the CPU, against the evaluation of their programs.
+//! Compares device functions of Lorentz structures, run on the CPU, with the evaluation of their programs.
 
 use super::cuda::check_where_named;
 use super::cuda::compile_for;
@@ -25,8 +25,8 @@ const FUNCTIONS: &str = concat!(
     include_str!("../../../cuda/functions.cuh"),
 );
 
-/// Loads and stores of a test: the numbers of an event lie one after the other, in double whatever
-/// the functions compute in.
+/// Loads and stores for tests: the numbers of an event are contiguous, in `double` whatever the precision of the
+/// functions.
 const ACCESS: &str = r#"
 DEVICE Real R(const double *m) { return Real(m[0]); }
 DEVICE Cx C(const double *m) { return cx(R(m), R(m + 1)); }
@@ -44,7 +44,7 @@ template <int N> DEVICE void put(double *m, Several<N> z) {
 }
 "#;
 
-/// The program's inputs at one event, in the order of the operation.
+/// Returns the program's inputs for one event, in the order of the operation.
 struct Event {
     waves: Vec<Vec<Complex64>>,
     couplings: Vec<Complex64>,
@@ -54,7 +54,7 @@ struct Event {
 
 impl Event {
     fn random(routine: &Routine, rng: &mut ChaCha8Rng) -> Event {
-        // Numbers that a float can hold, so that both precisions get the same.
+        // Numbers that a float represents exactly, so that both precisions get the same.
         let mut real = || f64::from(rng.random_range(-1.0f32..1.0));
         let mut complex = || Complex64::new(real(), real());
         let waves = routine.inputs.iter();
@@ -96,7 +96,7 @@ impl Event {
     }
 }
 
-/// The components of the result, as the program says.
+/// Returns the components of the result according to the program.
 fn expected(general: &GeneralRoutine, event: &Event) -> (Vec<Complex64>, bool) {
     let routine = &general.routine;
     let values = routine.program.evaluate(&event.inputs(general.massless));
@@ -114,7 +114,7 @@ device_structures! {
     }
 }
 
-/// Device code with a kernel for each routine, named by its index; events have `stride` numbers.
+/// Returns device code with a kernel for each routine, named by its index; events have `stride` numbers.
 fn source(routines: &[GeneralRoutine], stride: usize, real: &str) -> String {
     let mut text = format!("#define REAL {real}\n#define COLOR {real}\n{FUNCTIONS}{ACCESS}");
     text.push_str(&Numbers::declaration());
@@ -154,8 +154,8 @@ fn source(routines: &[GeneralRoutine], stride: usize, real: &str) -> String {
     text
 }
 
-/// What the device functions of routines give at some events each: components, event by event.
-/// `None` where there is no C++ compiler.
+/// Returns the results of device functions for some events each: components, event by event. `None` if there is no C++
+/// compiler.
 fn run(
     routines: &[GeneralRoutine],
     events: &[Vec<Event>],
@@ -184,7 +184,7 @@ fn run(
             threads: [1, 1, 1],
             shared: 0,
         };
-        // SAFETY: the memory holds the numbers of all events, and a block keeps to those of its.
+        // SAFETY: the memory holds the numbers of all events, and a block accesses only those of its event.
         unsafe {
             stream.upload(at, &bytes).unwrap();
             stream
@@ -216,15 +216,15 @@ fn components(routine: &Routine) -> usize {
     }
 }
 
-/// Numbers of an event, the result included.
+/// Numbers per event, including the result.
 fn numbers_of(general: &GeneralRoutine) -> usize {
     let routine = &general.routine;
     let waves: u32 = routine.inputs.iter().map(|n| 2 * (n - 2) + 4).sum();
     waves as usize + 2 * routine.couplings as usize + 2 + 2 * components(routine)
 }
 
-/// Compares at random events; the largest deviation of each routine where it can be compared at
-/// all, and how many comparisons there were.
+/// Compares at random events. Returns the largest deviation of each routine, if it can be compared, and the number of
+/// comparisons.
 fn worst(routines: &[GeneralRoutine], per_routine: usize, real: &str) -> Option<(f64, usize)> {
     let mut rng = ChaCha8Rng::seed_from_u64(11);
     let events: Vec<Vec<Event>> = routines
@@ -360,8 +360,7 @@ const COMPARISONS: [Comparison; 6] = [
     Comparison::Ge,
 ];
 
-/// A routine of two scalars that gives one operation of their components or, if `real`, of the
-/// real parts of these.
+/// Returns a routine of two scalars that computes one operation of their components or, if `real`, of their real parts.
 fn of_operation(real: bool, op: impl Fn(u32, u32, &mut Builder) -> Op) -> GeneralRoutine {
     let mut routine = Routine {
         name: String::new(),
@@ -386,7 +385,7 @@ fn of_operation(real: bool, op: impl Fn(u32, u32, &mut Builder) -> Op) -> Genera
     }
 }
 
-/// A routine for every operation of `process::arith`.
+/// Returns a routine for every operation of `process::arith`.
 fn operations() -> Vec<GeneralRoutine> {
     let mut routines = Vec::new();
     for function in FUNCTIONS_OF_ONE {
@@ -413,7 +412,7 @@ fn operations() -> Vec<GeneralRoutine> {
                 no: builder.complex(0.25, -3.0),
             }));
         }
-        // A constant that is infinite, and one that is no number.
+        // An infinite constant, and one that is not a number.
         for x in [f64::INFINITY, f64::NAN] {
             routines.push(of_operation(real, |a, b, builder| Op::Select {
                 test: Comparison::Lt,
@@ -436,7 +435,7 @@ fn operations() -> Vec<GeneralRoutine> {
 fn every_operation_is_right_in_all_quadrants_and_on_the_axes() {
     let routines = operations();
     let mut points = vec![Complex64::ZERO];
-    // Numbers that a float can hold.
+    // Numbers that a float represents exactly.
     for size in [f64::powi(2.0, -10), 0.25, 1.0, 3.0, 40.0] {
         for (re, im) in [(1, 0), (0, 1), (2, 1), (1, 2), (1, 1)] {
             for (x, y) in [(1, 1), (-1, 1), (1, -1), (-1, -1)] {
@@ -486,7 +485,7 @@ fn every_operation_is_right_in_all_quadrants_and_on_the_axes() {
     }
 }
 
-/// The compiler for GPUs takes what the one for the CPU takes.
+/// The GPU compiler accepts the code that the CPU compiler accepts.
 #[test]
 fn nvrtc_compiles_all_of_it() {
     let mut routines = example_routines();

@@ -1,9 +1,9 @@
-//! The device code of the kernels that go through tables.
+//! The device code of the table-driven kernels.
 //!
-//! The text of `cuda/` is the same for all processes; here it is put together, with a few kernels
-//! for each kind of operation that the tables hold. Operations of fixed length are decoded by
-//! generated code, which follows from the table of operations ([`mebridge_ops`]) alone. A
-//! [`CompilationUnit`] is what is compiled, and kept, by itself: nearly all units are the same for every process.
+//! The text of `cuda/` is the same for all processes; here it is assembled, with a few kernels for each kind of
+//! operation in the tables. Operations of fixed length are decoded by generated code, which is derived from the table
+//! of operations ([`mebridge_ops`]) alone. A [`CompilationUnit`] is compiled and cached separately: nearly all units
+//! are the same for every process.
 
 use super::codegen::{DeviceCode, Generator, sample};
 use super::color_ordered::schedule::ArrayKernel;
@@ -38,42 +38,42 @@ const ANSWER: &str = include_str!("../../../cuda/answer.cuh");
 const SAMPLE_TABLES: &str = include_str!("../../../cuda/sample_tables.cuh");
 const CLOCKS: &str = include_str!("../../../cuda/clocks.cuh");
 
-/// Threads of a block.
+/// Threads per block.
 pub const THREADS: u32 = 256;
 
-/// What all units are compiled with.
+/// Compile options common to all units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CompileOptions {
-    /// Whether working numbers are `double`.
+    /// Whether amplitudes are computed in `double`.
     pub double: bool,
-    /// Whether the colour sum is done in `double`.
+    /// Whether the colour sum is computed in `double`.
     pub double_color: bool,
-    /// Events of a block of memory.
+    /// Events per memory block.
     pub lanes: u32,
-    /// Events of a workspace.
+    /// Events per workspace.
     pub workspace_lanes: u32,
-    /// Threads that work on a workspace.
+    /// Threads per workspace.
     pub workspace_threads: u32,
-    /// Workspaces that are at work on a multiprocessor.
+    /// Concurrent workspaces per multiprocessor.
     pub workspace_blocks: u32,
-    /// Whether the kernel of helicities ends with JAMP.
+    /// Whether the kernel `helicities` ends with JAMP, without the colour sum.
     pub colors_outside: bool,
     /// Whether JAMP2 is a sum over pairs of JAMP.
     pub split_orders: bool,
-    /// How contributions of helicities are added.
+    /// Order in which contributions of helicities are summed.
     pub helicity_sum: HelicitySum,
 }
 
-/// Device code that is compiled by itself.
+/// A separately compiled piece of device code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CompilationUnit {
     /// The whole text.
     pub text: String,
-    /// The names of its kernels.
+    /// Names of its kernels.
     pub kernels: Vec<String>,
 }
 
-/// The numbers by which the kernel of helicities knows kinds of amplitudes.
+/// Numbers of the kinds of amplitudes in the kernel `helicities`.
 pub fn amplitude_kinds(tables: &LevelSchedule) -> Vec<OperationKind> {
     let mut kinds: Vec<OperationKind> = tables.amplitudes.iter().map(|run| run.kind).collect();
     kinds.sort_unstable();
@@ -81,8 +81,8 @@ pub fn amplitude_kinds(tables: &LevelSchedule) -> Vec<OperationKind> {
     kinds
 }
 
-/// Text without what is under CLOCKS: what is compiled, and kept under its text, knows of no clocks unless
-/// they are asked for.
+/// Removes the code under CLOCKS, so that the text, which is also the cache key, does not depend on clocks unless they
+/// are requested.
 fn without_clocks(text: &str) -> String {
     let mut inside = false;
     let mut rest = String::with_capacity(text.len());
@@ -96,7 +96,7 @@ fn without_clocks(text: &str) -> String {
     rest
 }
 
-/// The structure that device code reads an operation on arrays as: what [`ArrayOp::numbers`] lists.
+/// Returns the structure through which device code reads an array operation, as listed by [`ArrayOp::numbers`].
 ///
 /// [`ArrayOp::numbers`]: mebridge_ops::arrays::ArrayOp::numbers
 fn array_structure(kind: ArrayKind) -> String {
@@ -108,7 +108,7 @@ fn array_structure(kind: ArrayKind) -> String {
     format!("struct {kind:?}Operation {{\n{members}}};\n")
 }
 
-/// The name of the kernel that does operations of a kind.
+/// Returns the name of the kernel for operations of a kind.
 pub fn run_name(kind: OperationKind) -> String {
     format!("run_{}", kind.name())
 }
@@ -139,8 +139,8 @@ impl CompileOptions {
         )
     }
 
-    /// Nothing but the type and LANES matters to kernels that know no workspaces; so they are the same
-    /// for all processes.
+    /// Returns the options for kernels without workspaces: only the number type and LANES matter to them, so that they
+    /// are the same for all processes.
     fn of_events(&self) -> CompileOptions {
         CompileOptions {
             double_color: self.double,
@@ -153,7 +153,7 @@ impl CompileOptions {
         }
     }
 
-    /// What all device code begins with, up to the executors.
+    /// Returns the common beginning of all device code, up to the executors.
     pub fn prelude(&self) -> String {
         [
             &self.defines(),
@@ -168,7 +168,7 @@ impl CompileOptions {
         .join("\n")
     }
 
-    /// The kernels `load`, `answer` and `gather`.
+    /// Returns the unit of the kernels `load`, `answer` and `gather`.
     pub fn ends(&self) -> CompilationUnit {
         let shape = self.of_events();
         CompilationUnit {
@@ -186,7 +186,7 @@ impl CompileOptions {
         }
     }
 
-    /// The kernels `load_sample`, `sum_parts` and `answer_sample`.
+    /// Returns the unit of the kernels `load_sample`, `sum_parts` and `answer_sample`.
     pub fn ends_of_samples(&self) -> CompilationUnit {
         let text = [
             &self.of_events().defines(),
@@ -206,7 +206,7 @@ impl CompileOptions {
         }
     }
 
-    /// The kernel `color_dots`.
+    /// Returns the unit of the kernel `color_dots`.
     pub fn dots(&self) -> CompilationUnit {
         let shape = CompileOptions {
             double_color: self.double_color,
@@ -226,12 +226,12 @@ impl CompileOptions {
         }
     }
 
-    /// Straight-line code of a whole process.
+    /// Returns the unit of straight-line code for a whole process.
     pub fn whole(&self, generator: &Generator) -> Option<CompilationUnit> {
         Some(self.generated(generator, generator.source()?))
     }
 
-    /// Straight-line code of a helicity.
+    /// Returns the unit of straight-line code for one helicity.
     pub fn helicity(&self, generator: &Generator) -> Option<CompilationUnit> {
         Some(self.generated(generator, generator.helicity()?))
     }
@@ -260,8 +260,8 @@ impl CompileOptions {
         }
     }
 
-    /// The kernel that does operations of a kind: one event a lane, threads in y and blocks in x
-    /// share the operations, blocks in y the blocks of events.
+    /// Returns the unit of the kernel for operations of a kind: one event per lane, operations over threads in y and
+    /// blocks in x, blocks of events over blocks in y.
     pub fn operations(&self, kind: OperationKind, general: &[GeneralRoutine]) -> CompilationUnit {
         let shape = self.of_events();
         let mut text = shape.prelude();
@@ -289,7 +289,7 @@ extern "C" __global__ void MOST_THREADS(256)
         }
     }
 
-    /// The kernels that do operations on arrays.
+    /// Returns the unit of the kernels for array operations.
     pub fn arrays(&self) -> CompilationUnit {
         let kinds = ArrayKernel::all().filter_map(|kernel| match kernel {
             ArrayKernel::Kind(kind) => Some(array_structure(kind)),
@@ -318,7 +318,7 @@ extern "C" __global__ void MOST_THREADS(256)
         }
     }
 
-    /// The colour sum of a plan of loops.
+    /// Returns the unit of the colour sum of a plan of loops.
     pub fn color_ordered(&self) -> CompilationUnit {
         CompilationUnit {
             text: [
@@ -337,7 +337,7 @@ extern "C" __global__ void MOST_THREADS(256)
         }
     }
 
-    /// The kernel of helicities, with clocks in it or without.
+    /// Returns the unit of the kernel `helicities`, with or without clocks.
     pub fn helicities(
         &self,
         kinds: &[OperationKind],
@@ -383,10 +383,10 @@ extern "C" __global__ void MOST_THREADS(256)
     }
 }
 
-/// One column of some rows of the colour matrix, of which the tables of helicities know the address.
+/// Forward declaration of a column of a group of rows of the colour matrix, to which the tables hold a pointer.
 const ENTRIES: &str = "struct Entries;\n";
 
-/// The kernels `answer` and `gather`.
+/// Returns the text of the kernels `answer` and `gather`.
 fn answer() -> String {
     let declarations = [
         Choices::declaration(),
@@ -396,7 +396,7 @@ fn answer() -> String {
     declarations.concat() + ANSWER
 }
 
-/// What generated kernels are given.
+/// Returns the declarations of the argument structures of generated kernels.
 pub fn declarations_of_generated() -> String {
     let declarations = [
         Choices::declaration(),
@@ -406,8 +406,8 @@ pub fn declarations_of_generated() -> String {
     format!("struct Cycles;\n{}", declarations.concat())
 }
 
-/// The types of the wavefunctions that meet in an operation of fixed length, its layout, and the
-/// device function, where it does not stand in `cuda/vertices.cuh`.
+/// Returns the types of the wavefunctions in an operation of fixed length, its layout, and the device function, if it
+/// is not in `cuda/vertices.cuh`.
 fn fixed(
     kind: OperationKind,
     general: &[GeneralRoutine],
@@ -436,8 +436,8 @@ fn fixed(
     .filter(|(components, ..)| !components.is_empty())
 }
 
-/// The call of a device function of fixed length, with loads of its operands, and where in the
-/// operation the address of the result stands.
+/// Returns the call of a device function of fixed length, with loads of its operands, and the position of the result's
+/// address in the operation.
 fn call(name: &str, components: &[u8], layout: &Layout, wave: impl Fn(usize) -> String) -> String {
     let mut arguments = Vec::new();
     let mut place = 0;
@@ -465,7 +465,7 @@ fn call(name: &str, components: &[u8], layout: &Layout, wave: impl Fn(usize) -> 
     format!("{name}({})", arguments.join(", "))
 }
 
-/// `execute_K` for a kind of fixed length; the others stand in `cuda/operations.cuh`.
+/// Returns `execute_K` for a kind of fixed length; the others are in `cuda/operations.cuh`.
 fn executor(kind: OperationKind, general: &[GeneralRoutine]) -> String {
     let Some((components, layout, function)) = fixed(kind, general) else {
         return String::new();
@@ -484,7 +484,7 @@ fn executor(kind: OperationKind, general: &[GeneralRoutine]) -> String {
     )
 }
 
-/// `execute_indexed_K` for a kind of fixed length.
+/// Returns `execute_indexed_K` for a kind of fixed length.
 fn indexed_executor(kind: OperationKind, general: &[GeneralRoutine]) -> String {
     let Some((components, layout, function)) = fixed(kind, general) else {
         return String::new();
@@ -505,8 +505,8 @@ mod tests {
     };
     use mebridge_ops::Opcode;
 
-    /// Each kind of operation on arrays that the table gives to a GPU has its kernel, and no other has. (Without its
-    /// function a kernel does not compile.)
+    /// Exactly those kinds of array operations that the table assigns to GPUs have a kernel. (A kernel without its
+    /// function does not compile.)
     #[test]
     fn each_array_kernel_is_there() {
         let names: Vec<String> = ArrayKernel::all().map(ArrayKernel::name).collect();
@@ -518,8 +518,8 @@ mod tests {
         assert_eq!(ARRAYS.matches("\nARRAY_KERNEL(").count(), names.len());
     }
 
-    /// Operands of a fixed number are decoded by what follows from the table alone, all others in the device
-    /// code: a function that is there twice would not compile, one that is nowhere neither.
+    /// Operations with a fixed number of operands are decoded by generated code, all others by `cuda/`: a missing or
+    /// duplicate function would not compile.
     #[test]
     fn each_operation_is_decoded_in_one_place() {
         let defined = |name: &str| OPERATIONS.contains(&format!("{name}("));
@@ -546,7 +546,7 @@ mod tests {
     #[test]
     fn there_are_no_clocks_unless_they_are_asked_for() {
         let rest = without_clocks(HELICITIES);
-        // Whole lines have gone, and nothing else.
+        // Only whole lines have been removed.
         let mut all = HELICITIES.lines();
         assert!(rest.lines().all(|line| all.any(|other| other == line)));
         let ifs = |text: &str| [text.matches("#if").count(), text.matches("#endif").count()];

@@ -1,4 +1,4 @@
-//! Device functions, run on the CPU, against the kernels of the CPU at level none.
+//! Compares device functions, run on the CPU, with the CPU kernels at SIMD level none.
 
 use super::cuda::check_where_named;
 use super::driver::{Buffer, Driver, Function, Pointer, Shape, Stream};
@@ -24,7 +24,7 @@ const FUNCTIONS: &str = concat!(
     include_str!("../../../cuda/external.cuh"),
 );
 
-/// Loads and stores of a test: the numbers of an event lie one after the other.
+/// Loads and stores for tests: the numbers of an event are contiguous.
 const ACCESS: &str = r#"
 DEVICE Cx C(const Real *m) { return cx(m[0], m[1]); }
 DEVICE Four F(const Real *m) { return four(C(m), C(m + 2), C(m + 4), C(m + 6)); }
@@ -43,7 +43,7 @@ DEVICE void put(Real *m, Matrix z) {
 }
 "#;
 
-/// A number as bytes.
+/// Returns a number as bytes.
 trait Number: Real {
     const NAME: &'static str;
     fn bytes(self) -> Vec<u8>;
@@ -79,7 +79,7 @@ device_structures! {
     }
 }
 
-/// The emulated GPU with a program of the device functions and some kernels.
+/// An emulated GPU with a program of the device functions and some kernels.
 struct Program {
     driver: Arc<dyn Driver>,
     module: super::driver::Module,
@@ -109,7 +109,7 @@ impl Program {
         self.module.function(name, 0).unwrap()
     }
 
-    /// Runs a kernel, a block for each event, on the numbers of all events.
+    /// Runs a kernel on the numbers of all events, with one block per event.
     fn run<S: Number>(&self, name: &str, numbers: &mut [S], events: usize, rest: [u32; 4]) {
         let mut bytes: Vec<u8> = numbers.iter().flat_map(|x| x.bytes()).collect();
         let memory = Buffer::new(&self.driver, bytes.len()).unwrap();
@@ -128,7 +128,7 @@ impl Program {
             shared: 0,
         };
         let function = self.function(name);
-        // SAFETY: the memory holds as many numbers, and the kernel keeps to those of its event.
+        // SAFETY: the memory holds this many numbers, and the kernel accesses only those of its event.
         unsafe {
             self.stream.upload(at, &bytes).unwrap();
             self.stream
@@ -144,14 +144,14 @@ impl Program {
     }
 }
 
-/// One operation and the device code that does the same.
+/// An operation and the device code that computes the same.
 struct Case {
     name: String,
     opcode: Opcode,
     operands: Vec<u32>,
     /// Addresses of masses.
     masses: Vec<u32>,
-    /// How many numbers an event has.
+    /// Numbers per event.
     numbers: u32,
     /// Address and length of the result.
     result: (u32, u32),
@@ -159,7 +159,7 @@ struct Case {
 }
 
 impl Case {
-    /// The device code of a kernel with a layout: what the generator of sources does.
+    /// Returns the device code of a kernel with a layout, as the source generator writes it.
     fn of(opcode: Opcode) -> Case {
         let layout = opcode.layout().unwrap();
         let components: Vec<u8> = opcode.spins().iter().map(|s| s.components()).collect();
@@ -201,7 +201,7 @@ impl Case {
         }
     }
 
-    /// A kernel of no fixed length. Wavefunctions are at 0, 8, ... 56, factors at 64 and 66, momenta
+    /// Creates a case for a kernel of variable length. Wavefunctions are at 0, 8, ... 56, factors at 64 and 66, momenta
     /// at 68, 72, 76 and 80, a mass at 84, matrices at 85 and 101, the result at 117.
     fn sum(name: &str, opcode: Opcode, operands: &[u32], size: u32, body: &str) -> Case {
         Case {
@@ -216,7 +216,7 @@ impl Case {
     }
 }
 
-/// The kernels of no fixed length, with all that they can do.
+/// Returns cases for the kernels of variable length, with all their features.
 #[rustfmt::skip]
 fn sums() -> Vec<Case> {
     use Opcode::*;
@@ -298,7 +298,7 @@ fn sums() -> Vec<Case> {
             "Matrix sum = term_{name}(F(m), no_matrix()); sum = term_{name}(F(m + 8), sum);
              put(m + 117, term_{name}(F(m + 16), sum));"
         );
-        // Spinors have six numbers in all.
+        // Spinors have six numbers in total.
         let numbers = if opcode == DensitySpinor { 6 } else { 10 };
         cases.push(Case::sum(name, opcode, &[3, 0, 8, 16, 117], numbers, &body));
     }
@@ -335,7 +335,7 @@ impl<S: Real> Task<S> for OnCpu<'_, S> {
     }
 }
 
-/// A new operation of no fixed length is compared, too. (Generated code for [`Opcode::Dots`] is that of single
+/// Every operation of variable length is compared. (Generated code for [`Opcode::Dots`] is that of single
 /// products.)
 #[test]
 fn every_operation_of_no_fixed_length_is_among_the_cases() {
@@ -345,7 +345,7 @@ fn every_operation_of_no_fixed_length_is_among_the_cases() {
     }
 }
 
-/// Runs all on random numbers, and compares.
+/// Runs all cases on random numbers and compares the results.
 fn compare<S: Number>(limit: f64) {
     const EVENTS: usize = 20;
     let cases: Vec<Case> = Opcode::VERTICES
@@ -442,7 +442,7 @@ extern "C" __global__ void leg(ARGUMENTS(Numbers) a) {
 }
 "#;
 
-/// Momenta in general position and all the special ones; `near` adds some that cancel.
+/// Returns general momenta and all special ones; `near` adds some with cancellations.
 fn momenta(mass: f64, near: bool) -> Vec<[f64; 4]> {
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     let mut three: Vec<[f64; 3]> = (0..40)
@@ -494,7 +494,7 @@ const LEGS: [(ExternalKind, f64, &[i8]); 13] = [
     (RaritaOut, 90.0, &[-3, -1, 1, 3]),
 ];
 
-/// The wavefunctions of the device function.
+/// Returns the wavefunctions of the device function.
 fn leg<S: Number>(
     program: &Program,
     kind: ExternalKind,

@@ -1,27 +1,27 @@
-//! Structures of the kernels around |M|^2.
+//! Argument structures of the kernels that run before and after the |M|^2 kernels.
 
 use mebridge_gpu::device_structures;
 
 device_structures! {
-    /// Blocks of one source that follow each other.
+    /// A run: consecutive blocks of one source.
     RunHead {
-        /// The weight above which a point is more than one event.
+        /// Weight above which a point stands for more than one event.
         threshold: [double],
-        /// The first block.
+        /// Number of the first block.
         first: [unsigned],
-        /// How many there are.
+        /// Number of blocks.
         count: [unsigned],
-        /// Dimensions of the grid.
+        /// Dimension of the grid.
         dimension: [unsigned],
-        /// Where the numbers of the matrix elements of its group begin, and how many there are.
+        /// Start of the matrix elements of its group in `members`, and their number.
         first_element: [unsigned],
         elements: [unsigned],
-        /// Where the partons of its group begin.
+        /// Start of the partons of its group in `exchanged`.
         first_partons: [unsigned],
     }
 
-    /// Sums over the weights of a block, and how many of its points are events, pass the cuts, have a weight, and have one
-    /// that is not usable.
+    /// Sums over the weights of a block, and its numbers of points that become events, pass the cuts, have a weight,
+    /// and have an unusable weight.
     BlockSums {
         sum: [double],
         absolute: [double],
@@ -33,65 +33,65 @@ device_structures! {
         unusable: [unsigned],
     }
 
-    /// Of the kernels around |M|^2. Rows of doubles have `stride` numbers.
+    /// Arguments of the kernels around |M|^2. Rows of doubles have `stride` numbers.
     HarvestArguments {
         heads: [const BlockHead *],
         runs: [const RunHead *],
         blocks: [unsigned],
         stride: [unsigned],
-        /// How many matrix elements there are, and how many a group has at most.
+        /// Number of matrix elements, and the largest number in a group.
         elements: [unsigned],
         most_elements: [unsigned],
-        /// Rows of momenta, and dimensions of grids, at most.
+        /// Maximum number of momentum rows, and maximum grid dimension.
         rows: [unsigned],
         dimensions: [unsigned],
         /// Whether points become events.
         draws: [unsigned],
-        /// Points of a block that a trial looks at.
+        /// Maximum number of points per block that a trial returns.
         most_tried: [unsigned],
-        /// Of each matrix element.
+        /// Number of legs of each matrix element.
         legs: [const unsigned *],
-        /// Numbers of the matrix elements of groups.
+        /// Matrix elements of all groups.
         members: [const unsigned *],
-        /// Of partons of groups, whether the first leg comes from the second beam.
+        /// For the partons of all groups: whether the first leg comes from the second beam.
         exchanged: [const unsigned *],
-        /// What `PointRows` says.
+        /// Arrays of `PointRows`.
         element: [const unsigned *],
         partons: [const unsigned *],
         momenta: [const double *],
         kinematics: [const double *],
         factor: [const double *],
-        /// Of each slot, its rank among points of its block that have the same matrix element; then its place in what is
-        /// compact.
+        /// For each slot: its rank among the points of its block with the same matrix element, later its index in the
+        /// compact arrays.
         place: [unsigned *],
-        /// `[element][block]`: points, and those of all before.
+        /// `[element][block]`: number of points, and its exclusive prefix sum.
         counts: [unsigned *],
         starts: [unsigned *],
-        /// Where each matrix element begins in what is compact, and where the last one ends.
+        /// Start of each matrix element in the compact arrays, and the end of the last.
         begins: [unsigned *],
         compact_momenta: [double *],
         compact_alpha_s: [double *],
-        /// |M|^2, compact.
+        /// |M|^2, in compact order.
         squared: [double *],
-        /// Of each slot.
+        /// Weight of each slot.
         weights: [double *],
         sums: [BlockSums *],
-        /// Of each slot, its rank among the events of its block.
+        /// For each slot: its rank among the events of its block.
         event: [unsigned *],
-        /// Events of each block, and those of all before; then from where to where they go.
+        /// Number of events of each block, its exclusive prefix sum, and the begin and end of all events.
         accepted: [unsigned *],
         first_event: [unsigned *],
         event_begins: [unsigned *],
         events: [double *],
-        /// Of each run the largest size, and `[run][bin][2]` how many sizes there are and their bits within.
+        /// Largest size in each run, and `[run][bin][2]`: number of sizes in the bin, and their bits within it.
         largest: [double *],
         spectra: [Size *],
-        /// What blocks teach before runs are put together.
+        /// Training sums of blocks, before they are combined into runs.
         of_blocks: [double *],
         /// `[run][dimension][bin]`, and `[run][element][2]`.
         training: [double *],
         shares: [double *],
-        /// `[block][point]`: a weight and rows of momenta.
+        /// `[block][point]`: a weight and momentum rows.
         tried: [double *],
     }
 }

@@ -1,4 +1,4 @@
-//! Helicities, colour flows and diagrams of events, on GPUs.
+//! Choice of helicities, colour flows and diagrams of events on a GPU.
 
 use mebridge_backend::DeviceSession;
 use mebridge_backend::sample::{DeviceSample, Strides};
@@ -8,25 +8,25 @@ use mebridge_sampler::events::at_rest;
 use mebridge_support::error::Result;
 use std::sync::Arc;
 
-/// Events of a launch.
+/// Maximum number of events per launch.
 const LAUNCH: usize = 1 << 14;
-/// Rows of numbers that an event has besides momenta: alpha_s, and three random ones.
+/// Rows of numbers per event besides momenta: alpha_s and three random numbers.
 const NUMBERS: usize = 4;
 
-/// An event, as far as these depend on it.
+/// The inputs of an event on which the choices depend.
 #[derive(Clone, Copy, Debug)]
 pub struct ChosenEvent<'a> {
-    /// (E, px, py, pz) of each leg, in any frame along the beams.
+    /// (E, px, py, pz) of each leg, in any frame with the beams along the z axis.
     pub momenta: &'a [[f64; 4]],
     /// The strong coupling.
     pub alpha_s: f64,
-    /// In (0, 1), for the helicity, the colour flow and the diagram.
+    /// Random numbers in (0, 1) for the helicity, the colour flow and the diagram.
     pub random: [f64; 3],
 }
 
-/// Chooses on one GPU.
+/// Makes the choices on one GPU.
 pub struct Chooser {
-    /// It goes before the memory that its work uses.
+    /// Declared first, so that it is dropped before the memory used by its work.
     stream: Stream,
     elements: Vec<Arc<dyn DeviceSession>>,
     inputs: Buffer,
@@ -36,10 +36,11 @@ pub struct Chooser {
 }
 
 impl Chooser {
-    /// Args: `elements` evaluate matrix elements of so many legs at most, in the order of their numbers.
+    /// Creates a chooser. `elements` evaluate the matrix elements, with at most `legs` legs each, in the order of their
+    /// numbers.
     ///
     /// # Errors
-    /// The GPU lacks memory.
+    /// The GPU has too little memory.
     pub fn new(
         library: &ModuleCache,
         elements: Vec<Arc<dyn DeviceSession>>,
@@ -57,10 +58,11 @@ impl Chooser {
         })
     }
 
-    /// The row of the helicity table, the colour flow and the diagram of events of one matrix element, counted from 0.
+    /// Returns the row of the helicity table, the colour flow and the diagram of events of one matrix element, all
+    /// counted from 0.
     ///
     /// # Errors
-    /// It cannot be evaluated.
+    /// The matrix element cannot be evaluated.
     pub fn choose(&mut self, element: usize, events: &[ChosenEvent]) -> Result<Vec<[i32; 3]>> {
         let mut found = Vec::with_capacity(events.len());
         for some in events.chunks(LAUNCH) {
@@ -114,7 +116,7 @@ impl Chooser {
             stream: self.stream.raw(),
             ..DeviceSample::nothing()
         };
-        // SAFETY: there is room for so many events, and all memory stays until the stream has been waited for.
+        // SAFETY: the buffers hold this many events, and all memory lives until the stream has been synchronised.
         let done = unsafe {
             self.stream
                 .upload(from, &self.given[..bytes])
@@ -131,7 +133,7 @@ impl Chooser {
 
 impl Drop for Chooser {
     fn drop(&mut self) {
-        // An error was told before, or will be.
+        // An error was reported before or will be.
         let _ = self.stream.synchronize();
     }
 }

@@ -1,4 +1,4 @@
-//! Kernels around |M|^2, and how they are launched (`cuda/harvest.cuh`).
+//! The kernels that run before and after |M|^2, and their launches (`cuda/harvest.cuh`).
 
 use crate::arguments::{BlockSums, HarvestArguments, RunHead};
 use crate::source::{RANDOM, unit};
@@ -9,15 +9,15 @@ use mebridge_sampler::grid::BINS;
 use mebridge_support::error::Result;
 
 const HARVEST: &str = include_str!("../../../cuda/harvest.cuh");
-/// Threads of the kernels that add up.
+/// Threads per block of the kernels that compute sums.
 const SCAN: u32 = 1024;
 const MERGE: u32 = 64;
 /// Bytes of shared memory of `weigh_points`: weights, partial sums, and four sets of bits.
 const WEIGH: usize = 8 * SLOTS + 8 * 32 + 4 * SLOTS / 8;
-/// Those of `count_sizes`: bins, and sizes.
+/// Bytes of shared memory of `count_sizes`: bins and sizes.
 const SIZES: usize = 24 * mebridge_sampler::unweight::BINS;
 
-/// Kernels around |M|^2.
+/// The kernels around |M|^2.
 pub(crate) struct Kernels {
     count_elements: Function,
     scan_elements: Function,
@@ -33,12 +33,12 @@ pub(crate) struct Kernels {
     write_events: Function,
 }
 
-/// Bytes of shared memory of `train` for grids of `dimensions` dimensions.
+/// Returns the bytes of shared memory of `train` for grids with `dimensions` dimensions.
 fn training(dimensions: usize) -> usize {
     8 * SLOTS + dimensions * (8 * BINS + SLOTS)
 }
 
-/// Their device code.
+/// Returns the device code of these kernels.
 pub fn device_code() -> CompilationUnit {
     let structures = [
         BlockHead::declaration(),
@@ -65,7 +65,7 @@ pub fn device_code() -> CompilationUnit {
 }
 
 impl Kernels {
-    /// Compiled, for grids of at most `dimensions` dimensions.
+    /// Compiles the kernels, for grids with at most `dimensions` dimensions.
     pub(crate) fn new(library: &ModuleCache, dimensions: usize) -> Result<Kernels> {
         let unit = device_code();
         let function = |name, shared| library.function(&unit, name, shared);
@@ -85,15 +85,15 @@ impl Kernels {
         })
     }
 
-    /// Points together by matrix element.
+    /// Groups points by matrix element.
     ///
     /// # Safety
-    /// All arrays are there, and points were written.
+    /// All arrays exist, and the points have been written.
     pub(crate) unsafe fn gather(&self, stream: &Stream, a: &HarvestArguments) -> Result<()> {
         let bytes = 4 * a.elements as usize * a.blocks as usize;
         let arguments = a.bytes();
         let slots = SLOTS as u32;
-        // SAFETY: the caller's promise; these are the arguments of the kernels.
+        // SAFETY: these are the arguments of the kernels; the caller guarantees the rest.
         unsafe {
             stream.fill(a.counts, 0, bytes)?;
             let shape = shape(a.blocks, slots, 4 * SLOTS);
@@ -107,10 +107,10 @@ impl Kernels {
         }
     }
 
-    /// Weights, and the sums and sizes that blocks and `runs` of them have.
+    /// Computes the weights, the sums of each block, and the spectra of sizes of the `runs` of blocks.
     ///
     /// # Safety
-    /// As for [`Self::gather`], after which |M|^2 was written.
+    /// As for [`Self::gather`]; |M|^2 has been written after it.
     pub(crate) unsafe fn weigh(
         &self,
         stream: &Stream,
@@ -119,7 +119,7 @@ impl Kernels {
     ) -> Result<()> {
         let arguments = a.bytes();
         let bins = mebridge_sampler::unweight::BINS;
-        // SAFETY: the caller's promise; these are the arguments of the kernels.
+        // SAFETY: these are the arguments of the kernels; the caller guarantees the rest.
         unsafe {
             stream.fill(a.spectra, 0, 16 * bins * runs)?;
             let weigh = shape(a.blocks, SLOTS as u32, WEIGH);
@@ -129,10 +129,11 @@ impl Kernels {
         }
     }
 
-    /// What `runs` of blocks teach. With `shares` the matrix elements of a group are distinguished.
+    /// Computes the training sums of the `runs` of blocks. With `shares`, the matrix elements of a group are
+    /// distinguished.
     ///
     /// # Safety
-    /// As for [`Self::weigh`], after it.
+    /// As for [`Self::weigh`], which has been called before.
     pub(crate) unsafe fn learn(
         &self,
         stream: &Stream,
@@ -146,7 +147,7 @@ impl Kernels {
             blocks: [runs as u32, (width as u32).div_ceil(MERGE).max(1), 1],
             ..shape(1, MERGE, 0)
         };
-        // SAFETY: the caller's promise; these are the arguments of the kernels.
+        // SAFETY: these are the arguments of the kernels; the caller guarantees the rest.
         unsafe {
             stream.fill(a.training, 0, 8 * runs * dimensions * BINS)?;
             let train = shape(a.blocks, SLOTS as u32, training(dimensions));
@@ -168,13 +169,13 @@ impl Kernels {
         Ok(())
     }
 
-    /// Records of events.
+    /// Writes the records of events.
     ///
     /// # Safety
-    /// As for [`Self::weigh`], after it with `draws`.
+    /// As for [`Self::weigh`], which has been called before with `draws`.
     pub(crate) unsafe fn draw(&self, stream: &Stream, a: &HarvestArguments) -> Result<()> {
         let arguments = a.bytes();
-        // SAFETY: the caller's promise; these are the arguments of the kernels.
+        // SAFETY: these are the arguments of the kernels; the caller guarantees the rest.
         unsafe {
             stream.launch(&self.scan_events, scan(), &arguments)?;
             let write = shape(a.blocks, SLOTS as u32, 0);

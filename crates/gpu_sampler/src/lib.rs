@@ -1,14 +1,14 @@
-//! Points and events of a sampler on GPUs.
+//! Generates the points and events of a sampler on GPUs.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
-//! | [`points`] | the kernel that draws points, and the tables that it reads |
-//! | [`structures`] | what kernels read and write: blocks of points, rows of numbers |
-//! | [`source`] | how device code becomes a unit that is compiled |
-//! | [`harvest`] | the kernels around |M|^2: points together by matrix element, what weights teach, events |
-//! | `slot` | what one launch needs while it is under way |
-//! | [`choose`] | helicities, colour flows and diagrams of events |
-//! | [`weigher`] | launches of blocks on one or several GPUs |
+//! | [`points`] | the kernel that draws points, and its launch |
+//! | [`structures`] | data shared with kernels: blocks of points, rows of numbers |
+//! | [`source`] | assembly of device code into compilation units |
+//! | [`harvest`] | the kernels around |M|^2: points grouped by matrix element, training sums, events |
+//! | `slot` | memory and stream of one launch |
+//! | [`choose`] | choice of helicities, colour flows and diagrams of events |
+//! | [`weigher`] | scheduling of launches on one or several GPUs |
 
 mod arguments;
 pub mod choose;

@@ -1,4 +1,4 @@
-//! The kernel `points`: from random numbers to all of a weight but |M|^2.
+//! The kernel `points`: computes all factors of a weight except |M|^2 from random numbers.
 
 use crate::source::{RANDOM, unit};
 use crate::structures::{BlockHead, PointRows, SLOTS};
@@ -19,56 +19,56 @@ const TEXTS: [&str; 7] = [
     include_str!("../../../cuda/points.cuh"),
 ];
 
-/// Threads of a block, the most that the shared memory of a GPU has room for.
+/// Threads per block to choose from: the largest number that fits into shared memory is used.
 const THREADS: [u32; 3] = [128, 64, 32];
 
 device_structures! {
-    /// Of the kernel `points`.
+    /// Arguments of the kernel `points`.
     PointsArguments {
         /// Blocks of points.
         heads: [const BlockHead *],
-        /// Of what is integrated.
+        /// Words of the integrand.
         words: [const unsigned *],
-        /// Of the same.
+        /// Numbers of the integrand.
         numbers: [const double *],
-        /// Of a set of densities,
+        /// Words of the densities of the first beam.
         first_words: [const unsigned *],
-        /// of the same,
+        /// Numbers of the same.
         first_numbers: [const double *],
-        /// and its coefficients.
+        /// Coefficients of the same.
         first_cells: [const double *],
-        /// Of another set.
+        /// Words of the densities of the second beam.
         second_words: [const unsigned *],
-        /// Of the same.
+        /// Numbers of the same.
         second_numbers: [const double *],
         /// Coefficients of the same.
         second_cells: [const double *],
-        /// Of the strong coupling.
+        /// Words of the strong coupling.
         coupling_words: [const unsigned *],
-        /// Of the same.
+        /// Numbers of the same.
         coupling_numbers: [const double *],
-        /// Edges of bins.
+        /// Bin edges of all grids.
         grids: [const double *],
-        /// As [`PointRows`] has it, and what follows.
+        /// As in [`PointRows`], like the following four.
         element: [unsigned *],
-        /// Which partons came in.
+        /// Incoming partons.
         partons: [unsigned *],
-        /// Of the legs.
+        /// Momenta of the legs.
         momenta: [double *],
-        /// Scales and more.
+        /// Scales and other kinematic quantities.
         kinematics: [double *],
         /// Weights without |M|^2.
         factor: [double *],
-        /// Numbers from a row to the next.
+        /// Stride between rows, in numbers.
         stride: [unsigned],
-        /// Numbers of a point in shared memory.
+        /// Numbers per point in shared memory.
         rows: [unsigned],
-        /// Where the words of the sources begin.
+        /// Start of the words of the sources.
         sources: [unsigned],
     }
 }
 
-/// The device code.
+/// Returns the device code of the kernel.
 pub fn device_code() -> CompilationUnit {
     let declarations = [
         RANDOM,
@@ -79,22 +79,22 @@ pub fn device_code() -> CompilationUnit {
     unit(&texts, &["points"])
 }
 
-/// Bytes of shared memory of a block: the numbers of its points, and which of them pass.
+/// Returns the bytes of shared memory per block: the numbers of its points, and flags for those that pass the cuts.
 fn shared(rows: u32, threads: u32) -> u32 {
     8 * rows * threads + 4 * (threads + 1)
 }
 
-/// Draws points on a GPU.
+/// Generator of points on a GPU.
 pub struct PointDrawer {
     library: Arc<ModuleCache>,
     function: Function,
-    /// Bytes of shared memory that a block may have.
+    /// Maximum bytes of shared memory per block.
     most_shared: u32,
     known: Mutex<Known>,
 }
 
 impl PointDrawer {
-    /// Compiles the kernel, if that has not been done.
+    /// Compiles the kernel unless it has been compiled before.
     ///
     /// # Errors
     /// The compiler or the GPU fails.
@@ -108,24 +108,24 @@ impl PointDrawer {
         })
     }
 
-    /// Uploads what is integrated, all but the grids. Densities and couplings that are there stay.
+    /// Uploads the integrand except for its grids. Densities and couplings that are already on the GPU are reused.
     ///
     /// # Errors
-    /// A GPU does not know something of it, or fails.
+    /// The integrand contains something that GPUs do not support, or the GPU fails.
     pub fn tables(&self, integrand: &Integrand) -> std::result::Result<DeviceTables, TablesError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         DeviceTables::new(self.library.driver(), integrand, &mut known)
     }
 
-    /// Draws the points of blocks.
+    /// Generates the points of blocks.
     ///
     /// # Errors
-    /// Points take more shared memory than there is, or the GPU fails.
+    /// Points need more shared memory than available, or the GPU fails.
     ///
     /// # Safety
-    /// `heads` are `blocks` [`BlockHead`]s of sources of the tables, whose grids lie in `grids`; `rows` have room for
-    /// [`SLOTS`] points of each block, and momenta for the most legs that a source has. All of it, and the tables, stays
-    /// until the stream is done.
+    /// `heads` points to `blocks` [`BlockHead`]s of sources in the tables, with their grids in `grids`. The arrays of
+    /// `rows` hold [`SLOTS`] points per block, and momenta for the largest number of legs of any source. All of these
+    /// and the tables live until the stream has finished.
     pub unsafe fn launch(
         &self,
         stream: &Stream,
@@ -174,7 +174,7 @@ impl PointDrawer {
             threads: [threads, 1, 1],
             shared: shared(tables.rows(), threads),
         };
-        // SAFETY: the arguments are those of the kernel; the rest is the caller's promise.
+        // SAFETY: the arguments match the kernel; the caller guarantees the rest.
         unsafe { stream.launch(&self.function, shape, &arguments.bytes()) }
     }
 }

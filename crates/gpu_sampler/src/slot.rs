@@ -1,4 +1,4 @@
-//! What one launch needs while it is under way: memory of a GPU, and of the host to copy from and to.
+//! Resources of one launch in progress: device memory, and pinned host memory to copy from and to.
 
 use crate::arguments::{BlockSums, HarvestArguments, RunHead};
 use crate::structures::{BlockHead, PointRows, SLOTS, kinematics};
@@ -7,23 +7,23 @@ use mebridge_sampler::{grid, leave_out, unweight};
 use mebridge_support::error::Result;
 use std::sync::Arc;
 
-/// Streams beside the one of a launch.
+/// Number of additional streams of a launch.
 const SIDES: usize = 3;
-/// Words of an event's record before its momenta.
+/// Words of an event record before the momenta.
 pub(crate) const EVENT_HEAD: usize = 9;
 
-/// Of an integrand, how much memory its points need.
+/// Quantities of an integrand that determine the memory of its points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sizes {
-    /// Matrix elements, and those of a group at most.
+    /// Number of matrix elements, and the largest number in a group.
     pub(crate) elements: usize,
     pub(crate) most_elements: usize,
-    /// Rows of momenta, and dimensions of grids, at most.
+    /// Maximum number of momentum rows, and maximum grid dimension.
     pub(crate) rows: usize,
     pub(crate) dimensions: usize,
 }
 
-/// What comes to the host.
+/// Results copied to the host.
 pub(crate) struct Answers {
     pub(crate) begins: Pinned,
     pub(crate) sums: Pinned,
@@ -32,20 +32,20 @@ pub(crate) struct Answers {
     pub(crate) training: Pinned,
     pub(crate) shares: Pinned,
     pub(crate) tried: Pinned,
-    /// If there are some.
+    /// Event records, if there are any.
     pub(crate) events: Option<Arc<Pinned>>,
 }
 
-/// What one launch of so many blocks needs.
+/// Resources of one launch of at most `blocks` blocks.
 pub(crate) struct LaunchSlot {
-    /// It goes before the memory that its work uses.
+    /// Declared first, so that it is dropped before the memory used by its work.
     pub(crate) stream: Stream,
-    /// Streams beside it, for matrix elements with too few points to fill a GPU, and where their work ends.
+    /// Additional streams, for matrix elements with too few points to fill a GPU, with events at the end of their work.
     pub(crate) sides: Vec<(Stream, Event)>,
     pub(crate) blocks: usize,
-    /// Where parts of the work begin and end, see [`LaunchSlot::SECONDS`].
+    /// Events between the parts of the work, see [`LaunchSlot::SECONDS`].
     pub(crate) marks: [Event; 6],
-    /// Heads of blocks, and of runs behind them.
+    /// Heads of blocks, followed by those of runs.
     pub(crate) heads: Buffer,
     pub(crate) given: Pinned,
     pub(crate) answers: Answers,
@@ -77,7 +77,7 @@ pub(crate) struct LaunchSlot {
 }
 
 impl LaunchSlot {
-    /// For so many blocks.
+    /// Allocates a slot for `blocks` blocks.
     pub(crate) fn new(driver: &Arc<dyn Driver>, blocks: usize, sizes: Sizes) -> Result<LaunchSlot> {
         let buffer = |bytes| Buffer::new(driver, bytes);
         let pinned = |bytes: usize| Pinned::new(driver, bytes.max(1));
@@ -136,7 +136,7 @@ impl LaunchSlot {
         })
     }
 
-    /// What the GPU does between two marks.
+    /// The timed parts of a launch, each with the indices of its first and last mark.
     pub(crate) const SECONDS: [(&'static str, [usize; 2]); 4] = [
         ("points", [0, 1]),
         ("by matrix element", [1, 2]),
@@ -144,7 +144,7 @@ impl LaunchSlot {
         ("weights", [4, 5]),
     ];
 
-    /// Waits for all its work.
+    /// Waits for all work of the slot.
     pub(crate) fn wait(&self) -> Result<()> {
         let sides = self.sides.iter().map(|(side, _)| side.synchronize());
         let sides: Vec<Result<()>> = sides.collect();
@@ -152,7 +152,7 @@ impl LaunchSlot {
         sides.into_iter().collect()
     }
 
-    /// Where points lie.
+    /// Returns the device arrays of the points.
     pub(crate) fn rows(&self) -> PointRows {
         PointRows {
             stride: (SLOTS * self.blocks) as u32,
@@ -164,7 +164,8 @@ impl LaunchSlot {
         }
     }
 
-    /// The arguments of kernels around |M|^2, for so many blocks. What lies with the integrand is 0.
+    /// Returns the arguments of the kernels around |M|^2 for `blocks` blocks. Members that belong to the integrand are
+    /// 0.
     pub(crate) fn arguments(&self, blocks: usize, sizes: Sizes) -> HarvestArguments {
         let heads = self.heads.pointer();
         HarvestArguments {
@@ -212,7 +213,7 @@ impl LaunchSlot {
 
 impl Drop for LaunchSlot {
     fn drop(&mut self) {
-        // Nothing may use the memory any more. An error here was told before, or will be.
+        // No work may use the memory any more. An error here was reported before or will be.
         let _ = self.wait();
     }
 }

@@ -1,4 +1,4 @@
-//! Device code as units that are compiled. They are the same for every process.
+//! Assembly of device code into compilation units, which are the same for every process.
 
 use crate::slot::EVENT_HEAD;
 use crate::structures::SLOTS;
@@ -8,14 +8,14 @@ use mebridge_sampler::{grid, random, unweight};
 
 const COMPILERS: &str = include_str!("../../../cuda/compilers.cuh");
 const NUMBER: &str = include_str!("../../../cuda/number.cuh");
-/// Random numbers by counter.
+/// Device code of the counter-based random numbers.
 pub const RANDOM: &str = include_str!("../../../cuda/random.cuh");
 
-/// What host and device must agree about.
+/// Returns the constants that host and device code must share.
 fn constants() -> String {
     let words = [
         ("SLOTS", SLOTS as u32),
-        // Of a grid, of a spectrum, and what a spectrum keeps of a number within a bin.
+        // Bins of a grid and of a spectrum, and the bits that a spectrum keeps of a number within a bin.
         ("GRID_BINS", grid::BINS as u32),
         ("SPECTRUM_BINS", unweight::BINS as u32),
         ("SPECTRUM_WITHIN", unweight::WITHIN),
@@ -29,7 +29,7 @@ fn constants() -> String {
     words.concat() + &format!("#define LARGEST_WEIGHT {LARGEST_WEIGHT:e}\n")
 }
 
-/// A unit of these texts, after what all device code begins with.
+/// Returns a compilation unit of these texts, preceded by the common beginning of all device code.
 pub fn unit(texts: &[&str], kernels: &[&str]) -> CompilationUnit {
     let mut text = String::from("#define REAL double\n#define COLOR double\n") + &constants();
     for part in [COMPILERS, NUMBER, "typedef unsigned long long Size;\n"]

@@ -1,52 +1,52 @@
-//! Structures that the host fills and device code reads.
+//! Structures filled by the host and read by device code.
 
 use mebridge_driver::Pointer;
 use mebridge_gpu::device_structures;
 use mebridge_sampler::blocks::{Block, POINTS};
 
-/// Slots of a block: as many as a block of the sampler has points at most.
+/// Slots per block: the maximum number of points in a block of the sampler.
 pub const SLOTS: usize = POINTS;
-/// In the place of the number of a matrix element: there is no point, or it does not pass the cuts.
+/// Value of [`PointRows::element`] if a slot has no point or its point does not pass the cuts.
 pub const NONE: u32 = u32::MAX;
 
 /// Rows of [`PointRows::kinematics`].
 pub mod kinematics {
-    /// Of the partons in the centre of mass of the beams.
+    /// Rapidity of the parton system in the centre-of-mass frame of the beams.
     pub const RAPIDITY: usize = 0;
-    /// Energy fractions of the first beam, and of the second one.
+    /// Energy fractions of the first and the second beam (two rows).
     pub const FRACTIONS: usize = 1;
-    /// Of renormalisation, and of the densities of both beams.
+    /// Renormalisation scale, and the factorisation scales of both beams (three rows).
     pub const SCALES: usize = 3;
     /// The strong coupling.
     pub const ALPHA_S: usize = 6;
-    /// How many rows there are.
+    /// Number of rows.
     pub const ROWS: usize = 7;
 }
 
 device_structures! {
     /// A block of points. Point `i` of block `b` of a launch has the slot `512 b + i`.
     BlockHead {
-        /// Its first point.
+        /// Number of its first point.
         first: [Size],
-        /// The seed of its random numbers.
+        /// Seed of its random numbers.
         seed: [Size],
-        /// The number of its source.
+        /// Number of its source.
         source: [unsigned],
-        /// The channel of its random numbers.
+        /// Channel of its random numbers.
         channel: [unsigned],
-        /// Their round.
+        /// Round of its random numbers.
         round: [unsigned],
-        /// How many points there are.
+        /// Number of points.
         count: [unsigned],
-        /// Where its grid begins among the edges of all: those of a dimension after each other.
+        /// Start of its grid in the array of all bin edges, ordered by dimension.
         grid: [unsigned],
-        /// Which of the runs of blocks of one source it belongs to.
+        /// Number of the run to which it belongs.
         run: [unsigned],
     }
 }
 
 impl BlockHead {
-    /// That of a block, of the run with this number, whose grid begins there.
+    /// Returns the head of a block that belongs to run `run` and whose grid starts at `grid`.
     pub fn new(block: &Block, grid: u32, run: u32) -> BlockHead {
         BlockHead {
             first: block.first,
@@ -61,19 +61,19 @@ impl BlockHead {
     }
 }
 
-/// Where the points of a launch lie in the memory of a GPU. Rows of doubles go `[row][slot]`.
+/// Device arrays of the points of a launch. Arrays of doubles are `[row][slot]`.
 #[derive(Clone, Copy, Debug)]
 pub struct PointRows {
-    /// Numbers from a row to the next.
+    /// Stride between rows, in numbers.
     pub stride: u32,
-    /// Of each slot, the number of the matrix element, or [`NONE`]. What follows is written where there is one.
+    /// Number of the matrix element of each slot, or [`NONE`], in which case the other arrays are not written.
     pub element: Pointer,
-    /// Which partons of the group came in.
+    /// Index of the incoming partons in the group.
     pub partons: Pointer,
-    /// (E, px, py, pz) of each leg, one row each, in the centre of mass of the partons.
+    /// (E, px, py, pz) of each leg, one row per component, in the centre-of-mass frame of the partons.
     pub momenta: Pointer,
-    /// Rows as [`kinematics`] says.
+    /// Rows as in [`kinematics`].
     pub kinematics: Pointer,
-    /// What a weight is besides |M|^2.
+    /// Weight without the factor |M|^2.
     pub factor: Pointer,
 }

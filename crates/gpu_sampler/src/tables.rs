@@ -1,4 +1,4 @@
-//! What is integrated, as tables that the kernel `points` reads (`cuda/points.cuh`).
+//! The integrand as tables for the kernel `points` (`cuda/points.cuh`).
 
 use mebridge_densities::device::{DensityTables as OfDensities, fixed_coupling};
 use mebridge_densities::{Coupling, Densities};
@@ -11,41 +11,41 @@ use mebridge_sampler::integrand::{
 use mebridge_support::error::Error;
 use std::sync::{Arc, Weak};
 
-/// Words of a source.
+/// Number of words of a source.
 const SOURCE: usize = 7;
-/// Rows behind the momenta of the legs that go out, from the cuts on.
+/// Rows after the momenta of the outgoing legs, used from the cuts on.
 const MORE: u32 = 8;
 
-/// Why there are no tables.
+/// Reason why tables cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum TablesError {
-    /// What is integrated holds what a GPU does not know: the CPU does.
+    /// The integrand contains something that only the CPU supports.
     #[error(transparent)]
     Unknown(#[from] Unknown),
-    /// The GPU has no memory for them, or fails.
+    /// The GPU lacks memory for the tables, or fails.
     #[error(transparent)]
     Gpu(#[from] Error),
 }
 
-/// Of what is integrated all but densities and grids.
+/// Tables of the integrand, without densities and grids.
 #[derive(Debug)]
 struct Joined {
     words: Words,
-    /// Where the words of the sources begin.
+    /// Start of the words of the sources.
     sources: u32,
-    /// How many numbers a point has in shared memory.
+    /// Numbers per point in shared memory.
     rows: u32,
 }
 
-/// Whether GPUs know what is integrated.
+/// Checks that GPUs support the integrand.
 ///
 /// # Errors
-/// What they do not know.
+/// The integrand contains something that GPUs do not support.
 pub fn check(integrand: &Integrand) -> Result<(), Unknown> {
     Joined::new(integrand).map(|_| ())
 }
 
-/// Words of a group, and the rows that its points take.
+/// Start of the words of a group, and the rows that its points need.
 struct GroupWords {
     at: u32,
     rows: u32,
@@ -120,7 +120,7 @@ fn of_group(
     };
     let (weights, propagators) = words.weights(weights);
     let scale = words.scale(scale);
-    // The flavours of each leg, and where those of partons stand among them.
+    // The flavours of each leg, and the indices of the partons' flavours among them.
     let mut flavors: [Vec<u32>; 2] = [Vec::new(), Vec::new()];
     let mut places = Vec::new();
     for one in partons {
@@ -162,7 +162,7 @@ fn of_group(
         }
     };
     let Flux::Collision([one, other]) = *flux else {
-        // |M|^2 would take the leg beside it for one of its own.
+        // |M|^2 would treat the adjacent leg as one of its own.
         return Err(Unknown("a particle that decays at rest".into()));
     };
     let (sum, difference) = (one + other, one - other);
@@ -184,12 +184,12 @@ fn of_group(
     Ok(GroupWords { at, rows })
 }
 
-/// Whether points draw their partons: without densities there may be several all the same.
+/// Returns whether partons are drawn for each point. Even without densities there may be several.
 fn is_drawn(group: &ElementGroup, beams: &[Beam; 2]) -> bool {
     !beams.iter().all(Beam::is_parton) || group.partons.len() > 1
 }
 
-/// The words of a source, and the rows that its points take.
+/// Appends the words of a source and returns the rows that its points need.
 fn of_source(
     words: &mut Words,
     source: &PointSource,
@@ -229,7 +229,7 @@ fn of_source(
     Ok((found, rows))
 }
 
-/// Words and numbers in the memory of a GPU.
+/// Words and numbers in device memory.
 struct Uploaded {
     words: Buffer,
     numbers: Buffer,
@@ -254,37 +254,37 @@ fn upload_numbers(stream: &Stream, numbers: &[f64]) -> Result<Buffer, Error> {
     upload(stream, &bytes)
 }
 
-/// A buffer with these bytes.
+/// Creates a buffer with these bytes.
 pub(crate) fn upload(stream: &Stream, bytes: &[u8]) -> Result<Buffer, Error> {
     let buffer = Buffer::new(stream.driver(), bytes.len())?;
     stream.write(&buffer, bytes)?;
     Ok(buffer)
 }
 
-/// Densities in the memory of a GPU.
+/// Densities in device memory.
 struct UploadedDensities {
     tables: Uploaded,
     cells: Buffer,
 }
 
-/// Tables in the memory of a GPU.
+/// Tables in device memory.
 pub struct DeviceTables {
     joined: Uploaded,
     sources: u32,
     rows: u32,
-    /// Of both beams; of a parton nothing.
+    /// Densities of both beams; empty for a parton.
     densities: [Arc<UploadedDensities>; 2],
     coupling: Arc<Uploaded>,
 }
 
-/// Densities and couplings that have been uploaded, as long as somebody has them.
+/// Cache of uploaded densities and couplings, kept as long as they are in use.
 #[derive(Default)]
 pub(crate) struct Known {
     densities: Vec<(Weak<Densities>, Weak<UploadedDensities>)>,
     coupling: Option<(Weak<Coupling>, Weak<Uploaded>)>,
 }
 
-/// What was uploaded for the same thing.
+/// Returns what was uploaded before for the same object.
 fn same<T, U>(known: &[(Weak<T>, Weak<U>)], of: &Arc<T>) -> Option<Arc<U>> {
     let is_of = |from: &Weak<T>| from.upgrade().is_some_and(|from| Arc::ptr_eq(&from, of));
     known
@@ -358,22 +358,22 @@ impl DeviceTables {
         })
     }
 
-    /// How many numbers a point has in shared memory.
+    /// Returns the numbers per point in shared memory.
     pub(crate) fn rows(&self) -> u32 {
         self.rows
     }
 
-    /// Where the words of the sources begin.
+    /// Returns the start of the words of the sources.
     pub(crate) fn sources(&self) -> u32 {
         self.sources
     }
 
-    /// Words and numbers: of what is integrated, and of the coupling.
+    /// Returns the words and numbers of the integrand and of the coupling.
     pub(crate) fn pointers(&self) -> [[Pointer; 2]; 2] {
         [&self.joined, &self.coupling].map(|of| [of.words.pointer(), of.numbers.pointer()])
     }
 
-    /// Words, numbers and coefficients of the densities of both beams.
+    /// Returns the words, numbers and coefficients of the densities of both beams.
     pub(crate) fn densities(&self) -> [[Pointer; 3]; 2] {
         self.densities.each_ref().map(|of| {
             [&of.tables.words, &of.tables.numbers, &of.cells].map(|buffer| buffer.pointer())

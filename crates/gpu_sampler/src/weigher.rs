@@ -1,10 +1,10 @@
-//! GPUs that weigh blocks of points.
+//! Evaluation of the weights of blocks of points on GPUs.
 //!
-//! Blocks are cut into launches of always the same size. Each goes through four stages: its points are made; |M|^2 is
-//! evaluated, once the host knows how many points each matrix element has, and what blocks teach is added up; events are
-//! fetched, once the host knows how many there are; and what came is given to who asked. Several launches are under way, so
-//! that a GPU has work while the host waits for one of them. Launch `i` is that of GPU `i` modulo their number: what comes
-//! out is the same however many there are.
+//! Blocks are divided into launches of equal size. Each launch goes through four stages: its points are generated;
+//! |M|^2 is evaluated, once the host knows the number of points of each matrix element, and training sums are computed;
+//! events are copied, once the host knows their number; and the results are passed to the caller. Several launches are
+//! in progress at a time, so that a GPU has work while the host waits for one of them. Launch `i` runs on GPU `i`
+//! modulo the number of GPUs; results do not depend on this number.
 
 use crate::arguments::{BlockSums, HarvestArguments, RunHead};
 use crate::harvest::Kernels;
@@ -33,20 +33,20 @@ use std::sync::{Arc, mpsc};
 use std::thread::Builder;
 use std::time::Instant;
 
-/// Blocks of a launch: 2^19 points.
+/// Maximum number of blocks per launch: 2^19 points.
 const LAUNCH: usize = 1024;
-/// Launches have fewer blocks, down to the least number, where there would be less than this many launches: several GPUs
-/// share them.
+/// If there were fewer launches than this, each gets fewer blocks, but at least `LEAST_LAUNCH`, so that several GPUs
+/// can share them.
 const LAUNCHES: usize = 16;
 const LEAST_LAUNCH: usize = 64;
-/// Launches of a GPU that are under way.
+/// Launches in progress per GPU.
 const UNDER_WAY: usize = 4;
-/// Launches whose events wait to be read.
+/// Launches whose events are queued for reading.
 const READ_LATER: usize = 2;
 
-/// One GPU.
+/// A GPU with the state of its launches.
 pub struct Gpu {
-    /// They go before what their work uses.
+    /// Declared first, so that they are dropped before the memory used by their work.
     slots: Vec<LaunchSlot>,
     library: Arc<ModuleCache>,
     points: PointDrawer,
@@ -54,15 +54,15 @@ pub struct Gpu {
     stream: Stream,
     integrand: Option<OfIntegrand>,
     grids: Option<Buffer>,
-    /// Where events come to: in a slot, with who reads them, or free.
+    /// Host memory for events: assigned to a slot, being read, or free.
     events: Vec<Arc<Pinned>>,
 }
 
-/// What the kernels around |M|^2 know of an integrand.
+/// Data of an integrand for the kernels around |M|^2.
 struct OfIntegrand {
     sizes: Sizes,
     kernels: Kernels,
-    /// Of the kernel that makes points.
+    /// Tables of the kernel that generates points.
     points: crate::DeviceTables,
     legs: Buffer,
     members: Buffer,
@@ -73,12 +73,12 @@ impl Gpu {
     /// Compiles the kernels, which are the same for all processes.
     ///
     /// # Errors
-    /// There is no compiler, or it fails.
+    /// The compiler is missing or fails.
     pub fn compile(library: &ModuleCache) -> Result<()> {
         library.load(&[crate::points::device_code(), crate::harvest::device_code()])
     }
 
-    /// Args: `elements` evaluate matrix elements, in the order of their numbers.
+    /// Creates the state of a GPU. `elements` evaluate the matrix elements, in the order of their numbers.
     ///
     /// # Errors
     /// The GPU fails.
@@ -125,22 +125,22 @@ impl Gpu {
         Ok(())
     }
 
-    /// Where a launch failed, its work may be under way.
+    /// Waits for all slots: after a failed launch, work may still be pending.
     fn wait(&self) -> Result<()> {
         self.slots.iter().try_for_each(LaunchSlot::wait)
     }
 }
 
-/// What kernels have to know of the groups of an integrand.
+/// Tables of the groups of an integrand for kernels.
 #[derive(Debug, Default)]
 struct GpuTables {
     sizes: Sizes,
-    /// Of each matrix element.
+    /// Number of legs of each matrix element.
     legs: Vec<u32>,
-    /// Numbers of the matrix elements of all groups, and where those of a group begin.
+    /// Matrix elements of all groups, and the start of each group in this list.
     members: Vec<u32>,
     first_member: Vec<u32>,
-    /// Of the partons of all groups, whether they are exchanged, and where those of a group begin.
+    /// For the partons of all groups, whether they are exchanged; and the start of each group in this list.
     exchanged: Vec<u32>,
     first_partons: Vec<u32>,
 }
@@ -170,29 +170,29 @@ impl GpuTables {
     }
 }
 
-/// What is asked of blocks.
+/// Task of a call of `SamplerGpus::run`.
 #[derive(Clone, Copy)]
 enum Asked<'a> {
-    /// What they teach; in a trial points, too.
+    /// Compute training sums; in a trial, also return points.
     Learn { trial: bool },
-    /// Events, by thresholds of their sources.
+    /// Draw events, with the threshold weight of each source.
     Draw { thresholds: &'a [f64] },
 }
 
-/// GPUs that weigh blocks.
+/// The GPUs that evaluate the weights of blocks.
 pub struct SamplerGpus {
     gpus: Vec<Gpu>,
     tables: GpuTables,
     launch: usize,
     threads: usize,
-    /// What GPUs did: see [`LaunchSlot::SECONDS`].
+    /// Seconds spent by GPUs in each part of [`LaunchSlot::SECONDS`].
     seconds: [f64; LaunchSlot::SECONDS.len()],
-    /// Of all, and of what came from GPUs put into events.
+    /// Seconds of host time: in total, and for converting GPU results to events.
     host_seconds: [f64; 2],
 }
 
 impl SamplerGpus {
-    /// These, with so many threads of the host for events.
+    /// Combines GPUs, with `threads` host threads for reading events.
     pub fn new(gpus: Vec<Gpu>, threads: usize) -> SamplerGpus {
         SamplerGpus {
             gpus,
@@ -204,13 +204,13 @@ impl SamplerGpus {
         }
     }
 
-    /// The same, with so many blocks in a launch.
+    /// Sets the maximum number of blocks per launch.
     pub fn with_launches_of(mut self, blocks: usize) -> SamplerGpus {
         self.launch = blocks;
         self
     }
 
-    /// Runs all stages of all launches, and gives each slot with its blocks to `take` when it is done.
+    /// Runs all stages of all launches, and passes each slot with its blocks to `take` when it has finished.
     fn run<'a>(
         &mut self,
         integrand: &Integrand,
@@ -224,7 +224,7 @@ impl SamplerGpus {
         }
         let begin = Instant::now();
         let (offsets, edges) = edges(blocks);
-        // It must not depend on how many GPUs there are.
+        // This must not depend on the number of GPUs.
         let share = (blocks.len() / LAUNCHES).next_power_of_two();
         let of_launch = share.max(LEAST_LAUNCH).min(self.launch);
         let mut under_way = UNDER_WAY.min(blocks.len().div_ceil(of_launch * self.gpus.len()));
@@ -236,7 +236,7 @@ impl SamplerGpus {
         let launches: Vec<Launch> = (blocks.chunks(of_launch).enumerate())
             .map(|(number, blocks)| Launch::new(number % count, slot(number), blocks, &offsets))
             .collect();
-        // Stages are a step of all GPUs apart, as far as slots allow.
+        // Stages are separated by one step of all GPUs, as far as slots allow.
         let apart = |stage: usize| count * (stage * (under_way.max(1) - 1)).div_ceil(3);
         for step in 0..launches.len() + apart(3) {
             let at = |stage: usize| launches.get(step.checked_sub(apart(stage))?);
@@ -264,16 +264,16 @@ impl SamplerGpus {
     }
 }
 
-/// Blocks of one source that follow each other in a launch.
+/// Consecutive blocks of one source in a launch.
 struct Run {
     source: usize,
-    /// Where the grid of that begins.
+    /// Start of the grid of the source.
     grid: u32,
     first: usize,
     count: usize,
 }
 
-/// Some blocks, which are weighed together.
+/// Blocks whose weights are evaluated together.
 struct Launch<'a> {
     gpu: usize,
     slot: usize,
@@ -304,7 +304,7 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// The edges of the grids of blocks, and where those of each source begin.
+/// Returns the start of the grid of each source, and the edges of all grids.
 fn edges(blocks: &[Block]) -> (BTreeMap<usize, u32>, Vec<u8>) {
     let (mut offsets, mut edges) = (BTreeMap::new(), Vec::new());
     for block in blocks {
@@ -318,7 +318,7 @@ fn edges(blocks: &[Block]) -> (BTreeMap<usize, u32>, Vec<u8>) {
 }
 
 impl Gpu {
-    /// Sees that there is room for so many launches of so many blocks; gives for how many there is.
+    /// Allocates slots for up to `under_way` launches of `blocks` blocks, and returns the number of slots.
     fn begin(&mut self, edges: &[u8], blocks: usize, under_way: usize) -> Result<usize> {
         self.wait()?;
         self.grids = Some(upload(&self.stream, edges)?);
@@ -330,7 +330,7 @@ impl Gpu {
         while self.slots.len() < under_way {
             match LaunchSlot::new(self.driver(), blocks, sizes) {
                 Ok(slot) => self.slots.push(slot),
-                // Fewer take longer.
+                // Fewer slots only take longer.
                 Err(Error::GpuMemory { .. }) if !self.slots.is_empty() => break,
                 Err(error) => return Err(error),
             }
@@ -359,7 +359,7 @@ impl Gpu {
         })
     }
 
-    /// Makes points, and puts those of a matrix element together.
+    /// Generates points and groups them by matrix element.
     fn make(
         &mut self,
         launch: &Launch,
@@ -400,8 +400,8 @@ impl Gpu {
         let at = slot.heads.pointer();
         let of = self.integrand()?;
         let grids = self.grids.as_ref().map_or(0, Buffer::pointer);
-        // SAFETY: the slot has room for as many blocks, and it, its pinned memory, grids and tables stay until the stream
-        // has been waited for, before they are used again.
+        // SAFETY: the slot holds this many blocks; the slot, its pinned memory, grids and tables live until the stream
+        // has been synchronised, which happens before they are used again.
         unsafe {
             stream.record(&slot.marks[0])?;
             stream.upload(at, &slot.given[..heads.len()])?;
@@ -418,7 +418,7 @@ impl Gpu {
         unsafe { (slot.stream).download(&mut slot.answers.begins, arguments.begins) }
     }
 
-    /// Evaluates |M|^2, and what follows from weights.
+    /// Evaluates |M|^2, the weights, and the sums over weights.
     fn weigh(&mut self, launch: &Launch, tables: &GpuTables, asked: Asked) -> Result<()> {
         let arguments = self.arguments(launch, asked)?;
         let (sizes, runs) = (tables.sizes, launch.runs.len());
@@ -436,7 +436,7 @@ impl Gpu {
         }
         let mut streams = streams.into_iter().cycle();
         let stride = arguments.stride as isize;
-        // The last ones may be in no group.
+        // The last matrix elements may belong to no group.
         for (element, ends) in self.elements.iter().zip(begins.windows(2)) {
             let (first, end) = (ends[0], ends[1]);
             if first == end {
@@ -456,7 +456,8 @@ impl Gpu {
                 stream: streams.next().unwrap_or_default(),
                 ..DeviceSample::nothing()
             };
-            // SAFETY: so many points of this matrix element lie there, and stay until the stream has been waited for.
+            // SAFETY: the arrays hold this many points of the matrix element, and live until the stream has been
+            // synchronised.
             unsafe { element.run(&sample)? };
         }
         for (side, end) in &slot.sides {
@@ -465,7 +466,7 @@ impl Gpu {
         }
         stream.record(&slot.marks[4])?;
         let kernels = &self.integrand()?.kernels;
-        // SAFETY: the arrays are those of the slot, and points and |M|^2 come before in the stream.
+        // SAFETY: the arrays belong to the slot, and points and |M|^2 are written earlier in the stream.
         unsafe {
             kernels.weigh(stream, &arguments, runs)?;
             match asked {
@@ -481,7 +482,7 @@ impl Gpu {
         let stream = slot.stream.clone();
         let answers = &mut slot.answers;
         let download = |to: &mut Pinned, bytes: usize, from: Pointer| {
-            // SAFETY: slots have room for as many blocks, and their memory stays until the stream has been waited for.
+            // SAFETY: the slot holds this many blocks, and its memory lives until the stream has been synchronised.
             unsafe { stream.download(&mut to[..bytes], from) }
         };
         let sums = size_of::<BlockSums>() * blocks;
@@ -502,7 +503,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Fetches events, if there are some.
+    /// Copies events to the host, if there are any.
     fn fetch(&mut self, launch: &Launch, tables: &GpuTables, asked: Asked) -> Result<()> {
         if let Asked::Learn { .. } = asked {
             return Ok(());
@@ -520,22 +521,22 @@ impl Gpu {
         let mut memory = self.free_memory(bytes)?;
         let to = Arc::get_mut(&mut memory).ok_or_else(not_set)?;
         let slot = &mut self.slots[launch.slot];
-        // SAFETY: all these events were written, there is room for them, and nobody reads it before the stream has been waited
-        // for.
+        // SAFETY: all these events have been written, the memory is large enough, and it is not read before the stream
+        // has been synchronised.
         unsafe { slot.stream.download(&mut to[..bytes], arguments.events) }?;
         self.events.push(memory.clone());
         slot.answers.events = Some(memory);
         Ok(())
     }
 
-    /// Takes memory of the host with at least `bytes` bytes that nobody else has.
+    /// Returns pinned host memory of at least `bytes` bytes that is not in use.
     fn free_memory(&mut self, bytes: usize) -> Result<Arc<Pinned>> {
         let free = |memory: &Arc<Pinned>| Arc::strong_count(memory) == 1;
         let large = |memory: &Arc<Pinned>| free(memory) && memory.len() >= bytes;
         if let Some(place) = self.events.iter().position(large) {
             return Ok(self.events.swap_remove(place));
         }
-        // A larger one takes the place of one that is too small.
+        // Replace memory that is too small by a larger piece.
         if let Some(place) = self.events.iter().position(free) {
             self.events.swap_remove(place);
         }
@@ -544,10 +545,10 @@ impl Gpu {
     }
 }
 
-/// What a launch found, for who reads the events.
+/// Results of a launch, for the thread that reads the events.
 struct Found<'a> {
     blocks: &'a [Block<'a>],
-    /// Of each run its points, and how many events it has.
+    /// For each run, its sums and its number of events.
     runs: Vec<(Drawn, usize)>,
     records: Option<Arc<Pinned>>,
 }
@@ -576,7 +577,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Reads the events, each of `bytes` bytes.
+    /// Reads the events from records of `bytes` bytes each.
     fn read(self, integrand: &Integrand, bytes: usize, threads: usize) -> Vec<Drawn> {
         let counts: Vec<usize> = self.runs.iter().map(|(_, count)| *count).collect();
         let firsts: Vec<usize> = (counts.iter())
@@ -616,7 +617,7 @@ fn doubles(bytes: &[u8]) -> impl Iterator<Item = f64> {
     longs(bytes).map(f64::from_bits)
 }
 
-/// The sums of so many blocks.
+/// Returns the sums of the first `blocks` blocks.
 fn sums(bytes: &[u8], blocks: usize) -> impl Iterator<Item = BlockSums> {
     let sums = bytes.chunks_exact(size_of::<BlockSums>()).take(blocks);
     sums.map(|bytes| {
@@ -637,7 +638,7 @@ fn sums(bytes: &[u8], blocks: usize) -> impl Iterator<Item = BlockSums> {
     })
 }
 
-/// The sums of a run of blocks, one after the other.
+/// Returns the sums of a run of blocks, added in order.
 fn merged(blocks: &[Block], sums: &[BlockSums]) -> WeightSums {
     let mut all = WeightSums::default();
     for (block, of) in blocks.iter().zip(sums) {
@@ -652,7 +653,7 @@ fn merged(blocks: &[Block], sums: &[BlockSums]) -> WeightSums {
     all
 }
 
-/// The spectrum of a run of blocks.
+/// Returns the spectrum of a run of blocks.
 fn spectrum(slot: &LaunchSlot, run: usize) -> Spectrum {
     let bytes = 16 * unweight::BINS;
     let bins: Vec<u64> = longs(&slot.answers.spectra[bytes * run..][..bytes]).collect();
@@ -661,7 +662,7 @@ fn spectrum(slot: &LaunchSlot, run: usize) -> Spectrum {
     Spectrum::counted(largest.unwrap_or(0.0), bins)
 }
 
-/// What a run of blocks teaches.
+/// Returns the training sums of a run of blocks.
 fn taught(
     integrand: &Integrand,
     sizes: Sizes,
@@ -707,7 +708,7 @@ fn taught(
     }
 }
 
-/// An event of its record.
+/// Converts a record to an event.
 fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> Event {
     let mut longs = longs(record);
     let first = longs.next().unwrap_or(0);
@@ -806,11 +807,11 @@ impl Weigh for SamplerGpus {
         let mut seconds = 0.0;
         let (found, each) = mpsc::sync_channel(READ_LATER);
         std::thread::scope(|scope| {
-            // Events are read while GPUs weigh the next points.
+            // Events are read while GPUs evaluate the next points.
             let gpus = &mut *self;
             let weigh = move || {
                 gpus.run(integrand, blocks, asked, &mut |_, slot, launch| {
-                    // Who reads may have panicked, which is passed on.
+                    // The reading thread may have panicked; the panic is propagated.
                     let _ = found.send(Found::new(slot, launch));
                 })
             };

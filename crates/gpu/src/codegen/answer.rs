@@ -1,4 +1,4 @@
-//! The ends of the code: sums over colours, and the answers.
+//! The last part of the code: colour sums and results.
 
 use super::expression::{Id, number};
 use super::values::Whole;
@@ -8,7 +8,7 @@ use mebridge_process::HelicitySum;
 use std::fmt::Write;
 
 impl Generator<'_> {
-    /// Leaves what belongs to a subset where the kernel `answer` finds it.
+    /// Writes code that stores the results of a subset for the kernel `answer`.
     pub(super) fn leave(&self, whole: &Whole, subsets: &HelicitySplit, text: &mut String) {
         text.push_str("        const unsigned padded = (events + LANES - 1) / LANES * LANES;\n");
         let own = subsets.order[0].len();
@@ -37,7 +37,7 @@ impl Generator<'_> {
         }
     }
 
-    /// From contributions to answers.
+    /// Writes code that computes results from contributions.
     pub(super) fn answer(&self, whole: &Whole, text: &mut String) {
         let name = |id: Id| whole.graph.name(id);
         let random = "random_number(random_helicity[e])";
@@ -104,8 +104,8 @@ impl Generator<'_> {
         text.push_str("        color[e] = chosen;\n");
     }
 
-    /// Running sums of the contributions of helicities by which one is chosen, `s0`, `s1`, ..., and `total`, the sum
-    /// over helicities. Gives the name of the last running sum.
+    /// Writes the running sums `s0`, `s1`, ... of the contributions of helicities, by which a helicity is chosen, and
+    /// `total`, the sum over helicities. Returns the name of the last running sum.
     pub(super) fn sum_of_helicities(
         &self,
         whole: &Whole,
@@ -137,12 +137,12 @@ impl Generator<'_> {
         "sizes"
     }
 
-    /// Numbers of JAMP2.
+    /// Returns the number of JAMP2.
     pub(super) fn color_flows(&self) -> usize {
         self.tables.color_flows(self.flow_weights)
     }
 
-    /// Words of bits for the colour flows of a configuration.
+    /// Returns the number of words in the bit mask of colour flows of a configuration.
     pub(super) fn words(&self) -> usize {
         self.color_flows().div_ceil(32)
     }
@@ -199,7 +199,7 @@ impl Generator<'_> {
         );
     }
 
-    /// `color_sum` of all JAMP.
+    /// Returns the call of `color_sum` with all JAMP.
     pub(super) fn colors_function(&self) -> String {
         let split = self.split;
         let arguments: Vec<String> = (0..split.flows).map(|i| format!("Cx j{i}")).collect();
@@ -267,7 +267,7 @@ impl Generator<'_> {
     }
 }
 
-/// Running sums of these under the letter, and the last by its name.
+/// Writes running sums of the given terms, named by a letter and a number, and returns the name of the last.
 pub(super) fn running_sums(
     letter: char,
     values: impl Iterator<Item = String>,

@@ -1,11 +1,11 @@
-//! Clocks in the code, where a profile asks for them: how long all of it takes, and colour sums. The
-//! device functions are those of `cuda/clocks.cuh`.
+//! Clocks in generated code, inserted for a profile: they measure the total time and that of colour sums. The device
+//! functions are in `cuda/clocks.cuh`.
 
 use super::Generator;
 use std::fmt::Write;
 
 impl Generator<'_> {
-    /// Where a thread begins with an event.
+    /// Writes the clock at the start of an event.
     pub(super) fn clocks_begin(&self, text: &mut String) {
         if self.clocks {
             text.push_str(
@@ -14,7 +14,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Where it is done with it; `thread` is its number.
+    /// Writes the clock at the end of an event; `thread` is the number of the thread.
     pub(super) fn clocks_end(&self, thread: &str, text: &mut String) {
         if self.clocks {
             let _ = writeln!(
@@ -24,7 +24,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A statement that gives a variable the colour sum of these, with clocks around it.
+    /// Writes a statement that computes the colour sum of these values, with clocks around it.
     pub(super) fn clocked_colors(
         &self,
         jamp: &[String],

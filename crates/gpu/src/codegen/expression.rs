@@ -1,18 +1,18 @@
 //! Expressions of the generated code.
 //!
-//! They say what a value is made of, and on which helicities it depends. They become C++ text at the very end, which
-//! nobody but the compiler reads.
+//! They record the operands of a value and the helicities on which it depends, and are converted to C++ text only at
+//! the end.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The number of a value.
+/// Number of a value.
 pub(super) type Id = usize;
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Expression {
-    /// A number of the working precision, by its bits.
+    /// A number in the working precision, by its bits.
     Number(u64),
     /// An integer constant.
     Integer(i64),
@@ -22,25 +22,25 @@ pub(super) enum Expression {
     Part(Box<Expression>, bool),
     /// The helicity of a leg that is fixed in a subset of the helicities.
     Helicity(usize),
-    /// A device function, or a constructor, of these.
+    /// A call of a device function or constructor with these arguments.
     Call(Cow<'static, str>, Vec<Expression>),
     /// Two expressions with an operator between them.
     Infix(Box<Expression>, &'static str, Box<Expression>),
-    /// The opposite.
+    /// The negative of an expression.
     Negative(Box<Expression>),
-    /// A load or a constant, in which no value occurs.
+    /// A load or a constant, which contains no other value.
     Leaf(String),
 }
 
 use Expression::*;
 
 impl Expression {
-    /// A number of the working precision.
+    /// Returns a number in the working precision.
     pub(super) fn number(x: f64) -> Expression {
         Number(x.to_bits())
     }
 
-    /// A device function of these.
+    /// Returns a call of a device function with these arguments.
     pub(super) fn call(
         function: impl Into<Cow<'static, str>>,
         arguments: impl IntoIterator<Item = Expression>,
@@ -48,27 +48,27 @@ impl Expression {
         Call(function.into(), arguments.into_iter().collect())
     }
 
-    /// Two expressions with an operator between them.
+    /// Returns two expressions joined by an operator.
     pub(super) fn infix(a: Expression, operator: &'static str, b: Expression) -> Expression {
         Infix(Box::new(a), operator, Box::new(b))
     }
 
-    /// The real part of a value.
+    /// Returns the real part of a value.
     pub(super) fn re(id: Id) -> Expression {
         Part(Box::new(Value(id)), false)
     }
 
-    /// The imaginary part of a value.
+    /// Returns the imaginary part of a value.
     pub(super) fn im(id: Id) -> Expression {
         Part(Box::new(Value(id)), true)
     }
 
-    /// Whether it calls that function.
+    /// Returns whether it calls this function.
     pub(super) fn calls(&self, name: &str) -> bool {
         matches!(self, Call(function, _) if function == name)
     }
 
-    /// The parts it is made of, those first that are needed first: what products are added to was there before.
+    /// Returns its subexpressions, in the order of evaluation: an addend comes before the product added to it.
     fn parts(&self) -> Vec<&Expression> {
         match self {
             Call(function, of) => match (&**function, &of[..]) {
@@ -81,7 +81,7 @@ impl Expression {
         }
     }
 
-    /// The values that occur, each once.
+    /// Returns the values that occur, each once.
     pub(super) fn values(&self) -> Vec<Id> {
         let (mut found, mut stack) = (Vec::new(), vec![self]);
         while let Some(expression) = stack.pop() {
@@ -93,7 +93,7 @@ impl Expression {
         found
     }
 
-    /// The legs whose helicities occur, as bits.
+    /// Returns the legs whose helicities occur, as bits.
     pub(super) fn legs(&self) -> u32 {
         match self {
             Helicity(leg) => 1 << leg,
@@ -101,8 +101,7 @@ impl Expression {
         }
     }
 
-    /// The same with other expressions in the place of values and helicities. `None` where there is none for
-    /// a value.
+    /// Replaces values and helicities by other expressions. Returns `None` if there is no replacement for a value.
     pub(super) fn replaced(
         &self,
         value: &impl Fn(Id) -> Option<Expression>,
@@ -123,7 +122,7 @@ impl Expression {
         })
     }
 
-    /// As it stands in the code; `name` says what a value is called.
+    /// Writes the expression as C++ text; `name` returns the name of a value.
     pub(super) fn text(&self, name: &impl Fn(Id) -> String) -> String {
         let mut text = String::new();
         self.write(name, &mut text);
@@ -131,7 +130,7 @@ impl Expression {
     }
 
     fn write(&self, name: &impl Fn(Id) -> String, text: &mut String) {
-        // A String takes whatever is written.
+        // Writing to a String cannot fail.
         let _ = match self {
             Number(bits) => write!(text, "{}", number(f64::from_bits(*bits))),
             Integer(n) => write!(text, "{n}"),
@@ -165,7 +164,7 @@ impl Expression {
     }
 }
 
-/// A number as it stands in the code.
+/// Returns a number as C++ text.
 pub(super) fn number(x: f64) -> String {
     format!("Real({x:e})")
 }
@@ -184,7 +183,7 @@ mod tests {
         let name = |id: Id| format!("x{id}");
         let right = "fused(x1.re, external_vector(x12, Real(1e0), 0, h3), x7)";
         assert_eq!(sum.text(&name), right);
-        // The number that is added to comes first.
+        // The addend comes first.
         assert_eq!(sum.values(), [7, 1, 12]);
         assert_eq!(sum.legs(), 1 << 3);
         let other = sum.replaced(&|id| Some(Value(id + 1)), &|_| Integer(-1));

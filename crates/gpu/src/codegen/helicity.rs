@@ -1,13 +1,13 @@
 //! Amplitudes, JAMP and colour sum of one helicity of one event as straight-line code.
 //!
-//! The wavefunctions are in the memory of blocks already. A thread takes them from there in such an order that few
-//! numbers are alive. Each amplitude is added to its sums as soon as it is there, and a sum to those above it as soon
-//! as it is whole. The next amplitude is the one that needs the fewest numbers that are not in registers. This module,
-//! not the compiler, decides what stays in registers and when it is loaded again; the compiler would keep all it has
-//! ever loaded.
+//! The wavefunctions have already been stored in the memory of event blocks. A thread loads them in an order that keeps
+//! few numbers alive. Each amplitude is added to its sums as soon as it is known, and each sum to those that contain it
+//! as soon as it is complete. The next amplitude is always the one that needs the fewest numbers not in registers. This
+//! module, rather than the compiler, decides what stays in registers and when it is loaded again; the compiler would
+//! keep everything that it has loaded.
 //!
-//! A block takes the events of a block of memory and a few helicities that follow each other, a warp
-//! each, which have most of their wavefunctions in common.
+//! A thread block computes the events of a memory block for a few consecutive helicities, one per warp, which share
+//! most of their wavefunctions.
 
 use super::expression::{Expression, Id, number};
 use super::operand::ValueOperand;
@@ -25,38 +25,38 @@ use std::fmt::Write;
 
 /// Bytes of constant memory for the addresses of wavefunctions.
 const CONSTANT: usize = 48 << 10;
-/// The most colour flows.
+/// Maximum number of colour flows.
 const FLOWS: usize = 32;
-/// The most amplitudes of a helicity.
+/// Maximum number of amplitudes of a helicity.
 const AMPLITUDES: usize = 600;
-/// The most helicities.
+/// Maximum number of helicities.
 const HELICITIES: usize = 256;
 
-/// The factor of a number in a sum.
+/// Factor of a number in a sum.
 #[derive(Clone, Copy)]
 enum Factor {
     One,
     MinusOne,
     I,
     MinusI,
-    /// Whether real and imaginary part change places, and the factors of both parts.
+    /// Whether real and imaginary part are exchanged, and the factors of both parts.
     RealImaginary(bool, f64, f64),
 }
 
-/// Where a number goes.
+/// Use of a number.
 #[derive(Clone, Copy)]
 enum SumTarget {
-    /// Into a sum.
+    /// Added to a sum.
     AmplitudeSum(usize, Factor),
-    /// Squared into an AMP2.
+    /// Its square is added to an AMP2.
     Square(usize),
 }
 
 /// A sum of amplitudes and other sums.
 struct AmplitudeSum {
-    /// Where its value goes; none if it is a JAMP alone.
+    /// Uses of its value; empty if it is only a JAMP.
     targets: Vec<SumTarget>,
-    /// Terms that are not there yet.
+    /// Number of terms not yet added.
     open: usize,
     begun: bool,
     jamp: bool,
@@ -68,14 +68,14 @@ struct Product {
     targets: Vec<SumTarget>,
 }
 
-/// All of a helicity.
+/// All amplitudes and sums of a helicity.
 struct HelicityCode {
     graph: ValueGraph,
     products: Vec<Product>,
     sums: Vec<AmplitudeSum>,
-    /// For each JAMP the sum or the amplitude.
+    /// For each JAMP, its sum or amplitude.
     jamp: Vec<Jamp>,
-    /// Numbers of squares in each AMP2.
+    /// Number of squares in each AMP2.
     amp2: Vec<usize>,
 }
 
@@ -86,7 +86,7 @@ enum Jamp {
 }
 
 impl Generator<'_> {
-    /// Whether a helicity is small enough for this.
+    /// Returns whether a helicity is small enough for this code.
     pub fn has_helicity(&self) -> bool {
         let tables = self.tables;
         let amplitudes = tables.amplitudes.iter().map(|run| {
@@ -98,9 +98,9 @@ impl Generator<'_> {
             && amplitudes.sum::<usize>() <= AMPLITUDES
     }
 
-    /// The kernel `helicity`; `registers` is the room for wavefunctions that are kept. Its arguments: the
-    /// wavefunctions of each helicity and how many, the memory of blocks, how many events, and what
-    /// `cuda/answer.cuh` reads, each helicity a part; JAMP2 and AMP2 may be 0.
+    /// Returns the kernel `helicity`, which keeps up to `registers` numbers of wavefunctions in registers. Its
+    /// arguments are the wavefunctions of each helicity and their number, the memory of event blocks, the number of
+    /// events, and the input of `cuda/answer.cuh`, with each helicity as a part; JAMP2 and AMP2 may be null.
     pub fn helicity(&self) -> Option<DeviceCode> {
         if !self.has_helicity() {
             return None;
@@ -195,7 +195,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
         let tables = self.tables;
         let ends = self.ends();
         let mut graph = ValueGraph::default();
-        // Amplitudes, and what lies at addresses of the workspace.
+        // Amplitudes, and the objects at addresses of the workspace.
         let mut products = Vec::new();
         let mut at: HashMap<Address, Jamp> = HashMap::default();
         let amplitudes = std::slice::from_ref(&tables.amplitudes);
@@ -282,7 +282,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
         })
     }
 
-    /// The amplitudes of an operation, each with its address.
+    /// Returns the amplitudes of an operation, each with its address.
     fn products(
         &self,
         graph: &mut ValueGraph,
@@ -319,7 +319,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
     }
 }
 
-/// The weight of a colour flow whose coupling orders are split, from the names of JAMP.
+/// Returns the weight of a colour flow with split coupling orders, given the names of JAMP.
 fn weight_of_flow(weight: &FlowWeight, names: &[String]) -> String {
     let modulus = |pairs: &Vec<(u32, u32)>| {
         let sum = pairs.iter().fold("Real(0)".to_owned(), |sum, &(a, b)| {
@@ -345,9 +345,9 @@ impl Jamp {
 }
 
 impl HelicityCode {
-    /// The code up to JAMP and AMP2. Wavefunctions of so many numbers stay in registers.
+    /// Writes the code up to JAMP and AMP2. Up to `registers` numbers of wavefunctions stay in registers.
     fn write(&mut self, registers: usize, text: &mut String) {
-        // From here on how many have been added.
+        // From here on, the number of squares already added.
         let none = vec![0; self.amp2.len()];
         let squares = std::mem::replace(&mut self.amp2, none);
         for i in 0..self.sums.len() {
@@ -377,7 +377,7 @@ impl HelicityCode {
             let of = self.graph.values[id].of.clone();
             for &of in &of {
                 match here.iter().position(|&h| h == of) {
-                    // Used last.
+                    // It becomes the most recently used.
                     Some(i) => {
                         here.remove(i);
                     }
@@ -409,7 +409,7 @@ impl HelicityCode {
         }
     }
 
-    /// What an amplitude costs next: numbers to load, and numbers that it adds to those alive.
+    /// Returns the cost of computing an amplitude next: numbers to load, and increase of live numbers.
     fn cost(&self, product: usize, here: &[Id]) -> i64 {
         let product = &self.products[product];
         let of = &self.graph.values[product.id].of;
@@ -430,7 +430,7 @@ impl HelicityCode {
         2 * loads as i64 + 3 * alive
     }
 
-    /// Adds a number that is there to all it belongs to, and so on.
+    /// Adds a number to all its uses, and recursively any sum that this completes.
     fn give(&mut self, from: Jamp, text: &mut String) {
         let name = from.name();
         let targets = match from {

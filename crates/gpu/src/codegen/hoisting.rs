@@ -1,8 +1,8 @@
-//! Values that subsets of the helicities have in common, computed before the subsets.
+//! Values shared by subsets of the helicities, computed before the subsets.
 //!
-//! A value of a subset depends on the helicities of some *fixed* legs. Values that depend on few of these legs are the
-//! same in many subsets. A kernel of its own computes each of them once an event for every setting of these legs, and
-//! leaves it in the memory of blocks, where the threads of the subsets find it.
+//! A value of a subset depends on the helicities of some *fixed* legs. Values that depend on only a few of these legs
+//! are the same in many subsets. A separate kernel computes each of them once per event for every setting of these
+//! legs, and stores it in the memory of event blocks, from which the threads of the subsets load it.
 
 use super::Generator;
 use super::expression::{Expression, Id};
@@ -12,26 +12,26 @@ use crate::helicity_split::HelicitySplit;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 use std::fmt::Write;
 
-/// The values that are computed before the subsets, and those that are left to them.
+/// Values computed before the subsets, and values computed by them.
 pub(super) struct Hoisted {
-    /// What the first kernel computes: `order` alone has a meaning.
+    /// Values of the first kernel; only `order` is used.
     pub(super) before: Whole,
-    /// The place where it leaves each value.
+    /// Address at which it stores each value.
     pub(super) puts: HashMap<Id, Vec<usize>>,
-    /// What a subset computes; values that the first kernel left are loaded.
+    /// Values of a subset; those of the first kernel are loaded.
     pub(super) subset: Whole,
-    /// Numbers of memory for each event.
+    /// Numbers of memory per event.
     pub(super) vectors: usize,
-    /// The sets of legs whose settings a subset has to know, by bits.
+    /// Sets of legs, as bits, whose settings a subset needs.
     sets: Vec<Set>,
 }
 
-/// Some fixed legs, and their helicities.
+/// Settings of some fixed legs.
 struct Set {
     legs: u32,
-    /// Different helicities of these legs (and of all others, which do not matter).
+    /// Distinct helicities of these legs (and of all others, which are not used).
     settings: Vec<Vec<i8>>,
-    /// Which of them a subset has.
+    /// Setting of each subset, as an index into these.
     of_share: Vec<usize>,
 }
 
@@ -52,7 +52,7 @@ impl Set {
         set
     }
 
-    /// Which setting these helicities of all legs are.
+    /// Returns the setting that corresponds to these helicities of all legs.
     fn find(&self, helicities: &[i8]) -> Option<usize> {
         let legs = |h: &[i8]| -> Vec<i8> {
             let mine = h.iter().enumerate();
@@ -65,12 +65,12 @@ impl Set {
     }
 }
 
-/// The name by which a subset knows its setting of these legs.
+/// Returns the variable name of a subset's setting of these legs.
 fn setting_name(legs: u32) -> String {
     format!("setting_{legs:x}")
 }
 
-/// The fixed legs on which each value depends, as bits. `None` if a value comes before what it is made of.
+/// Returns the fixed legs on which each value depends, as bits, or `None` if a value precedes its operands.
 fn legs_of_values(graph: &ValueGraph) -> Option<Vec<u32>> {
     let mut legs: Vec<u32> = Vec::with_capacity(graph.values.len());
     for value in &graph.values {
@@ -83,7 +83,7 @@ fn legs_of_values(graph: &ValueGraph) -> Option<Vec<u32>> {
     Some(legs)
 }
 
-/// The expression of a value with others in the place of the values in it; literals stay.
+/// Returns the expression of a value with its operands replaced; literals are kept.
 fn with_values(
     graph: &ValueGraph,
     id: Id,
@@ -98,10 +98,10 @@ fn with_values(
     expression.replaced(&replacement, &helicity)
 }
 
-/// The values that come before the subsets, for every setting of the legs they depend on.
+/// Values computed before the subsets, for every setting of the legs on which they depend.
 struct Variants<'a> {
     graph: ValueGraph,
-    /// The values at the settings of its legs, for each value of a subset that is computed before it.
+    /// For each such value of a subset, its variants at the settings of its legs.
     of: HashMap<Id, Vec<Id>>,
     legs: &'a [u32],
     sets: &'a HashMap<u32, Set>,
@@ -125,7 +125,7 @@ impl Variants<'_> {
 }
 
 impl Generator<'_> {
-    /// Cuts the values of a subset: those that depend on at most so many fixed legs come before.
+    /// Divides the values of a subset: those that depend on at most the given number of fixed legs are computed before.
     pub(super) fn hoist(
         &self,
         whole: &Whole,
@@ -176,7 +176,7 @@ impl Generator<'_> {
                 .or_insert_with(|| border.load(&graph.values[id], legs[id], variants, &mut subset));
             schedule.need(&subset, *new);
         }
-        // A result that is a literal stays one.
+        // A result that is a literal remains one.
         let mut result = |&id: &Id| match graph.values[id].literal {
             true => subset.literal(graph.values[id].class, graph.values[id].expression.clone()),
             false => mine[&id],
@@ -220,17 +220,17 @@ impl Generator<'_> {
     }
 }
 
-/// The values that go from one kernel to the other.
+/// Values passed from the first kernel to the second.
 #[derive(Default)]
 struct Border {
     puts: HashMap<Id, Vec<usize>>,
     vectors: usize,
-    /// The sets of legs of the values that are loaded.
+    /// Sets of legs on which the loaded values depend.
     sets: FxHashSet<u32>,
 }
 
 impl Border {
-    /// Takes places for a value's variants, and gives the value that is loaded.
+    /// Allocates memory for the variants of a value, and returns the loaded value.
     fn load(&mut self, value: &Value, legs: u32, variants: &[Id], subset: &mut ValueGraph) -> Id {
         let numbers = value.class.numbers();
         let first = self.vectors;
@@ -250,7 +250,7 @@ impl Border {
 }
 
 impl Hoisted {
-    /// Which setting of its legs each subset has.
+    /// Writes the tables with the settings of each subset.
     pub(super) fn tables(&self, text: &mut String) {
         for set in &self.sets {
             let list: Vec<String> = set.of_share.iter().map(usize::to_string).collect();
@@ -263,7 +263,7 @@ impl Hoisted {
         }
     }
 
-    /// The settings of the subset at hand.
+    /// Writes variables with the settings of the current subset.
     pub(super) fn settings(&self, text: &mut String) {
         for set in &self.sets {
             let name = setting_name(set.legs);

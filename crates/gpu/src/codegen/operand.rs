@@ -1,9 +1,9 @@
-//! What an instruction of a plan works on, as far as values of the generated code go.
+//! Operands of an instruction of a plan, as values of the generated code.
 
 use super::expression::Id;
 use mebridge_ops::Address;
 
-/// A number of the instruction, a value that was made, or the place of a result and its vectors.
+/// A number in the instruction, a computed value, or the address of a result and its vectors.
 #[derive(Clone, Copy)]
 pub(super) enum ValueOperand {
     Number(u32),

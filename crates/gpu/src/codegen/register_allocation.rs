@@ -1,36 +1,37 @@
-//! What a thread does, one thing after the other: values that are computed, and put away and
-//! brought back where there are too many for the registers, or between groups.
+//! Register allocation: the sequence of steps of a thread, in which values are computed, and spilled and reloaded if
+//! there are too many for the registers, or between groups.
 
 use super::expression::Id;
 use super::values::Whole;
 use rustc_hash::FxHashMap as HashMap;
 
-/// Numbers in 16 bytes, if they are `float`.
+/// Number of `float`s in 16 bytes.
 const ALIGNED: usize = 4;
 
-/// What the thread does next.
+/// A step of a thread.
 #[derive(Clone, Copy)]
 pub(super) enum RegisterStep {
     Compute(Id),
-    /// Puts a value away, there.
+    /// Spills a value to this slot.
     Spill(Id, usize),
-    /// Brings it back from there.
+    /// Reloads a value from this slot.
     Reload(Id, usize),
-    /// Brings a value that was computed before.
+    /// Loads a value that was computed by an earlier kernel.
     Load(Id),
 }
 
-/// What the thread does.
+/// Steps of a thread.
 pub(super) struct Allocation {
-    /// The steps, in groups; one more group brings back what the answers need.
+    /// Steps by group; an additional group reloads the values that the results need.
     pub groups: Vec<Vec<RegisterStep>>,
-    /// Numbers of memory for values that are put away.
+    /// Numbers of memory for spilled values.
     pub kept: usize,
 }
 
 impl Allocation {
-    /// Puts values away that are needed last, where there are more than so many numbers in registers (if not 0). Behind
-    /// each group of so many values (if not 0) all values go that are still needed.
+    /// Allocates registers. If there are more than `registers` numbers in registers (unless it is 0), the values with
+    /// the most distant next use are spilled. After each group of `group` values (unless it is 0), all live values are
+    /// spilled.
     pub fn new(whole: &Whole, registers: usize, group: usize) -> Allocation {
         let mut state = State::new(whole);
         let mut groups = Vec::new();
@@ -65,18 +66,18 @@ impl Allocation {
     }
 }
 
-/// Where values are.
+/// Locations of values.
 struct State<'a> {
     whole: &'a Whole,
     steps: Vec<RegisterStep>,
-    /// When each value is used, the first time last.
+    /// Steps at which each value is used, in reverse order.
     uses: Vec<Vec<usize>>,
     here: Vec<Id>,
-    /// Numbers in registers.
+    /// Count of numbers in registers.
     numbers: usize,
-    /// Values that have been put away, whether or not they are in registers too.
+    /// Slots of spilled values, whether or not they are also in registers.
     away: HashMap<Id, usize>,
-    /// Places of so many numbers that are free again.
+    /// Free slots, by their size in numbers.
     free: Vec<(usize, usize)>,
     end: usize,
 }
@@ -118,12 +119,12 @@ impl State<'_> {
         self.numbers += self.size(id);
     }
 
-    /// Brings a value into registers.
+    /// Loads a value into registers.
     fn bring(&mut self, id: Id) {
         if self.here.contains(&id) {
             return;
         }
-        // Literals have no place.
+        // Literals have no slot.
         if let Some(&at) = self.away.get(&id) {
             self.steps.push(match self.whole.graph.values[id].stored {
                 true => RegisterStep::Load(id),
@@ -133,7 +134,7 @@ impl State<'_> {
         }
     }
 
-    /// A value was used; if it is not needed any more it goes.
+    /// Records the use of a value, and frees the value after its last use.
     fn used(&mut self, id: Id, time: usize) {
         while self.uses[id].last().is_some_and(|&t| t <= time) {
             self.uses[id].pop();
@@ -153,7 +154,7 @@ impl State<'_> {
         }
     }
 
-    /// Leaves so many numbers in registers: values that are needed last go first.
+    /// Spills values until at most the given count of numbers is in registers; the most distant next use goes first.
     fn leave(&mut self, registers: usize) {
         while self.numbers > registers {
             let here = self.here.iter().enumerate();
@@ -163,7 +164,7 @@ impl State<'_> {
             self.here.swap_remove(i);
             self.numbers -= self.size(id);
             if self.whole.graph.values[id].stored {
-                // It has a place already.
+                // It already has a slot.
                 self.away.insert(id, 0);
             } else if !self.away.contains_key(&id) {
                 let at = self.place(self.room(id));
@@ -173,7 +174,7 @@ impl State<'_> {
         }
     }
 
-    /// Room for so many numbers, aligned for loads of 16 bytes.
+    /// Returns a slot for the given count of numbers, aligned for 16-byte loads.
     fn place(&mut self, numbers: usize) -> usize {
         if let Some(i) = self.free.iter().rposition(|&(_, n)| n == numbers) {
             return self.free.swap_remove(i).0;

@@ -1,5 +1,5 @@
-//! Code for samples: momenta that are read where they lie, and the answers of a sampler. What does not depend on the
-//! process stands in `cuda/sample.cuh`.
+//! Code for samples: momenta are read in place, and the results are those of a sampler. Code that does not depend on
+//! the process is in `cuda/sample.cuh`.
 
 use super::Generator;
 use super::answer::running_sums;
@@ -10,22 +10,22 @@ use std::fmt::Write;
 
 const SAMPLE: &str = include_str!("../../../../cuda/sample.cuh");
 
-/// What kernels for samples are given, and what they share; behind the declaration of `Choices`.
+/// Returns the argument structures and shared code of kernels for samples, to follow the declaration of `Choices`.
 pub fn declarations() -> String {
     SampleTables::declaration() + &SampleArguments::declaration() + SAMPLE
 }
 
-/// The arguments that the code knows by their names.
+/// Declarations of the arguments that the code uses by name.
 pub(super) const VARIABLES: &str = "    const auto memory = a.memory;
     const auto contributions = a.contributions, jamp2 = a.jamp2, amp2 = a.amp2;
     const unsigned events = a.events;
 ";
 
-/// Where a sample's kernel begins with an event.
+/// Writes the start of an event in a kernel for samples.
 pub(super) const BEGIN: &str = "        if (!is_mine(a, e)) continue;\n";
 
 impl Generator<'_> {
-    /// The momentum of a leg; of a sample it has been read by [`Generator::read_legs`].
+    /// Returns the momentum of a leg; for a sample, [`Generator::read_legs`] has read it.
     pub(super) fn leg(&self, leg: usize) -> String {
         match self.sample {
             Some(_) => format!("leg{leg}"),
@@ -33,7 +33,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Reads the momenta of an event of a sample, once: they may lie far apart.
+    /// Reads the momenta of an event of a sample once, because they may be far apart in memory.
     pub(super) fn read_legs(&self, text: &mut String) {
         for leg in (0..self.masses.len()).filter(|_| self.sample.is_some()) {
             let _ = writeln!(
@@ -43,7 +43,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The strong coupling.
+    /// Returns the strong coupling.
     pub(super) fn coupling(&self) -> &'static str {
         match self.sample {
             Some(_) => "sample_coupling(a, e)",
@@ -51,17 +51,17 @@ impl Generator<'_> {
         }
     }
 
-    /// What becomes of `good`.
+    /// Returns a statement that records invalid momenta.
     pub(super) fn note_bad(&self) -> &'static str {
         match (self.sample, self.subsets) {
             (None, _) => "        if (!good) atomicMin(bad, e);\n",
-            // Another kernel answers.
+            // Another kernel computes the results.
             (Some(_), Some(_)) => "        a.bad[e] = !good;\n",
             (Some(_), None) => "",
         }
     }
 
-    /// From contributions to the answers of a sample.
+    /// Writes code that computes the results of a sample from contributions.
     pub(super) fn answer_sample(&self, whole: &Whole, text: &mut String) {
         let Some(drawn) = self.sample else {
             return;

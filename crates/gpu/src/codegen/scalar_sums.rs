@@ -1,19 +1,18 @@
-//! Values of sums of vertices with scalars in them: vertices of three and of four legs, with a factor for each kind.
+//! Values of sums of vertices with scalars: three- and four-leg vertices, with a factor for each kind.
 
 use super::expression::Id;
 use super::operand::ValueOperand;
 use super::value_graph::{Type, ValueGraph};
 use mebridge_ops::opcode::{Mode, Opcode};
 
-/// Terms of one kind: the device function of one, of how many operands it is, and how many there are to add and to
-/// subtract.
+/// Terms of one kind: device function, number of its operands, and numbers of terms to add and to subtract.
 struct Terms {
     function: &'static str,
     length: usize,
     counts: [usize; 2],
 }
 
-/// The value of [`Opcode::SumVss1`], [`Opcode::ScalarVertex`] or [`Opcode::SumSss1`].
+/// Returns the value of [`Opcode::SumVss1`], [`Opcode::ScalarVertex`] or [`Opcode::SumSss1`].
 pub(super) fn sum(graph: &mut ValueGraph, opcode: Opcode, operands: &[ValueOperand]) -> Option<Id> {
     let value = |i: usize| operands.get(i)?.value();
     let count = |i: usize| operands.get(i)?.number();
@@ -39,7 +38,7 @@ pub(super) fn sum(graph: &mut ValueGraph, opcode: Opcode, operands: &[ValueOpera
         }
         _ => (2, vec![terms("term_Sss1", 2, [count(0)?, count(1)?])]),
     };
-    // Factors stand before the result, one for each kind.
+    // Factors precede the result, one for each kind.
     let last = operands.len().checked_sub(1)?;
     let first_factor = last.checked_sub(kinds.len())?;
     let added_to = opcode != Opcode::SumSss1 && count(0)? as u32 & Mode::ADD != 0;

@@ -1,5 +1,5 @@
-//! Straight-line code on the stand-in for a GPU, against the CPU's engine, in one piece, with values
-//! put away, and in groups.
+//! Compares straight-line code on the emulated GPU with the CPU engine: in one piece, with spilled values, and in
+//! groups.
 
 use super::{DeviceCode, Generator};
 use crate::cuda::check_where_named;
@@ -36,7 +36,7 @@ struct RandomEvents {
     random_helicity: Vec<f64>,
     random_color: Vec<f64>,
     channel: Vec<i32>,
-    /// The configurations of the channels, and any.
+    /// The configurations of the channels, and arbitrary ones.
     configs: [Vec<i32>; 2],
 }
 
@@ -89,7 +89,7 @@ impl RandomEvents {
     }
 }
 
-/// |M|^2, helicities, colours, the first bad event.
+/// |M|^2, helicities, colours, and the first bad event.
 type Outcome = (Vec<f64>, Vec<i32>, Vec<i32>, u32);
 
 /// Buffers of a launch.
@@ -103,7 +103,7 @@ impl Launch<'_> {
     fn take(&mut self, bytes: &[u8]) -> Result<Pointer> {
         let buffer = Buffer::new(self.gpu, bytes.len())?;
         let pointer = buffer.pointer();
-        // SAFETY: it is as large as the bytes.
+        // SAFETY: the buffer has the size of the bytes.
         unsafe { self.stream.upload(pointer, bytes)? };
         self.stream.synchronize()?;
         self.buffers.push(buffer);
@@ -122,7 +122,7 @@ impl Launch<'_> {
 
     fn back(&self, from: Pointer, bytes: usize) -> Result<Vec<u8>> {
         let mut to = vec![0; bytes];
-        // SAFETY: the bytes live until the stream is done.
+        // SAFETY: the bytes live until the stream has finished.
         unsafe { self.stream.download(&mut to, from)? };
         self.stream.synchronize()?;
         Ok(to)
@@ -210,13 +210,13 @@ fn run(
     };
     for name in &source.kernels {
         let function = module.function(name, 0)?;
-        // More threads than the last events are.
+        // More threads than events are left.
         let shape = Shape {
             blocks: [2, 1, 1],
             threads: [32, 1, 1],
             shared: 0,
         };
-        // SAFETY: these are the arguments that the kernel takes, all of the lengths that it reads.
+        // SAFETY: these are the arguments of the kernel, and all arrays have the lengths that it reads.
         unsafe { stream.launch(&function, shape, &arguments.bytes())? };
     }
     let integers = |bytes: Vec<u8>| -> Vec<i32> {
@@ -236,7 +236,7 @@ fn run(
     Ok(outcome)
 }
 
-/// Ways to make code.
+/// Variants of generated code.
 fn variants<'a>(generator: Generator<'a>) -> Vec<Generator<'a>> {
     vec![
         generator,
@@ -257,10 +257,10 @@ fn variants<'a>(generator: Generator<'a>) -> Vec<Generator<'a>> {
     ]
 }
 
-/// Channels or not, and any configurations in the place of theirs or not.
+/// Whether there are channels, and whether configurations are arbitrary instead of those of the channels.
 const CALLS: [(bool, bool); 3] = [(false, false), (true, false), (true, true)];
 
-/// With channels or not, and with any configurations in the place of theirs or not.
+/// Tests with and without channels, and with the channels' or arbitrary configurations.
 fn check(process: &Process, channels: bool, any_config: bool) {
     let Some(gpu) = Emulator::new(check_where_named) else {
         return;
@@ -358,7 +358,7 @@ fn check(process: &Process, channels: bool, any_config: bool) {
             assert_eq!(ran.1, expected.1, "{}: helicities", process.name);
             assert_eq!(ran.2, expected.2, "{}: colours", process.name);
             assert_eq!(ran.3, u32::MAX, "{}: a bad event", process.name);
-            // A bad event is found, and the others are as before.
+            // A bad event is detected, and the results of the others do not change.
             let mut momenta = sample.momenta.clone();
             let numbers = 4 * masses.len();
             momenta[numbers * 41] *= 1.001;
@@ -388,7 +388,7 @@ fn gluons_and_quarks(channels: bool, any_config: bool) {
     check(&process, channels, any_config);
 }
 
-// Each takes its time, for the C++ compiler.
+// Each of these takes long, because of the C++ compiler.
 #[test]
 fn gluons_and_quarks_agree_with_the_cpu() {
     gluons_and_quarks(false, false);
@@ -424,8 +424,7 @@ fn real_processes_agree_with_the_cpu() {
     }
 }
 
-/// What subsets have in common is computed for each setting of its legs, once, and each number has a
-/// place of its own.
+/// Values shared by subsets are computed once for each setting of their legs, and each number has its own address.
 #[test]
 fn shares_find_what_they_have_in_common() {
     let directory =
@@ -477,7 +476,7 @@ fn shares_find_what_they_have_in_common() {
             }
         }
         assert!(taken.iter().all(|&taken| taken), "a place without a number");
-        // The more comes before, the less is left.
+        // The more is computed before, the less is left.
         let values = hoisted.before.order.len();
         assert!(
             values >= before,

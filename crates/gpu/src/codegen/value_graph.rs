@@ -1,4 +1,4 @@
-//! Values, each made of others, as they stand in the code.
+//! Graph of the values in generated code, each computed from others.
 
 use super::expression::{Expression, Id};
 use crate::level_schedule::SIXTEEN;
@@ -9,7 +9,7 @@ use mebridge_ops::opcode::{FOUR, MATRIX, MOMENTUM, Mode};
 use rustc_hash::FxHashMap as HashMap;
 use std::borrow::Cow;
 
-/// The type of a value.
+/// Type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Real,
@@ -34,7 +34,7 @@ impl Type {
         })
     }
 
-    /// Numbers that it consists of.
+    /// Returns the number of real numbers in it.
     pub(super) fn numbers(self) -> usize {
         match self {
             Type::Real => 1,
@@ -46,7 +46,7 @@ impl Type {
         }
     }
 
-    /// The names of the functions that read and write it.
+    /// Returns the suffix of the functions that load and store it.
     pub(super) fn access(self) -> &'static str {
         match self {
             Type::Real => "real",
@@ -73,13 +73,13 @@ impl Type {
 /// A value of the generated code.
 pub(super) struct Value {
     pub(super) class: Type,
-    /// The expression; for a value that was computed before, its place.
+    /// The expression; for a value computed by an earlier kernel, its address.
     pub(super) expression: Expression,
-    /// The values that it is made of.
+    /// The values in its expression.
     pub(super) of: Vec<Id>,
-    /// Whether the expression stands wherever the value is used.
+    /// Whether the expression is inlined wherever the value is used.
     pub(super) literal: bool,
-    /// Whether it was computed before.
+    /// Whether it was computed by an earlier kernel.
     pub(super) stored: bool,
 }
 
@@ -87,12 +87,12 @@ pub(super) struct Value {
 pub(super) struct ValueGraph {
     pub(super) values: Vec<Value>,
     known: HashMap<Expression, Id>,
-    /// What lies at the addresses of the memory of events.
+    /// Values at the addresses of the memory of events.
     pub(super) memory: HashMap<Address, Id>,
 }
 
 impl ValueGraph {
-    /// A value, the known one where there is one of this expression.
+    /// Returns the value with this expression, an existing one if possible.
     pub(super) fn push(&mut self, class: Type, expression: Expression) -> Id {
         self.add(class, expression, false)
     }
@@ -112,7 +112,7 @@ impl ValueGraph {
         self.values.len() - 1
     }
 
-    /// The name of a value where it is used.
+    /// Returns the text of a value where it is used.
     pub(super) fn name(&self, id: Id) -> String {
         match &self.values[id] {
             value if value.literal => self.text(id),
@@ -120,12 +120,12 @@ impl ValueGraph {
         }
     }
 
-    /// The expression of a value as it stands in the code.
+    /// Returns the expression of a value as C++ text.
     pub(super) fn text(&self, id: Id) -> String {
         self.values[id].expression.text(&|id| self.name(id))
     }
 
-    /// A value that was computed before, at its place.
+    /// Returns a value that an earlier kernel stored at this address.
     pub(super) fn stored(&mut self, class: Type, at: String) -> Id {
         self.values.push(Value {
             class,
@@ -137,12 +137,12 @@ impl ValueGraph {
         self.values.len() - 1
     }
 
-    /// A value that stands wherever it is used.
+    /// Returns a value that is inlined wherever it is used.
     pub(super) fn literal(&mut self, class: Type, expression: Expression) -> Id {
         self.add(class, expression, true)
     }
 
-    /// The call of a function.
+    /// Returns the value of a function call.
     pub(super) fn call(
         &mut self,
         class: Type,
@@ -153,7 +153,7 @@ impl ValueGraph {
         self.push(class, Expression::call(function, arguments))
     }
 
-    /// Two values with an operator between them.
+    /// Returns two values joined by an operator.
     pub(super) fn infix(&mut self, class: Type, a: Id, operator: &'static str, b: Id) -> Id {
         let (a, b) = (Expression::Value(a), Expression::Value(b));
         self.push(class, Expression::infix(a, operator, b))
@@ -161,7 +161,7 @@ impl ValueGraph {
 }
 
 impl ValueGraph {
-    /// A sum of terms, and others with a minus sign: complex numbers or wavefunctions of four of them.
+    /// Returns the sum of some terms minus others, which are complex numbers or four-component wavefunctions.
     pub(super) fn terms(
         &mut self,
         class: Type,
@@ -189,7 +189,7 @@ impl ValueGraph {
         sum
     }
 
-    /// What sums begin with.
+    /// Returns the first term of sums.
     pub(super) fn zero(&mut self, class: Type) -> Id {
         let zero = match class {
             Type::Complex => "cx(0, 0)",
@@ -198,7 +198,7 @@ impl ValueGraph {
         self.literal(class, Expression::Leaf(zero.into()))
     }
 
-    /// Times a factor, and added to what is there, if there is something.
+    /// Multiplies by a factor and adds the result to an existing value, if any.
     pub(super) fn scaled(&mut self, class: Type, factor: Id, sum: Id, there: Option<Id>) -> Id {
         match (there, class) {
             (None, Type::Complex) => self.infix(class, factor, "*", sum),
@@ -208,7 +208,7 @@ impl ValueGraph {
         }
     }
 
-    /// Times a factor, and added to what is there where the mode says so.
+    /// Multiplies by a factor and, depending on the mode, adds the result to the existing value.
     pub(super) fn finish(
         &mut self,
         mode: u32,
@@ -223,7 +223,7 @@ impl ValueGraph {
         Some(self.scaled(Type::Four, factor, sum, there))
     }
 
-    /// The squared modulus of a complex number, added to another number.
+    /// Returns the squared modulus of a complex number plus another number.
     pub(super) fn square(&mut self, id: Id, before: Option<Id>) -> Id {
         let (re, im) = (|| Expression::re(id), || Expression::im(id));
         let imaginary = match before {
@@ -236,7 +236,7 @@ impl ValueGraph {
         )
     }
 
-    /// The weight of a colour flow whose coupling orders are split, added to another number.
+    /// Returns the weight of a colour flow with split coupling orders plus another number.
     pub(super) fn weight(&mut self, of: &FlowWeight, jamp: &[Id], before: Option<Id>) -> Id {
         let zero = || Expression::Leaf("Real(0)".into());
         let mut total = before.unwrap_or_else(|| self.literal(Type::Real, zero()));
@@ -267,7 +267,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Puts a value at the end, behind those values of which it is made that are not there yet.
+    /// Appends a value, after those of its operands that have not been appended yet.
     pub(super) fn need(&mut self, graph: &ValueGraph, id: Id) {
         self.done.resize(graph.values.len(), false);
         let mut stack = vec![(id, 0)];

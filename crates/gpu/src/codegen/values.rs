@@ -1,4 +1,4 @@
-//! From tables of operations to the values of one event.
+//! Conversion of tables of operations to the values of one event.
 
 use super::expression::{Expression, Id};
 use super::operand::ValueOperand;
@@ -11,19 +11,19 @@ use mebridge_ops::visit::{Access, visit};
 use mebridge_ops::{Address, Batch};
 use rustc_hash::FxHashMap as HashMap;
 
-/// What a thread computes for one event.
+/// Values that a thread computes for one event.
 pub(super) struct Whole {
     pub(super) graph: ValueGraph,
-    /// For each helicity its part of |M|^2.
+    /// For each helicity, its part of |M|^2.
     pub(super) contributions: Vec<Id>,
     pub(super) jamp2: Vec<Id>,
     pub(super) amp2: Vec<Id>,
-    /// All values that the end needs, in the order in which they are computed.
+    /// All values needed for the results, in the order of computation.
     pub(super) order: Vec<Id>,
 }
 
 impl Whole {
-    /// The values of which answers are made.
+    /// Values from which the results are computed.
     pub(super) fn results(&self) -> Vec<Id> {
         let results = self.contributions.iter().chain(&self.jamp2);
         results.chain(&self.amp2).copied().collect()
@@ -37,7 +37,7 @@ pub(super) struct Operation<'a> {
 }
 
 impl Generator<'_> {
-    /// Where each operation's operands end.
+    /// End of the operands of each operation.
     pub(super) fn ends(&self) -> HashMap<u32, u32> {
         let tables = self.tables;
         let mut starts = tables.starts.clone();
@@ -169,7 +169,7 @@ impl Generator<'_> {
         Some(whole)
     }
 
-    /// All values up to the amplitudes, once more for each part.
+    /// Computes all values of an event up to the amplitudes.
     fn event(&self, graph: &mut ValueGraph, ends: &HashMap<u32, u32>) -> Option<()> {
         for leg in 0..self.masses.len() {
             let id = graph.push(Type::Momentum, Expression::Leaf(self.leg(leg)));
@@ -182,7 +182,7 @@ impl Generator<'_> {
         Some(())
     }
 
-    /// An operation whose operands are addresses of the memory of events.
+    /// Converts an operation whose operands are addresses in the memory of events.
     fn event_operation(&self, graph: &mut ValueGraph, operation: &Operation) -> Option<()> {
         let op = operation.operands;
         let (&result, rest) = op.split_last()?;
@@ -341,16 +341,15 @@ impl Generator<'_> {
         Some(())
     }
 
-    /// The helicity of a leg, given the address of its momentum, where it is that of a
-    /// subset.
+    /// Returns the helicity of a leg, given the address of its momentum, if it is fixed in subsets.
     fn fixed_helicity(&self, momentum: Address) -> Option<Expression> {
         let leg = (momentum - self.tables.leg_momenta) as usize / 4;
         let fixed = *self.subsets?.fixed.get(leg)?;
         fixed.then_some(Expression::Helicity(leg))
     }
 
-    /// The operands of a kernel: numbers as they are, all else as values; the result is left out
-    /// unless it is changed.
+    /// Returns the operands of a kernel: numbers unchanged, all others as values; the result is omitted unless the
+    /// kernel also reads it.
     pub(super) fn operands(
         &self,
         opcode: Opcode,
@@ -377,7 +376,7 @@ impl Generator<'_> {
         sound.then_some(operands)
     }
 
-    /// The value of a kernel's operation.
+    /// Returns the value of a kernel's operation.
     pub(super) fn opcode(
         &self,
         graph: &mut ValueGraph,
@@ -492,7 +491,7 @@ impl Generator<'_> {
         }
     }
 
-    /// An amplitude (or several) of a helicity.
+    /// Converts one or more amplitudes of a helicity.
     fn amplitude(
         &self,
         graph: &mut ValueGraph,
@@ -529,7 +528,7 @@ impl Generator<'_> {
         Some(())
     }
 
-    /// A sum of amplitudes.
+    /// Converts a sum of amplitudes.
     fn sum(
         &self,
         graph: &mut ValueGraph,
@@ -557,7 +556,7 @@ impl Generator<'_> {
             }
         }
         for term in rest.chunks_exact(4) {
-            // The number at hand is complex, its real part at the smaller address.
+            // The number is complex, with its real part at the smaller address.
             let first = term[0].min(term[1]);
             let id = *workspace.get(&first)?;
             let part = |address: u32| match address == first {
@@ -588,7 +587,7 @@ impl Generator<'_> {
     }
 }
 
-/// Whether a propagator is one without a width.
+/// Returns whether a propagator has no width.
 fn has_no_width(graph: &ValueGraph, propagator: Id) -> bool {
     match &graph.values[propagator].expression {
         Expression::Call(function, of) => {

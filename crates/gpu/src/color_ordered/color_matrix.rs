@@ -1,53 +1,55 @@
-//! The colour matrix of a plan of loops as `cuda/color_ordered.cuh` wants it.
+//! The colour matrix of a plan of loops in the layout of `cuda/color_ordered.cuh`.
 //!
-//! JAMPs lie in memory, and sums replace them where they are. Coordinates that sums connect form *groups*, so that each
-//! is read and written once. The diagonal blocks of the matrix are then taken in *stages*: as many blocks as have room
-//! in shared memory. The upper triangle of a block is kept in *tiles* of some rows and columns. The warps of a thread
-//! block share the tiles so that all have as much to do.
+//! JAMPs are in memory, and sums transform them in place. Coordinates connected by sums form *groups*, so that each
+//! coordinate is read and written once. The diagonal blocks of the matrix are then processed in *stages*, each with as
+//! many blocks as fit into shared memory. The upper triangle of a block is stored in *tiles* of some rows and columns.
+//! The tiles are distributed over the warps of a thread block with balanced work.
 
 use mebridge_plan::color::BlockDiagonal;
 use rustc_hash::FxHashMap as HashMap;
 
 /// Rows of a tile, 4 `COLOR_ORDERED_ROWS` in the device code.
 const ROWS: usize = 16;
-/// Columns of a tile, at most.
+/// Maximum columns of a tile.
 const COLUMNS: usize = 96;
-/// Most warps, `COLOR_ORDERED_WARPS` in the device code.
+/// Maximum number of warps, `COLOR_ORDERED_WARPS` in the device code.
 pub const WARPS: usize = 16;
-/// Columns of tiles are a multiple of this; `COLOR_ORDERED_AHEAD` in the device code.
+/// Number of which the columns of a tile are a multiple; `COLOR_ORDERED_AHEAD` in the device code.
 pub const AHEAD: usize = 4;
-/// Numbers that each thread keeps in shared memory, `COLOR_ORDERED_COLUMNS` in the device code.
+/// Numbers per thread in shared memory, `COLOR_ORDERED_COLUMNS` in the device code.
 pub const KEPT: usize = 8;
-/// Warps of a block that takes groups, `GROUP_WARPS` in the device code.
+/// Warps per block of the kernel for groups, `GROUP_WARPS` in the device code.
 pub const GROUP_WARPS: u32 = 4;
-/// The most coordinates of a group; `GROUP_SLOTS` in the device code.
+/// Maximum coordinates of a group; `GROUP_SLOTS` in the device code.
 const GROUP_SLOTS: usize = 32;
 
-/// The tables.
+/// Tables of the colour matrix of a plan of loops.
 #[derive(Clone, Debug, Default)]
 pub struct ColorMatrixTables {
-    /// Where each group begins.
+    /// Start of each group in `groups`.
     pub group_starts: Vec<u32>,
-    /// For each group the number of coordinates and these; then the number of sums, and for each sum the number of
-    /// coordinates and which ones of the group.
+    /// For each group: number of coordinates, the coordinates, number of sums, and for each sum the number of
+    /// coordinates and their indices in the group.
     pub groups: Vec<u32>,
-    /// For each stage its first coordinate, their number, and the beginning of its lists.
+    /// For each stage: first coordinate, number of coordinates, start of its lists.
     pub stages: Vec<u32>,
-    /// The most coordinates of a stage.
+    /// Maximum coordinates of a stage.
     pub largest_stage: u32,
-    /// Warps that have something to do.
+    /// Number of warps that have work.
     pub warps: u32,
-    /// For each stage and warp where its tiles begin; for each stage where the last one's end.
+    /// For each stage: start of the tiles of each warp, and end of the last.
     pub lists: Vec<u32>,
-    /// Tiles: first row, rows, first column, columns, first column of entries. Rows and columns count in the stage.
+    /// Tiles: first row, rows, first column, columns, first column of entries. Rows and columns are relative to the
+    /// stage.
     pub tiles: Vec<u32>,
-    /// The coordinates of the diagonal blocks.
+    /// Coordinates of the diagonal blocks.
     pub slots: Vec<u32>,
-    /// For each column of a tile an entry for each row: doubled off the diagonal, zero below it, over the denominator.
+    /// For each column of a tile, an entry for each row, divided by the denominator: doubled above the diagonal, zero
+    /// below.
     pub entries: Vec<f64>,
 }
 
-/// The coordinates of a group.
+/// Coordinates of a group.
 fn groups(color_blocks: &BlockDiagonal) -> Vec<Vec<u32>> {
     let mut of: Vec<usize> = (0..color_blocks.flows).collect();
     fn root(of: &mut [usize], mut slot: usize) -> usize {
@@ -72,8 +74,9 @@ fn groups(color_blocks: &BlockDiagonal) -> Vec<Vec<u32>> {
 }
 
 impl ColorMatrixTables {
-    /// The tables of a matrix, with stages of so many coordinates where blocks are not larger. None if a block has more
-    /// than `most`, or sums connect too many coordinates. `warps` are the most that share a stage.
+    /// Builds the tables of a matrix. Stages have up to `wanted` coordinates unless a block is larger; at most `warps`
+    /// warps share a stage. Returns `None` if a block has more than `most` coordinates, or if sums connect too many
+    /// coordinates.
     pub fn new(
         color_blocks: &BlockDiagonal,
         wanted: usize,
@@ -111,7 +114,7 @@ impl ColorMatrixTables {
             sizes.map(|size| tiles(&size).max(1)).sum()
         };
         let parallel = stages.iter().map(of_stage).max().unwrap_or(1);
-        // One large stage has room on a multiprocessor, or two of the others.
+        // A multiprocessor has space for one large stage, or for two of the others.
         let most_warps = if largest > wanted { warps } else { warps / 2 };
         let warps = parallel.next_power_of_two().clamp(1, most_warps);
         tables.warps = warps as u32;
@@ -124,7 +127,7 @@ impl ColorMatrixTables {
             for number in blocks {
                 all.extend(tables.add_block(color_blocks, number, first));
             }
-            // The largest first, each to the warp that has least.
+            // The largest first, each assigned to the warp with the least work.
             all.sort_by_key(|tile| std::cmp::Reverse(tile[3]));
             let mut of_warps = vec![(0, Vec::new()); warps];
             for tile in all {
@@ -139,7 +142,7 @@ impl ColorMatrixTables {
                 tables.lists.push((tables.tiles.len() / 5) as u32);
             }
         }
-        // Kernels read so many columns ahead.
+        // Kernels read this many columns ahead.
         tables
             .entries
             .extend(std::iter::repeat_n(0.0, AHEAD * ROWS));
@@ -147,7 +150,7 @@ impl ColorMatrixTables {
     }
 
     fn add_groups(&mut self, color_blocks: &BlockDiagonal) -> Option<()> {
-        // For each coordinate its group and its place there.
+        // For each coordinate, its group and its index there.
         let mut places: HashMap<u32, (usize, u32)> = HashMap::default();
         let groups = groups(color_blocks);
         let mut sums: Vec<Vec<u32>> = vec![Vec::new(); groups.len()];
@@ -184,7 +187,8 @@ impl ColorMatrixTables {
         Some(())
     }
 
-    /// Appends the coordinates and entries of a block to the stage whose coordinates begin there; gives its tiles.
+    /// Appends the coordinates and entries of a block to the stage with first coordinate `stage`, and returns its
+    /// tiles.
     fn add_block(
         &mut self,
         color_blocks: &BlockDiagonal,
@@ -221,12 +225,12 @@ impl ColorMatrixTables {
         tiles
     }
 
-    /// Number of groups.
+    /// Returns the number of groups.
     pub fn group_count(&self) -> usize {
         self.group_starts.len()
     }
 
-    /// Number of stages.
+    /// Returns the number of stages.
     pub fn stage_count(&self) -> usize {
         self.stages.len() / 3
     }
@@ -242,7 +246,7 @@ mod tests {
         BlockDiagonal::of_orders(count, &row, 3.0)
     }
 
-    /// Every row meets itself and all that follow in its block once, in one stage; warps have about as much to do.
+    /// Each pair of rows of a block occurs once, in one stage; the work of warps is balanced.
     #[test]
     fn rows_are_shared_out() {
         let color_blocks = split(6);
@@ -280,7 +284,7 @@ mod tests {
         }
     }
 
-    /// Sums stay within groups, and all are there.
+    /// Sums stay within groups, and none is missing.
     #[test]
     fn groups_hold_all_sums() {
         for count in 1..=6 {

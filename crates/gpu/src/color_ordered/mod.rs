@@ -1,5 +1,5 @@
-//! What a GPU makes of a plan of loops, that of a process in its colour-ordered form: operations on arrays in levels,
-//! and the colour matrix. What is launched is in `engine::color_ordered`.
+//! GPU tables of a plan of loops, i.e. of a process in colour-ordered form: array operations in levels, and the colour
+//! matrix. The launches are in `engine::color_ordered`.
 
 pub mod color_matrix;
 pub mod schedule;

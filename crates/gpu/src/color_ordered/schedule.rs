@@ -1,10 +1,10 @@
-//! A plan of loops ([`mebridge_plan::color_ordered`]) as tables for a GPU: operations on arrays, in levels.
+//! A plan of loops ([`mebridge_plan::color_ordered`]) as tables for a GPU: array operations, in levels.
 //!
-//! Every array has an address of its own, so the operations of a *level* depend on earlier levels alone. A warp does an
-//! *item* for 32 events: one element of an operation, or a *tile* of sixteen elements of a contraction. A tile has four
-//! directions, legs with two helicities each, in which its elements are neighbours. The arrays of a product depend on
-//! some of the directions, so that sixteen products need some eight elements. Items that follow each other read mostly
-//! the same elements, which then come from a cache.
+//! Every array has its own address, so that the operations of a *level* depend only on earlier levels. A warp computes
+//! an *item* for 32 events: one element of an operation, or a *tile* of sixteen elements of a contraction. The elements
+//! of a tile extend in four directions, which are legs with two helicities each. The arrays of a product depend only on
+//! some of the directions, so that sixteen products need about eight elements. Consecutive items read mostly the same
+//! elements, which are then found in a cache.
 
 use crate::structures::{
     ArrayAddend, ArrayItem, ArrayPair, ArrayTriple, DeviceStructure, TileOperation, TilePair,
@@ -17,27 +17,27 @@ use mebridge_ops::arrays::{
 use mebridge_plan::color_ordered::Loops;
 use rustc_hash::FxHashMap as HashMap;
 
-/// Directions of a tile.
+/// Number of directions of a tile.
 const DIRECTIONS: usize = 4;
 
 /// The kernel of one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ArrayKernel {
-    /// Operations of a kind, an element at a time.
+    /// Operations of a kind, one element per item.
     Kind(ArrayKind),
-    /// Products, a tile at a time.
+    /// Products, one tile per item.
     Tile,
 }
 
 impl ArrayKernel {
-    /// All of them.
+    /// All kernels.
     pub fn all() -> impl Iterator<Item = ArrayKernel> {
         let kinds = ArrayKind::ALL.iter().copied();
         let kinds = kinds.filter(|kind| kind.is_on_gpu());
         kinds.map(ArrayKernel::Kind).chain([ArrayKernel::Tile])
     }
 
-    /// The name of its kernel.
+    /// Returns the name of its kernel.
     pub fn name(self) -> String {
         match self {
             ArrayKernel::Kind(kind) => format!("array_{kind:?}"),
@@ -46,44 +46,44 @@ impl ArrayKernel {
     }
 }
 
-/// Items of one kernel in a row, all of a level.
+/// Consecutive items of one kernel within a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayKernelRange {
-    /// Their kernel.
+    /// Kernel of the items.
     pub kernel: ArrayKernel,
-    /// The first.
+    /// First item.
     pub first: u32,
-    /// How many.
+    /// Number of items.
     pub count: u32,
 }
 
-/// Ranges of items that can be done at the same time.
+/// Ranges of items that can run concurrently.
 pub type ArrayLevel = Vec<ArrayKernelRange>;
 
 /// The loops of a plan for a GPU.
 #[derive(Clone, Debug, Default)]
 pub struct ArraySchedule {
-    /// Levels that come once an event.
+    /// Levels computed once per event.
     pub once: Vec<ArrayLevel>,
-    /// Levels that come in each run.
+    /// Levels computed in each run of helicities.
     pub per_run: Vec<ArrayLevel>,
-    /// The operations, one behind the other: numbers as [`ArrayOp::numbers`] lists them; for tiles a [`TileOperation`].
+    /// Concatenated operations: the numbers of [`ArrayOp::numbers`], or a [`TileOperation`] for tiles.
     pub operations: Vec<u32>,
-    /// The pairs of the plan.
+    /// Pairs of the plan.
     pub pairs: Vec<ArrayPair>,
-    /// The pairs of tiles.
+    /// Pairs of tiles.
     pub tile_pairs: Vec<TilePair>,
-    /// The triples of the plan.
+    /// Triples of the plan.
     pub triples: Vec<ArrayTriple>,
-    /// The addends of the plan.
+    /// Addends of the plan.
     pub addends: Vec<ArrayAddend>,
-    /// The items of launches.
+    /// Items of launches.
     pub items: Vec<ArrayItem>,
 }
 
 impl ArraySchedule {
-    /// The tables of loops. `None` if an array is written twice or an operation is none of a GPU's, which none is in a plan
-    /// made for one.
+    /// Builds the tables of loops. Returns `None` if an array is written twice or a GPU does not support an operation,
+    /// which does not happen for plans made for GPUs.
     pub fn new(loops: &Loops) -> Option<ArraySchedule> {
         let mut maker = ArrayScheduler {
             pools: &loops.pools,
@@ -98,14 +98,14 @@ impl ArraySchedule {
         };
         let once = maker.levels(&loops.once)?;
         maker.made.once = once;
-        // Arrays that are computed once are there when runs begin.
+        // Arrays that are computed once are available when runs begin.
         maker.levels.values_mut().for_each(|level| *level = 0);
         let per_run = maker.levels(&loops.per_run)?;
         maker.made.per_run = per_run;
         Some(maker.made)
     }
 
-    /// All kernels that occur, each once.
+    /// Returns the kernels that occur, each once.
     #[cfg(test)]
     fn kernels(&self) -> Vec<ArrayKernel> {
         let runs = self.once.iter().chain(&self.per_run).flatten();
@@ -118,10 +118,10 @@ impl ArraySchedule {
 
 struct ArrayScheduler<'a> {
     pools: &'a Pools,
-    /// For each array the level of the operation that makes it.
+    /// For each array, the level of the operation that computes it.
     levels: HashMap<Address, u32>,
-    /// What each bit of the element adds, where offsets are sums over these bits: by where the offsets begin, and how
-    /// many there are.
+    /// Contribution of each bit of the element index to the offset, if offsets are sums over these bits. The key is the
+    /// start and number of the offsets.
     steps: HashMap<(u32, u32), Option<Vec<u32>>>,
     made: ArraySchedule,
 }
@@ -169,10 +169,10 @@ impl ArrayScheduler<'_> {
         some(op.pairs.0).iter().chain(some(op.broadcast.0))
     }
 
-    /// The level of an operation: one above the levels of all arrays that it reads.
+    /// Returns the level of an operation: one above the levels of all arrays that it reads.
     fn level(&self, op: &ArrayOp) -> u32 {
         let mut highest = 0;
-        // Arrays that no operation makes are external wavefunctions.
+        // Arrays that no operation computes are external wavefunctions.
         let level = |read: &Read| self.levels.get(&read.address).copied().unwrap_or(0);
         let whole = self.pools.terms(op, &mut |term| {
             let levels = term.reads().iter().map(level);
@@ -194,8 +194,8 @@ impl ArrayScheduler<'_> {
             let operation = self.made.operations.len() as u32;
             let (kernel, elements) = self.operation(op)?;
             for element in elements {
-                // Sums for the same element follow each other, because they add up the same currents. All other
-                // operations keep their order.
+                // Sums for the same element are adjacent, because they add the same currents. All other operations keep
+                // their order.
                 let order = match op.payload {
                     Payload::Sum(_) => (op.count, element),
                     _ => (0, 0),
@@ -226,8 +226,8 @@ impl ArrayScheduler<'_> {
         Some(levels)
     }
 
-    /// Appends an operation; gives its kernel and the first elements of its items. None where no GPU does such an
-    /// operation.
+    /// Appends an operation and returns its kernel and the first elements of its items, or `None` if GPUs do not
+    /// support it.
     fn operation(&mut self, op: &ArrayOp) -> Option<(ArrayKernel, Vec<u32>)> {
         let numbers = op.numbers()?;
         let elements = 0..op.computed();
@@ -243,7 +243,7 @@ impl ArrayScheduler<'_> {
         Some((ArrayKernel::Kind(op.kind()), elements.collect()))
     }
 
-    /// Appends products that are done in tiles with these directions.
+    /// Appends products that are computed in tiles with these directions.
     fn push_tile(&mut self, op: &ArrayOp, contract: &Contract, tile: [u32; DIRECTIONS]) {
         let first_of_pairs = self.made.tile_pairs.len() as u32;
         for pair in Self::pairs(self.pools, contract) {
@@ -267,15 +267,15 @@ impl ArrayScheduler<'_> {
         self.made.operations.extend(numbers);
     }
 
-    /// The bits of an element that are the directions of tiles, such that least is read. None where elements are not
-    /// numbered by bits, or there are too few.
+    /// Returns the bits of the element index to use as tile directions, chosen to minimise reads. `None` if elements
+    /// are not numbered by bits, or if there are too few bits.
     fn tile(&mut self, op: &Contract, count: u32) -> Option<[u32; DIRECTIONS]> {
         let mut depend = Vec::new();
         let pools = self.pools;
         for pair in Self::pairs(pools, op) {
             let a = self.bits(&pair.a, count)?;
             let b = self.bits(&pair.b, count)?;
-            // Each leg is below one of the two.
+            // Each leg belongs to one of the two.
             if a & b != 0 || a | b != count - 1 {
                 return None;
             }
@@ -303,7 +303,7 @@ impl ArrayScheduler<'_> {
         best.map(|(_, tile)| tile)
     }
 
-    /// The bits of the element of a result on which the element of an array depends.
+    /// Returns the bits of the result's element index on which the element of an array depends.
     fn bits(&mut self, place: &Operand, count: u32) -> Option<u32> {
         let offsets = &self.pools.indices[place.index as usize..][..count as usize];
         let steps = self.steps.entry((place.index, count)).or_insert_with(|| {
@@ -324,7 +324,7 @@ impl ArrayScheduler<'_> {
         Some(bits.map(|(_, bit)| 1u32 << bit).sum())
     }
 
-    /// A pair in a tile with these directions.
+    /// Returns a pair for tiles with these directions.
     fn tile_pair(&mut self, pair: &Pair, count: u32, tile: [u32; DIRECTIONS]) -> TilePair {
         let bits = self.bits(&pair.a, count).unwrap_or(0);
         let directions = tile.iter().zip(0..);
@@ -362,7 +362,7 @@ mod tests {
     use mebridge_plan::binding::Binding;
     use mebridge_plan::color_ordered::{Machine, compile};
 
-    /// Everything that is read was written by a level before; each element of each array is an item's, once.
+    /// Everything that is read was written by an earlier level; each element of each array belongs to exactly one item.
     #[test]
     fn levels_follow_each_other() {
         let whole = usize::MAX;

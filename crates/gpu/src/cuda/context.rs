@@ -1,8 +1,7 @@
 //! The driver, and the context of one GPU.
 //!
-//! The context is the GPU's primary one, which cuBLAS and whatever else runs in the program share; it
-//! is current on a thread only while a call lasts, so that a program with a GPU of its own
-//! choice keeps it.
+//! The primary context of the GPU is used, which is shared with cuBLAS and other GPU code in the program. It is current
+//! on a thread only during a call, so that the program's own choice of a GPU is preserved.
 
 use crate::cuda::result::driver::Calls;
 use crate::cuda::sys::Platform;
@@ -10,7 +9,7 @@ use crate::cuda::sys::driver::{CUcontext, CUdevice, Symbols};
 use mebridge_support::error::{Error, Result};
 use std::sync::OnceLock;
 
-/// The driver and how many GPUs this process sees, at least one; an error says why none can be used.
+/// Returns the driver and the number of GPUs visible to this process, at least one, or an error if none can be used.
 fn start(platform: Platform) -> Result<(Calls, usize)> {
     type Found = OnceLock<std::result::Result<(Calls, usize), String>>;
     static CUDA: Found = OnceLock::new();
@@ -26,12 +25,12 @@ fn start(platform: Platform) -> Result<(Calls, usize)> {
     })
 }
 
-/// How many GPUs this process sees, at least one; an error says why none can be used.
+/// Returns the number of GPUs visible to this process, at least one, or an error if none can be used.
 pub fn devices(platform: Platform) -> Result<usize> {
     start(platform).map(|(_, devices)| devices)
 }
 
-/// The GPU whose context is current on this thread, if there is one.
+/// Returns the GPU whose context is current on this thread, if any.
 pub fn current(platform: Platform) -> Option<usize> {
     let (calls, devices) = start(platform).ok()?;
     if calls.current_context().ok()?.is_null() {
@@ -54,13 +53,13 @@ unsafe impl Send for Context {}
 unsafe impl Sync for Context {}
 
 impl Context {
-    /// That of the GPU with this number.
+    /// Retains the primary context of the GPU with this number.
     pub fn new(platform: Platform, ordinal: usize) -> Result<Context> {
         let (calls, devices) = start(platform)?;
         Context::from_calls(calls, devices, ordinal)
     }
 
-    /// The same, of this driver, which shows `devices` GPUs.
+    /// The same, with a given driver that has `devices` GPUs.
     pub fn from_calls(calls: Calls, devices: usize, ordinal: usize) -> Result<Context> {
         if ordinal >= devices {
             return Err(Error::NoSuchDevice {
@@ -73,21 +72,22 @@ impl Context {
         Ok(Context { calls, device, raw })
     }
 
-    /// The GPU.
+    /// Returns the GPU.
     pub fn device(&self) -> CUdevice {
         self.device
     }
 
-    /// The driver, for what needs no context.
+    /// Returns the driver's calls that need no context.
     pub fn calls(&self) -> Calls {
         self.calls
     }
 
-    /// Makes it current on this thread until the result is dropped.
+    /// Makes the context current on this thread until the result is dropped.
     pub fn enter(&self) -> Result<Entered<'_>> {
         let pushed = self.calls.current_context()? != self.raw;
         if pushed {
-            // SAFETY: the context is alive. It is popped when the result is dropped, which borrows it and stays on this thread.
+            // SAFETY: the context is alive. It is popped when the result is dropped, which borrows it and stays on this
+            // thread.
             unsafe { self.calls.push_context(self.raw)? };
         }
         Ok(Entered {
@@ -100,21 +100,21 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: it was retained once; handles of what was made in it hold the driver that has this.
+        // SAFETY: it was retained once; handles of objects in the context keep alive the driver that owns it.
         let _ = unsafe { self.calls.release_primary_context(self.device) };
     }
 }
 
-/// While it lives, a context is current on its thread.
+/// A guard during whose life a context is current on its thread.
 pub struct Entered<'a> {
     context: &'a Context,
     pushed: bool,
-    /// It stays on its thread.
+    /// Keeps the guard on its thread.
     _thread: std::marker::PhantomData<*const ()>,
 }
 
 impl Entered<'_> {
-    /// What may be called in the context.
+    /// Returns the calls that may be made in the context.
     pub fn calls(&self) -> Calls {
         self.context.calls
     }

@@ -1,6 +1,6 @@
-//! A `libcuda` for tests: it counts what it has given out, writes down its calls, and fails on demand.
+//! A fake `libcuda` for tests: it counts live objects, records its calls, and fails on demand.
 //!
-//! Each thread has one of its own, with two GPUs.
+//! Each thread has its own instance, with two GPUs.
 
 use super::context::Context;
 use super::result::driver::Calls;
@@ -11,24 +11,24 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
 
-/// Bytes of the structure that all kernels take.
+/// Size in bytes of the argument structure of all kernels.
 pub const ARGUMENT: usize = 32;
-/// A code that no enumeration knows.
+/// An error code that no enumeration contains.
 pub const LATER: Status = 4242;
 
 #[derive(Default)]
 struct State {
-    /// What is out, by kinds.
+    /// Live objects, by kind.
     out: BTreeMap<&'static str, usize>,
-    /// Contexts that are current, the last one first of all.
+    /// Stack of current contexts.
     contexts: Vec<usize>,
     /// Sizes of pinned memory.
     pinned: BTreeMap<usize, usize>,
     given: usize,
     calls: Vec<&'static str>,
-    /// The call from here on, counted from 0, that fails.
+    /// Number of further calls before one fails.
     fails: Option<usize>,
-    /// How many calls could not be answered, which tools report as errors of the program.
+    /// Number of invalid calls, which tools report as errors of the program.
     refused: usize,
 }
 
@@ -45,7 +45,7 @@ pub fn context(ordinal: usize) -> Context {
     from_symbols(&SYMBOLS, ordinal)
 }
 
-/// That of a driver before CUDA 12.4.
+/// Returns a context of a driver before CUDA 12.4.
 pub fn old_context(ordinal: usize) -> Context {
     from_symbols(&OLD, ordinal)
 }
@@ -55,22 +55,22 @@ fn from_symbols(symbols: &'static Symbols, ordinal: usize) -> Context {
     Context::from_calls(calls, devices, ordinal).expect("a context")
 }
 
-/// The calls since this was called last.
+/// Returns the calls since the last call of this function.
 pub fn take_calls() -> Vec<&'static str> {
     with(|state| std::mem::take(&mut state.calls))
 }
 
-/// From here on the call of this number fails, or none.
+/// Makes the call with this number, counted from now, fail, or none.
 pub fn fail(call: Option<usize>) {
     with(|state| state.fails = call);
 }
 
-/// Whether the call that was to fail has failed.
+/// Returns whether the call that should fail has failed.
 pub fn has_failed() -> bool {
     with(|state| state.fails.is_none())
 }
 
-/// What has not been given back.
+/// Returns the objects that have not been released.
 pub fn out() -> Vec<&'static str> {
     with(|state| {
         let out = state.out.iter().filter(|(_, count)| **count > 0);
@@ -80,7 +80,7 @@ pub fn out() -> Vec<&'static str> {
     })
 }
 
-/// How many calls requested what is not there, since this was called last.
+/// Returns the number of invalid calls since the last call of this function.
 pub fn take_refused() -> usize {
     with(|state| std::mem::take(&mut state.refused))
 }
@@ -94,7 +94,7 @@ fn raw_context(ordinal: usize) -> usize {
     100 + ordinal
 }
 
-/// A call; what it returns if it fails.
+/// Records a call, and returns the error if it should fail.
 fn called(call: &'static str) -> Status {
     with(|state| {
         state.calls.push(call);
@@ -112,7 +112,7 @@ fn called(call: &'static str) -> Status {
     })
 }
 
-/// Gives something out.
+/// Counts a new object.
 fn make(kind: &'static str) -> usize {
     with(|state| {
         *state.out.entry(kind).or_default() += 1;
@@ -121,7 +121,7 @@ fn make(kind: &'static str) -> usize {
     })
 }
 
-/// Takes something back, be it that the call fails.
+/// Counts a released object, even if the call fails.
 fn take(kind: &'static str) {
     with(|state| {
         let count = state.out.entry(kind).or_default();
@@ -129,7 +129,7 @@ fn take(kind: &'static str) {
     });
 }
 
-/// Functions that do something if the call does not fail, and `always` something before.
+/// Defines functions that do something if the call does not fail, after doing what is given by `always`.
 macro_rules! fakes {
     ($($name:ident($($argument:ident: $type:ty),*) { $($body:tt)* } $(always { $($always:tt)* })?;)*) => {
         $(
@@ -163,7 +163,7 @@ unsafe extern "C" fn error_text(status: Status, text: *mut *const c_char) -> Sta
     if status == LATER {
         return INVALID_VALUE;
     }
-    // SAFETY: the place is the caller's.
+    // SAFETY: the caller passes a valid output pointer.
     unsafe { *text = c"known".as_ptr() };
     SUCCESS
 }
@@ -178,14 +178,14 @@ unsafe extern "C" fn parameter_info(
         with(|state| state.refused += 1);
         return INVALID_VALUE;
     }
-    // SAFETY: the place is the caller's.
+    // SAFETY: the caller passes a valid output pointer.
     unsafe { *size = ARGUMENT };
     called("cuFuncGetParamInfo")
 }
 
-/// Puts something where the caller has a place for it.
+/// Writes a value to an output pointer of the caller.
 fn put<T>(place: *mut T, value: T) {
-    // SAFETY: all callers of the driver have one.
+    // SAFETY: all callers of the driver pass valid output pointers.
     unsafe { place.write(value) }
 }
 
@@ -225,7 +225,7 @@ fakes! {
     cuMemFreeHost(memory: *mut c_void) {} always {
         take("pinned memory");
         let bytes = with(|state| state.pinned.remove(&(memory as usize))).expect("pinned memory");
-        // SAFETY: it was taken with this layout.
+        // SAFETY: the memory was allocated with this layout.
         unsafe { dealloc(memory.cast(), layout(bytes)) };
     };
     cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream) {};
@@ -235,7 +235,7 @@ fakes! {
     cuModuleLoadData(module: *mut CUmodule, image: *const c_void) { put(module, make("module") as CUmodule) };
     cuModuleUnload(module: CUmodule) {} always { take("module"); };
     cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char) {
-        // SAFETY: a text that ends in NUL.
+        // SAFETY: a string that ends in NUL.
         if unsafe { CStr::from_ptr(name) } == c"missing" {
             with(|state| state.refused += 1);
             return NOT_FOUND;

@@ -1,4 +1,4 @@
-//! The driver, and the handles of [`crate::driver`] that own what it makes, on a `libcuda` that writes down its calls
+//! Tests of the driver and of the owning handles of [`crate::driver`] with a fake `libcuda` that records its calls
 //! ([`super::fake`]); no GPU is needed.
 
 use super::fake::{self, ARGUMENT};
@@ -24,7 +24,7 @@ fn gpu(ordinal: usize) -> Arc<dyn Driver> {
     of_context(fake::context(ordinal))
 }
 
-/// One of everything.
+/// One object of every kind.
 struct All {
     function: Function,
     stream: Stream,
@@ -73,7 +73,7 @@ impl All {
     }
 }
 
-/// Each call in turn fails: there is an error, and all that was made until then is given back.
+/// Each call fails in turn: an error is returned, and all objects created before are released.
 #[test]
 fn whatever_call_fails_nothing_is_left() {
     let mut failed = 0;
@@ -94,7 +94,7 @@ fn whatever_call_fails_nothing_is_left() {
         drop(gpu);
         let call = *fake::take_calls().last().expect("a call");
         assert_eq!(fake::out(), [""; 0], "call {failed} ({call}) failed");
-        // What gives back, and what only says more, may fail without an error.
+        // Calls that release objects or only add information may fail without an error.
         if let Some(message) = message {
             assert!(
                 message.contains("error 4242"),
@@ -103,11 +103,11 @@ fn whatever_call_fails_nothing_is_left() {
         }
         failed += 1;
     }
-    // 11 things are made or changed, 11 are used, each between calls that make its context current.
+    // 11 objects are created or changed, 11 are used, each between calls that make the context current.
     assert!(failed > 60, "{failed}");
 }
 
-/// Whichever handle is dropped first, what it owns is given back once nothing needs it, and the GPU with the last handle.
+/// In any drop order, each object is released once nothing needs it, and the GPU with the last handle.
 #[test]
 fn handles_are_dropped_in_any_order() {
     type Held = (&'static [&'static str], Box<dyn Any>);
@@ -162,7 +162,7 @@ fn a_stream_of_a_caller_stays() {
         drop(clone);
         fake::take_calls().contains(&"cuStreamDestroy_v2")
     };
-    // The legacy default stream has a name of its own.
+    // The legacy default stream has a special handle.
     for (raw, name) in [(0, 1), (4096, 4096)] {
         // SAFETY: the driver of these tests does nothing with it.
         let stream = unsafe { Stream::from_caller(&gpu, raw) };
@@ -172,7 +172,7 @@ fn a_stream_of_a_caller_stays() {
     assert!(destroyed(Stream::new(&gpu).unwrap()));
 }
 
-/// `compute-sanitizer` reports each call that the driver answers with an error, be it handled or not.
+/// `compute-sanitizer` reports each call for which the driver returns an error, whether or not it is handled.
 #[test]
 fn nothing_is_requested_that_the_driver_must_refuse() {
     let gpu = gpu(0);
@@ -184,7 +184,7 @@ fn nothing_is_requested_that_the_driver_must_refuse() {
     assert_eq!(fake::take_refused(), 1);
 }
 
-/// Work for a stream is one call of the driver, and three that make the context current, or one where it is current.
+/// Work for a stream needs one driver call, plus three to make the context current, or one if it is already current.
 #[test]
 fn work_takes_no_call_too_many() {
     let mut all = All::new(&gpu(0)).unwrap();
@@ -198,7 +198,7 @@ fn work_takes_no_call_too_many() {
             stream.launch(&all.function, SHAPE, &bytes)?;
             stream.launch_graph(&mut all.graph)?;
             stream.download(&mut bytes, memory)?;
-            // Nothing to copy is nothing to do.
+            // An empty copy makes no call.
             stream.upload(memory, &[])?;
             stream.download(&mut [], memory)?;
             stream.fill(memory, 0, 0)?;
@@ -263,7 +263,7 @@ fn a_launch_that_the_kernel_cannot_have_is_refused() {
     };
     assert!(launch(&stream, &kernel, none, &[0; ARGUMENT]).is_err());
     assert_eq!(fake::take_calls(), [""; 0]);
-    // A driver that cannot tell takes what there is.
+    // A driver that cannot report the size accepts any argument.
     let old = of_context(fake::old_context(0));
     let module = Module::load(&old, b"an image").unwrap();
     let kernel = module.function("kernel", 0).unwrap();
@@ -302,7 +302,7 @@ fn a_gpu_that_is_not_there_is_an_error() {
     assert!(matches!(result, Err(Error::NoSuchDevice { .. })));
 }
 
-/// The text of all files below a folder, by their paths.
+/// Returns the text of all files below a folder, by path.
 fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder of sources") {
@@ -333,7 +333,7 @@ fn layers_use_those_below() {
             ][..],
         ),
         ("cuda/result", &["cuda::context", "cuda::nvrtc"]),
-        // The layers are seen through `cuda` alone.
+        // The layers are only visible through `cuda`.
         ("engine", &["cuda::"]),
     ] {
         let folder = root.join(folder);

@@ -1,4 +1,4 @@
-//! NVRTC, or hiprtc: the compiler of device code, as a library. It needs neither a GPU nor a driver.
+//! NVRTC or hiprtc: the device code compiler as a library. It needs neither a GPU nor a driver.
 
 use crate::cuda::result::nvrtc::{Calls, NvrtcOutput};
 use crate::cuda::sys::Platform;
@@ -9,21 +9,21 @@ use mebridge_support::error::{Error, Result};
 use std::ffi::{CStr, CString, c_int};
 use std::sync::Mutex;
 
-/// How much of the compiler's messages an error carries.
+/// Maximum length of the compiler messages quoted in an error.
 const LOG: usize = 2000;
 
-/// The compiler.
+/// The device code compiler.
 pub struct Nvrtc {
     platform: Platform,
     calls: Calls,
-    /// Its version.
+    /// Its major and minor version.
     pub version: (c_int, c_int),
-    /// The GPUs that it knows, as 90 for `sm_90`, in ascending order.
+    /// Supported architectures in ascending order, e.g. 90 for `sm_90`.
     architectures: Vec<u32>,
 }
 
 impl Nvrtc {
-    /// The compiler; looked for once. `driver` is the major version of CUDA of the driver, if any.
+    /// Returns the compiler, which is looked up once. `driver` is the CUDA major version of the driver, if any.
     pub fn get(platform: Platform, driver: Option<u32>) -> Result<&'static Nvrtc> {
         static CUDA: Mutex<Option<&'static Nvrtc>> = Mutex::new(None);
         static HIP: Mutex<Option<&'static Nvrtc>> = Mutex::new(None);
@@ -44,8 +44,8 @@ impl Nvrtc {
         })
     }
 
-    /// The best target for a GPU: its own code, `sm_90`, or where the library does not know the GPU
-    /// the code of the last one before it, `compute_90`, for the driver to compile on.
+    /// Returns the best target for a GPU: its own architecture, e.g. `sm_90`, or, if the library does not know it, PTX
+    /// for the closest older one, e.g. `compute_90`, which the driver then compiles.
     pub fn target(&self, architecture: &Architecture) -> Result<String> {
         let own = match architecture {
             Architecture::Capability(major, minor) => major * 10 + minor,
@@ -64,7 +64,7 @@ impl Nvrtc {
         }
     }
 
-    /// What its library is called.
+    /// Returns the name of its library.
     pub fn library(&self) -> &'static str {
         match self.platform {
             Platform::Cuda => "NVRTC",
@@ -72,7 +72,7 @@ impl Nvrtc {
         }
     }
 
-    /// What it is called.
+    /// Returns its name.
     pub fn name(&self) -> String {
         let (major, minor) = self.version;
         format!(
@@ -82,8 +82,8 @@ impl Nvrtc {
         )
     }
 
-    /// Compiles for `sm_90` or `gfx90a` to the code of that GPU, for `compute_90` to PTX. Of the options those that are
-    /// NVRTC's alone are left out for hiprtc.
+    /// Compiles to binary code for targets such as `sm_90` or `gfx90a`, and to PTX for `compute_90`. Options that only
+    /// NVRTC supports are removed for hiprtc.
     pub fn compile(&self, architecture: &str, source: &str, options: &[String]) -> Result<Vec<u8>> {
         let output = match architecture.starts_with("compute_") {
             true => NvrtcOutput::Ptx,
@@ -92,15 +92,15 @@ impl Nvrtc {
         self.program(architecture, source, options)?.output(output)
     }
 
-    /// Whether device code is what its language allows. With `-dlto` optimising and PTX, most of the time, are left to a
-    /// linker, which is not called.
+    /// Checks that device code is valid. With `-dlto`, optimisation and PTX generation, which take most of the time,
+    /// are left to a linker, which is not called.
     pub fn check(&self, architecture: &str, source: &str, options: &[String]) -> Result<()> {
         let mut options = options.to_vec();
         options.push("-dlto".to_owned());
         self.program(architecture, source, &options).map(drop)
     }
 
-    /// A program that is compiled.
+    /// Compiles a program.
     fn program(&self, architecture: &str, source: &str, options: &[String]) -> Result<Program> {
         let refused = |log: String| Error::GpuCompile {
             compiler: format!("{} for {architecture}", self.name()),
@@ -133,12 +133,12 @@ impl Nvrtc {
     }
 }
 
-/// Whether clang has this option of NVRTC's, too.
+/// Returns whether clang also has this NVRTC option.
 fn is_for_all(option: &str) -> bool {
     option.starts_with("-D") || option.starts_with("--std=") || option == "-w"
 }
 
-/// A program under way.
+/// A program being compiled.
 struct Program {
     calls: Calls,
     raw: RawProgram,
@@ -146,19 +146,19 @@ struct Program {
 
 impl Program {
     fn compile(&self, options: &[&CStr]) -> std::result::Result<(), String> {
-        // SAFETY: it is alive.
+        // SAFETY: the program is alive.
         unsafe { self.calls.compile(self.raw, options) }
     }
 
     fn output(&self, output: NvrtcOutput) -> Result<Vec<u8>> {
-        // SAFETY: it is alive.
+        // SAFETY: the program is alive.
         unsafe { self.calls.output(self.raw, output) }
     }
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // SAFETY: it was made here, and nobody has it any more.
+        // SAFETY: it was created here and is owned by `self` alone.
         let _ = unsafe { self.calls.destroy(self.raw) };
     }
 }

@@ -6,7 +6,7 @@ use crate::structures::{DeviceStructure, device_structures};
 use mebridge_ops::opcode::Opcode;
 use mebridge_testing::require;
 
-/// NVRTC, or a loud remark that it is not there.
+/// Returns NVRTC, or prints that it is missing.
 fn nvrtc() -> Option<&'static Nvrtc> {
     match Nvrtc::get(Platform::Cuda, None) {
         Ok(nvrtc) => {
@@ -20,7 +20,7 @@ fn nvrtc() -> Option<&'static Nvrtc> {
     }
 }
 
-/// A GPU, or a loud remark that there is none.
+/// Returns a GPU, or prints that there is none.
 fn gpu() -> Option<Arc<dyn Driver>> {
     match devices(Platform::Cuda) {
         Ok(_) => {
@@ -36,7 +36,7 @@ fn gpu() -> Option<Arc<dyn Driver>> {
 }
 
 device_structures! {
-    /// Of the kernel `axpy`.
+    /// Arguments of the kernel `axpy`.
     Axpy {
         y: [double *],
         x: [const double *],
@@ -161,7 +161,7 @@ fn a_gpu_computes() {
     let module = Module::load(&gpu, &image).unwrap();
     assert!(module.function("missing", 0).is_err());
     let axpy = module.function("axpy", 64 << 10).unwrap();
-    // A kernel keeps its program.
+    // A kernel keeps its program alive.
     drop(module);
     assert!(axpy.usage().unwrap().registers > 0);
     assert!(axpy.occupancy(128, 0).unwrap() > 0);
@@ -184,8 +184,8 @@ fn a_gpu_computes() {
     let values: Vec<f64> = (0..n).map(|i| i as f64).collect();
     let input = bytes(&values);
     let mut out = vec![0; n * 8];
-    // SAFETY: the arguments are those of the kernel, the memory is as large as said, and nothing
-    // of it is dropped before the stream is done.
+    // SAFETY: the arguments match the kernel, and the memory has the stated size and is not dropped before the stream
+    // has finished.
     unsafe {
         stream.upload(x.pointer(), &input).unwrap();
         stream.fill(y.pointer(), 0, n * 8).unwrap();
@@ -204,20 +204,20 @@ fn a_gpu_computes() {
     // SAFETY: as above.
     unsafe { stream.launch(&axpy, shape, &arguments).unwrap() };
     let mut graph = recording.end().unwrap();
-    // SAFETY: the stream stays for as long as this.
+    // SAFETY: the stream outlives the handle.
     let caller = unsafe { Stream::from_caller(&gpu, stream.raw()) };
     for stream in [&stream, &caller, &stream] {
-        // SAFETY: the memory of what was recorded is there.
+        // SAFETY: the memory of the recorded work exists.
         unsafe { stream.launch_graph(&mut graph) }.unwrap();
     }
     caller.read(&mut out, &y).unwrap();
     assert_eq!(numbers(&out)[n - 1], (n - 1) as f64 * 2.0);
 
-    // A caller's stream stays; a graph keeps its kernels, and is launched in other streams than its own.
+    // A caller's stream is not released; a graph keeps its kernels, and can be launched in other streams.
     drop((caller, begun, done, axpy));
     stream.synchronize().unwrap();
     drop(stream);
-    // SAFETY: every GPU has it.
+    // SAFETY: every GPU has this stream.
     let default = unsafe { Stream::from_caller(&gpu, 0) };
     // SAFETY: as above.
     unsafe { default.launch_graph(&mut graph) }.unwrap();
@@ -229,7 +229,7 @@ fn a_gpu_computes() {
 fn a_gpu_multiplies_matrices() {
     let Some(gpu) = gpu() else { return };
     let stream = Stream::new(&gpu).unwrap();
-    // Two products of a 2x3 and a 3x2 matrix, column by column.
+    // Two products of a 2x3 and a 3x2 matrix, column-major.
     let a: Vec<f64> = (0..12).map(f64::from).collect();
     let b: Vec<f64> = (0..12).map(|i| f64::from(i) - 5.0).collect();
     let mut expected = vec![0.0; 8];
@@ -264,7 +264,7 @@ fn a_gpu_multiplies_matrices() {
         let mut out = pack(&expected);
         out.fill(0);
         let (a, b) = (pack(&a), pack(&b));
-        // SAFETY: the memory is as large as said, and alive until the stream is done.
+        // SAFETY: the memory has the stated size and lives until the stream has finished.
         unsafe {
             stream.upload(da.pointer(), &a).unwrap();
             stream.upload(db.pointer(), &b).unwrap();
@@ -272,9 +272,9 @@ fn a_gpu_multiplies_matrices() {
             stream.download(&mut out, dc.pointer()).unwrap();
         }
         stream.synchronize().unwrap();
-        // Small whole numbers: exact in TF32 as well.
+        // Small integers, which are also exact in TF32.
         assert_eq!(out, pack(&expected), "double {double}, tf32 {tf32}");
-        // A recorded product has what it needs for as long as its graph.
+        // A recorded product keeps its dependencies as long as its graph.
         let recorded = Stream::new(&gpu).unwrap();
         recorded.clear(&dc, 0).unwrap();
         // SAFETY: as above.
@@ -286,7 +286,7 @@ fn a_gpu_multiplies_matrices() {
         let mut graph = recording.end().unwrap();
         drop(recorded);
         stream.clear(&dc, 0).unwrap();
-        // SAFETY: the memory of what was recorded is there.
+        // SAFETY: the memory of the recorded work exists.
         unsafe { stream.launch_graph(&mut graph).unwrap() };
         stream.read(&mut out, &dc).unwrap();
         assert_eq!(
@@ -305,7 +305,7 @@ fn memory_that_is_not_there_is_an_error_of_its_own() {
     let result = gpu.allocate(total * 2);
     assert!(matches!(result, Err(Error::GpuMemory { .. })), "{result:?}");
     assert_eq!(*Pinned::new(&gpu, 100).unwrap(), [0; 100]);
-    // Nothing runs afterwards with a device that does not exist.
+    // Afterwards nothing runs with a device that does not exist.
     let result = Cuda::open(Platform::Cuda, 1000).map(|_| ());
     assert!(matches!(result, Err(Error::NoSuchDevice { .. })));
 }

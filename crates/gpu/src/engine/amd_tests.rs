@@ -1,7 +1,7 @@
-//! The device code of whole processes through AMD's compiler: it compiles for waves of 64 and of 32, and nothing that an
-//! NVIDIA GPU keeps in registers goes to memory.
+//! Compiles the device code of whole processes with AMD's compiler, for waves of 64 and 32 threads, and checks that
+//! values kept in registers on NVIDIA GPUs are not spilled to memory.
 //!
-//! `make amd-table` prints what each kernel takes.
+//! `make amd-table` prints the resource usage of each kernel.
 
 use super::kernel_spec::KernelSpec;
 use super::workspace::WorkspaceSize;
@@ -25,10 +25,10 @@ use std::path::Path;
 /// GPUs, with the threads of a wave: MI200, MI300, RDNA 3.
 const ARCHITECTURES: [(&str, u32); 3] = [("gfx90a", 64), ("gfx942", 64), ("gfx1100", 32)];
 
-/// Units by names.
+/// Compilation units by name.
 type Units = Vec<(String, CompilationUnit)>;
 
-/// What sizes depend on, of a GPU with waves of so many threads.
+/// Returns the GPU properties on which sizes depend, for a given number of threads per wave.
 fn gpu(warp: u32) -> Properties {
     Properties {
         warp,
@@ -38,7 +38,7 @@ fn gpu(warp: u32) -> Properties {
     }
 }
 
-/// All units of a process.
+/// Returns all units of a process.
 fn units(text: &str, ordered: bool, precision: Precision, gpu: &Properties) -> Units {
     let process = mebridge_generate::generate(text)
         .expect("a process")
@@ -146,10 +146,10 @@ fn of_plan(
     units
 }
 
-/// What a kernel takes, by the names that AMD's assembler has for it.
+/// Resource usage of a kernel, by the names of AMD's assembler.
 type Resources = BTreeMap<String, u32>;
 
-/// The kernels of a unit.
+/// Returns the kernels of a unit.
 fn resources(assembly: &str) -> Vec<(String, Resources)> {
     let names = assembly
         .lines()
@@ -166,7 +166,7 @@ fn resources(assembly: &str) -> Vec<(String, Resources)> {
         if line.starts_with("  - ") {
             kernels.push((String::new(), Resources::new()));
         }
-        // Members of the kernel itself, not of its arguments.
+        // Only members of the kernel itself, not of its arguments.
         let member = line.strip_prefix("    .").or(line.strip_prefix("  - ."));
         let Some((name, value)) = member.and_then(|line| line.split_once(':')) else {
             continue;
@@ -193,7 +193,7 @@ fn may_have_scratch(kernel: &str) -> bool {
     ["generated", "hoisted"].contains(&kernel)
 }
 
-/// Compiles units for a GPU, each kernel with what it takes.
+/// Compiles units for a GPU and returns the resource usage of each kernel.
 fn compile_all(
     clang: &Path,
     architecture: &str,
@@ -274,8 +274,8 @@ fn all_kinds_of_kernels_compile_for_amd() {
     }
 }
 
-/// The same through AMD's own run-time compiler, where it is there: ROCm's, or `libamdhip64` 5 of Debian, whose LLVM knows
-/// the first of the GPUs.
+/// The same through AMD's own run-time compiler, if it is installed: ROCm's, or `libamdhip64` 5 of Debian, whose LLVM
+/// knows the first of the GPUs.
 #[test]
 fn all_kinds_of_kernels_compile_by_hiprtc() {
     let hiprtc = match Nvrtc::get(Platform::Hip, None) {
@@ -313,7 +313,7 @@ fn all_kinds_of_kernels_compile_by_hiprtc() {
     );
 }
 
-/// What must not be fused is not, and what is fused is.
+/// Operations that must not be fused are not, and those that should be are.
 #[test]
 fn products_are_rounded_by_themselves() {
     let Some(clang) = clang() else {
@@ -347,7 +347,7 @@ fn products_are_rounded_by_themselves() {
     }
 }
 
-/// The functions of Lorentz structures that no kernel knows; those of AMD's library of device functions stay open.
+/// Functions of Lorentz structures without a predefined routine; AMD's library device functions stay unresolved.
 #[test]
 fn elementary_functions_compile_for_amd() {
     let Some(clang) = clang() else {

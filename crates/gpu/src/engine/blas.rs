@@ -1,10 +1,10 @@
-//! The colour sum by cuBLAS, or by hipBLAS.
+//! The colour sum by cuBLAS or hipBLAS.
 //!
-//! The kernel of helicities then ends with JAMP, which it writes to device memory for a batch of groups of helicities.
-//! Their products with the whole colour matrix are one call of the library: for each helicity A is JAMP with real and
-//! imaginary parts of all events as rows and flows as columns, B the symmetric matrix over its denominator. A sum over
-//! flows for each event is left. This pays where flows are many: the library comes close to the peak of the GPU, or may
-//! use its tensor cores.
+//! The kernel `helicities` then ends with JAMP, which it writes to device memory for a batch of groups of helicities.
+//! Their products with the whole colour matrix are one call of the library: for each helicity, A is JAMP, with the real
+//! and imaginary parts of all events as rows and flows as columns, and B is the symmetric matrix divided by its
+//! denominator. A sum over flows for each event remains. This is faster for many flows: the library comes close to the
+//! peak performance of the GPU, or may use its tensor cores.
 
 use super::slot::Slot;
 use super::workspace::WorkspaceSize;
@@ -21,35 +21,35 @@ use mebridge_process::color::ColorMatrix;
 use mebridge_support::error::Result;
 use std::sync::Arc;
 
-/// Fewest colour flows for which the library does the colour sum unless something else is asked for.
+/// Minimum number of colour flows for which the library computes the colour sum by default.
 const FLOWS: usize = 60;
-/// It multiplies by the whole matrix, some 2.5 times as fast as our kernel multiplies by blocks: it is
-/// worth it where the blocks are at least this part of the matrix.
+/// The library multiplies by the whole matrix, about 2.5 times as fast as our kernel multiplies by blocks: it is used
+/// if the blocks are at least this fraction of the matrix.
 const PART: f64 = 0.4;
-/// The share of the memory that JAMP and products of one chunk may take.
+/// Fraction of the memory that JAMP and products of one chunk may use.
 const SHARE: f64 = 0.15;
 
-/// How the library does it.
+/// Colour sum by the library.
 pub struct Blas {
-    /// The whole matrix, over its denominator.
+    /// The whole matrix, divided by its denominator.
     matrix: Offset,
-    /// The groups of helicities.
+    /// Groups of helicities.
     groups: Offset,
     group_count: usize,
-    /// Helicities of a group, at most.
+    /// Maximum helicities per group.
     group_size: usize,
     flows: usize,
-    /// Events of a block of memory.
+    /// Events per memory block.
     lanes: usize,
-    /// Bytes that JAMP and products should take at most.
+    /// Maximum bytes for JAMP and products.
     budget: usize,
     double: bool,
     tf32: bool,
     dots: Function,
 }
 
-/// Whether the library is to do it, where this is so: what was asked for, or what its size says if
-/// there is such a library.
+/// Returns whether to use the library: as requested, or depending on the size of the colour sum if a library is
+/// available.
 pub fn wanted(
     options: &Options,
     color_blocks: &BlockDiagonal,
@@ -58,12 +58,13 @@ pub fn wanted(
     match options.blas {
         Some(false) => Ok(false),
         Some(true) => probe(driver).map(|()| true),
-        // What is worth it was measured on NVIDIA's GPUs.
+        // The thresholds were measured on NVIDIA GPUs.
         None => Ok(!is_amd(driver) && worth(color_blocks) && probe(driver).is_ok()),
     }
 }
 
-/// Whether products may be part of a graph: hipBLAS may allocate memory in one, which no recording allows.
+/// Returns whether products can be part of a graph: hipBLAS may allocate memory in a product, which is not allowed
+/// during a recording.
 pub fn can_be_recorded(driver: &Arc<dyn Driver>) -> bool {
     !is_amd(driver)
 }
@@ -72,26 +73,26 @@ fn is_amd(driver: &Arc<dyn Driver>) -> bool {
     matches!(driver.properties().architecture, Architecture::Gfx(_))
 }
 
-/// Whether the library is the faster one.
+/// Returns whether the library is faster.
 fn worth(color_blocks: &BlockDiagonal) -> bool {
     let flows = color_blocks.flows;
     flows >= FLOWS && color_blocks.multiply_adds() as f64 > PART * (flows * flows) as f64
 }
 
-/// Multiplies two numbers: an error says that there is no such library.
+/// Multiplies two numbers, to find out whether the library is available.
 fn probe(driver: &Arc<dyn Driver>) -> Result<()> {
     let stream = Stream::new(driver)?;
     let buffer = Buffer::new(driver, 24)?;
     stream.clear(&buffer, 0)?;
-    // SAFETY: three numbers of the buffer, which is there until the stream is done.
+    // SAFETY: the buffer holds three numbers and lives until the stream has finished.
     let result = unsafe { multiply_one(&stream, &buffer) };
     result.and(stream.synchronize())
 }
 
-/// One product of one number.
+/// Computes the product of two 1 x 1 matrices.
 ///
 /// # Safety
-/// Three numbers lie in the buffer until the stream is done.
+/// The buffer holds three numbers until the stream has finished.
 unsafe fn multiply_one(stream: &Stream, buffer: &Buffer) -> Result<()> {
     let at = |i: u64| (buffer.pointer() + 8 * i, 1, 1);
     let product = Product {
@@ -105,12 +106,12 @@ unsafe fn multiply_one(stream: &Stream, buffer: &Buffer) -> Result<()> {
         c: at(2),
         count: 1,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { stream.multiply(product) }
 }
 
 impl Blas {
-    /// Puts the tables it needs to the others.
+    /// Adds the tables that it needs to the arena.
     pub(super) fn new(
         library: &Arc<ModuleCache>,
         arena: &mut DeviceArena,
@@ -141,24 +142,24 @@ impl Blas {
         })
     }
 
-    /// The kernel that adds up.
+    /// Returns the kernel that sums over flows.
     pub fn dots(&self) -> &Function {
         &self.dots
     }
 
-    /// Bytes of JAMP, or of the products, of a group for so many blocks of memory.
+    /// Returns the bytes of JAMP, or of the products, of a group for `blocks` memory blocks.
     fn bytes_of_group(&self, blocks: usize) -> usize {
         let number = if self.double { 8 } else { 4 };
         self.group_size * self.flows * 2 * blocks * self.lanes * number
     }
 
-    /// Groups that are done together.
+    /// Returns the number of groups per batch.
     pub fn batch(&self, blocks: usize) -> usize {
         let groups = self.budget / (2 * self.bytes_of_group(blocks)).max(1);
         groups.clamp(1, self.group_count.max(1))
     }
 
-    /// Bytes that chunks of up to so many blocks of memory need.
+    /// Returns the bytes needed by chunks of up to `blocks` memory blocks.
     pub fn bytes(&self, blocks: usize) -> usize {
         let one = 2 * self.bytes_of_group(blocks);
         one.max(self.budget.min(one * self.group_count))
@@ -166,7 +167,7 @@ impl Blas {
 }
 
 impl Engine {
-    /// JAMP and colour sums of all helicities, batch after batch; of the arguments batches are left open.
+    /// Launches JAMP and colour sums of all helicities, batch by batch, and sets the batch in the arguments.
     pub(super) fn color_sums(
         &self,
         blas: &Blas,
@@ -195,7 +196,7 @@ impl Engine {
             };
             let numbers = 2 * u64::from(padded) * u64::from(flows);
             let of_events = |at| (at, 2 * padded, numbers);
-            // SAFETY: the arguments are those of the kernel, and the slot has room for JAMP of a batch.
+            // SAFETY: the arguments match the kernel, and the slot holds the JAMP of a batch.
             unsafe { stream.launch(self.helicities()?, shape, &arguments.bytes())? };
             let before = match self.clocks {
                 Clocks::Kernels => Some(stream.put_event()?),
@@ -212,7 +213,7 @@ impl Engine {
                 product,
                 contributions: slot.contributions.pointer(),
             };
-            // SAFETY: the arguments are those of the kernel, and the slot has room for products as well.
+            // SAFETY: the arguments match the kernel, and the slot also holds the products.
             unsafe {
                 stream.multiply(Product {
                     double: blas.double,
@@ -252,7 +253,7 @@ mod tests {
     use mebridge_plan::color::BlockDiagonal;
     use mebridge_process::color::ColorMatrix;
 
-    /// A matrix without symmetries, or its diagonal.
+    /// Returns a matrix without symmetries, or its diagonal.
     fn matrix(flows: usize, dense: bool) -> BlockDiagonal {
         let mut upper = Vec::new();
         for i in 0..flows {

@@ -1,4 +1,4 @@
-//! A call: its chunks of events, and what is put into a stream for each.
+//! Evaluation of a call: its chunks of events, and the work put into a stream for each.
 
 use super::slot::Arrays;
 use super::thread_blocks::{Sizes, Sort};
@@ -8,30 +8,30 @@ use mebridge_backend::BadMomentum;
 use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_support::error::Result;
 
-/// The number of a chunk without bad events: see [`Arrays::bad`].
+/// Value of [`Arrays::bad`] for a chunk without bad events.
 pub(super) const NONE_BAD: [u32; 2] = [u32::MAX; 2];
 
-/// Graphs that are kept; each is for a number of events.
+/// Maximum number of graphs kept; each is for a certain number of events.
 const GRAPHS: usize = 32;
 
-/// How a chunk is evaluated.
+/// Method by which a chunk is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Evaluation {
-    /// By kernels that go through tables.
+    /// With table-driven kernels.
     Tables,
-    /// The same, and all AMP2 are kept.
+    /// The same, keeping all AMP2.
     AllAmp2,
-    /// By generated code, where there is some.
+    /// With generated code, if available.
     Generated,
 }
 
-/// Numbers without padding, for which every pattern of bits is a value.
+/// Number types without padding for which every bit pattern is valid.
 ///
 /// # Safety
-/// It is such a type.
+/// The type has these properties.
 pub(super) unsafe trait Bits: Copy {}
 
-// SAFETY: numbers of the machine.
+// SAFETY: a primitive number type.
 unsafe impl Bits for f64 {}
 // SAFETY: as above.
 unsafe impl Bits for f32 {}
@@ -40,27 +40,27 @@ unsafe impl Bits for i32 {}
 // SAFETY: as above.
 unsafe impl Bits for u32 {}
 
-/// The bytes of an array.
+/// Returns the bytes of an array.
 pub(super) fn bytes<T: Bits>(array: &[T]) -> &[u8] {
-    // SAFETY: every byte of them is defined.
+    // SAFETY: there is no padding, so every byte is initialised.
     unsafe { std::slice::from_raw_parts(array.as_ptr().cast(), std::mem::size_of_val(array)) }
 }
 
-/// The bytes of an array, to be written.
+/// Returns the bytes of an array for writing.
 pub(super) fn bytes_mut<T: Bits>(array: &mut [T]) -> &mut [u8] {
-    // SAFETY: as for `bytes`, and whatever is written is a value.
+    // SAFETY: as for `bytes`, and any bytes written are a valid value.
     unsafe {
         std::slice::from_raw_parts_mut(array.as_mut_ptr().cast(), std::mem::size_of_val(array))
     }
 }
 
-/// Copies from and to a caller's arrays that may be under way. When it goes, be it by a panic, they are over.
+/// A guard for pending copies from and to a caller's arrays. Dropping it, also in a panic, waits for them.
 pub(super) struct Copies {
     streams: Vec<Stream>,
 }
 
 impl Copies {
-    /// They were waited for.
+    /// Disarms the guard, because the copies have been waited for.
     pub(super) fn are_over(mut self) {
         self.streams.clear();
     }
@@ -69,28 +69,29 @@ impl Copies {
 impl Drop for Copies {
     fn drop(&mut self) {
         for stream in &self.streams {
-            // Who uses it next reports its error.
+            // The next use of the stream reports the error.
             let _ = stream.synchronize();
         }
     }
 }
 
 impl Engine {
-    /// Waits until copies into and out of arrays are over, before the arrays are dropped. It is made behind them.
+    /// Returns a guard that waits for copies from and to arrays. It must be created after the arrays, so that it is
+    /// dropped before them.
     pub(super) fn copies(&self) -> Copies {
         Copies {
             streams: self.slots.iter().map(|slot| slot.stream.clone()).collect(),
         }
     }
 
-    /// Whether a |M|^2 of the last run is no sum of squares.
+    /// Returns whether a |M|^2 of the last run was not a sum of squares.
     pub fn is_lost(&self) -> bool {
         self.lost
     }
 
     /// Evaluates events whose indices have been checked.
     pub fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<Result<(), BadMomentum>> {
-        // Copies go by the lengths of arrays.
+        // Copies rely on the lengths of the arrays.
         let nevt = inputs.check(self.legs())?;
         outputs.check(nevt)?;
         self.tuning.begin();
@@ -114,7 +115,7 @@ impl Engine {
                 break;
             }
         }
-        // Copies into the arrays of the caller must be over, whatever happened.
+        // Copies into the caller's arrays must be complete, even after an error.
         for i in 0..self.slots.len() {
             let done = self.slots[i].synchronize();
             result = result.and(done);
@@ -133,7 +134,7 @@ impl Engine {
         })
     }
 
-    /// Puts all work on a chunk into the slot's stream.
+    /// Submits all work on a chunk to the slot's stream.
     pub(super) fn enqueue(
         &mut self,
         slot: usize,
@@ -178,7 +179,7 @@ impl Engine {
         }
         let slot = &self.slots[number];
         let stream = slot.stream.clone();
-        // The events of a slot's last chunk are read before they are recorded anew.
+        // The events of the slot's previous chunk are read before they are recorded again.
         if profile && slot.timed {
             stream.synchronize()?;
             self.seconds = slot.add_seconds(self.seconds)?;
@@ -189,8 +190,8 @@ impl Engine {
         let input = slot.inputs.pointer();
         let output = slot.outputs.pointer();
         let upload = |at: u64, bytes: &[u8]| {
-            // SAFETY: the slot has room for as many events as it was made for; the caller's arrays stay
-            // until all streams have been waited for.
+            // SAFETY: the slot holds as many events as it was created for; the caller's arrays live until all streams
+            // have been synchronised.
             unsafe { stream.upload(input + at, bytes) }
         };
         upload(arrays.momenta, bytes(inputs.momenta))?;
@@ -199,16 +200,16 @@ impl Engine {
         upload(arrays.random_color, bytes(inputs.random_color))?;
         if channels || colors {
             let indices = self.slots[number].indices(inputs);
-            // SAFETY: as above, and the slot keeps the indices.
+            // SAFETY: as above, and the slot keeps the indices alive.
             unsafe { stream.upload(arrays.indices(input), indices)? };
         }
-        // SAFETY: the output has eight bytes there.
+        // SAFETY: the output has eight bytes at this address.
         unsafe { stream.fill(output + arrays.bad, 0xff, 8)? };
         if !formula_couplings.is_empty() {
             let slot = &mut self.slots[number];
             slot.given_numbers.push(formula_couplings);
             let formula_couplings = &slot.given_numbers[slot.given_numbers.len() - 1];
-            // SAFETY: the slot has room for the couplings of its events, and keeps the numbers.
+            // SAFETY: the slot holds the couplings of its events, and keeps the numbers alive.
             unsafe { stream.upload(slot.formula_couplings.pointer(), bytes(formula_couplings))? };
         }
         let slot = &self.slots[number];
@@ -223,7 +224,7 @@ impl Engine {
             let mut done = false;
             let recorded = (count, channels, colors, all_amp2, helicity.is_some());
             if !slot.graphs.contains_key(&recorded) {
-                // The first product of cuBLAS cannot be recorded.
+                // The first cuBLAS product cannot be recorded.
                 if self.blas.is_some() {
                     self.work(slot, &arrays, key, helicity)?;
                     done = true;
@@ -232,17 +233,18 @@ impl Engine {
                 self.work(slot, &arrays, key, helicity)?;
                 let graph = recording.end()?;
                 if slot.graphs.len() >= GRAPHS {
-                    // Calls of ever other sizes.
+                    // Calls keep changing their size.
                     stream.synchronize()?;
                     self.slots[number].drop_graphs();
                 }
                 self.slots[number].graphs.insert(recorded, graph);
             }
             if let (false, Some(graph)) = (done, self.slots[number].graphs.get_mut(&recorded)) {
-                // SAFETY: a slot has its memory for as long as its graphs, which go after the stream was waited for.
+                // SAFETY: the slot keeps its memory as long as its graphs, which are dropped after the stream has been
+                // synchronised.
                 unsafe { stream.launch_graph(graph)? };
             }
-            // A graph tells the time of the whole only.
+            // For a graph, only the total time can be measured.
             for phase in 2..6 {
                 self.slots[number].mark(profile, phase)?;
             }
@@ -269,7 +271,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Couplings that are no polynomials in G: `[coupling][real, imaginary][event]`.
+    /// Computes the couplings that are not polynomials in G: `[coupling][real, imaginary][event]`.
     fn formula_couplings(&mut self, inputs: &Inputs) -> Vec<f64> {
         let count = inputs.count();
         let mut values = vec![0.0; 2 * self.tables.formula_couplings.len() * count];
@@ -287,7 +289,7 @@ impl Engine {
         values
     }
 
-    /// Adds the times of chunks that are done.
+    /// Adds the times of finished chunks.
     fn measure(&mut self) -> Result<()> {
         if self.profile() {
             for slot in self.slots.iter_mut().filter(|slot| slot.timed) {

@@ -1,8 +1,8 @@
-//! Clocks that tell colour sums from amplitudes, where a profile requests them.
+//! Clocks that separate colour sums from amplitudes, if a profile requests them.
 //!
-//! One kernel does both. For a profile it is compiled once more with clocks in it (`cuda/clocks.cuh`). Each warp adds
-//! up the cycles that it spends in amplitudes and in colour sums; their ratio divides the time of the kernel. Colour
-//! sums by cuBLAS and those of loops are between events of the driver.
+//! One kernel computes both. For a profile, it is compiled again with clocks (`cuda/clocks.cuh`). Each warp counts the
+//! cycles that it spends in amplitudes and in colour sums, and the time of the kernel is divided in this ratio. Colour
+//! sums by cuBLAS and those of loops are timed by driver events.
 
 use super::slot::Slot;
 use super::{Engine, Phase};
@@ -13,22 +13,21 @@ use mebridge_backend::Clocks;
 use mebridge_support::error::Result;
 use std::sync::Arc;
 
-/// Numbers that the kernels add to: cycles in amplitudes and in colour sums.
+/// Cycle counts added up by kernels: in amplitudes and in colour sums.
 type Cycles = [u64; 2];
 
-/// Kernels with clocks in them, as far as they have been requested.
+/// Kernels with clocks, compiled on request.
 #[derive(Default)]
 pub(super) struct Clocked {
-    /// The kernel of helicities.
+    /// The kernel `helicities`.
     helicities: Option<Arc<[Function]>>,
     /// Generated code for calls without and with channels.
     generated: [Option<Generated>; 2],
 }
 
 impl Engine {
-    /// What is launched for kernels that end with a colour sum: those with clocks in them, if a profile asks
-    /// for them and there are any: for generated code of this number, or for the tables. Without them nothing
-    /// is lost but the profile's division.
+    /// Returns the kernels with clocks, if a profile requests them and they exist: for generated code with this number,
+    /// or for tables. Without them, a profile does not separate colour sums.
     pub(super) fn clocked(&mut self, generated: Option<usize>) -> Result<Option<Arc<[Function]>>> {
         if self.clocks != Clocks::Kernels {
             return Ok(None);
@@ -59,7 +58,7 @@ impl Engine {
 }
 
 impl Slot {
-    /// The chunk that comes next uses these kernels.
+    /// Sets the kernels with clocks for the next chunk.
     pub(super) fn set_clocked(&mut self, clocked: Option<Arc<[Function]>>) -> Result<()> {
         if clocked.is_some() {
             if self.cycles.is_none() {
@@ -71,13 +70,13 @@ impl Slot {
             }
         }
         self.clocked = clocked;
-        // What a call that failed has left.
+        // Remove events left by a failed call.
         self.sums.take();
         Ok(())
     }
 
-    /// What is launched for the kernel of this number, and what its clocks add to: the same with clocks and
-    /// an address, if there is one.
+    /// Returns the kernel with clocks that replaces the kernel with this number, and the address of its cycle counts.
+    /// If there is none, returns the kernel itself and 0.
     pub(super) fn with_clocks<'a>(
         &'a self,
         number: usize,
@@ -90,7 +89,8 @@ impl Slot {
         }
     }
 
-    /// Moves the time of colour sums out of that of amplitudes, in which it was counted; the chunk is done.
+    /// Moves the time of colour sums from amplitudes, in which it was included, to its own phase. The chunk must have
+    /// finished.
     pub(super) fn divide(&self, seconds: &mut [f64; Phase::ALL.len()]) -> Result<()> {
         let all = &mut seconds[Phase::Amplitudes as usize];
         let mut color = 0.0;

@@ -1,7 +1,7 @@
-//! Plans of loops: their tables, and what is launched in the place of the kernel of helicities.
+//! Plans of loops: their tables, and the launches that replace the kernel `helicities`.
 //!
-//! Operations on arrays are launched level by level ([`crate::color_ordered::schedule`]), one run after the other.
-//! Colour sums come behind each run.
+//! Array operations are launched level by level ([`crate::color_ordered::schedule`]), one run of helicities after the
+//! other. Each run is followed by its colour sums.
 
 use super::launch::{by_warp, launch};
 use super::slot::Slot;
@@ -21,13 +21,13 @@ use mebridge_process::color_ordered::FlowTerm;
 use mebridge_support::error::{Error, Result};
 use std::sync::Arc;
 
-/// The share of the memory that a block of events may take.
+/// Maximum fraction of the memory for a block of events.
 const BLOCK_SHARE: f64 = 0.45;
-/// [`super::Options::stage`]: two blocks of threads have room on a multiprocessor then.
+/// Default of [`super::Options::stage`], chosen so that two thread blocks fit on a multiprocessor.
 pub(super) const STAGE: usize = 92 << 10;
 
-/// The plan that GPUs take which have so many bytes free, of those that `make` gives for a machine. Helicities are
-/// divided into runs where a block of events with all of them takes too much memory.
+/// Returns the plan for GPUs with this many free bytes, from those that `make` creates for a machine. Helicities are
+/// divided into runs if a block of events with all of them needs too much memory.
 pub(crate) fn fitted(
     free: usize,
     share: f64,
@@ -43,11 +43,11 @@ pub(crate) fn fitted(
             return Ok(plan);
         };
         let bytes = plan.vectors as usize * LOOPS_LANES as usize * number;
-        // Where nothing is left to divide, chunks of events say what is missing.
+        // If no further division is possible, the allocation of chunks reports the missing memory.
         if bytes <= budget || before == Some(helicities) {
             return Ok(plan);
         }
-        // Half as many helicities: JAMP have two vectors for each.
+        // Half as many helicities: JAMP have two vectors per helicity.
         tile = plan.flows * helicities;
         before = Some(helicities);
     }
@@ -66,9 +66,9 @@ pub(super) struct ArrayLoops {
     once: Vec<ArrayLaunch>,
     per_run: Vec<ArrayLaunch>,
     runs: u32,
-    /// Helicities of a run.
+    /// Helicities per run.
     helicities: u32,
-    /// Numbers of shifts.
+    /// Number of shifts.
     shift_count: u32,
     products: u32,
     operations: Offset,
@@ -88,7 +88,7 @@ pub(super) struct ArrayLoops {
     groups: Offset,
     stages: Offset,
     stage_count: u32,
-    /// Bytes of shared memory that a stage takes at most.
+    /// Maximum bytes of shared memory of a stage.
     shared: usize,
     lists: Offset,
     warps: u32,
@@ -101,7 +101,7 @@ pub(super) struct ArrayLoops {
 }
 
 impl ArrayLoops {
-    /// Puts the tables to the others.
+    /// Adds the tables to the arena.
     pub(super) fn new(
         library: &Arc<ModuleCache>,
         arena: &mut DeviceArena,
@@ -115,7 +115,7 @@ impl ArrayLoops {
         let of_slot = 2 * LOOPS_LANES as usize * number;
         let gpu = library.driver().properties();
         let kept = |warps: usize| warps * LOOPS_LANES as usize * KEPT * number;
-        // With fewer warps, where large blocks have no room otherwise.
+        // With fewer warps if large blocks do not fit otherwise.
         let with = |warps: usize| {
             let room = gpu.shared_per_block.checked_sub(kept(warps))? / of_slot;
             let most = room.checked_sub(AHEAD)?;
@@ -194,7 +194,7 @@ impl ArrayLoops {
         })
     }
 
-    /// The kernels, with how often they are launched, how many threads their blocks have and how much shared memory.
+    /// Returns the kernels, with their numbers of launches, threads per block and bytes of shared memory.
     pub(super) fn kernels(&self) -> Vec<(String, &Function, usize, u32, usize)> {
         let mut all: Vec<(String, &Function, usize, u32, usize)> = Vec::new();
         let runs = self.runs as usize;
@@ -218,7 +218,8 @@ impl ArrayLoops {
 }
 
 impl Engine {
-    /// From external wavefunctions to the contributions of helicities, and JAMP2 where they are asked for.
+    /// Launches the computation from external wavefunctions to the contributions of helicities, and to JAMP2 if
+    /// requested.
     pub(super) fn launch_loops(
         &self,
         loops: &ArrayLoops,

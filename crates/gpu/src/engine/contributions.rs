@@ -1,4 +1,4 @@
-//! What helicities and diagrams contribute to a few events, for those who ask for it.
+//! Contributions of helicities and diagrams for a few events, on request.
 
 use super::Engine;
 use super::chunks::{Evaluation, NONE_BAD, bytes_mut};
@@ -9,7 +9,7 @@ use mebridge_backend::{BadMomentum, Contributions};
 use mebridge_support::error::Result;
 
 impl Engine {
-    /// Evaluates a few events and gives for each the contributions of helicities and all AMP2.
+    /// Evaluates a few events and returns for each the contributions of helicities and all AMP2.
     pub fn contributions_of(
         &mut self,
         inputs: Inputs,
@@ -53,7 +53,7 @@ impl Engine {
         Ok(Ok(all))
     }
 
-    /// AMP2 of the last block of events, summed over parts: `[AMP2][lane]`.
+    /// Returns the AMP2 of the last block of events, summed over parts: `[AMP2][lane]`.
     fn amp2(&self) -> Result<Vec<f64>> {
         let count = self.tables.squares.len();
         let parts = match &self.tables.squares {
@@ -69,7 +69,7 @@ impl Engine {
         Ok(sums)
     }
 
-    /// Rows of numbers of one block of events.
+    /// Reads rows of numbers of one block of events.
     fn rows(&self, from: &Buffer, count: usize) -> Result<Vec<f64>> {
         let stream = &self.slots[0].stream;
         let numbers = count * self.lanes() as usize;

@@ -1,4 +1,4 @@
-//! The tables of a process in the memory of a GPU, as [`structures`](crate::structures) have them.
+//! The tables of a process in device memory, in the layout of [`structures`](crate::structures).
 
 use super::workspace::WorkspaceSize;
 use crate::arena::{DeviceArena, Offset};
@@ -10,7 +10,7 @@ use mebridge_plan::Plan;
 use mebridge_process::Process;
 use mebridge_support::runtime::Precision;
 
-/// Where the tables lie.
+/// Offsets of the tables.
 pub(super) struct DeviceLayout {
     pub(super) operands: Offset,
     pub(super) starts: Offset,
@@ -23,7 +23,7 @@ pub(super) struct DeviceLayout {
     /// Addresses of the wavefunctions of each helicity.
     pub(super) waves: Offset,
     pub(super) choices: Offset,
-    /// The same where AMP2 come in parts.
+    /// The same for AMP2 in parts.
     pub(super) choices_of_subsets: Offset,
     pub(super) normalization: Offset,
     pub(super) samples: Offset,

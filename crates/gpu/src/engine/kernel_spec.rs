@@ -1,4 +1,4 @@
-//! What generated code is made from: which process gets which.
+//! Parameters of generated code, and the choice of its form for a process.
 
 use super::Options;
 use crate::codegen::Generator;
@@ -12,32 +12,31 @@ use mebridge_plan::color::BlockDiagonal;
 use mebridge_process::color::FlowWeight;
 use mebridge_process::{HelicitySum, Process};
 
-/// Multiply-adds of a thread up to which straight-line code is generated.
+/// Maximum multiply-adds per thread for which straight-line code is generated.
 pub(super) const MOST_GENERATED: usize = 3_500;
 
-/// Multiply-adds of an event up to which one thread does all helicities.
+/// Maximum multiply-adds per event for which one thread computes all helicities.
 pub(super) const WHOLE: usize = 5_000;
 
-/// Numbers that it keeps in registers where a thread takes a subset of the helicities, in `float` and in
-/// `double`.
+/// Numbers kept in registers if a thread computes a subset of the helicities, in `float` and in `double`.
 pub(super) const REGISTERS: [usize; 2] = [200, 115];
 
-/// Values of subsets that depend on the helicities of at most so many legs are computed before them, where
-/// the subsets have more than these.
+/// Values of subsets that depend on the helicities of at most this many legs are computed before them, if subsets have
+/// more fixed legs.
 pub(super) const HOISTED: u32 = 2;
 
-/// Threads of a block of it, and blocks that should fit on a multiprocessor.
+/// Threads per block of generated code, and blocks that should fit on a multiprocessor.
 pub(super) const GENERATED_SHAPE: (u32, u32) = (128, 2);
 
-/// Threads of a multiprocessor that run the generated kernel of a helicity, in `float` and in `double`.
+/// Threads per multiprocessor for the generated kernel of a helicity, in `float` and in `double`.
 const HELICITY_THREADS: [u32; 2] = [24 * 32, 16 * 32];
 
-/// Numbers of wavefunctions that it keeps in registers between amplitudes.
+/// Numbers of wavefunctions that this kernel keeps in registers between amplitudes.
 pub(super) const HELICITY_REGISTERS: usize = 16;
 
-/// Threads of a block of the generated kernel of a helicity, and blocks that should fit on a
-/// multiprocessor. A warp takes a helicity, and what helicities of a block have in common comes from
-/// the memory next to the multiprocessor, so blocks are as large as the number of helicities allows.
+/// Returns the threads per block of the generated kernel of a helicity, and the blocks that should fit on a
+/// multiprocessor. A warp computes a helicity, and data shared by the helicities of a block come from the
+/// multiprocessor's own cache, so blocks are as large as the number of helicities allows.
 pub(super) fn helicity_shape(helicities: u32, double: bool, lanes: u32) -> (u32, u32) {
     let warps = HELICITY_THREADS[usize::from(double)] / lanes;
     let each = [16, 8, 4].into_iter().find(|each| {
@@ -48,15 +47,15 @@ pub(super) fn helicity_shape(helicities: u32, double: bool, lanes: u32) -> (u32,
     (each * lanes, warps / each)
 }
 
-/// What straight-line code is made from.
+/// Parameters of straight-line code.
 pub(super) struct KernelSpec {
-    /// Whether it is for a helicity.
+    /// Whether it is for one helicity.
     pub(super) helicity: bool,
     pub(super) shape: source::CompileOptions,
     pub(super) tables: LevelSchedule,
     pub(super) plan: Plan,
     pub(super) color_blocks: BlockDiagonal,
-    /// Unless a thread does all helicities.
+    /// The subsets, unless a thread computes all helicities.
     pub(super) subsets: Option<HelicitySplit>,
     pub(super) allowed: Vec<Vec<u32>>,
     pub(super) flow_weights: Vec<FlowWeight>,
@@ -66,13 +65,13 @@ pub(super) struct KernelSpec {
     /// See [`Generator::signs`].
     pub(super) signs: Vec<f64>,
     pub(super) normalization: f64,
-    /// Operations in a group, 0 if all are one, and whether groups are functions.
+    /// Operations per group (0 for a single group), and whether groups are functions.
     pub(super) group: usize,
     pub(super) functions: bool,
 }
 
 impl KernelSpec {
-    /// For a process that is small enough.
+    /// Returns the parameters for a process that is small enough.
     pub(super) fn new(
         process: &Process,
         binding: &Binding,
@@ -90,7 +89,7 @@ impl KernelSpec {
         if options.most_generated == 0 {
             return None;
         }
-        // A helicity by itself is at least as much work as its part of all.
+        // A separate helicity is at least as much work as its share of the total.
         let least = plan.count.multiply_adds / plan.helicities.len().max(1);
         if options.group == 0 && least > options.most_generated {
             return None;
@@ -126,7 +125,7 @@ impl KernelSpec {
         })
     }
 
-    /// Numbers of memory for each event that groups as kernels leave each other.
+    /// Returns the numbers of memory per event through which groups that are kernels pass values.
     pub(super) fn vectors(&self) -> u32 {
         let one_kernel = self.subsets.is_none() && (self.group == 0 || self.functions);
         if self.helicity || one_kernel {
@@ -136,7 +135,7 @@ impl KernelSpec {
         vectors(false).max(vectors(true))
     }
 
-    /// For the kernel of a helicity.
+    /// Returns the parameters for the kernel of a helicity.
     pub(super) fn of_helicity(
         process: &Process,
         plan: &Plan,
@@ -156,7 +155,7 @@ impl KernelSpec {
             flow_weights: process.flow_weights.clone(),
             helicity_sum: process.helicity_sum,
             drawn: Vec::new(),
-            // It gets momenta that have been looked at.
+            // Its momenta have already been checked.
             signs: Vec::new(),
             normalization: 1.0,
             group: 0,
@@ -165,15 +164,15 @@ impl KernelSpec {
         (options.most_generated > 0 && spec.generator(false).has_helicity()).then_some(spec)
     }
 
-    /// Whether code for calls with channels, or samples with diagrams, has what they need: a subset of a recursion has no
-    /// AMP2 where the reverses of its helicities are in other subsets.
+    /// Returns whether the code can serve calls with channels, or samples with diagrams: a subset of a recursion has no
+    /// AMP2 if the reversed helicities are in other subsets.
     fn has_amp2(&self) -> bool {
         let subsets = self.subsets.as_ref();
         subsets.is_none_or(|subsets| subsets.plan.channels().len() == self.plan.channels().len())
     }
 
-    /// The code for calls without or with channels, or colours where it is for a helicity; with clocks in
-    /// it or without.
+    /// Returns the code for calls without or with channels (or colours, if it is for one helicity), with or without
+    /// clocks.
     pub(super) fn unit(&self, channels: bool, clocks: bool) -> Option<CompilationUnit> {
         if channels && !self.has_amp2() {
             return None;
@@ -198,7 +197,8 @@ impl KernelSpec {
         })
     }
 
-    /// The code for samples, without or with diagrams, if the plan has some; that for a helicity is the same as for calls.
+    /// Returns the code for samples, without or with diagrams, if the plan has any; code for one helicity is that of
+    /// calls.
     pub(super) fn unit_of_samples(&self, diagrams: bool) -> Option<CompilationUnit> {
         if diagrams && (self.plan.channels().is_empty() || !self.has_amp2()) {
             return None;
@@ -207,7 +207,7 @@ impl KernelSpec {
             sample: Some(&self.drawn),
             ..self.generator(diagrams)
         };
-        // Groups are for experiments with calls.
+        // Groups are only for experiments with calls.
         (self.group == 0 && !self.helicity).then(|| self.shape.whole(&generator))?
     }
 
@@ -254,7 +254,7 @@ impl KernelSpec {
 mod tests {
     use super::*;
 
-    /// A subset's helicities have their reverses in other subsets, so a recursion has no AMP2 for it.
+    /// If the reversed helicities of a subset are in other subsets, a recursion has no AMP2 for it.
     #[test]
     fn subsets_without_amp2_serve_calls_without_channels() {
         let process = mebridge_generate::generate("g g > t t~ g")

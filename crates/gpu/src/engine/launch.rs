@@ -13,14 +13,14 @@ use crate::structures::{
 };
 use mebridge_support::error::{Error, Result};
 
-/// Kernels that run operations, with the tables of each launch.
+/// A kernel that runs operations, with the tables of its launch.
 pub(super) struct Launch {
     pub(super) function: Function,
     pub(super) first: u32,
     pub(super) count: u32,
 }
 
-/// A thread for each event, `threads` in a block.
+/// Returns a launch shape with one thread per event and `threads` threads per block.
 pub(super) fn by_event(count: usize, threads: u32) -> Shape {
     Shape {
         blocks: [(count as u32).div_ceil(threads), 1, 1],
@@ -29,7 +29,8 @@ pub(super) fn by_event(count: usize, threads: u32) -> Shape {
     }
 }
 
-/// Blocks of warps of `lanes` lanes that do one of `count` things each, in y for the events.
+/// Returns a launch shape in which each warp of `lanes` lanes handles one of `count` items, with blocks in y for the
+/// events.
 pub(super) fn by_warp(lanes: u32, count: u32, events: u32, threads: u32) -> Shape {
     let warps = threads / lanes;
     Shape {
@@ -39,24 +40,24 @@ pub(super) fn by_warp(lanes: u32, count: u32, events: u32, threads: u32) -> Shap
     }
 }
 
-/// An address, or 0 where there is nothing.
+/// Returns an address, or 0 if the array is absent.
 pub(super) fn optional(there: bool, at: Pointer) -> Pointer {
     if there { at } else { 0 }
 }
 
-/// Starts a kernel of `cuda/`.
+/// Launches a kernel of `cuda/`.
 pub(super) fn launch(
     slot: &Slot,
     function: &Function,
     shape: Shape,
     arguments: &impl DeviceStructure,
 ) -> Result<()> {
-    // SAFETY: the arguments are those of the kernel that comes with them, and the tables were made for this memory.
+    // SAFETY: the arguments match the kernel, and the tables were built for this memory.
     unsafe { slot.launch(function, shape, arguments) }
 }
 
 impl Engine {
-    /// Everything between the copies, by generated code.
+    /// Launches everything between the copies, with generated code.
     pub(super) fn launch_generated(
         &self,
         slot: &Slot,
@@ -98,8 +99,8 @@ impl Engine {
         for (i, function) in functions.iter().enumerate() {
             let threads = slot.sizes.threads(function, GENERATED_SHAPE.0);
             let shape = match subsets.is_some() && i > 0 {
-                // Blocks that follow each other take other subsets of the same events. What subsets have
-                // in common came first.
+                // Consecutive blocks compute different subsets of the same events. Shared values of subsets were
+                // computed before.
                 true => by_warp(self.lanes(), parts, count as u32, threads),
                 false => by_event(count, threads),
             };
@@ -108,7 +109,7 @@ impl Engine {
                 cycles,
                 ..arguments
             };
-            // SAFETY: the arguments are those of the generated kernels.
+            // SAFETY: the arguments match the generated kernels.
             unsafe { slot.launch(function, shape, &arguments)? };
         }
         slot.mark(marks, 4)?;
@@ -128,7 +129,7 @@ impl Engine {
         slot.mark(marks, 5)
     }
 
-    /// From the contributions of helicities, JAMP2 and AMP2, in `parts` parts, to answers.
+    /// Launches the kernel that computes results from the contributions of helicities, JAMP2 and AMP2 in `parts` parts.
     fn answer(
         &self,
         slot: &Slot,
@@ -159,11 +160,11 @@ impl Engine {
             lost: output + arrays.lost,
         };
         let threads = slot.sizes.threads(&self.answer, BY_EVENT);
-        // SAFETY: the arguments are those of the kernel.
+        // SAFETY: the arguments match the kernel.
         unsafe { slot.launch(&self.answer, by_event(count, threads), &arguments) }
     }
 
-    /// Everything between the copies.
+    /// Launches everything between the copies.
     pub(super) fn work(
         &self,
         slot: &Slot,
@@ -222,8 +223,8 @@ impl Engine {
         slot.mark(marks, 5)
     }
 
-    /// From events in the memory of blocks to the contributions of helicities, JAMP2 and AMP2, and in how many parts
-    /// the latter two are.
+    /// Launches the computation from events in memory blocks to the contributions of helicities, JAMP2 and AMP2.
+    /// Returns the number of parts of the latter two.
     pub(super) fn amplitudes(
         &self,
         slot: &Slot,
@@ -277,7 +278,7 @@ impl Engine {
             let count = self.tables.waves.len() as u32;
             let (default, _) = helicity_shape(count, self.double, self.lanes());
             let threads = slot.sizes.threads(function, default);
-            // Chunks have fewer blocks than a launch may have in y.
+            // Chunks have fewer blocks than the limit of a launch in y.
             let shape = Shape {
                 blocks: [count.div_ceil(threads / self.lanes()), blocks, 1],
                 threads: [threads, 1, 1],

@@ -1,4 +1,4 @@
-//! How much memory chunks of events take, and how large they are.
+//! Memory and size of chunks of events.
 
 use super::slot::{Arrays, Slot};
 use super::workspace::WorkspaceSize;
@@ -8,28 +8,27 @@ use crate::level_schedule::Amp2Source;
 use mebridge_support::error::{Error, Result};
 use std::sync::Arc;
 
-/// Blocks for helicities that one multiprocessor should have to do, where their workspaces lie in
-/// the memory of the GPU.
+/// Desired thread blocks of the kernel `helicities` per multiprocessor if workspaces are in device memory.
 const BLOCKS_PER_PROCESSOR: usize = 6;
-/// The most parts into which helicities fall; JAMP2 of each part are kept.
+/// Maximum number of parts of the helicities; JAMP2 are stored for each part.
 const PARTS: usize = 256;
-/// The share of the memory that workspaces may take where they do not fit into shared memory.
+/// Fraction of the memory for workspaces that do not fit into shared memory.
 const WORKSPACES_SHARE: f64 = 0.25;
-/// The most events of a chunk: beyond that nothing is gained, and copies should overlap with work.
+/// Maximum events per chunk: more would gain nothing, and copies should overlap with work.
 const LARGEST_CHUNK: usize = 1 << 20;
-/// The fewest multiply-adds of a chunk where several are under way.
+/// Minimum multiply-adds per chunk if several are in progress.
 const CHUNK_WORK: usize = 2_000_000_000;
-/// Multiply-adds of a chunk of samples, which follow each other, and the share of the memory that it may take where it
-/// has more events than a block.
+/// Multiply-adds per chunk of samples, which run one after the other, and the fraction of the memory that a chunk of
+/// more than one block may use.
 const SAMPLES_WORK: usize = 4 * CHUNK_WORK;
 const SAMPLES_SHARE: f64 = 0.25;
-/// The fewest events of a chunk where several are under way.
+/// Minimum events per chunk if several are in progress.
 const SMALLEST_CHUNK: usize = 1 << 14;
-/// The most multiply-adds of a chunk of a plan of loops: some ten milliseconds, in little memory. Launches do not count
-/// beside that.
+/// Maximum multiply-adds per chunk of a plan of loops: about ten milliseconds, with little memory. The time of launches
+/// is negligible in comparison.
 const LOOPS_WORK: usize = 60_000_000_000;
 
-/// Workspaces that should be at work at the same time; where they take memory of the GPU, the most.
+/// Returns the desired number of concurrent workspaces; an upper limit if they are in device memory.
 pub(super) fn workspaces_wanted(
     driver: &Arc<dyn Driver>,
     workspace: &WorkspaceSize,
@@ -45,8 +44,8 @@ pub(super) fn workspaces_wanted(
 }
 
 impl Engine {
-    /// Into how many parts the helicities fall, and blocks of threads in y that share the workspaces of
-    /// so many blocks of memory.
+    /// Returns the number of parts of the helicities, and the number of thread blocks in y for the workspaces of
+    /// `blocks` memory blocks.
     pub(super) fn parts(&self, blocks: usize) -> (usize, usize) {
         let there = (blocks * (self.lanes() / self.workspace_lanes) as usize).clamp(1, 65535);
         let mut parts = self.groups.clamp(1, PARTS);
@@ -62,7 +61,7 @@ impl Engine {
         }
     }
 
-    /// Bytes that a chunk of so many blocks of memory takes.
+    /// Returns the bytes of each buffer for a chunk of `blocks` memory blocks.
     pub(super) fn bytes_of(&self, blocks: usize) -> [usize; 6] {
         let real = self.real();
         let lanes = self.lanes() as usize;
@@ -74,7 +73,7 @@ impl Engine {
         } else {
             0
         };
-        // With batches fewer blocks may have more parts.
+        // With batches, fewer blocks may have more parts.
         let parts = match (&self.blas, self.shared) {
             (None, _) => self.parts(blocks).0,
             (_, true) => self.groups.clamp(1, PARTS),
@@ -99,11 +98,11 @@ impl Engine {
         ]
     }
 
-    /// The events of a chunk of a call of so many, and how many chunks are under way at a time.
+    /// Returns the events per chunk for a call of `events` events, and the number of concurrent chunks.
     pub(super) fn chunk(&self, events: usize) -> Result<(usize, usize)> {
         let lanes = self.lanes() as usize;
         let blocks = events.div_ceil(lanes);
-        // Chunks that are worth a launch.
+        // Minimum size of chunks that justifies a launch.
         let worth = (CHUNK_WORK / self.plan.count.multiply_adds.max(1)).max(SMALLEST_CHUNK);
         let most = match &self.loops {
             Some(_) => {
@@ -113,11 +112,11 @@ impl Engine {
             None => LARGEST_CHUNK / lanes,
         };
         let smallest = (worth.min(LARGEST_CHUNK) / lanes).min(most);
-        // Times of chunks that overlap would not add up.
+        // Times of overlapping chunks would not add up.
         let alone = (blocks <= 2 * smallest || self.profile()) && blocks <= most;
         let size = blocks * lanes;
         if alone && self.slots.first().is_some_and(|s| s.capacity >= size) {
-            // There is room already; to ask the GPU takes longer than a small call.
+            // The slot is large enough; querying the GPU takes longer than a small call.
             return Ok((size, 1));
         }
         let (free, total) = self.library.driver().memory()?;
@@ -157,7 +156,7 @@ impl Engine {
         })
     }
 
-    /// The most events of a chunk of samples. Its memory is kept, and others use the GPU, too.
+    /// Returns the maximum events per chunk of samples. Its memory is kept, while other programs also use the GPU.
     pub(super) fn largest_of_samples(&self) -> Result<usize> {
         let worth = SAMPLES_WORK / self.plan.count.multiply_adds.max(1);
         let mut size = worth
@@ -184,8 +183,8 @@ impl Engine {
         })
     }
 
-    /// Sees that there is room for a call of so many events: what [`Engine::chunk`] says, or less where others have taken
-    /// the memory since.
+    /// Allocates memory for a call of `events` events: the size given by [`Engine::chunk`], or less if other programs
+    /// have taken the memory since.
     pub(super) fn make_room(&mut self, events: usize) -> Result<(usize, usize)> {
         let lanes = self.lanes() as usize;
         let (mut size, slots) = self.chunk(events)?;
@@ -200,7 +199,7 @@ impl Engine {
         }
     }
 
-    /// Sees that so many slots have room for chunks of this size.
+    /// Allocates `slots` slots for chunks of this size, unless existing slots are sufficient.
     pub(super) fn prepare(&mut self, size: usize, slots: usize) -> Result<()> {
         let enough = |slot: &Slot| slot.capacity >= size;
         if self.slots.len() >= slots && self.slots[..slots].iter().all(enough) {

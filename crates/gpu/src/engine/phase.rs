@@ -1,28 +1,28 @@
-//! The phases of a call, as clocks tell them apart.
+//! The phases of a call that are timed separately.
 
 use mebridge_backend::{AMPLITUDES, CHOICES, COLOR, SQUARES, WAVEFUNCTIONS};
 
-/// The phases of a call, in the order in which they are done.
+/// The phases of a call, in the order of execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Events to the GPU.
+    /// Copy of events to the GPU.
     CopyIn,
-    /// Momenta into the memory of blocks, couplings, propagators, wavefunctions.
+    /// Storing momenta in memory blocks; couplings, propagators, wavefunctions.
     Currents,
-    /// AMP2 by operations of their own.
+    /// AMP2 by separate operations.
     Squares,
-    /// Amplitudes and JAMP; with generated code of whole events all but what follows.
+    /// Amplitudes and JAMP; with generated code for whole events, everything except the later phases.
     Amplitudes,
-    /// Colour sums, where they are told from amplitudes; otherwise these have their time.
+    /// Colour sums, if timed separately; otherwise they are included in the amplitudes.
     Color,
-    /// Sums over helicities and choices.
+    /// Sums over helicities, and choices.
     Answer,
-    /// Answers back.
+    /// Copy of results to the host.
     CopyOut,
 }
 
 impl Phase {
-    /// All, in order.
+    /// All phases, in order.
     pub const ALL: [Phase; 7] = [
         Phase::CopyIn,
         Phase::Currents,
@@ -33,7 +33,7 @@ impl Phase {
         Phase::CopyOut,
     ];
 
-    /// What lies between the events of the driver; there colour sums are among the amplitudes.
+    /// Phases between driver events, where colour sums are included in the amplitudes.
     pub(super) const BETWEEN: [Phase; 6] = [
         Phase::CopyIn,
         Phase::Currents,
@@ -43,7 +43,7 @@ impl Phase {
         Phase::CopyOut,
     ];
 
-    /// What it is called.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Phase::CopyIn => "copies to the GPU",

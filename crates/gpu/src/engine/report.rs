@@ -1,4 +1,4 @@
-//! What the kernels of an engine take of a GPU.
+//! Resource usage of the kernels of an engine.
 
 use super::Engine;
 use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
@@ -12,7 +12,7 @@ use mebridge_backend::{Kernel, Kernels};
 use mebridge_support::error::Result;
 
 impl Engine {
-    /// The kernels that serve calls with or without channels.
+    /// Returns the kernels used by calls with or without channels.
     pub fn kernels(&self, channels: bool) -> Result<Kernels> {
         let legs = self.plan.masses.len();
         let lanes = self.lanes() as usize;
@@ -38,7 +38,7 @@ impl Engine {
             }
             return Ok(Kernels {
                 each,
-                // All else stays in registers.
+                // Everything else stays in registers.
                 bytes: 2 * self.vectors as usize * self.real() + copied,
             });
         }
@@ -81,12 +81,13 @@ impl Engine {
         each.push(self.kernel("answer", &self.answer, sort, BY_EVENT, 0)?);
         Ok(Kernels {
             each,
-            // Each number of the working memory is written and read at least once.
+            // Each number in working memory is written and read at least once.
             bytes: 2 * self.tables.vectors as usize * self.real() + copied,
         })
     }
 
-    /// A kernel of calls with or without channels and generated code, with its default number of threads.
+    /// Returns the report of a kernel for calls with or without channels and generated code; the number of threads is a
+    /// default.
     fn kernel(
         &self,
         name: &str,

@@ -1,12 +1,12 @@
-//! Samples in the memory of the GPU ([`DeviceSample`]), on a stream of the caller's.
+//! Samples in device memory ([`DeviceSample`]), on a stream of the caller.
 //!
-//! All work goes into that stream, chunk by chunk, and nothing is waited for. All callers share one slot: the GPU
-//! begins a sample when it is done with the one before, also on different streams. A sample with more events than any
-//! before may need a larger slot; then the host waits for the sample before.
+//! All work is submitted to that stream, chunk by chunk, without waiting. All callers share one slot: the GPU starts a
+//! sample when it has finished the previous one, even on different streams. A sample with more events than any before
+//! may need a larger slot; in this case the host waits for the previous sample.
 //!
-//! Kernels are those of calls but for the first and the last: momenta are read where they lie, and answers are a
-//! sampler's. Generated code of whole events, and of what subsets of helicities have in common, is made a second time
-//! for samples; it is compiled, and compared with the tables, before the first sample comes (`prepare`).
+//! The kernels are those of calls except for the first and the last: momenta are read in place, and results are those
+//! of a sampler. Generated code for whole events, and for values shared by subsets of helicities, is generated
+//! separately for samples; it is compiled, and compared with the tables, before the first sample (`prepare`).
 
 mod prepare;
 mod tail;
@@ -25,29 +25,29 @@ use mebridge_support::error::{Error, Result};
 use std::sync::Arc;
 use tail::Tail;
 
-/// Events of a launch that needs no memory.
+/// Maximum events of a launch that needs no memory.
 const LARGEST_LAUNCH: usize = 1 << 24;
-/// Events that a slot has room for at least.
+/// Minimum capacity of a slot in events.
 const SMALLEST_SLOT: usize = 1 << 10;
 
-/// What an engine has for samples.
+/// State of an engine for samples.
 #[derive(Default)]
 pub(super) struct Samples {
-    /// Where work ends, once samples are prepared for. The first to go.
+    /// End of all work on samples, set by the preparation. Declared first, so that it is dropped first.
     tail: Option<Tail>,
     ends: Option<Ends>,
     slot: Option<Slot>,
-    /// Events of the largest slot that there may be.
+    /// Maximum events of a slot.
     largest: Option<usize>,
-    /// Generated code for samples without and with diagrams, where there is some that agrees with the tables.
+    /// Generated code for samples without and with diagrams, if it exists and agrees with the tables.
     generated: [Option<Arc<[Function]>>; 2],
-    /// That code while it is compiled, where samples do not wait for it.
+    /// The same code during compilation, if samples do not wait for it.
     pending: [Option<Generated>; 2],
-    /// Whether it was found to serve or not.
+    /// Whether it has been decided if the code is used.
     settled: [bool; 2],
 }
 
-/// Kernels around the amplitudes.
+/// Kernels before and after the amplitudes.
 #[derive(Clone)]
 struct Ends {
     load: Function,
@@ -61,18 +61,18 @@ fn not_prepared() -> Error {
     }
 }
 
-/// Where an array goes on, if it is there.
+/// Returns the address of element `first` of an array, or 0 if the array is absent.
 fn from(array: u64, first: usize, size: usize) -> Pointer {
     optional(array != 0, array.wrapping_add((first * size) as u64))
 }
 
 impl Engine {
-    /// Waits until all work on samples is done.
+    /// Waits until all work on samples has finished.
     pub fn wait_for_samples(&self) -> Result<()> {
         self.samples.tail.as_ref().map_or(Ok(()), Tail::synchronize)
     }
 
-    /// Puts all work on a sample into its stream.
+    /// Submits all work on a sample to its stream.
     ///
     /// # Safety
     /// As for [`DeviceSession::run`](mebridge_backend::DeviceSession::run).
@@ -89,13 +89,13 @@ impl Engine {
         }
         self.settle(usize::from(sample.diagrams()))?;
         let tail = self.samples.tail.as_mut().ok_or_else(not_prepared)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let stream = unsafe { tail.caller_stream(sample.stream) };
         tail.before(&stream)?;
         let generated = self.samples.generated[usize::from(sample.diagrams())].clone();
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let done = unsafe { self.enqueue_sample(sample, &stream, generated.as_ref()) };
-        // The work in the stream is waited for, whatever happened.
+        // The end of the work is recorded even after an error.
         match &self.samples.tail {
             Some(tail) => done.and(tail.after(&stream)),
             None => done,
@@ -117,7 +117,7 @@ impl Engine {
                 let count = LARGEST_LAUNCH.min(sample.events - first);
                 let arguments = self.sample_arguments(sample, first, count, None);
                 let shape = by_event(count, GENERATED_SHAPE.0);
-                // SAFETY: the arguments are those of the kernel; the rest is the caller's promise.
+                // SAFETY: the arguments match the kernel; the caller guarantees the rest.
                 unsafe { stream.launch(&functions[0], shape, &arguments.bytes())? };
             }
             return Ok(());
@@ -127,7 +127,7 @@ impl Engine {
         let mut chunks = (0..sample.events).step_by(slot.capacity);
         let done = chunks.try_for_each(|first| {
             let count = slot.capacity.min(sample.events - first);
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.chunk_of_sample(&slot, sample, first, count, generated) }
         });
         slot.stream = own;
@@ -135,7 +135,7 @@ impl Engine {
         done
     }
 
-    /// A slot that has room for `events` events, or as many as there may be.
+    /// Returns a slot for `events` events, or for the maximum number.
     fn take_slot(&mut self, events: usize) -> Result<Slot> {
         let largest = match self.samples.largest {
             Some(largest) => largest,
@@ -154,7 +154,7 @@ impl Engine {
         self.samples.slot = None;
         let slot = loop {
             match Slot::new(self, wanted) {
-                // Others may have taken it.
+                // Other programs may have taken the memory.
                 Err(Error::GpuMemory { .. }) if wanted > self.lanes() as usize => wanted /= 2,
                 slot => break slot?,
             }
@@ -177,8 +177,8 @@ impl Engine {
         let diagrams = sample.diagrams();
         let mut arguments = self.sample_arguments(sample, first, count, Some(slot));
         let launch = |function: &Function, shape, arguments: &SampleArguments| {
-            // SAFETY: the arguments are those of the kernel, the tables were made for the slot; the rest is the
-            // caller's promise.
+            // SAFETY: the arguments match the kernel, and the tables were built for the slot; the caller
+            // guarantees the rest.
             unsafe { slot.launch(function, shape, arguments) }
         };
         let parts = match generated {
@@ -211,14 +211,14 @@ impl Engine {
                     blocks: [by_event.blocks[0], rows.min(65535) as u32, 1],
                     ..by_event
                 };
-                // SAFETY: `parts` parts were written.
+                // SAFETY: `parts` parts have been written.
                 unsafe { slot.launch(&ends.sum_parts, shape, &arguments)? };
             }
         }
         launch(&ends.answer, by_event(count, BY_EVENT), &arguments)
     }
 
-    /// By generated code for subsets of the helicities; gives into how many parts JAMP2 and AMP2 fall.
+    /// Launches generated code for subsets of the helicities, and returns the number of parts of JAMP2 and AMP2.
     fn subsets_of_sample(
         &self,
         slot: &Slot,
@@ -235,17 +235,17 @@ impl Engine {
         for (i, function) in functions.iter().enumerate() {
             let threads = GENERATED_SHAPE.0;
             let shape = match i {
-                // What subsets have in common.
+                // Values shared by subsets.
                 0 => by_event(arguments.events as usize, threads),
                 _ => by_warp(self.lanes(), parts, arguments.events, threads),
             };
-            // SAFETY: the arguments are those of the kernels, and the slot has room for the subsets.
+            // SAFETY: the arguments match the kernels, and the slot holds the subsets.
             unsafe { slot.launch(function, shape, arguments)? };
         }
         Ok(parts)
     }
 
-    /// The arguments of kernels for some events of a sample.
+    /// Returns the kernel arguments for a range of events of a sample.
     fn sample_arguments(
         &self,
         sample: &DeviceSample,
@@ -264,7 +264,7 @@ impl Engine {
         } = sample.strides;
         let skipped = (first as isize).wrapping_mul(event).wrapping_mul(8);
         let memory = slot.map_or(0, |slot| slot.memory.pointer());
-        // Samples have no helicities in the slot's outputs.
+        // Samples store no helicities in the slot's outputs.
         let bad = slot.map_or(0, |slot| {
             slot.outputs.pointer() + Arrays::new(slot.capacity, self.legs()).helicity
         });

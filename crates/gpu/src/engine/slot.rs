@@ -1,4 +1,4 @@
-//! What one chunk of events needs while it is under way.
+//! Resources of one chunk of events in progress.
 
 use super::chunks::bytes;
 use super::launch::optional;
@@ -12,13 +12,13 @@ use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// What a graph is of: how many events, whether they have channels and colours, whether all AMP2 are
-/// kept, and whether there is generated code in it.
+/// Key of a graph: number of events, whether they have channels and colours, whether all AMP2 are kept, and whether it
+/// contains generated code.
 pub(super) type Recorded = (usize, bool, bool, bool, bool);
 
-/// What one chunk of events needs.
+/// Resources of one chunk of events.
 pub(super) struct Slot {
-    /// Stream, events and graphs go before the memory that their work uses.
+    /// Stream, events and graphs are declared first, so that they are dropped before the memory that their work uses.
     pub(super) stream: Stream,
     pub(super) events: Vec<Event>,
     pub(super) graphs: HashMap<Recorded, Graph>,
@@ -33,34 +33,34 @@ pub(super) struct Slot {
     pub(super) inputs: Buffer,
     pub(super) outputs: Buffer,
     pub(super) formula_couplings: Buffer,
-    /// The numbers that are copied there, for each chunk since the stream was waited for.
+    /// Sources of copies to `formula_couplings`, for each chunk since the stream was last synchronised.
     pub(super) given_numbers: Vec<Vec<f64>>,
-    /// Indices that are copied to the inputs, likewise.
+    /// Sources of copies of indices to `inputs`, likewise.
     given_indices: Vec<Vec<i32>>,
-    /// Whether the clocks have a chunk's times that were not added up.
+    /// Whether the events hold times of a chunk that have not been added yet.
     pub(super) timed: bool,
-    /// The kernels of the chunk that have clocks in them, and what these add to.
+    /// Kernels of the chunk with clocks, and the buffer of their cycle counts.
     pub(super) clocked: Option<Arc<[Function]>>,
     pub(super) cycles: Option<Buffer>,
-    /// Before and after each colour sum by cuBLAS, if it is timed.
+    /// Events before and after each colour sum by cuBLAS, if timed.
     pub(super) sums: RefCell<Vec<[Event; 2]>>,
-    /// Threads of the blocks of the chunk's kernels.
+    /// Thread block sizes of the chunk's kernels.
     pub(super) sizes: Sizes,
 }
 
-/// Where the arrays of a chunk lie in its input and output.
+/// Offsets of the arrays of a chunk in its input and output buffers.
 pub(super) struct Arrays {
     pub(super) momenta: u64,
     pub(super) g_s: u64,
     pub(super) random_helicity: u64,
     pub(super) random_color: u64,
-    /// Channels, where events have some, and right after them configurations.
+    /// Channels, if events have any, immediately followed by configurations.
     indices: u64,
     pub(super) input: usize,
     pub(super) matrix_elements: u64,
     pub(super) helicity: u64,
     pub(super) color: u64,
-    /// The number of the first bad event, and after it `lost`; all bits of both are set where there is none.
+    /// Number of the first bad event, followed by `lost`; all bits of each are set if there is none.
     pub(super) bad: u64,
     pub(super) lost: u64,
     pub(super) output: usize,
@@ -97,12 +97,12 @@ impl Arrays {
         }
     }
 
-    /// Where channels are, or 0 where events have none.
+    /// Returns the address of the channels, or 0 if events have none.
     pub(super) fn channel(&self, input: Pointer, channels: bool) -> Pointer {
         optional(channels, input + self.indices)
     }
 
-    /// Where the configurations of `count` events are, or 0 where colours are not requested.
+    /// Returns the address of the configurations of `count` events, or 0 if colours are not requested.
     pub(super) fn config(
         &self,
         input: Pointer,
@@ -112,7 +112,7 @@ impl Arrays {
         optional(colors, input + self.indices + after)
     }
 
-    /// Where both are copied to.
+    /// Returns the address to which both are copied.
     pub(super) fn indices(&self, input: Pointer) -> Pointer {
         input + self.indices
     }
@@ -149,8 +149,8 @@ impl Slot {
         })
     }
 
-    /// The channels and configurations of events, as far as they have them, as [`Arrays`] says. They stay until the stream
-    /// has been waited for.
+    /// Returns the channels and configurations of events, if any, in the layout of [`Arrays`]. The slot keeps them
+    /// until the stream has been synchronised.
     pub(super) fn indices(&mut self, inputs: &Inputs) -> &[u8] {
         let count = inputs.count();
         let mut indices = Vec::with_capacity(2 * count);
@@ -164,7 +164,7 @@ impl Slot {
         bytes(&self.given_indices[self.given_indices.len() - 1])
     }
 
-    /// Bytes of device memory that it holds.
+    /// Returns the bytes of device memory of the slot.
     pub(super) fn bytes(&self) -> usize {
         [
             &self.memory,
@@ -182,7 +182,7 @@ impl Slot {
         .sum()
     }
 
-    /// Starts a kernel.
+    /// Launches a kernel.
     ///
     /// # Safety
     /// As for [`Stream::launch`].
@@ -192,19 +192,19 @@ impl Slot {
         shape: Shape,
         arguments: &impl DeviceStructure,
     ) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             self.sizes
                 .launch(&self.stream, function, shape, &arguments.bytes())
         }
     }
 
-    /// Forgets all recorded work, none of which is under way.
+    /// Drops all graphs, none of which may be running.
     pub(super) fn drop_graphs(&mut self) {
         self.graphs.clear();
     }
 
-    /// Waits until the chunk is done.
+    /// Waits until the chunk has finished.
     pub(super) fn synchronize(&mut self) -> Result<()> {
         self.stream.synchronize()?;
         self.given_numbers.clear();
@@ -212,7 +212,7 @@ impl Slot {
         Ok(())
     }
 
-    /// Puts a clock between phases.
+    /// Records an event between phases.
     pub(super) fn mark(&self, profile: bool, phase: usize) -> Result<()> {
         match self.events.get(phase) {
             Some(event) if profile => self.stream.record(event),
@@ -220,7 +220,7 @@ impl Slot {
         }
     }
 
-    /// Adds what the clocks say.
+    /// Adds the times measured by the events.
     pub(super) fn add_seconds(
         &self,
         mut sums: [f64; Phase::ALL.len()],
@@ -239,7 +239,7 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // Nothing may use the memory any more. An error here was reported before, or will be.
+        // No work may use the memory any more. An error here was reported before or will be.
         let _ = self.stream.synchronize();
     }
 }

@@ -1,8 +1,8 @@
-//! How many threads a thread block has, for kernels that do the same with any number.
+//! Thread block sizes, for kernels whose results do not depend on them.
 //!
-//! Each kernel has a default. The first launches that fill the GPU try other numbers, with clocks around them that are
-//! read when the call is over; the choice is kept on disk. No kernel is launched for this alone, and nothing is waited
-//! for. Chunks with clocks follow each other, so that none slows another down.
+//! Each kernel has a default. The first launches that fill the GPU try other sizes, timed by events that are read at
+//! the end of the call; the choice is stored on disk. No kernel is launched just for this, and there is no additional
+//! waiting. Timed chunks run one after the other, so that they do not slow each other down.
 
 use super::Engine;
 use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
@@ -15,13 +15,13 @@ use mebridge_support::error::Result;
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
 
-/// Threads of a block of a kernel with a thread for each event.
+/// Default threads per block of a kernel with one thread per event.
 pub(super) const BY_EVENT: u32 = 128;
 
-/// A launch is tried that has this many times the threads that are at work at the same time.
+/// A launch is timed if it has this many times the threads that can run concurrently.
 const FULL: usize = 2;
 
-/// Calls that launch the same kernels in the same way.
+/// A class of calls that launch the same kernels in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Sort {
     pub(super) channels: bool,
@@ -29,41 +29,41 @@ pub(super) struct Sort {
     pub(super) generated: bool,
 }
 
-/// A kernel whose blocks may have other numbers of threads.
+/// A kernel with a variable block size.
 struct Kernel {
     function: Function,
-    /// The work, on which the best number depends as on the code of the kernel.
+    /// Sizes of the work, on which the best number depends in addition to the code of the kernel.
     work: Vec<u32>,
-    /// Events of a chunk that fills the GPU.
+    /// Minimum events of a chunk that fills the GPU.
     least: usize,
     chooser: Chooser,
 }
 
-/// Threads of the blocks of one chunk's kernels.
+/// Thread block sizes of the kernels of one chunk.
 #[derive(Default)]
 pub(super) struct Sizes {
-    /// Function and threads of each kernel, and whether it is a candidate to be timed.
+    /// Function and threads per block of each kernel, and whether it is a candidate to be timed.
     each: Vec<(Function, u32, bool)>,
-    /// Whether something is not chosen yet that such chunks have a say in.
+    /// Whether there are undecided choices to which such chunks contribute.
     tuning: bool,
-    /// Before and after each launch that is timed.
+    /// Events before and after each timed launch.
     clocks: RefCell<Vec<(Function, [Event; 2])>>,
 }
 
 impl Sizes {
-    /// Threads of a block of a kernel.
+    /// Returns the threads per block of a kernel.
     pub(super) fn threads(&self, function: &Function, default: u32) -> u32 {
         let mut each = self.each.iter();
         let known = each.find(|(known, ..)| known == function);
         known.map_or(default, |&(_, threads, _)| threads)
     }
 
-    /// Whether something is being chosen.
+    /// Returns whether there are undecided choices.
     pub(super) fn tuning(&self) -> bool {
         self.tuning
     }
 
-    /// Starts a kernel, between clocks if it is to be timed.
+    /// Launches a kernel, between events if it is to be timed.
     ///
     /// # Safety
     /// As for [`Stream::launch`].
@@ -76,11 +76,11 @@ impl Sizes {
     ) -> Result<()> {
         let timed = |(known, _, timed): &(Function, u32, bool)| *timed && known == function;
         if !self.tuning || !self.each.iter().any(timed) {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             return unsafe { stream.launch(function, shape, arguments) };
         }
         let before = stream.put_event()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { stream.launch(function, shape, arguments)? };
         let after = stream.put_event()?;
         let clocks = (function.clone(), [before, after]);
@@ -89,7 +89,7 @@ impl Sizes {
     }
 }
 
-/// A chunk with clocks.
+/// A chunk with timed launches.
 struct TimedChunk {
     sort: Sort,
     events: usize,
@@ -97,18 +97,18 @@ struct TimedChunk {
     end: Event,
 }
 
-/// The numbers that are chosen, and those that are being tried.
+/// Chosen block sizes, and those being tried.
 #[derive(Default)]
 pub(super) struct Tuning {
     kernels: HashMap<Sort, Vec<Kernel>>,
-    /// The chunks of this call that have clocks.
+    /// Chunks of this call with timed launches.
     trials: Vec<TimedChunk>,
-    /// Whether candidates have been given to launches whose times are not known.
+    /// Whether candidates have been assigned to launches whose times are not yet known.
     pending: bool,
 }
 
 impl Tuning {
-    /// A call begins. If the one before failed, its launches tell nothing.
+    /// Starts a call. If the previous call failed, its launches are discarded.
     pub(super) fn begin(&mut self) {
         if std::mem::take(&mut self.pending) {
             self.trials.clear();
@@ -117,12 +117,12 @@ impl Tuning {
         }
     }
 
-    /// What a queue waits for before its kernels, so that those with clocks run alone.
+    /// Returns the event for which a stream waits before its kernels, so that timed kernels run alone.
     pub(super) fn before(&self) -> Option<&Event> {
         self.trials.last().map(|trial| &trial.end)
     }
 
-    /// All kernels of a chunk have been put into a queue.
+    /// Records that all kernels of a chunk have been submitted to a stream.
     pub(super) fn put(
         &mut self,
         sort: Sort,
@@ -143,7 +143,7 @@ impl Tuning {
 }
 
 impl Engine {
-    /// Threads of the blocks for a chunk of `events` events.
+    /// Returns the block sizes for a chunk of `events` events.
     pub(super) fn sizes(
         &mut self,
         sort: Sort,
@@ -153,7 +153,7 @@ impl Engine {
         if !self.options.tune {
             return Ok(Sizes::default());
         }
-        // Kernels with clocks in them tell nothing of those without.
+        // Times of kernels with clocks are not valid for those without.
         let may_try = self.clocks != Clocks::Kernels;
         if !self.tuning.kernels.contains_key(&sort) {
             let kernels = self.tunable(sort, generated)?;
@@ -174,7 +174,7 @@ impl Engine {
         Ok(sizes)
     }
 
-    /// The kernels of a sort of calls that can be run with other numbers of threads.
+    /// Returns the kernels with variable block sizes for a class of calls.
     fn tunable(&self, sort: Sort, generated: Option<&[Function]>) -> Result<Vec<Kernel>> {
         let mut kernels = Vec::new();
         let process = [
@@ -186,7 +186,7 @@ impl Engine {
             self.tables.squares.len() as u32,
         ];
         let processors = self.library.driver().properties().processors;
-        // `an_event`: threads for an event of the largest launch.
+        // `an_event`: threads per event of the largest launch.
         let mut add =
             |function: &Function, default: u32, others: &[u32], an_event: u32, work: &[u32]| {
                 let most = function.usage()?.threads;
@@ -215,7 +215,7 @@ impl Engine {
             let (threads, _) = GENERATED_SHAPE;
             let smaller = halves(threads, self.lanes());
             for (i, function) in functions.iter().enumerate() {
-                // What subsets have in common comes first.
+                // The kernel for values shared by subsets comes first.
                 let an_event = if i == 0 && subsets.is_some() { 1 } else { in_y };
                 add(function, threads, &smaller, an_event, &[in_y])?;
             }
@@ -257,7 +257,7 @@ impl Engine {
         Ok(kernels)
     }
 
-    /// Reads the clocks of a call whose streams have all been waited for, and keeps what is chosen.
+    /// Reads the times of a call whose streams have all been synchronised, and stores new choices.
     pub(super) fn learn(&mut self) -> Result<()> {
         self.tuning.pending = false;
         let mut changed = false;
@@ -283,21 +283,21 @@ impl Engine {
             }
         }
         if changed {
-            // They were recorded with other sizes.
+            // The graphs were recorded with other sizes.
             self.slots.iter_mut().for_each(Slot::drop_graphs);
         }
         Ok(())
     }
 
-    /// Threads of the blocks of a kernel in calls with or without channels, by generated code or not, and
-    /// what was tried.
+    /// Returns the threads per block of a kernel in calls with or without channels, with generated code or not, and the
+    /// candidates tried.
     pub(super) fn chosen(
         &self,
         (channels, generated): (bool, bool),
         function: &Function,
         default: u32,
     ) -> (u32, Vec<(u32, f64)>) {
-        // Those that have tried most, of calls without and with colours.
+        // Those with the most trials, among calls without and with colours.
         let of_calls = [false, true].map(|colors| Sort {
             channels,
             colors,
@@ -314,7 +314,7 @@ impl Engine {
     }
 }
 
-/// Half of it, half of that, and so on down to the smallest that is sensible.
+/// Returns the successive halves of a number, down to the smallest useful one.
 fn halves(threads: u32, least: u32) -> Vec<u32> {
     let halves = std::iter::successors(Some(threads / 2), |threads| Some(threads / 2));
     halves.take_while(|&threads| threads >= least).collect()

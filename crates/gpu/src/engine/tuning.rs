@@ -1,38 +1,38 @@
-//! Which number of threads the blocks of a kernel should have, by the times of its launches.
+//! Choice of the number of threads per block of a kernel, by timing its launches.
 //!
-//! A [`Chooser`] knows a few candidates and gives them to launches that are done anyway, each once a
-//! round. It keeps the shortest time of each, as the first launch of a kernel is slower than all
-//! others. After the last round the fastest is chosen, if it is faster than the default by more than noise.
+//! A [`Chooser`] has a few candidates and assigns them to launches that are needed anyway, each once per round. It
+//! keeps the shortest time of each, as the first launch of a kernel is slower than all others. After the last round,
+//! the fastest candidate is chosen if it is faster than the default by more than noise.
 
-/// Rounds in which each candidate has its turn.
+/// Number of rounds; each candidate is tried once per round.
 const ROUNDS: usize = 2;
 
-/// Another number takes the place of the default where it needs less than this share of its time.
+/// Another number replaces the default if it takes less than this fraction of the default's time.
 const FASTER: f64 = 0.98;
 
-/// A number of threads that may be chosen.
+/// A candidate number of threads.
 #[derive(Clone, Debug)]
 struct Candidate {
     threads: u32,
-    /// Launches that were given it.
+    /// Launches to which it was assigned.
     given: usize,
     /// Launches whose time is known.
     timed: usize,
-    /// The shortest of these times, in seconds for an event.
+    /// Shortest of these times, in seconds per event.
     shortest: f64,
 }
 
-/// What is known of one kernel.
+/// State of the choice for one kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Chooser {
-    /// The default first.
+    /// Candidates, with the default first.
     candidates: Vec<Candidate>,
     chosen: Option<u32>,
 }
 
 impl Chooser {
-    /// Between these, the first being the default; `remembered` is what was chosen before, and counts
-    /// if it is one of them.
+    /// Creates a choice between candidates, of which the first is the default. `remembered` is an earlier choice, which
+    /// is used if it is one of the candidates.
     pub(super) fn new(default: u32, others: &[u32], remembered: Option<u32>) -> Chooser {
         let all = std::iter::once(&default).chain(others);
         let chosen = match others {
@@ -51,23 +51,22 @@ impl Chooser {
         }
     }
 
-    /// The default.
+    /// Returns the default.
     pub(super) fn default(&self) -> u32 {
         self.candidates[0].threads
     }
 
-    /// The number for launches that get no candidate.
+    /// Returns the number for launches to which no candidate is assigned.
     pub(super) fn threads(&self) -> u32 {
         self.chosen.unwrap_or(self.default())
     }
 
-    /// Whether it has been chosen.
+    /// Returns whether the choice has been made.
     pub(super) fn is_done(&self) -> bool {
         self.chosen.is_some()
     }
 
-    /// The candidate whose turn it is; none once all have been given, whether their times are known
-    /// or not.
+    /// Returns the next candidate, or `None` once all have been assigned, whether or not their times are known.
     pub(super) fn give(&mut self) -> Option<u32> {
         if self.is_done() {
             return None;
@@ -80,15 +79,15 @@ impl Chooser {
         Some(next.threads)
     }
 
-    /// Launches whose times are not known yet will never have them.
+    /// Discards launches whose times are not known: they will never be.
     pub(super) fn take_back(&mut self) {
         for candidate in &mut self.candidates {
             candidate.given = candidate.timed;
         }
     }
 
-    /// The time of a launch that was given a candidate, in seconds for an event. What is chosen, if
-    /// this was the last.
+    /// Records the time of a launch with a candidate, in seconds per event. Returns the choice if this was the last
+    /// launch.
     pub(super) fn tell(&mut self, threads: u32, seconds: f64) -> Option<u32> {
         let mut candidates = self.candidates.iter_mut();
         let told = candidates.find(|candidate| candidate.threads == threads)?;
@@ -107,7 +106,7 @@ impl Chooser {
         self.chosen
     }
 
-    /// What was tried, with seconds for an event.
+    /// Returns the candidates tried, with their seconds per event.
     pub(super) fn tried(&self) -> Vec<(u32, f64)> {
         let timed = self.candidates.iter().filter(|c| c.timed > 0);
         timed.map(|c| (c.threads, c.shortest)).collect()
@@ -118,7 +117,7 @@ impl Chooser {
 mod tests {
     use super::Chooser;
 
-    /// Tells times that depend on the round and the candidate, and gives what was chosen.
+    /// Records times that depend on the round and the candidate, and returns the choice.
     fn choose(times: [[f64; 3]; 2]) -> u32 {
         let mut chooser = Chooser::new(256, &[128, 64], None);
         for (round, times) in times.into_iter().enumerate() {
@@ -188,7 +187,7 @@ mod tests {
         chooser.take_back();
         assert_eq!(chooser.give(), Some(1));
         assert_eq!(chooser.give(), None);
-        // A number of threads that is no candidate changes nothing.
+        // A number of threads that is not a candidate has no effect.
         assert_eq!(chooser.tell(7, 0.1), None);
         assert_eq!(chooser.tell(1, 6.0), Some(1));
         assert_eq!(chooser.tried(), [(2, 5.0), (1, 4.0)]);

@@ -1,4 +1,4 @@
-//! Generated code: which serves a call, and whether it agrees with the tables.
+//! Choice of generated code for a call, and its comparison with the tables.
 
 use super::Engine;
 use super::chunks::{Evaluation, NONE_BAD};
@@ -11,12 +11,12 @@ use mebridge_support::message::say;
 use std::sync::Arc;
 
 impl Engine {
-    /// Generated code for a call, if there is any.
+    /// Returns the generated code for a call, if it is ready.
     pub(super) fn generated(&mut self, channels: bool, colors: bool) -> Option<Arc<[Function]>> {
         self.begin_generated(channels, colors)?.get()
     }
 
-    /// The same, be it there or not yet.
+    /// The same, whether or not it is ready.
     pub(super) fn begin_generated(&mut self, channels: bool, colors: bool) -> Option<&Generated> {
         let which = self.which(channels, colors)?;
         let spec = self.spec.as_ref()?;
@@ -27,7 +27,7 @@ impl Engine {
         Some(generated)
     }
 
-    /// Which of the generated kernels serves a call.
+    /// Returns the number of the generated kernel for a call.
     pub(super) fn which(&self, channels: bool, colors: bool) -> Option<usize> {
         match self.of_helicity() {
             true => Some(usize::from(colors)),
@@ -36,8 +36,8 @@ impl Engine {
         }
     }
 
-    /// Whether generated code serves such calls: it is there, and once, at the points of the trial, it
-    /// has agreed with the tables. (A caller's first events may be where terms cancel.)
+    /// Returns whether generated code is used for such calls: it is ready, and has agreed with the tables at the trial
+    /// points. (A caller's first events might have cancelling terms.)
     pub(super) fn trusted(&mut self, inputs: &Inputs) -> Result<bool> {
         let (channels, colors) = (inputs.channel.is_some(), inputs.config.is_some());
         let Some(which) = self.which(channels, colors) else {
@@ -70,7 +70,7 @@ impl Engine {
             copies.are_over();
             done?;
             if bad[0] != u32::MAX {
-                // The call itself says so.
+                // The call itself reports this error.
                 return Ok(false);
             }
         }
@@ -91,7 +91,7 @@ impl Engine {
         Ok(agrees)
     }
 
-    /// What differences of |M|^2 are at least compared with: the largest where terms of either sign are added, and so
+    /// Returns the minimum scale for differences of |M|^2: the largest |M|^2 if terms of both signs are added, which
     /// may cancel.
     pub(super) fn scale(&self, values: &[f64]) -> f64 {
         match self.helicity_sum {
@@ -100,7 +100,7 @@ impl Engine {
         }
     }
 
-    /// What generated code may differ from the tables by, in parts.
+    /// Returns the maximum relative difference between generated code and tables.
     pub(super) fn tolerance_of_generated(&self) -> f64 {
         match (self.double_color, self.double) {
             (true, _) => 1e-9,

@@ -1,29 +1,29 @@
-//! Workspaces of the kernel of helicities: how many events each has, how large it is, and where it lies.
+//! Workspaces of the kernel `helicities`: events per workspace, size, and location.
 
 use crate::driver::Properties;
 use crate::level_schedule::LevelSchedule;
 use mebridge_support::runtime::Precision;
 
-/// Workspaces: how many events each has, how large it is, and where it lies.
+/// Events per workspace, its size, and its location.
 pub(super) struct WorkspaceSize {
     pub(super) lanes: u32,
-    /// Whether two helicities are done together, where the plan has such groups.
+    /// Whether two helicities are computed together, if the plan has such groups.
     pub(super) pairs: bool,
     pub(super) threads: u32,
     /// Blocks that should fit on a multiprocessor.
     pub(super) blocks: u32,
-    /// Numbers of one helicity.
+    /// Numbers per helicity.
     pub(super) numbers: u32,
-    /// The place of the colour sum's numbers in these.
+    /// Offset of the colour sum's numbers among these.
     pub(super) scratch: u32,
     pub(super) bytes: usize,
     pub(super) shared: bool,
 }
 
 impl WorkspaceSize {
-    /// Shared memory is read 128 bytes at a time, so many bytes of events that follow each other are
-    /// best; fewer are taken where two blocks would not fit on a multiprocessor otherwise. Two
-    /// helicities together read their common wavefunctions once. Colour sums `outside` need no room.
+    /// Chooses the workspaces. Shared memory is read 128 bytes at a time, so this many bytes of consecutive events are
+    /// best; fewer are used if otherwise two blocks would not fit on a multiprocessor. Two helicities computed together
+    /// read their common wavefunctions once. Colour sums computed `outside` need no memory.
     pub(super) fn choose(
         tables: &LevelSchedule,
         gpu: &Properties,
@@ -32,7 +32,7 @@ impl WorkspaceSize {
     ) -> WorkspaceSize {
         let real = if precision == Precision::Float { 4 } else { 8 };
         let color = if precision == Precision::Double { 8 } else { 4 };
-        // The colour sum overwrites amplitudes, where there are as many.
+        // The colour sum overwrites amplitudes, if there are enough.
         let flows = 2 * tables.flows as u32;
         let (scratch, numbers) = match outside || tables.jamp >= flows {
             true => (0, tables.workspace),
@@ -57,7 +57,7 @@ impl WorkspaceSize {
                 shared,
             }
         };
-        // Two helicities at once need many registers in double precision.
+        // Two helicities together need many registers in double precision.
         let shapes = |pairs: bool| -> &[(u32, u32)] {
             match (real, pairs) {
                 (8, true) => &[(256, 3)],
@@ -66,7 +66,7 @@ impl WorkspaceSize {
             }
         };
         let best = 128 / real as u32;
-        // The system takes some shared memory of each block.
+        // The system uses some shared memory of each block.
         let fits = |size: &WorkspaceSize| {
             size.blocks as usize * (size.bytes + 1024) <= gpu.shared_per_processor
                 && size.bytes <= gpu.shared_per_block
@@ -84,7 +84,7 @@ impl WorkspaceSize {
         size(gpu.warp, has_pairs, (256, 3), false)
     }
 
-    /// No workspaces: the plan has no kernel of helicities.
+    /// Returns a value without workspaces, for a plan without the kernel `helicities`.
     pub(super) fn none(lanes: u32) -> WorkspaceSize {
         WorkspaceSize {
             lanes,
@@ -98,7 +98,7 @@ impl WorkspaceSize {
         }
     }
 
-    /// Groups of helicities.
+    /// Returns the groups of helicities.
     pub(super) fn groups(&self, tables: &LevelSchedule) -> Vec<[u32; 2]> {
         let alone = |group: &[u32; 2]| group.map(|h| [h, u32::MAX]);
         match self.pairs {

@@ -1,4 +1,4 @@
-//! Calls of cuBLAS, or of hipBLAS.
+//! Calls of cuBLAS or hipBLAS.
 
 use super::driver::{self, pointer};
 use crate::cuda::sys::blas::{self as sys, Handle, Status, Symbols};
@@ -7,7 +7,7 @@ use mebridge_support::error::{Error, Result};
 use std::ffi::{c_int, c_longlong, c_void};
 use std::ptr::null_mut;
 
-/// The library, loaded.
+/// The loaded library.
 #[derive(Clone, Copy)]
 pub struct Calls {
     symbols: &'static Symbols,
@@ -15,62 +15,63 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// That of this driver, which serves a major version of CUDA or HIP.
+    /// Loads the library that matches this driver, which supports the given major version of CUDA or HIP.
     pub fn get(driver: driver::Calls, major: u32) -> Result<Calls> {
         let symbols = Symbols::get(driver.platform(), major)?;
         Ok(Calls { symbols, driver })
     }
 
-    /// A new handle, for the GPU whose context is current.
+    /// Creates a handle for the GPU whose context is current.
     pub fn create(self) -> Result<Handle> {
         let mut handle = null_mut();
-        // SAFETY: the place is there.
+        // SAFETY: the output pointer is valid.
         let status = unsafe { (self.symbols.create)(&mut handle) };
         self.check(self.symbols.own.create, status).map(|()| handle)
     }
 
-    /// Gives it back, once the work of the GPU is done.
+    /// Destroys a handle, after waiting for the work of the GPU.
     ///
     /// # Safety
-    /// It was created, its context is current, and nothing will use it.
+    /// The handle was created here and is not used again, and its context is current.
     pub unsafe fn destroy(self, handle: Handle) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.symbols.destroy)(handle) };
         self.check(self.symbols.own.destroy, status)
     }
 
-    /// Where the products of a handle are computed.
+    /// Sets the stream of a handle.
     ///
     /// # Safety
-    /// Both are alive for as long as products are started.
+    /// Both are alive as long as products are launched.
     pub unsafe fn set_stream(self, handle: Handle, stream: RawStream) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.symbols.set_stream)(handle, pointer(stream.0)) };
         self.check(self.symbols.own.set_stream, status)
     }
 
-    /// Whether a handle can be given scratch memory.
+    /// Returns whether the scratch memory of a handle can be set.
     pub fn takes_workspace(self) -> bool {
         self.symbols.further.is_some()
     }
 
-    /// The scratch memory of a handle, where it takes some. To set a stream takes it away.
+    /// Sets the scratch memory of a handle, if the library supports that. Setting a stream resets it.
     ///
     /// # Safety
-    /// The handle is alive; the memory is as large, for as long as products are started, and nothing else uses it.
+    /// The handle is alive. The memory has this size as long as products are launched, and has no other use.
     pub unsafe fn set_workspace(self, handle: Handle, memory: Pointer, bytes: usize) -> Result<()> {
         let Some(further) = &self.symbols.further else {
             return Ok(());
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (further.set_workspace)(handle, memory as *mut c_void, bytes) };
         self.check("cublasSetWorkspace", status)
     }
 
-    /// Starts products.
+    /// Launches matrix products.
     ///
     /// # Safety
-    /// The handle is alive and nobody else uses it, its context is current; the matrices are there until it is done.
+    /// The handle is alive and not used elsewhere at the same time, and its context is current; the matrices exist
+    /// until the products have finished.
     pub unsafe fn multiply(self, handle: Handle, product: &Product) -> Result<()> {
         let call = match product.double {
             true => self.symbols.own.double,
@@ -106,7 +107,7 @@ impl Calls {
         let stride = |numbers: u64| numbers as c_longlong;
         match &self.symbols.further {
             Some(further) => {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 let status = unsafe { (further.set_math_mode)(handle, math) };
                 self.check("cublasSetMathMode", status)?;
             }
@@ -118,7 +119,7 @@ impl Calls {
             }
             None => {}
         }
-        // SAFETY: the caller's promise; one and zero are read before it returns.
+        // SAFETY: guaranteed by the caller; one and zero are read before it returns.
         let status = unsafe {
             function(
                 handle,

@@ -1,7 +1,7 @@
-//! Calls of a driver, by the names of `libcuda`.
+//! Driver calls, under the names of `libcuda`.
 //!
-//! Functions that work in a context work in the current one of the thread. What the driver makes is named by the raw
-//! handles of `crates/driver`.
+//! Functions that need a context use the thread's current one. Objects of the driver are represented by the raw handles
+//! of `crates/driver`.
 
 use crate::cuda::sys::Platform;
 use crate::cuda::sys::driver::{self as sys, Status, Symbols};
@@ -17,27 +17,27 @@ use mebridge_support::error::{Error, Result};
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 
-/// A raw handle as the driver takes it: a `CUstream`, `CUevent` or the like.
+/// Converts a raw handle to the driver's type, such as `CUstream` or `CUevent`.
 pub fn pointer<T>(raw: u64) -> *mut T {
     raw as usize as *mut T
 }
 
-/// A driver, loaded and started.
+/// A loaded and initialised driver.
 #[derive(Clone, Copy)]
 pub struct Calls(&'static Symbols);
 
 impl Calls {
-    /// Starts a driver, and gives how many GPUs there are; or says why none can be used.
+    /// Initialises a driver and returns the number of GPUs, or an error if none can be used.
     pub fn start(symbols: &'static Symbols) -> std::result::Result<(Calls, usize), String> {
         let calls = Calls(symbols);
         let mut devices = 0;
-        // SAFETY: it takes a number.
+        // SAFETY: the function takes only a number.
         let status = unsafe { (symbols.cuInit)(0) };
         if status != sys::SUCCESS {
             let call = symbols.platform.name_of("cuInit");
             return Err(format!("{call} says {}", calls.text(status)));
         }
-        // SAFETY: the place is there.
+        // SAFETY: the output pointer is valid.
         let status = unsafe { (symbols.cuDeviceGetCount)(&mut devices) };
         match (status, usize::try_from(devices)) {
             (sys::SUCCESS, Ok(devices @ 1..)) => Ok((calls, devices)),
@@ -49,10 +49,10 @@ impl Calls {
         }
     }
 
-    /// Name and meaning of an error.
+    /// Returns the name and description of an error.
     fn text(self, status: Status) -> String {
         let (mut name, mut meaning) = (std::ptr::null(), std::ptr::null());
-        // SAFETY: the places are there; what is put into them is NULL or a constant text.
+        // SAFETY: the output pointers are valid; they are set to NULL or a constant string.
         let [name, meaning] = unsafe {
             (self.0.cuGetErrorName)(status, &mut name);
             (self.0.cuGetErrorString)(status, &mut meaning);
@@ -62,18 +62,18 @@ impl Calls {
             })
         };
         match name.as_ref() {
-            // A later driver's code.
+            // A code of a later driver.
             "unknown" => format!("error {status}"),
             name => format!("{name}: {meaning}"),
         }
     }
 
-    /// Whose the driver is.
+    /// Returns the platform of the driver.
     pub fn platform(self) -> Platform {
         self.0.platform
     }
 
-    /// An error where a call says so.
+    /// Converts the status of a call to a result.
     fn check(self, call: &'static str, status: Status) -> Result<()> {
         let call = self.platform().name_of(call);
         match status {
@@ -86,17 +86,17 @@ impl Calls {
         }
     }
 
-    /// The error for memory that the GPU does not have.
+    /// Returns the error for a failed allocation of device memory.
     pub fn refused(self, what: String) -> Error {
-        // Where even that fails they are 0.
+        // 0 if even this query fails.
         let (free, total) = self.memory_info().unwrap_or_default();
         Error::GpuMemory { what, free, total }
     }
 
-    /// Major and minor version of CUDA, or HIP, that the driver serves.
+    /// Returns the major and minor version of CUDA or HIP that the driver supports.
     pub fn version(self) -> Result<(u32, u32)> {
         let mut version = 0;
-        // SAFETY: the place is there.
+        // SAFETY: the output pointer is valid.
         let status = unsafe { (self.0.cuDriverGetVersion)(&mut version) };
         self.check("cuDriverGetVersion", status)?;
         let version = version.unsigned_abs();
@@ -106,25 +106,25 @@ impl Calls {
         })
     }
 
-    /// The GPU with a number.
+    /// Returns the GPU with this number.
     pub fn device(self, ordinal: usize) -> Result<CUdevice> {
         let number = i32::try_from(ordinal).unwrap_or(i32::MAX);
         let mut device = 0;
-        // SAFETY: the place is there; the number is checked.
+        // SAFETY: the output pointer is valid; the number is checked.
         let status = unsafe { (self.0.cuDeviceGet)(&mut device, number) };
         self.check("cuDeviceGet", status).map(|()| device)
     }
 
-    /// A property of a GPU.
+    /// Returns an attribute of a GPU.
     pub fn device_attribute(self, device: CUdevice, attribute: CUdevice_attribute) -> Result<u32> {
         let mut value = 0;
-        // SAFETY: the place is there; the GPU is checked.
+        // SAFETY: the output pointer is valid; the GPU is checked.
         let status = unsafe { (self.0.cuDeviceGetAttribute)(&mut value, attribute, device) };
         self.check("cuDeviceGetAttribute", status)?;
         Ok(value.unsigned_abs())
     }
 
-    /// What code is compiled for.
+    /// Returns the target architecture for compilation.
     pub fn architecture(self, device: CUdevice) -> Result<Architecture> {
         let capability = |attribute| self.device_attribute(device, attribute);
         match self.platform() {
@@ -142,49 +142,49 @@ impl Calls {
         }
     }
 
-    /// The maker's name for a GPU.
+    /// Returns the vendor's name of a GPU.
     pub fn device_name(self, device: CUdevice) -> Result<String> {
         let mut name = [0u8; 256];
         // The last byte stays 0.
         let room = name.len() as i32 - 1;
-        // SAFETY: the name has this many bytes; the GPU is checked.
+        // SAFETY: the buffer has this many bytes; the GPU is checked.
         let status = unsafe { (self.0.cuDeviceGetName)(name.as_mut_ptr().cast(), room, device) };
         self.check("cuDeviceGetName", status)?;
         let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
         Ok(name.to_string_lossy().into())
     }
 
-    /// Takes a share in the primary context of a GPU.
+    /// Retains the primary context of a GPU.
     pub fn retain_primary_context(self, device: CUdevice) -> Result<CUcontext> {
         let mut context = null_mut();
-        // SAFETY: the place is there; the GPU is checked.
+        // SAFETY: the output pointer is valid; the GPU is checked.
         let status = unsafe { (self.0.cuDevicePrimaryCtxRetain)(&mut context, device) };
         let done = self.check("cuDevicePrimaryCtxRetain", status);
         done.map(|()| context)
     }
 
-    /// Gives that share back.
+    /// Releases the primary context of a GPU.
     ///
     /// # Safety
-    /// It was taken, and whoever took it makes no more calls in the context.
+    /// It was retained, and the code that retained it makes no more calls in the context.
     pub unsafe fn release_primary_context(self, device: CUdevice) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuDevicePrimaryCtxRelease_v2)(device) };
         self.check("cuDevicePrimaryCtxRelease", status)
     }
 
-    /// The context that is current on this thread; NULL if there is none.
+    /// Returns the context that is current on this thread, or NULL.
     pub fn current_context(self) -> Result<CUcontext> {
         let mut context = null_mut();
-        // SAFETY: the place is there.
+        // SAFETY: the output pointer is valid.
         let status = unsafe { (self.0.cuCtxGetCurrent)(&mut context) };
         self.check("cuCtxGetCurrent", status).map(|()| context)
     }
 
-    /// The GPU of the context that is current on this thread.
+    /// Returns the GPU of the context that is current on this thread.
     pub fn current_device(self) -> Result<CUdevice> {
         let mut device = 0;
-        // SAFETY: the place is there; without a context it is an error.
+        // SAFETY: the output pointer is valid; without a context the call fails.
         let status = unsafe { (self.0.cuCtxGetDevice)(&mut device) };
         self.check("cuCtxGetDevice", status).map(|()| device)
     }
@@ -194,27 +194,27 @@ impl Calls {
     /// # Safety
     /// The context is alive until it is popped.
     pub unsafe fn push_context(self, context: CUcontext) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuCtxPushCurrent_v2)(context) };
         self.check("cuCtxPushCurrent", status)
     }
 
-    /// Makes the one before it current again.
+    /// Makes the previous context current again.
     pub fn pop_context(self) -> Result<()> {
         let mut gone = null_mut();
-        // SAFETY: the place is there; where nothing was pushed it is an error.
+        // SAFETY: the output pointer is valid; if no context was pushed, the call fails.
         let status = unsafe { (self.0.cuCtxPopCurrent_v2)(&mut gone) };
         self.check("cuCtxPopCurrent", status)
     }
 
-    /// Bytes of memory that are free, and that there are.
+    /// Returns the free and the total device memory in bytes.
     pub fn memory_info(self) -> Result<(usize, usize)> {
         const CALL: &str = "cuMemGetInfo";
         let (mut free, mut total) = (0, 0);
-        // SAFETY: the places are there.
+        // SAFETY: the output pointers are valid.
         match unsafe { (self.0.cuMemGetInfo_v2)(&mut free, &mut total) } {
             sys::SUCCESS => Ok((free, total)),
-            // Not by `check`, which calls this.
+            // `check` is not used, because it calls this function.
             status => Err(Error::GpuCall {
                 call: self.platform().name_of(CALL),
                 what: self.text(status),
@@ -222,34 +222,34 @@ impl Calls {
         }
     }
 
-    /// Takes memory of the GPU.
+    /// Allocates device memory.
     pub fn allocate(self, bytes: usize) -> Result<CUdeviceptr> {
         let mut memory = 0;
-        // SAFETY: the place is there.
+        // SAFETY: the output pointer is valid.
         match unsafe { (self.0.cuMemAlloc_v2)(&mut memory, bytes) } {
             sys::OUT_OF_MEMORY => Err(self.refused(format!("an allocation of {bytes} bytes"))),
             status => self.check("cuMemAlloc", status).map(|()| memory),
         }
     }
 
-    /// Gives it back.
+    /// Frees device memory.
     ///
     /// # Safety
-    /// It was taken, and nothing will use it. (Work under way may: CUDA waits for it.)
+    /// It was allocated here and is not used again, except by pending work, for which CUDA waits.
     pub unsafe fn free(self, memory: CUdeviceptr) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuMemFree_v2)(memory) };
         self.check("cuMemFree", status)
     }
 
-    /// Takes memory of the host, pinned for all GPUs.
+    /// Allocates pinned host memory, usable by all GPUs.
     pub fn pin(self, bytes: usize) -> Result<*mut c_void> {
         const CALL: &str = "cuMemHostAlloc";
         let mut memory = null_mut();
-        // SAFETY: the place is there.
+        // SAFETY: the output pointer is valid.
         match unsafe { (self.0.cuMemHostAlloc)(&mut memory, bytes, sys::CU_MEMHOSTALLOC_PORTABLE) }
         {
-            // It is the host's memory that is too small.
+            // It is the host that has too little memory.
             sys::OUT_OF_MEMORY => Err(Error::GpuCall {
                 call: CALL,
                 what: format!("the host has no {bytes} bytes of memory to pin"),
@@ -258,17 +258,17 @@ impl Calls {
         }
     }
 
-    /// Gives it back.
+    /// Frees pinned host memory.
     ///
     /// # Safety
-    /// It was taken, and nothing uses it any more.
+    /// It was allocated here and is no longer in use.
     pub unsafe fn unpin(self, memory: *mut c_void) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuMemFreeHost)(memory) };
         self.check("cuMemFreeHost", status)
     }
 
-    /// What kind of memory lies at an address, and of which GPU; 0 where CUDA knows nothing of it.
+    /// Returns the kind of memory at an address, and its GPU; the kind is 0 if CUDA does not know the address.
     pub fn memory_of(self, at: CUdeviceptr) -> Result<(u32, CUdevice)> {
         use CUpointer_attribute as Of;
         let (mut kind, mut device) = (0u32, 0i32);
@@ -278,7 +278,7 @@ impl Calls {
         ];
         let mut places = [(&raw mut kind).cast::<c_void>(), (&raw mut device).cast()];
         let count = attributes.len() as u32;
-        // SAFETY: a place of its type for each attribute; the address is only looked up.
+        // SAFETY: there is an output of the right type for each attribute; the address is only looked up.
         let status = unsafe {
             (self.0.cuPointerGetAttributes)(count, attributes.as_mut_ptr(), places.as_mut_ptr(), at)
         };
@@ -289,32 +289,32 @@ impl Calls {
     /// Loads a program.
     ///
     /// # Safety
-    /// The image is code for a GPU, which says itself how long it is, or PTX that ends in NUL.
+    /// The image is binary code, which contains its own length, or PTX that ends in NUL.
     pub unsafe fn load_module(self, image: *const c_void) -> Result<RawModule> {
         let mut module = null_mut();
-        // SAFETY: the place is there; the rest is the caller's promise.
+        // SAFETY: the output pointer is valid; the caller guarantees the rest.
         let status = unsafe { (self.0.cuModuleLoadData)(&mut module, image) };
         self.check("cuModuleLoadData", status)
             .map(|()| RawModule(module as u64))
     }
 
-    /// Unloads it.
+    /// Unloads a program.
     ///
     /// # Safety
-    /// It was loaded, and nothing will use it.
+    /// It was loaded here and is not used again.
     pub unsafe fn unload_module(self, module: RawModule) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuModuleUnload)(pointer(module.0)) };
         self.check("cuModuleUnload", status)
     }
 
-    /// A kernel of a program, if it has one of this name.
+    /// Returns the kernel of a program with this name, if it exists.
     ///
     /// # Safety
     /// The program is alive.
     pub unsafe fn function(self, module: RawModule, name: &CStr) -> Result<Option<RawFunction>> {
         let mut function = null_mut();
-        // SAFETY: the place and the text are there; the rest is the caller's promise.
+        // SAFETY: the output pointer and the string are valid; the caller guarantees the rest.
         match unsafe {
             (self.0.cuModuleGetFunction)(&mut function, pointer(module.0), name.as_ptr())
         } {
@@ -326,16 +326,16 @@ impl Calls {
         }
     }
 
-    /// Bytes of the first parameter of a kernel, 0 where it has none; `None` where the driver cannot tell. Others are not
-    /// looked up: no call of CUDA 12 counts parameters, and a look-up beyond the last one is an error of the driver, which
-    /// tools report.
+    /// Returns the size in bytes of the first parameter of a kernel, 0 if it has none, or `None` if the driver cannot
+    /// tell. Other parameters are not queried: CUDA 12 has no call that counts parameters, and a query beyond the last
+    /// one causes a driver error, which tools report.
     ///
     /// # Safety
     /// The kernel's program is alive.
     pub unsafe fn parameter(self, function: RawFunction) -> Option<usize> {
         let info = self.0.cuFuncGetParamInfo?;
         let (mut offset, mut size) = (0, 0);
-        // SAFETY: the places are there; the rest is the caller's promise.
+        // SAFETY: the output pointers are valid; the caller guarantees the rest.
         match unsafe { info(pointer(function.0), 0, &mut offset, &mut size) } {
             sys::SUCCESS => Some(size),
             sys::INVALID_VALUE => Some(0),
@@ -343,7 +343,7 @@ impl Calls {
         }
     }
 
-    /// A property of a kernel.
+    /// Returns an attribute of a kernel.
     ///
     /// # Safety
     /// The kernel's program is alive.
@@ -353,14 +353,14 @@ impl Calls {
         attribute: CUfunction_attribute,
     ) -> Result<u32> {
         let mut value = 0;
-        // SAFETY: the place is there; the rest is the caller's promise.
+        // SAFETY: the output pointer is valid; the caller guarantees the rest.
         let status =
             unsafe { (self.0.cuFuncGetAttribute)(&mut value, attribute, pointer(function.0)) };
         self.check("cuFuncGetAttribute", status)?;
         Ok(value.unsigned_abs())
     }
 
-    /// Sets a property of a kernel.
+    /// Sets an attribute of a kernel.
     ///
     /// # Safety
     /// The kernel's program is alive.
@@ -370,12 +370,12 @@ impl Calls {
         attribute: CUfunction_attribute,
         value: i32,
     ) -> Result<()> {
-        // SAFETY: the caller's promise; the value is checked.
+        // SAFETY: guaranteed by the caller; the value is checked.
         let status = unsafe { (self.0.cuFuncSetAttribute)(pointer(function.0), attribute, value) };
         self.check("cuFuncSetAttribute", status)
     }
 
-    /// How many blocks of a kernel run on a multiprocessor at the same time.
+    /// Returns how many blocks of a kernel are resident per multiprocessor.
     ///
     /// # Safety
     /// The kernel's program is alive.
@@ -387,7 +387,7 @@ impl Calls {
     ) -> Result<u32> {
         let threads = i32::try_from(threads).unwrap_or(i32::MAX);
         let mut blocks = 0;
-        // SAFETY: the place is there; the rest is the caller's promise.
+        // SAFETY: the output pointer is valid; the caller guarantees the rest.
         let status = unsafe {
             (self.0.cuOccupancyMaxActiveBlocksPerMultiprocessor)(
                 &mut blocks,
@@ -400,83 +400,83 @@ impl Calls {
         Ok(blocks.unsigned_abs())
     }
 
-    /// A new stream. Work of others in the default stream does not wait for it, nor it for that.
+    /// Creates a stream that does not synchronise with the default stream.
     pub fn create_stream(self) -> Result<RawStream> {
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         let mut stream = null_mut();
-        // SAFETY: the place is there.
+        // SAFETY: the output pointer is valid.
         let status = unsafe { (self.0.cuStreamCreate)(&mut stream, flags) };
         self.check("cuStreamCreate", status)
             .map(|()| RawStream(stream as u64))
     }
 
-    /// Gives it back once its work is done, which is not waited for.
+    /// Destroys a stream without waiting; its work still completes.
     ///
     /// # Safety
-    /// It was created, and nothing will use it.
+    /// It was created here and is not used again.
     pub unsafe fn destroy_stream(self, stream: RawStream) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuStreamDestroy_v2)(pointer(stream.0)) };
         self.check("cuStreamDestroy", status)
     }
 
-    /// Waits for all work of a stream.
+    /// Waits until all work of a stream has finished.
     ///
     /// # Safety
     /// The stream is alive.
     pub unsafe fn synchronize(self, stream: RawStream) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuStreamSynchronize)(pointer(stream.0)) };
         self.check("cuStreamSynchronize", status)
     }
 
-    /// Lets a stream wait for an event.
+    /// Makes a stream wait for an event.
     ///
     /// # Safety
     /// Both are alive.
     pub unsafe fn wait(self, stream: RawStream, event: RawEvent) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuStreamWaitEvent)(pointer(stream.0), pointer(event.0), 0) };
         self.check("cuStreamWaitEvent", status)
     }
 
-    /// A new event, with a clock.
+    /// Creates an event with timing.
     pub fn create_event(self) -> Result<RawEvent> {
         let flags = sys::CUevent_flags::CU_EVENT_DEFAULT as u32;
         let mut event = null_mut();
-        // SAFETY: the place is there.
+        // SAFETY: the output pointer is valid.
         let status = unsafe { (self.0.cuEventCreate)(&mut event, flags) };
         self.check("cuEventCreate", status)
             .map(|()| RawEvent(event as u64))
     }
 
-    /// Gives it back.
+    /// Destroys an event.
     ///
     /// # Safety
-    /// It was created, and nothing will use it.
+    /// It was created here and is not used again.
     pub unsafe fn destroy_event(self, event: RawEvent) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuEventDestroy_v2)(pointer(event.0)) };
         self.check("cuEventDestroy", status)
     }
 
-    /// Puts an event into a stream.
+    /// Records an event in a stream.
     ///
     /// # Safety
     /// Both are alive.
     pub unsafe fn record(self, event: RawEvent, stream: RawStream) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuEventRecord)(pointer(event.0), pointer(stream.0)) };
         self.check("cuEventRecord", status)
     }
 
-    /// Seconds between two events.
+    /// Returns the seconds between two events.
     ///
     /// # Safety
     /// Both are alive.
     pub unsafe fn elapsed(self, from: RawEvent, to: RawEvent) -> Result<f64> {
         let mut milliseconds = 0.0;
-        // SAFETY: the place is there; the rest is the caller's promise.
+        // SAFETY: the output pointer is valid; the caller guarantees the rest.
         let status = unsafe {
             (self.0.cuEventElapsedTime)(&mut milliseconds, pointer(from.0), pointer(to.0))
         };
@@ -484,97 +484,99 @@ impl Calls {
         Ok(f64::from(milliseconds) * 1e-3)
     }
 
-    /// From here on the work of a stream is recorded. Others may allocate and load in the meantime.
+    /// Starts recording the work of a stream. Other threads may allocate memory and load programs meanwhile.
     ///
     /// # Safety
     /// The stream is alive.
     pub unsafe fn begin_capture(self, stream: RawStream) -> Result<()> {
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuStreamBeginCapture_v2)(pointer(stream.0), mode) };
         self.check("cuStreamBeginCapture", status)
     }
 
-    /// What was recorded.
+    /// Ends a recording and returns the recorded work.
     ///
     /// # Safety
     /// The stream is alive.
     pub unsafe fn end_capture(self, stream: RawStream) -> Result<CUgraph> {
         let mut graph = null_mut();
-        // SAFETY: the place is there; the rest is the caller's promise.
+        // SAFETY: the output pointer is valid; the caller guarantees the rest.
         let status = unsafe { (self.0.cuStreamEndCapture)(pointer(stream.0), &mut graph) };
         self.check("cuStreamEndCapture", status).map(|()| graph)
     }
 
-    /// Makes recorded work ready to be launched.
+    /// Instantiates recorded work, so that it can be launched.
     ///
     /// # Safety
     /// The recorded work is alive.
     pub unsafe fn instantiate(self, graph: CUgraph) -> Result<RawGraph> {
         let mut ready = null_mut();
-        // SAFETY: the place is there; the rest is the caller's promise.
+        // SAFETY: the output pointer is valid; the caller guarantees the rest.
         let status = unsafe { (self.0.cuGraphInstantiateWithFlags)(&mut ready, graph, 0) };
         self.check("cuGraphInstantiate", status)
             .map(|()| RawGraph(ready as u64))
     }
 
-    /// Gives recorded work back.
+    /// Destroys recorded work.
     ///
     /// # Safety
-    /// It was recorded, and nothing will use it; what was made ready from it may.
+    /// It was recorded and is not used again; graphs instantiated from it may be.
     pub unsafe fn destroy_graph(self, graph: CUgraph) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuGraphDestroy)(graph) };
         self.check("cuGraphDestroy", status)
     }
 
-    /// Gives back what was made ready.
+    /// Destroys an instantiated graph.
     ///
     /// # Safety
-    /// It was made, and nothing will use it.
+    /// It was instantiated here and is not used again.
     pub unsafe fn destroy_ready_graph(self, graph: RawGraph) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuGraphExecDestroy)(pointer(graph.0)) };
         self.check("cuGraphExecDestroy", status)
     }
 
-    /// Does recorded work.
+    /// Launches an instantiated graph.
     ///
     /// # Safety
-    /// Both are alive, nobody launches the graph at the same time, and so are memory and programs of its work.
+    /// Both are alive, as are the memory and programs of the recorded work, and the graph is not launched elsewhere at
+    /// the same time.
     pub unsafe fn launch_graph(self, graph: RawGraph, stream: RawStream) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuGraphLaunch)(pointer(graph.0), pointer(stream.0)) };
         self.check("cuGraphLaunch", status)
     }
 
-    /// Copies into the memory of the GPU.
+    /// Copies bytes to device memory.
     ///
     /// # Safety
-    /// The memory is there and large enough, the stream is alive, and the bytes stay as they are until it is done.
+    /// The stream is alive. Until it has finished, the memory exists and is large enough, and the bytes do not change.
     pub unsafe fn copy_in(self, to: Pointer, from: &[u8], stream: RawStream) -> Result<()> {
         let (start, bytes) = (from.as_ptr().cast(), from.len());
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuMemcpyHtoDAsync_v2)(to, start, bytes, pointer(stream.0)) };
         self.check("cuMemcpyHtoDAsync", status)
     }
 
-    /// Copies out of the memory of the GPU.
+    /// Copies bytes from device memory.
     ///
     /// # Safety
-    /// The memory is there and large enough, the stream is alive, and nobody touches the bytes until it is done.
+    /// The stream is alive. Until it has finished, the memory exists and is large enough, and nothing else accesses the
+    /// bytes.
     pub unsafe fn copy_out(self, to: &mut [u8], from: Pointer, stream: RawStream) -> Result<()> {
         let (start, bytes) = (to.as_mut_ptr().cast(), to.len());
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status =
             unsafe { (self.0.cuMemcpyDtoHAsync_v2)(start, from, bytes, pointer(stream.0)) };
         self.check("cuMemcpyDtoHAsync", status)
     }
 
-    /// Sets memory to a byte.
+    /// Fills memory with a byte.
     ///
     /// # Safety
-    /// The memory is there and large enough, and the stream is alive.
+    /// The memory exists and is large enough, and the stream is alive.
     pub unsafe fn fill(
         self,
         memory: Pointer,
@@ -582,16 +584,16 @@ impl Calls {
         bytes: usize,
         stream: RawStream,
     ) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.0.cuMemsetD8Async)(memory, byte, bytes, pointer(stream.0)) };
         self.check("cuMemsetD8Async", status)
     }
 
-    /// Starts a kernel with one argument.
+    /// Launches a kernel with one argument.
     ///
     /// # Safety
-    /// The kernel's program and the stream are alive; the argument is of the type that the kernel takes, and what it says
-    /// about memory is true until the kernel is done.
+    /// The kernel's program and the stream are alive; the argument has the type of the kernel's parameter, and its
+    /// pointers and sizes are valid until the kernel has finished.
     pub unsafe fn launch(
         self,
         function: RawFunction,
@@ -599,10 +601,10 @@ impl Calls {
         argument: &[u8],
         stream: RawStream,
     ) -> Result<()> {
-        // CUDA reads as many bytes as the kernel's parameter has, before it returns.
+        // CUDA reads the bytes of the kernel's parameter before it returns.
         let mut places = [argument.as_ptr().cast_mut().cast::<c_void>()];
         let ([x, y, z], [i, j, k]) = (shape.blocks, shape.threads);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let status = unsafe {
             (self.0.cuLaunchKernel)(
                 pointer(function.0),

@@ -1,7 +1,7 @@
-//! Checked results: a function for each symbol, which gives an error that names the call and what CUDA says of it.
+//! Checked calls: a function for each symbol, whose errors name the call and CUDA's description of the failure.
 //!
-//! Nothing here owns anything. A function is `unsafe` where a handle or an address that is passed in must be alive; where
-//! only numbers are passed, which CUDA checks itself, it is not.
+//! Nothing here owns anything. A function is `unsafe` if a handle or address passed to it must be alive; functions that
+//! take only numbers, which CUDA checks, are safe.
 
 pub mod blas;
 pub mod driver;

@@ -1,4 +1,4 @@
-//! The symbols of cuBLAS, and of hipBLAS, which has them by other names and with other numbers (hipblas.h, hipblas-common.h).
+//! The symbols of cuBLAS and of hipBLAS, which uses other names and constants (hipblas.h, hipblas-common.h).
 
 use super::Platform;
 use super::driver::{CUdeviceptr, CUstream};
@@ -8,11 +8,11 @@ use mebridge_support::error::Result;
 use std::ffi::{c_int, c_longlong, c_void};
 use std::sync::Mutex;
 
-/// What all calls are of.
+/// A library handle.
 pub type Handle = *mut c_void;
-/// What a call returns.
+/// Result of a call.
 pub type Status = c_int;
-/// `{cu,hip}blas{S,D}gemmStridedBatched`, with pointers to any numbers.
+/// `{cu,hip}blas{S,D}gemmStridedBatched`, with untyped pointers.
 pub type Multiply = unsafe extern "C" fn(
     Handle,
     c_int,
@@ -41,9 +41,9 @@ pub const DEFAULT_MATH: c_int = 0;
 /// `CUBLAS_TF32_TENSOR_OP_MATH`.
 pub const TF32_MATH: c_int = 3;
 
-/// What a library has of its own.
+/// Properties in which the libraries differ.
 pub struct Own {
-    /// What it is called.
+    /// Name of the library.
     pub library: &'static str,
     pub create: &'static str,
     pub destroy: &'static str,
@@ -54,7 +54,7 @@ pub struct Own {
     pub as_is: c_int,
     /// `..BLAS_STATUS_ALLOC_FAILED`.
     pub alloc_failed: Status,
-    /// What other results mean.
+    /// Names of other results.
     pub meanings: &'static [(Status, &'static str)],
 }
 
@@ -106,7 +106,7 @@ const HIP: Own = Own {
     ],
 };
 
-/// What NVIDIA's library alone has here.
+/// Functions that only NVIDIA's library has.
 pub struct Further {
     pub set_workspace: unsafe extern "C" fn(Handle, *mut c_void, usize) -> Status,
     pub set_math_mode: unsafe extern "C" fn(Handle, c_int) -> Status,
@@ -121,12 +121,13 @@ pub struct Symbols {
     pub single: Multiply,
     pub double: Multiply,
     pub further: Option<Further>,
-    /// Where they lie.
+    /// File of the library.
     _library: FoundLibrary,
 }
 
 impl Symbols {
-    /// Those of the library, which is looked for until it is found once, for a driver of this major version.
+    /// Returns the functions of the library, which is searched for until it has been found once, for a driver of this
+    /// major version.
     pub fn get(platform: Platform, driver: u32) -> Result<&'static Symbols> {
         static OF_CUDA: Mutex<Option<&'static Symbols>> = Mutex::new(None);
         static OF_HIP: Mutex<Option<&'static Symbols>> = Mutex::new(None);
@@ -149,8 +150,8 @@ impl Symbols {
     }
 
     fn new(own: &'static Own, found: FoundLibrary, further: Option<Further>) -> Result<Symbols> {
-        // SAFETY: the types are those of cublas_api.h, the same in CUDA 12 and 13, and of hipblas.h; device pointers are
-        // 64 bits.
+        // SAFETY: the types are those of cublas_api.h, the same in CUDA 12 and 13, and of hipblas.h; device pointers
+        // are 64 bits.
         unsafe {
             Ok(Symbols {
                 own,

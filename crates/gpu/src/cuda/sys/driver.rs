@@ -1,4 +1,4 @@
-//! The symbols of a driver: of `libcuda`, or of `libamdhip64` in the form of these.
+//! The symbols of a driver: `libcuda`, or `libamdhip64` mapped to the same interface.
 
 use super::Platform;
 use super::hip;
@@ -20,25 +20,26 @@ const LIBRARY: &str = if cfg!(windows) {
     "libcuda.so.1"
 };
 
-/// What a call returns: a `CUresult`, or a code of a later driver.
+/// Result of a call: a `CUresult`, or a code of a later driver.
 pub type Status = c_uint;
-/// All is well.
+/// Success.
 pub const SUCCESS: Status = CUresult::CUDA_SUCCESS as Status;
-/// There is no such memory.
+/// Out of memory.
 pub const OUT_OF_MEMORY: Status = CUresult::CUDA_ERROR_OUT_OF_MEMORY as Status;
-/// There is no such symbol.
+/// Symbol not found.
 pub const NOT_FOUND: Status = CUresult::CUDA_ERROR_NOT_FOUND as Status;
-/// There is no such parameter.
+/// Invalid value, returned for a parameter that does not exist.
 pub const INVALID_VALUE: Status = CUresult::CUDA_ERROR_INVALID_VALUE as Status;
 
-/// Where the name or the meaning of an error lies. cudarc gives it a `CUresult`; a code of a later driver is none.
+/// Returns the name or the description of an error. cudarc declares it with `CUresult`, which lacks codes of later
+/// drivers.
 type ErrorText = unsafe extern "C" fn(Status, *mut *const c_char) -> Status;
 /// Offset and size of a parameter of a kernel. Drivers before CUDA 12.4 lack it.
 type ParameterInfo = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut usize) -> Status;
 
-/// Declares a field for each symbol, with the signature that cudarc has for it. Most are functions of HIP's by another
-/// name: `hipDeviceptr_t` is an address as `CUdeviceptr` is, and what is made is a pointer in both. What is left HIP has in
-/// another form, see [`super::hip`].
+/// Declares a field for each symbol, with its signature in cudarc. Most have an equivalent in HIP under another name:
+/// `hipDeviceptr_t` is an address like `CUdeviceptr`, and handles are pointers in both. The others have another form in
+/// HIP, see [`super::hip`].
 macro_rules! symbols {
     ({$($name:ident = $hip:ident($($argument:ty),*);)*} {$($other:ident($($other_argument:ty),*);)*}) => {
         /// The functions of the driver.
@@ -49,22 +50,22 @@ macro_rules! symbols {
             pub cuGetErrorName: ErrorText,
             pub cuGetErrorString: ErrorText,
             pub cuFuncGetParamInfo: Option<ParameterInfo>,
-            /// Whose they are.
+            /// Platform of the driver.
             pub platform: Platform,
         }
 
-        // The signatures are those of the oldest driver that is served.
+        // The signatures are those of the oldest supported driver.
         const _: () = {
             $(let _: unsafe fn($($argument),*) -> CUresult = sys::$name;)*
             $(let _: unsafe fn($($other_argument),*) -> CUresult = sys::$other;)*
         };
 
-        /// Names of the same function.
+        /// Names of the corresponding function.
         const NAMES: &[(&str, &str)] = &[$((stringify!($name), stringify!($hip))),*];
 
         impl Symbols {
             fn of_cuda(library: &Library) -> Result<Symbols, libloading::Error> {
-                // SAFETY: the types are those of cuda.h, which cudarc knows; for the three others they are written
+                // SAFETY: the types are those of cuda.h, as declared by cudarc; the three others are declared
                 // above. A CUresult has the bits of a Status.
                 unsafe {
                     Ok(Symbols {
@@ -147,7 +148,7 @@ symbols! {
 }
 
 impl Platform {
-    /// What it calls a function of CUDA's, which may be named without its version.
+    /// Returns the platform's name of a CUDA function, which may be given without its version suffix.
     pub fn name_of(self, call: &'static str) -> &'static str {
         let same = |name: &str| {
             name == call
@@ -166,13 +167,14 @@ impl Platform {
 }
 
 impl Symbols {
-    /// Those of a driver's library, which is loaded once and stays for the life of the program; or why there are none.
+    /// Returns the functions of the driver library, which is loaded once and never unloaded, or the reason why it
+    /// cannot be loaded.
     pub fn get(platform: Platform) -> Result<&'static Symbols, String> {
         static CUDA: OnceLock<Result<Symbols, String>> = OnceLock::new();
         static HIP: OnceLock<Result<Symbols, String>> = OnceLock::new();
         let loaded = match platform {
             Platform::Cuda => CUDA.get_or_init(|| {
-                // SAFETY: the driver's library; its initialisation has no conditions.
+                // SAFETY: initialisation of the driver library has no preconditions.
                 let library = unsafe { Library::new(LIBRARY) };
                 Symbols::keep(library, Symbols::of_cuda, "CUDA 12.0")
             }),
@@ -207,11 +209,11 @@ impl Symbols {
 mod tests {
     use super::*;
 
-    /// A library that is no driver stands for one that is too old.
+    /// A library that is not a driver serves as an example of one that is too old.
     #[test]
     #[cfg(target_os = "linux")]
     fn a_missing_symbol_is_an_error_that_names_it() {
-        // SAFETY: the system's own library.
+        // SAFETY: a system library.
         let library = unsafe { Library::new("libc.so.6") }.expect("the C library");
         for (error, name) in [
             (Symbols::of_cuda(&library), "cuInit"),

@@ -1,7 +1,7 @@
-//! What HIP has in another form than CUDA: where its libraries are, contexts, attributes of GPUs.
+//! Parts of HIP that differ from CUDA: library paths, contexts, attributes of GPUs.
 //!
-//! HIP has no contexts that are worth the name: a thread has a current GPU, which is always there. So a context stands for
-//! a GPU here, and who pushes it sets the current GPU until it is popped.
+//! HIP has no real contexts: each thread always has a current GPU. Therefore a context represents a GPU here, and
+//! pushing it sets the current GPU until it is popped.
 
 #![allow(non_snake_case)]
 
@@ -16,11 +16,11 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// A folder that is looked into before all others.
+/// Environment variable with a folder that is searched first.
 pub const FOLDER: &str = "MEBRIDGE_HIP";
-/// The driver's library, by the versions that are served.
+/// Names of the driver library in the supported versions.
 const DRIVER: [&str; 3] = ["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"];
-/// The compiler's; versions before 6 have it in that of the driver.
+/// Names of the compiler library; before version 6 the driver library contains it.
 pub const COMPILER: [&str; 5] = [
     "libhiprtc.so.7",
     "libhiprtc.so.6",
@@ -29,10 +29,10 @@ pub const COMPILER: [&str; 5] = [
     "libamdhip64.so.5",
 ];
 
-/// That of products of matrices.
+/// Names of the hipBLAS library.
 pub const BLAS: [&str; 3] = ["libhipblas.so.3", "libhipblas.so.2", "libhipblas.so"];
 
-/// Folders to look into, best first; the empty one is the system's loader.
+/// Returns the folders to search, best first; the empty one stands for the system's loader.
 pub fn places() -> Vec<PathBuf> {
     let set = |name: &str| {
         environment::variable(name)
@@ -52,7 +52,8 @@ pub fn places() -> Vec<PathBuf> {
     places
 }
 
-/// Whether it is worth loading AMD's libraries where nobody requested them: they are large. Linux shows its GPUs by a device.
+/// Returns whether AMD's libraries should be loaded without a request: they are large. On Linux, AMD GPUs appear as a
+/// device file.
 pub fn might_be_there() -> bool {
     let named = environment::variable(FOLDER).is_some_and(|folder| !folder.is_empty());
     named
@@ -61,16 +62,16 @@ pub fn might_be_there() -> bool {
             .any(|device| Path::new(device).exists())
 }
 
-/// Loads the first of these files that is there, and says which one it is.
+/// Loads the first of these files that exists, and returns it with its path.
 pub fn load(files: &[&str]) -> Result<(PathBuf, Library), libloading::Error> {
     let mut last = None;
     for place in places() {
         for file in files {
             let path = Path::new(&place).join(file);
-            // SAFETY: a library of AMD's, whose initialisation has no conditions.
+            // SAFETY: initialisation of AMD's library has no preconditions.
             match unsafe { Library::new(&path) } {
                 Ok(library) => return Ok((path, library)),
-                // The system's loader says most.
+                // The system's loader gives the most informative error.
                 Err(error) if place.as_os_str().is_empty() => last = last.or(Some(error)),
                 Err(_) => {}
             }
@@ -79,7 +80,8 @@ pub fn load(files: &[&str]) -> Result<(PathBuf, Library), libloading::Error> {
     Err(last.unwrap_or(libloading::Error::DlOpenUnknown))
 }
 
-/// The driver's library: that which the program has loaded, whoever did, as its streams and addresses are of that.
+/// Returns the driver library. If the program has already loaded one, it is used, because the program's streams and
+/// addresses belong to it.
 pub fn library() -> Result<Library, libloading::Error> {
     #[cfg(unix)]
     for name in DRIVER {
@@ -94,7 +96,7 @@ pub fn library() -> Result<Library, libloading::Error> {
     load(&DRIVER).map(|(_, library)| library)
 }
 
-/// Functions that those below call.
+/// HIP functions called by the functions below.
 struct Raw {
     get_device: unsafe extern "C" fn(*mut c_int) -> Status,
     set_device: unsafe extern "C" fn(c_int) -> Status,
@@ -104,7 +106,7 @@ struct Raw {
 
 static RAW: OnceLock<Raw> = OnceLock::new();
 
-/// Looks them up.
+/// Looks up the functions of `Raw`.
 pub fn look_up(library: &Library) -> Result<(), libloading::Error> {
     // SAFETY: the types are those of hip_runtime_api.h.
     let raw = unsafe {
@@ -120,7 +122,7 @@ pub fn look_up(library: &Library) -> Result<(), libloading::Error> {
     Ok(())
 }
 
-/// `hipErrorNotInitialized`: nobody has looked up the functions.
+/// `hipErrorNotInitialized`: the functions have not been looked up.
 const NOT_INITIALIZED: Status = 3;
 
 fn raw(call: impl FnOnce(&Raw) -> Status) -> Status {
@@ -128,7 +130,7 @@ fn raw(call: impl FnOnce(&Raw) -> Status) -> Status {
 }
 
 thread_local! {
-    /// GPUs that were current before others were pushed.
+    /// Stack of GPUs that were current before others were pushed.
     static BEFORE: RefCell<Vec<c_int>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -136,12 +138,12 @@ fn context_of(device: c_int) -> CUcontext {
     std::ptr::without_provenance_mut(device as usize + 1)
 }
 
-/// The GPU is its own context.
+/// The context is the GPU itself.
 pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(
     context: *mut CUcontext,
     device: CUdevice,
 ) -> Status {
-    // SAFETY: the caller has a place for it.
+    // SAFETY: the caller passes a valid output pointer.
     unsafe { context.write(context_of(device)) };
     SUCCESS
 }
@@ -152,7 +154,7 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxRelease_v2(_: CUdevice) -> Status {
 
 pub unsafe extern "C" fn cuCtxGetCurrent(context: *mut CUcontext) -> Status {
     let mut device = 0;
-    // SAFETY: the place is there, and so is the caller's.
+    // SAFETY: the output pointer is valid, as is the caller's.
     unsafe {
         let status = raw(|raw| (raw.get_device)(&mut device));
         context.write(context_of(device));
@@ -161,19 +163,19 @@ pub unsafe extern "C" fn cuCtxGetCurrent(context: *mut CUcontext) -> Status {
 }
 
 pub unsafe extern "C" fn cuCtxGetDevice(device: *mut CUdevice) -> Status {
-    // SAFETY: the caller has a place for it.
+    // SAFETY: the caller passes a valid output pointer.
     raw(|raw| unsafe { (raw.get_device)(device) })
 }
 
 pub unsafe extern "C" fn cuCtxPushCurrent_v2(context: CUcontext) -> Status {
     let mut before = 0;
     raw(|raw| {
-        // SAFETY: the place is there.
+        // SAFETY: the output pointer is valid.
         let status = unsafe { (raw.get_device)(&mut before) };
         if status != SUCCESS {
             return status;
         }
-        // SAFETY: it takes a number, which is checked.
+        // SAFETY: the function takes only a number, which it checks.
         let status = unsafe { (raw.set_device)((context.addr() - 1) as c_int) };
         if status == SUCCESS {
             BEFORE.with_borrow_mut(|all| all.push(before));
@@ -184,13 +186,13 @@ pub unsafe extern "C" fn cuCtxPushCurrent_v2(context: CUcontext) -> Status {
 
 pub unsafe extern "C" fn cuCtxPopCurrent_v2(_: *mut CUcontext) -> Status {
     match BEFORE.with_borrow_mut(Vec::pop) {
-        // SAFETY: it takes a number, which is checked.
+        // SAFETY: the function takes only a number, which it checks.
         Some(before) => raw(|raw| unsafe { (raw.set_device)(before) }),
         None => INVALID_VALUE,
     }
 }
 
-/// A block may have all of its shared memory without asking.
+/// HIP needs no opt-in for large shared memory.
 pub unsafe extern "C" fn cuFuncSetAttribute(
     _: CUfunction,
     _: CUfunction_attribute,
@@ -199,7 +201,7 @@ pub unsafe extern "C" fn cuFuncSetAttribute(
     SUCCESS
 }
 
-/// Attributes by the numbers of `hipDeviceAttribute_t`.
+/// Maps attributes to the numbers of `hipDeviceAttribute_t`.
 pub unsafe extern "C" fn cuDeviceGetAttribute(
     value: *mut c_int,
     attribute: Attribute,
@@ -216,18 +218,18 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(
         Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR => 10_002,
         _ => return INVALID_VALUE,
     };
-    // SAFETY: the caller has a place for it.
+    // SAFETY: the caller passes a valid output pointer.
     raw(|raw| unsafe { (raw.attribute)(value, number, device) })
 }
 
-/// Bytes of `hipDeviceProp_tR0600`, with room for more, and where in it `gcnArchName` stands.
+/// Size in bytes of a buffer for `hipDeviceProp_tR0600`, with a reserve, and the offset of `gcnArchName` in it.
 const PROPERTIES: usize = 4096;
 const ARCHITECTURE: usize = 1160;
 
-/// What AMD's compiler calls a GPU, `gfx90a:sramecc+:xnack-` or the like.
+/// Returns the compiler's name of an AMD GPU, e.g. `gfx90a:sramecc+:xnack-`.
 pub fn architecture(device: CUdevice) -> Result<String, Status> {
     let mut properties = vec![0u64; PROPERTIES / 8];
-    // SAFETY: there is room for the structure, and more.
+    // SAFETY: the buffer is larger than the structure.
     let status = raw(|raw| unsafe { (raw.properties)(properties.as_mut_ptr().cast(), device) });
     if status != SUCCESS {
         return Err(status);

@@ -1,8 +1,8 @@
-//! Where the libraries of the CUDA toolkit are.
+//! Search for the libraries of the CUDA toolkit.
 //!
-//! The driver comes with the GPU; NVRTC and cuBLAS come with a toolkit, or by pip or conda, of some
-//! major version. One that is newer than the driver makes programs that the driver refuses, so
-//! such a one is taken only when there is no other.
+//! The driver is installed with the GPU; NVRTC and cuBLAS come with a toolkit, or from pip or conda, in some major
+//! version. A library newer than the driver produces programs that the driver rejects, so it is used only if there is
+//! no other.
 
 use super::hip;
 use libloading::Library;
@@ -11,13 +11,13 @@ use mebridge_support::runtime::environment;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// A folder that is looked into before all others.
+/// Environment variable with a folder that is searched first.
 pub const FOLDER: &str = "MEBRIDGE_NVRTC";
 
-/// The major versions of CUDA that are known.
+/// Supported major versions of CUDA.
 const MAJORS: std::ops::RangeInclusive<u32> = 12..=13;
 
-/// What is looked for until it is found once, and stays from then on.
+/// A value that is searched for until it is found once, and then kept.
 pub fn once<T>(
     found: &Mutex<Option<&'static T>>,
     look: impl FnOnce() -> Result<T>,
@@ -29,8 +29,7 @@ pub fn once<T>(
     Ok(found.insert(Box::leak(Box::new(look()?))))
 }
 
-/// Loads the library whose file is called `lib<name>.so.<major>`, for a driver of this major
-/// version of CUDA, if it is known.
+/// Loads the library with the file name `lib<name>.so.<major>`, for a driver with this CUDA major version, if known.
 pub fn load(
     library: &'static str,
     name: &str,
@@ -43,12 +42,12 @@ pub fn load(
         for place in &places {
             for file in files {
                 let path = place.join(file);
-                // Without a folder the system's loader looks for it.
+                // Without a folder, the system's loader searches for the file.
                 if !place.as_os_str().is_empty() && !path.is_file() {
                     continue;
                 }
                 load_neighbours(place, file);
-                // SAFETY: a library of NVIDIA's, whose initialisation has no conditions.
+                // SAFETY: initialisation of NVIDIA's library has no preconditions.
                 if let Ok(file) = unsafe { Library::new(&path) } {
                     return Ok(FoundLibrary {
                         library,
@@ -88,7 +87,7 @@ pub fn hiprtc() -> Result<FoundLibrary> {
     amd("hiprtc", &hip::COMPILER)
 }
 
-/// Loads a library of AMD's, of which these are the files, best first.
+/// Loads an AMD library from the first of these files that works.
 pub fn amd(library: &'static str, files: &[&str]) -> Result<FoundLibrary> {
     let wrong = |what: String| Error::AmdLibrary { library, what };
     let (path, file) = hip::load(files).map_err(|error| wrong(said(&error)))?;
@@ -100,15 +99,15 @@ pub fn amd(library: &'static str, files: &[&str]) -> Result<FoundLibrary> {
     })
 }
 
-/// What the system's loader said.
+/// Returns the error message of the system's loader.
 pub fn said(error: &libloading::Error) -> String {
     let source = std::error::Error::source(error);
     source.map_or_else(|| error.to_string(), |source| source.to_string())
 }
 
-/// Loads what a library will look for by its name and, where pip installed it, does not find next to
-/// itself: `libnvrtc-builtins.so.13.0` of `libnvrtc.so.13`, `libcublasLt.so.13` of `libcublas.so.13`. What
-/// is loaded already is found.
+/// Preloads the libraries that a library looks up by name but does not find next to itself if pip installed it:
+/// `libnvrtc-builtins.so.13.0` for `libnvrtc.so.13`, `libcublasLt.so.13` for `libcublas.so.13`. The lookup finds
+/// libraries that are already loaded.
 fn load_neighbours(place: &Path, file: &str) {
     if place.as_os_str().is_empty() {
         return;
@@ -122,7 +121,7 @@ fn load_neighbours(place: &Path, file: &str) {
             continue;
         };
         for path in entries(place, &format!("{neighbour}{version}")) {
-            // SAFETY: as for the library itself. It stays for the life of the program.
+            // SAFETY: as for the library itself. It is never unloaded.
             if let Ok(library) = unsafe { Library::new(&path) } {
                 std::mem::forget(library);
             }
@@ -133,20 +132,20 @@ fn load_neighbours(place: &Path, file: &str) {
 /// A loaded library.
 pub struct FoundLibrary {
     library: &'static str,
-    /// What pip calls it, where it has it.
+    /// Name of its folder in pip packages, if any.
     package: Option<String>,
-    /// Which file it is; without a folder where the system's loader found it.
+    /// Path of the file; without a folder if the system's loader found it.
     pub path: PathBuf,
     file: Library,
 }
 
 impl FoundLibrary {
-    /// A function by its name.
+    /// Looks up a function by name.
     ///
     /// # Safety
     /// `F` is the type of the function.
     pub unsafe fn get<F: Copy>(&self, name: &str) -> Result<F> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         match unsafe { self.file.get::<F>(name) } {
             Ok(symbol) => Ok(*symbol),
             Err(error) => {
@@ -165,7 +164,7 @@ impl FoundLibrary {
     }
 }
 
-/// Names of the file, best first: of versions that the driver serves, and of later ones.
+/// Returns the file names, best first: versions that the driver supports, then later ones.
 fn files(name: &str, driver: Option<u32>) -> [Vec<String>; 2] {
     let newest = driver.unwrap_or(0).max(*MAJORS.end());
     let (mut serves, mut later) = (Vec::new(), Vec::new());
@@ -181,7 +180,7 @@ fn files(name: &str, driver: Option<u32>) -> [Vec<String>; 2] {
     [serves, later]
 }
 
-/// Folders to look into, best first; the empty one is the system's loader.
+/// Returns the folders to search, best first; the empty one stands for the system's loader.
 fn places() -> Vec<PathBuf> {
     let mut places = Vec::new();
     if let Some(folder) = environment::variable(FOLDER).filter(|folder| !folder.is_empty()) {
@@ -193,7 +192,7 @@ fn places() -> Vec<PathBuf> {
             add_root(&mut places, Path::new(&root));
         }
     }
-    // The toolkit of the nvcc, and the packages of the python, that the user calls.
+    // The toolkit of the user's nvcc, and the packages of the user's python.
     if let Some(path) = environment::variable("PATH") {
         for bin in std::env::split_paths(&path).filter(|bin| bin.ends_with("bin")) {
             if let Some(root) = bin.parent() {
@@ -216,7 +215,7 @@ fn places() -> Vec<PathBuf> {
     places
 }
 
-/// The folders of libraries below the root of an installation that exist and may hold some of CUDA's.
+/// Returns the existing library folders of an installation that may contain CUDA libraries.
 fn add_root(places: &mut Vec<PathBuf>, root: &Path) {
     for lib in ["lib64", "lib"] {
         let folder = root.join(lib);
@@ -236,7 +235,7 @@ fn add_root(places: &mut Vec<PathBuf>, root: &Path) {
     }
 }
 
-/// What in a folder has a name that begins so, in the order of the names.
+/// Returns the entries of a folder whose names start with a prefix, sorted by name.
 fn entries(folder: &Path, begin: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut entries: Vec<_> = entries

@@ -1,16 +1,16 @@
-//! Symbols: the functions of CUDA's libraries, as the libraries export them.
+//! Symbols: the functions exported by the CUDA libraries.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! |---|---|
 //! | `driver` | `libcuda`, which comes with the driver |
-//! | `hip` | `libamdhip64`, as far as it differs |
+//! | `hip` | `libamdhip64`, where it differs |
 //! | `nvrtc`, `blas` | the libraries of the toolkit; hiprtc and hipBLAS |
-//! | `library` | where these are |
+//! | `library` | search paths of these libraries |
 //!
-//! All symbols of a library are looked up when it is loaded: one that is missing is an error that names it, and no call
-//! can meet it later. Types and signatures are those of cudarc for the oldest driver that is served. cudarc's own
-//! loading is not used, as it panics where a library or a symbol is missing. Results are plain numbers here: a later
-//! driver may return a code that no enumeration of today has.
+//! All symbols of a library are looked up when it is loaded: a missing symbol is reported by name at that point, not in
+//! a later call. Types and signatures are those of cudarc for the oldest supported driver. cudarc's own loading is not
+//! used, because it panics if a library or symbol is missing. Results are plain numbers here: a later driver may return
+//! a code that today's enumerations lack.
 
 pub mod blas;
 pub mod driver;
@@ -18,11 +18,11 @@ pub mod hip;
 pub mod library;
 pub mod nvrtc;
 
-/// By what GPUs are driven.
+/// GPU platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Platform {
-    /// CUDA, NVIDIA's.
+    /// NVIDIA's CUDA.
     Cuda,
-    /// HIP, AMD's.
+    /// AMD's HIP.
     Hip,
 }

@@ -1,4 +1,4 @@
-//! The symbols of NVRTC, and of hiprtc, which has the same by other names.
+//! The symbols of NVRTC, and of hiprtc, which has the same functions under other names.
 
 use super::Platform;
 use super::library::{self, FoundLibrary};
@@ -7,15 +7,15 @@ use std::ffi::{c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-/// A program under way.
+/// A program being compiled.
 pub type Program = *mut c_void;
-/// What a call returns; 0 if all is well.
+/// Result of a call; 0 on success.
 pub type Status = c_int;
-/// A size of something.
+/// Type of functions that return a size.
 pub type Size = unsafe extern "C" fn(Program, *mut usize) -> Status;
-/// A number, or several.
+/// Type of functions that return one or more numbers.
 pub type Numbers = unsafe extern "C" fn(*mut c_int) -> Status;
-/// As many bytes of it.
+/// Type of functions that return data of that size.
 pub type Bytes = unsafe extern "C" fn(Program, *mut c_char) -> Status;
 
 /// The functions of the library.
@@ -32,20 +32,21 @@ pub struct Symbols {
     pub destroy: unsafe extern "C" fn(*mut Program) -> Status,
     pub error_string: unsafe extern "C" fn(Status) -> *const c_char,
     pub version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status,
-    /// How many GPUs it knows, and these. hiprtc does not say.
+    /// Number of supported architectures, and their list. hiprtc lacks both.
     pub architectures: Option<(Numbers, Numbers)>,
     pub cubin: (Size, Bytes),
     pub ptx: (Size, Bytes),
     pub log: (Size, Bytes),
-    /// Where they lie.
+    /// File of the library.
     pub path: PathBuf,
     _library: FoundLibrary,
 }
 
-/// Looks up the functions of a library, whose names begin so; code of a GPU is got by `code`, and PTX where there is any.
+/// Looks up the functions of a library, whose names start with a prefix. `code` names the function for binary code;
+/// there may also be one for PTX.
 ///
 /// # Safety
-/// The library is a compiler of this interface.
+/// The library is a compiler with this interface.
 unsafe fn look_up(found: FoundLibrary, begin: &str, [code, ptx]: [&str; 2]) -> Result<Symbols> {
     // SAFETY: the types are those of nvrtc.h, the same in all versions from CUDA 11.2 on, and of hiprtc.h.
     unsafe {
@@ -73,19 +74,19 @@ unsafe fn look_up(found: FoundLibrary, begin: &str, [code, ptx]: [&str; 2]) -> R
 }
 
 impl Symbols {
-    /// Those of the library, which is looked for until it is found once. `driver` is the major version of CUDA of the
-    /// driver, if any.
+    /// Returns the functions of the library, which is searched for until it has been found once. `driver` is the CUDA
+    /// major version of the driver, if any.
     pub fn get(platform: Platform, driver: Option<u32>) -> Result<&'static Symbols> {
         static CUDA: Mutex<Option<&'static Symbols>> = Mutex::new(None);
         static HIP: Mutex<Option<&'static Symbols>> = Mutex::new(None);
         match platform {
             Platform::Cuda => library::once(&CUDA, || {
                 let found = library::load("NVRTC", "nvrtc", "nvidia-cuda-nvrtc", driver)?;
-                // SAFETY: it is NVRTC.
+                // SAFETY: the library is NVRTC.
                 unsafe { look_up(found, "nvrtc", ["CUBIN", "PTX"]) }
             }),
             Platform::Hip => library::once(&HIP, || {
-                // SAFETY: it is hiprtc.
+                // SAFETY: the library is hiprtc.
                 unsafe { look_up(library::hiprtc()?, "hiprtc", ["Code", "Code"]) }
             }),
         }

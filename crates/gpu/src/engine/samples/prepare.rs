@@ -1,4 +1,4 @@
-//! What has to be compiled and compared before the first sample comes.
+//! Preparation for samples: compilation of their kernels, and comparison with the tables, before the first sample.
 
 use super::{Ends, Tail};
 use crate::driver::{Buffer, Function};
@@ -13,13 +13,13 @@ use mebridge_support::message::say;
 use std::sync::Arc;
 
 impl Engine {
-    /// Compiles and compares what samples need; the second time it does nothing.
+    /// Compiles and compares the code for samples; later calls do nothing.
     pub fn prepare_samples(&mut self) -> Result<()> {
         if self.samples.ends.is_some() {
             return Ok(());
         }
         if !self.tables.formula_couplings.is_empty() {
-            // They are computed by the CPU, which does not see alpha_s.
+            // They are computed by the CPU, which has no access to alpha_s.
             return Err(Error::NotOnGpu {
                 what: "samples with couplings that are no polynomials in the strong one (parameters that run may have \
                        one scale: entry 2 of their block RUNNING_... in the card)"
@@ -51,7 +51,7 @@ impl Engine {
         prepared
     }
 
-    /// The kernel of a helicity is that of calls.
+    /// Prepares the kernel of a helicity, which is that of calls.
     fn prepare_helicity(&mut self) -> Result<()> {
         let Some(trial) = self.trial.clone() else {
             return Ok(());
@@ -70,7 +70,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Calls that are like samples without and with diagrams, of which some processes have none.
+    /// Returns calls that correspond to samples without and, if the process has any, with diagrams.
     fn kinds_of_samples<'a>(&self, trial: &'a Trial) -> Vec<Inputs<'a>> {
         let plain = trial.inputs();
         let first = Some(PerEvent::Same(0));
@@ -86,7 +86,7 @@ impl Engine {
         kinds
     }
 
-    /// Begins to compile generated code for samples, or takes what is there.
+    /// Starts to compile generated code for samples, or returns existing code.
     pub(super) fn settle(&mut self, which: usize) -> Result<()> {
         let spec = match &self.spec {
             Some(spec) if !self.samples.settled[which] => spec.clone(),
@@ -125,7 +125,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Code of whole events and subsets.
+    /// Prepares code for whole events and subsets.
     fn prepare_generated(&mut self) -> Result<()> {
         let Some(spec) = self.spec.clone() else {
             return Ok(());
@@ -134,7 +134,7 @@ impl Engine {
             let spec = spec.clone();
             Generated::begin(&self.library, move || spec.unit_of_samples(which > 0))
         };
-        // Both at once.
+        // Both are compiled concurrently.
         let generated = [begin(0), begin(1)];
         for (which, generated) in generated.iter().enumerate() {
             if let Some(functions) = generated.wait_for_compiler()
@@ -146,7 +146,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether generated code says the same as the tables at the points of the trial.
+    /// Returns whether generated code agrees with the tables at the trial points.
     fn agrees(&mut self, which: usize, functions: &Arc<[Function]>) -> Result<bool> {
         let Some(trial) = self.trial.clone() else {
             return Ok(false);
@@ -180,7 +180,7 @@ impl Engine {
             ..DeviceSample::nothing()
         };
         for (values, generated) in values.iter_mut().zip([None, Some(functions)]) {
-            // SAFETY: buffers of this size, which are there until the stream has been waited for, as are the arrays.
+            // SAFETY: the buffers have this size and, like the arrays, live until the stream has been synchronised.
             let done = unsafe {
                 stream
                     .upload(momenta.pointer(), bytes(points.momenta))
@@ -193,7 +193,7 @@ impl Engine {
         let tolerance = self.tolerance_of_generated();
         let [tables, generated] = &values;
         let scale = self.scale(&tables[..count]);
-        // Shares below a thousandth may differ by more of themselves.
+        // Shares below a thousandth may have larger relative differences.
         let agrees = tables.iter().zip(generated).enumerate().all(|(i, (a, b))| {
             let least = if i < count { scale } else { 1e-3 };
             (a - b).abs() <= tolerance * a.abs().max(least) || a == b

@@ -1,24 +1,24 @@
-//! Where work on samples ends, and the streams of callers.
+//! The end of all work on samples, and the streams of callers.
 
 use crate::driver::{Driver, Event, Stream};
 use mebridge_support::error::Result;
 use std::sync::Arc;
 
-/// Streams of callers that are remembered.
+/// Maximum number of callers' streams kept.
 const STREAMS: usize = 64;
 
-/// The end of all work on samples: a stream that waits for it, and what the next one waits for.
+/// The end of all work on samples: a stream that waits for it, and the event for which the next sample waits.
 pub(super) struct Tail {
     pub(super) stream: Stream,
     event: Event,
-    /// Those of callers.
+    /// Streams of callers.
     streams: Vec<(u64, Stream)>,
 }
 
 impl Tail {
     pub(super) fn new(driver: &Arc<dyn Driver>) -> Result<Tail> {
         let stream = Stream::new(driver)?;
-        // The first sample waits for it as all others do.
+        // The first sample waits for the event like all others.
         let event = stream.put_event()?;
         Ok(Tail {
             stream,
@@ -27,10 +27,10 @@ impl Tail {
         })
     }
 
-    /// A stream of a caller's.
+    /// Returns the handle of a caller's stream.
     ///
     /// # Safety
-    /// It is a stream of this GPU, and alive while work is put into it.
+    /// It is a stream of this GPU and is alive while work is submitted to it.
     pub(super) unsafe fn caller_stream(&mut self, raw: u64) -> Stream {
         if let Some((_, stream)) = self.streams.iter().find(|(known, _)| *known == raw) {
             return stream.clone();
@@ -38,18 +38,18 @@ impl Tail {
         if self.streams.len() >= STREAMS {
             self.streams.clear();
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let stream = unsafe { Stream::from_caller(self.stream.driver(), raw) };
         self.streams.push((raw, stream.clone()));
         stream
     }
 
-    /// Later work in the stream comes after all work so far.
+    /// Makes later work in the stream wait for all work so far.
     pub(super) fn before(&self, stream: &Stream) -> Result<()> {
         stream.wait(&self.event)
     }
 
-    /// Work ends here in the stream.
+    /// Marks this point of the stream as the end of all work.
     pub(super) fn after(&self, stream: &Stream) -> Result<()> {
         stream.record(&self.event)?;
         self.stream.wait(&self.event)
@@ -62,7 +62,7 @@ impl Tail {
 
 impl Drop for Tail {
     fn drop(&mut self) {
-        // An error was reported before, or will be.
+        // An error was reported before or will be.
         let _ = self.synchronize();
     }
 }
