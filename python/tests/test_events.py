@@ -201,7 +201,7 @@ class Densities(FolderHere):
             "empty": ("", "is no grid of LHAPDF"),
             "text": ("hello\n", "is no grid of LHAPDF"),
             "cut": ("\n".join(lines[: len(lines) // 2]), "ends within a grid|is no complete grid"),
-            "nan": (good.replace(lines[100].split()[0], "nan"), "LHAPDF|no finite"),
+            "nan": (good.replace(lines[100].split()[0], "nan"), "LHAPDF|not a finite"),
         }
         for name, (text, message) in wrong.items():
             file = self.folder / f"{name}_0000.dat"

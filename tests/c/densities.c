@@ -76,7 +76,7 @@ int main(int count, char **arguments) {
     for (int i = 0; i < 2; i++) {
         near_to("alpha_s", alpha_s[i], 0.2 - 0.01 * log(q_s[i]));
     }
-    refused(mebridge_alpha_s(3, falling, table, 2, q_s, alpha_s), "positive scales that rise");
+    refused(mebridge_alpha_s(3, falling, table, 2, q_s, alpha_s), "positive ascending scales");
     puts("all good");
     return 0;
 }

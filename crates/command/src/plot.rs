@@ -21,7 +21,7 @@ pub struct Options {
     /// A further weight of the events by its name, in the place of their own (nominal); of several each file is drawn with all
     #[arg(long = "weight", value_name = "ID", default_value = NOMINAL)]
     weights: Vec<String>,
-    /// Spectra add up to the number of particles of an event, not to the cross section in <init>
+    /// Spectra add up to the number of particles of an event, not to the cross section in `<init>`
     #[arg(long)]
     shapes: bool,
     /// Print the histograms as JSON

@@ -109,7 +109,7 @@ impl Weights {
     /// Summarises the weights of events with a bias; `biased` are the weights times the bias, which are `nominal` or larger.
     ///
     /// # Errors
-    /// See [`Self::of`].
+    /// See [`Self::read`].
     pub fn of_biased(
         file: &Path,
         weights: &[f64],

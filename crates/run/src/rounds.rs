@@ -3,7 +3,7 @@
 
 use crate::exact::sum;
 use crate::maker::Maker;
-use crate::round::{ChannelMean, Measured, POINTS, RoundCounts, RoundFound, SurveyPoints};
+use crate::round::{Measured, POINTS, RoundCounts, RoundFound, SurveyPoints};
 use crate::state::{SURVEY, SettledRound, State};
 use crate::summary;
 use crate::text::significant;
@@ -11,7 +11,6 @@ use mebridge::{Error, Result};
 use mebridge_sampler::sums::Estimate;
 use mebridge_sampler::survey::SurveySettings;
 use mebridge_support::signals;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;

@@ -17,7 +17,7 @@ use crate::records::Round;
 use crate::rounds::{BiasedEvents, Perform, Rounds};
 use crate::run_folder::RunFolder;
 use crate::spec::RunSpec;
-use crate::state::{Arguments, State};
+use crate::state::Arguments;
 use crate::summary::Measured;
 use crate::{Element, cuts, overweight};
 use mebridge::event_generator::{EventGenerator, Request};

@@ -444,7 +444,7 @@ fn a_survey_is_written_and_read() {
     assert_eq!(error(&[], 1), Error::NoSurvey);
     let mut newer = bytes.clone();
     newer[8] += 1;
-    assert_eq!(error(&newer, 1), Error::Format { found: 4 });
+    assert_eq!(error(&newer, 1), Error::Format { found: 5 });
     for cut in [17, 79, 80, bytes.len() - 1] {
         assert_eq!(error(&bytes[..cut], 1), Error::Damaged, "{cut}");
     }

@@ -39,7 +39,6 @@ const SHARED: &[&str] = &[
     "Events",
     "External",
     "Folder",
-    "Found",
     "Function",
     "Further",
     "Head",

@@ -841,7 +841,7 @@ fn what_is_no_model_is_refused_with_its_place() {
             "parameters.py",
             "lhacode = [ 3 ]",
             "lhacode = [ 3.5 ]",
-            "no list of whole numbers",
+            "not a list of whole numbers",
         ),
         (
             "parameters.py",
@@ -1113,25 +1113,25 @@ fn counts_have_ends() {
             "couplings.py",
             "'-G'",
             "'G*10**(10**10)'",
-            Some("no finite number"),
+            Some("not a finite number"),
         ),
         (
             "couplings.py",
             "'-G'",
             "'G*2**99999999999999999999'",
-            Some("no finite number"),
+            Some("not a finite number"),
         ),
         (
             "parameters.py",
             "'Mix**2'",
             "'Mix**(-10**400)'",
-            Some("no finite number"),
+            Some("not a finite number"),
         ),
         (
             "parameters.py",
             "'Mix**2'",
             "'Mix/(Mix - Mix)**2'",
-            Some("no finite number"),
+            Some("not a finite number"),
         ),
     ] {
         match says {
@@ -1391,7 +1391,7 @@ fn what_runs_in_another_way_is_refused_where_a_process_needs_it() {
         ),
         (
             "R = Running(name = 'R', run_objects = [P.gx], value = '1')\n".into(),
-            "no list of lists",
+            "not a list of lists",
         ),
         ("while True: pass\n".into(), "running.py, line 3"),
     ] {

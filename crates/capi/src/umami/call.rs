@@ -1,5 +1,6 @@
 //! The arrays of a call of `umami_matrix_element`, checked.
 
+use super::matrix_elements::MatrixElements;
 use super::{
     Answer, Refusal, UMAMI_ERROR_MISSING_INPUT, UMAMI_ERROR_UNSUPPORTED_INPUT,
     UMAMI_ERROR_UNSUPPORTED_OUTPUT, UMAMI_IN_ALPHA_S, UMAMI_IN_DIAGRAM_INDEX,
@@ -94,7 +95,8 @@ unsafe fn lists<'a, P: Copy + 'a>(
 }
 
 impl Call {
-    /// Reads and checks the lists of keys and pointers.
+    /// Reads and checks the lists of keys and pointers of a call for an instance of these matrix elements; `has_flows` says
+    /// whether it draws colour flows and diagrams.
     ///
     /// # Safety
     /// As for [`super::umami_matrix_element`].
@@ -102,9 +104,9 @@ impl Call {
         part: EventRange,
         inputs: (usize, *const c_int, *const *const c_void),
         outputs: (usize, *const c_int, *const *mut c_void),
-        instance: &Instance,
+        elements: &MatrixElements,
+        has_flows: bool,
     ) -> Answer<Call> {
-        let elements = instance.elements;
         let mut call = Call {
             part,
             momenta: std::ptr::null(),
@@ -210,7 +212,7 @@ impl Call {
                 continue;
             }
             let flows = matches!(key, UMAMI_OUT_COLOR_INDEX | UMAMI_OUT_DIAGRAM_INDEX);
-            if flows && !instance.flows {
+            if flows && !has_flows {
                 continue;
             }
             let name = format!("output {key}");
@@ -263,7 +265,7 @@ impl Call {
     }
 
     /// Returns whether diagrams or colours are requested.
-    fn diagrams(&self) -> bool {
+    pub(super) fn diagrams(&self) -> bool {
         self.amp2.is_some() || self.chosen_color.is_some() || self.chosen_diagram.is_some()
     }
 }

@@ -3,7 +3,7 @@
 //! If all events of a chunk belong to one matrix element, they are evaluated in place. If its flavour indices select
 //! several, the events of each are gathered first. Arrays that the caller does not pass are buffers of the instance.
 
-use super::call::{Call, EventRange, NAME};
+use super::call::{Call, NAME};
 use super::matrix_elements::{Compiled, MatrixElements, default_g_s};
 use super::{Answer, Refusal, UMAMI_ERROR_NOT_IMPLEMENTED, wrong};
 use mebridge::bridge::Sampler;
@@ -11,7 +11,6 @@ use mebridge::error::Error;
 use mebridge::message::say;
 use mebridge::runtime::Switches;
 use mebridge::sample::{Bad, Momenta, Rows, Sample, SampleAnswers, Strides};
-use std::ffi::{c_int, c_void};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,6 +71,16 @@ fn of_thread(elements: &MatrixElements, compiled: &Compiled) -> mebridge::Result
 }
 
 impl Instance {
+    /// The matrix elements that it evaluates.
+    pub fn elements(&self) -> &'static MatrixElements {
+        self.elements
+    }
+
+    /// Returns whether colour flows and diagrams are drawn.
+    pub fn has_flows(&self) -> bool {
+        self.flows
+    }
+
     pub fn new(
         elements: &'static MatrixElements,
         compiled: Arc<Compiled>,

@@ -363,7 +363,8 @@ pub unsafe extern "C" fn umami_matrix_element(
                     },
                     (input_count, input_keys, inputs),
                     (output_count, output_keys, outputs),
-                    instance,
+                    instance.elements(),
+                    instance.has_flows(),
                 );
                 call.and_then(|call| instance.run(&call))
             })
