@@ -13,6 +13,7 @@ use super::{
     Shape, Usage,
 };
 use mebridge_support::error::{Error, Result};
+use mebridge_support::sync::lock;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,11 +30,6 @@ fn check_same(one: &Arc<dyn Driver>, other: &Arc<dyn Driver>, call: &'static str
             what: "what is passed in belongs to another GPU".into(),
         }),
     }
-}
-
-/// Locks a mutex, ignoring poisoning: the data is consistent between any two statements.
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Owned device memory.

@@ -5,10 +5,11 @@
 
 use mebridge_support::float_environment::in_default_environment;
 use mebridge_support::signals;
+use mebridge_support::sync::lock;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
@@ -246,11 +247,6 @@ impl SpinThenPark {
             std::hint::spin_loop();
         }
     }
-}
-
-/// Locks a mutex. No thread panics while it holds one of these.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

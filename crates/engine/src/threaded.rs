@@ -18,7 +18,8 @@ use mebridge_backend::{
 use mebridge_plan::{Plan, ValidPlan};
 use mebridge_simd::Real;
 use mebridge_support::error::{Error, Result};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use mebridge_support::sync::lock;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The chunk size is the number of remaining events per thread, divided by this.
 const CHUNKS: usize = 4;
@@ -322,10 +323,4 @@ fn front<'a, T>(rest: &mut &'a mut [T], size: usize) -> &'a mut [T] {
     let (front, behind) = std::mem::take(rest).split_at_mut(size);
     *rest = behind;
     front
-}
-
-/// Locks a mutex. No thread panics while it holds one of these, except that of a worker, which is not used again in the
-/// same call.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

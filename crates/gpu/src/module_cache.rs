@@ -10,9 +10,10 @@ use mebridge_cache::key::{Key, KeyBuilder};
 use mebridge_cache::{Cache, Kind};
 use mebridge_support::error::Result;
 use mebridge_support::signals;
+use mebridge_support::sync::lock;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// Stack size in bytes of compiler threads: the compiler recurses deeply in long functions.
 pub const COMPILER_STACK: usize = 64 << 20;
@@ -37,10 +38,6 @@ pub(crate) fn options() -> Vec<String> {
     ]
     .map(String::from)
     .to_vec()
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A guard for the units that a thread compiles.

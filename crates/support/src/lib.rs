@@ -19,6 +19,7 @@ pub mod message;
 pub mod random;
 pub mod runtime;
 pub mod signals;
+pub mod sync;
 
 pub use error::{Error, Result};
 
