@@ -417,32 +417,8 @@ impl EventGenerator {
             let plain = Elements::in_channels(&mut bridges, false, shares.clone(), Arc::from([]));
             integrand.count_jets(&mut plain?)?;
         }
-        let codes = |of: &MatrixElement| of.process.legs.iter().map(|leg| leg.pdg).collect();
-        let selection = match request.lund {
-            None => selection,
-            Some(least) => Some(Arc::new(LundCut {
-                least,
-                elements: request.elements.iter().map(|of| of.lund.clone()).collect(),
-                codes: elements.iter().map(codes).collect(),
-                caller: selection,
-            }) as Arc<dyn Selection>),
-        };
-        let biased = |of: &Arc<dyn Selection>| of.is_biased();
-        integrand.selection = match request.bias {
-            None => selection,
-            Some(_) if selection.as_ref().is_some_and(biased) => {
-                return Err(wrong(
-                    "there are two biases, one of the card and a function; leave out one of them",
-                )
-                .into());
-            }
-            Some(bias) => Some(Arc::new(BiasedByJets {
-                bias,
-                jets: request.elements.iter().map(|of| of.jets.clone()).collect(),
-                cut: selection,
-            })),
-        };
-        let biased = integrand.selection.as_ref().is_some_and(biased);
+        integrand.selections = selections(request, &elements, selection)?;
+        let biased = integrand.is_biased();
         // Threads weigh whatever GPUs do not support.
         let by_threads = match gpus {
             Some(_) if factors.iter().any(Option::is_some) => Some(COUNTED.to_owned()),
@@ -723,6 +699,35 @@ impl EventGenerator {
             .max();
         most.unwrap_or(0)
     }
+}
+
+/// Returns the caller's cut or bias, and those of the request.
+fn selections(
+    request: &Request,
+    elements: &[MatrixElement],
+    of_caller: Option<Arc<dyn Selection>>,
+) -> Result<Vec<Arc<dyn Selection>>> {
+    let mut found: Vec<Arc<dyn Selection>> = of_caller.into_iter().collect();
+    if let Some(least) = request.lund {
+        let codes = |of: &MatrixElement| of.process.legs.iter().map(|leg| leg.pdg).collect();
+        found.push(Arc::new(LundCut {
+            least,
+            elements: request.elements.iter().map(|of| of.lund.clone()).collect(),
+            codes: elements.iter().map(codes).collect(),
+        }));
+    }
+    if let Some(bias) = request.bias {
+        if found.iter().any(|of| of.is_biased()) {
+            return Err(wrong(
+                "there are two biases, one of the card and a function; leave out one of them",
+            ));
+        }
+        found.push(Arc::new(BiasedByJets {
+            bias,
+            jets: request.elements.iter().map(|of| of.jets.clone()).collect(),
+        }));
+    }
+    Ok(found)
 }
 
 /// Names matrix elements by the PDG codes of their first processes.

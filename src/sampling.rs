@@ -195,7 +195,7 @@ pub fn integrand(
         sources: Vec::new(),
         beams: common.beams.clone(),
         running: common.running.clone(),
-        selection: None,
+        selections: Vec::new(),
         level: Level::best(),
     };
     let mut of_groups: Vec<(Vec<usize>, Orders)> = Vec::new();

@@ -2,7 +2,6 @@
 
 use mebridge_sampler::integrand::{Failure, Selection};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// The bias of MG5aMC's module `ptj_bias` (`Source/BIAS/ptj_bias/ptj_bias.f`): (pt / target)^power for the largest transverse
 /// momentum of a jet, and 1 without jets.
@@ -15,29 +14,15 @@ pub struct JetBias {
     pub power: f64,
 }
 
-/// The bias by jets, with the caller's cut.
+/// The bias by the jets of each matrix element.
 #[derive(Debug)]
 pub(super) struct BiasedByJets {
     pub(super) bias: JetBias,
     /// Legs of each matrix element that are jets.
     pub(super) jets: Vec<Vec<usize>>,
-    pub(super) cut: Option<Arc<dyn Selection>>,
 }
 
 impl Selection for BiasedByJets {
-    fn select(
-        &self,
-        element: usize,
-        legs: usize,
-        momenta: &[[f64; 4]],
-        passes: &mut [bool],
-    ) -> Result<(), Failure> {
-        match &self.cut {
-            None => Ok(()),
-            Some(cut) => cut.select(element, legs, momenta, passes),
-        }
-    }
-
     fn is_biased(&self) -> bool {
         true
     }

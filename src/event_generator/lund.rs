@@ -2,7 +2,6 @@
 
 use mebridge_sampler::integrand::{Failure, Selection};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// PDG codes below this, without sign, can be emitted.
 const EMITTED: u32 = 30;
@@ -19,8 +18,7 @@ pub struct LundLegs {
     pub alone: bool,
 }
 
-/// Cuts points by the smallest pT of an emission that a shower may have made (`cuts.f` of MadEvent, `PT_LUND`), and by the
-/// caller's cut.
+/// Cuts points by the smallest pT of an emission that a shower may have made (`cuts.f` of MadEvent, `PT_LUND`).
 #[derive(Debug)]
 pub(super) struct LundCut {
     /// GeV.
@@ -29,7 +27,6 @@ pub(super) struct LundCut {
     pub(super) elements: Vec<LundLegs>,
     /// PDG codes of the legs of each matrix element.
     pub(super) codes: Vec<Vec<i32>>,
-    pub(super) caller: Option<Arc<dyn Selection>>,
 }
 
 impl Selection for LundCut {
@@ -40,33 +37,11 @@ impl Selection for LundCut {
         momenta: &[[f64; 4]],
         passes: &mut [bool],
     ) -> Result<(), Failure> {
-        if let Some(caller) = &self.caller {
-            caller.select(element, legs, momenta, passes)?;
-        }
         let (of, codes) = (&self.elements[element], &self.codes[element]);
         for (momenta, passes) in momenta.chunks_exact(legs).zip(passes) {
             *passes &= of.legs.is_empty() || smallest(of, codes, momenta) >= self.least;
         }
         Ok(())
-    }
-
-    fn is_biased(&self) -> bool {
-        self.caller
-            .as_ref()
-            .is_some_and(|caller| caller.is_biased())
-    }
-
-    fn bias(
-        &self,
-        element: usize,
-        legs: usize,
-        momenta: &[[f64; 4]],
-        biases: &mut [f64],
-    ) -> Result<(), Failure> {
-        match &self.caller {
-            None => Ok(()),
-            Some(caller) => caller.bias(element, legs, momenta, biases),
-        }
     }
 }
 
@@ -277,7 +252,6 @@ mod tests {
                 least,
                 elements: vec![all(legs, false)],
                 codes: vec![CODES.to_vec()],
-                caller: None,
             };
             let mut passes = [true, false];
             let both = [MOMENTA, MOMENTA].concat();

@@ -629,6 +629,37 @@ impl std::fmt::Debug for Callers {
     }
 }
 
+/// A function of the caller that writes a value for each event.
+type PerEvent<T> = unsafe extern "C" fn(*mut c_void, u32, usize, usize, *const f64, *mut T) -> i32;
+
+impl Callers {
+    /// Calls a function, if there is one, for the events of a matrix element; `what` names it in messages.
+    fn call<T>(
+        &self,
+        function: Option<PerEvent<T>>,
+        what: &str,
+        (element, legs): (usize, usize),
+        momenta: &[[f64; 4]],
+        values: &mut [T],
+    ) -> Result<(), Failure> {
+        let Some(function) = function else {
+            return Ok(());
+        };
+        assert_eq!(momenta.len(), legs * values.len(), "all legs of each event");
+        let (events, numbers) = (values.len(), momenta.as_flattened().as_ptr());
+        let Context(context) = self.context;
+        // SAFETY: the arrays have the lengths that the function receives; it writes valid values, as its caller promised.
+        let failed = unsafe {
+            let values = values.as_mut_ptr();
+            function(context, element as u32, events, legs, numbers, values)
+        };
+        match failed {
+            0 => Ok(()),
+            _ => Err(format!("the {what} of the caller failed").into()),
+        }
+    }
+}
+
 impl Selection for Callers {
     fn select(
         &self,
@@ -637,28 +668,7 @@ impl Selection for Callers {
         momenta: &[[f64; 4]],
         passes: &mut [bool],
     ) -> Result<(), Failure> {
-        let Some(cut) = self.cut else {
-            return Ok(());
-        };
-        assert_eq!(momenta.len(), legs * passes.len(), "all legs of each event");
-        let numbers = momenta.as_flattened().as_ptr();
-        let Context(context) = self.context;
-        // SAFETY: the arrays have the lengths passed; the caller's bool is 0 or 1.
-        let failed = unsafe {
-            let events = passes.len();
-            cut(
-                context,
-                element as u32,
-                events,
-                legs,
-                numbers,
-                passes.as_mut_ptr(),
-            )
-        };
-        match failed {
-            0 => Ok(()),
-            _ => Err("the cut of the caller failed".into()),
-        }
+        self.call(self.cut, "cut", (element, legs), momenta, passes)
     }
 
     fn is_biased(&self) -> bool {
@@ -672,28 +682,7 @@ impl Selection for Callers {
         momenta: &[[f64; 4]],
         biases: &mut [f64],
     ) -> Result<(), Failure> {
-        let Some(bias) = self.bias else {
-            return Ok(());
-        };
-        assert_eq!(momenta.len(), legs * biases.len(), "all legs of each event");
-        let numbers = momenta.as_flattened().as_ptr();
-        let Context(context) = self.context;
-        // SAFETY: the arrays have the lengths that the callback receives.
-        let failed = unsafe {
-            let events = biases.len();
-            bias(
-                context,
-                element as u32,
-                events,
-                legs,
-                numbers,
-                biases.as_mut_ptr(),
-            )
-        };
-        match failed {
-            0 => Ok(()),
-            _ => Err("the bias of the caller failed".into()),
-        }
+        self.call(self.bias, "bias", (element, legs), momenta, biases)
     }
 }
 

@@ -58,10 +58,10 @@ impl Joined {
             sources: of_sources,
             beams,
             running: _,
-            selection,
+            selections,
             level: _,
         } = integrand;
-        if selection.is_some() {
+        if !selections.is_empty() {
             return Err(Unknown("a cut that is a function".to_owned()));
         }
         let mut words = Words::default();

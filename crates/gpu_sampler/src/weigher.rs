@@ -760,7 +760,7 @@ impl Weigh for SamplerGpus {
     }
 
     fn set(&mut self, integrand: &Integrand) -> std::result::Result<(), Failure> {
-        if integrand.selection.is_some() {
+        if !integrand.selections.is_empty() {
             return Err(Error::NotOnGpu {
                 what: "a cut that is a function of the caller's".into(),
             }

@@ -636,7 +636,7 @@ fn integrand(with_densities: bool, running: RunningCoupling) -> Integrand {
             false => [Beam::Parton, Beam::Parton],
         },
         running,
-        selection: None,
+        selections: Vec::new(),
         level: Level::best(),
     }
 }
@@ -1059,7 +1059,7 @@ fn what_is_not_known_is_refused() {
     add(&mut known, &asked, 500.0, Beams::Neither, &mut random);
     assert!(points.tables(&known).is_ok());
     let (mut cut, mut decay) = (known.clone(), known);
-    cut.selection = Some(Arc::new(Own));
+    cut.selections.push(Arc::new(Own));
     decay.groups[0].flux = Flux::Decay(500.0);
     for (one, named) in [(cut, "a cut that is a function"), (decay, "decays")] {
         match points.tables(&one) {

@@ -58,7 +58,7 @@ pub trait Squared {
     }
 }
 
-/// A cut and a bias defined by the caller.
+/// A cut or a bias beyond those of a request, or both.
 pub trait Selection: std::fmt::Debug + Send + Sync {
     /// Determines which events pass.
     ///
@@ -69,11 +69,13 @@ pub trait Selection: std::fmt::Debug + Send + Sync {
     /// The cut fails.
     fn select(
         &self,
-        element: usize,
-        legs: usize,
-        momenta: &[[f64; 4]],
-        passes: &mut [bool],
-    ) -> Result<(), Failure>;
+        _element: usize,
+        _legs: usize,
+        _momenta: &[[f64; 4]],
+        _passes: &mut [bool],
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// Returns whether points have a bias: events are drawn in proportion to their weight times the bias, and their weights
     /// are divided by it.
@@ -267,8 +269,8 @@ pub struct Integrand {
     pub beams: [Beam; 2],
     /// The strong coupling.
     pub running: RunningCoupling,
-    /// A cut of the caller in addition to those of each group, and its bias. It may be slow.
-    pub selection: Option<Arc<dyn Selection>>,
+    /// Cuts in addition to those of each group, and biases, applied in this order. At most one has a bias. They may be slow.
+    pub selections: Vec<Arc<dyn Selection>>,
     /// SIMD level.
     pub level: Level,
 }
@@ -431,7 +433,7 @@ impl Integrand {
             work.points.row_mut(more + row).copy_from_slice(from);
         }
         self.select(group, count, work);
-        let biased = (self.selection.as_ref()).is_some_and(|selection| selection.is_biased());
+        let biased = self.is_biased();
         work.weights.clear();
         work.weights.resize(count, 0.0);
         work.unbiased.clear();
@@ -461,8 +463,8 @@ impl Integrand {
         }
         self.couple(passed, work);
         self.draw_partons(group, source, passed, layout, work);
-        if let Some(selection) = &self.selection {
-            self.filter(selection.as_ref(), group, work)?;
+        if !self.selections.is_empty() {
+            self.filter(group, work)?;
         }
         match &group.clustering {
             None => {
@@ -520,13 +522,15 @@ impl Integrand {
         keep(&mut work.points, &work.kept);
     }
 
-    /// Sets the factors of points to zero that fail the caller's cut, and finds the bias of the others.
-    fn filter(
-        &self,
-        selection: &dyn Selection,
-        group: &ElementGroup,
-        work: &mut Workspace,
-    ) -> Result<(), Failure> {
+    /// Returns whether points have a bias.
+    pub fn is_biased(&self) -> bool {
+        self.selections
+            .iter()
+            .any(|selection| selection.is_biased())
+    }
+
+    /// Sets the factors of points to zero that fail further cuts, and finds the bias of the others.
+    fn filter(&self, group: &ElementGroup, work: &mut Workspace) -> Result<(), Failure> {
         let layout = Layout::new(group.legs);
         for (number, &element) in group.elements.iter().enumerate() {
             let own = |&place: &usize| {
@@ -551,15 +555,19 @@ impl Integrand {
             }
             let mut passes = vec![true; own.len()];
             if !own.is_empty() {
-                selection.select(element, group.legs, &momenta, &mut passes)?;
+                for selection in &self.selections {
+                    selection.select(element, group.legs, &momenta, &mut passes)?;
+                }
             }
             for (&place, _) in own.iter().zip(&passes).filter(|(_, passes)| !**passes) {
                 work.factors[place] = 0.0;
             }
-            if selection.is_biased() && !own.is_empty() {
+            if self.is_biased() && !own.is_empty() {
                 work.biases.resize(work.drawn.len(), 1.0);
                 let mut biases = vec![1.0; own.len()];
-                selection.bias(element, group.legs, &momenta, &mut biases)?;
+                for selection in &self.selections {
+                    selection.bias(element, group.legs, &momenta, &mut biases)?;
+                }
                 for ((place, bias), _) in own
                     .into_iter()
                     .zip(biases)

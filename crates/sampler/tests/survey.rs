@@ -121,7 +121,7 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
         sources: (0..).zip(diagrams).map(source).collect(),
         beams: [Beam::Parton, Beam::Parton],
         running: RunningCoupling::Fixed(0.118),
-        selection: None,
+        selections: Vec::new(),
         level: Level::best(),
     }
 }
