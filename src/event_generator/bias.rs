@@ -11,15 +11,15 @@ use std::sync::Arc;
 pub struct JetBias {
     /// Transverse momentum at which the bias is 1, GeV.
     pub target: f64,
-    /// The power.
+    /// Exponent of the bias.
     pub power: f64,
 }
 
-/// The bias by jets, with the caller's cut.
+/// A selection with the bias by jets and the caller's cut.
 #[derive(Debug)]
 pub(super) struct BiasedByJets {
     pub(super) bias: JetBias,
-    /// Legs of each matrix element that are jets.
+    /// The legs that are jets, `[element][jet]`.
     pub(super) jets: Vec<Vec<usize>>,
     pub(super) cut: Option<Arc<dyn Selection>>,
 }
