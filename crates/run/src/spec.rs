@@ -32,7 +32,7 @@ pub struct RunSpec {
     /// Seed of the random numbers; by default that of the run card, or 1.
     #[serde(default)]
     pub seed: Option<u64>,
-    /// Relative error of the cross section at which the survey ends.
+    /// Relative error of the cross section that the survey must reach, if any.
     #[serde(default)]
     pub precision: Option<f64>,
     /// Largest share of the cross section in the excess of overweight events over the common weight.
