@@ -103,7 +103,7 @@ impl AlphaS {
     /// Checks that the table covers a scale in GeV; `name` is that of the scale in messages.
     ///
     /// # Errors
-    /// It is not.
+    /// The scale is outside the table.
     pub fn check_scale(&self, scale: f64, name: &str) -> Result<()> {
         let ends = [self.scales[0], self.scales[self.scales.len() - 1]];
         inside(scale, ends, "the scales of alpha_s", name)
@@ -535,7 +535,7 @@ impl Knots {
     /// advice if it does not reach so far.
     ///
     /// # Errors
-    /// It has not.
+    /// Partons are missing, or the grid begins at a larger x.
     pub fn check(&self, incoming: &BTreeSet<i32>, least_x: f64, cure: &str) -> Result<()> {
         let missing: Vec<String> = incoming
             .difference(&self.codes)
@@ -564,7 +564,7 @@ impl Knots {
     /// Checks that the grid covers a scale in GeV; `name` is that of the scale in messages.
     ///
     /// # Errors
-    /// It has not.
+    /// The scale is outside the grid.
     pub fn check_scale(&self, scale: f64, name: &str) -> Result<()> {
         let what = format!("the densities of {}", self.place);
         inside(scale, self.scales, &what, name)

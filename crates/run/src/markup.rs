@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
-/// Colours of curves on light and dark paper, which can also be distinguished with colour blindness (P.
-/// Green-Armytage's and M. Okabe's choices, adapted to either paper).
+/// Colours of curves on light and dark paper, which colour-blind readers can distinguish, too (choices of P.
+/// Green-Armytage and M. Okabe, adapted to either paper).
 const CURVES: [[&str; 2]; 6] = [
     ["#0b5fa5", "#6cb6ff"],
     ["#c2410c", "#ffa657"],

@@ -196,7 +196,7 @@ impl RunCard {
     /// The value of an entry.
     ///
     /// # Panics
-    /// If there is no such entry, or it is of another kind.
+    /// If there is no such entry.
     pub fn value(&self, name: &str) -> &Value {
         let value = self.values.get(name);
         value.unwrap_or_else(|| panic!("{name} is no entry of a run card"))

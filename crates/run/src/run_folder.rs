@@ -38,7 +38,7 @@ impl RunFolder {
     /// in the folder must be dropped before this.
     ///
     /// # Errors
-    /// It cannot be created, or the name is not that of a folder.
+    /// It cannot be created, or the name is not a single path component.
     pub fn claim(events: &Path, name: Option<&str>) -> Result<Self> {
         if let Some(name) = name.filter(|name| !is_name(name)) {
             let what = format!("the name of a run is {}", quoted(name));
@@ -169,7 +169,7 @@ impl Drop for RunFolder {
     }
 }
 
-/// Whether `name` is a single path component.
+/// Whether `name` is a single path component, and not `.` or `..`.
 fn is_name(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     let first = parts.next();

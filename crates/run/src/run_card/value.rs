@@ -23,8 +23,7 @@ pub enum Kind {
     Arguments,
     /// Numbers by PDG code, `{6: 50, 25: 30}`.
     ByCode,
-    /// For each PDG code, whether a cut only applies to pairs of particle and antiparticle: `{default: False, 6:
-    /// True}`.
+    /// Whether a cut only applies to pairs of particle and antiparticle, by PDG code: `{default: False, 6: True}`.
     Pairs,
     /// Numbers by name.
     Named,
