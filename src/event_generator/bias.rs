@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct JetBias {
     /// Transverse momentum at which the bias is 1, GeV.
     pub target: f64,
-    /// The power.
+    /// Exponent of the bias.
     pub power: f64,
 }
 
@@ -18,7 +18,7 @@ pub struct JetBias {
 #[derive(Debug)]
 pub(super) struct BiasedByJets {
     pub(super) bias: JetBias,
-    /// Legs of each matrix element that are jets.
+    /// The legs that are jets, `[element][jet]`.
     pub(super) jets: Vec<Vec<usize>>,
 }
 

@@ -1,31 +1,31 @@
-//! A cut on the evolution variable of Pythia's shower (`ptlund`).
+//! A cut on the evolution variable of Pythia's parton shower (`ptlund`).
 
 use mebridge_sampler::integrand::{Failure, Selection};
 use serde::{Deserialize, Serialize};
 
-/// PDG codes below this, without sign, can be emitted.
+/// Particles with an absolute PDG code below this can be emitted.
 const EMITTED: u32 = 30;
-/// Squared masses below this are rounding, GeV^2.
+/// Squared masses below this are due to rounding and count as 0, GeV^2.
 const LEAST_SQUARE: f64 = 1e-4;
 
-/// What the cut is about in one matrix element.
+/// The legs of a matrix element to which the cut applies.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LundLegs {
     /// Outgoing legs.
     pub legs: Vec<usize>,
-    /// Whether these are all legs that go out, two massless ones: the cut is on their transverse momenta then.
+    /// Whether these are all outgoing legs, namely two massless ones. The cut then applies to their transverse momenta.
     pub alone: bool,
 }
 
-/// Cuts points by the smallest pT of an emission that a shower may have made (`cuts.f` of MadEvent, `PT_LUND`).
+/// Cuts on the smallest pT of all emissions that a shower could have made (`PT_LUND` in MadEvent's `cuts.f`).
 #[derive(Debug)]
 pub(super) struct LundCut {
-    /// GeV.
+    /// Least pT, GeV.
     pub(super) least: f64,
-    /// For each matrix element.
+    /// The legs of each matrix element.
     pub(super) elements: Vec<LundLegs>,
-    /// PDG codes of the legs of each matrix element.
+    /// PDG codes, `[element][leg]`.
     pub(super) codes: Vec<Vec<i32>>,
 }
 
@@ -64,7 +64,8 @@ fn smallest(of: &LundLegs, codes: &[i32], momenta: &[[f64; 4]]) -> f64 {
             found = found.min(from_incoming(radiator, momenta[emitted], recoiler));
         }
         for &radiator in legs.iter().filter(|&&leg| leg != emitted) {
-            // A quark or a heavy particle keeps its mass, unless both are of one kind: they come from a gluon or photon.
+            // Before the emission a quark or a heavy particle had its mass, unless both particles are of the same kind:
+            // these come from a massless gluon or photon.
             let [one, other] = [radiator, emitted].map(|leg| codes[leg].unsigned_abs());
             let keeps = !matches!(one, 21 | 22) && one != other;
             let pair = [momenta[radiator], momenta[emitted]];
@@ -99,7 +100,8 @@ fn squared_mass(of: [f64; 4]) -> f64 {
     if square < LEAST_SQUARE { 0.0 } else { square }
 }
 
-/// Returns the pT of an emission by an incoming parton: (1 - z) Q^2, infinite where there is none.
+/// Returns the pT of an emission by an incoming parton, GeV: pT^2 = (1 - z) Q^2; infinite if the emission is
+/// impossible.
 fn from_incoming(radiator: [f64; 4], emitted: [f64; 4], recoiler: [f64; 4]) -> f64 {
     let virtuality = -square(combined([(radiator, 1.0), (emitted, -1.0)]));
     let before = square(combined([
@@ -114,9 +116,11 @@ fn from_incoming(radiator: [f64; 4], emitted: [f64; 4], recoiler: [f64; 4]) -> f
     )
 }
 
-/// Returns the pT of an emission by an outgoing particle: z (1 - z) (Q^2 - m^2), infinite where there is none.
+/// Returns the pT of an emission by an outgoing particle, GeV: pT^2 = z (1 - z) (Q^2 - m^2); infinite if the emission
+/// is impossible.
 ///
-/// `pair` is what radiates and what is emitted; `keeps` is whether m is the mass of the former, and not 0.
+/// Args: `pair` is the radiator and the emitted particle; `incoming` says whether the recoiler is incoming; `keeps`,
+/// whether m is the mass of the radiator instead of 0.
 fn from_outgoing(pair: [[f64; 4]; 2], recoiler: [f64; 4], incoming: bool, keeps: bool) -> f64 {
     let [radiator, emitted] = pair;
     let [of_radiator, of_emitted] = pair.map(squared_mass);
@@ -154,7 +158,7 @@ fn pt(square: f64, possible: bool) -> f64 {
 mod tests {
     use super::*;
 
-    /// An event of g g > t g u u~ with momenta that are conserved.
+    /// An event of g g > t g u u~; momenta are conserved.
     const MOMENTA: [[f64; 4]; 6] = [
         [388.05745134363576, 0.0, 0.0, 388.05745134363576],
         [446.8154462388351, 0.0, 0.0, -446.8154462388351],
@@ -185,7 +189,7 @@ mod tests {
     ];
     const CODES: [i32; 6] = [21, 21, 6, 21, 2, -2];
 
-    /// Numbers of RHOPYTHIA of MG5aMC 3.5.7, by gfortran 64-bit arithmetic: radiator, emitted particle, recoiler, pT.
+    /// Results of RHOPYTHIA of MG5aMC 3.5.7 in 64-bit arithmetic of gfortran: radiator, emitted particle, recoiler, pT.
     const PT: [(usize, usize, usize, f64); 11] = [
         (0, 2, 1, 227.2472784813241),
         (3, 2, 4, 167.9802954591572),

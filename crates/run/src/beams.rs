@@ -19,9 +19,9 @@ const LEAST_ENERGY: f64 = 10.0;
 const LARGEST_MASS: f64 = 0.1;
 const ELECTRON: i32 = 11;
 const MUON: i32 = 13;
-/// The `pdlabel` of a set of LHAPDF, by its `lhaid`.
+/// The `pdlabel` of an LHAPDF set, which `lhaid` names.
 pub const OF_LHAPDF: &str = "lhapdf";
-/// The `pdlabel` of photons of beams that are left whole.
+/// The `pdlabel` of photons from beam particles that stay intact.
 pub const OF_PHOTONS: &str = "iww";
 
 /// Both beams.
@@ -37,7 +37,7 @@ pub struct Beams {
     pub ions: [Option<[u32; 2]>; 2],
 }
 
-/// What radiates photons by an entry `lpp`.
+/// Returns the particle that radiates photons for an entry `lpp`; `None` if the beam does not radiate.
 pub fn radiator(lpp: i64) -> Option<Radiator> {
     match lpp.unsigned_abs() {
         2 => Some(Radiator::Proton),
@@ -47,7 +47,7 @@ pub fn radiator(lpp: i64) -> Option<Radiator> {
     }
 }
 
-/// The PDG code of a beam by its entry `lpp`.
+/// Returns the PDG code of a beam with an entry `lpp`, 0 for a parton; `None` if the entry is invalid.
 fn code(lpp: i64) -> Option<i32> {
     let code = match radiator(lpp) {
         Some(Radiator::Proton) => PROTON,
@@ -72,12 +72,12 @@ impl Beams {
         !is_fixed && card.whole("dynamical_scale_choice") == -1
     }
 
-    /// Beams of a run card.
+    /// Returns the beams of a run card.
     ///
-    /// Args: labels of the densities that MG5aMC puts into an output.
+    /// Args: `labels` are those of the densities that MG5aMC puts into an output.
     ///
     /// # Errors
-    /// They, their energies, densities or scales cannot be honoured.
+    /// The beams, their energies, densities or scales are not supported.
     pub fn of_run_card(card: &RunCard, labels: &[&str]) -> Result<Beams> {
         let beams = Beams::of_decays(card);
         let [one, other] = beams.lpp;
@@ -109,7 +109,7 @@ impl Beams {
         Ok(beams)
     }
 
-    /// The same for decays, which have none.
+    /// Returns the beams of a decay: none, but with the entries of the card.
     pub fn of_decays(card: &RunCard) -> Beams {
         Beams {
             codes: [0, 0],
@@ -119,17 +119,18 @@ impl Beams {
         }
     }
 
-    /// Returns whether one of them is an ion.
+    /// Returns whether a beam is an ion.
     pub fn has_ions(&self) -> bool {
         self.ions.iter().any(Option::is_some)
     }
 
-    /// Returns the energies of both, for ions with all nucleons, GeV.
+    /// Returns the energies of both beams, for ions those of all nucleons together, GeV.
     pub fn whole_energies(&self) -> [f64; 2] {
         [0, 1].map(|beam| self.energies[beam] * nucleons(self.ions[beam]))
     }
 
-    /// Checks that masses of hadrons, which are neglected, are small compared to their energies.
+    /// Checks that masses of hadrons, which are neglected, are small compared to their energies, and that ions are used
+    /// without matching.
     fn check_masses(&self, card: &RunCard) -> Result<()> {
         let energies = self.energies.into_iter().zip(self.whole_energies());
         for (beam, (energy, whole)) in energies.enumerate() {
@@ -202,7 +203,7 @@ impl Beams {
         Err(card.refused(what, "set it to 1, 2, 3, 4 or -1"))
     }
 
-    /// Whether both beams are partons themselves.
+    /// Whether both beams are partons.
     pub fn resting(&self) -> bool {
         self.codes == [0, 0]
     }
@@ -212,7 +213,8 @@ impl Beams {
         self.lpp.iter().all(|lpp| radiator(*lpp).is_some())
     }
 
-    /// Which beam, 0 or 1, is no hadron beside one that is: a parton itself, or what radiates photons.
+    /// The index of the beam that is not a hadron, if the other one is: it is a parton, or a particle that radiates
+    /// photons.
     pub fn other(&self) -> Option<usize> {
         match self.lpp.map(is_hadron) {
             [false, true] => Some(0),
@@ -221,28 +223,28 @@ impl Beams {
         }
     }
 
-    /// The entry `lpp` of [`Beams::other`] where that radiates photons; 0 otherwise.
+    /// The entry `lpp` of the beam [`Beams::other`] if that radiates photons; otherwise 0.
     pub fn photons(&self) -> i64 {
         self.other().map_or(0, |beam| self.lpp[beam])
     }
 
-    /// Which beam is a parton itself beside a hadron.
+    /// The index of the beam that is a parton, if the other one is a hadron.
     pub fn parton(&self) -> Option<usize> {
         self.other().filter(|beam| self.lpp[*beam] == 0)
     }
 
-    /// Which beams have densities of the antiparticles of what their set is of. A beam beside a hadron has the partons
-    /// of the process as they are, which count as those of an antiparticle.
+    /// Whether each beam is the antiparticle of the hadron that the set of densities describes. A beam that is not a
+    /// hadron beside one that is counts as an antiparticle, too.
     pub fn anti(&self) -> [bool; 2] {
         [0, 1].map(|beam| self.lpp[beam] == -1 || self.other() == Some(beam))
     }
 
-    /// Whether `<mgrwt>` of an event file can have what an event depends on of densities and alpha_s.
+    /// Whether `<mgrwt>` in an event file can describe how an event depends on densities and alpha_s.
     pub fn reweightable(&self) -> bool {
         !self.radiated() && self.other().is_none() && !self.has_ions()
     }
 
-    /// The entry of the run card that has the label of the densities.
+    /// Returns the label of the densities: `pdlabel` of a hadron, or of both beams.
     pub fn label<'a>(&self, card: &'a RunCard) -> &'a str {
         match self.other() {
             Some(0) => card.text("pdlabel2"),
@@ -250,7 +252,7 @@ impl Beams {
         }
     }
 
-    /// The energy of both beams in the frame in which they have the same, GeV.
+    /// The energy of both beams in the frame in which their energies are equal, GeV; masses are neglected.
     pub fn energy(&self) -> f64 {
         let [first, second] = self.energies;
         match first == second {
@@ -297,7 +299,7 @@ fn ion(card: &RunCard, beam: usize) -> Result<Option<[u32; 2]>> {
     Err(card.refused(what, "set them to 1 and 0 for a beam that is no ion"))
 }
 
-/// That the kinds of the beams cannot be honoured.
+/// Returns the error for kinds of beams that are not supported.
 fn refused(card: &RunCard) -> Error {
     let [one, other] = ["lpp1", "lpp2"].map(|name| card.value(name));
     card.refused(
@@ -307,10 +309,10 @@ fn refused(card: &RunCard) -> Error {
     )
 }
 
-/// That a run card does not polarise the beams of a process by its name.
+/// Checks that a run card does not polarise the beams of a process that is given by name.
 ///
 /// # Errors
-/// It does.
+/// It polarises them.
 pub fn unpolarised(card: &RunCard) -> Result<()> {
     for name in ["polbeam1", "polbeam2"] {
         let value = card.number(name);
@@ -328,11 +330,11 @@ pub fn unpolarised(card: &RunCard) -> Result<()> {
     Ok(())
 }
 
-/// That a run card polarises beams as matrix elements of an output have them, which take it from the run card of their
-/// output (`own`).
+/// Checks that a run card polarises beams as the matrix elements of an output do, which read the polarisation from the
+/// run card of their output (`own`).
 ///
 /// # Errors
-/// It does not.
+/// The polarisations differ, or a polarised beam is not a parton.
 pub fn polarised(card: &RunCard, own: &Path) -> Result<()> {
     let known = RunCard::read(own, &[])?;
     for beam in [1, 2] {
@@ -554,7 +556,7 @@ mod tests {
             let wanted = format!("run_card.dat: {wanted}");
             assert!(error.starts_with(&wanted), "{error}");
         }
-        // Nothing has such a scale.
+        // All scales are fixed or not needed.
         let fixed = [("dynamical_scale_choice", "0"), ("fixed_ren_scale", "T")];
         beams(&[&fixed[..], &[("fixed_fac_scale", "T")]].concat());
         beams(&[&fixed[..], &[("lpp1", "0"), ("lpp2", "0")]].concat());

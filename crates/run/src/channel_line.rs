@@ -5,7 +5,7 @@ use crate::topology::{legs_of, outgoing};
 use mebridge::describe::Channel;
 use std::collections::BTreeSet;
 
-/// Widths below this share of the mass are lost in the rounding of invariant masses.
+/// Smallest ratio of width to mass; smaller widths are lost in the rounding of invariant masses.
 pub const NARROWEST: f64 = 1e-14;
 
 /// A propagator of a channel.

@@ -1,62 +1,62 @@
-//! Histograms as pictures (SVG), with errors, and with ratios below them.
+//! Histograms as SVG pictures, with error bars and with ratios in a second panel.
 
 use crate::markup::{curve_classes, escaped};
 use crate::spectra::{BINS, rounded};
 use crate::text::significant;
 use std::fmt::Write;
 
-/// Where the picture is, in units of about a pixel.
+/// Width of the picture, its margins and the height of the upper panel, in units of about a pixel.
 const WIDTH: f64 = 520.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 12.0;
 const HEIGHT: f64 = 220.0;
-/// Between both panels, the lower panel, and what is below them.
+/// Heights of the gap between both panels, of the lower panel, and of the space below them.
 const GAP: f64 = 14.0;
 const RATIOS: f64 = 90.0;
 const BOTTOM: f64 = 40.0;
-/// Numbers stand at each third edge.
+/// Every `NAMED`-th edge has a number.
 const NAMED: usize = 3;
-/// Ticks of an axis, about.
+/// Approximate number of ticks of an axis.
 const TICKS: f64 = 5.0;
-/// From this ratio of the largest to the least value on an axis has powers of ten.
+/// Ratio of the largest to the least value from which an axis is logarithmic.
 const LOGARITHMIC: f64 = 20.0;
-/// Ratios are shown up to this distance from 1, and at least to this one.
+/// Smallest and largest half-width of the range of ratios around 1.
 const RATIO_RANGE: [f64; 2] = [0.05, 1.0];
-/// Ratios with larger errors do not make the range larger.
+/// Ratios with errors of this size or more do not affect the range.
 const UNKNOWN: f64 = 0.5;
 
-/// A histogram: of each bin a value and its error.
+/// A histogram.
 #[derive(Clone, Debug)]
 pub struct Curve {
-    /// Values and errors.
+    /// Value and error of each bin.
     pub bins: [(f64, f64); BINS],
 }
 
-/// What is drawn in one picture.
+/// The contents of a picture.
 #[derive(Clone, Debug)]
 pub struct Chart<'a> {
-    /// What the values on the axes are.
+    /// Titles of the horizontal and vertical axes.
     pub axes: [&'a str; 2],
     /// The edges of the bins.
     pub edges: [f64; BINS + 1],
-    /// Histograms.
+    /// The histograms; ratios are relative to the first.
     pub curves: &'a [Curve],
-    /// Whether there may be powers of ten on the upright axis.
+    /// Whether the vertical axis may be logarithmic.
     pub falls: bool,
 }
 
-/// An axis: what is at its ends, and whether steps on it are factors.
+/// An axis: the values at its ends, and where it lies in the picture.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     ends: [f64; 2],
     is_logarithmic: bool,
-    /// Where the ends are in the picture.
+    /// Coordinates of the ends in the picture.
     place: [f64; 2],
 }
 
 impl Axis {
-    /// Where a value is; what lies outside is put on the end.
+    /// The coordinate of a value; values outside the range are put at its end.
     fn at(&self, value: f64) -> f64 {
         let [low, high] = self.ends;
         let share = match self.is_logarithmic {
@@ -68,7 +68,7 @@ impl Axis {
         from + share.clamp(0.0, 1.0) * (to - from)
     }
 
-    /// Values that have numbers.
+    /// The values that are labelled.
     fn ticks(&self) -> Vec<f64> {
         let [low, high] = self.ends;
         if !self.is_logarithmic {
@@ -99,7 +99,7 @@ impl Axis {
 }
 
 impl Chart<'_> {
-    /// The picture; with several curves there are the ratios to the first one below it.
+    /// Returns the picture. With several curves, a second panel shows the ratios to the first one.
     pub fn svg(&self) -> String {
         let several = self.curves.len() > 1;
         let bottom = TOP + HEIGHT + if several { GAP + RATIOS } else { 0.0 };
@@ -125,7 +125,7 @@ impl Chart<'_> {
         for edge in self.edges.iter().step_by(NAMED) {
             let (x, y) = (across.at(*edge), bottom + 16.0);
             let edge = significant(*edge, 4);
-            // A String can always be written to.
+            // Writing to a String cannot fail.
             let _ = writeln!(
                 text,
                 "<text x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{edge}</text>"
@@ -140,7 +140,7 @@ impl Chart<'_> {
         text + "</svg>\n"
     }
 
-    /// The axis of the values.
+    /// Returns the vertical axis.
     fn upright(&self) -> Axis {
         let bins = || self.curves.iter().flat_map(|curve| curve.bins);
         let upper = bins()
@@ -157,7 +157,7 @@ impl Chart<'_> {
         let ends = match is_logarithmic {
             true => [least / 2.0, 2.0 * upper],
             false if upper == lower => [0.0, 1.0],
-            // Error bars of what is empty begin at 0.
+            // Error bars of empty bins begin at 0.
             false => [1.05 * lower.min(0.0), 1.05 * upper],
         };
         Axis {
@@ -167,7 +167,7 @@ impl Chart<'_> {
         }
     }
 
-    /// The frame of a panel, with its ticks and what they are of.
+    /// Appends the frame of a panel, with ticks and title of its vertical axis.
     fn push_panel(&self, text: &mut String, across: &Axis, upright: &Axis, title: &str) {
         let ([left, right], [bottom, top]) = (across.place, upright.place);
         for tick in upright.ticks() {
@@ -189,7 +189,7 @@ impl Chart<'_> {
         );
     }
 
-    /// Steps and errors of a curve.
+    /// Appends the steps and error bars of a curve.
     fn push_curve(
         &self,
         text: &mut String,
@@ -227,7 +227,7 @@ impl Chart<'_> {
         );
     }
 
-    /// The ratios to the first curve, each with the errors of its own curve; a band has those of the first.
+    /// Appends the ratios to the first curve: error bars are those of each curve, the band is that of the first.
     fn push_ratios(&self, text: &mut String, across: &Axis, bottom: f64) {
         let first = &self.curves[0].bins;
         let ratios: Vec<Vec<(f64, f64)>> = self
@@ -270,7 +270,8 @@ impl Chart<'_> {
     }
 }
 
-/// What bins are of those of another curve, with their own errors alone; NaN where that is empty.
+/// Returns the ratios of bins to those of another curve, with the errors of the former alone; NaN where the latter is
+/// empty.
 pub fn ratios(bins: &[(f64, f64)], of: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let ratio = |(&(value, error), &(whole, _)): (&(f64, f64), &(f64, f64))| match whole == 0.0 {
         true => (f64::NAN, f64::NAN),

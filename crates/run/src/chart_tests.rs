@@ -54,14 +54,14 @@ fn spectra_that_fall_have_powers_of_ten() {
         "{svg}"
     );
     assert!(!chart(std::slice::from_ref(&falls), false).contains(">1e-09</text>"));
-    // Not with values below 0.
+    // Negative values prevent a logarithmic axis.
     let negative = curve(|bin| (if bin == 3 { -1.0 } else { falls.bins[bin].0 }, 0.0));
     let svg = chart(&[negative], true);
     assert!(
         svg.contains(">-1</text>") && svg.contains(">0.5</text>"),
         "{svg}"
     );
-    // Whatever there is, numbers are numbers.
+    // Extreme values give no NaN or infinity.
     for value in [0.0, 1e-300, 1e300, -5.0] {
         let svg = chart(
             &[curve(|_| (value, 0.0)), curve(|bin| (value, bin as f64))],
@@ -81,7 +81,7 @@ fn ratios_have_the_errors_of_their_own_curve() {
     assert_eq!([found[0], found[2]], [(0.5, 0.1), (-0.5, 0.25)]);
     assert!(found[1].0.is_nan());
     let svg = chart(&[curve(|_| (2.0, 0.1)), curve(|_| (2.2, 0.1))], false);
-    // A band of half the height that the range of the ratio has, and a curve at 1.1 below its upper end.
+    // A ratio of 1.1 +- 0.05 gives a range from 0.8 to 1.2.
     assert!(
         svg.contains(">ratio</text>") && svg.contains(">1.2</text>") && svg.contains(">0.8</text>"),
         "{svg}"

@@ -1,4 +1,4 @@
-//! Cuts of a run card on the legs of one matrix element, as MadEvent's `setcuts.f` and `cuts.f` have them: windows in
+//! Cuts of a run card on the legs of a matrix element, as in MadEvent's `setcuts.f` and `cuts.f`: windows in
 //! observables, and rules.
 
 mod bounds;
@@ -13,11 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use bounds::{least, least_mass};
 
-/// GeV: a heavier particle has no cuts but those by its PDG code.
+/// Mass in GeV above which a particle only has the cuts by its PDG code.
 const NO_CUTS: f64 = 20.0;
-/// GeV: `ptheavy` is about heavier particles.
+/// Mass in GeV above which `ptheavy` applies to a particle.
 const HEAVY: f64 = 10.0;
-/// Entries that are numbers by PDG code.
+/// Entries with numbers by PDG code.
 const NUMBERS_BY_CODE: [&str; 7] = [
     "pt_min_pdg",
     "pt_max_pdg",
@@ -27,15 +27,15 @@ const NUMBERS_BY_CODE: [&str; 7] = [
     "eta_max_pdg",
     "mxx_min_pdg",
 ];
-/// The one that says for which codes the mass is that of particle and antiparticle alone.
+/// The entry that restricts the mass cut of a code to pairs of particle and antiparticle.
 const ONLY_PAIRS: &str = "mxx_only_part_antipart";
 
-/// A window, and what requests it.
+/// A window, and the entries that request it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
     /// The window.
     pub window: Window,
-    /// Entries of a run card, such as `ptj = 20`; none where it follows from something else.
+    /// Entries of a run card, such as `ptj = 20`; empty if the window follows from something else, such as a rule.
     pub entries: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ impl From<Window> for Cut {
 }
 
 impl Cut {
-    /// The entries that request it, or else the window by the particles that it is of.
+    /// Returns the entries that request it; if there are none, a description of the window.
     pub fn name(&self, pdg: &[i32]) -> String {
         match self.entries.is_empty() {
             true => described([&self.window], pdg),
@@ -56,18 +56,18 @@ impl Cut {
     }
 }
 
-/// What a leg is to a run card, in the order of the letters.
+/// The kind of a leg in a run card, in the order of the letters in names of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// `a`
     Photon,
-    /// `b`: a quark that is no jet.
+    /// `b`: a quark that is not a jet.
     Bottom,
     /// `j`: gluons and light quarks.
     Jet,
-    /// `l`: with a charge.
+    /// `l`: a charged lepton.
     Lepton,
-    /// `n`, in no name of an entry.
+    /// `n`, which no name of an entry contains.
     Neutrino,
 }
 
@@ -84,26 +84,26 @@ impl Kind {
     }
 }
 
-/// The legs of a matrix element, as a run card sees them.
+/// The legs of a matrix element, with the run card that cuts on them.
 #[derive(Clone, Copy)]
 pub struct Legs<'a> {
-    /// PDG codes, those of what comes in first.
+    /// PDG codes, incoming legs first.
     pub pdg: &'a [i32],
     /// GeV.
     pub masses: &'a [f64],
-    /// Those that come from a decay chain.
+    /// Legs that come from a decay chain.
     pub decayed: &'a BTreeSet<usize>,
     /// The card.
     pub card: &'a RunCard,
 }
 
 impl Legs<'_> {
-    /// The legs that go out.
+    /// The outgoing legs.
     pub fn outgoing(&self) -> std::ops::Range<usize> {
         2..self.pdg.len()
     }
 
-    /// What a leg is; none for particles such as top quarks or weak bosons.
+    /// The kind of a leg; `None` for particles such as top quarks or weak bosons.
     pub fn kind(&self, leg: usize) -> Option<Kind> {
         let code = i64::from(self.pdg[leg].unsigned_abs());
         match code {
@@ -123,7 +123,7 @@ impl Legs<'_> {
         legs.filter(|&leg| self.kind(leg) == Some(kind)).collect()
     }
 
-    /// Legs that `ktdurham` is about; none without that cut.
+    /// The legs to which `ktdurham` applies; empty without that cut.
     fn merged(&self) -> Vec<usize> {
         match self.card.number("ktdurham") > 0.0 {
             true => self.merging(),
@@ -131,7 +131,7 @@ impl Legs<'_> {
         }
     }
 
-    /// Legs that cuts for merging are about; none if no massless particle is among them (NMASSLESS of `cuts.f`).
+    /// The legs to which merging cuts apply; empty if there is no massless parton (NMASSLESS of `cuts.f`).
     fn merging(&self) -> Vec<usize> {
         let legs = self.outgoing();
         let merged = |&leg: &usize| self.is_merged(self.pdg[leg]) && !self.decayed.contains(&leg);
@@ -143,10 +143,10 @@ impl Legs<'_> {
         }
     }
 
-    /// Returns what `ptlund` is about; nothing without that cut.
+    /// Returns the legs to which `ptlund` applies; none without that cut.
     ///
     /// # Errors
-    /// `cuts.f` has thresholds for quarks there, or a weak boson is emitted.
+    /// There is a charm or bottom quark, for which `cuts.f` has thresholds, or a weak boson is emitted.
     pub fn lund(&self) -> Result<LundLegs> {
         if self.card.number("ptlund") <= 0.0 {
             return Ok(LundLegs::default());
@@ -174,7 +174,7 @@ impl Legs<'_> {
         Ok(LundLegs { legs, alone })
     }
 
-    /// Whether `ktdurham` is about particles of a PDG code.
+    /// Whether merging cuts apply to particles of a PDG code.
     fn is_merged(&self, code: i32) -> bool {
         let code = code.unsigned_abs();
         let words = self.card.words("pdgs_for_merging_cut").iter();
@@ -182,21 +182,21 @@ impl Legs<'_> {
         code != 0 && codes.any(|known| known == code)
     }
 
-    /// Whether no cut is about a leg, as it comes from a decay.
+    /// Whether a leg is exempt from cuts because it comes from a decay.
     pub fn is_free(&self, leg: usize) -> bool {
         self.decayed.contains(&leg) && !self.card.flag("cut_decays")
     }
 
-    /// Whether the cuts of its kind are about a leg.
+    /// Whether the cuts on its kind apply to a leg.
     fn is_cut(&self, leg: usize) -> bool {
         let neutrino = self.kind(leg) == Some(Kind::Neutrino);
         !self.is_free(leg) && self.masses[leg] <= NO_CUTS && !neutrino
     }
 }
 
-/// The cuts of a run card on these legs, and those that are no windows.
+/// Returns the cuts of a run card on these legs: windows and rules.
 ///
-/// Args: `energy` is that of both beams in their centre of mass, GeV.
+/// Args: `energy` of both beams in their centre of mass, GeV.
 pub fn of_run_card(legs: &Legs, energy: f64) -> (Vec<Cut>, Vec<Rule>) {
     let mut windows = Windows {
         legs,
@@ -220,7 +220,7 @@ pub fn of_run_card(legs: &Legs, energy: f64) -> (Vec<Cut>, Vec<Rule>) {
     (windows.found, rules)
 }
 
-/// The cuts that are no windows, and windows that follow from them.
+/// Returns the rules, and windows that follow from them.
 fn rules(legs: &Legs, energy: f64) -> (Vec<Rule>, Vec<Cut>) {
     let (card, mut found, mut implied) = (legs.card, Vec::new(), merged(legs, energy));
     let merged = legs.merged();
@@ -278,7 +278,8 @@ fn rules(legs: &Legs, energy: f64) -> (Vec<Rule>, Vec<Cut>) {
     (found, implied)
 }
 
-/// What `ktdurham` requests of single legs, and how near two of them may come for it.
+/// Returns the windows of `ktdurham`: the least transverse momentum of each leg, and the least distance of two legs
+/// that follows from it.
 fn merged(legs: &Legs, energy: f64) -> Vec<Cut> {
     let (card, merged) = (legs.card, legs.merged());
     let least = card.number("ktdurham");
@@ -296,15 +297,16 @@ fn merged(legs: &Legs, energy: f64) -> Vec<Cut> {
     found
 }
 
-/// That two legs have this distance at least.
+/// Returns the window for a least distance of two legs.
 fn separated(legs: [usize; 2], least: f64) -> Window {
     let legs = legs.map(|leg| vec![leg]).to_vec();
     Window::new(Observable::Distance, legs, least, f64::INFINITY)
 }
 
-/// How near to the hardest photon a jet of this transverse momentum may come: Frixione's condition.
+/// Returns the least distance from a photon that Frixione's condition permits to a jet with a transverse momentum of at
+/// least `least`; that of the photon is at most `largest`.
 ///
-/// Args: `cone` is its radius, the power, and the share of the photon's transverse momentum.
+/// Args: radius of the cone, power, and share of the photon's transverse momentum.
 fn closest(least: f64, largest: f64, [radius, power, share]: [f64; 3]) -> f64 {
     if least >= share * largest {
         return radius;
@@ -316,7 +318,7 @@ fn closest(least: f64, largest: f64, [radius, power, share]: [f64; 3]) -> f64 {
     (1.0 - (1.0 - radius.cos()) * fraction).acos()
 }
 
-/// The entry that no event of these legs passes: a cut on a jet or lepton that is not there.
+/// Returns an entry that no event of these legs passes, because it requires more jets or leptons than there are.
 pub fn empty(legs: &Legs) -> Option<String> {
     let wanted = |name: &String| legs.card.number(name) > 0.0;
     for kind in [Kind::Jet, Kind::Lepton] {
@@ -333,7 +335,7 @@ pub fn empty(legs: &Legs) -> Option<String> {
     None
 }
 
-/// The first cut that no event of this energy passes.
+/// Returns the first cut that no event of this energy passes.
 pub fn nowhere(cuts: &[Cut], energy: f64) -> Option<&Cut> {
     cuts.iter().find(|Cut { window, .. }| {
         let most = match (window.observable, window.take) {
@@ -345,7 +347,7 @@ pub fn nowhere(cuts: &[Cut], energy: f64) -> Option<&Cut> {
     })
 }
 
-/// What these windows are, by PDG codes without their signs; each once.
+/// Describes windows with PDG codes without signs; equal descriptions appear once.
 pub fn described<'a>(windows: impl IntoIterator<Item = &'a Window>, pdg: &[i32]) -> String {
     let mut found: Vec<String> = Vec::new();
     for window in windows {
@@ -384,9 +386,10 @@ pub fn described<'a>(windows: impl IntoIterator<Item = &'a Window>, pdg: &[i32])
     found.join("; ")
 }
 
-/// Which entry by PDG code is not the same for all processes of a matrix element, which have one set of cuts.
+/// Returns a message about an entry by PDG code that differs between the processes of a matrix element, although these
+/// share their cuts.
 ///
-/// Args: `processes` are PDG codes of the legs of each.
+/// Args: `processes` has the PDG codes of the legs of each process.
 pub fn divided(legs: &Legs, processes: &[Vec<i32>]) -> Option<String> {
     let card = legs.card;
     for leg in legs.outgoing().filter(|&leg| !legs.is_free(leg)) {
@@ -416,16 +419,17 @@ pub fn divided(legs: &Legs, processes: &[Vec<i32>]) -> Option<String> {
     None
 }
 
-/// That a particle of a decay chain, which becomes these legs, lies within so much of its mass, GeV.
+/// Returns the window that keeps the mass of a decayed particle, with these legs as decay products, within `width` of
+/// its mass, GeV.
 pub fn resonance(legs: impl IntoIterator<Item = usize>, mass: f64, width: f64) -> Window {
     let legs = vec![legs.into_iter().collect()];
     let least = (mass - width).max(0.0);
     Window::new(Observable::Mass, legs, least, mass + width)
 }
 
-/// What is to be said of entries by PDG code where no such particle is there.
+/// Returns a notice about entries by PDG code for particles that do not occur.
 ///
-/// Args: `there` are codes, without signs, of what goes out.
+/// Args: `there` are the codes of outgoing particles, without signs.
 pub fn unused(card: &RunCard, there: &BTreeSet<i32>) -> Option<String> {
     let given = by_code(card).into_iter();
     let found = given.filter(|(_, code)| !there.contains(code));
@@ -439,7 +443,7 @@ pub fn unused(card: &RunCard, there: &BTreeSet<i32>) -> Option<String> {
     })
 }
 
-/// What an entry by PDG code says of which particles it is about; without its default.
+/// Returns the values of [`ONLY_PAIRS`] by PDG code, without the default.
 fn only_pairs(card: &RunCard) -> BTreeMap<i32, bool> {
     let Value::Pairs(values) = card.value(ONLY_PAIRS) else {
         return BTreeMap::new();
@@ -450,7 +454,7 @@ fn only_pairs(card: &RunCard) -> BTreeMap<i32, bool> {
     codes.collect()
 }
 
-/// Entries by PDG code, and the codes that each has.
+/// Returns all pairs of an entry by PDG code and a code in it.
 fn by_code(card: &RunCard) -> Vec<(&'static str, i32)> {
     let numbers = NUMBERS_BY_CODE.iter().flat_map(|name| {
         let codes = card.by_code(name).keys();
@@ -462,7 +466,7 @@ fn by_code(card: &RunCard) -> Vec<(&'static str, i32)> {
         .collect()
 }
 
-/// Whether all are the same.
+/// Whether all values are equal.
 fn same<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
     let first = values.next();
     first.is_none_or(|first| values.all(|value| value == first))
@@ -473,7 +477,7 @@ fn code_of(pdg: i32) -> i32 {
     pdg.saturating_abs()
 }
 
-/// A least value of a run card, where 0 and less stand for none.
+/// Converts a lower limit of a run card, where 0 and negative values mean no limit.
 fn least_of(value: f64) -> f64 {
     if value > 0.0 {
         value
@@ -482,18 +486,18 @@ fn least_of(value: f64) -> f64 {
     }
 }
 
-/// A largest value of a run card, where those below 0 stand for none.
+/// Converts an upper limit of a run card, where negative values mean no limit.
 fn largest_of(value: f64) -> f64 {
     if value >= 0.0 { value } else { f64::INFINITY }
 }
 
-/// What a window has besides its observable, legs and entries.
+/// Properties of a window besides its observable, legs and entries.
 #[derive(Clone, Copy, Default)]
 struct How {
     take: Take,
-    /// The PDG code where entries are numbers by code.
+    /// The PDG code, if entries are numbers by code.
     code: Option<i32>,
-    /// Whether a least number above the largest one leaves out what is between them, and not everything.
+    /// Whether a lower limit above the upper one excludes the values in between instead of all values.
     turned: bool,
 }
 
@@ -513,7 +517,7 @@ impl How {
     }
 }
 
-/// Makes windows of entries.
+/// Collects the windows of a run card's entries.
 struct Windows<'a> {
     legs: &'a Legs<'a>,
     /// PDG codes that have cuts of their own.
@@ -522,7 +526,8 @@ struct Windows<'a> {
 }
 
 impl Windows<'_> {
-    /// Adds the window between the numbers of two entries, unless both say nothing; an empty name stands for no entry.
+    /// Adds the window between the limits of two entries, if one of them has a limit; an empty name stands for no
+    /// entry.
     fn add(
         &mut self,
         observable: Observable,
@@ -562,7 +567,7 @@ impl Windows<'_> {
         self.found.push(Cut { window, entries });
     }
 
-    /// Those about one leg.
+    /// Adds the windows of a single leg.
     fn single(&mut self, leg: usize) {
         use Observable::{Energy, Pt, Rapidity};
         let (legs, card) = (self.legs, self.legs.card);
@@ -599,7 +604,7 @@ impl Windows<'_> {
         }
     }
 
-    /// Those about two legs.
+    /// Adds the windows of two legs.
     fn pair(&mut self, first: usize, second: usize) {
         use Kind::{Bottom, Jet, Lepton, Neutrino, Photon};
         let (legs, card, plain) = (self.legs, self.legs.card, How::default());
@@ -637,7 +642,7 @@ impl Windows<'_> {
         }
     }
 
-    /// Those about all legs of some kinds.
+    /// Adds the windows of all legs of some kinds.
     fn global(&mut self) {
         use Kind::{Bottom, Jet, Lepton, Neutrino, Photon};
         use Observable::{Mass, Pt};
@@ -683,7 +688,7 @@ impl Windows<'_> {
         self.of_each([jets, bottoms].concat(), ["ihtmin", "ihtmax"], Take::Sum);
     }
 
-    /// One about transverse momenta of some legs, where there are any.
+    /// Adds a window in the transverse momenta of some legs, if there are any.
     fn of_each(&mut self, legs: Vec<usize>, names: [impl AsRef<str>; 2], take: Take) {
         if !legs.is_empty() {
             let groups = legs.into_iter().map(|leg| vec![leg]).collect();

@@ -1,8 +1,8 @@
-//! Parton densities and alpha_s of a run: where their files are, and what stands in them.
+//! Parton densities and alpha_s of a run: the location of their files, and the information in them.
 //!
-//! Sets of LHAPDF lie where `LHAPDF_DATA_PATH` says. Those that MG5aMC puts into an output, in `lib/Pdfdata`, are NNPDF
-//! 2.3 with QED (arXiv:1308.0598) and CTEQ6 (hep-ph/0201195); with them alpha_s runs from its value at 91.188 GeV by one or
-//! two loops, as `alfas_functions.f` has it.
+//! LHAPDF sets are found with `LHAPDF_DATA_PATH`. The sets that MG5aMC puts into an output, in `lib/Pdfdata`, are NNPDF
+//! 2.3 with QED (arXiv:1308.0598) and CTEQ6 (hep-ph/0201195). For these alpha_s runs from its value at 91.188 GeV with
+//! one or two loops, as in `alfas_functions.f`.
 
 use crate::beams::{OF_PHOTONS, radiator};
 use crate::text::{general, quoted};
@@ -18,38 +18,39 @@ use std::sync::Arc;
 
 /// The PDG code of the photon.
 pub const PHOTON: i32 = 22;
-/// alpha_s at the mass of the Z boson where a parameter card does not have it.
+/// Default of alpha_s at the mass of the Z boson, for parameter cards without it.
 pub const AT_Z: f64 = 0.118;
 
-/// Scales of a constant alpha_s, GeV.
+/// Scales in the table of a constant alpha_s, GeV.
 const CONSTANT: [f64; 6] = [1e-3, 1.0, 1e3, 1e6, 1e9, 1e12];
-/// Ends of alpha_s by loops and masses of quarks in between, GeV; scales lie dense, as it is interpolated between them.
+/// Ends of the table of an alpha_s that runs by loops, with the quark masses in between, GeV; and the number of scales
+/// in each interval, which is large because alpha_s is interpolated.
 const ENDS: [f64; 4] = [1.0, 1.42, 4.7, 1e5];
 const SCALES: usize = 60;
-/// So far tables of CTEQ6 are taken beyond their last scale, GeV; they are extrapolated there, as by MG5aMC.
+/// Largest scale at which CTEQ6 tables are used, GeV; beyond their last scale they are extrapolated, as in MG5aMC.
 const CTEQ6_TO: f64 = 1e5;
-/// Where photons are taken: the least x, and scales, GeV.
+/// Range in which densities of photons are used: the least x, and the ends of the scales, GeV.
 const PHOTONS_FROM: f64 = 1e-8;
 const PHOTONS_SCALES: [f64; 2] = [0.5, 1e5];
-/// Of a member of LHAPDF the head is read alone, which is no larger.
+/// Largest size of the header of an LHAPDF member, the only part that is read here, in bytes.
 const HEAD: u64 = 1 << 16;
-/// What a set says of itself is no larger.
+/// Largest size of the `.info` file of a set, in bytes.
 const MOST_BYTES: u64 = 1 << 24;
 
-/// alpha_s at some scales in GeV, between which it is interpolated.
+/// A table of alpha_s, for interpolation between scales.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct AlphaS {
-    /// GeV.
+    /// Rising scales, GeV.
     pub scales: Vec<f64>,
-    /// At these.
+    /// The value at each scale.
     pub values: Vec<f64>,
 }
 
 impl AlphaS {
-    /// The same at all scales.
+    /// Returns the table of a constant alpha_s.
     ///
     /// # Errors
-    /// It is no positive number.
+    /// `alpha_s` is not a positive number.
     pub fn constant(alpha_s: f64) -> Result<Self> {
         if !(alpha_s.is_finite() && alpha_s > 0.0) {
             let what = format!("alpha_s is {alpha_s}; it must be a positive number");
@@ -61,7 +62,8 @@ impl AlphaS {
         })
     }
 
-    /// From 1 GeV, or where it has its pole, to 100 TeV, by its value at the mass of the Z boson and by this many loops.
+    /// Returns alpha_s from 1 GeV, or above its pole, to 100 TeV, from its value at the mass of the Z boson and with
+    /// this many loops.
     pub fn by_loops(at_z: f64, loops: u32) -> Self {
         let mut scales: Vec<f64> = (ENDS.windows(2))
             .flat_map(|ends| geometric(ends[0], ends[1], SCALES))
@@ -83,10 +85,10 @@ impl AlphaS {
         }
     }
 
-    /// That of a parameter card, as runs without densities have it, by its entry 3 of SMINPUTS.
+    /// Returns alpha_s for a run without densities: `at_z` is entry 3 of SMINPUTS in the parameter card.
     ///
     /// # Errors
-    /// The entry is no coupling.
+    /// The entry is not between 0 and 1.
     pub fn of_param_card(at_z: f64) -> Result<Self> {
         if !(0.0 < at_z && at_z < 1.0) {
             let what = format!(
@@ -98,16 +100,17 @@ impl AlphaS {
         Ok(AlphaS::by_loops(at_z, 2))
     }
 
-    /// That alpha_s is known at this scale in GeV, which messages call so.
+    /// Checks that the table covers a scale in GeV; `name` is that of the scale in messages.
     ///
     /// # Errors
-    /// It is not.
+    /// The scale is outside the table.
     pub fn check_scale(&self, scale: f64, name: &str) -> Result<()> {
         let ends = [self.scales[0], self.scales[self.scales.len() - 1]];
         inside(scale, ends, "the scales of alpha_s", name)
     }
 
-    /// At a scale in GeV, as good as it is shown: 1 / alpha_s is nearly a straight line.
+    /// Returns alpha_s at a scale in GeV, accurately enough for display: 1 / alpha_s is nearly linear in the logarithm
+    /// of the scale.
     pub fn at(&self, scale: f64) -> f64 {
         let (scales, last) = (&self.scales, self.scales.len() - 1);
         if scale >= scales[last] {
@@ -121,17 +124,17 @@ impl AlphaS {
         1.0 / (first + (second - first) / (end - begin) * (scale.ln() - begin))
     }
 
-    /// As events have it.
+    /// Returns the coupling that is used for events.
     ///
     /// # Errors
-    /// The scales do not rise, or a number is not positive.
+    /// Scales do not rise, or a number is not positive.
     pub fn table(&self) -> Result<Coupling> {
         Coupling::new(&self.scales, &self.values)
             .map_err(|what| Error::run(format!("alpha_s: {what}"), ""))
     }
 }
 
-/// Numbers that are as far from each other on a logarithmic scale, both ends among them, as numpy's `geomspace` has them.
+/// Returns numbers that are equidistant on a logarithmic scale, including both ends, as numpy's `geomspace`.
 fn geometric(low: f64, high: f64, count: usize) -> impl Iterator<Item = f64> {
     let (begin, end, last) = (low.log10(), high.log10(), count - 1);
     let step = (end - begin) / last as f64;
@@ -145,20 +148,20 @@ fn geometric(low: f64, high: f64, count: usize) -> impl Iterator<Item = f64> {
 /// A member of a set of parton densities.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct PdfSet {
-    /// Of LHAPDF, or of `lib/Pdfdata` of an output.
+    /// A file of LHAPDF, or of `lib/Pdfdata` in an output.
     pub file: PathBuf,
-    /// alpha_s of the set, where it has a table.
+    /// alpha_s of the set, if it has a table.
     pub coupling: Option<AlphaS>,
-    /// Its number at LHAPDF, 0 where the set does not say.
+    /// Its LHAPDF number; 0 if the set does not contain it.
     pub number: i32,
 }
 
 impl PdfSet {
-    /// What stands before the grid of a member, and in the file about its set. `pdf` is a file, the folder of a set, or the
-    /// name of one.
+    /// Reads the header of a member and the `.info` file of its set. `pdf` is a file, the folder of a set, or the name
+    /// of a set.
     ///
     /// # Errors
-    /// There is none, or it is no set.
+    /// The set does not exist, or the file is invalid.
     pub fn read(pdf: &Path) -> Result<Self> {
         let of_mg5amc = pdf
             .extension()
@@ -172,7 +175,7 @@ impl PdfSet {
         let member = place_of(&file).and_then(|place| i32::try_from(place).ok());
         let first = whole(&about, "SetIndex");
         let coupling = match table(&head, &file)? {
-            // A member may have its own.
+            // A member may have its own alpha_s.
             Some(own) => Some(own),
             None => table(&about, &file)?,
         };
@@ -186,7 +189,7 @@ impl PdfSet {
         })
     }
 
-    /// One that MG5aMC puts into outputs, by its file.
+    /// Returns the set of a file that MG5aMC puts into outputs.
     fn of_mg5amc(file: &Path) -> Result<Self> {
         let file = std::path::absolute(file).map_err(Error::io(file))?;
         let name = name_of(&file);
@@ -206,17 +209,17 @@ impl PdfSet {
         })
     }
 
-    /// What [`PdfSet::read`] reads of it.
+    /// The files that [`PdfSet::read`] reads.
     pub fn files(&self) -> Vec<PathBuf> {
         let beside = about_file(&self.file);
         let beside = beside.is_file().then_some(beside);
         std::iter::once(self.file.clone()).chain(beside).collect()
     }
 
-    /// All members of its set, in their order.
+    /// All members of its set, in order.
     ///
     /// # Errors
-    /// One of them is none.
+    /// The file of a member is invalid.
     pub fn members(&self) -> Result<Vec<PdfSet>> {
         let (folder, set) = (folder_of(&self.file), set_of(&self.file));
         let is_member = |path: &PathBuf| {
@@ -236,30 +239,30 @@ impl PdfSet {
         set_of(&self.file)
     }
 
-    /// What its set says of itself.
+    /// The description of its set.
     pub fn description(&self) -> String {
         let about = about(&self.file);
         let words = entries(&about, "SetDesc").next().unwrap_or_default();
         let words = words.trim().trim_matches(['\'', '"']);
-        // As MG5aMC's `systematics` has it in a comment.
+        // As in the comments of MG5aMC's `systematics`.
         words
             .replace("=>", ";")
             .replace('>', ".gt.")
             .replace('<', ".lt.")
     }
 
-    /// Which one of its set it is, from 0.
+    /// Number of the member in its set, from 0.
     pub fn place(&self) -> u32 {
         place_of(&self.file).unwrap_or(0)
     }
 
-    /// Whether it is of the same set as another one.
+    /// Whether both are members of the same set.
     pub fn is_of_set_of(&self, other: &PdfSet) -> bool {
         let of = |one: &PdfSet| (folder_of(&one.file).to_owned(), set_of(&one.file));
         of(self) == of(other)
     }
 
-    /// How the members of its set are combined, by its name at LHAPDF.
+    /// LHAPDF's name of the rule by which members of its set are combined.
     pub fn error_type(&self) -> String {
         let about = about(&self.file);
         let mut words =
@@ -267,7 +270,7 @@ impl PdfSet {
         words.next().unwrap_or("unknown").to_owned()
     }
 
-    /// Its number at LHAPDF, or the name of its file without `.dat` where the set has none.
+    /// Its LHAPDF number, or the name of its file without `.dat` if the set has no number.
     pub fn label(&self) -> String {
         match self.number {
             0 => stem(&self.file),
@@ -275,10 +278,10 @@ impl PdfSet {
         }
     }
 
-    /// alpha_s of the set.
+    /// Returns alpha_s of the set.
     ///
     /// # Errors
-    /// It has none; `cure` says what to do.
+    /// The set has no table of alpha_s; `cure` is the advice in the message.
     pub fn with_alpha_s(&self, cure: &str) -> Result<AlphaS> {
         self.coupling.clone().ok_or_else(|| {
             let what = format!(
@@ -290,15 +293,15 @@ impl PdfSet {
     }
 }
 
-/// Densities that MG5aMC puts into an output.
+/// A set that MG5aMC puts into an output.
 struct OfMg5amc {
-    /// `pdlabel`.
+    /// Its `pdlabel`.
     label: &'static str,
     file: &'static str,
-    /// alpha_s at the mass of the Z boson, and by how many loops it runs.
+    /// alpha_s at the mass of the Z boson, and the number of loops with which it runs.
     at_z: f64,
     loops: u32,
-    /// At LHAPDF.
+    /// LHAPDF number.
     number: i32,
 }
 
@@ -345,18 +348,18 @@ const fn set(
     }
 }
 
-/// Labels of the densities that MG5aMC puts into an output.
+/// Labels of the sets that MG5aMC puts into an output.
 pub fn labels() -> impl Iterator<Item = &'static str> {
     MG5AMC.iter().map(|set| set.label)
 }
 
-/// The grid of such a label; `data` is an output, or MG5aMC's own `Template/LO`.
+/// Returns the set of such a label; `data` is an output, or MG5aMC's own `Template/LO`.
 ///
 /// # Errors
-/// It is not there.
+/// The file is missing.
 ///
 /// # Panics
-/// There is no such label.
+/// If the label is unknown.
 pub fn of_label(label: &str, data: &Path) -> Result<PdfSet> {
     let set = MG5AMC.iter().find(|set| set.label == label);
     let file = data.join("lib/Pdfdata").join(set.expect("a label").file);
@@ -370,17 +373,17 @@ pub fn of_label(label: &str, data: &Path) -> Result<PdfSet> {
     PdfSet::of_mg5amc(&file)
 }
 
-/// What both beams of hadrons, or the one that is a hadron, are made of.
+/// The densities of both beams, or of the only beam that is a hadron.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BeamDensities {
-    /// Partons.
+    /// Partons of a set.
     Set(PdfSet),
-    /// Photons of both beams, which stay whole, by a formula.
+    /// Photons of both beams, whose particles stay intact, by a formula.
     Photons(Radiator),
 }
 
 impl BeamDensities {
-    /// The number at LHAPDF, 0 where there is none.
+    /// The LHAPDF number; 0 if there is none.
     pub fn number(&self) -> i32 {
         match self {
             BeamDensities::Set(set) => set.number,
@@ -388,7 +391,7 @@ impl BeamDensities {
         }
     }
 
-    /// What names of weights call them.
+    /// The label in names of weights.
     pub fn label(&self) -> String {
         match self {
             BeamDensities::Set(set) => set.label(),
@@ -396,7 +399,7 @@ impl BeamDensities {
         }
     }
 
-    /// The set, where it is one.
+    /// The set; `None` for photons.
     pub fn set(&self) -> Option<&PdfSet> {
         match self {
             BeamDensities::Set(set) => Some(set),
@@ -417,7 +420,7 @@ impl BeamDensities {
         }
     }
 
-    /// Where they are.
+    /// The range in which they are known.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -435,39 +438,39 @@ impl BeamDensities {
     }
 }
 
-/// What a run card chooses densities and alpha_s by.
+/// The entries of a run card and other inputs that determine densities and alpha_s.
 #[derive(Clone, Copy, Debug)]
 pub struct Entries<'a> {
-    /// `pdlabel1`, or `pdlabel2` where the first beam is the one that is no hadron.
+    /// `pdlabel1`, or `pdlabel2` if only the second beam is a hadron.
     pub label: &'a str,
-    /// The number of a set at LHAPDF, or its name.
+    /// The LHAPDF number of a set, or its name.
     pub lhaid: &'a str,
     /// `lpp1`.
     pub lpp: i64,
-    /// Whether no beam is a hadron, or radiates photons.
+    /// Whether both beams are partons.
     pub resting: bool,
-    /// Where `lib/Pdfdata` is.
+    /// The folder that contains `lib/Pdfdata`.
     pub data: &'a Path,
-    /// alpha_s at the mass of the Z boson by the parameter card, [`AT_Z`] where that does not say.
+    /// alpha_s at the mass of the Z boson in the parameter card, or [`AT_Z`].
     pub at_z: f64,
 }
 
 /// Densities and alpha_s of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// None where beams are partons.
+    /// `None` if both beams are partons.
     pub densities: Option<BeamDensities>,
-    /// Of all events.
+    /// alpha_s of all events.
     pub alpha_s: AlphaS,
-    /// What alpha_s is of, for messages.
+    /// The origin of alpha_s, for messages.
     pub source: String,
 }
 
 impl Entries<'_> {
-    /// As `setrun.f` chooses them.
+    /// Chooses densities and alpha_s as `setrun.f` does.
     ///
     /// # Errors
-    /// A set is not there, or has no alpha_s, or the parameter card has none.
+    /// A set does not exist or has no alpha_s, or that of the parameter card is invalid.
     pub fn choose(&self) -> Result<Chosen> {
         if self.resting || self.label == OF_PHOTONS {
             let of = radiator(self.lpp).filter(|_| !self.resting);
@@ -492,10 +495,10 @@ impl Entries<'_> {
     }
 }
 
-/// Where a grid of parton densities is.
+/// The range of a grid of parton densities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Knots {
-    /// What messages call it: its file.
+    /// Its name in messages: the file.
     pub place: String,
     /// The name of its set.
     pub name: String,
@@ -503,12 +506,12 @@ pub struct Knots {
     pub codes: BTreeSet<i32>,
     /// The least x.
     pub least_x: f64,
-    /// The first and the last one, GeV.
+    /// The first and the last scale, GeV.
     pub scales: [f64; 2],
 }
 
 impl Knots {
-    /// Of a file.
+    /// Reads the range of a file.
     ///
     /// # Errors
     /// It cannot be read.
@@ -528,11 +531,11 @@ impl Knots {
         })
     }
 
-    /// That it has these partons, by PDG code, and fractions of the momentum from this one on; `cure` says what to do where it
-    /// begins at a larger one.
+    /// Checks that the grid has these partons, by PDG code, and momentum fractions down to `least_x`; `cure` is the
+    /// advice if it does not reach so far.
     ///
     /// # Errors
-    /// It has not.
+    /// Partons are missing, or the grid begins at a larger x.
     pub fn check(&self, incoming: &BTreeSet<i32>, least_x: f64, cure: &str) -> Result<()> {
         let missing: Vec<String> = incoming
             .difference(&self.codes)
@@ -558,10 +561,10 @@ impl Knots {
         Ok(())
     }
 
-    /// That it has this scale in GeV, which messages call so.
+    /// Checks that the grid covers a scale in GeV; `name` is that of the scale in messages.
     ///
     /// # Errors
-    /// It has not.
+    /// The scale is outside the grid.
     pub fn check_scale(&self, scale: f64, name: &str) -> Result<()> {
         let what = format!("the densities of {}", self.place);
         inside(scale, self.scales, &what, name)
@@ -580,19 +583,19 @@ fn inside(scale: f64, [low, high]: [f64; 2], of: &str, name: &str) -> Result<()>
 /// Opens a file of densities.
 ///
 /// # Errors
-/// It cannot be read, or is none.
+/// It cannot be read, or is not a file of densities.
 pub fn open(file: &Path) -> Result<Densities> {
     Densities::open(file).map_err(|error| Error::run(error.to_string(), ""))
 }
 
-/// x f(x, Q) of what comes from a beam, as weights of events need it.
+/// The density x f(x, Q) of the partons of a beam, for weights of events.
 #[derive(Clone, Debug)]
 pub enum BeamDensity {
-    /// 1: the beam is the parton.
+    /// The beam is the parton; the density is 1.
     One,
-    /// By densities.
+    /// A beam with densities.
     Of {
-        /// Of the particle.
+        /// The densities of the particle.
         densities: Arc<Densities>,
         /// Whether the beam is the antiparticle.
         anti: bool,
@@ -600,7 +603,7 @@ pub enum BeamDensity {
 }
 
 impl BeamDensity {
-    /// Those of both beams; none where both are partons.
+    /// Returns the densities of both beams; `None` if both are partons.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -635,7 +638,7 @@ impl BeamDensity {
         Ok((one.is_some() || other.is_some()).then(|| [of(first, one), of(second, other)]))
     }
 
-    /// The same beam of other densities.
+    /// Returns the same beam with other densities.
     pub fn with(&self, other: &Arc<Densities>) -> Self {
         match self {
             BeamDensity::One => BeamDensity::One,
@@ -646,7 +649,7 @@ impl BeamDensity {
         }
     }
 
-    /// Of partons by their PDG codes, x and scales in GeV.
+    /// Evaluates the density for each parton, given by PDG code, x and scale `q` in GeV.
     ///
     /// # Errors
     /// The densities do not have a parton.
@@ -675,7 +678,8 @@ impl BeamDensity {
     }
 }
 
-/// A member: a file, or the first one of a folder, or of a set by its name where LHAPDF looks for it.
+/// Returns the file of a member: `pdf` itself, or the first member of a set that is given by its folder or by a name in
+/// the folders of LHAPDF.
 ///
 /// # Errors
 /// There is none.
@@ -727,7 +731,7 @@ fn locate_below(folders: &[PathBuf], pdf: &Path) -> Result<PathBuf> {
     ))
 }
 
-/// A set by its number at LHAPDF, or by a name with `/MEMBER` after it, where LHAPDF looks for sets.
+/// Returns the file of a member by its LHAPDF number or as `NAME` or `NAME/MEMBER`, from the folders of LHAPDF.
 ///
 /// # Errors
 /// There is none.
@@ -777,7 +781,7 @@ fn by_number(folders: &[PathBuf], lhaid: i32) -> Result<PathBuf> {
     Err(Error::run(what, cure))
 }
 
-/// Another member of a set by its first one.
+/// Returns the file of a member of a set; `first` is that of the first member.
 fn member(first: &Path, number: i32) -> Result<PathBuf> {
     let name = name_of(first).replace("_0000.dat", &format!("_{number:04}.dat"));
     let file = first.with_file_name(name);
@@ -791,7 +795,7 @@ fn member(first: &Path, number: i32) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Where LHAPDF looks for sets.
+/// The folders in which LHAPDF looks for sets.
 fn data_folders() -> Vec<PathBuf> {
     let folders = ["LHAPDF_DATA_PATH", "LHAPATH"]
         .into_iter()
@@ -802,7 +806,7 @@ fn data_folders() -> Vec<PathBuf> {
         .collect()
 }
 
-/// What stands before the first grid.
+/// Reads the header of an LHAPDF member, before the first grid.
 fn head(file: &Path) -> Result<String> {
     let mut start = Vec::new();
     let opened = std::fs::File::open(file).map_err(Error::io(file))?;
@@ -821,7 +825,7 @@ fn head(file: &Path) -> Result<String> {
     }
 }
 
-/// The table of alpha_s in what a file says of itself.
+/// Parses the table of alpha_s in the header or `.info` file `text`; `None` if it has none.
 fn table(text: &str, file: &Path) -> Result<Option<AlphaS>> {
     let set = set_of(file);
     let mut found = Vec::new();
@@ -846,7 +850,7 @@ fn table(text: &str, file: &Path) -> Result<Option<AlphaS>> {
     }
 }
 
-/// What stands between the brackets of an entry.
+/// The text between the brackets of an entry.
 fn list<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let mut rest = text;
     loop {
@@ -864,13 +868,13 @@ fn list<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     }
 }
 
-/// What stands after the name in lines of an entry.
+/// The texts after the name in all lines of an entry.
 fn entries<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
     text.lines()
         .filter_map(move |line| line.strip_prefix(name)?.strip_prefix(':'))
 }
 
-/// The whole number that an entry begins with.
+/// The whole number with which an entry begins.
 fn whole(text: &str, name: &str) -> Option<i32> {
     let digits = |rest: &str| {
         let rest = rest.trim_start();
@@ -882,18 +886,18 @@ fn whole(text: &str, name: &str) -> Option<i32> {
     entries(text, name).find_map(digits)
 }
 
-/// Which one of its set a member is, by the name of its file.
+/// The number of a member in its set, from the name of its file.
 fn place_of(file: &Path) -> Option<u32> {
     let (_, digits) = name_of(file).strip_suffix(".dat")?.rsplit_once('_')?;
     (digits.len() == 4).then(|| digits.parse().ok()).flatten()
 }
 
-/// The file about the set of a member.
+/// The `.info` file of the set of a member.
 fn about_file(file: &Path) -> PathBuf {
     folder_of(file).join(format!("{}.info", set_of(file)))
 }
 
-/// What a set says of itself; nothing where it says nothing.
+/// The text of the `.info` file of a set; empty if it cannot be read.
 fn about(file: &Path) -> String {
     text_of(&about_file(file))
 }
@@ -912,7 +916,7 @@ fn folder_of(file: &Path) -> &Path {
     file.parent().unwrap_or(Path::new(""))
 }
 
-/// The name of the folder that a member lies in.
+/// The name of a member's set, which is that of its folder.
 fn set_of(file: &Path) -> String {
     name_of(folder_of(file)).to_owned()
 }

@@ -1,7 +1,7 @@
 use super::*;
 use std::fs;
 
-/// Numbers that Python had before.
+/// Expected numbers are those of the former Python code.
 #[test]
 fn alpha_s_runs_by_loops() {
     let near = |found: f64, wanted: f64| {
@@ -73,7 +73,7 @@ fn alpha_s_begins_where_it_has_its_pole() {
     assert_eq!([1e-3, 91.0, 1e12].map(|scale| constant.at(scale)), [0.1; 3]);
 }
 
-/// Of the two quarks and the gluon x f(x, Q) = 1 + place, for a set whose knots begin at 1e-4 and 5 GeV.
+/// Writes a member with knots from x = 1e-4 and Q = 5 GeV, and constant x f(x, Q) of a gluon, a quark and an antiquark.
 fn member(folder: &Path, number: i32, alpha_s: &str) {
     let rows = "2.0 3.0 1.0\n".repeat(8);
     let text = format!(
@@ -83,7 +83,7 @@ fn member(folder: &Path, number: i32, alpha_s: &str) {
     fs::write(folder.join(format!("{name}_{number:04}.dat")), text).unwrap();
 }
 
-/// Three members, the last one with its own alpha_s.
+/// A set of three members; the last one has its own alpha_s.
 pub(crate) fn sets() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let toy = folder.path().join("toy");
@@ -193,7 +193,7 @@ fn sets_are_found() {
     assert!(
         locate("nothing").starts_with("there are no parton densities 'nothing'; name a member")
     );
-    // A path is none of the names below these folders.
+    // A path is not looked up as a name in these folders.
     assert!(locate("./toy").starts_with("there are no parton densities './toy'"));
     let said = locate("nn23lo1");
     assert!(

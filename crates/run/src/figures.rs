@@ -1,4 +1,4 @@
-//! Spectra as figures of a page, with their numbers.
+//! Spectra as figures of a page, with tables of their numbers.
 
 use crate::chart::{Chart, Curve, ratios};
 use crate::markup::{Cell, curve_classes, escaped, table};
@@ -9,18 +9,18 @@ use crate::text::significant;
 /// Spectra of one sample of events, whose weights are multiplied by `factor`.
 #[derive(Clone, Debug)]
 pub struct ScaledSpectra<'a> {
-    /// What a reader knows the sample by.
+    /// Name of the sample in the legend.
     pub name: String,
-    /// Those of all samples have the same bins.
+    /// The spectra; all samples have the same bins.
     pub spectra: &'a Spectra,
-    /// Weights times this add up to what the sample has, such as its cross section.
+    /// Factor by which weights are multiplied, such that they add up to the cross section, for example.
     pub factor: f64,
-    /// Of which events they are: weights of the same ones are not independent.
+    /// Identifies the events: samples of the same events with other weights are not independent.
     pub origin: usize,
 }
 
 impl ScaledSpectra<'_> {
-    /// Of each bin of a spectrum the value and its error, by the width of the bin.
+    /// Returns value and error of each bin of a spectrum, divided by the width of the bin.
     pub fn densities(&self, place: usize) -> [(f64, f64); BINS] {
         let histogram = &self.spectra.all[place].histogram;
         std::array::from_fn(|bin| {
@@ -34,7 +34,7 @@ impl ScaledSpectra<'_> {
     }
 }
 
-/// The line of a curve, for legends.
+/// Returns a piece of a curve's line, for legends.
 fn key(number: usize) -> String {
     let classes = curve_classes(number);
     format!(
@@ -43,7 +43,7 @@ fn key(number: usize) -> String {
     )
 }
 
-/// The lines that stand for several samples.
+/// Returns the legend of several samples.
 pub fn legend(samples: &[ScaledSpectra]) -> String {
     let item = |(number, sample): (usize, &ScaledSpectra)| {
         format!("<li>{}{}</li>\n", key(number), escaped(&sample.name))
@@ -52,15 +52,15 @@ pub fn legend(samples: &[ScaledSpectra]) -> String {
     format!("<ul class=\"legend\">\n{items}</ul>\n")
 }
 
-/// Figures of the spectra of all kinds. `symbol` and `unit` are those of what they add up to.
+/// Returns figures of the spectra of all kinds. `symbol` and `unit` are those of the quantity that spectra add up to.
 ///
 /// # Panics
-/// Samples have other spectra than the first one.
+/// If a sample has other spectra than the first one.
 pub fn figures(samples: &[ScaledSpectra], [symbol, unit]: [&str; 2]) -> String {
     let Some(first) = samples.first() else {
         return String::new();
     };
-    // Tables of several samples are as large as the page.
+    // Tables of several samples take the full width of the page.
     let beside = match samples.len() {
         1 => " class=\"pair\"",
         _ => "",
@@ -93,7 +93,7 @@ pub fn figures(samples: &[ScaledSpectra], [symbol, unit]: [&str; 2]) -> String {
     text
 }
 
-/// What a spectrum is by, with its unit.
+/// Returns the title of the horizontal axis, with the unit.
 fn observable_title(spectrum: &ParticleSpectrum) -> String {
     let observable = spectrum.observable;
     match observable.unit() {
@@ -102,7 +102,7 @@ fn observable_title(spectrum: &ParticleSpectrum) -> String {
     }
 }
 
-/// What the values of a spectrum are, with their unit.
+/// Returns the title of the vertical axis, with the unit.
 fn value_title(spectrum: &ParticleSpectrum, [symbol, unit]: [&str; 2]) -> String {
     let name = format!("d{symbol}/d{}", spectrum.observable.symbol());
     match (unit, spectrum.observable.unit()) {
@@ -140,7 +140,7 @@ fn figure(
     format!("<figure>\n{}{compared}</figure>\n", chart.svg())
 }
 
-/// χ² of two histograms that are independent, and how many bins it is of.
+/// Returns χ² of two independent histograms, and the number of bins that contribute.
 fn chi_squared(one: &[(f64, f64)], other: &[(f64, f64)]) -> (f64, usize) {
     let terms = one.iter().zip(other).filter_map(|((a, error), (b, its))| {
         let variance = error * error + its * its;
@@ -149,7 +149,7 @@ fn chi_squared(one: &[(f64, f64)], other: &[(f64, f64)]) -> (f64, usize) {
     terms.fold((0.0, 0), |(sum, count), term| (sum + term, count + 1))
 }
 
-/// The numbers of a spectrum as a table.
+/// Returns the numbers of a spectrum as a table.
 fn numbers(
     spectrum: &ParticleSpectrum,
     samples: &[ScaledSpectra],

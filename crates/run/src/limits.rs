@@ -1,4 +1,4 @@
-//! What a run leaves of the phase space of each matrix element, and what its beams are, judged before a point is drawn.
+//! Checks of the phase space, the beams and the densities of a run before points are drawn.
 
 use crate::Element;
 use crate::beams::radiator;
@@ -14,36 +14,36 @@ use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::Scale;
 use std::collections::BTreeSet;
 
-/// Legs of a process of one particle that goes out.
+/// Number of legs of a process with a single outgoing particle.
 pub const ALONE: usize = 3;
-/// Where x begins, less a little for rounding.
+/// A little less than 1, to keep x above the first x of the densities despite rounding.
 const BELOW: f64 = 1.0 - 1e-9;
 /// Neutrinos, by PDG code.
 const NEUTRINOS: [u32; 3] = [12, 14, 16];
 
-/// What all matrix elements of a run have in common.
+/// Properties that all matrix elements of a run have in common.
 #[derive(Clone, Copy)]
 pub struct Judge<'a> {
-    /// Of both beams in their centre of mass, GeV.
+    /// Energy of both beams in their centre of mass, GeV.
     pub energy: f64,
-    /// Where densities are; none without them.
+    /// The range of the densities; `None` without densities.
     pub knots: Option<&'a Knots>,
     /// alpha_s of the run.
     pub alpha_s: &'a AlphaS,
-    /// Its scales.
+    /// The scales of the run.
     pub scale: &'a Scale,
-    /// Cuts by name; none where they are those of a run card.
+    /// Cuts by name; `None` if cuts are those of a run card.
     pub cuts: Option<&'a [NamedCut]>,
 }
 
 impl Judge<'_> {
-    /// Adds to the windows of a matrix element the least mass of those that densities have an x for, where events of
-    /// smaller masses are of no account.
+    /// Checks that events of a matrix element can be made. If densities begin at an x that is too large for the
+    /// smallest masses, and events of such masses can be neglected, a window that removes these is added.
     ///
     /// Args: `partons` are PDG codes that the densities must have.
     ///
     /// # Errors
-    /// There would be no events, or infinitely many, or some that densities or alpha_s say nothing of.
+    /// There would be no events, or infinitely many, or some outside the range of densities or alpha_s.
     pub fn judge(
         &self,
         element: &Element,
@@ -87,7 +87,7 @@ impl Judge<'_> {
         let Some(knots) = self.knots else {
             return Ok(());
         };
-        // x1 * x2 is the square of the mass, each of them at most 1.
+        // Each x is at least x1 * x2, the squared mass divided by the squared energy, as the other one is at most 1.
         let cure = larger_masses(element.pdg(), floor, self.cuts);
         knots.check(partons, (lowest / self.energy).powi(2), &cure)?;
         let entries = ["dsqrt_q2fact1", "dsqrt_q2fact2"];
@@ -99,10 +99,10 @@ impl Judge<'_> {
     }
 }
 
-/// That events can be made of a matrix element at this energy, GeV.
+/// Checks that events of a matrix element can be made at this energy, GeV.
 ///
 /// # Errors
-/// It is a decay, has no channels, or particles that are too heavy.
+/// The process is a decay, has no channels, or its particles are too heavy.
 pub fn check(element: &Element, energy: f64) -> Result<()> {
     if element.described.incoming.len() != 2 || element.pdg().len() < ALONE {
         return Err(Error::run(
@@ -129,14 +129,14 @@ pub fn check(element: &Element, energy: f64) -> Result<()> {
     Ok(())
 }
 
-/// That a neutrino without mass comes in with the one helicity that it has: |M|^2 is the average over those of the process,
-/// and events would have half of their cross section. MG5aMC's run cards have `polbeam1 = -100` there, so this is about
-/// processes by their names and process files.
+/// Checks that incoming massless neutrinos have a single helicity: |M|^2 is averaged over the helicities of the
+/// process, so a second one would halve the cross section. As MG5aMC's run cards have `polbeam1 = -100` for such beams,
+/// this concerns processes given by name, and process files.
 ///
-/// Args: `name` is what messages call the process.
+/// Args: `name` is that of the process in messages.
 ///
 /// # Errors
-/// It has two.
+/// A neutrino has two helicities.
 pub fn check_neutrinos(element: &Element, name: &str) -> Result<()> {
     let described = &element.described;
     for (beam, (&code, &mass)) in described.incoming.iter().zip(&element.masses).enumerate() {
@@ -157,12 +157,12 @@ pub fn check_neutrinos(element: &Element, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// That jets of one process of a matrix element are jets of all of them, which matching needs.
+/// Checks that a leg is a jet in all processes of a matrix element or in none, which matching needs.
 ///
-/// Args: the value of `maxjetflavor`, and what messages call the run card.
+/// Args: `source` is the name of the run card in messages.
 ///
 /// # Errors
-/// `maxjetflavor` divides the flavours of a leg.
+/// `maxjetflavor` lies between the flavours of a leg.
 pub fn check_flavors(element: &Element, maxjetflavor: i64, source: &str) -> Result<()> {
     let processes = element.options();
     for leg in 0..element.pdg().len() {
@@ -191,27 +191,27 @@ pub fn check_flavors(element: &Element, maxjetflavor: i64, source: &str) -> Resu
     Ok(())
 }
 
-/// What both beams of a run are.
+/// The beams of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming<'a> {
-    /// Of the hadrons, or photons of both beams; none where both are partons.
+    /// Densities of the hadrons, or of photons of both beams; `None` if both beams are partons.
     pub densities: Option<&'a BeamDensities>,
-    /// Which are antiparticles of what the densities are of.
+    /// Whether each beam is the antiparticle of the hadron that the densities describe.
     pub anti: [bool; 2],
-    /// Which one, 0 or 1, is no hadron beside one that is.
+    /// The index of the beam that is not a hadron, if the other one is.
     pub other: Option<usize>,
-    /// The entry `lpp` of that where it radiates photons, else 0.
+    /// The entry `lpp` of that beam if it radiates photons, otherwise 0.
     pub photons: i64,
     /// Numbers of protons and neutrons of each ion.
     pub ions: [Option<[u32; 2]>; 2],
 }
 
 impl Incoming<'_> {
-    /// That matrix elements have what comes in.
+    /// Checks that the incoming particles of matrix elements match the beams.
     ///
     /// # Errors
-    /// Beams without densities are no one pair of partons, or become a single particle; a beam beside one of hadrons is no
-    /// one particle, or radiates photons, and others come in.
+    /// Without densities, there are several pairs of incoming partons, or a single outgoing particle; or the beam
+    /// beside a hadron has several particles, or others than the photons that it radiates.
     pub fn check(&self, elements: &[Element]) -> Result<()> {
         let processes = || elements.iter().flat_map(Element::options);
         let mirrored = elements.iter().any(Element::is_mirrored);
@@ -273,7 +273,7 @@ impl Incoming<'_> {
         found
     }
 
-    /// As the event generator takes them; none where both are partons.
+    /// Returns the beams for the event generator; `None` if both are partons.
     pub fn requests(&self) -> Option<[BeamRequest; 2]> {
         let densities = self.densities?;
         Some([0, 1].map(|beam| match Some(beam) == self.other {
@@ -282,9 +282,10 @@ impl Incoming<'_> {
         }))
     }
 
-    /// The energy of both beams in their centre of mass, GeV, and the rapidity of that in the frame of the detector.
+    /// Returns the energy of both beams in their centre of mass, GeV, and the rapidity of that in the detector frame.
     ///
-    /// Args: energies of the beams there; `energy` as it is without masses; masses of the legs of a matrix element.
+    /// Args: `energies` of the beams in the detector frame, GeV; `energy`, the result without masses; `masses` of the
+    /// legs of a matrix element.
     ///
     /// # Errors
     /// A beam has less energy than its mass.
@@ -299,15 +300,14 @@ impl Incoming<'_> {
     }
 }
 
-/// The rapidity of the frame in which two beams have the same energy, in the one where they have these.
+/// Returns the rapidity of the centre of mass of two massless beams with these energies.
 pub fn rapidity([first, second]: [f64; 2]) -> f64 {
     0.5 * (first / second).ln()
 }
 
-/// The energy of both beams in their centre of mass, GeV, as `genps.f` has it, and the rapidity of that.
+/// Returns the energy of both beams in their centre of mass, GeV, as in `genps.f`, and the rapidity of that.
 ///
-/// Args: energies in the frame of the detector; masses of beams that are particles themselves, where hadrons count as
-/// massless.
+/// Args: `energies` in the detector frame; `masses` of the beam particles, 0 for hadrons.
 ///
 /// # Errors
 /// A beam has less energy than its mass.
@@ -330,7 +330,8 @@ pub fn center(energies: [f64; 2], masses: [f64; 2]) -> Result<[f64; 2]> {
     ])
 }
 
-/// As the GNU C library has it; the standard library's differs from it in the last digits.
+/// The inverse hyperbolic tangent as computed by the GNU C library; that of Rust's standard library differs in the last
+/// digits.
 fn atanh(x: f64) -> f64 {
     let size = x.abs();
     let ratio = match size < 0.5 {

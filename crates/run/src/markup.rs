@@ -1,9 +1,9 @@
-//! Pages for a browser: one file of HTML that is XML as well, and needs neither a network nor a program.
+//! Pages for a browser: a single file that is valid HTML and XML, and needs neither a network nor JavaScript.
 
 use std::fmt::Display;
 
-/// Colours of curves on light and on dark paper, which are told apart whatever colours a reader sees (P. Green-Armytage's and
-/// M. Okabe's choices, adapted to either paper).
+/// Colours of curves on light and dark paper, which colour-blind readers can distinguish, too (choices of P.
+/// Green-Armytage and M. Okabe, adapted to either paper).
 const CURVES: [[&str; 2]; 6] = [
     ["#0b5fa5", "#6cb6ff"],
     ["#c2410c", "#ffa657"],
@@ -12,10 +12,10 @@ const CURVES: [[&str; 2]; 6] = [
     ["#8a6d00", "#e3c341"],
     ["#be185d", "#ff9bce"],
 ];
-/// After so many curves colours come again, with the next of these dashes.
+/// Dashes of curves: when all colours are used up they are repeated with the next pattern.
 const DASHES: [&str; 3] = ["none", "6 3", "2 2"];
 
-/// What all pages look like.
+/// The style sheet of all pages.
 const STYLE: &str = "\
 :root { color-scheme: light dark; --ink: #1c1f23; --paper: #ffffff; --soft: #6a737d; --line: #d0d7de; --stripe: #f6f8fa; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --soft: #8b949e; --line: #30363d; --stripe: #161b22; } }
@@ -31,7 +31,7 @@ pre { overflow-x: auto; } summary { cursor: pointer; color: var(--soft); } .note
 .frame { fill: none; stroke: var(--soft); } .grid { stroke: var(--line); } .curve, .error { fill: none; stroke-width: 1.5; } .error { stroke-width: 1; } .band { stroke: none; opacity: 0.25; }
 ";
 
-/// A text as HTML and XML have it. Characters that XML has not become U+FFFD.
+/// Escapes a text for HTML and XML. Characters that XML forbids become U+FFFD.
 pub fn escaped(text: impl Display) -> String {
     let mut found = String::new();
     for c in text.to_string().chars() {
@@ -49,7 +49,7 @@ pub fn escaped(text: impl Display) -> String {
     found
 }
 
-/// A page with this title; `body` is HTML.
+/// Returns a page with this title; `body` is HTML.
 pub fn document(title: &str, body: &str) -> String {
     let title = escaped(title);
     let colors = |paper: usize| -> String {
@@ -76,7 +76,7 @@ pub fn document(title: &str, body: &str) -> String {
     )
 }
 
-/// The classes by which a curve of a number has its colour and its dashes.
+/// Returns the CSS classes for the colour and dashes of the curve with this number.
 pub fn curve_classes(number: usize) -> String {
     let (color, dash) = (number % CURVES.len(), number / CURVES.len() % DASHES.len());
     format!("c{color} d{dash}")
@@ -85,13 +85,13 @@ pub fn curve_classes(number: usize) -> String {
 /// A cell of a table.
 #[derive(Clone, Debug)]
 pub enum Cell {
-    /// On the left.
+    /// Left-aligned text.
     Text(String),
-    /// On the right, below each other.
+    /// A right-aligned number.
     Number(String),
 }
 
-/// A table, or nothing where it has no rows. Texts are escaped here.
+/// Returns a table, or an empty string if it has no rows. Escapes titles and cells.
 pub fn table(titles: &[&str], rows: &[Vec<Cell>]) -> String {
     let Some(first) = rows.first() else {
         return String::new();
@@ -104,7 +104,7 @@ pub fn table(titles: &[&str], rows: &[Vec<Cell>]) -> String {
         let cells: String = cells.iter().map(cell).collect();
         format!("<tr>{cells}</tr>\n")
     };
-    // Titles stand as what is below them.
+    // Titles are aligned as the cells below them.
     let title = |(title, cell): (&&str, &Cell)| match cell {
         Cell::Text(_) => Cell::Text((*title).to_owned()),
         Cell::Number(_) => Cell::Number((*title).to_owned()),

@@ -1,4 +1,4 @@
-//! The page about a run, `run.html`: what its summary says, spectra with errors, cuts and settings.
+//! The page about a run, `run.html`: its summary, spectra with errors, cuts and settings.
 
 use crate::banner::Head;
 use crate::event_file::InitBeams;
@@ -9,33 +9,33 @@ use crate::spectra::Spectra;
 use crate::summary::{Summary, shown};
 use crate::text::general;
 
-/// The name of the page.
+/// File name of the page.
 pub const PAGE: &str = "run.html";
 
-/// What a run was made with.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct RunSettings {
-    /// MG5aMC's commands that make its process.
+    /// MG5aMC's commands that define the process.
     pub process: Vec<String>,
-    /// Which alpha_s, scales and cuts hold, in lines.
+    /// Lines about alpha_s, scales and cuts.
     pub conditions: Vec<String>,
-    /// Entries of the run card that are not their defaults, with both values.
+    /// Entries of the run card that differ from their defaults: name, value and default.
     pub entries: Vec<[String; 3]>,
-    /// Its beams.
+    /// The beams.
     pub beams: InitBeams,
-    /// Of the random numbers.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// What weighed points, and threads.
+    /// The backend that evaluated matrix elements.
     pub backend: String,
-    /// See [`RunSettings::backend`].
+    /// Number of threads.
     pub threads: usize,
-    /// Names of further weights.
+    /// Names of the further weights.
     pub weights: Vec<String>,
-    /// How long the start, the survey and the events took.
+    /// Time spent in start-up, survey and events, s.
     pub seconds: [f64; 3],
 }
 
-/// Entries of a run card that are not their defaults, with both values.
+/// Returns the entries of a run card that differ from their defaults: name, value and default.
 pub fn changed_entries(card: &RunCard) -> Vec<[String; 3]> {
     let differs = |(name, row): (&str, &entries::Row)| {
         let (value, default) = (card.value(name), row.value());
@@ -45,7 +45,7 @@ pub fn changed_entries(card: &RunCard) -> Vec<[String; 3]> {
     entries::all().filter_map(differs).collect()
 }
 
-/// The commands of MG5aMC that a banner repeats, without comments and what only sets MG5aMC up.
+/// Returns the commands in a banner that define the process, without comments and MG5aMC's settings.
 pub fn commands(head: &Head) -> Vec<String> {
     let text = head.cards.as_ref().map_or("", |cards| &cards.process);
     let lines = text
@@ -58,7 +58,7 @@ pub fn commands(head: &Head) -> Vec<String> {
     lines.filter(makes).map(str::to_owned).collect()
 }
 
-/// The page. `weights` is the table of cross sections with other parameter cards, where there is one.
+/// Returns the page. `weights` is the table of cross sections with other parameter cards, if any.
 pub fn html(
     summary: &Summary,
     spectra: &Spectra,
@@ -86,7 +86,7 @@ pub fn html(
     document(summary.name, &body)
 }
 
-/// Cross sections, and how the events were made.
+/// Returns the section on cross sections and efficiency.
 fn measured(summary: &Summary) -> String {
     let (all, _) = summary.all;
     let [title, numbers] = summary.rate.titles();
@@ -110,7 +110,7 @@ fn measured(summary: &Summary) -> String {
 
 fn pictures(summary: &Summary, spectra: &Spectra) -> String {
     let factor = summary.all.0 / spectra.weight;
-    // Weights of both signs may add up to nothing.
+    // Weights of both signs may add up to 0.
     if spectra.all.is_empty() || !factor.is_finite() {
         return String::new();
     }
@@ -129,7 +129,7 @@ fn pictures(summary: &Summary, spectra: &Spectra) -> String {
     )
 }
 
-/// What the run was made with, and how long it took.
+/// Returns the sections on settings and time.
 fn made_with(settings: &RunSettings) -> String {
     let lines = settings.conditions.iter().flat_map(|line| line.split("; "));
     let lines: String = lines

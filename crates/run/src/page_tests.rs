@@ -3,7 +3,7 @@ use crate::summary::Rate;
 
 const NAME: &str = "<run> & \"more\"";
 
-/// The page about two matrix elements, whose names and settings hold what HTML has to escape.
+/// A page about two matrix elements, with names and settings that HTML must escape.
 fn page(rate: Rate, weights: Option<&str>) -> (String, String) {
     let processes = [("21 21 6 -6", (439.71, 1.2)), ("<2> -2 6 -6", (66.2, 0.3))];
     let processes: Vec<_> = processes.map(|(name, of)| (name.to_owned(), of)).into();

@@ -1,4 +1,4 @@
-//! Spectra of the events of several files over each other.
+//! Spectra of several event files in common figures.
 
 use crate::figures::{ScaledSpectra, figures, legend};
 use crate::markup::{document, escaped};
@@ -15,50 +15,51 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// What the weight is called that stands in the first line of an event.
+/// Name of the event weight, XWGTUP in the first line of an event.
 pub const NOMINAL: &str = "nominal";
 
-/// Spectra of the events of files, with the same bins.
+/// Spectra of event files, with common bins.
 #[derive(Clone, Debug)]
 pub struct Plot {
     samples: Vec<WeightedEvents>,
-    /// Whether spectra add up to the number of particles of an event, not to cross sections.
+    /// Whether spectra add up to the number of particles per event instead of cross sections.
     shapes: bool,
-    /// What a user should know.
+    /// Notices for the user.
     pub notices: Vec<String>,
 }
 
-/// Spectra of the events of a file with one of their weights.
+/// Spectra of a file with one of its weights.
 #[derive(Clone, Debug)]
 struct WeightedEvents {
     file: PathBuf,
-    /// Its place among the files.
+    /// Index of the file.
     origin: usize,
     weight: String,
-    /// With that weight, pb, and the statistical error of the file's own; none where a file says nothing.
+    /// Cross section with this weight, pb; its relative error is that of the file's own. `None` if `<init>` has no
+    /// cross section.
     cross_section: Option<Measured>,
     spectra: Spectra,
-    /// Weights times this are parts of the cross section, or of 1.
+    /// Factor that scales weights to parts of the cross section, or of 1.
     factor: f64,
 }
 
-/// A file of which some events were read.
+/// A file of which the first events are read.
 struct OpenFile {
     path: PathBuf,
     reader: Reader,
-    /// With each of the weights.
+    /// The particles of these events, for each of the weights.
     first: Vec<Collection>,
-    /// The sum of the weights of the first line of each event.
+    /// The sum of the event weights read so far.
     sum: f64,
 }
 
 impl Plot {
-    /// Reads files, each with all of these weights: [`NOMINAL`], or the names of others. With `shapes` spectra add up to
-    /// the number of particles of an event, otherwise to the cross sections of the files.
+    /// Reads files, each with all of these weights: [`NOMINAL`], or the names of others. With `shapes` spectra add up
+    /// to the number of particles per event, otherwise to the cross sections of the files.
     ///
     /// # Errors
-    /// A file cannot be read, or has no events, no such weight or no cross section; or no kind of particles goes out of the
-    /// events of all files.
+    /// A file cannot be read, or has no events, no such weight or no cross section; or the files have no kind of
+    /// outgoing particles in common.
     pub fn read(files: &[PathBuf], weights: &[String], shapes: bool, open: Open) -> Result<Self> {
         let begun = files.iter().map(|path| OpenFile::new(path, weights, open));
         let mut begun: Vec<OpenFile> = begun.collect::<Result<_>>()?;
@@ -75,14 +76,14 @@ impl Plot {
         })
     }
 
-    /// The page.
+    /// Returns the page.
     pub fn html(&self) -> String {
         let samples: Vec<ScaledSpectra> = self
             .samples
             .iter()
             .map(|of| of.scaled(self.names_weights()))
             .collect();
-        // N is how many particles an event has.
+        // N is the number of particles in an event.
         let (of, note) = match self.shapes {
             true => (
                 ["N", ""],
@@ -108,12 +109,12 @@ impl Plot {
         document("Spectra", &body)
     }
 
-    /// Whether weights have to be named.
+    /// Whether labels have to name weights.
     fn names_weights(&self) -> bool {
         self.samples.iter().any(|sample| sample.weight != NOMINAL)
     }
 
-    /// A line for each sample.
+    /// Returns a line for each sample.
     pub fn text(&self) -> String {
         let names = self.names_weights();
         self.samples
@@ -122,7 +123,8 @@ impl Plot {
             .collect()
     }
 
-    /// The histograms as data: of each sample its file, weight, cross section and spectra with edges, values and errors.
+    /// Returns the histograms as data: for each sample its file, weight, cross section, and spectra with edges, values
+    /// and errors.
     pub fn json(&self) -> Value {
         let unit = |spectrum: &ParticleSpectrum| match (self.shapes, spectrum.observable.unit()) {
             (true, None) => "1".to_owned(),
@@ -167,8 +169,9 @@ impl Plot {
         self.samples.iter().map(of_sample).collect()
     }
 
-    /// For each file, with a name that no other one has, the histograms as YODA 1 and 2 read them (`YODA_HISTO1D_V2`). Paths
-    /// are the same for all files; those of further weights have their names in brackets, as Rivet writes them.
+    /// Returns a unique name and the histograms of each file in a format that YODA 1 and 2 read (`YODA_HISTO1D_V2`).
+    /// Paths are the same for all files; those of further weights end in the weight's name in brackets, as Rivet writes
+    /// them.
     pub fn yoda(&self) -> Vec<(String, String)> {
         let mut found: BTreeMap<usize, (String, String)> = BTreeMap::new();
         let mut taken = BTreeSet::new();
@@ -190,7 +193,7 @@ impl Plot {
     }
 }
 
-/// The name of a file without its endings.
+/// The name of a file without `.lhe` and `.gz`.
 fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
@@ -198,7 +201,7 @@ fn stem(path: &Path) -> String {
 }
 
 impl OpenFile {
-    /// Reads the events by which bins are chosen.
+    /// Reads the events from which bins are chosen.
     fn new(path: &Path, weights: &[String], open: Open) -> Result<Self> {
         let mut file = OpenFile {
             path: path.to_owned(),
@@ -219,7 +222,7 @@ impl OpenFile {
         Ok(file)
     }
 
-    /// These weights of an event.
+    /// Returns these weights of an event, and adds the event weight to the sum.
     fn weights(
         &mut self,
         event: &Event,
@@ -251,7 +254,7 @@ impl OpenFile {
         weights.iter().map(of).collect()
     }
 
-    /// Reads all other events.
+    /// Reads the remaining events and returns the spectra with each weight.
     fn finish(
         &mut self,
         origin: usize,
@@ -311,7 +314,7 @@ impl OpenFile {
     }
 }
 
-/// Some names, for a line.
+/// Returns the first names, for a message.
 fn shortened(names: &[String]) -> String {
     const SHOWN: usize = 8;
     match names.len() {
@@ -322,8 +325,8 @@ fn shortened(names: &[String]) -> String {
     }
 }
 
-/// The kinds of particles that go out of the events of all files, the most frequent of the first file first; and what is
-/// left out.
+/// Returns the kinds of outgoing particles that all files have, in order of their frequency in the first file, and
+/// notices about kinds that are left out.
 fn common_kinds(files: &[OpenFile]) -> Result<(Vec<i32>, Vec<String>)> {
     let of_each: Vec<Vec<i32>> = files.iter().map(|file| file.first[0].kinds()).collect();
     let is_common = |kind: &i32| of_each.iter().all(|of| of.contains(kind));
@@ -361,7 +364,7 @@ fn common_kinds(files: &[OpenFile]) -> Result<(Vec<i32>, Vec<String>)> {
     Ok((common, notices))
 }
 
-/// Ranges that hold nearly all values of all files.
+/// Returns ranges that contain nearly all values of all files.
 fn common_ranges(files: &[OpenFile], kinds: &[i32]) -> Ranges {
     let mut found = files[0].first[0].ranges(kinds);
     for file in &files[1..] {
@@ -400,12 +403,12 @@ impl WeightedEvents {
         )
     }
 
-    /// Appends a histogram as YODA has it: weights of bins, without their widths.
+    /// Appends a histogram in YODA's format, with sums of weights that are not divided by bin widths.
     fn push_yoda(&self, text: &mut String, spectrum: &ParticleSpectrum) {
         let histogram = &spectrum.histogram;
         let variation = match self.weight.as_str() {
             NOMINAL => String::new(),
-            // Brackets and spaces end a name.
+            // Brackets, slashes and spaces would end the name.
             name => format!(
                 "[{}]",
                 name.replace(|c: char| c.is_whitespace() || "[]/".contains(c), "_")
@@ -435,7 +438,7 @@ impl WeightedEvents {
             .chain(&histogram.outside)
             .for_each(|bin| total.merge(bin));
         let [below, above] = &histogram.outside;
-        // A String can always be written to.
+        // Writing to a String cannot fail.
         let _ = writeln!(
             text,
             "BEGIN YODA_HISTO1D_V2 {path}\nPath: {path}\nTitle: \"{}\"\nType: Histo1D\n---\n# Mean: {}\n# Area: {}\n\

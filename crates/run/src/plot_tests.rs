@@ -2,10 +2,10 @@ use super::*;
 use crate::merge::open_own;
 use std::fs;
 
-/// An event: its weight, those by name, and PDG codes with transverse momenta of what goes out.
+/// An event: its weight, further weights by name, and PDG codes and transverse momenta of outgoing particles.
 type Given<'a> = (f64, &'a [(&'a str, f64)], &'a [(i32, f64)]);
 
-/// Writes a file of events, whose `<init>` has this line of a process.
+/// Writes an event file whose `<init>` has this line of a process.
 fn write(path: &Path, process: &str, events: &[Given]) -> PathBuf {
     let count = usize::from(!process.is_empty());
     let mut text = format!(
@@ -37,7 +37,7 @@ fn read(files: &[PathBuf], weights: &[&str], shapes: bool) -> Result<Plot> {
     Plot::read(files, &weights, shapes, &open_own)
 }
 
-/// Weights of which the average is not the cross section, as event_norm = unity has them, one of them negative.
+/// Weights whose average is not the cross section, as with event_norm = unity; one is negative.
 #[test]
 fn weights_add_up_to_the_cross_section() {
     let folder = tempfile::tempdir().unwrap();
@@ -60,7 +60,7 @@ fn weights_add_up_to_the_cross_section() {
     };
     let edges = numbers(0, "edges");
     assert_eq!((edges.len(), edges[0], edges[12]), (13, 0.0, 12.0));
-    // 8 pb for the sum of 2, and of weights `a` three times as much.
+    // The sum of weights, 2, corresponds to 8 pb; that of the weights `a` is three times as large.
     assert_eq!(
         (&json[0]["cross_section"], &json[0]["error"]),
         (&json!(8.0), &json!(0.4))
@@ -74,7 +74,7 @@ fn weights_add_up_to_the_cross_section() {
         (numbers(1, "values")[1], photons(1)["values_unit"].as_str()),
         (24.0, Some("pb/GeV"))
     );
-    // Of all particles those of one kind add up to it.
+    // The values of all particles of a kind add up to the cross section.
     assert_eq!(values.iter().sum::<f64>(), 8.0);
     let shapes = read(&[folder.path().join("one.lhe")], &["a"], true)
         .unwrap()
@@ -146,7 +146,7 @@ fn what_files_lack_is_named() {
         refused(PROCESS, &[(1.0, &[], photon)], "a"),
         "event 1 (from 1; line 6) has no weight 'a'; there are none but the nominal one"
     );
-    // The second one has none of that name.
+    // The second event has no weight of that name.
     let some: &[Given] = &[(1.0, &[("a", 1.0)], photon), (1.0, &[("b", 1.0)], photon)];
     assert_eq!(
         refused(PROCESS, some, "a"),
@@ -164,7 +164,8 @@ fn what_files_lack_is_named() {
     );
 }
 
-/// By the format's description (YODA_HISTO1D_V2): what bins hold, not divided by their widths.
+/// According to the description of the format (YODA_HISTO1D_V2), bins contain sums that are not divided by their
+/// widths.
 #[test]
 fn yoda_reads_the_histograms() {
     let folder = tempfile::tempdir().unwrap();

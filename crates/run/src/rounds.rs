@@ -1,5 +1,5 @@
-//! A survey, and rounds of events. Each round begins where the survey ended, with random numbers of its own, so that it
-//! can be made again, anywhere.
+//! The survey of a run, and its rounds of events. Each round begins with the results of the survey and has its own
+//! random numbers, so that any machine can repeat it.
 
 use crate::exact::sum;
 use crate::maker::Maker;
@@ -17,15 +17,16 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread::{Builder, ScopedJoinHandle};
 
-/// Into how many rounds a run is divided, and how many events each has at least. At most as many as memory has room for:
-/// larger runs have more rounds. On a GPU a round of few events takes as long as one of many.
+/// Usual number of rounds of a run, and the least and largest number of events of a round, on CPUs and on GPUs. The
+/// largest number limits memory: longer runs have more rounds. On a GPU a round of few events takes as long as one of
+/// many.
 const ROUNDS: u64 = 20;
 const LEAST: [u64; 2] = [5000, 250_000];
 const MOST: [u64; 2] = [50_000, 500_000];
-/// Points are drawn in groups of so many.
+/// Number of points that are drawn as a group.
 const GROUP: f64 = 8.0;
 
-/// Events of each round, on CPUs or on GPUs.
+/// Returns the number of events of each round.
 pub fn sizes(events: u64, on_gpus: bool) -> Vec<u64> {
     let [least, most] = [LEAST, MOST].map(|of| of[usize::from(on_gpus)]);
     let count = (events / least)
@@ -36,8 +37,8 @@ pub fn sizes(events: u64, on_gpus: bool) -> Vec<u64> {
     (0..count).map(size).collect()
 }
 
-/// The seed of the random numbers of a part of a run: the first 56 bits of the SHA-256 of the seed of the run and the name
-/// of the part.
+/// Returns the seed of the random numbers of a part of a run: the first 56 bits of the SHA-256 of the seed of the run
+/// and the name of the part.
 pub fn seed(of_run: &str, part: &str) -> u64 {
     let hash = Sha256::digest(format!("{of_run} {part}"));
     hash[..7]
@@ -45,12 +46,12 @@ pub fn seed(of_run: &str, part: &str) -> u64 {
         .fold(0, |seed, byte| seed << 8 | u64::from(*byte))
 }
 
-/// What does the parts of a run.
+/// Performs the survey and the rounds of a run.
 pub trait Perform {
-    /// Surveys the whole run, and leaves what it finds in a folder, as [`Maker::survey`] does.
+    /// Performs the survey and stores the results in the folder `part`, as [`Maker::survey`] does.
     ///
     /// # Errors
-    /// Those of that.
+    /// Those of [`Maker::survey`].
     fn survey(
         &mut self,
         part: &Path,
@@ -58,7 +59,7 @@ pub trait Perform {
         notices: &mut Vec<String>,
     ) -> Result<()>;
 
-    /// Makes the rounds that are open, and calls `report` after each.
+    /// Makes the rounds that are not finished, and calls `report` after each.
     ///
     /// # Errors
     /// Those of `report` or of a round.
@@ -90,7 +91,7 @@ impl Perform for Maker<'_> {
             report(rounds)
         };
         std::thread::scope(|scope| {
-            // The round before, whose files go to the disk.
+            // Thread that writes the files of the preceding round.
             let mut before = None;
             for number in rounds.open() {
                 let (part, settings) = rounds.begin(number)?;
@@ -110,7 +111,7 @@ impl Perform for Maker<'_> {
                 };
                 match signals::held_back(|| Builder::new().spawn_scoped(scope, all)) {
                     Ok(thread) => before = Some((number, thread)),
-                    // Without another thread this one waits for the disk.
+                    // If no thread can be started, this one writes the files.
                     Err(_) => keep(rounds, number, settle(number, &part, found)?)?,
                 }
             }
@@ -122,12 +123,12 @@ impl Perform for Maker<'_> {
     }
 }
 
-/// What a thread settled.
+/// Returns the result of a thread, or continues its panic.
 fn joined(thread: ScopedJoinHandle<'_, Result<SettledRound>>) -> Result<SettledRound> {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// A survey, and rounds of events.
+/// The survey and the rounds of a run.
 pub struct Rounds {
     state: State,
     events: u64,
@@ -135,15 +136,15 @@ pub struct Rounds {
     overweight: f64,
     on_gpus: bool,
     surveyed: Option<(PathBuf, SurveyPoints)>,
-    /// Of other runs from the same survey on.
+    /// Results of rounds of other runs with the same survey.
     before: Vec<RoundCounts>,
 }
 
 impl Rounds {
-    /// Of so many events. A run that goes on with more of them keeps the rounds that it has; those of an event file that is
-    /// added to are counted as many as the file has.
+    /// Plans the rounds of a run of `events` events. A run that continues with more events keeps its rounds; the events
+    /// of an event file that is extended count as already made.
     ///
-    /// Args: `seed` is what random numbers follow from; `overweight` that of [`crate::RunSpec`].
+    /// Args: `seed` determines the random numbers; `overweight` is that of [`crate::RunSpec`].
     ///
     /// # Errors
     /// The state cannot be written.
@@ -167,7 +168,7 @@ impl Rounds {
         Ok(rounds)
     }
 
-    /// Has more rounds, until there are so many events besides those of an event file.
+    /// Plans further rounds until there are `events` events besides those of an event file.
     ///
     /// # Errors
     /// The state cannot be written.
@@ -180,23 +181,23 @@ impl Rounds {
         self.state.plan(planned)
     }
 
-    /// What random numbers follow from.
+    /// The seed of the run.
     pub fn seed(&self) -> &str {
         &self.seed
     }
 
-    /// What is done.
+    /// The state of the run, with its finished parts.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// How many events the rounds have that are done.
+    /// Number of events of the finished rounds.
     pub fn done(&self) -> u64 {
         let rounds = self.state.rounds().values();
         rounds.map(|round| round.counted.events).sum()
     }
 
-    /// The folder of the mappings that rounds begin with, after a survey.
+    /// The folder of the survey's mappings; `None` before the survey.
     pub fn surveyed(&self) -> Option<&Path> {
         self.surveyed.as_ref().map(|(folder, _)| &**folder)
     }
@@ -210,7 +211,7 @@ impl Rounds {
         }
     }
 
-    /// Adapts the mappings, unless that is done. What users should know of it is added to `notices`.
+    /// Performs the survey unless it is finished. Notices for the user are added to `notices`.
     ///
     /// # Errors
     /// Nothing passes the cuts, a matrix element cannot be evaluated, or the state cannot be written.
@@ -232,7 +233,7 @@ impl Rounds {
         self.take(&folder)
     }
 
-    /// Begins rounds where the survey of this folder ended.
+    /// Uses the survey in this folder for the rounds.
     ///
     /// # Errors
     /// It cannot be read.
@@ -245,31 +246,31 @@ impl Rounds {
         Ok(())
     }
 
-    /// Takes points of other rounds from the same survey on, with other random numbers, for the cross section.
+    /// Includes rounds of other runs in the cross section; they must have the same survey and other random numbers.
     pub fn count(&mut self, rounds: Vec<RoundCounts>) {
         self.before = rounds;
     }
 
-    /// What [`Self::count`] takes of the rounds of this run.
+    /// Returns the rounds of this run for [`Self::count`] of another.
     pub fn counted(&self) -> Vec<RoundCounts> {
         let rounds = self.state.rounds().values();
         rounds.map(|round| round.counted.clone()).collect()
     }
 
-    /// Numbers of the rounds that are not done.
+    /// Returns the numbers of the rounds that are not finished.
     pub fn open(&self) -> Vec<usize> {
         let done = self.state.rounds();
         let all = 0..self.state.sizes().len();
         all.filter(|number| !done.contains_key(number)).collect()
     }
 
-    /// Makes the rounds that are not done, and calls `report` after each.
+    /// Makes the rounds that are not finished, and calls `report` after each.
     ///
     /// # Errors
-    /// Those of `report`, by which a caller ends the run, among others; what is done then is kept.
+    /// Those of `report`, with which a caller can end the run, and those of rounds. Finished rounds are kept.
     ///
     /// # Panics
-    /// If there was no survey.
+    /// If there is no survey.
     pub fn run(
         &mut self,
         performer: &mut dyn Perform,
@@ -278,7 +279,7 @@ impl Rounds {
         performer.rounds(self, &mut report)
     }
 
-    /// An empty folder for a round, and what [`Maker::round`] takes.
+    /// Returns an empty folder for a round, and its settings for [`Maker::round`].
     ///
     /// # Errors
     /// The state cannot be written.
@@ -288,7 +289,7 @@ impl Rounds {
         Ok((self.state.part(&format!("round{number:04}"))?, settings))
     }
 
-    /// Keeps a round that lies in this folder.
+    /// Adds a finished round, whose files are in the folder `part`, to the state.
     ///
     /// # Errors
     /// The state cannot be written.
@@ -297,14 +298,15 @@ impl Rounds {
         self.state.keep_round(number, settled)
     }
 
-    /// What counts for the cross section besides the survey, in the order of the numbers of rounds, whichever came first.
+    /// Returns all rounds that count for the cross section, in the order of their numbers and not in that of their
+    /// completion.
     fn counting(&self) -> impl Iterator<Item = &RoundCounts> {
         let own = self.state.rounds().values().map(|round| &round.counted);
         self.before.iter().chain(own)
     }
 
-    /// The cross section, pb; none before the first round. It is that of the survey's last part and of those points of the
-    /// rounds that were planned before they were drawn.
+    /// Returns the cross section in pb; `None` before the first round. It follows from the last part of the survey and
+    /// from those points of the rounds whose number was fixed before they were drawn.
     pub fn cross_section(&self) -> Option<Estimate> {
         let groups = self.groups()?;
         Some(total(
@@ -312,7 +314,8 @@ impl Rounds {
         ))
     }
 
-    /// The same, and that of each of so many matrix elements, by their numbers.
+    /// Returns the total cross section, and that of each matrix element, by index; `elements` is the number of matrix
+    /// elements.
     pub fn measured(&self, elements: usize) -> Option<(summary::Measured, Vec<summary::Measured>)> {
         let groups = self.groups()?;
         let all = total(groups.iter().map(|group| (group.mean, group.variance)));
@@ -320,7 +323,8 @@ impl Rounds {
         Some((pair(all), (0..elements).map(of).collect()))
     }
 
-    /// The same of processes, in the order of the numbers that matrix elements have of them.
+    /// Returns process numbers and the cross section of each, in ascending order; `numbers` has the process number of
+    /// each matrix element.
     pub fn by_process(&self, numbers: &[i32]) -> Option<Vec<(i32, summary::Measured)>> {
         let groups = self.groups()?;
         let mut found: Vec<(i32, summary::Measured)> = Vec::new();
@@ -334,8 +338,8 @@ impl Rounds {
         Some(found)
     }
 
-    /// Returns the contents of the event file for events with a bias, with processes by the numbers of matrix elements;
-    /// none without a bias, or before the first round.
+    /// Returns averages of the weights in the event file for events with a bias; `None` without a bias. `numbers` has
+    /// the process number of each matrix element.
     pub fn biased(&self, numbers: &[i32]) -> Option<BiasedEvents> {
         let (_, points) = self.surveyed.as_ref()?;
         if points.biased.is_empty() {
@@ -381,7 +385,7 @@ impl Rounds {
         })
     }
 
-    /// The cross section of some matrix elements together.
+    /// Returns the sum of the cross sections of the matrix elements for which `own` is true.
     fn sum_of(&self, groups: &[SharedChannels], own: impl Fn(usize) -> bool) -> Estimate {
         total(groups.iter().filter_map(|group| {
             let some = group.members.iter().filter(|&&one| own(one)).count();
@@ -397,7 +401,7 @@ impl Rounds {
         }))
     }
 
-    /// The cross sections of matrix elements that share channels; none before the first round.
+    /// Returns the cross section of each group of matrix elements that share channels; `None` before the first round.
     fn groups(&self) -> Option<Vec<SharedChannels<'_>>> {
         let (_, points) = self.surveyed.as_ref()?;
         self.counting().next()?;
@@ -414,7 +418,8 @@ impl Rounds {
         Some(own.into_iter().map(group).collect())
     }
 
-    /// Of some matrix elements in the cross section of those that share their channels, by events; and its variance.
+    /// Returns the share of some matrix elements in the cross section of the group `members`, estimated from events,
+    /// and its variance.
     fn share(&self, is_own: impl Fn(usize) -> bool, members: &[usize]) -> (f64, f64) {
         let rows = members.iter().map(|&number| {
             [0, 1, 2].map(|column| {
@@ -434,7 +439,8 @@ impl Rounds {
             return (0.0, 0.0);
         }
         if count == 0.0 {
-            // None is as probable where one is expected.
+            // With one expected event, none is still likely: the variance is that of one event of average squared
+            // weight.
             return (0.0, squares / all(0) / (total * total));
         }
         let (share, rest) = (own / total, 1.0 - own / total);
@@ -453,8 +459,8 @@ impl Rounds {
             let survey = of_survey[number];
             let mut sums = Weighted::default();
             sums.add(survey.0 as f64, survey);
-            // A round counts by the points that it would have by the trial. Those that it has follow from the last part of
-            // the survey: one that came out low would have fewer beside it, and count for more.
+            // A round is weighted by the number of points that follows from the survey without its last part. Its
+            // actual number depends on that part: a low result there would reduce it, and so get more weight itself.
             for one in self.counting() {
                 let planned = (points.shares[number] * one.events as f64).ceil();
                 sums.add(GROUP * (planned / GROUP).ceil(), of_round(one)[number]);
@@ -468,12 +474,12 @@ impl Rounds {
     }
 }
 
-/// Events whose weights are divided by their bias.
+/// Properties of events whose weights are divided by their bias.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BiasedEvents {
     /// The weight of an event whose bias is 1, pb.
     pub unit: f64,
-    /// Number of events with equal weights whose sum would have the same relative error.
+    /// Number of events of equal weight whose sum would have the same relative error.
     pub worth: f64,
     /// Mean of their weights in pb, with its statistical error.
     pub all: summary::Measured,
@@ -494,12 +500,12 @@ impl BiasedEvents {
     }
 }
 
-/// Matrix elements that share channels, by their numbers, and the cross section of these.
+/// Matrix elements that share channels, by index, and the sum of their cross sections.
 struct SharedChannels<'a> {
     members: &'a [usize],
-    /// pb.
+    /// Cross section, pb.
     mean: f64,
-    /// Of the mean, pb^2.
+    /// Variance of the mean, pb^2.
     variance: f64,
 }
 
@@ -507,7 +513,7 @@ fn pair(found: Estimate) -> summary::Measured {
     (found.mean, found.error)
 }
 
-/// The sum of means with these variances.
+/// Returns the sum of means, with its error from their variances.
 fn total(of: impl Iterator<Item = (f64, f64)>) -> Estimate {
     let (means, variances): (Vec<f64>, Vec<f64>) = of.unzip();
     Estimate {
@@ -516,7 +522,7 @@ fn total(of: impl Iterator<Item = (f64, f64)>) -> Estimate {
     }
 }
 
-/// Sums of means by their weights.
+/// A weighted mean of results: sums of weights, weighted means, and squared weighted errors.
 #[derive(Default)]
 struct Weighted {
     weight: f64,

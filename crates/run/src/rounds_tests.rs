@@ -10,7 +10,7 @@ use mebridge_sampler::integrand::{Failure, Selection};
 use std::fs;
 use std::sync::Arc;
 
-/// Numbers of the Python that was here before.
+/// Expected numbers are those of the former Python code.
 #[test]
 fn runs_are_divided_into_rounds() {
     assert_eq!(sizes(1, false), [1]);
@@ -28,7 +28,7 @@ fn runs_are_divided_into_rounds() {
     assert_eq!(of(20_000_000, true), (40, 500_000, 500_000));
 }
 
-/// The same.
+/// Expected numbers are those of the former Python code.
 #[test]
 fn parts_have_seeds_of_their_own() {
     let of = |run: &str| ["survey", "round 0", "round 12"].map(|part| seed(run, part));
@@ -92,7 +92,7 @@ fn counted(events: u64, number: u32) -> RoundCounts {
     }
 }
 
-/// Numbers of the Python that was here before, of the same points.
+/// Expected numbers are those of the former Python code for the same points.
 #[test]
 fn rounds_count_together() {
     let place = tempfile::tempdir().unwrap();
@@ -143,7 +143,7 @@ fn rounds_count_together() {
             "{number}: {its_error}"
         );
     }
-    // Matrix elements of one process together: those that share channels have the error of their sum.
+    // Matrix elements of a process are added; those that share channels have the error of their sum.
     let of = rounds.by_process(&[3, 7, 7, 0, 0]).unwrap();
     assert_eq!(
         of.iter().map(|(number, _)| *number).collect::<Vec<_>>(),
@@ -192,7 +192,7 @@ fn request(energy: f64, windows: Vec<Window>) -> Request {
     }
 }
 
-/// Of g g > t t~.
+/// Returns a maker of g g > t t~.
 fn maker<'a>(
     windows: Vec<Window>,
     selection: Option<Arc<CountedSelection>>,
@@ -231,7 +231,7 @@ fn begin(folder: &Path, events: u64) -> Rounds {
     Rounds::new(state, events, 3, 0.01, false).unwrap()
 }
 
-/// Makes what is not done, up to so many rounds.
+/// Continues a run, with at most `most` rounds.
 fn go_on(folder: &Path, events: u64, most: usize) -> Result<Rounds> {
     let (mut rounds, mut maker, mut notices) = (begin(folder, events), plain(), Vec::new());
     rounds.survey(&mut maker, None, &mut notices)?;
@@ -269,7 +269,7 @@ fn an_interrupted_run_goes_on_as_if_nothing_had_been() {
     let events = 10_003;
     let run = go_on(&whole, events, usize::MAX).unwrap();
     assert_eq!((run.done(), run.open().len()), (events, 0));
-    // In the survey, and after each round.
+    // Interruptions during the survey, and after each round.
     let rounds = begin(&parts, events);
     let part = rounds.state().part(SURVEY).unwrap();
     fs::write(part.join("half"), "").unwrap();
@@ -288,7 +288,7 @@ fn an_interrupted_run_goes_on_as_if_nothing_had_been() {
     assert_eq!(again.measured(1), Some((pair, vec![pair])));
     assert_eq!(again.counted(), run.counted());
     assert_eq!(bytes(&parts), bytes(&whole));
-    // Numbers of the Python that was here before, of the same run; other processors round otherwise.
+    // Numbers of the former Python code for the same run; other processors round differently.
     let near =
         |found: f64, known: f64| assert!((found / known - 1.0).abs() < 1e-9, "{found} {known}");
     near(cross_section.mean, 11.361_464_815_637_68);
@@ -452,7 +452,7 @@ fn another_survey_is_not_taken() {
     assert!(check_room(&survey, 1).is_ok());
 }
 
-/// The events of a round of a process with a change of what is requested, and its cross section.
+/// Returns the events and the cross section of a round of a process, with a changed request.
 fn round_of(process: &str, change: impl FnOnce(&mut Request)) -> (Vec<u8>, usize, f64) {
     let pt = Window::new(Observable::Pt, vec![vec![3]], 50.0, f64::INFINITY);
     let mut request = request(1000.0, vec![pt]);
@@ -471,7 +471,7 @@ fn round_of(process: &str, change: impl FnOnce(&mut Request)) -> (Vec<u8>, usize
     (generator.bytes(&made), made.round.events.len(), means.sum())
 }
 
-/// Without polarisations no frame is another one; a longitudinal Z boson is another particle in another frame.
+/// Without polarisations the frame has no effect; with a longitudinal Z boson it has.
 #[test]
 fn the_frame_of_matrix_elements_is_that_of_their_helicities() {
     let of = |process: &str, frame: &[usize]| {
@@ -488,7 +488,7 @@ fn the_frame_of_matrix_elements_is_that_of_their_helicities() {
         (partons / at_rest - 1.0).abs() > 0.1,
         "{partons}, {at_rest}"
     );
-    // All of its polarisations are the same in each.
+    // The sum over its polarisations does not depend on the frame.
     let all: f64 = ["0", "T"]
         .iter()
         .map(|of_z| of(&format!("u u~ > z{{{of_z}}} g"), &[2]))
@@ -498,7 +498,7 @@ fn the_frame_of_matrix_elements_is_that_of_their_helicities() {
 
 #[test]
 fn lifetimes_follow_widths() {
-    // Bytes of a particle, and where its lifetime is.
+    // Size of a particle and offset of its lifetime, in bytes.
     const PARTICLE: usize = 80;
     const LIFETIME: usize = 64;
     let of = |least: f64| {
@@ -531,7 +531,7 @@ fn lifetimes_follow_widths() {
     assert!((left - (-1.0f64).exp()).abs() < 2.0 / count.sqrt());
 }
 
-/// Runs of g g > t t~ with tops as jets, with and without a bias.
+/// Runs of g g > t t~ in which tops count as jets, with and without a bias.
 #[test]
 fn events_with_a_bias_have_its_inverse_as_weights() {
     let (target, power) = (200.0, 3.0);

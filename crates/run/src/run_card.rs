@@ -1,4 +1,4 @@
-//! The run card of MG5aMC's leading order, 2.8.3 to 3.7.
+//! The leading-order run card of MG5aMC 2.8.3 to 3.7.
 
 pub mod entries;
 pub mod value;
@@ -11,18 +11,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use value::Value;
 
-/// Entries for both beams, with one for each beam besides.
+/// Entries for both beams, which also exist for each beam.
 const BOTH: [&str; 2] = ["pdlabel", "fixed_fac_scale"];
-/// Entries of MadEvent's configuration about cores and clusters, which stand in no run card.
+/// Entries of MadEvent's configuration of cores and clusters, which do not belong to a run card.
 const CONFIGURATION: [&str; 4] = ["nb_core", "run_mode", "cluster_type", "cluster_queue"];
-/// Whole numbers of which a run knows a few.
+/// Entries that are whole numbers, with their supported values.
 const CHOICES: [(&str, [i64; 2]); 4] = [
     ("sde_strategy", [1, 2]),
     ("ickkw", [0, 1]),
     ("ktscheme", [1, 2]),
     ("cutuse", [0, 1]),
 ];
-/// What `event_norm` may be.
+/// Values of `event_norm`.
 const NORMS: [&str; 3] = ["average", "sum", "unity"];
 /// Names of bias modules without an effect, in lower case.
 pub const UNBIASED: [&str; 2] = ["none", "dummy"];
@@ -30,7 +30,7 @@ pub const UNBIASED: [&str; 2] = ["none", "dummy"];
 const PTJ_BIAS: &str = "ptj_bias";
 const PTJ_BIAS_TARGET: (&str, f64) = ("ptj_bias_target_ptj", 1000.0);
 const PTJ_BIAS_POWER: (&str, f64) = ("ptj_bias_enhancement_power", 4.0);
-/// Entries that lie between two numbers.
+/// Entries with their least and largest values.
 const RANGES: [(&str, f64, f64); 6] = [
     ("maxjetflavor", 0.0, 6.0),
     ("asrwgtflavor", 0.0, 6.0),
@@ -39,33 +39,33 @@ const RANGES: [(&str, f64, f64); 6] = [
     ("bwcutoff", 0.0, f64::INFINITY),
     ("small_width_treatment", 0.0, f64::INFINITY),
 ];
-/// Scales, and the entry by which each is fixed.
+/// Scales, with the entry that decides whether each is fixed.
 const FIXED: [(&str, &str); 4] = [
     ("scale", "fixed_ren_scale"),
     ("dsqrt_q2fact1", "fixed_fac_scale1"),
     ("dsqrt_q2fact2", "fixed_fac_scale2"),
     ("mue_ref_fixed", "fixed_extra_scale"),
 ];
-/// Characters of a value that an error shows.
+/// Largest number of characters of a value in a message.
 const SHOWN: usize = 60;
-/// Names are alike from this similarity on, of 1 for the same name.
+/// Least similarity of names that are suggested in messages; 1 is that of equal names.
 const ALIKE: f64 = 0.8;
 
-/// Entries of a card as texts: names in lower case with their values, in the order of the card.
+/// Names in lower case and values of a card's entries, as texts in the order of the card.
 pub type Entries = Vec<(String, String)>;
 
-/// An entry that a card has with two different values.
+/// An entry to which a card gives two different values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeated {
-    /// The entry.
+    /// Name of the entry.
     pub name: String,
-    /// Its last value, which holds.
+    /// Its last value, which is used.
     pub last: String,
-    /// One before it.
+    /// An earlier value.
     pub before: String,
 }
 
-/// Values of all entries: those of a card, and MG5aMC's defaults of what the card leaves out.
+/// The values of all entries: those of a card, and MG5aMC's defaults for missing entries.
 #[derive(Clone, Debug)]
 pub struct RunCard {
     source: String,
@@ -75,16 +75,16 @@ pub struct RunCard {
 }
 
 impl RunCard {
-    /// Reads a card, which has `value = name ! comment` on each line, with some entries changed.
+    /// Reads a card, with lines `value = name ! comment`, and replaces the values of the entries in `changed`.
     ///
     /// # Errors
-    /// The file cannot be read, or a line or a value has no meaning.
+    /// The file cannot be read, or a line or a value is invalid.
     pub fn read(file: &Path, changed: &[(String, String)]) -> Result<RunCard> {
         let text = text::read(file, "the run card")?;
         let source = file.display().to_string();
         for (number, line) in (1..).zip(text.lines()) {
             let line = without_comment(line).trim();
-            // A template has names of blocks, which MG5aMC fills.
+            // Templates contain names of blocks, which MG5aMC fills in.
             if !line.is_empty() && !line.contains('=') && !line.starts_with('$') {
                 let what = format!("{} is no entry", quoted(line));
                 let place = format!("{source}, line {number}");
@@ -98,7 +98,7 @@ impl RunCard {
         let changed = of_both(changed)?;
         of_cms(&parse(&text), &source)?;
         let is_changed = |name: &str| changed.iter().any(|(other, _)| other == name);
-        // What is changed comes last, and holds.
+        // Changed entries come last, so that their values are used.
         let mut given = parse(&text);
         given.retain(|(name, _)| !is_changed(name));
         given.extend(changed.iter().cloned());
@@ -113,11 +113,11 @@ impl RunCard {
         Ok(card)
     }
 
-    /// A card with these entries; messages call it `source`, and do not blame it for the entries that the caller
-    /// changed.
+    /// Returns a card with these entries. `source` is its name in messages; `changed` names the entries that come from
+    /// the caller, so that messages do not attribute them to the card.
     ///
     /// # Errors
-    /// An entry is unknown, or its value has no meaning.
+    /// An entry is unknown, or its value is invalid.
     pub fn from_entries(given: Entries, source: &str, changed: &[String]) -> Result<RunCard> {
         let names: BTreeSet<&String> = given.iter().map(|(name, _)| name).collect();
         for name in names {
@@ -155,7 +155,7 @@ impl RunCard {
         Ok(card)
     }
 
-    /// The same card, which messages call `source`: for a file that users do not know.
+    /// The same card with the name `source` in messages, for files that users do not know.
     pub fn called(self, source: &str) -> RunCard {
         RunCard {
             source: source.to_owned(),
@@ -163,27 +163,27 @@ impl RunCard {
         }
     }
 
-    /// What messages call the card.
+    /// The name of the card in messages.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// What the card says, and what is changed.
+    /// The entries of the card and of the caller, without defaults.
     pub fn given(&self) -> &[(String, String)] {
         &self.given
     }
 
-    /// Whether the card or the caller gives an entry.
+    /// Whether the card or the caller contains an entry.
     pub fn gives(&self, name: &str) -> bool {
         self.given.iter().any(|(other, _)| other == name)
     }
 
-    /// Entries with two values, and those for both beams that stand after one of a single beam with another value.
+    /// Entries with two values, including entries for both beams that follow one for a single beam with another value.
     pub fn repeated(&self) -> &[Repeated] {
         &self.repeated
     }
 
-    /// What a user has to know of the card.
+    /// Notices for the user.
     pub fn notices(&self) -> Vec<String> {
         let source = &self.source;
         let notice = |of: &Repeated| {
@@ -196,7 +196,7 @@ impl RunCard {
     /// The value of an entry.
     ///
     /// # Panics
-    /// There is no such entry.
+    /// If there is no such entry.
     pub fn value(&self, name: &str) -> &Value {
         let value = self.values.get(name);
         value.unwrap_or_else(|| panic!("{name} is no entry of a run card"))
@@ -205,7 +205,7 @@ impl RunCard {
     /// The value of an entry that is a number.
     ///
     /// # Panics
-    /// There is no such entry.
+    /// If there is no such entry, or it is of another kind.
     pub fn number(&self, name: &str) -> f64 {
         match self.value(name) {
             Value::Real(value) => *value,
@@ -214,10 +214,10 @@ impl RunCard {
         }
     }
 
-    /// The value of an entry that is a whole number, within the limits of 64 bits.
+    /// The value of an entry that is a whole number, clamped to 64 bits.
     ///
     /// # Panics
-    /// There is no such entry.
+    /// If there is no such entry, or it is of another kind.
     pub fn whole(&self, name: &str) -> i64 {
         let Value::Whole(value) = self.value(name) else {
             panic!("{name} is no whole number");
@@ -228,10 +228,10 @@ impl RunCard {
     /// The value of an entry that is a whole number from `least` to `most`.
     ///
     /// # Errors
-    /// It is another one.
+    /// The number is outside this range.
     ///
     /// # Panics
-    /// There is no such entry.
+    /// If there is no such entry, or it is of another kind.
     pub fn whole_within(&self, name: &str, least: u64, most: u64) -> Result<u64> {
         let Value::Whole(value) = self.value(name) else {
             panic!("{name} is no whole number");
@@ -245,11 +245,11 @@ impl RunCard {
         })
     }
 
-    /// The seed: `iseed` without its sign. MG5aMC 3.8 sets a positive one to 0 after a run, and leaves a negative one in the
-    /// card; here the card stays as it is.
+    /// The seed: `iseed` without its sign. After a run, MG5aMC 3.8 sets a positive `iseed` in the card to 0 and keeps a
+    /// negative one; here the card is not changed.
     ///
     /// # Errors
-    /// It has more than 64 bits.
+    /// The seed has more than 64 bits.
     pub fn seed(&self) -> Result<u64> {
         let Value::Whole(value) = self.value("iseed") else {
             panic!("iseed is no whole number");
@@ -266,7 +266,7 @@ impl RunCard {
     /// The value of an entry that is true or false.
     ///
     /// # Panics
-    /// There is no such entry.
+    /// If there is no such entry, or it is of another kind.
     pub fn flag(&self, name: &str) -> bool {
         match self.value(name) {
             Value::Flag(flag) => *flag,
@@ -274,10 +274,10 @@ impl RunCard {
         }
     }
 
-    /// The value of an entry that is a text; of `lhaid` the number or the name.
+    /// The value of an entry that is a text; that of `lhaid` is a number or a name.
     ///
     /// # Panics
-    /// There is no such entry.
+    /// If there is no such entry, or it is of another kind.
     pub fn text(&self, name: &str) -> &str {
         match self.value(name) {
             Value::Text(text) => text,
@@ -288,7 +288,7 @@ impl RunCard {
     /// The value of an entry that is a list.
     ///
     /// # Panics
-    /// There is no such entry.
+    /// If there is no such entry, or it is of another kind.
     pub fn words(&self, name: &str) -> &[String] {
         match self.value(name) {
             Value::Words(words) => words,
@@ -296,10 +296,10 @@ impl RunCard {
         }
     }
 
-    /// Numbers by PDG codes, which are positive and stand for antiparticles, too.
+    /// The numbers of an entry by PDG code; codes are positive and include antiparticles.
     ///
     /// # Panics
-    /// There is no such entry.
+    /// If there is no such entry, or it is of another kind.
     pub fn by_code(&self, name: &str) -> &BTreeMap<i32, f64> {
         match self.value(name) {
             Value::ByCode(values) => values,
@@ -307,8 +307,8 @@ impl RunCard {
         }
     }
 
-    /// Whether cuts on the mass of two particles of a (positive) PDG code are about a particle and its antiparticle
-    /// alone.
+    /// Whether cuts on the mass of two particles of a (positive) PDG code only apply to pairs of particle and
+    /// antiparticle.
     pub fn only_pairs(&self, code: i32) -> bool {
         let Value::Pairs(values) = self.value("mxx_only_part_antipart") else {
             return false;
@@ -317,10 +317,11 @@ impl RunCard {
         value.copied().unwrap_or(false)
     }
 
-    /// Legs, from 0, in whose rest frame matrix elements are evaluated (`me_frame`); none for that of the partons.
+    /// Indices of the legs in whose rest frame matrix elements are evaluated (`me_frame`); empty for the frame of the
+    /// partons.
     ///
     /// # Errors
-    /// They are neither both partons nor particles that go out.
+    /// They are neither both incoming partons nor outgoing particles.
     pub fn frame(&self) -> Result<Vec<usize>> {
         let words = self.words("me_frame");
         let numbers = words.iter().map(|word| word.parse::<usize>().ok());
@@ -338,10 +339,11 @@ impl RunCard {
         }
     }
 
-    /// The card with other values of entries that are numbers; what follows from others stays.
+    /// Returns the card with other values of entries that are numbers. Values that were derived from these entries do
+    /// not change.
     ///
     /// # Panics
-    /// There is no such entry.
+    /// If there is no such entry, or it is of another kind.
     pub fn with<'a>(&self, changes: impl IntoIterator<Item = (&'a str, f64)>) -> RunCard {
         let mut card = self.clone();
         for (name, number) in changes {
@@ -354,13 +356,13 @@ impl RunCard {
         card
     }
 
-    /// All values.
+    /// Returns all values.
     pub fn to_json(&self) -> serde_json::Map<String, serde_json::Value> {
         let json = |(name, value): (&&str, &Value)| ((*name).to_owned(), value.to_json());
         self.values.iter().map(json).collect()
     }
 
-    /// What stands for both beams holds for each, unless an entry of that beam stands after it.
+    /// Applies entries for both beams to each beam, unless an entry of that beam comes later in the card.
     fn set_both_beams(&mut self) {
         let place = |name: &str| self.given.iter().position(|(other, _)| other == name);
         for both in BOTH {
@@ -390,7 +392,7 @@ impl RunCard {
         }
     }
 
-    /// What MG5aMC sets by other entries.
+    /// Sets the values that MG5aMC derives from other entries.
     fn set_by_others(&mut self) {
         let set = |card: &mut RunCard, name, value| card.values.insert(name, Value::Real(value));
         if self.number("ptgmin") > 0.0 {
@@ -416,10 +418,10 @@ impl RunCard {
         }
     }
 
-    /// Refuses what a run would have to leave out.
+    /// Checks that the values are supported, instead of ignoring them.
     ///
     /// # Errors
-    /// An entry has a value that cannot be honoured.
+    /// An entry has an unsupported value.
     pub fn check(&self) -> Result<()> {
         self.check_choices()?;
         self.check_ranges()?;
@@ -573,13 +575,13 @@ impl RunCard {
         Ok(())
     }
 
-    /// What is wrong with the card.
+    /// Returns an error about the card.
     pub fn refused(&self, what: String, cure: &str) -> Error {
         Error::run_at(&self.source, what, cure)
     }
 }
 
-/// What is wrong with a name that no entry has.
+/// Returns the error for an unknown entry.
 fn unknown(name: &str, source: &str, changed: &[String]) -> Error {
     let what = format!("{source} has an entry {name} that mebridge does not know");
     if CONFIGURATION.contains(&name) {
@@ -601,10 +603,11 @@ fn unknown(name: &str, source: &str, changed: &[String]) -> Error {
     Error::run(format!("{what}{meant}"), cure)
 }
 
-/// Entries that a caller changes, with names in lower case; what stands for both beams is changed for each.
+/// Returns the entries that a caller changes, with names in lower case. Entries for both beams are also set for each
+/// beam.
 ///
 /// # Errors
-/// One entry has two values.
+/// An entry has two values.
 pub fn of_both(changed: &[(String, String)]) -> Result<Entries> {
     let mut found = Entries::new();
     for (name, value) in changed {
@@ -623,7 +626,7 @@ pub fn of_both(changed: &[(String, String)]) -> Result<Entries> {
     for (name, value) in all.clone() {
         all.extend([1, 2].map(|beam| (format!("{name}{beam}"), value.clone())));
     }
-    // What one beam has holds, whatever both have.
+    // Entries of a single beam take precedence over those for both.
     for (name, value) in found {
         match all.iter_mut().find(|(other, _)| *other == name) {
             Some(entry) => entry.1 = value,
@@ -638,7 +641,7 @@ fn without_comment(line: &str) -> &str {
     line.split(['#', '!']).next().unwrap_or(line)
 }
 
-/// Refuses what genproductions of CMS replace before MG5aMC reads a card.
+/// Rejects entries that CMS's genproductions replace before MG5aMC reads a card.
 fn of_cms(given: &[(String, String)], source: &str) -> Result<()> {
     let to_be_replaced = |text: &str| text.to_uppercase().contains("$DEFAULT_");
     let mut given = given.iter();
@@ -661,13 +664,13 @@ fn of_cms(given: &[(String, String)], source: &str) -> Result<()> {
     Err(Error::run_at(source, what, cure))
 }
 
-/// The value and the name of a line's entry, which is without comment.
+/// The value and the name in a line, without its comment.
 fn entry(line: &str) -> Option<(&str, &str)> {
     without_comment(line).rsplit_once('=')
 }
 
-/// The entry of a card by which helicities are those of another frame than that of what comes in. MG5aMC 2.7 and later have
-/// `me_frame`, a list of the particles that are at rest together.
+/// Returns the entry of a card that defines helicities in a frame other than that of the incoming partons. MG5aMC 2.7
+/// and later use `me_frame`, a list of the particles in whose rest frame they are defined.
 pub fn other_frame(entries: &Entries) -> Option<String> {
     let other = |(name, value): &(String, String)| {
         let numbers = value.split(|c: char| !c.is_ascii_digit());
@@ -682,7 +685,7 @@ pub fn other_frame(entries: &Entries) -> Option<String> {
     Some(format!("{name} {value}"))
 }
 
-/// Entries of a card in their order; of one that stands there twice the last, as in MG5aMC.
+/// Returns the entries of a card in order. Of a repeated entry the last one is used, as in MG5aMC.
 pub fn parse(text: &str) -> Entries {
     let mut found = Entries::new();
     for (value, name) in text.lines().filter_map(entry) {
@@ -693,7 +696,7 @@ pub fn parse(text: &str) -> Entries {
     found
 }
 
-/// Entries that a card has twice with different values.
+/// Returns the entries to which a card gives different values.
 fn repeated(text: &str) -> Vec<Repeated> {
     let mut found: Vec<Repeated> = Vec::new();
     let mut values: BTreeMap<String, &str> = BTreeMap::new();
@@ -711,8 +714,8 @@ fn repeated(text: &str) -> Vec<Repeated> {
     found
 }
 
-/// A card with other values of some entries, which are added at its end where it has none; of an entry that is given
-/// twice the last value holds.
+/// Returns the text of a card with other values of some entries. Entries that the card lacks are added at its end; of
+/// repeated entries in `values` the last one is used.
 pub fn with_entries(text: &str, values: &[(String, String)]) -> String {
     let given = |word: &str| {
         let of = |(name, _): &&(String, String)| name.to_lowercase() == word;
@@ -744,7 +747,8 @@ pub fn with_entries(text: &str, values: &[(String, String)]) -> String {
     changed
 }
 
-/// Defaults of what a card leaves out, for a reader who has none; entries for both beams or for one of them count as one.
+/// Returns the entries that a card lacks, with their defaults. Entries for both beams and for one of them count as the
+/// same entry.
 pub fn missing(given: &[(String, String)]) -> Entries {
     let of = |name: &str| {
         let both = BOTH.iter().find(|both| name.starts_with(**both));

@@ -9,18 +9,18 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-/// Its event file.
+/// File name of the events.
 pub const EVENTS: &str = "unweighted_events.lhe.gz";
-/// The same before it gets weights of other cards.
+/// File name of the events before weights of other parameter cards are added.
 pub const PLAIN: &str = ".plain-unweighted_events.lhe.gz";
-/// Events that are added to those of that file.
+/// File name of events that are to be appended to [`EVENTS`].
 pub const ADDED: &str = ".added-unweighted_events.lhe.gz";
-/// Within it, what is done of the run.
+/// Name of the folder of the state.
 const STATE: &str = "state";
-/// Seeds that are drawn fit into MG5aMC's.
+/// Largest seed that is drawn; MG5aMC accepts all seeds up to it.
 const LARGEST_DRAWN: u64 = (1 << 31) - 1;
 
-/// The folder of a run. When this is dropped it goes where nothing was begun in it that could go on.
+/// The folder of a run. Dropping this removes the folder if it contains nothing that could be continued.
 #[derive(Debug)]
 pub struct RunFolder(ClaimedFolder);
 
@@ -28,16 +28,17 @@ pub struct RunFolder(ClaimedFolder);
 struct ClaimedFolder {
     events: PathBuf,
     folder: PathBuf,
-    /// Whether the folder of all runs was made for this one.
+    /// Whether the folder `events` was created for this run.
     is_first: bool,
 }
 
 impl RunFolder {
-    /// That of a name within the folder `Events`, where a run may have begun that goes on; without a name a new one with the
-    /// next number that no other run has taken. States of runs in it must be dropped before this.
+    /// Returns the folder with this name in the folder `events`, which is created if needed and may contain a run to be
+    /// continued. Without a name a new folder is created, with the next free number. A [`State`](crate::state::State)
+    /// in the folder must be dropped before this.
     ///
     /// # Errors
-    /// It cannot be made, or there is no such name.
+    /// It cannot be created, or the name is not a single path component.
     pub fn claim(events: &Path, name: Option<&str>) -> Result<Self> {
         if let Some(name) = name.filter(|name| !is_name(name)) {
             let what = format!("the name of a run is {}", quoted(name));
@@ -60,7 +61,7 @@ impl RunFolder {
             if name.is_some() && place.is_dir() {
                 break folder;
             }
-            // One of the same number has come meanwhile, or else there is something in the way.
+            // Another run has taken the same number in the meantime, or something is in the way.
             if name.is_some() || place == events {
                 let is = match place.exists() {
                     true => "a file",
@@ -77,10 +78,10 @@ impl RunFolder {
         }))
     }
 
-    /// How many events its event file has, to which others can be added; 0 where it has none yet.
+    /// Returns the number of events in the event file, to which others can be added; 0 if there is no event file.
     ///
     /// # Errors
-    /// It has so many as are wanted, or those of a run that is not known.
+    /// The file has `wanted` or more events, or those of an unknown run.
     pub fn written(&self, wanted: u64) -> Result<u64> {
         if self.path().join(EVENTS).symlink_metadata().is_err() {
             return Ok(0);
@@ -100,7 +101,7 @@ impl RunFolder {
         Err(Error::run(what, cure))
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.0.folder
     }
@@ -110,32 +111,32 @@ impl RunFolder {
         self.0.name()
     }
 
-    /// Where its state is kept.
+    /// The folder of its state.
     pub fn state(&self) -> PathBuf {
         self.0.folder.join(STATE)
     }
 
-    /// A seed, where none is given: that of the run that goes on here, or a new one.
+    /// Returns a seed if none is given: that of the run to be continued, or else a random one.
     pub fn seed(&self) -> u64 {
         let before = argument(&self.state(), "seed").and_then(|seed| seed.as_u64());
         before.unwrap_or_else(|| RandomState::new().build_hasher().finish() % LARGEST_DRAWN + 1)
     }
 
-    /// Removes what a program that was killed had not finished. Its state must be held by this one.
+    /// Removes unfinished files of a program that was killed. The caller must hold the lock of the state.
     pub fn tidy(&self) {
         let entries = fs::read_dir(self.path()).into_iter().flatten().flatten();
         for entry in entries {
             let name = entry.file_name().display().to_string();
             let is_part = name.starts_with(".mebridge-") && name.ends_with(".tmp");
             if is_part || name == PLAIN || name == ADDED {
-                // A folder is none of them, and stays.
+                // This fails for folders, which are not such files and stay.
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
 
-    /// What a signal handler calls before it ends this program: it removes the folder where nothing was begun in it, and
-    /// says how the run goes on where something was.
+    /// Returns a function for a signal handler that ends this program: it removes the folder if nothing in it can be
+    /// continued, and otherwise returns a message on how to continue the run.
     pub fn interrupted(&self) -> impl FnOnce() -> Option<String> + Send + use<> {
         let place = self.0.clone();
         move || {
@@ -152,7 +153,7 @@ impl ClaimedFolder {
         name.display().to_string()
     }
 
-    /// Folders that are not empty stay. `own` is that of [`forget_empty`].
+    /// Removes the folders that are empty. `own` is that of [`forget_empty`].
     fn forget(&self, own: bool) {
         forget_empty(&self.folder.join(STATE), own);
         let _ = fs::remove_dir(&self.folder);
@@ -168,7 +169,7 @@ impl Drop for RunFolder {
     }
 }
 
-/// Whether it is the name of one folder.
+/// Whether `name` is a single path component, and not `.` or `..`.
 fn is_name(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     let first = parts.next();
@@ -197,7 +198,7 @@ mod tests {
         assert!(!events.join("run_02").exists());
         drop(first);
         assert!(!events.exists());
-        // What another one made stays.
+        // An existing folder `Events` stays.
         fs::create_dir(&events).unwrap();
         drop(RunFolder::claim(&events, Some("a")).unwrap());
         assert_eq!(fs::read_dir(&events).unwrap().count(), 0);
@@ -264,7 +265,7 @@ mod tests {
         let arguments = [("seed".to_owned(), json!(7))];
         let folder = RunFolder::claim(&events, None).unwrap();
         let state = State::open(&folder.state(), &arguments, true).unwrap();
-        // The signal handler's thread runs while the state is open.
+        // The thread of the signal handler runs while the state is open.
         assert_eq!(folder.interrupted()(), None);
         assert!(!events.exists());
         drop((state, folder));

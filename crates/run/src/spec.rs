@@ -1,4 +1,4 @@
-//! What a run is: one description, as the command, Python, workers, packs and the folder of a run have it.
+//! The description of a run, which is shared by the command, Python, workers, packs and the folder of a run.
 
 use crate::overweight::Overweight;
 use crate::text::repr;
@@ -7,57 +7,58 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// A run. In JSON, paths are texts and what is left out has its default.
+/// The description of a run. In JSON, paths are strings and missing entries have their defaults.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
     /// A directory that MG5aMC's `output madevent` wrote, a process file or folder, or the name of a process such as
     /// `p p > t t~`; several with `; add process` between them.
     pub process: String,
-    /// What holds for its events.
+    /// The beams, scales and cuts.
     pub conditions: Conditions,
-    /// The model of a process by its name: a file or a UFO folder, with what follows its name for a scheme and a gauge.
+    /// The model, if the process is given by name: a file or a UFO folder, whose name may be followed by a scheme and a
+    /// gauge.
     #[serde(default)]
     pub model: Option<PathBuf>,
-    /// The parameter card (SLHA); that of the output, or of the model, where it is left out.
+    /// The parameter card (SLHA); by default that of the output or the model.
     #[serde(default)]
     pub param_card: Option<PathBuf>,
-    /// Parameters with other values than in the card.
+    /// Parameters that replace those of the card.
     #[serde(default)]
     pub parameters: BTreeMap<String, f64>,
-    /// How many events to make; those of the run card, or 10 000, where it is left out.
+    /// Number of events; by default that of the run card, or 10 000.
     #[serde(default)]
     pub events: Option<u64>,
-    /// Of the random numbers; that of the run card, or 1.
+    /// Seed of the random numbers; by default that of the run card, or 1.
     #[serde(default)]
     pub seed: Option<u64>,
-    /// The relative error of the cross section to which the mappings are adapted.
+    /// Relative error of the cross section that the survey must reach, if any.
     #[serde(default)]
     pub precision: Option<f64>,
-    /// The share of the cross section, at most, by which weights of events may be larger than those of the others.
+    /// Largest share of the cross section in the excess of overweight events over the common weight.
     #[serde(default = "overweight")]
     pub overweight: f64,
-    /// What becomes of those.
+    /// The treatment of overweight events.
     #[serde(default)]
     pub overweights: Overweight,
-    /// Threads.
+    /// Number of threads.
     #[serde(default = "one")]
     pub threads: usize,
-    /// What weighs points: `cpu`, `cuda`, `hip`, or several GPUs such as `cuda:0`, `cuda:1`.
+    /// The devices that evaluate points: `cpu`, `cuda`, `hip`, or several GPUs such as `cuda:0`, `cuda:1`.
     #[serde(default = "cpu")]
     pub devices: Vec<String>,
-    /// Which further weights events have; what the run card says where it is left out.
+    /// The further weights of events; by default those of the run card.
     #[serde(default)]
     pub systematics: Option<Vec<String>>,
 }
 
-/// The least relative error of a cross section to which mappings are adapted: no survey ends with less.
+/// Least value of `precision`, as no survey reaches a smaller error.
 const FINEST: f64 = 1e-6;
-/// Threads of a run, at most.
+/// Largest number of threads of a run.
 pub const MOST_THREADS: usize = 1024;
 
 impl Default for RunSpec {
-    /// One of nothing yet, by a run card.
+    /// A run without a process, with MG5aMC's default run card.
     fn default() -> Self {
         RunSpec {
             process: String::new(),
@@ -84,10 +85,10 @@ impl Default for RunSpec {
 }
 
 impl RunSpec {
-    /// That its numbers are some that a run can have.
+    /// Checks that numbers are within their limits.
     ///
     /// # Errors
-    /// One is not.
+    /// A number is not.
     pub fn check(&self) -> Result<()> {
         if !(1..=MOST_THREADS).contains(&self.threads) {
             let cure = format!("it must be a whole number from 1 to {MOST_THREADS}");
@@ -107,10 +108,10 @@ impl RunSpec {
         Ok(())
     }
 
-    /// What weighs points: `cpu`, `cuda` or `hip`.
+    /// Returns the kind of the devices: `cpu`, `cuda` or `hip`.
     ///
     /// # Errors
-    /// A device is none of these, is named twice, or they are of several kinds.
+    /// A device is unknown or named twice, or the devices are of several kinds.
     pub fn backend(&self) -> Result<&str> {
         let wrong = |what: &str, cure: &str| Error::run_at("device", what, cure);
         let kinds: BTreeSet<&str> = self.devices.iter().map(|name| kind(name)).collect();
@@ -133,7 +134,7 @@ impl RunSpec {
         Ok(kind(&self.devices[0]))
     }
 
-    /// Numbers of GPUs as `CUDACPP_RUNTIME_DEVICE` has them; none where all of them have no number.
+    /// Returns the numbers of the GPUs in the format of `CUDACPP_RUNTIME_DEVICE`; `None` if a device has no number.
     pub fn gpus(&self) -> Option<String> {
         let numbers = self
             .devices
@@ -148,42 +149,43 @@ fn kind(device: &str) -> &str {
     device.split(':').next().unwrap_or(device)
 }
 
-/// What holds for the events of a run.
+/// The beams, scales and cuts of a run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Conditions {
-    /// What a run card says.
+    /// Those of a run card.
     RunCard {
-        /// The card; that of the output, or MG5aMC's defaults, where it is left out.
+        /// The card; by default that of the output, or MG5aMC's default.
         #[serde(default)]
         file: Option<PathBuf>,
-        /// Entries with other values, as a card has them.
+        /// Entries that replace those of the card, with values as in a card.
         #[serde(default)]
         changed: Vec<(String, String)>,
-        /// Whether to go on where Fortran that cuts or sets scales is not as MG5aMC wrote it.
+        /// Whether to accept an output in which the Fortran for cuts or scales was changed.
         #[serde(default)]
         changed_files: bool,
-        /// Of a process by its name, where grids of `nn23lo1` and others are: an output, or MG5aMC's folder.
+        /// For a process given by name, the folder with the grids of `nn23lo1` and others: an output, or MG5aMC's
+        /// folder.
         #[serde(default)]
         pdf_data: Option<PathBuf>,
-        /// Of a process by its name, the folder where `Events` is; the working directory where it is left out.
+        /// For a process given by name, the parent folder of `Events`; by default the working directory.
         #[serde(default)]
         folder: Option<PathBuf>,
     },
-    /// What a caller says.
+    /// Those that the caller states.
     Stated {
-        /// Of both beams together in their rest frame, GeV.
+        /// Energy of both beams in their centre of mass, GeV.
         energy: f64,
-        /// Densities of two protons: a member of a set of LHAPDF, the set's folder, or its name.
+        /// Densities of two protons: a member of an LHAPDF set, the set's folder, or its name.
         #[serde(default)]
         pdf: Option<String>,
-        /// The strong coupling at all scales; otherwise that of the densities, or of the process.
+        /// A constant strong coupling; by default that of the densities, or of the process.
         #[serde(default)]
         alpha_s: Option<f64>,
         /// The scales of events.
         #[serde(default)]
         scale: Option<ScaleChoice>,
-        /// What multiplies a scale that is not a number.
+        /// Factor of a dynamical scale.
         #[serde(default = "unit")]
         scale_factor: f64,
         /// Cuts by name: `pt`, `etal`, `drjj`, ...
@@ -196,9 +198,9 @@ pub enum Conditions {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ScaleChoice {
-    /// GeV.
+    /// A fixed scale, GeV.
     Fixed(f64),
-    /// `et`, `ht`, `ht/2` or `shat`.
+    /// A dynamical scale: `et`, `ht`, `ht/2` or `shat`.
     Dynamical(String),
 }
 

@@ -1,4 +1,4 @@
-//! Spectra of the particles that go out: histograms of their transverse momenta and rapidities, and their text for a
+//! Spectra of the outgoing particles: histograms of their transverse momenta and rapidities, and their text for a
 //! terminal.
 
 use crate::records::{Round, Table};
@@ -8,35 +8,36 @@ use mebridge::lhe::{OUTGOING, Particle, Record};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Events that are looked at: of a run all that its spectra have, of a file those that the bins are chosen by.
+/// Largest number of events in the spectra of a run; for an event file, the number of events from which bins are
+/// chosen.
 pub const MOST: usize = 200_000;
-/// Bins of a histogram.
+/// Number of bins of a histogram.
 pub const BINS: usize = 12;
-/// Characters of the longest bar, and of both columns where the second one begins.
+/// Lengths in characters: of the longest bar, and of the first of two columns.
 const LONGEST: f64 = 24.0;
 const COLUMN: usize = 47;
-/// Kinds of particles that are shown, the most frequent first.
+/// Largest number of particle kinds that are shown, the most frequent first.
 pub const KINDS: usize = 4;
-/// Gluons and quarks but for the top, by PDG code, are one kind.
+/// PDG codes of gluons and all quarks except the top, which are treated as one kind.
 const PARTONS: [i32; 6] = [1, 2, 3, 4, 5, 21];
 
-/// What is measured of a particle, in this order.
+/// A quantity measured for each particle.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ParticleObservable {
-    /// GeV.
+    /// In GeV.
     TransverseMomentum,
-    /// Along the beams.
+    /// With respect to the beam axis.
     Rapidity,
 }
 
-/// All of them.
+/// All observables, in the order of their discriminants.
 pub const OBSERVABLES: [ParticleObservable; 2] = [
     ParticleObservable::TransverseMomentum,
     ParticleObservable::Rapidity,
 ];
 
 impl ParticleObservable {
-    /// As texts have it.
+    /// Its name in texts.
     pub fn name(self) -> &'static str {
         match self {
             ParticleObservable::TransverseMomentum => "pt",
@@ -44,7 +45,7 @@ impl ParticleObservable {
         }
     }
 
-    /// Its sign in formulas.
+    /// Its symbol in formulas.
     pub fn symbol(self) -> &'static str {
         match self {
             ParticleObservable::TransverseMomentum => "pt",
@@ -52,7 +53,7 @@ impl ParticleObservable {
         }
     }
 
-    /// Its unit, where it has one.
+    /// Its unit; `None` if it is dimensionless.
     pub fn unit(self) -> Option<&'static str> {
         match self {
             ParticleObservable::TransverseMomentum => Some("GeV"),
@@ -61,7 +62,7 @@ impl ParticleObservable {
     }
 }
 
-/// A kind of particles, as titles name it: that of a PDG code without its sign.
+/// The title of a kind of particles; `code` is a PDG code without sign.
 pub fn kind_name(code: i32) -> String {
     match PARTONS.contains(&code) {
         true => "21, 1 to 5".to_owned(),
@@ -69,18 +70,19 @@ pub fn kind_name(code: i32) -> String {
     }
 }
 
-/// What fell into a bin.
+/// The contents of a bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bin {
     /// The sum of weights.
     pub sum: f64,
-    /// The sum over events of the squares of what each of them adds: several particles of one event are no independent ones.
+    /// The sum over events of the squared contribution of each event: several particles of one event are not
+    /// independent.
     pub squares: f64,
-    /// The sums of weights times the value, and times its square.
+    /// The sums of weight times value, and of weight times squared value.
     pub moments: [f64; 2],
-    /// How many values.
+    /// Number of values.
     pub entries: u64,
-    /// The last event that added something, and what it did.
+    /// The last event that contributed, and the weight that it has added so far.
     last: (u64, f64),
 }
 
@@ -98,7 +100,7 @@ impl Bin {
         self.entries += 1;
     }
 
-    /// Adds what another bin has, of other values.
+    /// Adds the contents of a bin that was filled with other values.
     pub fn merge(&mut self, other: &Bin) {
         self.sum += other.sum;
         self.squares += other.squares;
@@ -113,13 +115,13 @@ impl Bin {
     }
 }
 
-/// Bins of one width between two values.
+/// A histogram with bins of equal width.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     range: [f64; 2],
-    /// What lies within.
+    /// The bins within the range.
     pub bins: [Bin; BINS],
-    /// What lies below and above.
+    /// The values below and above the range.
     pub outside: [Bin; 2],
 }
 
@@ -132,7 +134,7 @@ impl Histogram {
         }
     }
 
-    /// The edge on the left of a bin, or on the right of the last one.
+    /// The lower edge of a bin; for [`BINS`], the upper edge of the last bin.
     pub fn edge(&self, bin: usize) -> f64 {
         let [low, high] = self.range;
         match bin {
@@ -154,7 +156,7 @@ impl Histogram {
             _ => {
                 let bin = ((value - low) / (high - low) * BINS as f64) as usize;
                 let bin = bin.min(BINS - 1);
-                // By the edges that are shown, whatever was rounded.
+                // The bin follows from the edges as shown, also where the division above was rounded across one.
                 let bin = match bin {
                     _ if value < self.edge(bin) => bin - 1,
                     _ if bin + 1 < BINS && value >= self.edge(bin + 1) => bin + 1,
@@ -166,7 +168,7 @@ impl Histogram {
         bin.add(event, value, weight);
     }
 
-    /// The sum of all weights, those outside included.
+    /// The sum of all weights, including those outside the bins.
     pub fn total(&self) -> f64 {
         self.bins
             .iter()
@@ -175,19 +177,19 @@ impl Histogram {
             .sum()
     }
 
-    /// What each bin has of all weights, in per cent with two digits after the point.
+    /// The share of each bin in all weights, in per cent rounded to two decimals.
     pub fn shares(&self) -> [f64; BINS] {
         let total = match self.total() {
             0.0 => 1.0,
             total => total,
         };
-        // Without the sign of a zero.
+        // Adding 0.0 turns -0.0 into 0.0.
         self.bins
             .map(|bin| (100.0 * bin.sum / total * 100.0).round_ties_even() / 100.0 + 0.0)
     }
 }
 
-/// Values of the particles of a kind, before there are bins.
+/// Values of the particles of a kind, collected before bins are chosen.
 #[derive(Debug, Default)]
 struct Values {
     events: Vec<u64>,
@@ -195,7 +197,7 @@ struct Values {
     of: [Vec<f64>; OBSERVABLES.len()],
 }
 
-/// The particles that go out of some events.
+/// The outgoing particles of some events.
 #[derive(Debug, Default)]
 pub struct Collection {
     kinds: BTreeMap<i32, Values>,
@@ -203,7 +205,7 @@ pub struct Collection {
     weight: f64,
 }
 
-/// Ranges of histograms, by kind.
+/// Ranges of the histograms of each kind, one per observable.
 pub type Ranges = BTreeMap<i32, [[f64; 2]; OBSERVABLES.len()]>;
 
 impl Collection {
@@ -221,7 +223,7 @@ impl Collection {
         self.weight += weight;
     }
 
-    /// How many events there are.
+    /// Number of events.
     pub fn events(&self) -> usize {
         self.events as usize
     }
@@ -233,10 +235,10 @@ impl Collection {
         codes
     }
 
-    /// Ranges that hold nearly all values of these kinds, with round bins.
+    /// Returns ranges with round bin widths that contain nearly all values of these kinds.
     ///
     /// # Panics
-    /// There are no particles of a kind.
+    /// If there are no particles of a kind.
     pub fn ranges(&self, kinds: &[i32]) -> Ranges {
         let of = |code: &i32| {
             let [transverse, rapidities] = &self.kinds[code].of;
@@ -245,10 +247,10 @@ impl Collection {
         kinds.iter().map(of).collect()
     }
 
-    /// Its spectra with these bins.
+    /// Returns the spectra with these ranges.
     ///
     /// # Panics
-    /// There are no particles of a kind.
+    /// If there are no particles of a kind.
     pub fn spectra(&self, kinds: &[i32], ranges: &Ranges) -> Spectra {
         let mut spectra = Spectra::new(kinds, ranges);
         (spectra.events, spectra.weight) = (self.events, self.weight);
@@ -263,7 +265,7 @@ impl Collection {
     }
 }
 
-/// Kinds of the particles that go out, with their observables.
+/// Returns the kind and the observables of each outgoing particle.
 fn outgoing(
     particles: impl Iterator<Item = Particle>,
 ) -> impl Iterator<Item = (i32, [f64; OBSERVABLES.len()])> {
@@ -279,26 +281,26 @@ fn outgoing(
 fn transverse_and_rapidity(particle: &Particle) -> [f64; 2] {
     let [x, y, z, energy, mass] = particle.momentum;
     let transverse = x.hypot(y);
-    // The smaller one of E + pz and E - pz has lost its digits where a particle goes along a beam.
+    // The smaller of E + pz and E - pz loses its digits for a particle along a beam, so the larger one is used.
     let [along, across] =
         [energy + z.abs(), transverse.hypot(mass)].map(|of| of.max(f64::MIN_POSITIVE));
     let rapidity = along.ln() - across.ln();
     [transverse, rapidity.copysign(z)]
 }
 
-/// A spectrum.
+/// The spectrum of one observable of one kind of particles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParticleSpectrum {
-    /// PDG code without sign; 21 stands for gluons and quarks but for the top.
+    /// PDG code without sign; 21 stands for gluons and all quarks except the top.
     pub kind: i32,
-    /// What of it.
+    /// The observable.
     pub observable: ParticleObservable,
-    /// Weights by its values.
+    /// The weights, binned in the observable.
     pub histogram: Histogram,
 }
 
 impl ParticleSpectrum {
-    /// What it is of, with its unit.
+    /// The observable and kind, with the unit.
     pub fn title(&self) -> String {
         let unit = self
             .observable
@@ -312,14 +314,14 @@ impl ParticleSpectrum {
     }
 }
 
-/// Spectra of events: of each kind those of all observables, one after the other.
+/// Spectra of a sample of events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spectra {
-    /// How many events they are of.
+    /// Number of events.
     pub events: u64,
-    /// The sum of the weights of these.
+    /// The sum of their weights.
     pub weight: f64,
-    /// Those of a kind lie together.
+    /// `[kind][observable]`, flattened.
     pub all: Vec<ParticleSpectrum>,
 }
 
@@ -339,7 +341,7 @@ impl Spectra {
         }
     }
 
-    /// Those of the most frequent particles of a run.
+    /// Returns the spectra of the most frequent kinds of particles of a run.
     ///
     /// # Errors
     /// A round cannot be read.
@@ -350,7 +352,7 @@ impl Spectra {
             let (table, _) = Table::records(&round.file, round.events)?;
             table.each(taken, |row| {
                 let record = Record::new(row);
-                // As in the event file, where most weights are the same.
+                // In units of the nominal weight of the round, as in the event file, where most weights are the same.
                 found.add(record.particles(), record.weight() / round.weights.nominal);
             })?;
         }
@@ -371,7 +373,7 @@ impl Spectra {
         self.weight += weight;
     }
 
-    /// As a terminal shows them.
+    /// Returns the text for a terminal.
     pub fn text(&self) -> String {
         let Spectra { events, all, .. } = self;
         if all.is_empty() {
@@ -391,7 +393,7 @@ impl Spectra {
     }
 }
 
-/// A range from 0 on that holds nearly all, with round bins.
+/// Returns a range from 0 upwards that contains nearly all values, with round bin widths.
 fn from_zero(values: &[f64]) -> [f64; 2] {
     let bins = BINS as f64;
     [
@@ -400,7 +402,7 @@ fn from_zero(values: &[f64]) -> [f64; 2] {
     ]
 }
 
-/// The same on both sides of 0.
+/// Returns the same for a range that is symmetric about 0.
 fn around_zero(values: &[f64]) -> [f64; 2] {
     let sizes = values.iter().map(|value| value.abs()).collect();
     let bins = BINS as f64 / 2.0;
@@ -408,7 +410,7 @@ fn around_zero(values: &[f64]) -> [f64; 2] {
     [-half, half]
 }
 
-/// The value below which this share of them lies, between two of them in proportion.
+/// Returns the value below which this share of the values lies, interpolated linearly between neighbours.
 fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let place = share * (values.len() - 1) as f64;
@@ -417,12 +419,12 @@ fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     below + (above - below) * place.fract()
 }
 
-/// A round width; that of values that are all 0 is not.
+/// Rounds a bin width up; the minimum is for values that are all 0.
 fn bin_width(width: f64) -> f64 {
     rounded(width.max(1e-6))
 }
 
-/// The next larger of 1, 2, 2.5, 5 times a power of ten, of a number above 0.
+/// Rounds a positive number up to 1, 2, 2.5 or 5 times a power of ten.
 pub fn rounded(width: f64) -> f64 {
     let power = 10_f64.powf(width.log10().floor());
     let mut steps = [1.0, 2.0, 2.5, 5.0].map(|step| step * power).into_iter();
@@ -430,7 +432,7 @@ pub fn rounded(width: f64) -> f64 {
     found.unwrap_or(10.0 * power)
 }
 
-/// A line for each bin: where it begins, its share in per cent, and a bar.
+/// Returns a line for each bin: its lower edge, its share in per cent, and a bar.
 fn bars(histogram: &Histogram) -> impl Iterator<Item = String> {
     let shares = histogram.shares();
     let largest = shares

@@ -5,8 +5,8 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-/// A round of events with particles of these PDG codes, masses and factors of their momenta. Transverse momenta are even
-/// from 0 on, to half of the number of events times the factor, and rapidities from -2 to 3.
+/// Writes a round of events with particles of these PDG codes, masses and momentum factors. Transverse momenta are
+/// uniform from 0 to half of the number of events times the factor, and rapidities from -2 to 3.
 fn round(path: &Path, events: usize, kinds: &[(i32, f64, f64)], weight: fn(usize) -> f64) -> Round {
     let mut bytes = Vec::new();
     for number in 0..events {
@@ -49,7 +49,7 @@ fn text(rounds: &[Round]) -> String {
     Spectra::of_rounds(rounds).unwrap().text()
 }
 
-/// As the Python package wrote it.
+/// The text is that of the former Python package.
 #[test]
 fn shares_have_weights_and_partons_are_one_kind() {
     let folder = tempfile::tempdir().unwrap();
@@ -95,7 +95,7 @@ fn shares_have_weights_and_partons_are_one_kind() {
     assert_eq!(pt[11], "550   0.00");
 }
 
-/// Weights of rounds have different units; in the event file most are the same.
+/// Rounds store weights in different units; in the event file most are equal.
 #[test]
 fn rounds_have_one_weight() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,7 +142,7 @@ fn what_goes_along_a_beam() {
     let [transverse, rapidity] = transverse_and_rapidity(&along);
     assert_eq!(transverse, 0.0);
     assert!(rapidity < -300.0 && rapidity.is_finite());
-    // Of nothing at all, too.
+    // A particle at rest without mass has a rapidity, too.
     let [_, rapidity] = transverse_and_rapidity(&Particle::default());
     assert_eq!(rapidity, 0.0);
 }
@@ -172,7 +172,7 @@ fn no_events() {
     assert_eq!(text(&[]), "");
 }
 
-/// A particle of this transverse momentum, across the beams.
+/// A particle with this transverse momentum and rapidity 0.
 fn across(pdg: i32, transverse: f64) -> Particle {
     Particle {
         pdg,
@@ -182,7 +182,7 @@ fn across(pdg: i32, transverse: f64) -> Particle {
     }
 }
 
-/// Two particles of one event in one bin are one fluctuation, in two bins or two events they are two.
+/// Two particles of an event in one bin are fully correlated; in two bins or two events they are independent.
 #[test]
 fn errors_are_of_events() {
     let kinds = [22];
@@ -215,7 +215,7 @@ fn errors_are_of_events() {
     assert_eq!(histogram.bins[3].moments, [6.0, 18.0]);
     assert_eq!((histogram.bins[0].entries, histogram.total()), (3, 3.0));
     assert_eq!((spectra.events, spectra.weight), (2, 1.0));
-    // The same, collected first.
+    // The same events, collected before they are binned.
     let mut collected = Collection::default();
     collected.add(
         [across(22, 0.5), across(-22, 0.6), across(22, 3.0)].into_iter(),

@@ -1,4 +1,4 @@
-//! What a run found, as text.
+//! The summary of a run, as text.
 
 use crate::text::significant;
 use std::fmt::Write;
@@ -6,17 +6,17 @@ use std::fmt::Write;
 /// A value and its error.
 pub type Measured = (f64, f64);
 
-/// What the numbers of a run are.
+/// The quantity that a run measures.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Rate {
-    /// Of collisions, pb.
+    /// The cross section of collisions, pb.
     CrossSection,
-    /// Of a particle that decays, GeV.
+    /// The partial width of a decaying particle, GeV.
     PartialWidth,
 }
 
 impl Rate {
-    /// Titles of what they are of, and of the numbers.
+    /// Titles of the columns of processes and of numbers.
     pub fn titles(self) -> [&'static str; 2] {
         match self {
             Rate::CrossSection => ["subprocess (PDG codes)", "cross section, pb"],
@@ -24,7 +24,7 @@ impl Rate {
         }
     }
 
-    /// Its sign in formulas, and its unit.
+    /// Its symbol in formulas, and its unit.
     pub fn symbol(self) -> [&'static str; 2] {
         match self {
             Rate::CrossSection => ["σ", "pb"],
@@ -33,42 +33,42 @@ impl Rate {
     }
 }
 
-/// What the summary of a run says.
+/// The contents of the summary of a run.
 #[derive(Clone, Debug)]
 pub struct Summary<'a> {
-    /// Of the run.
+    /// Name of the run.
     pub name: &'a str,
-    /// How many were made.
+    /// Number of events.
     pub events: usize,
-    /// What its numbers are.
+    /// The measured quantity.
     pub rate: Rate,
-    /// Those of matrix elements, by their names ([`names`](crate::element::names)).
+    /// The result of each matrix element, with its name ([`names`](crate::element::names)).
     pub processes: &'a [(String, Measured)],
-    /// That of all together.
+    /// The sum of all.
     pub all: Measured,
-    /// Points of the rounds: drawn, in all cuts, and those that became events.
+    /// Numbers of points in the rounds: drawn, within all cuts, and turned into events.
     pub points: [f64; 3],
-    /// What became of events that weigh more than others, where there are some.
+    /// The treatment of overweight events, if there are any.
     pub overweights: Option<String>,
     /// The effect of a bias, if there is one.
     pub biased: Option<String>,
-    /// The name of a function that cuts, how many events it was called with, and how many it kept.
+    /// Name of the function that cuts events, the number of events passed to it, and the number that it kept.
     pub cut: Option<(&'a str, u64, u64)>,
 }
 
 impl Summary<'_> {
-    /// Cross sections by subprocess, and how the events were made.
+    /// Returns the text: cross sections by subprocess, and the lines of [`Self::lines`].
     pub fn text(&self) -> String {
         let [title, numbers] = self.rate.titles();
         let widest = self.processes.iter().map(|(name, _)| name.len()).max();
         let least = match self.rate {
-            // The title may be wider.
+            // The title may be wider than the column.
             Rate::CrossSection => "all",
             Rate::PartialWidth => title,
         };
         let width = widest.unwrap_or(0).max(least.len());
         let mut text = format!("{}: {} events\n\n", self.name, self.events);
-        // A String can always be written to.
+        // Writing to a String cannot fail.
         let _ = writeln!(text, "{title:width$}  {numbers}\n");
         for (name, measured) in self.rows() {
             let [value, error] = shown(measured);
@@ -81,14 +81,14 @@ impl Summary<'_> {
         text
     }
 
-    /// A row for each matrix element, and one for all together.
+    /// Returns a row for each matrix element, and one for their sum.
     pub fn rows(&self) -> impl Iterator<Item = (&str, Measured)> {
         let rows = self.processes.iter();
         rows.map(|(name, measured)| (name.as_str(), *measured))
             .chain([("all", self.all)])
     }
 
-    /// How events were made.
+    /// Returns lines on how the events were made.
     pub fn lines(&self) -> Vec<String> {
         let [drawn, passed, chosen] = self.points;
         let mut lines = Vec::new();
@@ -113,7 +113,7 @@ impl Summary<'_> {
     }
 }
 
-/// A value and its error as they are shown.
+/// Formats a value and its error.
 pub fn shown((value, error): Measured) -> [String; 2] {
     [significant(value, 6), significant(error, 2)]
 }
@@ -127,7 +127,7 @@ mod tests {
         rows.map(row).to_vec()
     }
 
-    /// As the Python package wrote it.
+    /// The text is that of the former Python package.
     #[test]
     fn a_run_is_summed_up() {
         let processes = rows([

@@ -1,12 +1,12 @@
-//! Masses below which windows leave nothing.
+//! Lower bounds on masses that follow from windows.
 
 use mebridge_phasespace::cuts::{Observable, Take, Window};
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
 
-/// An energy of the partons, GeV, below which no event lies in all windows.
+/// Returns an energy of the partons, GeV, below which no event lies in all windows.
 ///
-/// Args: `masses` are those of all legs, GeV.
+/// Args: `masses` of all legs, GeV.
 pub fn least(windows: &[Window], masses: &[f64]) -> f64 {
     let outgoing: BTreeSet<usize> = (2..masses.len()).collect();
     let mut found = least_mass(windows, masses, &outgoing);
@@ -22,9 +22,9 @@ pub fn least(windows: &[Window], masses: &[f64]) -> f64 {
     found.max(outgoing.iter().map(energy).sum())
 }
 
-/// An invariant mass of these legs, GeV, below which no event lies in all windows.
+/// Returns an invariant mass of these legs, GeV, below which no event lies in all windows.
 ///
-/// That of two legs without masses is `2 pt pt' (cosh y - cos phi)`, squared; where `y^2 + phi^2` is at least `R^2`, the
+/// The squared mass of two massless legs is `2 pt pt' (cosh y - cos phi)`. If `y^2 + phi^2` is at least `R^2`, the
 /// bracket is at least `1 - cos R`.
 pub fn least_mass(windows: &[Window], masses: &[f64], legs: &BTreeSet<usize>) -> f64 {
     let momenta = least_momenta(windows);
@@ -49,12 +49,12 @@ pub fn least_mass(windows: &[Window], masses: &[f64], legs: &BTreeSet<usize>) ->
     squared.sqrt().max(together)
 }
 
-/// Whether a window keeps small values away.
+/// Whether a window is a lower limit on an observable.
 fn is_least(window: &Window, observable: Observable) -> bool {
     window.observable == observable && window.least > 0.0 && !window.outside
 }
 
-/// The least transverse momenta of legs, GeV.
+/// Returns the least transverse momenta of legs, GeV.
 fn least_momenta(windows: &[Window]) -> BTreeMap<usize, f64> {
     let mut found: BTreeMap<usize, f64> = BTreeMap::new();
     for window in windows {
@@ -68,7 +68,7 @@ fn least_momenta(windows: &[Window]) -> BTreeMap<usize, f64> {
     found
 }
 
-/// The least masses of groups of legs, GeV, or distances of two.
+/// Returns the least masses of groups of legs, GeV, or the least distances of pairs.
 fn least_of_groups(windows: &[Window], observable: Observable) -> BTreeMap<BTreeSet<usize>, f64> {
     let mut found: BTreeMap<_, f64> = BTreeMap::new();
     for window in windows {

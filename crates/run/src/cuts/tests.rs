@@ -8,7 +8,7 @@ fn card(entries: &[(&str, &str)]) -> RunCard {
     RunCard::from_entries(given.collect(), "run_card.dat", &[]).unwrap()
 }
 
-/// Legs of a process, with what a card says of them.
+/// The legs of a process, with a card.
 struct Seen {
     pdg: Vec<i32>,
     masses: Vec<f64>,
@@ -43,7 +43,7 @@ impl Seen {
         of_run_card(&self.legs(), 1000.0).1
     }
 
-    /// Windows as texts, in their order.
+    /// Descriptions of the windows, in order.
     fn described(&self) -> Vec<String> {
         let cuts = self.cuts();
         cuts.iter().map(|cut| legs_of(&cut.window)).collect()
@@ -52,7 +52,7 @@ impl Seen {
 
 /// A window with its legs.
 fn legs_of(window: &Window) -> String {
-    // As codes of particles legs are told apart.
+    // Indices instead of PDG codes distinguish legs.
     let legs: Vec<i32> = (0..10).collect();
     described([window], &legs)
 }
@@ -68,7 +68,7 @@ fn cuts_are_about_their_particles_in_the_order_of_madevent() {
         ("mmll", "50"),
         ("draa", "0.1"),
     ];
-    // As Python had them.
+    // As in the former Python code.
     assert_eq!(
         Seen::new(&[21, 2, 11, -11, 2, 22], &entries).described(),
         [
@@ -89,7 +89,7 @@ fn cuts_are_about_their_particles_in_the_order_of_madevent() {
             "distance of 4, 5 from 0.4",
         ]
     );
-    // Leptons of different flavours have no mass that mmll is about.
+    // mmll does not apply to leptons of different flavours.
     let other = Seen::new(&[1, -1, 11, -13, 22, 22], &[("mmll", "50")]);
     assert!(
         other
@@ -135,7 +135,7 @@ fn cuts_by_code() {
         ("mxx_only_part_antipart", "{'default': True}"),
     ]);
     assert_eq!(top.described(), [""; 0]);
-    // A code there has no cuts of its kind.
+    // A code in this entry has no cuts by kind.
     let jets = Seen::new(
         &[2, -2, 21, 21],
         &[("mxx_only_part_antipart", "{21: False}"), ("drjj", "0")],
@@ -240,7 +240,7 @@ fn cuts_that_leave_nothing_are_named() {
             &by_code,
             Some("pt_min_pdg = {21: 60} with pt_max_pdg = {21: 50}"),
         ),
-        // Those are left out, and these just pass.
+        // mmjj above mmjjmax excludes the range in between; the others just pass.
         (&[("mmjj", "60"), ("mmjjmax", "50")], None),
         (
             &[
@@ -272,7 +272,7 @@ fn missing_momentum_and_leptons_together() {
     ];
     let all = [&NO_PAIRS[..], &entries].concat();
     let leptons = Seen::new(&[2, -2, 11, -11, 12, -12], &all);
-    // Lepton and antilepton, each of them with each neutrino, both neutrinos.
+    // Lepton and antilepton, each of these with each neutrino, and both neutrinos.
     assert_eq!(
         leptons.described(),
         [
@@ -315,7 +315,7 @@ fn rules() {
         apart: 1.0,
     };
     assert_eq!(opposite.rules(), [wanted]);
-    // One of the hardest two is enough.
+    // It is enough if one of the two hardest jets passes.
     let entries = [
         ("cutuse", "1"),
         ("ptj1min", "120"),
@@ -352,7 +352,7 @@ fn isolated_photons() {
     };
     assert_eq!(of.rules(), [wanted.clone()]);
     let cuts = of.cuts();
-    // ptgmin stands for pta; what follows from the rule comes last, as Python had it.
+    // ptgmin replaces pta; windows that follow from the rule come last, as in the former Python code.
     assert_eq!(cuts[0].entries, ["ptgmin = 30"]);
     let implied = cuts.last().unwrap();
     assert_eq!(implied.name(&of.pdg), "distance of 22, 21 from 0.548954");
@@ -365,14 +365,14 @@ fn isolated_photons() {
         *electromagnetic = None;
     }
     assert_eq!(of.rules(), [wanted]);
-    // A jet without a least transverse momentum may come as near as it likes, but for the photon's own.
+    // A jet without a least transverse momentum may be arbitrarily close to the photon.
     assert_eq!(closest(0.0, 500.0, [0.4, 1.0, 1.0]), 0.0);
     assert_eq!(closest(-1.0, 500.0, [0.4, 1.0, 1.0]), 0.0);
     assert_eq!(closest(500.0, 500.0, [0.4, 1.0, 1.0]), 0.4);
     assert_eq!(closest(10.0, 500.0, [0.4, 0.0, 1.0]), 0.0);
 }
 
-/// What `setcuts.f` and `cuts.f` of MG5aMC have of `is_pdg_for_merging_cut`, `from_decay` and NMASSLESS.
+/// `is_pdg_for_merging_cut`, `from_decay` and NMASSLESS in `setcuts.f` and `cuts.f` of MG5aMC.
 #[test]
 fn merging_cuts() {
     let entries = [
@@ -400,13 +400,13 @@ fn merging_cuts() {
         of.described()
             .contains(&"distance of 2, 4 from 0.03".to_owned())
     );
-    // Of no massless particle, and of one alone.
+    // No massless parton, and a single one.
     of.pdg = vec![21, 21, 6, -6];
     assert_eq!(of.rules(), []);
     of.pdg = vec![21, 21, 24, 21];
     assert_eq!(of.rules(), []);
     assert!(of.described().contains(&"pt of 3 from 30".to_owned()));
-    // What comes from a decay, and what is not named.
+    // A leg from a decay, and a code that is not in the list.
     of.pdg = vec![21, 21, 21, 2, -2];
     of.decayed = BTreeSet::from([4]);
     let jets = |of: &Seen| match &of.rules()[..] {
@@ -466,7 +466,7 @@ fn masses_that_cuts_leave() {
         ]
     };
     let light = [0.0; 5];
-    // By Python.
+    // Expected numbers are those of the former Python code.
     for (entries, masses, wanted) in [
         (&[("ptj", "30")][..], light, [11.92015984770367, 60.0]),
         (&[("ptj", "30"), ("drjj", "4")], light, [60.0, 60.0]),

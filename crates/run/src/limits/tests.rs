@@ -3,7 +3,7 @@ use crate::densities::PdfSet;
 use crate::poles::tests::{cuts, cuts_of_card, elements};
 use mebridge_phasespace::scales::Dynamical;
 
-/// A grid of all light partons.
+/// The range of a grid with all light partons.
 fn knots(least_x: f64) -> Knots {
     Knots {
         place: "deep.dat".to_owned(),
@@ -30,7 +30,7 @@ fn scale() -> Scale {
     }
 }
 
-/// Beams of these densities, of a proton each.
+/// Two protons with these densities.
 fn protons(densities: Option<&BeamDensities>) -> Incoming<'_> {
     Incoming {
         densities,
@@ -49,7 +49,7 @@ fn grid() -> BeamDensities {
     })
 }
 
-/// What a judge adds to the windows of a process at 8000 GeV, and what it says.
+/// Returns the windows that [`Judge::judge`] adds for a process at 8000 GeV, and its notices.
 fn judged(
     text: &str,
     entries: Option<&[(&str, &str)]>,
@@ -88,7 +88,7 @@ fn masses_below_the_densities() {
     let [window] = &added[..] else {
         panic!("one window")
     };
-    // As Python had it, to the last bit.
+    // Equal to the former Python code to the last bit.
     assert_eq!(window.least, 0.8000000016);
     assert_eq!(window.legs, [[2, 3]]);
     let begin = "the densities deep begin at x = 1e-08, and events have x from 0 on; ";
@@ -292,7 +292,7 @@ fn partons_that_densities_must_have() {
             .flat_map(|pdg| pdg[..2].to_vec())
             .collect()
     );
-    // Those of an antiproton are antiparticles in a proton.
+    // Partons of an antiproton are the antiparticles in a proton.
     beams.anti = [true, true];
     let turned = both.iter().map(|&code| if code == 21 { 21 } else { -code });
     assert_eq!(beams.partons(gluon), turned.collect());
@@ -305,7 +305,7 @@ fn partons_that_densities_must_have() {
 #[test]
 fn energies_are_those_of_masses() {
     let [energy, rapidity] = center([500.0, 300.0], [0.0, 173.0]).unwrap();
-    // By Python, and by the sums.
+    // The numbers of the former Python code, and sums of momenta.
     assert_eq!([energy, rapidity], [758.3026174108892, 0.33012453814976994]);
     let (total, along) = (energy * rapidity.cosh(), energy * rapidity.sinh());
     assert!((total - 800.0).abs() < 1e-9);
@@ -325,7 +325,7 @@ fn energies_are_those_of_masses() {
     let masses = [0.0, 173.0, 0.0, 0.0];
     let of = |beams: Incoming, energies| beams.center(energies, 1234.5, &masses).unwrap();
     assert_eq!(of(beams, [500.0, 300.0]), [energy, rapidity]);
-    // Hadrons, and what radiates photons, count as massless.
+    // Hadrons and particles that radiate photons count as massless.
     let shifted = [1234.5, 0.5 * (5.0_f64 / 3.0).ln()];
     assert_eq!(of(protons(Some(&grid)), [500.0, 300.0]), shifted);
     assert_eq!(

@@ -1,29 +1,29 @@
-//! The entries of a run card of MG5aMC's leading order, 2.8.3 to 3.7: the default of each, and what a run does with it.
+//! The entries of the leading-order run card of MG5aMC 2.8.3 to 3.7, with their defaults and their treatment in a run.
 //!
-//! Names and defaults are those of `RunCardLO` in `madgraph/various/banner.py`; a test compares docs/run_card.md with
+//! Names and defaults are those of `RunCardLO` in `madgraph/various/banner.py`. A test compares docs/run_card.md with
 //! [`table`].
 
 use super::value::{Kind, Value};
 use std::fmt::Write;
 
-/// Entries with one default and one meaning.
+/// Entries with the same default and meaning.
 #[derive(Debug)]
 pub struct Row {
-    /// Their names.
+    /// Names of the entries.
     pub names: &'static [&'static str],
-    /// What their values are.
+    /// The kind of their values.
     pub kind: Kind,
-    /// As a card has it.
+    /// Default value, as in a card.
     pub default: &'static str,
-    /// What they do in a run; of a refused one the cure, of an ignored one the reason.
+    /// The effect of honoured entries; for refused and ignored ones the reason.
     pub meaning: &'static str,
 }
 
 impl Row {
-    /// The value of an entry that a card leaves out.
+    /// The default value.
     ///
     /// # Panics
-    /// The table is wrong.
+    /// If the default in the table is invalid.
     pub fn value(&self) -> Value {
         Value::parse(self.kind, self.default).expect("the default of an entry")
     }
@@ -41,7 +41,7 @@ macro_rules! rows {
     };
 }
 
-/// What a run does as an entry says, and what that is.
+/// Entries that a run honours, with their meaning.
 pub const HONOURED: &[Row] = rows! {
     run_tag: Text = "'tag_1'", "written into the banner";
     nevents: Whole = "10000", "events of the run";
@@ -136,7 +136,7 @@ pub const HONOURED: &[Row] = rows! {
     clusinfo: Flag = "True", "events have their clustering (<clustering>)";
 };
 
-/// Entries that have their default in any run, and what to do without another value.
+/// Entries for which only the default is supported, with the reason and alternatives.
 pub const REFUSED: &[Row] = rows! {
     gridrun: Flag = "False", "it is of a gridpack that MG5aMC made";
     boost_event: Text = "'False'", "MG5aMC 3.5.7 to 3.7.1 end with a TypeError at the documented form (lambda p: p.pid==25), so no events are known to compare with; boost events afterwards";
@@ -149,7 +149,7 @@ pub const REFUSED: &[Row] = rows! {
     evaorder: Whole = "0", "no densities of weak bosons, which are different for each helicity";
 };
 
-/// Entries that mean nothing to a run, and why.
+/// Entries without effect in a run, with the reason.
 pub const IGNORED: &[Row] = rows! {
     python_seed: Whole = "-2", "one seed gives all random numbers";
     ptonium: Real = "1.0", "MadEvent reads it no longer";
@@ -182,18 +182,18 @@ pub const IGNORED: &[Row] = rows! {
     floating_type: Text = "'m'", "of the plugin";
 };
 
-/// All entries with their rows, in the order of the table.
+/// Returns all entries with their rows, in the order of the table.
 pub fn all() -> impl Iterator<Item = (&'static str, &'static Row)> {
     let rows = [HONOURED, REFUSED, IGNORED].into_iter().flatten();
     rows.flat_map(|row| row.names.iter().map(move |name| (*name, row)))
 }
 
-/// The row of an entry, and its name.
+/// Returns the name of an entry, as a static string, and its row.
 pub fn find(name: &str) -> Option<(&'static str, &'static Row)> {
     all().find(|(known, _)| *known == name)
 }
 
-/// All entries as tables of Markdown.
+/// Returns all entries as Markdown tables.
 pub fn table() -> String {
     let mut text = String::new();
     for (title, head, rows) in [

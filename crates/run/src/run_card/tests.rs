@@ -16,7 +16,7 @@ const CARD: &str = "# a comment = nothing
   {6: 100.0, 25: 50} = pt_min_pdg ! by code
   {'default': False, 6: True} = mxx_only_part_antipart
 ";
-/// Full-width digits are digits to many programs.
+/// `\u{ff11}` is a full-width digit, which many programs accept.
 const NO_NUMBERS: [&str; 12] = [
     "inf", "-inf", "nan", "1e400", "-1d400", "1e400k", "", "20 GeV", "1_0", "\u{ff11}", "1,5",
     "0x10",
@@ -69,7 +69,7 @@ fn values_are_read_as_fortran_and_python_write_them() {
     assert!(found.only_pairs(6) && !found.only_pairs(25));
     assert_eq!(found.text("run_tag"), "tag_1");
     assert_eq!(found.text("pdlabel1"), "nn23lo1");
-    // What is not in a card has MG5aMC's default.
+    // Missing entries have MG5aMC's defaults.
     assert_eq!(found.number("ptj"), 20.0);
     assert_eq!(found.number("etab"), -1.0);
     assert_eq!(found.number("small_width_treatment"), 1e-6);
@@ -130,7 +130,7 @@ fn what_is_changed_for_both_beams() {
     );
 }
 
-/// As in MG5aMC the last holds.
+/// As in MG5aMC, the last value is used.
 #[test]
 fn what_stands_for_both_beams_and_for_one() {
     let (both, one, two) = (
@@ -152,7 +152,7 @@ fn what_stands_for_both_beams_and_for_one() {
         assert_eq!(found.text("pdlabel1"), wanted);
         assert_eq!(found.text("pdlabel2"), wanted);
         assert_eq!(found.repeated(), told);
-        // What is changed holds in any case.
+        // Changed values are always used.
         let found = read(&text, &[("pdlabel1", "lhapdf"), ("pdlabel2", "lhapdf")]).unwrap();
         assert_eq!(found.text("pdlabel1"), "lhapdf");
         assert_eq!(found.text("pdlabel2"), "lhapdf");
@@ -175,7 +175,7 @@ fn the_last_of_two_holds_and_is_told() {
             .repeated()
             .is_empty()
     );
-    // Both are changed, so that the one that holds is.
+    // Both lines are changed, including the one that is used.
     let changed = with_entries(&text, &entries_of(&[("ebeam1", "7")]));
     assert_eq!(read(&changed, &[]).unwrap().number("ebeam1"), 7.0);
 }
@@ -189,7 +189,7 @@ fn unknown_entries_are_named() {
         ),
         "{found}"
     );
-    // What the caller gives is not in the card.
+    // Entries of the caller are not attributed to the card.
     let found = error(read(CARD, &[("ebeam", "30")]));
     assert!(
         found
@@ -203,7 +203,7 @@ fn unknown_entries_are_named() {
     );
     let found = error(card(&[("zzzz", "3")]));
     assert!(found.contains("does not know; remove it"), "{found}");
-    // Of another file of Cards.
+    // An entry of another file in Cards.
     let found = error(read(&format!("{CARD}  2 = nb_core\n"), &[]));
     assert!(
         found.contains("has an entry nb_core that mebridge does not know; it is of Cards/me5"),
@@ -362,7 +362,7 @@ fn numbers_out_of_their_ranges() {
                 format!("run_card.dat: {name} = {value}; it must be positive")
             );
         }
-        // Nothing has these scales.
+        // These scales are not used.
         if name != "scalefact" {
             card(&[(name, "0")]).unwrap().check().unwrap();
         }
@@ -581,7 +581,7 @@ fn defaults_of_what_is_left_out() {
     ] {
         assert_eq!(of(name), Some(value));
     }
-    // A card of defaults is the card of no entries.
+    // A card of all defaults has the same values as an empty card.
     let values = card(
         &missing(&[])
             .iter()
@@ -605,7 +605,7 @@ fn other_values_of_some_entries() {
     assert_eq!(found.to_json()["iseed"], 0);
 }
 
-/// Lines that genproductions of CMS replace.
+/// Lines that CMS's genproductions replace.
 #[test]
 fn cards_of_cms_say_what_to_write() {
     let refused = |text: &str| error(read(text, &[]));

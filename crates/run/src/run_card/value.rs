@@ -1,10 +1,10 @@
-//! Values of a run card's entries.
+//! Values of the entries of a run card.
 
 use crate::text::{quoted, repr};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-/// What the value of an entry is.
+/// The kind of an entry's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `True` or `False`.
@@ -15,15 +15,15 @@ pub enum Kind {
     Real,
     /// A text.
     Text,
-    /// A set of parton densities, by its number at LHAPDF or its name.
+    /// A set of parton densities, by its LHAPDF number or its name.
     Set,
     /// Words, `[21, 1]`.
     Words,
     /// Arguments of a command, `['--mur=1,2', '--pdf=central']`.
     Arguments,
-    /// Numbers by the PDG codes of particles, `{6: 50, 25: 30}`.
+    /// Numbers by PDG code, `{6: 50, 25: 30}`.
     ByCode,
-    /// Whether something is about pairs of particle and antiparticle alone, by PDG code: `{default: False, 6: True}`.
+    /// Whether a cut only applies to pairs of particle and antiparticle, by PDG code: `{default: False, 6: True}`.
     Pairs,
     /// Numbers by name.
     Named,
@@ -50,16 +50,16 @@ pub enum Value {
     Named(BTreeMap<String, f64>),
 }
 
-/// Whole numbers are smaller: a seed may have more digits than a double.
+/// Bound on whole numbers. They are not limited to doubles because a seed may have more digits.
 const LARGEST: f64 = 1e20;
-/// Whole numbers that are written as such have no more digits.
+/// Largest number of digits of a whole number without exponent.
 const DIGITS: usize = 20;
 
 impl Value {
     /// Reads a value.
     ///
     /// # Errors
-    /// What it must be.
+    /// A message on what the value must be.
     pub fn parse(kind: Kind, text: &str) -> Result<Value, String> {
         let text = text.trim();
         Ok(match kind {
@@ -89,7 +89,7 @@ impl Value {
         })
     }
 
-    /// Whether two values are the same, whatever the case of texts and the order of words.
+    /// Whether two values are the same, ignoring the case of texts and the order of words.
     pub fn is_same(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Text(one), Value::Text(other)) => one.to_lowercase() == other.to_lowercase(),
@@ -105,7 +105,7 @@ impl Value {
         }
     }
 
-    /// As a setting that an error asks for.
+    /// The value in the advice of an error message.
     pub fn as_cure(&self) -> String {
         match self {
             Value::Real(value) => crate::text::general(*value),
@@ -116,7 +116,7 @@ impl Value {
         }
     }
 
-    /// As JSON.
+    /// Converts the value to JSON.
     pub fn to_json(&self) -> serde_json::Value {
         match self {
             Value::Flag(flag) => (*flag).into(),
@@ -143,7 +143,7 @@ impl Value {
     }
 }
 
-/// As a card may have it.
+/// Formats the value for a card.
 impl Display for Value {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let truth = |flag: bool| if flag { "True" } else { "False" };
@@ -207,7 +207,8 @@ fn number(text: &str) -> Result<f64, String> {
     real(text, "a number")
 }
 
-/// A number as Fortran and Python write it; MG5aMC takes `10k` and `2M` as well. `what` it must be.
+/// Parses a number in the notation of Fortran or Python; like MG5aMC it also accepts `10k` and `2M`. `what` is the
+/// expected kind in the message.
 fn real(text: &str, what: &str) -> Result<f64, String> {
     let (digits, factor) = match text.as_bytes().last() {
         Some(b'k' | b'K') => (&text[..text.len() - 1], 1e3),
@@ -243,13 +244,13 @@ fn is_whole(word: &str) -> bool {
     (1..=DIGITS).contains(&digits.len()) && digits.bytes().all(|c| c.is_ascii_digit())
 }
 
-/// A set of parton densities.
+/// Parses a set of parton densities.
 fn set(text: &str) -> Result<String, String> {
     if !text.starts_with(char::is_alphabetic) {
         return Ok(whole(text)?.to_string());
     }
     let of_name = |c: char| c.is_ascii_alphanumeric() || "_+.-".contains(c);
-    // No set has the name of what is a number elsewhere.
+    // Texts that other programs read as numbers are no names of sets.
     let number = ["inf", "infinity", "nan"].contains(&text.to_lowercase().as_str());
     match text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(of_name)
@@ -268,7 +269,7 @@ fn word(text: &str) -> String {
     }
 }
 
-/// All `--name=value`, whatever stands between them.
+/// Returns all arguments `--name=value`, ignoring the text between them.
 fn arguments(mut text: &str) -> Vec<String> {
     let mut found = Vec::new();
     while let Some(at) = text.find("--") {
@@ -287,7 +288,7 @@ fn arguments(mut text: &str) -> Vec<String> {
     found
 }
 
-/// A PDG code; none where MG5aMC keeps the type of the values, in an entry `__type__`.
+/// Parses a PDG code; `None` for `__type__`, where MG5aMC keeps the type of the values.
 fn code(name: &str, example: &str) -> Result<Option<i32>, String> {
     if name == "__type__" {
         return Ok(None);
@@ -301,7 +302,7 @@ fn code(name: &str, example: &str) -> Result<Option<i32>, String> {
     })
 }
 
-/// A dictionary of Python, `{6: 100, 25: 50}`, also without braces.
+/// Parses a Python dictionary, `{6: 100, 25: 50}`, with or without braces.
 fn dict<K: Ord + Display, V: PartialEq>(
     text: &str,
     example: &str,
