@@ -38,8 +38,11 @@ impl Selection for LundCut {
         passes: &mut [bool],
     ) -> Result<(), Failure> {
         let (of, codes) = (&self.elements[element], &self.codes[element]);
+        if of.legs.is_empty() {
+            return Ok(());
+        }
         for (momenta, passes) in momenta.chunks_exact(legs).zip(passes) {
-            *passes &= of.legs.is_empty() || smallest(of, codes, momenta) >= self.least;
+            *passes = *passes && smallest(of, codes, momenta) >= self.least;
         }
         Ok(())
     }

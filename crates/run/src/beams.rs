@@ -67,9 +67,12 @@ fn is_hadron(lpp: i64) -> bool {
 impl Beams {
     /// Returns whether a run card takes scales from the clustering of events.
     pub fn cluster_scales(&self, card: &RunCard) -> bool {
-        let is_fixed =
-            card.flag("fixed_ren_scale") && (self.resting() || card.flag("fixed_fac_scale1"));
-        !is_fixed && card.whole("dynamical_scale_choice") == -1
+        !self.scales_are_fixed(card) && card.whole("dynamical_scale_choice") == -1
+    }
+
+    /// Returns whether no scale of a run card depends on the momenta.
+    fn scales_are_fixed(&self, card: &RunCard) -> bool {
+        card.flag("fixed_ren_scale") && (self.resting() || card.flag("fixed_fac_scale1"))
     }
 
     /// Returns the beams of a run card.
@@ -194,9 +197,8 @@ impl Beams {
 
     fn check_scales(&self, card: &RunCard) -> Result<()> {
         let choice = card.whole("dynamical_scale_choice");
-        let fixed =
-            card.flag("fixed_ren_scale") && (self.resting() || card.flag("fixed_fac_scale1"));
-        if choice == -1 || crate::scale::dynamical(choice).is_some() || fixed {
+        let is_known = choice == -1 || crate::scale::dynamical(choice).is_some();
+        if is_known || self.scales_are_fixed(card) {
             return Ok(());
         }
         let what = format!("dynamical_scale_choice = {choice} cannot be honoured");

@@ -19,21 +19,6 @@ pub struct ScaledSpectra<'a> {
     pub origin: usize,
 }
 
-impl ScaledSpectra<'_> {
-    /// Returns value and error of each bin of a spectrum, divided by the width of the bin.
-    pub fn densities(&self, place: usize) -> [(f64, f64); BINS] {
-        let histogram = &self.spectra.all[place].histogram;
-        std::array::from_fn(|bin| {
-            let width = histogram.edge(bin + 1) - histogram.edge(bin);
-            let of = histogram.bins[bin];
-            (
-                self.factor * of.sum / width,
-                (self.factor * of.error() / width).abs(),
-            )
-        })
-    }
-}
-
 /// Returns a piece of a curve's line, for legends.
 fn key(number: usize) -> String {
     let classes = curve_classes(number);
@@ -78,7 +63,7 @@ pub fn figures(samples: &[ScaledSpectra], [symbol, unit]: [&str; 2]) -> String {
             let curves: Vec<Curve> = samples
                 .iter()
                 .map(|sample| Curve {
-                    bins: sample.densities(place),
+                    bins: sample.spectra.all[place].per_width(sample.factor),
                 })
                 .collect();
             pictures += &figure(spectrum, samples, &curves, [symbol, unit]);

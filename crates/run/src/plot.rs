@@ -3,9 +3,7 @@
 use crate::figures::{ScaledSpectra, figures, legend};
 use crate::markup::{document, escaped};
 use crate::merge::Open;
-use crate::spectra::{
-    BINS, Bin, Collection, KINDS, MOST, ParticleSpectrum, Ranges, Spectra, kind_name,
-};
+use crate::spectra::{Bin, Collection, KINDS, MOST, ParticleSpectrum, Ranges, Spectra, kind_name};
 use crate::summary::{Measured, shown};
 use crate::text::{repr, scientific};
 use mebridge::lhe::{Event, Reader};
@@ -51,6 +49,8 @@ struct OpenFile {
     first: Vec<Collection>,
     /// The sum of the event weights read so far.
     sum: f64,
+    /// The further weights of the last event.
+    row: Vec<f64>,
 }
 
 impl Plot {
@@ -133,30 +133,24 @@ impl Plot {
             (false, Some(unit)) => format!("pb/{unit}"),
         };
         let of_sample = |sample: &WeightedEvents| {
-            let scaled = sample.scaled(true);
-            let spectra = sample
-                .spectra
-                .all
-                .iter()
-                .enumerate()
-                .map(|(place, spectrum)| {
-                    let (values, errors): (Vec<f64>, Vec<f64>) =
-                        scaled.densities(place).into_iter().unzip();
-                    let outside = spectrum
-                        .histogram
-                        .outside
-                        .map(|bin| sample.factor * bin.sum);
-                    json!({
-                        "observable": spectrum.observable.name(),
-                        "pdg": spectrum.kind,
-                        "unit": spectrum.observable.unit(),
-                        "edges": spectrum.histogram.edges(),
-                        "values": values,
-                        "errors": errors,
-                        "values_unit": unit(spectrum),
-                        "outside": outside,
-                    })
-                });
+            let spectra = sample.spectra.all.iter().map(|spectrum| {
+                let (values, errors): (Vec<f64>, Vec<f64>) =
+                    spectrum.per_width(sample.factor).into_iter().unzip();
+                let outside = spectrum
+                    .histogram
+                    .outside
+                    .map(|bin| sample.factor * bin.sum);
+                json!({
+                    "observable": spectrum.observable.name(),
+                    "pdg": spectrum.kind,
+                    "unit": spectrum.observable.unit(),
+                    "edges": spectrum.histogram.edges(),
+                    "values": values,
+                    "errors": errors,
+                    "values_unit": unit(spectrum),
+                    "outside": outside,
+                })
+            });
             json!({
                 "file": sample.file.display().to_string(),
                 "weight": sample.weight,
@@ -208,10 +202,12 @@ impl OpenFile {
             reader: Reader::new(open(path)?, path, false)?,
             first: weights.iter().map(|_| Collection::default()).collect(),
             sum: 0.0,
+            row: Vec::new(),
         };
-        let (mut event, mut row) = (Event::default(), Vec::new());
-        while file.first[0].events() < MOST && file.reader.next(&mut event)? {
-            let values = file.weights(&event, weights, &mut row)?;
+        let mut event = Event::default();
+        while file.first[0].events() < MOST
+            && let Some(values) = file.next(&mut event, weights)?
+        {
             for (of, weight) in file.first.iter_mut().zip(values) {
                 of.add(event.particles.iter().copied(), weight);
             }
@@ -222,16 +218,14 @@ impl OpenFile {
         Ok(file)
     }
 
-    /// Returns these weights of an event, and adds the event weight to the sum.
-    fn weights(
-        &mut self,
-        event: &Event,
-        weights: &[String],
-        row: &mut Vec<f64>,
-    ) -> Result<Vec<f64>> {
+    /// Reads the next event, if there is one, and returns these weights of it.
+    fn next(&mut self, event: &mut Event, weights: &[String]) -> Result<Option<Vec<f64>>> {
+        if !self.reader.next(event)? {
+            return Ok(None);
+        }
         self.sum += event.weight;
         if weights.iter().any(|name| name != NOMINAL) {
-            self.reader.weights(event, row)?;
+            self.reader.weights(event, &mut self.row)?;
         }
         let of = |name: &String| {
             if name == NOMINAL {
@@ -241,7 +235,7 @@ impl OpenFile {
             let known = names
                 .iter()
                 .position(|known| known == name)
-                .map(|place| row[place]);
+                .map(|place| self.row[place]);
             known.filter(|weight| weight.is_finite()).ok_or_else(|| {
                 let there = match names.is_empty() {
                     true => "there are none but the nominal one".to_owned(),
@@ -251,7 +245,7 @@ impl OpenFile {
                 self.reader.error(what)
             })
         };
-        weights.iter().map(of).collect()
+        weights.iter().map(of).collect::<Result<_>>().map(Some)
     }
 
     /// Reads the remaining events and returns the spectra with each weight.
@@ -268,9 +262,8 @@ impl OpenFile {
             .into_iter()
             .map(|of| of.spectra(kinds, ranges))
             .collect();
-        let (mut event, mut row) = (Event::default(), Vec::new());
-        while self.reader.next(&mut event)? {
-            let values = self.weights(&event, weights, &mut row)?;
+        let mut event = Event::default();
+        while let Some(values) = self.next(&mut event, weights)? {
             for (spectra, weight) in all.iter_mut().zip(values) {
                 spectra.add(event.particles.iter().copied(), weight);
             }
@@ -451,7 +444,7 @@ impl WeightedEvents {
             numbers(below),
             numbers(above),
         );
-        for (bin, contents) in histogram.bins.iter().enumerate().take(BINS) {
+        for (bin, contents) in histogram.bins.iter().enumerate() {
             let [low, high] = [0, 1].map(|side| scientific(histogram.edge(bin + side), 16));
             let _ = writeln!(text, "{low}\t{high}\t{}", numbers(contents));
         }

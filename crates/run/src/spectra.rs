@@ -300,6 +300,16 @@ pub struct ParticleSpectrum {
 }
 
 impl ParticleSpectrum {
+    /// Returns the weights of the bins, multiplied by `factor` and divided by the bin width, with their errors.
+    pub fn per_width(&self, factor: f64) -> [(f64, f64); BINS] {
+        let histogram = &self.histogram;
+        std::array::from_fn(|bin| {
+            let width = histogram.edge(bin + 1) - histogram.edge(bin);
+            let of = histogram.bins[bin];
+            (factor * of.sum / width, (factor * of.error() / width).abs())
+        })
+    }
+
     /// The observable and kind, with the unit.
     pub fn title(&self) -> String {
         let unit = self
