@@ -7,22 +7,28 @@
 //!
 //! Arguments: the process; the energy of both beams in their centre of mass, GeV; how many events; the file, or `-` for
 //! the times of three rounds and no file; and where protons come in, a member of a set of densities in LHAPDF's format.
-//! Jets have 20 GeV and distances of 0.4, charged leptons 10 GeV, and pairs of them a mass of 50 GeV. `CUDACPP_RUNTIME_THREADS` and `CUDACPP_RUNTIME_BACKEND=cuda` say
+//! `--color=` `full`, `leading-first` or
+//! `leading` says how colour is summed. Jets have 20 GeV and distances of 0.4, charged leptons 10 GeV, and pairs of them a mass of 50 GeV. `CUDACPP_RUNTIME_THREADS` and `CUDACPP_RUNTIME_BACKEND=cuda` say
 //! what draws them.
 
-use mebridge::event_generator::{ElementRequest, EventGenerator, Request};
+use mebridge::event_generator::{ColorSum, ElementRequest, EventGenerator, Request};
 use mebridge::{Switches, generate};
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_sampler::integrand::Failure;
-use mebridge_sampler::rounds;
+use mebridge_sampler::rounds::{self, CorrectionSums};
 use mebridge_sampler::survey::SurveySettings;
 use std::env::args;
 use std::io::Write;
 use std::time::Instant;
 
 fn main() -> Result<(), Failure> {
-    let given: Vec<String> = args().skip(1).collect();
+    let (options, given): (Vec<String>, Vec<String>) =
+        args().skip(1).partition(|word| word.starts_with("--"));
+    let color = match options.first() {
+        None => ColorSum::Auto,
+        Some(option) => option.trim_start_matches("--color=").parse()?,
+    };
     let [text, energy, events, file, densities @ ..] = &given[..] else {
         return Err("PROCESS ENERGY EVENTS FILE [DENSITIES]".into());
     };
@@ -62,12 +68,17 @@ fn main() -> Result<(), Failure> {
         lifetimes: None,
         bias: None,
         lund: None,
+        color,
     };
     let clock = Instant::now();
     eprintln!("{} matrix elements", processes.len());
     let mut generator = EventGenerator::new(processes, &request, None)?;
     let sources = generator.sources().count();
-    eprintln!("start: {:.2?}, {sources} channels", clock.elapsed());
+    let approximated = generator.approximated().len();
+    eprintln!(
+        "start: {:.2?}, {sources} channels, {approximated} matrix elements by single colour flows",
+        clock.elapsed()
+    );
     let settings = SurveySettings {
         seed: 1,
         events,
@@ -94,6 +105,7 @@ fn main() -> Result<(), Failure> {
         made.round.drawn.iter().sum::<u64>() as f64 / seconds
     );
     let found = rounds::cross_section(&survey, [(events, &made.round.sums[..])]);
+    let found = CorrectionSums::total(&made.round.corrections).correct(found);
     println!(
         "{text}: {} +- {} pb, {} events of {} points after {} of the survey",
         found.mean,

@@ -25,7 +25,7 @@ mod weighting;
 pub use device::{DeviceSampler, Platform, current_gpu, platform};
 pub use sampler::Sampler;
 
-use crate::backend::{Clocks, Kernels, Timers};
+use crate::backend::{AllowedMomenta, Clocks, Kernels, Timers};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::float_environment::in_default_environment;
@@ -95,7 +95,7 @@ impl Bridge {
                 target,
                 precision: switches.precision,
                 all_helicities: switches.good_helicities_all,
-                off_shell: false,
+                allowed: AllowedMomenta::Physical,
                 cache: switches.cache.clone(),
                 clocks: Clocks::None,
             },
@@ -144,13 +144,13 @@ impl Bridge {
         self.call_servers().server(amp2)
     }
 
-    /// Allows momenta off their mass shells from the first call on, to evaluate the matrix element with other masses at
-    /// the momenta of an event. They must still be conserved. Works only on a CPU; returns false if a GPU evaluates, or
-    /// if events have been evaluated already.
-    pub fn allow_off_shell(&mut self) -> bool {
-        let can = self.forms().all(Form::can_go_off_shell);
+    /// Allows momenta that are not physical from the first call on: those off their mass shells, to evaluate the matrix
+    /// element with other masses at the momenta of an event, or those of crossed gluons. Works only on a CPU; returns
+    /// false if a GPU evaluates, or if events have been evaluated already.
+    pub fn allow(&mut self, momenta: AllowedMomenta) -> bool {
+        let can = self.forms().all(Form::can_allow);
         if can {
-            self.forms_mut().for_each(Form::allow_off_shell);
+            self.forms_mut().for_each(|form| form.allow(momenta));
         }
         can
     }

@@ -5,11 +5,13 @@ mod bias;
 mod lund;
 mod vanishing;
 
+use crate::backend::SessionMemory;
 use crate::bridge::Bridge;
 use crate::channel_factors::{ChannelFactors, ChannelRequest};
 use crate::describe::{self, Subprocess};
 use crate::error::{Error, Result};
 use crate::gpu::Gpus;
+use crate::leading_color::LeadingColorBridge;
 use crate::process::Process;
 use crate::records::{Completer, Resonances};
 use crate::runtime::{BackendChoice, Switches};
@@ -32,7 +34,7 @@ use mebridge_sampler::integrand::{Beam, Failure, Integrand, RunningCoupling, Sel
 use mebridge_sampler::networks::{try_flows, weigh_given};
 use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
-use mebridge_sampler::rounds::{self, Round, round};
+use mebridge_sampler::rounds::{self, CorrectionSums, Round, round};
 use mebridge_sampler::survey::{Known, Survey, SurveySettings, survey};
 use mebridge_support::memory::ask_for_large_pages;
 use serde::{Deserialize, Serialize};
@@ -40,6 +42,7 @@ use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -96,6 +99,25 @@ pub struct Request {
     /// The smallest pT of an emission in Pythia's shower, GeV (`ptlund`).
     #[serde(default)]
     pub lund: Option<f64>,
+    /// How colour is summed.
+    #[serde(default)]
+    pub color: ColorSum,
+}
+
+/// How the sum over colours in |M|^2 is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ColorSum {
+    /// As `LeadingFirst` where that is less work, else as `Full`.
+    #[default]
+    Auto,
+    /// All of it, for each point.
+    Full,
+    /// At leading colour for each point, with one colour flow, and all of it for what becomes an event: the same
+    /// distributions and cross section as `Full`.
+    LeadingFirst,
+    /// At leading colour: an approximation.
+    Leading,
 }
 
 /// Parameters for drawing the lifetimes of particles.
@@ -203,6 +225,8 @@ pub struct EventGenerator {
     by_threads: Option<String>,
     /// Numbers of the matrix elements that vanish identically.
     vanishing: Vec<usize>,
+    /// Numbers of the matrix elements that are summed over single colour flows.
+    approximated: Vec<usize>,
     writer: RecordWriter,
     surveyed: Option<Survey>,
     /// Times of rounds, see [`Self::seconds`].
@@ -217,6 +241,8 @@ struct RecordWriter {
     lifetimes: Option<Lifetimes>,
 }
 
+/// The work for a point besides |M|^2, in multiply-adds.
+const POINT: usize = 2000;
 /// Number of events whose records are written at once.
 const AT_ONCE: usize = 4096;
 /// Properties of channels that GPUs do not support.
@@ -419,6 +445,28 @@ impl EventGenerator {
         }
         integrand.selections = selections(request, &elements, selection)?;
         let biased = integrand.is_biased();
+        let obstacles = [
+            (gpus.is_some(), "GPUs"),
+            (factors.iter().any(Option::is_some), COUNTED),
+            (frames.iter().any(|frame| !frame.is_empty()), FRAMED),
+            (biased, BIASED),
+            (
+                shares.iter().any(|of| matches!(of, Shares::Squared(_))),
+                "scales by clustering in channels with shares by squared diagrams (sde_strategy = 1)",
+            ),
+        ];
+        let obstacle = obstacles.into_iter().find(|(is_there, _)| *is_there);
+        let mut approximations = match (request.color, obstacle) {
+            (ColorSum::Full, _) | (ColorSum::Auto, Some(_)) => Vec::new(),
+            (color, Some((_, what))) => {
+                return Err(Error::run(
+                    format!("there is no sum over single colour flows with {what}"),
+                    format!("take color = full instead of {}", color.name()),
+                )
+                .into());
+            }
+            (color, None) => approximations(color, &elements, &mut bridges, &switches)?,
+        };
         // Threads weigh whatever GPUs do not support.
         let by_threads = match gpus {
             Some(_) if factors.iter().any(Option::is_some) => Some(COUNTED.to_owned()),
@@ -431,7 +479,12 @@ impl EventGenerator {
         };
         let gpus = gpus.filter(|_| by_threads.is_none());
         let engine = match gpus {
-            None => backend::by_threads(&mut bridges, &shares, &factors, &frames, request.threads)?,
+            None => {
+                let corrects = request.color != ColorSum::Leading;
+                let conditions = (&shares, &factors, &frames);
+                let approximations = (&mut approximations[..], corrects);
+                backend::by_threads(&mut bridges, conditions, approximations, request.threads)?
+            }
             Some(gpus) => {
                 let processes = elements.into_iter().map(|element| element.process);
                 let processes: Vec<Process> = processes.collect();
@@ -439,7 +492,10 @@ impl EventGenerator {
                 backend::by_gpus(gpus, &processes, &switches, threads)?
             }
         };
+        let approximated = approximations.iter().enumerate();
+        let approximated = approximated.filter_map(|(number, of)| of.as_ref().map(|_| number));
         Ok(EventGenerator {
+            approximated: approximated.collect(),
             every: integrand.clone(),
             integrand,
             engine,
@@ -464,6 +520,11 @@ impl EventGenerator {
     /// Returns the numbers of the matrix elements that vanish identically, and count as 0.
     pub fn vanishing(&self) -> &[usize] {
         &self.vanishing
+    }
+
+    /// Returns the numbers of the matrix elements whose points are weighed by single colour flows.
+    pub fn approximated(&self) -> &[usize] {
+        &self.approximated
     }
 
     /// Returns the numbers of each source's matrix elements.
@@ -595,7 +656,8 @@ impl EventGenerator {
         // Weights average to the cross section; if they have signs, their absolute values do. With a bias, they average to the
         // biased cross section before they are divided by it: a few large weights must not scale all others.
         let sums = [(settings.events, &made.sums[..])];
-        let size = rounds::cross_section_without_signs(survey, sums).mean;
+        let size = rounds::cross_section_without_signs(survey, sums);
+        let size = CorrectionSums::total(&made.corrections).correct(size).mean;
         let heads = parallel::map(threads, count, |event| {
             let event = events[event];
             (event.element, event.weight, event.bias)
@@ -698,6 +760,84 @@ impl EventGenerator {
             .map(Completer::particles)
             .max();
         most.unwrap_or(0)
+    }
+}
+
+/// Least ratio of multiply-adds for the sum over colours to those for a single flow from which on single flows pay: a
+/// point also costs its momenta, and an event its correction.
+const PAYS: usize = 6;
+
+/// Returns the sums over single colour flows of matrix elements that have them, and for which they pay if that is asked.
+fn approximations(
+    color: ColorSum,
+    elements: &[MatrixElement],
+    bridges: &mut [Bridge],
+    switches: &Switches,
+) -> Result<Vec<Option<LeadingColorBridge>>, Failure> {
+    let mut found = Vec::new();
+    for (element, bridge) in elements.iter().zip(bridges) {
+        let process = &element.process;
+        let collides = process.legs.iter().filter(|leg| leg.incoming).count() == 2;
+        let enough = process.color_flows() >= if color == ColorSum::Auto { 24 } else { 2 };
+        let flows = (collides && enough && !element.vanishes).then(|| process.leading_color());
+        let Some(flows) = flows.flatten() else {
+            found.push(None);
+            continue;
+        };
+        let card = process.model.default_card();
+        let mut leading = LeadingColorBridge::new(process, flows, &card, switches)?;
+        if color == ColorSum::Auto {
+            let memory = SessionMemory::default();
+            leading.sampler(&memory)?;
+            bridge.sampler(false, &memory)?;
+            let pays = match (bridge.multiply_adds(false), leading.multiply_adds()) {
+                (Some(full), Some(single)) => full >= PAYS * (single + POINT),
+                _ => false,
+            };
+            if !pays {
+                found.push(None);
+                continue;
+            }
+        }
+        found.push(Some(leading));
+    }
+    if color != ColorSum::Auto && found.iter().all(Option::is_none) {
+        return Err(Error::run(
+            "no matrix element is a sum over colour flows that lists its diagrams",
+            format!("take color = full instead of {}", color.name()),
+        )
+        .into());
+    }
+    match found.iter().all(Option::is_none) {
+        true => Ok(Vec::new()),
+        false => Ok(found),
+    }
+}
+
+impl ColorSum {
+    /// The values with their names in requests.
+    pub const NAMES: [(&'static str, ColorSum); 4] = [
+        ("auto", ColorSum::Auto),
+        ("full", ColorSum::Full),
+        ("leading-first", ColorSum::LeadingFirst),
+        ("leading", ColorSum::Leading),
+    ];
+
+    /// The name, as in requests.
+    pub fn name(self) -> &'static str {
+        let [(auto, _), rest @ ..] = ColorSum::NAMES;
+        let own = rest.into_iter().find(|(_, one)| *one == self);
+        own.map_or(auto, |(name, _)| name)
+    }
+}
+
+impl FromStr for ColorSum {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        let known = ColorSum::NAMES.into_iter().find(|(known, _)| *known == name);
+        let names = ColorSum::NAMES.map(|(known, _)| known).join(", ");
+        known.map(|(_, one)| one).ok_or_else(|| format!("it must be one of {names}"))
     }
 }
 

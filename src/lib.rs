@@ -70,6 +70,8 @@ pub mod event_generator;
 #[doc(hidden)]
 pub mod import_cached;
 #[doc(hidden)]
+pub mod leading_color;
+#[doc(hidden)]
 pub mod locate;
 #[doc(hidden)]
 pub mod models;

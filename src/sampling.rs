@@ -7,6 +7,7 @@ use crate::bridge::sampler::Sampler;
 use crate::channel_factors::{ChannelFactors, ChannelRequest, diagram, drawn};
 use crate::describe::{self, Subprocess};
 use crate::error::Result;
+use crate::leading_color::{LeadingColorBridge, LeadingColorSampler};
 use crate::process::{ExternalKind, Process, Wavefunction};
 use crate::propagators::{Propagators, Topology};
 use crate::sample::{self, Momenta, Sample, SampleAnswers, Strides, g_s};
@@ -20,7 +21,8 @@ use mebridge_phasespace::{
 use mebridge_sampler::clustered::{Clusterings, ElementClustering};
 use mebridge_sampler::events::{Event, at_rest};
 use mebridge_sampler::integrand::{
-    Beam, ElementGroup, Failure, Flux, Integrand, Partons, PointSource, RunningCoupling, Squared,
+    Beam, ElementGroup, Failure, Flux, Integrand, Partons, PointNumbers, PointSource,
+    RunningCoupling, Squared,
 };
 use mebridge_sampler::parallel;
 use mebridge_simd::Level;
@@ -652,6 +654,10 @@ impl Shares {
 /// |M|^2 of one thread.
 pub struct Elements {
     samplers: Vec<Sampler>,
+    /// Approximations by which points are weighed; empty, or one for each matrix element.
+    approximations: Vec<Option<LeadingColorSampler>>,
+    /// Whether events by the approximations are corrected.
+    corrects: bool,
     shares: Arc<[Shares]>,
     /// Factors of each matrix element's channels; empty if no matrix element has factors.
     factors: Arc<[Option<ChannelFactors>]>,
@@ -708,6 +714,8 @@ impl Elements {
         Ok(Elements {
             before,
             samplers: samplers.collect::<Result<_>>()?,
+            approximations: Vec::new(),
+            corrects: false,
             shares: Arc::from([]),
             factors,
             frames: Arc::from([]),
@@ -739,6 +747,28 @@ impl Elements {
     /// evaluated (`me_frame`).
     pub fn in_frames(self, frames: Arc<[Vec<usize>]>) -> Self {
         Elements { frames, ..self }
+    }
+
+    /// Weighs points by |M|^2 at leading colour where there is such an approximation. Events get |M|^2 itself if
+    /// `corrects`.
+    ///
+    /// # Errors
+    /// An approximation has no plan.
+    pub fn approximated(
+        self,
+        by: &mut [Option<LeadingColorBridge>],
+        corrects: bool,
+    ) -> Result<Self> {
+        let memory = SessionMemory::default();
+        let sampler = |of: &mut Option<LeadingColorBridge>| {
+            of.as_mut().map(|bridge| bridge.sampler(&memory)).transpose()
+        };
+        let approximations: Vec<_> = by.iter_mut().map(sampler).collect::<Result<_>>()?;
+        Ok(Elements {
+            corrects: corrects && approximations.iter().any(Option::is_some),
+            approximations,
+            ..self
+        })
     }
 
     /// Returns the legs in whose rest frame a matrix element is evaluated, if that is not the rest frame of the
@@ -858,19 +888,24 @@ impl Elements {
 }
 
 impl Elements {
-    /// Evaluates |M|^2 of points. If `random` is given, diagrams are drawn with these numbers.
+    /// Evaluates |M|^2 of points, or its approximation with random numbers for `flows`. If `random` is given, diagrams
+    /// are drawn with these numbers.
     fn of_points(
         &mut self,
         element: usize,
         points: &Rows,
         alpha_s: &[f64],
         random: Option<&[f64]>,
+        flows: &[f64],
         squared: &mut [f64],
     ) -> Result<()> {
         let (count, legs) = (points.points(), self.samplers[element].legs());
         let first = 4 * self.before[element];
         self.g_s.clear();
         self.g_s.extend(alpha_s.iter().map(|&alpha_s| g_s(alpha_s)));
+        if let Some(Some(of)) = self.approximations.get_mut(element) {
+            return of.evaluate(points, first, &self.g_s, flows, squared);
+        }
         let stride = points.stride() as isize;
         let strides = Strides {
             event: 1,
@@ -968,24 +1003,22 @@ impl Squared for Elements {
         element: usize,
         points: &Rows,
         alpha_s: &[f64],
-        squared: &mut [f64],
-    ) -> Result<(), Failure> {
-        Ok(self.of_points(element, points, alpha_s, None, squared)?)
-    }
-
-    fn evaluate_in_channels(
-        &mut self,
-        element: usize,
-        points: &Rows,
-        alpha_s: &[f64],
-        random: &[f64],
+        numbers: PointNumbers,
         squared: &mut [f64],
         channels: &mut [i32],
     ) -> Result<(), Failure> {
+        let PointNumbers {
+            channels: random,
+            flows,
+        } = numbers;
         let shares = self.shares.clone();
-        match &shares[element] {
-            Shares::Squared(places) => {
-                self.of_points(element, points, alpha_s, Some(random), squared)?;
+        let of_channels = match random.is_empty() {
+            true => None,
+            false => Some(shares.get(element).ok_or("no shares of channels were set")?),
+        };
+        match of_channels {
+            Some(Shares::Squared(places)) => {
+                self.of_points(element, points, alpha_s, Some(random), flows, squared)?;
                 let factors = self.factors.clone();
                 match factors.get(element).and_then(Option::as_ref) {
                     None => {
@@ -1004,9 +1037,9 @@ impl Squared for Elements {
                 }
                 return Ok(());
             }
-            Shares::None => channels.fill(-1),
-            Shares::One => channels.fill(0),
-            Shares::Propagators(propagators) => {
+            None | Some(Shares::None) => channels.fill(-1),
+            Some(Shares::One) => channels.fill(0),
+            Some(Shares::Propagators(propagators)) => {
                 let legs = self.samplers[element].legs();
                 let mut weights = vec![0.0; propagators.count()];
                 let mut momenta = vec![[0.0; 4]; legs];
@@ -1017,6 +1050,42 @@ impl Squared for Elements {
                 }
             }
         }
-        Ok(self.of_points(element, points, alpha_s, None, squared)?)
+        Ok(self.of_points(element, points, alpha_s, None, flows, squared)?)
+    }
+
+    fn draws_flows(&self) -> bool {
+        !self.approximations.is_empty()
+    }
+
+    fn approximates(&self) -> bool {
+        self.corrects
+    }
+
+    fn correct(&mut self, events: &mut [Event]) -> Result<(), Failure> {
+        for element in 0..self.approximations.len() {
+            let own = |&event: &usize| events[event].element as usize == element;
+            let own: Vec<usize> = (0..events.len()).filter(own).collect();
+            if own.is_empty() || self.approximations[element].is_none() {
+                continue;
+            }
+            let legs = self.samplers[element].legs();
+            let mut momenta = Vec::with_capacity(own.len() * 4 * legs);
+            self.g_s.clear();
+            for &event in &own {
+                momenta.extend_from_slice(at_rest(&events[event].momenta).as_flattened());
+                self.g_s.push(g_s(events[event].alpha_s));
+            }
+            let momenta = Momenta::rows(&momenta, legs);
+            let random = vec![0.5; own.len()];
+            let mut squared = vec![0.0; own.len()];
+            self.run(element, momenta, [&random; 3], None, false, &mut squared)?;
+            if let Some(of) = &mut self.approximations[element] {
+                let sums = of.sum(momenta, &self.g_s)?.iter();
+                for ((&event, squared), sum) in own.iter().zip(squared).zip(sums) {
+                    events[event].correction = squared / sum;
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 //! they are drawn from.
 
 use mebridge::channel_factors::{ChannelFactors, ChannelRequest};
-use mebridge::event_generator::{BeamRequest, ElementRequest, EventGenerator, Records, Request};
+use mebridge::event_generator::{ColorSum, BeamRequest, ElementRequest, EventGenerator, Records, Request};
 use mebridge::generate::generate_with;
 use mebridge::sampling::{ClusteredLines, Common, Elements, MatrixElement, integrand};
 use mebridge::{Bridge, Switches, models};
@@ -21,6 +21,8 @@ use std::sync::Arc;
 
 #[path = "sampling/clustered.rs"]
 mod clustered;
+#[path = "sampling/leading_color.rs"]
+mod leading_color;
 
 /// A process with its bridge.
 struct Run {
@@ -852,6 +854,7 @@ fn generator(text: &str, energy: f64, values: &[(&str, f64)]) -> Result<EventGen
         lifetimes: None,
         bias: None,
         lund: None,
+        color: ColorSum::Full,
     };
     EventGenerator::new(processes, &request, None)
 }

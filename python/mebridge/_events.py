@@ -34,6 +34,8 @@ _SCALES = ("et", "ht", "ht/2", "shat")
 LARGEST_SEED, FINEST = 2**64 - 1, 1e-6
 # Treatments of overweight events, and the default limit on their excess as a fraction of the cross section.
 OVERWEIGHTS = {"keep": "", "truncate": "", "unweight": ""}
+# Ways to sum over colours.
+COLORS = {"auto": "", "full": "", "leading-first": "", "leading": ""}
 SHARE = 0.01
 # In the folder of a run by cards: the folder with its state, and the files that it holds before any part is done.
 _STATE, _UNWRITTEN = "state", {"lock", "run.json.part"}
@@ -110,6 +112,7 @@ def generate_events(
     threads: SupportsIndex | float = 1,
     precision: float | None = None,
     overweight: float | str = SHARE,
+    color: str = "auto",
     sampler: str = "auto",
     device: str | Sequence[str] = "cpu",
     card: Path | None = None,
@@ -166,6 +169,9 @@ def generate_events(
             excess. Or, with a limit of 0.01, the treatment of overweight events, like ``--overweight`` of the command:
             ``"keep"`` their weights, ``"truncate"`` them, or ``"unweight"`` by making more events, for an LHE file
             (docs/run_card.md).
+        color: how colour is summed: ``"full"``: all of it, for each point; ``"leading-first"``: at leading colour for each
+            point, and all of it for what becomes an event, which gives the same events on average; ``"leading"``: at
+            leading colour, an approximation; ``"auto"``: leading colour first where that is less work (docs/events.md).
         sampler: ``"vegas"`` for grids; ``"madnis"`` for networks trained after the survey, which need fewer points per
             event but time for the training and more time per point; ``"auto"`` for the faster one as far as measured,
             currently grids.
@@ -349,7 +355,7 @@ def stated(
         "parameters": parameters,
         "events": _arguments.whole("events", events, 1, MOST_EVENTS),
         "seed": _arguments.whole("seed", seed, 0, LARGEST_SEED),
-        **judged(threads, precision, overweight, words),
+        **judged(threads, precision, overweight, color, words),
     }
     return ordered(spec, environment, device, {"cut": cut, "bias": bias}, sampler, executor)
 
@@ -378,16 +384,19 @@ def judged(
     threads: SupportsIndex | float,
     precision: float | None,
     overweight: float | str,
+    color: str,
     systematics: bool | Sequence[Path] | None,
 ) -> dict[str, Any]:
     """Validates arguments shared with runs by cards and returns them in the library's form."""
     if isinstance(systematics, (str, bytes)):
         raise TypeError(f"systematics is {systematics!r}; it must be True or a list, such as ['scale', 'pdf']")
     words = ["scale"] if systematics is True else systematics or []
+    _arguments.one_of("color", color, COLORS)
     return {
         "threads": _arguments.whole("threads", threads, 1, MOST_THREADS),
         "precision": None if precision is None else _arguments.between("precision", precision, FINEST, 1.0),
         **overweights(overweight),
+        "color": color,
         "systematics": None if systematics is None else [_arguments.text("systematics", word) for word in words],
     }
 

@@ -109,6 +109,7 @@ class Run:
         name: str | None = None,
         precision: float | None = None,
         overweight: float | str = _events.SHARE,
+        color: str = "auto",
         sampler: str = "auto",
         executor: Executor | Callable[[], Executor] | None = None,
         systematics: Sequence[Path] | bool | None = None,
@@ -127,7 +128,7 @@ class Run:
             backend: ``"cpu"``, ``"cuda"`` or ``"hip"``.
             name: name of the run; the name of an interrupted run resumes it. Default: the next ``run_NN``.
             precision: as for :func:`mebridge.generate_events`.
-            overweight: as for :func:`mebridge.generate_events`.
+            overweight, color: as for :func:`mebridge.generate_events`.
             sampler: as for :func:`mebridge.generate_events`.
             executor: as for :func:`mebridge.generate_events`.
             systematics: as for :func:`mebridge.generate_events`. Default: the further weights set in the run card.
@@ -155,7 +156,7 @@ class Run:
             **self._spec,
             "events": None if nevents is None else _arguments.whole("nevents", nevents, 1, _arguments.MOST_EVENTS),
             "seed": None if seed is None else _arguments.whole("seed", seed, 0, _events.LARGEST_SEED),
-            **_events.judged(threads, precision, overweight, systematics),
+            **_events.judged(threads, precision, overweight, color, systematics),
         }
         functions = {"cut": cut, "bias": bias}
         order = _events.ordered(spec, self._environment, backend, functions, sampler, executor)
@@ -186,6 +187,7 @@ class Run:
         threads: SupportsIndex | float = 1,
         precision: float | None = None,
         overweight: float | str = _events.SHARE,
+        color: str = "auto",
         sampler: str = "auto",
         executor: Executor | Callable[[], Executor] | None = None,
         simd: str = _pack.SIMD,
@@ -202,7 +204,7 @@ class Run:
             seed: seed of the survey. Default: ``iseed`` of the run card, or 1 if that is 0.
             threads: number of threads of the survey.
             precision: as for :func:`mebridge.generate_events`.
-            overweight: as for :func:`mebridge.generate_events`.
+            overweight, color: as for :func:`mebridge.generate_events`.
             sampler: as for :func:`mebridge.generate_events`.
             executor: as for :meth:`generate`, for the survey.
             simd: as for :func:`mebridge.pack_events`.
@@ -218,7 +220,7 @@ class Run:
             **self._spec,
             "events": _arguments.whole("nevents", nevents, 1, _arguments.MOST_EVENTS),
             "seed": None if seed is None else _arguments.whole("seed", seed, 1, _events.LARGEST_SEED),
-            **_events.judged(threads, precision, overweight, systematics),
+            **_events.judged(threads, precision, overweight, color, systematics),
         }
         order = _events.ordered(spec, self._environment, "cpu", {}, sampler, executor)
         return _pack.write(order, output, simd, measured, cms, progress)

@@ -7,7 +7,7 @@
 
 use super::plans::Plans;
 use super::recipe::Recipe;
-use crate::backend::{Backend, Clocks, Failure};
+use crate::backend::{AllowedMomenta, Backend, Clocks, Failure};
 use crate::cache::Cache;
 use crate::color::BlockDiagonal;
 use crate::error::{Error, Result};
@@ -150,7 +150,8 @@ impl Form {
             plan,
             settings.precision,
         )?;
-        if settings.off_shell && !backend.allow_off_shell() {
+        let allowed = settings.allowed;
+        if allowed != AllowedMomenta::Physical && !backend.allow(allowed) {
             return Err(Error::Internal {
                 what: "an engine that checks mass shells".into(),
             });
@@ -215,13 +216,13 @@ impl Form {
         }
     }
 
-    /// Allows momenta off their mass shells, for everything that is not yet made.
-    pub fn allow_off_shell(&mut self) {
-        self.recipe.settings.off_shell = true;
+    /// Allows such momenta, for everything that is not yet made.
+    pub fn allow(&mut self, momenta: AllowedMomenta) {
+        self.recipe.settings.allowed = momenta;
     }
 
-    /// Whether off-shell momenta can still be allowed.
-    pub fn can_go_off_shell(&self) -> bool {
+    /// Whether other momenta can still be allowed.
+    pub fn can_allow(&self) -> bool {
         self.engines.is_none() && matches!(self.recipe.settings.target, Target::Cpu(_))
     }
 }

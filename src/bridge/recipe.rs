@@ -1,6 +1,6 @@
 //! The inputs from which servers are made.
 
-use crate::backend::Clocks;
+use crate::backend::{AllowedMomenta, Clocks};
 use crate::cpu::Cores;
 use crate::policy::Processor;
 use crate::process::Process;
@@ -16,8 +16,8 @@ pub(super) struct Settings {
     pub precision: Precision,
     /// Whether to keep helicities whose contribution vanishes.
     pub all_helicities: bool,
-    /// Whether momenta may be off their mass shells.
-    pub off_shell: bool,
+    /// The momenta of events.
+    pub allowed: AllowedMomenta,
     /// The cache, as set by the switches.
     pub cache: CachePlace,
     pub clocks: Clocks,

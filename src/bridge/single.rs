@@ -8,7 +8,7 @@ use super::again::servers_in_double;
 use super::recursion::{COMPARED_EVENTS, agree, tolerance};
 use super::servers::Servers;
 use super::{Bridge, OneEvent};
-use crate::backend::{Backend, EachHelicity, Failure};
+use crate::backend::{AllowedMomenta, Backend, EachHelicity, Failure};
 use crate::cpu::{Cores, HelicityLanes};
 use crate::error::{Error, Result};
 use crate::float_environment::in_default_environment;
@@ -202,8 +202,8 @@ impl Servers {
         let (color, binding) = (self.own.color(), self.own.binding());
         let (core, settings) = (Cores { level, threads: 1 }, &self.recipe().settings);
         let mut backend = core.backend(process, color, binding, plan, settings.precision, lanes)?;
-        if settings.off_shell {
-            backend.allow_off_shell();
+        if settings.allowed != AllowedMomenta::Physical {
+            backend.allow(settings.allowed);
         }
         let (table, diagrams) = (self.process().helicities.len(), process.diagrams as usize);
         let flows = process.color_flows();

@@ -6,6 +6,7 @@ use crate::cache::Cache;
 use crate::channel_factors::ChannelFactors;
 use crate::error::{Error, Result};
 use crate::gpu::Gpus;
+use crate::leading_color::LeadingColorBridge;
 use crate::process::Process;
 use crate::runtime::Switches;
 use crate::sampling::{Choice, Elements, Shares};
@@ -69,19 +70,27 @@ pub(super) fn gpus(switches: &Switches) -> Result<Option<Gpus>> {
     platform.map(open).transpose()
 }
 
-/// Makes an engine of `threads` threads. Points are clustered in channels drawn by these shares, and evaluated in these
-/// frames.
+/// What the evaluation of points depends on: the shares of channels in which they are clustered, the factors of
+/// channels, and the frames of matrix elements.
+type Conditions<'a> = (
+    &'a Arc<[Shares]>,
+    &'a Arc<[Option<ChannelFactors>]>,
+    &'a Arc<[Vec<usize>]>,
+);
+
+/// Makes an engine of `threads` threads. Points are weighed by these approximations, and events corrected if the flag is
+/// set.
 pub(super) fn by_threads(
     bridges: &mut [Bridge],
-    shares: &Arc<[Shares]>,
-    factors: &Arc<[Option<ChannelFactors>]>,
-    frames: &Arc<[Vec<usize>]>,
+    (shares, factors, frames): Conditions,
+    (approximations, corrects): (&mut [Option<LeadingColorBridge>], bool),
     threads: usize,
 ) -> Result<Engine> {
     make_plans(bridges, threads)?;
     let one = |_| {
         let made = Elements::in_channels(bridges, true, shares.clone(), factors.clone())?;
-        Ok(made.in_frames(frames.clone()))
+        let made = made.in_frames(frames.clone());
+        made.approximated(approximations, corrects)
     };
     let evaluators = (0..threads.max(1)).map(one);
     Ok(Engine::Threads(evaluators.collect::<Result<_>>()?))

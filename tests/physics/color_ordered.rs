@@ -35,7 +35,7 @@ struct Seen {
 fn seen(process: &Process, batch: &Batch, switches: &Switches, off_shell: bool) -> Seen {
     let card = process.model.default_card();
     let mut bridge = Bridge::new(process.clone(), &card, switches, batch.len()).expect("bridge");
-    assert!(!off_shell || bridge.allow_off_shell());
+    assert!(!off_shell || bridge.allow(mebridge::backend::AllowedMomenta::OffShell));
     let count = batch.len();
     let mut seen = Seen {
         squared: vec![0.0; count],

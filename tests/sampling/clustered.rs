@@ -13,6 +13,7 @@ use mebridge_phasespace::clustering::{
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_phasespace::{Layout, Rows};
+use mebridge_sampler::integrand::PointNumbers;
 use mebridge_sampler::events::{Event, Events, at_rest};
 use mebridge_sampler::integrand::{Beam, Integrand, RunningCoupling, Squared};
 use mebridge_sampler::random::Philox;
@@ -170,8 +171,12 @@ fn factors(events: &Events, run: &mut Run, matching: &Matching) -> Vec<f64> {
         .collect();
     let (mut squared, mut channels) = (vec![0.0; count], vec![0; count]);
     let fixed = vec![alpha_s(200.0); count];
+    let numbers = PointNumbers {
+        channels: &random,
+        ..PointNumbers::default()
+    };
     (run.evaluators[0])
-        .evaluate_in_channels(0, &rows, &fixed, &random, &mut squared, &mut channels)
+        .evaluate(0, &rows, &fixed, numbers, &mut squared, &mut channels)
         .expect("diagrams");
     let group = run.integrand.groups[0]
         .clustering

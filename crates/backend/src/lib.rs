@@ -22,6 +22,19 @@ fn check_length(what: &'static str, has: usize, needs: usize) -> Result<()> {
     }
 }
 
+/// The momenta that an engine accepts. They must be finite and conserved in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AllowedMomenta {
+    /// On their mass shells, with positive energies.
+    #[default]
+    Physical,
+    /// The same off their mass shells.
+    OffShell,
+    /// On their mass shells; all four components are negative where a massless vector is in the place of an incoming one
+    /// although it is outgoing, or vice versa. Its helicities then have the sign of their wavefunctions reversed.
+    Crossed,
+}
+
 /// A plan that is ready to run.
 pub trait Backend: Send {
     /// The plan.
@@ -48,8 +61,8 @@ pub trait Backend: Send {
         true
     }
 
-    /// Accepts momenta off their mass shells from now on. Returns false if that is not possible.
-    fn allow_off_shell(&mut self) -> bool {
+    /// Accepts such momenta from now on. Returns false if that is not possible.
+    fn allow(&mut self, _momenta: AllowedMomenta) -> bool {
         false
     }
 

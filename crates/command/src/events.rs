@@ -3,6 +3,7 @@
 use crate::model::SchemeOptions;
 use crate::number::whole;
 use crate::{decay, interrupt, output, reweight};
+use mebridge::event_generator::ColorSum;
 use mebridge::models;
 use mebridge::{Error, Result};
 use mebridge_run::overweight::{NAMES, Overweight};
@@ -45,6 +46,10 @@ pub struct Options {
     /// unweight all, by making more
     #[arg(long, value_name = "RULE", default_value = NAMES[0], value_parser = NAMES)]
     overweight: String,
+    /// Sum over colours: all of it for each point (full); at leading colour, and all of it for events alone, which gives
+    /// the same (leading-first), where that is less work (auto); or only at leading colour, an approximation (leading)
+    #[arg(long, value_name = "SUM", default_value = ColorSum::NAMES[0].0, value_parser = ColorSum::NAMES.map(|(name, _)| name))]
+    color: String,
     /// Parameter card for an additional weight of each event, as in 'mebridge reweight'; repeatable
     #[arg(long, value_name = "CARD[=NAME]")]
     reweight: Vec<String>,
@@ -130,6 +135,7 @@ impl Options {
             threads: ((self.threads * self.workers) as usize).min(MOST_THREADS),
             devices: vec![self.backend],
             overweights: Overweight::of_name(&self.overweight).unwrap_or_default(),
+            color: self.color.parse().unwrap_or_default(),
             ..self.cards.spec(self.process)
         };
         let mut observer = EventsObserver::new(self.cards.quiet, benchmarks(&self.reweight)?);

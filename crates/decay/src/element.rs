@@ -1,5 +1,6 @@
 //! Matrix elements of production, of decays, and of both together.
 
+use mebridge::backend::AllowedMomenta;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::generate::MatrixElements;
@@ -77,7 +78,7 @@ impl Evaluator {
             ..theory.switches.clone()
         };
         let mut bridge = Bridge::new(process.clone(), &values, &switches, CALL)?;
-        bridge.allow_off_shell();
+        bridge.allow(AllowedMomenta::OffShell);
         Ok(Evaluator {
             process,
             parameters,

@@ -11,7 +11,7 @@ use super::jamp::JampSums;
 use super::lanes::LaneExternal;
 use super::pairs::{self, BatchStep};
 use super::worker::Worker;
-use mebridge_backend::BadMomentum;
+use mebridge_backend::{AllowedMomenta, BadMomentum};
 use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_backend::sample::{Sample, SampleAnswers};
 use mebridge_ops::Address;
@@ -78,8 +78,8 @@ pub struct Engine<T: Real> {
     pub(super) externals: Vec<External>,
     /// External wavefunctions whose helicity depends on the lane; empty if lanes hold events.
     pub(super) lane_externals: Vec<LaneExternal>,
-    /// Whether momenta may be off their mass shells.
-    pub(super) off_shell: bool,
+    /// The momenta of events.
+    pub(super) allowed: AllowedMomenta,
     /// Weights of the rows of the helicity table for polarised beams; empty otherwise.
     pub(super) beam_weights: Vec<f64>,
 }
@@ -381,7 +381,7 @@ impl<T: Real> Engine<T> {
             helicity_sum: process.helicity_sum,
             externals: plan.externals.clone(),
             lane_externals: Vec::new(),
-            off_shell: false,
+            allowed: AllowedMomenta::Physical,
             beam_weights: process.beam_weights.clone(),
             binding: binding.clone(),
             plan,
@@ -398,9 +398,9 @@ impl<T: Real> Engine<T> {
         self.plan
     }
 
-    /// Accepts momenta off their mass shells from now on.
-    pub fn allow_off_shell(&mut self) {
-        self.off_shell = true;
+    /// Accepts such momenta from now on.
+    pub fn allow(&mut self, momenta: AllowedMomenta) {
+        self.allowed = momenta;
     }
 
     /// Number of colour flows.

@@ -12,7 +12,7 @@ use super::worker::{SingleHelicities, Worker};
 use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_backend::sample::{Sample, SampleAnswers};
 use mebridge_backend::{
-    self, Backend, BadMomentum, Clocks, Contributions, EachHelicity, Failure, Session,
+    self, AllowedMomenta, Backend, BadMomentum, Clocks, Contributions, EachHelicity, Failure, Session,
     SessionMemory,
 };
 use mebridge_plan::{Plan, ValidPlan};
@@ -209,10 +209,10 @@ impl<T: Real> Backend for ThreadedEngine<T> {
         self.engine.plan()
     }
 
-    fn allow_off_shell(&mut self) -> bool {
+    fn allow(&mut self, momenta: AllowedMomenta) -> bool {
         // Not possible if the engine is shared.
         let engine = Arc::get_mut(&mut self.engine);
-        engine.map(Engine::allow_off_shell).is_some()
+        engine.map(|engine| engine.allow(momenta)).is_some()
     }
 
     fn set_profile(&mut self, clocks: Clocks) {

@@ -729,6 +729,7 @@ fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> Event {
         partons,
         process,
         weight,
+        correction: 1.0,
         bias: 1.0,
         fractions,
         scales,

@@ -18,8 +18,8 @@ use mebridge_phasespace::{
 use mebridge_sampler::blocks::{Block, Numbers};
 use mebridge_sampler::grid::{Grid, Training};
 use mebridge_sampler::integrand::{
-    Beam, ElementGroup, Failure, Flux, Integrand, Partons, PointSource, RunningCoupling, Selection,
-    Squared, Workspace,
+    Beam, ElementGroup, Failure, Flux, Integrand, Partons, PointNumbers, PointSource,
+    RunningCoupling, Selection, Squared, Workspace,
 };
 use mebridge_sampler::random::Philox;
 use mebridge_simd::Level;
@@ -39,7 +39,9 @@ impl Squared for One {
         _: usize,
         _: &Rows,
         _: &[f64],
+        _: PointNumbers,
         squared: &mut [f64],
+        _: &mut [i32],
     ) -> Result<(), Failure> {
         squared.fill(1.0);
         Ok(())

@@ -23,6 +23,7 @@ pub mod example;
 pub mod export;
 pub mod external;
 pub mod file;
+pub mod leading_color;
 pub mod legs;
 pub mod lorentz;
 pub mod model;

@@ -10,6 +10,7 @@ use mebridge::{Error, Result};
 use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds::shares;
+use mebridge_sampler::rounds::CorrectionSums;
 use mebridge_sampler::sums::WeightSums;
 use mebridge_sampler::survey::{Nothing, SurveySettings};
 use std::fs;
@@ -336,11 +337,19 @@ impl<'a> Maker<'a> {
             .iter()
             .zip(&made.round.drawn)
             .zip(of_sources);
+        let corrections = &made.round.corrections;
+        let of_all = CorrectionSums::total(corrections);
+        let correction = |number: usize| match corrections.get(number) {
+            Some(own) if own.weights > 0.0 => own.mean().mean,
+            _ => of_all.mean().mean,
+        };
         Ok(RoundFound {
             weights,
             channels: channels
-                .map(|((sums, &drawn), events)| {
+                .enumerate()
+                .map(|(number, ((sums, &drawn), events))| {
                     let (_, mean, error) = measured(sums);
+                    let [mean, error] = [mean, error].map(|pb| pb * correction(number));
                     let passed = sums.passed();
                     ChannelMean {
                         drawn,
@@ -355,6 +364,7 @@ impl<'a> Maker<'a> {
                 events: settings.events,
                 measured: made.round.sums.iter().map(measured).collect(),
                 biased: counted,
+                corrections: made.round.corrections,
                 drawn: made.elements,
             },
             cut: self.selected(),

@@ -182,6 +182,7 @@ impl Plan {
             lifetimes: lifetimes(cards, &elements)?,
             bias: card.bias()?,
             lund: Some(card.number("ptlund")).filter(|least| *least > 0.0),
+            color: spec.color,
         };
         if request.bias.is_some() && request.elements.iter().all(|of| of.jets.is_empty()) {
             notices.push("nothing is a jet, so bias_module changes nothing".to_owned());

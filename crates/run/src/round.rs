@@ -1,6 +1,7 @@
 //! Results of a survey and of a round, as they are stored and sent.
 
 use crate::records::Weights;
+use mebridge_sampler::rounds::CorrectionSums;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -34,6 +35,9 @@ pub struct RoundCounts {
     pub measured: Vec<Measured>,
     /// The same for absolute weights including their bias; empty without a bias.
     pub biased: Vec<Measured>,
+    /// For each channel the corrections from an approximation of |M|^2, by which its points are weighed, to |M|^2; empty
+    /// if it is not approximated.
+    pub corrections: Vec<CorrectionSums>,
     /// For each matrix element, by its number: number of events, and the sums of their weights and of the squared weights.
     pub drawn: BTreeMap<u32, [f64; 3]>,
 }

@@ -8,6 +8,7 @@ use crate::state::{SURVEY, SettledRound, State};
 use crate::summary;
 use crate::text::significant;
 use mebridge::{Error, Result};
+use mebridge_sampler::rounds::CorrectionSums;
 use mebridge_sampler::sums::Estimate;
 use mebridge_sampler::survey::SurveySettings;
 use mebridge_support::signals;
@@ -406,14 +407,27 @@ impl Rounds {
         let (_, points) = self.surveyed.as_ref()?;
         self.counting().next()?;
         let channels = self.channels(points, &points.measured, |round| &round.measured);
-        let mut own: BTreeMap<&[usize], Vec<(f64, f64)>> = BTreeMap::new();
-        for (members, channel) in points.elements.iter().zip(channels) {
-            own.entry(members).or_default().push(channel);
+        let mut own: BTreeMap<&[usize], Vec<usize>> = BTreeMap::new();
+        for (number, members) in points.elements.iter().enumerate() {
+            own.entry(members).or_default().push(number);
         }
-        let group = |(members, channels): (_, Vec<(f64, f64)>)| SharedChannels {
-            members,
-            mean: sum(channels.iter().map(|one| one.0)),
-            variance: sum(channels.iter().map(|one| one.1)),
+        let of_all = CorrectionSums::total(self.counting().flat_map(|one| &one.corrections));
+        let group = |(members, own): (_, Vec<usize>)| {
+            let corrections = self.counting().flat_map(|one| {
+                own.iter().filter_map(|&number| one.corrections.get(number))
+            });
+            let corrections = match CorrectionSums::total(corrections) {
+                // Too small for an event.
+                none if none.weights == 0.0 => of_all,
+                some => some,
+            };
+            let found = total(own.iter().map(|&number| channels[number]));
+            let found = corrections.correct(found);
+            SharedChannels {
+                members,
+                mean: found.mean,
+                variance: found.error * found.error,
+            }
         };
         Some(own.into_iter().map(group).collect())
     }

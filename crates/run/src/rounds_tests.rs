@@ -1,7 +1,7 @@
 use super::*;
 use crate::maker::{CountedSelection, Description, Further, RoundEvents, identity};
 use crate::scratch::check_room;
-use mebridge::event_generator::{ElementRequest, EventGenerator, JetBias, Lifetimes, Request};
+use mebridge::event_generator::{ColorSum, ElementRequest, EventGenerator, JetBias, Lifetimes, Request};
 use mebridge::generate::generate_with;
 use mebridge::models;
 use mebridge_phasespace::cuts::{Observable, Take, Window};
@@ -189,6 +189,7 @@ fn request(energy: f64, windows: Vec<Window>) -> Request {
         lifetimes: None,
         bias: None,
         lund: None,
+        color: ColorSum::Full,
     }
 }
 

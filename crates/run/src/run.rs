@@ -20,7 +20,7 @@ use crate::spec::RunSpec;
 use crate::state::Arguments;
 use crate::summary::Measured;
 use crate::{Element, cuts, overweight};
-use mebridge::event_generator::{EventGenerator, Request};
+use mebridge::event_generator::{ColorSum, EventGenerator, Request};
 use mebridge::process::Process;
 use mebridge::runtime::Switches;
 use mebridge::{Error, Result};
@@ -305,6 +305,9 @@ pub(crate) fn arguments(
         ("matrix_elements", json!(hex(&hash))),
     ] {
         found.push((name.to_owned(), value));
+    }
+    if spec.color != ColorSum::Auto {
+        found.push(("color".to_owned(), json!(spec.color)));
     }
     if spec.overweights != Overweight::Keep {
         found.push(("overweight_rule".to_owned(), json!(spec.overweights)));

@@ -2,6 +2,7 @@
 
 use crate::overweight::Overweight;
 use crate::text::repr;
+use mebridge::event_generator::ColorSum;
 use mebridge::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +42,9 @@ pub struct RunSpec {
     /// The treatment of overweight events.
     #[serde(default)]
     pub overweights: Overweight,
+    /// How colour is summed.
+    #[serde(default)]
+    pub color: ColorSum,
     /// Number of threads.
     #[serde(default = "one")]
     pub threads: usize,
@@ -77,6 +81,7 @@ impl Default for RunSpec {
             precision: None,
             overweight: overweight(),
             overweights: Overweight::Keep,
+            color: ColorSum::Auto,
             threads: one(),
             devices: cpu(),
             systematics: None,

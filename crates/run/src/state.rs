@@ -22,7 +22,7 @@ const LOCK: &str = "lock";
 /// Name of the part of a run that adapts the mappings.
 pub const SURVEY: &str = "survey";
 /// Version of the format of the folder.
-const FORMAT: u64 = 10;
+const FORMAT: u64 = 11;
 /// Number of threads that remove files.
 const REMOVERS: usize = 8;
 /// Largest size of `run.json` in bytes; it has a name and a hash for each file.

@@ -158,6 +158,7 @@ impl Plan {
             lifetimes: None,
             bias: None,
             lund: None,
+            color: spec.color,
         };
         Ok(Plan {
             runs: !blocks.is_empty(),

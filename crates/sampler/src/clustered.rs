@@ -10,7 +10,7 @@
 
 use super::blocks::Block;
 use super::integrand::{
-    ElementGroup, Failure, Integrand, RunningCoupling, Squared, Workspace, evaluate,
+    ElementGroup, Failure, Integrand, PointNumbers, RunningCoupling, Squared, Workspace, evaluate,
 };
 use super::random::Philox;
 use mebridge_phasespace::clustering::{
@@ -59,7 +59,6 @@ pub struct ClusteringWork {
     pub channels: Vec<i32>,
     /// For each point the result of matching, if points are weighted.
     pub matched: Vec<Option<Matched>>,
-    pub(crate) numbers: Vec<f64>,
     /// For each group its memories, and the pool to return them to.
     memories: Vec<(Vec<Memory>, Memories)>,
     before: Vec<f64>,
@@ -88,7 +87,6 @@ impl ClusteringWork {
             memories: integrand.groups.iter().map(of_group).collect(),
             channels: Vec::new(),
             matched: Vec::new(),
-            numbers: Vec::new(),
             before: Vec::new(),
             alpha_s: Vec::new(),
         }
@@ -246,7 +244,9 @@ impl Integrand {
             return Ok(());
         }
         let counts: Vec<bool> = work.squared.iter().map(|squared| *squared != 0.0).collect();
-        evaluate(group, elements, passed, None, work)?;
+        // The channels stay.
+        work.channel_numbers.clear();
+        evaluate(group, elements, passed, work)?;
         for (squared, _) in work
             .squared
             .iter_mut()
@@ -331,12 +331,16 @@ impl Integrand {
                 .collect();
             let alpha_s = vec![self.alpha_s(91.188); passed];
             let (mut squared, mut channels) = (vec![0.0; passed], vec![-1; passed]);
+            let numbers = PointNumbers {
+                channels: &numbers,
+                flows: &numbers,
+            };
             for (place, &element) in group.elements.iter().enumerate() {
-                elements.evaluate_in_channels(
+                elements.evaluate(
                     element,
                     &work.points,
                     &alpha_s,
-                    &numbers,
+                    numbers,
                     &mut squared,
                     &mut channels,
                 )?;

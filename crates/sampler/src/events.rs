@@ -25,6 +25,8 @@ pub struct Event {
     /// 1, or more if the point's weight is above the threshold, with the sign of the point's weight; until the
     /// thresholds are known, the point's weight in pb. Both include the bias.
     pub weight: f64,
+    /// The ratio of |M|^2 to the approximation by which the point was weighed; 1 without one.
+    pub correction: f64,
     /// Bias of the caller; 1 without one.
     pub bias: f64,
     /// (E, px, py, pz) of each leg in GeV, in the detector frame with the first beam along +z.
@@ -273,6 +275,7 @@ impl Draw<'_> {
             partons,
             process: block.random.number(point, next),
             weight,
+            correction: 1.0,
             bias: work.biases.get(place).copied().unwrap_or(1.0),
             momenta: momenta(&work.points, layout, group.legs, place, exchanged).collect(),
             fractions,

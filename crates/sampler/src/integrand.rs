@@ -7,7 +7,7 @@
 
 use super::blocks::{Block, Numbers};
 use super::clustered::{ClusteringWork, Clusterings};
-use super::events;
+use super::events::{self, Event};
 use super::sums::WeightSums;
 use mebridge_densities::{Coupling, Densities};
 use mebridge_phasespace::compact::{keep, kept};
@@ -23,38 +23,52 @@ pub const PICOBARN: f64 = 0.389_379_372_1e9;
 /// Reason why |M|^2 could not be evaluated.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
+/// Random numbers in (0, 1), one per point; empty where they are not needed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PointNumbers<'a> {
+    /// They draw the channels in which points are clustered.
+    pub channels: &'a [f64],
+    /// They draw the colour flows by which points are weighed.
+    pub flows: &'a [f64],
+}
+
 /// The matrix elements of a run, evaluated by one thread.
 pub trait Squared {
-    /// Evaluates |M|^2 of points, summed and averaged, in GeV^(4-2n) for n outgoing legs.
+    /// Evaluates |M|^2 of points, summed and averaged, in GeV^(4-2n) for n outgoing legs; or an approximation that
+    /// [`Squared::correct`] corrects.
     ///
     /// `element` is the index of the matrix element; `points` hold its momenta in the rows of [`Layout`]; `alpha_s` and
-    /// `squared` have one number per point.
+    /// `squared` have one number per point. With numbers for channels, `channels` gets the channel in which each point
+    /// is clustered, drawn by the shares of the channels; negative if there is none.
     ///
     /// # Errors
-    /// It cannot be evaluated.
+    /// It cannot be evaluated, or the implementation cannot draw channels.
     fn evaluate(
         &mut self,
         element: usize,
         points: &Rows,
         alpha_s: &[f64],
+        numbers: PointNumbers,
         squared: &mut [f64],
+        channels: &mut [i32],
     ) -> Result<(), Failure>;
 
-    /// As [`Squared::evaluate`]; also draws the channel in which each point is clustered, by the shares of the channels
-    /// with a random number in (0, 1); negative if there is none.
+    /// Whether [`Squared::evaluate`] needs numbers for colour flows.
+    fn draws_flows(&self) -> bool {
+        false
+    }
+
+    /// Whether [`Squared::correct`] has something to correct.
+    fn approximates(&self) -> bool {
+        false
+    }
+
+    /// Sets [`Event::correction`](super::events::Event::correction) of events, the ratio of |M|^2 to its approximation.
     ///
     /// # Errors
-    /// It cannot be evaluated, or the implementation cannot draw channels.
-    fn evaluate_in_channels(
-        &mut self,
-        _element: usize,
-        _points: &Rows,
-        _alpha_s: &[f64],
-        _random: &[f64],
-        _squared: &mut [f64],
-        _channels: &mut [i32],
-    ) -> Result<(), Failure> {
-        Err("points are clustered in channels, which are not drawn here".into())
+    /// |M|^2 cannot be evaluated.
+    fn correct(&mut self, _events: &mut [Event]) -> Result<(), Failure> {
+        Ok(())
     }
 }
 
@@ -304,6 +318,10 @@ pub struct Workspace {
     shares: Rows,
     passed: Vec<bool>,
     columns: Vec<u32>,
+    /// Random numbers for the channels in which points are clustered, and for the colour flows by which they are
+    /// weighed.
+    pub(crate) channel_numbers: Vec<f64>,
+    flow_numbers: Vec<f64>,
     q2: Vec<f64>,
     values: [Vec<f64>; 2],
     pub(crate) factors: Vec<f64>,
@@ -319,7 +337,8 @@ struct DrawnElement {
     which: Vec<u32>,
     alpha_s: Vec<f64>,
     squared: Vec<f64>,
-    numbers: Vec<f64>,
+    channel_numbers: Vec<f64>,
+    flow_numbers: Vec<f64>,
     channels: Vec<i32>,
 }
 
@@ -349,7 +368,8 @@ impl Workspace {
             which: Vec::new(),
             alpha_s: Vec::new(),
             squared: Vec::new(),
-            numbers: Vec::new(),
+            channel_numbers: Vec::new(),
+            flow_numbers: Vec::new(),
             channels: Vec::new(),
         };
         Workspace {
@@ -368,6 +388,8 @@ impl Workspace {
             shares: Rows::new(1, points),
             passed: Vec::new(),
             columns: Vec::new(),
+            channel_numbers: Vec::new(),
+            flow_numbers: Vec::new(),
             q2: Vec::new(),
             values: [Vec::new(), Vec::new()],
             factors: Vec::new(),
@@ -466,22 +488,22 @@ impl Integrand {
         if !self.selections.is_empty() {
             self.filter(group, work)?;
         }
-        match &group.clustering {
-            None => {
-                work.clustering.matched.clear();
-                evaluate(group, elements, passed, None, work)?;
-            }
-            Some(of) => {
-                // The dimension after those of the grid, of the partons and of their process.
-                let next = dimension as u32 + 2;
-                let number = |&point: &u32| block.random.number(first + u64::from(point), next);
-                let mut numbers = std::mem::take(&mut work.clustering.numbers);
-                numbers.clear();
+        // The dimensions after those of the grid, of the partons and of their process.
+        let needed = [
+            (group.clustering.is_some(), &mut work.channel_numbers),
+            (elements.draws_flows(), &mut work.flow_numbers),
+        ];
+        for (next, (needed, numbers)) in (dimension as u32 + 2..).zip(needed) {
+            let number = |&point: &u32| block.random.number(first + u64::from(point), next);
+            numbers.clear();
+            if needed {
                 numbers.extend(work.kept.iter().map(number));
-                evaluate(group, elements, passed, Some(&numbers), work)?;
-                work.clustering.numbers = numbers;
-                self.cluster(group, of, block, elements, work)?;
             }
+        }
+        evaluate(group, elements, passed, work)?;
+        match &group.clustering {
+            None => work.clustering.matched.clear(),
+            Some(of) => self.cluster(group, of, block, elements, work)?,
         }
         for (place, &point) in work.kept.iter().enumerate() {
             let row = |row: usize| work.points.row(row)[place];
@@ -726,29 +748,25 @@ fn fill(block: &Block, level: Level, dimension: usize, work: &mut Workspace) {
     }
 }
 
-/// Evaluates |M|^2 of all points, by matrix element; with random numbers, also draws their channels.
+/// Evaluates |M|^2 of all points, by matrix element, and draws the channels of clustered ones.
 pub(crate) fn evaluate(
     group: &ElementGroup,
     elements: &mut dyn Squared,
     passed: usize,
-    numbers: Option<&[f64]>,
     work: &mut Workspace,
 ) -> Result<(), Failure> {
     work.squared.clear();
     work.squared.resize(passed, 0.0);
     let channels = &mut work.clustering.channels;
-    if numbers.is_some() {
-        channels.clear();
-        channels.resize(passed, -1);
-    }
+    channels.clear();
+    channels.resize(work.channel_numbers.len(), -1);
     if let [element] = group.elements[..] {
-        let (points, alpha_s, squared) = (&work.points, &work.alpha_s, &mut work.squared);
-        return match numbers {
-            None => elements.evaluate(element, points, alpha_s, squared),
-            Some(random) => {
-                elements.evaluate_in_channels(element, points, alpha_s, random, squared, channels)
-            }
+        let numbers = PointNumbers {
+            channels: &work.channel_numbers,
+            flows: &work.flow_numbers,
         };
+        let (points, alpha_s) = (&work.points, &work.alpha_s);
+        return elements.evaluate(element, points, alpha_s, numbers, &mut work.squared, channels);
     }
     for (number, &element) in group.elements.iter().enumerate() {
         let part = &mut work.parts[number];
@@ -769,25 +787,26 @@ pub(crate) fn evaluate(
         }
         let own = |all: &[f64], to: &mut Vec<f64>| {
             to.clear();
-            to.extend(part.which.iter().map(|&point| all[point as usize]));
+            if !all.is_empty() {
+                to.extend(part.which.iter().map(|&point| all[point as usize]));
+            }
         };
         own(&work.alpha_s, &mut part.alpha_s);
+        own(&work.channel_numbers, &mut part.channel_numbers);
+        own(&work.flow_numbers, &mut part.flow_numbers);
         part.squared.clear();
         part.squared.resize(count, 0.0);
-        let (points, alpha_s, squared) = (&part.points, &part.alpha_s, &mut part.squared);
-        match numbers {
-            None => elements.evaluate(element, points, alpha_s, squared)?,
-            Some(all) => {
-                own(all, &mut part.numbers);
-                part.channels.clear();
-                part.channels.resize(count, -1);
-                let (random, of_part) = (&part.numbers, &mut part.channels);
-                elements
-                    .evaluate_in_channels(element, points, alpha_s, random, squared, of_part)?;
-                for (&point, &channel) in part.which.iter().zip(&part.channels) {
-                    channels[point as usize] = channel;
-                }
-            }
+        part.channels.clear();
+        part.channels.resize(part.channel_numbers.len(), -1);
+        let numbers = PointNumbers {
+            channels: &part.channel_numbers,
+            flows: &part.flow_numbers,
+        };
+        let (points, alpha_s) = (&part.points, &part.alpha_s);
+        let (squared, of_part) = (&mut part.squared, &mut part.channels);
+        elements.evaluate(element, points, alpha_s, numbers, squared, of_part)?;
+        for (&point, &channel) in part.which.iter().zip(&part.channels) {
+            channels[point as usize] = channel;
         }
         for (&point, &value) in part.which.iter().zip(&part.squared) {
             work.squared[point as usize] = value;

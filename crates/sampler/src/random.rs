@@ -18,10 +18,12 @@ use mebridge_phasespace::Rows;
 use mebridge_simd::{Level, Simd, Task, dispatch};
 use std::ops::Range;
 
-/// Maximum number of dimensions of a point, including [`ACCEPTANCE`].
+/// Maximum number of dimensions of a point, including [`ACCEPTANCE`] and [`CORRECTION`].
 pub const MOST_DIMENSIONS: u32 = 1 << 17;
 /// The dimension that decides whether a point becomes an event.
 pub const ACCEPTANCE: u32 = MOST_DIMENSIONS - 1;
+/// The dimension that decides whether an event stays one after its correction.
+pub const CORRECTION: u32 = MOST_DIMENSIONS - 2;
 
 const ROUNDS: u32 = 10;
 const PRODUCTS: [u64; 2] = [0xd251_1f53, 0xcd9e_8d57];

@@ -5,16 +5,21 @@
 //! its number of points before it draws them, and these points count for the cross section. If they give too few
 //! events, L is raised, and if weights exceed those of the survey, so is the threshold of the source. The additional
 //! points become events but do not count: there are more of them where weights happened to be low.
+//!
+//! Points may be weighed by an approximation of |M|^2. Then |M|^2 itself is evaluated for events alone, and a second
+//! threshold decides by its ratio to the approximation which of them stay events. The cross section is that of the
+//! approximation times the mean ratio ([`CorrectionSums`]).
 
 use super::blocks::blocks;
 use super::events::{Event, Events};
 use super::integrand::{Failure, Integrand};
 use super::parallel;
-use super::random::{ACCEPTANCE, Philox};
-use super::sums::{Estimate, WeightSums};
+use super::random::{ACCEPTANCE, CORRECTION, Philox};
+use super::sums::{Estimate, WeightSums, is_usable};
 use super::survey::{self, Known, Nothing, Survey, SurveySettings, whole};
 use super::unweight::{Spectrum, event_weight, is_event, thresholds};
 use super::weigh::Weigh;
+use serde::{Deserialize, Serialize};
 
 /// Events, and the weights of their points.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +32,73 @@ pub struct Round {
     pub drawn: Vec<u64>,
     /// Number of points whose weight is not a usable number.
     pub unusable: u64,
+    /// For each source the sums over the planned points that are events by an approximation of |M|^2; empty if there was
+    /// none.
+    pub corrections: Vec<CorrectionSums>,
+}
+
+/// Sums over events of an approximation: their weights a, and the ratios r of |M|^2 to the approximation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
+pub struct CorrectionSums {
+    /// The sum of a.
+    pub weights: f64,
+    /// The sum of a r.
+    pub corrected: f64,
+    /// The sums of a^2, a^2 r and a^2 r^2.
+    pub squares: [f64; 3],
+}
+
+impl CorrectionSums {
+    /// Adds an event.
+    pub fn add(&mut self, weight: f64, correction: f64) {
+        self.weights += weight;
+        self.corrected += weight * correction;
+        let powers = [1.0, correction, correction * correction];
+        for (sum, power) in self.squares.iter_mut().zip(powers) {
+            *sum += weight * weight * power;
+        }
+    }
+
+    /// Adds up the sums of several sources.
+    pub fn total<'a>(sums: impl IntoIterator<Item = &'a CorrectionSums>) -> CorrectionSums {
+        let mut total = CorrectionSums::default();
+        for one in sums {
+            total.weights += one.weights;
+            total.corrected += one.corrected;
+            for (sum, more) in total.squares.iter_mut().zip(one.squares) {
+                *sum += more;
+            }
+        }
+        total
+    }
+
+    /// Returns the mean ratio: the factor from the cross section of the approximation to that of |M|^2. Exactly 1 without
+    /// events.
+    pub fn mean(&self) -> Estimate {
+        if self.weights == 0.0 {
+            return Estimate {
+                mean: 1.0,
+                error: 0.0,
+            };
+        }
+        let mean = self.corrected / self.weights;
+        let [a, b, c] = self.squares;
+        let square = f64::max(c - 2.0 * mean * b + mean * mean * a, 0.0);
+        Estimate {
+            mean,
+            error: square.sqrt() / self.weights,
+        }
+    }
+
+    /// Returns a cross section of the approximation, corrected.
+    pub fn correct(&self, approximate: Estimate) -> Estimate {
+        let by = self.mean();
+        let error = f64::hypot(approximate.error * by.mean, approximate.mean * by.error);
+        Estimate {
+            mean: approximate.mean * by.mean,
+            error,
+        }
+    }
 }
 
 /// Generates the events of a round. The same round number gives the same events.
@@ -76,6 +148,13 @@ pub fn round<W: Weigh + ?Sized>(
     }
     let wanted = events.max(1) as f64;
     let mut luminosity = wanted / total;
+    let approximates = weigher.approximates();
+    let mut corrections = Vec::new();
+    let (mut ratios, mut ratio_threshold) = (Spectrum::default(), 1.0);
+    if approximates {
+        (luminosity, ratio_threshold) = (luminosity * DRAWN_BEFORE_CORRECTION, 0.0);
+        corrections = vec![CorrectionSums::default(); known.len()];
+    }
     let mut drawn = vec![0; known.len()];
     let mut sums = vec![WeightSums::default(); known.len()];
     let mut found: Vec<Vec<Event>> = Vec::new();
@@ -107,6 +186,7 @@ pub fn round<W: Weigh + ?Sized>(
                 is_event(event.weight, number, thresholds[source])
             });
         });
+        let drawn_before = found.len();
         weigher.draw(integrand, &plan, &thresholds, &mut |one| {
             let source = one.source;
             if first {
@@ -119,8 +199,32 @@ pub fn round<W: Weigh + ?Sized>(
                 found.push(one.events);
             }
         })?;
+        if approximates {
+            let latest = &mut found[drawn_before..];
+            weigher.correct(latest)?;
+            for event in latest.iter_mut().flatten() {
+                if !is_usable(event.correction) {
+                    (event.correction, unusable) = (0.0, unusable + 1);
+                }
+                ratios.add(&[event.correction]);
+                if first {
+                    let source = event.source as usize;
+                    let weight = event_weight(event.weight, thresholds[source]).abs();
+                    corrections[source].add(weight, event.correction);
+                }
+            }
+            let threshold = ratios.threshold(settings.overweight).unwrap_or(0.0);
+            ratio_threshold = f64::max(ratio_threshold, threshold);
+        }
         first = false;
-        let count: usize = found.iter().map(Vec::len).sum();
+        let stays = |event: &Event| {
+            let number = of(event.source as usize).number(event.point, CORRECTION);
+            is_event(event.correction, number, ratio_threshold)
+        };
+        let count: usize = match approximates {
+            true => found.iter().flatten().filter(|event| stays(event)).count(),
+            false => found.iter().map(Vec::len).sum(),
+        };
         let mut done = count as u64 >= events;
         if !done {
             let count_so_far = count.max(1) as f64;
@@ -134,12 +238,16 @@ pub fn round<W: Weigh + ?Sized>(
             }
         }
         if done {
+            if approximates {
+                found.iter_mut().for_each(|part| part.retain(stays));
+            }
             break;
         }
     }
     parallel::for_each(threads, &mut found, |part| {
         for event in part {
-            event.weight = event_weight(event.weight, thresholds[event.source as usize]);
+            let weight = event_weight(event.weight, thresholds[event.source as usize]);
+            event.weight = weight * event_weight(event.correction, ratio_threshold);
         }
     });
     // Events are sorted by source; a random key for each mixes them.
@@ -152,8 +260,13 @@ pub fn round<W: Weigh + ?Sized>(
         sums,
         drawn: drawn.into_iter().map(|count| count as u64).collect(),
         unusable,
+        corrections,
     })
 }
+
+/// Number of events of the approximation planned for each event. The share that a second threshold keeps is not known
+/// before; for a sum of colour flows it is 0.6 to 0.9.
+const DRAWN_BEFORE_CORRECTION: f64 = 1.3;
 
 /// A round gives up if it would need this many times the points expected from the survey: unbounded weights grow with
 /// the number of points.

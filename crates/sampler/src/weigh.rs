@@ -7,9 +7,12 @@ use super::blocks::{Block, Harvest, weigh_each};
 use super::events::{Draw, Event};
 use super::grid::Training;
 use super::integrand::{Failure, Integrand, PointSource, Squared, Workspace};
+use super::parallel;
 use super::leave_out::Tried;
 use super::sums::WeightSums;
 use super::unweight::Spectrum;
+use mebridge_support::sync::lock;
+use std::sync::Mutex;
 
 /// An engine that weighs blocks.
 pub trait Weigh {
@@ -65,6 +68,19 @@ pub trait Weigh {
         thresholds: &[f64],
         take: &mut dyn FnMut(Drawn),
     ) -> Result<(), Failure>;
+
+    /// Whether points are weighed by an approximation that [`Weigh::correct`] corrects.
+    fn approximates(&self) -> bool {
+        false
+    }
+
+    /// Sets the corrections of events.
+    ///
+    /// # Errors
+    /// |M|^2 cannot be evaluated.
+    fn correct(&mut self, _: &mut [Vec<Event>]) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 /// Training data from points of a source.
@@ -205,4 +221,23 @@ impl<S: Squared + Send> Weigh for Vec<S> {
         };
         weigh_each(integrand, blocks, self, &draw, take)
     }
+
+    fn approximates(&self) -> bool {
+        self.first().is_some_and(Squared::approximates)
+    }
+
+    fn correct(&mut self, parts: &mut [Vec<Event>]) -> Result<(), Failure> {
+        let parts: Vec<Mutex<&mut [Event]>> = parts
+            .iter_mut()
+            .flat_map(|part| part.chunks_mut(CORRECTED))
+            .map(Mutex::new)
+            .collect();
+        let correct = |evaluator: &mut S, number: usize| {
+            evaluator.correct(&mut lock(&parts[number]))
+        };
+        parallel::each(self, parts.len(), correct, |()| ())
+    }
 }
+
+/// Number of events that a thread corrects at a time.
+const CORRECTED: usize = 128;

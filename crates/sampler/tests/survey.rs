@@ -13,8 +13,8 @@ use mebridge_sampler::events::{Event, Events};
 use mebridge_sampler::flow::{Flow, FlowShape};
 use mebridge_sampler::grid::Grid;
 use mebridge_sampler::integrand::{
-    Beam, ElementGroup, Failure, Flux, Integrand, PICOBARN, Partons, PointSource, RunningCoupling,
-    Squared, Workspace,
+    Beam, ElementGroup, Failure, Flux, Integrand, PICOBARN, Partons, PointNumbers, PointSource,
+    RunningCoupling, Squared, Workspace,
 };
 use mebridge_sampler::networks::{try_flows, weigh_given};
 use mebridge_sampler::random::Philox;
@@ -35,7 +35,9 @@ impl Squared for OverMass {
         _: usize,
         points: &Rows,
         _: &[f64],
+        _: PointNumbers,
         squared: &mut [f64],
+        _: &mut [i32],
     ) -> Result<(), Failure> {
         let layout = Layout::new(5);
         for (point, to) in squared.iter_mut().enumerate() {
@@ -477,9 +479,11 @@ impl Squared for Pole {
         element: usize,
         points: &Rows,
         alpha_s: &[f64],
+        numbers: PointNumbers,
         squared: &mut [f64],
+        channels: &mut [i32],
     ) -> Result<(), Failure> {
-        OverMass.evaluate(element, points, alpha_s, squared)?;
+        OverMass.evaluate(element, points, alpha_s, numbers, squared, channels)?;
         for value in squared {
             *value = value.powi(3);
         }

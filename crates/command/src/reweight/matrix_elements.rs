@@ -7,6 +7,7 @@ use crate::eval::ElementIndex;
 use crate::number::short;
 use crate::output;
 use crate::source;
+use mebridge::backend::AllowedMomenta;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::plan::binding::Binding;
@@ -384,7 +385,7 @@ impl MatrixElement {
             }
             let mut bridge = Bridge::new(process, card, &switches, CHUNK)?;
             if off_shell {
-                bridge.allow_off_shell();
+                bridge.allow(AllowedMomenta::OffShell);
             }
             Ok(bridge)
         })

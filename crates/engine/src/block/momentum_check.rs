@@ -1,11 +1,11 @@
-//! Checks momenta of a vector of events while they are loaded: all numbers are finite, energies positive, legs on their
-//! mass shells (unless off-shell momenta are allowed), energy and momentum conserved.
+//! Checks momenta of a vector of events while they are loaded: all numbers are finite, energies positive and legs on their
+//! mass shells (as far as [`AllowedMomenta`] requires it), energy and momentum conserved.
 //!
 //! Non-finite values fail without a separate test: comparisons with NaN are false, infinity minus infinity is NaN, and
 //! no number is less than itself.
 
 use super::propagators::LEG_ON_SHELL;
-use mebridge_backend::{NOT_CONSERVED, OFF_SHELL};
+use mebridge_backend::{AllowedMomenta, NOT_CONSERVED, OFF_SHELL};
 use mebridge_simd::{Real, Simd};
 
 /// State of the check after the legs seen so far.
@@ -30,20 +30,26 @@ impl<V: Simd> MomentumCheck<V> {
     /// Adds the next leg, with momentum (E, px, py, pz). Returns its square: that of the mass, unless the momentum is
     /// off the mass shell by more than its rounding.
     #[inline(always)]
-    pub(super) fn leg(&mut self, p: [V; 4], mass: f64, incoming: bool, off_shell: bool) -> V {
+    pub(super) fn leg(&mut self, p: [V; 4], mass: f64, incoming: bool, allowed: AllowedMomenta) -> V {
         let [e, x, y, z] = p;
         let (e2, mass_squared) = (e * e, e.same(mass * mass));
         let p2 = x.mul_add(x, y.mul_add(y, z.mul_add(z, mass_squared)));
         let excess = e2 - p2;
         let off = excess.abs();
-        let near = match off_shell {
-            false => off.lt(e2 * e.same(OFF_SHELL)),
-            true => off.lt(e.same(f64::INFINITY)),
+        let near = match allowed {
+            AllowedMomenta::Physical | AllowedMomenta::Crossed => {
+                off.lt(e2 * e.same(OFF_SHELL))
+            }
+            AllowedMomenta::OffShell => off.lt(e.same(f64::INFINITY)),
         };
-        self.good = V::both(self.good, V::both(near, e.same(0.0).lt(e)));
+        let size = match allowed {
+            AllowedMomenta::Physical | AllowedMomenta::OffShell => e,
+            AllowedMomenta::Crossed => e.abs(),
+        };
+        self.good = V::both(self.good, V::both(near, e.same(0.0).lt(size)));
         let s = self.sum;
         self.sum = if incoming {
-            self.energy = self.energy + e;
+            self.energy = self.energy + size;
             [s[0] + e, s[1] + x, s[2] + y, s[3] + z]
         } else {
             [s[0] - e, s[1] - x, s[2] - y, s[3] - z]

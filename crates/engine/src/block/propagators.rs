@@ -21,12 +21,13 @@ fn least<V: Simd>(zero: V) -> V {
     zero.same(f64::powi(2.0, if V::Scalar::DOUBLE { -970 } else { -103 }))
 }
 
-/// Computes the products of legs' momenta that the plan lists, given their squares.
+/// Computes the products of legs' momenta that the plan lists, given their squares. Of `crossed` momenta some are
+/// negative.
 ///
 /// # Safety
 /// The CPU supports the level; addresses are those of the plan.
 #[inline(always)]
-pub(super) unsafe fn products<V: Simd>(m: Memory<V>, plan: &Plan) {
+pub(super) unsafe fn products<V: Simd>(m: Memory<V>, plan: &Plan, crossed: bool) {
     // SAFETY: guaranteed by the caller.
     unsafe {
         for product in &plan.products {
@@ -34,7 +35,15 @@ pub(super) unsafe fn products<V: Simd>(m: Memory<V>, plan: &Plan) {
             let p = m.momentum(plan.leg_momenta + 4 * a);
             let q = m.momentum(plan.leg_momenta + 4 * b);
             let squares = [m.real(product.squares[0]), m.real(product.squares[1])];
-            let [numerator, denominator] = momentum_product(p, q, squares);
+            let [numerator, denominator] = match crossed {
+                false => momentum_product(p, q, squares),
+                true => {
+                    let [first, second] = [p, q].map(|p| p[0].same(1.0).copysign(p[0]));
+                    let [p, q] = [(p, first), (q, second)].map(|(p, sign)| p.map(|x| x * sign));
+                    let [numerator, denominator] = momentum_product(p, q, squares);
+                    [numerator * (first * second), denominator]
+                }
+            };
             m.put_real(product.address, numerator);
             m.put_real(product.address + 1, denominator);
         }

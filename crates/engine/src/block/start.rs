@@ -4,7 +4,7 @@
 use super::momentum_check::MomentumCheck;
 use super::{EventBlocks, lane_of, propagators};
 use crate::engine::{Engine, Leg, LegSum};
-use mebridge_backend::BadMomentum;
+use mebridge_backend::{AllowedMomenta, BadMomentum};
 use mebridge_backend::sample::Momenta;
 use mebridge_ops::Address;
 use mebridge_ops::kernels::{self, Memory};
@@ -46,7 +46,8 @@ impl<T: Real> EventBlocks<'_, '_, T> {
             for sum in &engine.momenta {
                 momentum(m, sum);
             }
-            propagators::products(m, &engine.plan);
+            let crossed = engine.allowed == AllowedMomenta::Crossed;
+            propagators::products(m, &engine.plan, crossed);
             for propagator in &engine.plan.propagators {
                 propagators::inverse(m, propagator);
             }
@@ -81,7 +82,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
             for (number, leg) in engine.legs.iter().enumerate() {
                 let p = V::columns(momenta.as_ptr().add(4 * number), numbers);
                 m.put_momentum(plan.leg_momenta + 4 * number as u32, p);
-                look_at(m, &mut check, leg, p, engine.off_shell);
+                look_at(m, &mut check, leg, p, engine.allowed);
             }
             check.good()
         }
@@ -148,7 +149,7 @@ unsafe fn loaded_momenta<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) -> V
         let mut check = MomentumCheck::new(V::zero());
         for (number, leg) in (0..).zip(&engine.legs) {
             let p = m.momentum(engine.plan.leg_momenta + 4 * number);
-            look_at(m, &mut check, leg, p, engine.off_shell);
+            look_at(m, &mut check, leg, p, engine.allowed);
         }
         check.good()
     }
@@ -164,9 +165,9 @@ unsafe fn look_at<V: Simd>(
     check: &mut MomentumCheck<V>,
     leg: &Leg,
     p: [V; 4],
-    off_shell: bool,
+    allowed: AllowedMomenta,
 ) {
-    let square = check.leg(p, leg.mass, leg.incoming, off_shell);
+    let square = check.leg(p, leg.mass, leg.incoming, allowed);
     if let Some(at) = leg.square {
         // SAFETY: the address from the plan lies within the worker's memory.
         unsafe { m.put_real(at, square) };

@@ -1,0 +1,416 @@
+//! |M|^2 at leading colour from one colour flow for each point, as an approximation of |M|^2.
+//!
+//! The flow f of a point is drawn with a probability p_f proportional to `C_ff` over the product of `2 p_a p_b` of all
+//! pairs of legs that its colour lines connect: the singularities of `|JAMP_f|^2`, as in the formula of Parke and Taylor
+//! (Phys. Rev. Lett. 56 (1986) 2459). The mean of `C_ff |JAMP_f|^2 / p_f` over flows is the leading-colour |M|^2, and it
+//! varies little. One flow costs little, however many there are ([`crate::process::leading_color`]).
+
+use crate::backend::{AllowedMomenta, SessionMemory};
+use crate::bridge::Bridge;
+use crate::bridge::sampler::Sampler;
+use crate::error::Result;
+use crate::process::Process;
+use crate::process::leading_color::{LeadingColor, SingleFlow};
+use crate::runtime::Switches;
+use crate::sample::{Momenta, Sample, SampleAnswers};
+use mebridge_phasespace::Rows;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Points whose products of invariants are computed at a time.
+const POINTS: usize = 32;
+
+/// A process with its colour flows, ready for samplers.
+pub struct LeadingColorBridge {
+    flows: Arc<Flows>,
+    /// For each class of flows.
+    classes: Vec<Bridge>,
+    /// The sum of all flows.
+    sum: Bridge,
+}
+
+/// Draws colour flows, and evaluates them, on one thread.
+pub struct LeadingColorSampler {
+    flows: Arc<Flows>,
+    classes: Vec<Sampler>,
+    sum: Sampler,
+    /// `[pair][point]` and `[product][point]`.
+    inverse: Vec<[f64; POINTS]>,
+    products: Vec<[f64; POINTS]>,
+    /// For each class the points that have a flow of it, and the momenta, couplings and probabilities of these.
+    of_classes: Vec<OfClass>,
+    answers: Answers,
+}
+
+/// The points of a class.
+#[derive(Default)]
+struct OfClass {
+    points: Vec<usize>,
+    momenta: Vec<f64>,
+    g_s: Vec<f64>,
+    probabilities: Vec<f64>,
+}
+
+/// Buffers for answers of which only |M|^2 are used.
+#[derive(Default)]
+struct Answers {
+    squared: Vec<f64>,
+    choices: [Vec<i32>; 3],
+    random: Vec<f64>,
+}
+
+/// The flows of a process, and the products of invariants by which they are drawn.
+struct Flows {
+    flows: Vec<SingleFlow>,
+    /// Whether each leg is incoming.
+    incoming: Vec<bool>,
+    /// The pairs of legs.
+    pairs: Vec<[u8; 2]>,
+    /// Products: the number of an earlier one, if any, and of the pair by which it is multiplied. Flows that begin with
+    /// the same lines share products.
+    products: Vec<(Option<u32>, u32)>,
+    /// The product of each flow.
+    of_flows: Vec<u32>,
+}
+
+impl LeadingColorBridge {
+    /// Makes the bridges of a process with these flows, on a CPU; `card` is as for [`Bridge::new`].
+    ///
+    /// # Errors
+    /// A flow cannot be evaluated.
+    pub fn new(
+        process: &Process,
+        flows: LeadingColor,
+        card: &[f64],
+        switches: &Switches,
+    ) -> Result<LeadingColorBridge> {
+        let LeadingColor { classes, flows } = flows;
+        let class = |process: Process| {
+            let mut bridge = Bridge::new(process, card, switches, 1)?;
+            bridge.allow(AllowedMomenta::Crossed);
+            Ok(bridge)
+        };
+        Ok(LeadingColorBridge {
+            flows: Arc::new(Flows::new(process, flows)),
+            classes: classes.into_iter().map(class).collect::<Result<_>>()?,
+            sum: Bridge::new(process.with_diagonal_color(), card, switches, 1)?,
+        })
+    }
+
+    /// Makes a sampler. Samplers of one thread share `memory`.
+    ///
+    /// # Errors
+    /// A flow cannot be evaluated.
+    pub fn sampler(&mut self, memory: &SessionMemory) -> Result<LeadingColorSampler> {
+        let classes = self.classes.iter_mut();
+        let classes = classes.map(|bridge| bridge.sampler(false, memory));
+        let classes: Vec<Sampler> = classes.collect::<Result<_>>()?;
+        let flows = self.flows.clone();
+        Ok(LeadingColorSampler {
+            inverse: vec![[0.0; POINTS]; flows.pairs.len()],
+            products: vec![[0.0; POINTS]; flows.products.len()],
+            of_classes: classes.iter().map(|_| OfClass::default()).collect(),
+            answers: Answers::default(),
+            sum: self.sum.sampler(false, memory)?,
+            classes,
+            flows,
+        })
+    }
+
+    /// Multiply-adds for a point: of the most expensive flow, after the first sampler was made.
+    pub fn multiply_adds(&self) -> Option<usize> {
+        let classes = self.classes.iter();
+        let of_classes = classes.map(|bridge| bridge.multiply_adds(false));
+        let most = of_classes.collect::<Option<Vec<usize>>>()?.into_iter().max()?;
+        Some(most + self.flows.products.len())
+    }
+}
+
+impl LeadingColorSampler {
+    /// Evaluates leading-colour |M|^2 of points from one flow each, with the unit of [`crate::sampling::Elements`].
+    ///
+    /// The momenta of the legs begin at row `first` of `points`; `random` has a number in (0, 1) for each point, which
+    /// draws its flow.
+    ///
+    /// # Errors
+    /// A flow cannot be evaluated.
+    pub fn evaluate(
+        &mut self,
+        points: &Rows,
+        first: usize,
+        g_s: &[f64],
+        random: &[f64],
+        squared: &mut [f64],
+    ) -> Result<()> {
+        self.of_classes.iter_mut().for_each(OfClass::clear);
+        for begin in (0..random.len()).step_by(POINTS) {
+            let count = POINTS.min(random.len() - begin);
+            self.multiply(points, first, begin, count);
+            for place in 0..count {
+                let point = begin + place;
+                let (flow, probability) = self.drawn(place, random[point]);
+                let flow = &self.flows.flows[flow];
+                let of = &mut self.of_classes[flow.class];
+                of.points.push(point);
+                of.g_s.push(g_s[point]);
+                of.probabilities.push(probability);
+                for (leg, &from) in flow.legs.iter().enumerate() {
+                    let from = usize::from(from);
+                    let incoming = &self.flows.incoming;
+                    let sign = if incoming[leg] == incoming[from] { 1.0 } else { -1.0 };
+                    let row = first + 4 * from;
+                    let momentum = (row..row + 4).map(|row| sign * points.row(row)[point]);
+                    of.momenta.extend(momentum);
+                }
+            }
+        }
+        let legs = self.flows.incoming.len();
+        for (sampler, of) in self.classes.iter_mut().zip(&self.of_classes) {
+            let momenta = Momenta::rows(&of.momenta, legs);
+            let found = self.answers.run(sampler, momenta, &of.g_s)?;
+            let found = found.iter().zip(&of.probabilities);
+            for (&point, (value, probability)) in of.points.iter().zip(found) {
+                squared[point] = value / probability;
+            }
+        }
+        Ok(())
+    }
+
+    /// Evaluates the sum over all flows of events with these momenta.
+    ///
+    /// # Errors
+    /// It cannot be evaluated.
+    pub fn sum(&mut self, momenta: Momenta, g_s: &[f64]) -> Result<&[f64]> {
+        self.answers.run(&mut self.sum, momenta, g_s)
+    }
+
+    /// Computes the products of `count` points from `begin` on.
+    fn multiply(&mut self, points: &Rows, first: usize, begin: usize, count: usize) {
+        let flows = &*self.flows;
+        for (inverse, pair) in self.inverse.iter_mut().zip(&flows.pairs) {
+            let [a, b] = pair.map(|leg| {
+                let row = |i: usize| &points.row(first + 4 * usize::from(leg) + i)[begin..][..count];
+                [0, 1, 2, 3].map(row)
+            });
+            for place in 0..count {
+                let product = |i: usize| a[i][place] * b[i][place];
+                let energies = product(0);
+                let invariant = (energies - product(1) - product(2) - product(3)).abs();
+                // Rounding may leave nothing of a small invariant.
+                inverse[place] = 1.0 / f64::max(invariant, 1e-14 * energies);
+            }
+        }
+        for (number, &(before, pair)) in flows.products.iter().enumerate() {
+            let factor = &self.inverse[pair as usize];
+            let (earlier, product) = self.products.split_at_mut(number);
+            product[0] = match before {
+                None => *factor,
+                Some(before) => {
+                    let before = &earlier[before as usize];
+                    std::array::from_fn(|place| before[place] * factor[place])
+                }
+            };
+        }
+    }
+
+    /// Draws the flow of a point, and returns its index and its probability.
+    fn drawn(&self, place: usize, random: f64) -> (usize, f64) {
+        let count = self.flows.flows.len();
+        let total: f64 = (0..count).map(|flow| self.size(flow, place)).sum();
+        let (mut rest, mut drawn) = (random * total, (0, f64::NAN));
+        for flow in 0..count {
+            let size = self.size(flow, place);
+            drawn = (flow, size / total);
+            if rest < size {
+                break;
+            }
+            rest -= size;
+        }
+        drawn
+    }
+
+    /// The probability of a flow at a point, up to a factor.
+    fn size(&self, flow: usize, place: usize) -> f64 {
+        let product = self.flows.of_flows[flow] as usize;
+        self.flows.flows[flow].color_factor * self.products[product][place]
+    }
+}
+
+impl OfClass {
+    fn clear(&mut self) {
+        self.points.clear();
+        self.momenta.clear();
+        self.g_s.clear();
+        self.probabilities.clear();
+    }
+}
+
+impl Answers {
+    fn run(&mut self, sampler: &mut Sampler, momenta: Momenta, g_s: &[f64]) -> Result<&[f64]> {
+        let count = g_s.len();
+        self.random.resize(self.random.len().max(count), 0.5);
+        self.squared.resize(self.squared.len().max(count), 0.0);
+        for choice in &mut self.choices {
+            choice.resize(choice.len().max(count), 0);
+        }
+        let random = &self.random[..count];
+        let sample = Sample {
+            momenta,
+            g_s,
+            random_helicity: random,
+            random_color: random,
+            random_diagram: random,
+            helicity: None,
+            diagram: None,
+            diagrams: false,
+        };
+        let [helicity, color, diagram] = &mut self.choices;
+        let answers = SampleAnswers {
+            matrix_elements: &mut self.squared[..count],
+            helicity: &mut helicity[..count],
+            color: &mut color[..count],
+            diagram: &mut diagram[..count],
+            amp2: None,
+        };
+        sampler.run(&sample, answers)?;
+        Ok(&self.squared[..count])
+    }
+}
+
+impl Flows {
+    fn new(process: &Process, flows: Vec<SingleFlow>) -> Flows {
+        let mut pairs: BTreeMap<[u8; 2], u32> = BTreeMap::new();
+        let mut known: BTreeMap<(Option<u32>, u32), u32> = BTreeMap::new();
+        let mut products = Vec::new();
+        let of_flow = |flow: &SingleFlow| {
+            let mut before = None;
+            for &[a, b] in &flow.lines {
+                let next = pairs.len() as u32;
+                let pair = *pairs.entry([a.min(b), a.max(b)]).or_insert(next);
+                let product = *known.entry((before, pair)).or_insert_with(|| {
+                    products.push((before, pair));
+                    products.len() as u32 - 1
+                });
+                before = Some(product);
+            }
+            before.unwrap_or(0)
+        };
+        let of_flows = flows.iter().map(of_flow).collect();
+        let mut listed = vec![[0; 2]; pairs.len()];
+        for (pair, number) in pairs {
+            listed[number as usize] = pair;
+        }
+        Flows {
+            incoming: process.legs.iter().map(|leg| leg.incoming).collect(),
+            flows,
+            pairs: listed,
+            products,
+            of_flows,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::phase_space::PhaseSpace;
+    use crate::runtime::{BackendChoice, CachePlace};
+    use crate::sample::g_s;
+    use rand::{Rng, SeedableRng};
+
+    const EVENTS: usize = 9;
+
+    /// A sampler, and for some points the sum over all flows.
+    fn setting(text: &str) -> (LeadingColorSampler, Rows, Vec<f64>) {
+        let process = crate::generate(text).expect(text).remove(0);
+        let switches = Switches {
+            backend: BackendChoice::Cpu,
+            cache: CachePlace::Off,
+            ..Switches::default()
+        };
+        let card = process.model.default_card();
+        let flows = process.leading_color().expect("colour flows");
+        let bridge = LeadingColorBridge::new(&process, flows, &card, &switches);
+        let mut bridge = bridge.expect("bridges");
+        let masses = bridge.sum.masses();
+        let space = PhaseSpace::new(900.0, &masses[..2], &masses[2..]).expect("phase space");
+        let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(5);
+        let mut points = Rows::new(4 * masses.len(), EVENTS);
+        points.set_points(EVENTS);
+        let mut momenta = vec![0.0; EVENTS * space.components()];
+        for (event, momenta) in momenta.chunks_exact_mut(space.components()).enumerate() {
+            let numbers: Vec<f64> = (0..space.randoms()).map(|_| random.random()).collect();
+            space.event(&numbers, momenta);
+            for (row, &number) in momenta.iter().enumerate() {
+                points.row_mut(row)[event] = number;
+            }
+        }
+        let mut sampler = bridge.sampler(&SessionMemory::default()).expect("a sampler");
+        let sums = sampler.sum(Momenta::rows(&momenta, masses.len()), &[g_s(0.118); EVENTS]);
+        let sums = sums.expect("the sum").to_vec();
+        (sampler, points, sums)
+    }
+
+    /// The flows by themselves, with crossed gluons, add up to the sum over all of them, for which the diagonal of the
+    /// colour matrix is evaluated with all JAMPs.
+    #[test]
+    fn flows_add_up() {
+        for (text, classes) in [
+            ("g g > t t~ g", 1),
+            ("g g > g g g", 1),
+            ("u g > u g g", 1),
+            ("u u~ > e+ e- g g", 1),
+            // (0 or 1 gluon on either string) times the strings between quarks of one line, or of both.
+            ("u u~ > d d~ g", 4),
+            ("u u > u u g", 4),
+            ("g u > t t~ u g", 6),
+        ] {
+            let (mut sampler, points, sums) = setting(text);
+            assert_eq!(sampler.classes.len(), classes, "{text}");
+            let count = sampler.flows.flows.len();
+            let mut found = vec![0.0; EVENTS];
+            let all = [g_s(0.118); EVENTS];
+            for flow in 0..count {
+                // Numbers that draw this flow at each point.
+                sampler.multiply(&points, 0, 0, EVENTS);
+                let number = |place: usize| {
+                    let before = (0..flow).map(|flow| sampler.size(flow, place)).sum::<f64>();
+                    let total = (0..count).map(|flow| sampler.size(flow, place)).sum::<f64>();
+                    let size = sampler.size(flow, place);
+                    ((before + 0.5 * size) / total, size / total)
+                };
+                let (numbers, shares): (Vec<f64>, Vec<f64>) = (0..EVENTS).map(number).unzip();
+                let mut squared = vec![0.0; EVENTS];
+                let done = sampler.evaluate(&points, 0, &all, &numbers, &mut squared);
+                done.expect("one flow");
+                for ((sum, value), share) in found.iter_mut().zip(squared).zip(shares) {
+                    *sum += value * share;
+                }
+            }
+            for (found, sum) in found.iter().zip(&sums) {
+                assert!((found / sum - 1.0).abs() < 1e-9, "{text}: {found:e} {sum:e}");
+            }
+        }
+    }
+
+    /// The probabilities follow the flows: a single one is near the sum over all.
+    #[test]
+    fn a_flow_represents_all() {
+        for text in ["g g > t t~ g g", "u u~ > g g g g", "g g > g g g g"] {
+            let (mut sampler, points, sums) = setting(text);
+            let (mut square, mut count) = (0.0, 0.0);
+            for number in 0..500 {
+                let numbers = [(f64::from(number) + 0.5) / 500.0; EVENTS];
+                let mut squared = vec![0.0; EVENTS];
+                let done = sampler.evaluate(&points, 0, &[g_s(0.118); EVENTS], &numbers, &mut squared);
+                done.expect("flows");
+                for (value, sum) in squared.iter().zip(&sums) {
+                    square += (value / sum - 1.0).powi(2);
+                    count += 1.0;
+                }
+            }
+            let spread = f64::sqrt(square / count);
+            assert!(spread < 0.8, "{text}: {spread}");
+        }
+    }
+}
