@@ -25,15 +25,12 @@ pub struct LeadingColorBridge {
     flows: Arc<Flows>,
     /// For each class of flows.
     classes: Vec<Bridge>,
-    /// The sum of all flows.
-    sum: Bridge,
 }
 
 /// Draws colour flows, and evaluates them, on one thread.
 pub struct LeadingColorSampler {
     flows: Arc<Flows>,
     classes: Vec<Sampler>,
-    sum: Sampler,
     /// `[pair][point]` and `[product][point]`.
     inverse: Vec<[f64; POINTS]>,
     products: Vec<[f64; POINTS]>,
@@ -93,7 +90,6 @@ impl LeadingColorBridge {
         Ok(LeadingColorBridge {
             flows: Arc::new(Flows::new(process, flows)),
             classes: classes.into_iter().map(class).collect::<Result<_>>()?,
-            sum: Bridge::new(process.with_diagonal_color(), card, switches, 1)?,
         })
     }
 
@@ -111,7 +107,6 @@ impl LeadingColorBridge {
             products: vec![[0.0; POINTS]; flows.products.len()],
             of_classes: classes.iter().map(|_| OfClass::default()).collect(),
             answers: Answers::default(),
-            sum: self.sum.sampler(false, memory)?,
             classes,
             flows,
         })
@@ -174,14 +169,6 @@ impl LeadingColorSampler {
             }
         }
         Ok(())
-    }
-
-    /// Evaluates the sum over all flows of events with these momenta.
-    ///
-    /// # Errors
-    /// It cannot be evaluated.
-    pub fn sum(&mut self, momenta: Momenta, g_s: &[f64]) -> Result<&[f64]> {
-        self.answers.run(&mut self.sum, momenta, g_s)
     }
 
     /// Computes the products of `count` points from `begin` on.
@@ -331,8 +318,8 @@ mod tests {
         let card = process.model.default_card();
         let flows = process.leading_color().expect("colour flows");
         let bridge = LeadingColorBridge::new(&process, flows, &card, &switches);
-        let mut bridge = bridge.expect("bridges");
-        let masses = bridge.sum.masses();
+        let mut full = Bridge::new(process, &card, &switches, 1).expect("a bridge");
+        let masses = full.masses();
         let space = PhaseSpace::new(900.0, &masses[..2], &masses[2..]).expect("phase space");
         let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(5);
         let mut points = Rows::new(4 * masses.len(), EVENTS);
@@ -345,14 +332,34 @@ mod tests {
                 points.row_mut(row)[event] = number;
             }
         }
-        let mut sampler = bridge.sampler(&SessionMemory::default()).expect("a sampler");
-        let sums = sampler.sum(Momenta::rows(&momenta, masses.len()), &[g_s(0.118); EVENTS]);
-        let sums = sums.expect("the sum").to_vec();
+        let memory = SessionMemory::default();
+        let sampler = bridge.expect("bridges").sampler(&memory).expect("a sampler");
+        let random = [0.5; EVENTS];
+        let sample = Sample {
+            momenta: Momenta::rows(&momenta, masses.len()),
+            g_s: &[g_s(0.118); EVENTS],
+            random_helicity: &random,
+            random_color: &random,
+            random_diagram: &random,
+            helicity: None,
+            diagram: None,
+            diagrams: true,
+        };
+        let answers = SampleAnswers {
+            matrix_elements: &mut [0.0; EVENTS],
+            helicity: &mut [0; EVENTS],
+            color: &mut [0; EVENTS],
+            diagram: &mut [0; EVENTS],
+            amp2: None,
+        };
+        let mut sums = vec![0.0; EVENTS];
+        let mut full = full.sampler(true, &memory).expect("a sampler");
+        let done = full.run_with_leading_color(&sample, answers, &mut sums);
+        assert_eq!(done.expect("the sum").count, 0);
         (sampler, points, sums)
     }
 
-    /// The flows by themselves, with crossed gluons, add up to the sum over all of them, for which the diagonal of the
-    /// colour matrix is evaluated with all JAMPs.
+    /// The flows by themselves, with crossed gluons, add up to the sum over all of them that is computed with all JAMPs.
     #[test]
     fn flows_add_up() {
         for (text, classes) in [

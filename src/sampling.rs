@@ -25,6 +25,7 @@ use mebridge_sampler::integrand::{
     RunningCoupling, Squared,
 };
 use mebridge_sampler::parallel;
+use mebridge_sampler::random::Philox;
 use mebridge_simd::Level;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -784,9 +785,19 @@ impl Elements {
     /// # Errors
     /// A matrix element cannot be evaluated.
     pub fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
-        let mut found = vec![Choice::default(); events.len()];
+        let made = events.iter().map(|event| match event.choice {
+            None => Choice::default(),
+            Some([helicity, color, diagram]) => Choice {
+                helicity,
+                color,
+                diagram,
+            },
+        });
+        let mut found: Vec<Choice> = made.collect();
         for element in 0..self.samplers.len() {
-            let own = |&event: &usize| events[event].element as usize == element;
+            let own = |&event: &usize| {
+                events[event].element as usize == element && events[event].choice.is_none()
+            };
             let own: Vec<usize> = (0..events.len()).filter(own).collect();
             let legs = self.samplers[element].legs();
             let mut momenta = Vec::with_capacity(own.len() * 4 * legs);
@@ -841,6 +852,58 @@ impl Elements {
             }
         }
         Ok(found)
+    }
+
+    /// Sets the corrections of events of a matrix element that has an approximation, and makes their choices.
+    fn correct_one(&mut self, element: usize, events: &mut [&mut Event]) -> Result<()> {
+        let (count, legs) = (events.len(), self.samplers[element].legs());
+        let mut momenta = Vec::with_capacity(count * 4 * legs);
+        let mut random = [const { Vec::new() }; 3];
+        self.g_s.clear();
+        for event in &*events {
+            momenta.extend_from_slice(at_rest(&event.momenta).as_flattened());
+            self.g_s.push(g_s(event.alpha_s));
+            // The same for the event in any block.
+            let philox = Philox {
+                seed: event.process.to_bits(),
+                round: 0,
+                channel: u32::MAX - 3,
+            };
+            for (number, numbers) in (0..).zip(&mut random) {
+                numbers.push(philox.number(0, number));
+            }
+        }
+        let diagrams = events.iter().map(|event| event.diagram.map(|diagram| diagram as i32));
+        let diagrams: Option<Vec<i32>> = diagrams.collect();
+        for choice in &mut self.choices {
+            choice.resize(choice.len().max(count), 0);
+        }
+        let (mut squared, mut leading) = (vec![0.0; count], vec![0.0; count]);
+        let sample = Sample {
+            momenta: Momenta::rows(&momenta, legs),
+            g_s: &self.g_s,
+            random_helicity: &random[0],
+            random_color: &random[1],
+            random_diagram: &random[2],
+            helicity: None,
+            diagram: diagrams.as_deref(),
+            diagrams: true,
+        };
+        let [helicity, color, diagram] = &mut self.choices;
+        let answers = SampleAnswers {
+            matrix_elements: &mut squared,
+            helicity: &mut helicity[..count],
+            color: &mut color[..count],
+            diagram: &mut diagram[..count],
+            amp2: None,
+        };
+        self.samplers[element].run_with_leading_color(&sample, answers, &mut leading)?;
+        let ratios = squared.iter().zip(&leading).map(|(squared, leading)| squared / leading);
+        for ((place, event), ratio) in events.iter_mut().enumerate().zip(ratios) {
+            event.correction = ratio;
+            event.choice = Some([helicity[place], color[place], diagram[place]]);
+        }
+        Ok(())
     }
 
     /// Evaluates a sample with the couplings in `g_s`. The choices go to `choices`, and shares of squared diagrams to
@@ -1063,27 +1126,10 @@ impl Squared for Elements {
 
     fn correct(&mut self, events: &mut [Event]) -> Result<(), Failure> {
         for element in 0..self.approximations.len() {
-            let own = |&event: &usize| events[event].element as usize == element;
-            let own: Vec<usize> = (0..events.len()).filter(own).collect();
-            if own.is_empty() || self.approximations[element].is_none() {
-                continue;
-            }
-            let legs = self.samplers[element].legs();
-            let mut momenta = Vec::with_capacity(own.len() * 4 * legs);
-            self.g_s.clear();
-            for &event in &own {
-                momenta.extend_from_slice(at_rest(&events[event].momenta).as_flattened());
-                self.g_s.push(g_s(events[event].alpha_s));
-            }
-            let momenta = Momenta::rows(&momenta, legs);
-            let random = vec![0.5; own.len()];
-            let mut squared = vec![0.0; own.len()];
-            self.run(element, momenta, [&random; 3], None, false, &mut squared)?;
-            if let Some(of) = &mut self.approximations[element] {
-                let sums = of.sum(momenta, &self.g_s)?.iter();
-                for ((&event, squared), sum) in own.iter().zip(squared).zip(sums) {
-                    events[event].correction = squared / sum;
-                }
+            let own = |event: &&mut Event| event.element as usize == element;
+            let mut own: Vec<&mut Event> = events.iter_mut().filter(own).collect();
+            if !own.is_empty() && self.approximations[element].is_some() {
+                self.correct_one(element, &mut own)?;
             }
         }
         Ok(())

@@ -106,13 +106,35 @@ impl Sampler {
     }
 
     /// Evaluates a sample, and reports bad events.
-    pub fn run(&mut self, sample: &Sample, mut answers: SampleAnswers) -> Result<Bad> {
+    pub fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<Bad> {
+        self.run_by(sample, answers, |sessions, all| sessions.run(sample, all))
+    }
+
+    /// The same for a sample that requests diagrams; `leading` gets |M|^2 at leading colour, with the diagonal of the colour
+    /// matrix alone. Only on a CPU.
+    pub fn run_with_leading_color(
+        &mut self,
+        sample: &Sample,
+        answers: SampleAnswers,
+        leading: &mut [f64],
+    ) -> Result<Bad> {
+        self.run_by(sample, answers, |sessions, all| {
+            sessions.run_with_leading_color(sample, all, leading)
+        })
+    }
+
+    fn run_by(
+        &mut self,
+        sample: &Sample,
+        mut answers: SampleAnswers,
+        run: impl FnOnce(&mut Sessions, SampleAnswers) -> Result<()>,
+    ) -> Result<Bad> {
         self.check(sample, &answers)?;
         if sample.momenta.events() == 0 {
             return Ok(Bad::default());
         }
         let all = answers.part(0, sample.momenta.events());
-        self.sessions.run(sample, all)?;
+        run(&mut self.sessions, all)?;
         if let Some(again) = &mut self.again {
             again.run(sample, &mut answers)?;
         }

@@ -69,6 +69,19 @@ impl Sessions {
         self.with_diagrams.is_none()
     }
 
+    /// Evaluates a sample with diagrams, whose indices have been checked, and |M|^2 at leading colour.
+    pub fn run_with_leading_color(
+        &mut self,
+        sample: &Sample,
+        answers: SampleAnswers,
+        leading: &mut [f64],
+    ) -> Result<()> {
+        let session = self.with_diagrams.as_mut().ok_or(Error::Internal {
+            what: "a sampler that was made without diagrams".into(),
+        })?;
+        in_default_environment(|| session.run_with_leading_color(sample, answers, leading))
+    }
+
     /// Evaluates a sample whose indices have been checked.
     pub fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<()> {
         let session = match (&mut self.with_diagrams, &mut self.without) {

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Returns an error if an array does not have the required length.
-fn check_length(what: &'static str, has: usize, needs: usize) -> Result<()> {
+pub fn check_length(what: &'static str, has: usize, needs: usize) -> Result<()> {
     match has == needs {
         true => Ok(()),
         false => Err(Error::ArrayLength { what, has, needs }),
@@ -131,6 +131,22 @@ pub trait Session: Send {
     /// # Errors
     /// The arrays do not have equal numbers of events or do not fit the process.
     fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<()>;
+
+    /// As [`Session::run`] for a sample that requests diagrams. `leading` gets |M|^2 at leading colour of each event: with
+    /// the diagonal of the colour matrix alone.
+    ///
+    /// # Errors
+    /// As for [`Session::run`]; or this is a GPU.
+    fn run_with_leading_color(
+        &mut self,
+        _sample: &Sample,
+        _answers: SampleAnswers,
+        _leading: &mut [f64],
+    ) -> Result<()> {
+        Err(Error::Internal {
+            what: "a CPU for |M|^2 at leading colour".into(),
+        })
+    }
 }
 
 /// Which times are measured.

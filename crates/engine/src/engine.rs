@@ -78,6 +78,8 @@ pub struct Engine<T: Real> {
     pub(super) externals: Vec<External>,
     /// External wavefunctions whose helicity depends on the lane; empty if lanes hold events.
     pub(super) lane_externals: Vec<LaneExternal>,
+    /// The diagonal of the colour matrix; empty if JAMPs are not the colour flows.
+    pub(super) color_diagonal: Vec<f64>,
     /// The momenta of events.
     pub(super) allowed: AllowedMomenta,
     /// Weights of the rows of the helicity table for polarised beams; empty otherwise.
@@ -381,6 +383,7 @@ impl<T: Real> Engine<T> {
             helicity_sum: process.helicity_sum,
             externals: plan.externals.clone(),
             lane_externals: Vec::new(),
+            color_diagonal: color_diagonal(process),
             allowed: AllowedMomenta::Physical,
             beam_weights: process.beam_weights.clone(),
             binding: binding.clone(),
@@ -547,6 +550,17 @@ impl<T: Real> Engine<T> {
                     .collect()
             })
             .collect()
+    }
+}
+
+/// Returns the diagonal of the colour matrix, if JAMPs are the colour flows.
+fn color_diagonal(process: &Process) -> Vec<f64> {
+    match process.amplitudes.diagrams() {
+        Some(diagrams) if process.flow_weights.is_empty() => {
+            let flows = 0..diagrams.color.flows as usize;
+            flows.map(|flow| diagrams.color.entry(flow, flow)).collect()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -13,7 +13,7 @@ use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_backend::sample::{Sample, SampleAnswers};
 use mebridge_backend::{
     self, AllowedMomenta, Backend, BadMomentum, Clocks, Contributions, EachHelicity, Failure, Session,
-    SessionMemory,
+    SessionMemory, check_length,
 };
 use mebridge_plan::{Plan, ValidPlan};
 use mebridge_simd::Real;
@@ -269,6 +269,21 @@ impl<T: Real> Session for OneThread<T> {
         worker.with_vectors(engine, memory, |worker| {
             engine.run_sample(worker, sample, answers)
         })?
+    }
+
+    fn run_with_leading_color(
+        &mut self,
+        sample: &Sample,
+        answers: SampleAnswers,
+        leading: &mut [f64],
+    ) -> Result<()> {
+        check_length("leading", leading.len(), sample.momenta.events())?;
+        self.worker.leading_color = Some(leading.to_vec());
+        let done = self.run(sample, answers);
+        if let Some(found) = self.worker.leading_color.take() {
+            leading.copy_from_slice(&found);
+        }
+        done
     }
 }
 

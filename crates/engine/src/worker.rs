@@ -22,6 +22,8 @@ pub struct Worker<T> {
     pub all_amp2: bool,
     /// Destination of AMP2 and JAMP2 of each helicity, if requested.
     pub single_helicities: Option<SingleHelicities>,
+    /// For each event of a sample |M|^2 at leading colour, if requested.
+    pub leading_color: Option<Vec<f64>>,
     /// For each event of the block the index into `amp2` for its channel, if there are several.
     pub slots: Vec<u32>,
     /// Bit mask of lanes of the current block with bad momenta; used for samples only.
@@ -63,6 +65,7 @@ impl<T: Real> Worker<T> {
             amp2: Vec::new(),
             all_amp2: false,
             single_helicities: None,
+            leading_color: None,
             slots: Vec::new(),
             bad: 0,
             lost: false,

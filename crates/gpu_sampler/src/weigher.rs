@@ -730,6 +730,7 @@ fn event(integrand: &Integrand, blocks: &[Block], record: &[u8]) -> Event {
         process,
         weight,
         correction: 1.0,
+        choice: None,
         bias: 1.0,
         fractions,
         scales,

@@ -102,25 +102,6 @@ impl Process {
         Some(found)
     }
 
-    /// The process with the diagonal of its colour matrix: |M|^2 at leading colour.
-    pub fn with_diagonal_color(&self) -> Process {
-        let mut process = self.clone();
-        if let Amplitudes::Diagrams(diagrams) = &mut process.amplitudes {
-            let rows = diagrams.color.flows as usize;
-            let mut at = 0;
-            for row in 0..rows {
-                diagrams.color.upper[at + 1..at + rows - row].fill(0.0);
-                at += rows - row;
-            }
-            // The JAMPs of gluons alone are no colour flows.
-            diagrams.color_ordered.take_if(|form| !form.flows.is_empty());
-            if let Some(form) = &mut diagrams.color_ordered {
-                form.row[1..].fill(0.0);
-            }
-        }
-        process
-    }
-
     /// Which legs are gluons: massless vectors with colour and anticolour, all of the same kind.
     fn gluons(&self) -> Vec<bool> {
         let octet = |leg: usize| {

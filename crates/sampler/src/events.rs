@@ -27,6 +27,8 @@ pub struct Event {
     pub weight: f64,
     /// The ratio of |M|^2 to the approximation by which the point was weighed; 1 without one.
     pub correction: f64,
+    /// Helicity, colour flow and diagram, from 0, if they were drawn with the correction.
+    pub choice: Option<[i32; 3]>,
     /// Bias of the caller; 1 without one.
     pub bias: f64,
     /// (E, px, py, pz) of each leg in GeV, in the detector frame with the first beam along +z.
@@ -276,6 +278,7 @@ impl Draw<'_> {
             process: block.random.number(point, next),
             weight,
             correction: 1.0,
+            choice: None,
             bias: work.biases.get(place).copied().unwrap_or(1.0),
             momenta: momenta(&work.points, layout, group.legs, place, exchanged).collect(),
             fractions,

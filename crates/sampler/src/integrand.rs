@@ -63,7 +63,7 @@ pub trait Squared {
         false
     }
 
-    /// Sets [`Event::correction`](super::events::Event::correction) of events, the ratio of |M|^2 to its approximation.
+    /// Sets the correction of events, the ratio of |M|^2 to its approximation, and may make their choices.
     ///
     /// # Errors
     /// |M|^2 cannot be evaluated.

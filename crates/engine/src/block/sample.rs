@@ -99,7 +99,18 @@ impl<T: Real> EventBlocks<'_, '_, T> {
             }
             let configs = &configs[..count];
             // SAFETY: as above.
-            unsafe { self.colors(m, first, configs) };
+            unsafe {
+                self.colors(m, first, configs);
+                if let Some(leading) = &mut self.worker.leading_color {
+                    let mut sum = V::zero();
+                    for (flow, &factor) in (0..).zip(&engine.color_diagonal) {
+                        let square = m.real(scratch.jamp2 + flow);
+                        sum = square.mul_add(sum.same(factor), sum);
+                    }
+                    let sum = sum * sum.same(engine.normalization);
+                    put_doubles(m, scratch.lanes, sum, &mut leading[first..first + count]);
+                }
+            }
             let color = &mut self.outputs.color[first..first + count];
             for (color, &config) in color.iter_mut().zip(configs) {
                 let flow = match engine.color_allowed[config as usize].first() {
