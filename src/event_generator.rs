@@ -763,11 +763,12 @@ impl EventGenerator {
     }
 }
 
-/// Least ratio of multiply-adds for the sum over colours to those for a single flow from which on single flows pay: a
-/// point also costs its momenta, and an event its correction.
-const PAYS: usize = 6;
+/// Smallest number of colour flows, and ratio of the multiply-adds for the sum over colours to those for a flow and the
+/// momenta of a point, from which on single flows pay: they need more points, and events are corrected.
+const FEWEST_FLOWS: usize = 6;
+const PAYS: usize = 3;
 
-/// Returns the sums over single colour flows of matrix elements that have them, and for which they pay if that is asked.
+/// Returns the sums over single colour flows of matrix elements that have them; with `Auto` of those for which they pay.
 fn approximations(
     color: ColorSum,
     elements: &[MatrixElement],
@@ -778,7 +779,12 @@ fn approximations(
     for (element, bridge) in elements.iter().zip(bridges) {
         let process = &element.process;
         let collides = process.legs.iter().filter(|leg| leg.incoming).count() == 2;
-        let enough = process.color_flows() >= if color == ColorSum::Auto { 24 } else { 2 };
+        let enough = process.color_flows()
+            >= if color == ColorSum::Auto {
+                FEWEST_FLOWS
+            } else {
+                2
+            };
         let flows = (collides && enough && !element.vanishes).then(|| process.leading_color());
         let Some(flows) = flows.flatten() else {
             found.push(None);
@@ -835,9 +841,13 @@ impl FromStr for ColorSum {
     type Err = String;
 
     fn from_str(name: &str) -> std::result::Result<Self, String> {
-        let known = ColorSum::NAMES.into_iter().find(|(known, _)| *known == name);
+        let known = ColorSum::NAMES
+            .into_iter()
+            .find(|(known, _)| *known == name);
         let names = ColorSum::NAMES.map(|(known, _)| known).join(", ");
-        known.map(|(_, one)| one).ok_or_else(|| format!("it must be one of {names}"))
+        known
+            .map(|(_, one)| one)
+            .ok_or_else(|| format!("it must be one of {names}"))
     }
 }
 

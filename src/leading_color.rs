@@ -1,9 +1,11 @@
 //! |M|^2 at leading colour from one colour flow for each point, as an approximation of |M|^2.
 //!
-//! The flow f of a point is drawn with a probability p_f proportional to `C_ff` over the product of `2 p_a p_b` of all
-//! pairs of legs that its colour lines connect: the singularities of `|JAMP_f|^2`, as in the formula of Parke and Taylor
-//! (Phys. Rev. Lett. 56 (1986) 2459). The mean of `C_ff |JAMP_f|^2 / p_f` over flows is the leading-colour |M|^2, and it
-//! varies little. One flow costs little, however many there are ([`crate::process::leading_color`]).
+//! The flow f of a point is drawn with a probability p_f that follows the singularities of `|JAMP_f|^2` where gluons are
+//! soft or collinear: proportional to the product of `1 / (2 p_a p_b)` of all pairs of legs that its colour lines connect,
+//! as in the formula of Parke and Taylor (Phys. Rev. Lett. 56 (1986) 2459), times `2 p_a p_b` of both ends of each string.
+//! Strings between different quarks have different sizes, which are estimated from some points. The mean of `C_ff
+//! |JAMP_f|^2 / p_f` over flows is the leading-colour |M|^2, and it varies little. One flow costs little, however many
+//! there are ([`crate::process::leading_color`]).
 
 use crate::backend::{AllowedMomenta, SessionMemory};
 use crate::bridge::Bridge;
@@ -11,9 +13,11 @@ use crate::bridge::sampler::Sampler;
 use crate::error::Result;
 use crate::process::Process;
 use crate::process::leading_color::{LeadingColor, SingleFlow};
+use crate::process::phase_space::PhaseSpace;
 use crate::runtime::Switches;
-use crate::sample::{Momenta, Sample, SampleAnswers};
+use crate::sample::{DEFAULT_ALPHA_S, Momenta, Sample, SampleAnswers, g_s};
 use mebridge_phasespace::Rows;
+use mebridge_sampler::random::Philox;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,8 +35,9 @@ pub struct LeadingColorBridge {
 pub struct LeadingColorSampler {
     flows: Arc<Flows>,
     classes: Vec<Sampler>,
-    /// `[pair][point]` and `[product][point]`.
-    inverse: Vec<[f64; POINTS]>,
+    /// `[pair][point]`: 2 p_a p_b, and its inverse.
+    invariants: Vec<[[f64; POINTS]; 2]>,
+    /// `[product][point]`
     products: Vec<[f64; POINTS]>,
     /// For each class the points that have a flow of it, and the momenta, couplings and probabilities of these.
     of_classes: Vec<OfClass>,
@@ -57,17 +62,27 @@ struct Answers {
 }
 
 /// The flows of a process, and the products of invariants by which they are drawn.
+#[derive(Clone)]
 struct Flows {
     flows: Vec<SingleFlow>,
     /// Whether each leg is incoming.
     incoming: Vec<bool>,
     /// The pairs of legs.
     pairs: Vec<[u8; 2]>,
-    /// Products: the number of an earlier one, if any, and of the pair by which it is multiplied. Flows that begin with
-    /// the same lines share products.
-    products: Vec<(Option<u32>, u32)>,
-    /// The product of each flow.
-    of_flows: Vec<u32>,
+    /// Flows that begin with the same lines share products.
+    products: Vec<Product>,
+    /// The product of each flow; `None` if it is 1.
+    of_flows: Vec<Option<u32>>,
+    /// For each class the mean share of `C_ff |JAMP_f|^2` over the product, in the sum of these over classes.
+    sizes: Vec<f64>,
+}
+
+/// A product of invariants: an earlier one, if any, times the invariant of a pair or its inverse.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Product {
+    before: Option<u32>,
+    pair: u32,
+    inverse: bool,
 }
 
 impl LeadingColorBridge {
@@ -82,15 +97,59 @@ impl LeadingColorBridge {
         switches: &Switches,
     ) -> Result<LeadingColorBridge> {
         let LeadingColor { classes, flows } = flows;
+        let flows = Flows::new(process, flows, classes.len());
         let class = |process: Process| {
             let mut bridge = Bridge::new(process, card, switches, 1)?;
             bridge.allow(AllowedMomenta::Crossed);
             Ok(bridge)
         };
-        Ok(LeadingColorBridge {
-            flows: Arc::new(Flows::new(process, flows)),
+        let mut made = LeadingColorBridge {
+            flows: Arc::new(flows),
             classes: classes.into_iter().map(class).collect::<Result<_>>()?,
-        })
+        };
+        if made.classes.len() > 1 {
+            let sizes = made.sizes(process)?;
+            Arc::make_mut(&mut made.flows).sizes = sizes;
+        }
+        Ok(made)
+    }
+
+    /// Estimates the sizes of all classes, from some points far above the masses.
+    fn sizes(&mut self, process: &Process) -> Result<Vec<f64>> {
+        let masses = self.classes[0].masses();
+        let (incoming, outgoing) = masses.split_at(2);
+        let energy = 1000.0 + 4.0 * masses.iter().sum::<f64>();
+        let space = PhaseSpace::new(energy, incoming, outgoing)?;
+        let mut points = Rows::new(4 * process.legs.len(), POINTS);
+        points.set_points(POINTS);
+        let random = Philox {
+            seed: 0,
+            round: 0,
+            channel: 0,
+        };
+        for point in 0..POINTS {
+            let numbers = (0..space.randoms() as u32).map(|i| random.number(point as u64, i));
+            let mut momenta = vec![0.0; space.components()];
+            space.event(&numbers.collect::<Vec<f64>>(), &mut momenta);
+            for (row, number) in momenta.into_iter().enumerate() {
+                points.row_mut(row)[point] = number;
+            }
+        }
+        let mut sampler = self.sampler(&SessionMemory::default())?;
+        sampler.multiply(&points, 0, 0, POINTS);
+        let classes = 0..self.classes.len();
+        let of_points = classes.map(|class| sampler.sizes(&points, class));
+        let of_points: Vec<Vec<f64>> = of_points.collect::<Result<_>>()?;
+        // Singularities that all flows share differ from point to point.
+        let total = |point: usize| of_points.iter().map(|of| of[point]).sum::<f64>();
+        let totals: Vec<f64> = (0..POINTS).map(total).collect();
+        let share = |of: &Vec<f64>| {
+            of.iter()
+                .zip(&totals)
+                .map(|(size, total)| size / total)
+                .sum()
+        };
+        Ok(of_points.iter().map(share).collect())
     }
 
     /// Makes a sampler. Samplers of one thread share `memory`.
@@ -103,7 +162,7 @@ impl LeadingColorBridge {
         let classes: Vec<Sampler> = classes.collect::<Result<_>>()?;
         let flows = self.flows.clone();
         Ok(LeadingColorSampler {
-            inverse: vec![[0.0; POINTS]; flows.pairs.len()],
+            invariants: vec![[[0.0; POINTS]; 2]; flows.pairs.len()],
             products: vec![[0.0; POINTS]; flows.products.len()],
             of_classes: classes.iter().map(|_| OfClass::default()).collect(),
             answers: Answers::default(),
@@ -116,7 +175,10 @@ impl LeadingColorBridge {
     pub fn multiply_adds(&self) -> Option<usize> {
         let classes = self.classes.iter();
         let of_classes = classes.map(|bridge| bridge.multiply_adds(false));
-        let most = of_classes.collect::<Option<Vec<usize>>>()?.into_iter().max()?;
+        let most = of_classes
+            .collect::<Option<Vec<usize>>>()?
+            .into_iter()
+            .max()?;
         Some(most + self.flows.products.len())
     }
 }
@@ -149,14 +211,9 @@ impl LeadingColorSampler {
                 of.points.push(point);
                 of.g_s.push(g_s[point]);
                 of.probabilities.push(probability);
-                for (leg, &from) in flow.legs.iter().enumerate() {
-                    let from = usize::from(from);
-                    let incoming = &self.flows.incoming;
-                    let sign = if incoming[leg] == incoming[from] { 1.0 } else { -1.0 };
-                    let row = first + 4 * from;
-                    let momentum = (row..row + 4).map(|row| sign * points.row(row)[point]);
-                    of.momenta.extend(momentum);
-                }
+                let incoming = &self.flows.incoming;
+                of.momenta
+                    .extend(permuted(flow, incoming, points, first, point));
             }
         }
         let legs = self.flows.incoming.len();
@@ -174,9 +231,10 @@ impl LeadingColorSampler {
     /// Computes the products of `count` points from `begin` on.
     fn multiply(&mut self, points: &Rows, first: usize, begin: usize, count: usize) {
         let flows = &*self.flows;
-        for (inverse, pair) in self.inverse.iter_mut().zip(&flows.pairs) {
+        for (found, pair) in self.invariants.iter_mut().zip(&flows.pairs) {
             let [a, b] = pair.map(|leg| {
-                let row = |i: usize| &points.row(first + 4 * usize::from(leg) + i)[begin..][..count];
+                let row =
+                    |i: usize| &points.row(first + 4 * usize::from(leg) + i)[begin..][..count];
                 [0, 1, 2, 3].map(row)
             });
             for place in 0..count {
@@ -184,13 +242,14 @@ impl LeadingColorSampler {
                 let energies = product(0);
                 let invariant = (energies - product(1) - product(2) - product(3)).abs();
                 // Rounding may leave nothing of a small invariant.
-                inverse[place] = 1.0 / f64::max(invariant, 1e-14 * energies);
+                let invariant = 2.0 * f64::max(invariant, 1e-14 * energies);
+                (found[0][place], found[1][place]) = (invariant, 1.0 / invariant);
             }
         }
-        for (number, &(before, pair)) in flows.products.iter().enumerate() {
-            let factor = &self.inverse[pair as usize];
+        for (number, of) in flows.products.iter().enumerate() {
+            let factor = &self.invariants[of.pair as usize][usize::from(of.inverse)];
             let (earlier, product) = self.products.split_at_mut(number);
-            product[0] = match before {
+            product[0] = match of.before {
                 None => *factor,
                 Some(before) => {
                     let before = &earlier[before as usize];
@@ -218,9 +277,48 @@ impl LeadingColorSampler {
 
     /// The probability of a flow at a point, up to a factor.
     fn size(&self, flow: usize, place: usize) -> f64 {
-        let product = self.flows.of_flows[flow] as usize;
-        self.flows.flows[flow].color_factor * self.products[product][place]
+        let product = self.flows.of_flows[flow];
+        let product = product.map_or(1.0, |product| self.products[product as usize][place]);
+        self.flows.sizes[self.flows.flows[flow].class] * product
     }
+
+    /// The first flow of a class over its product, at points whose products have been computed.
+    fn sizes(&mut self, points: &Rows, class: usize) -> Result<Vec<f64>> {
+        let mut flows = self.flows.flows.iter();
+        let flow = flows.position(|flow| flow.class == class).unwrap_or(0);
+        let (incoming, one) = (&self.flows.incoming, &self.flows.flows[flow]);
+        let momenta = (0..POINTS).flat_map(|point| permuted(one, incoming, points, 0, point));
+        let momenta: Vec<f64> = momenta.collect();
+        let momenta = Momenta::rows(&momenta, incoming.len());
+        let g_s = [g_s(DEFAULT_ALPHA_S); POINTS];
+        let found = self
+            .answers
+            .run(&mut self.classes[class], momenta, &g_s)?
+            .to_vec();
+        Ok((0..POINTS)
+            .map(|place| found[place] / self.size(flow, place))
+            .collect())
+    }
+}
+
+/// Returns the momenta of a point in the order of the process of a flow's class.
+fn permuted(
+    flow: &SingleFlow,
+    incoming: &[bool],
+    points: &Rows,
+    first: usize,
+    point: usize,
+) -> impl Iterator<Item = f64> {
+    flow.legs.iter().enumerate().flat_map(move |(leg, &from)| {
+        let from = usize::from(from);
+        let sign = if incoming[leg] == incoming[from] {
+            1.0
+        } else {
+            -1.0
+        };
+        let row = first + 4 * from;
+        (row..row + 4).map(move |row| sign * points.row(row)[point])
+    })
 }
 
 impl OfClass {
@@ -265,22 +363,25 @@ impl Answers {
 }
 
 impl Flows {
-    fn new(process: &Process, flows: Vec<SingleFlow>) -> Flows {
+    fn new(process: &Process, flows: Vec<SingleFlow>, classes: usize) -> Flows {
         let mut pairs: BTreeMap<[u8; 2], u32> = BTreeMap::new();
-        let mut known: BTreeMap<(Option<u32>, u32), u32> = BTreeMap::new();
+        let mut known: BTreeMap<Product, u32> = BTreeMap::new();
         let mut products = Vec::new();
         let of_flow = |flow: &SingleFlow| {
             let mut before = None;
-            for &[a, b] in &flow.lines {
+            for ([a, b], inverse) in factors(&flow.lines) {
                 let next = pairs.len() as u32;
-                let pair = *pairs.entry([a.min(b), a.max(b)]).or_insert(next);
-                let product = *known.entry((before, pair)).or_insert_with(|| {
-                    products.push((before, pair));
+                let product = Product {
+                    before,
+                    pair: *pairs.entry([a.min(b), a.max(b)]).or_insert(next),
+                    inverse,
+                };
+                before = Some(*known.entry(product).or_insert_with(|| {
+                    products.push(product);
                     products.len() as u32 - 1
-                });
-                before = Some(product);
+                }));
             }
-            before.unwrap_or(0)
+            before
         };
         let of_flows = flows.iter().map(of_flow).collect();
         let mut listed = vec![[0; 2]; pairs.len()];
@@ -293,16 +394,36 @@ impl Flows {
             pairs: listed,
             products,
             of_flows,
+            sizes: vec![1.0; classes],
         }
     }
+}
+
+/// The pairs of legs whose invariants are multiplied for these lines, and whether by the inverse. Lines come in the order
+/// of their strings.
+fn factors(lines: &[[u8; 2]]) -> Vec<([u8; 2], bool)> {
+    let mut found = Vec::new();
+    for string in lines.chunk_by(|one, next| one[1] == next[0]) {
+        let (Some(first), Some(last)) = (string.first(), string.last()) else {
+            continue;
+        };
+        let ends = [first[0], last[1]];
+        if let [_] = string {
+            // The ends are those of the line.
+            continue;
+        }
+        found.extend(string.iter().map(|&line| (line, true)));
+        if ends[0] != ends[1] {
+            found.push((ends, false));
+        }
+    }
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::phase_space::PhaseSpace;
     use crate::runtime::{BackendChoice, CachePlace};
-    use crate::sample::g_s;
     use rand::{Rng, SeedableRng};
 
     const EVENTS: usize = 9;
@@ -333,7 +454,10 @@ mod tests {
             }
         }
         let memory = SessionMemory::default();
-        let sampler = bridge.expect("bridges").sampler(&memory).expect("a sampler");
+        let sampler = bridge
+            .expect("bridges")
+            .sampler(&memory)
+            .expect("a sampler");
         let random = [0.5; EVENTS];
         let sample = Sample {
             momenta: Momenta::rows(&momenta, masses.len()),
@@ -382,7 +506,9 @@ mod tests {
                 sampler.multiply(&points, 0, 0, EVENTS);
                 let number = |place: usize| {
                     let before = (0..flow).map(|flow| sampler.size(flow, place)).sum::<f64>();
-                    let total = (0..count).map(|flow| sampler.size(flow, place)).sum::<f64>();
+                    let total = (0..count)
+                        .map(|flow| sampler.size(flow, place))
+                        .sum::<f64>();
                     let size = sampler.size(flow, place);
                     ((before + 0.5 * size) / total, size / total)
                 };
@@ -395,7 +521,10 @@ mod tests {
                 }
             }
             for (found, sum) in found.iter().zip(&sums) {
-                assert!((found / sum - 1.0).abs() < 1e-9, "{text}: {found:e} {sum:e}");
+                assert!(
+                    (found / sum - 1.0).abs() < 1e-9,
+                    "{text}: {found:e} {sum:e}"
+                );
             }
         }
     }
@@ -409,7 +538,8 @@ mod tests {
             for number in 0..500 {
                 let numbers = [(f64::from(number) + 0.5) / 500.0; EVENTS];
                 let mut squared = vec![0.0; EVENTS];
-                let done = sampler.evaluate(&points, 0, &[g_s(0.118); EVENTS], &numbers, &mut squared);
+                let done =
+                    sampler.evaluate(&points, 0, &[g_s(0.118); EVENTS], &numbers, &mut squared);
                 done.expect("flows");
                 for (value, sum) in squared.iter().zip(&sums) {
                     square += (value / sum - 1.0).powi(2);

@@ -762,7 +762,9 @@ impl Elements {
     ) -> Result<Self> {
         let memory = SessionMemory::default();
         let sampler = |of: &mut Option<LeadingColorBridge>| {
-            of.as_mut().map(|bridge| bridge.sampler(&memory)).transpose()
+            of.as_mut()
+                .map(|bridge| bridge.sampler(&memory))
+                .transpose()
         };
         let approximations: Vec<_> = by.iter_mut().map(sampler).collect::<Result<_>>()?;
         Ok(Elements {
@@ -873,7 +875,9 @@ impl Elements {
                 numbers.push(philox.number(0, number));
             }
         }
-        let diagrams = events.iter().map(|event| event.diagram.map(|diagram| diagram as i32));
+        let diagrams = events
+            .iter()
+            .map(|event| event.diagram.map(|diagram| diagram as i32));
         let diagrams: Option<Vec<i32>> = diagrams.collect();
         for choice in &mut self.choices {
             choice.resize(choice.len().max(count), 0);
@@ -898,7 +902,10 @@ impl Elements {
             amp2: None,
         };
         self.samplers[element].run_with_leading_color(&sample, answers, &mut leading)?;
-        let ratios = squared.iter().zip(&leading).map(|(squared, leading)| squared / leading);
+        let ratios = squared
+            .iter()
+            .zip(&leading)
+            .map(|(squared, leading)| squared / leading);
         for ((place, event), ratio) in events.iter_mut().enumerate().zip(ratios) {
             event.correction = ratio;
             event.choice = Some([helicity[place], color[place], diagram[place]]);
@@ -1077,7 +1084,11 @@ impl Squared for Elements {
         let shares = self.shares.clone();
         let of_channels = match random.is_empty() {
             true => None,
-            false => Some(shares.get(element).ok_or("no shares of channels were set")?),
+            false => Some(
+                shares
+                    .get(element)
+                    .ok_or("no shares of channels were set")?,
+            ),
         };
         match of_channels {
             Some(Shares::Squared(places)) => {

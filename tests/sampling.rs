@@ -2,7 +2,9 @@
 //! they are drawn from.
 
 use mebridge::channel_factors::{ChannelFactors, ChannelRequest};
-use mebridge::event_generator::{ColorSum, BeamRequest, ElementRequest, EventGenerator, Records, Request};
+use mebridge::event_generator::{
+    BeamRequest, ColorSum, ElementRequest, EventGenerator, Records, Request,
+};
 use mebridge::generate::generate_with;
 use mebridge::sampling::{ClusteredLines, Common, Elements, MatrixElement, integrand};
 use mebridge::{Bridge, Switches, models};

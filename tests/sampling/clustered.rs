@@ -13,8 +13,8 @@ use mebridge_phasespace::clustering::{
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_phasespace::{Layout, Rows};
-use mebridge_sampler::integrand::PointNumbers;
 use mebridge_sampler::events::{Event, Events, at_rest};
+use mebridge_sampler::integrand::PointNumbers;
 use mebridge_sampler::integrand::{Beam, Integrand, RunningCoupling, Squared};
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};

@@ -30,7 +30,11 @@ fn generator(text: &str, color: ColorSum, threads: usize) -> EventGenerator {
             };
             windows.push(window(Observable::Pt, 30.0, vec![vec![jet]]));
             for &other in &jets[..place] {
-                windows.push(window(Observable::Distance, 0.5, vec![vec![other], vec![jet]]));
+                windows.push(window(
+                    Observable::Distance,
+                    0.5,
+                    vec![vec![other], vec![jet]],
+                ));
             }
         }
         windows
@@ -123,9 +127,14 @@ fn places(event: &Event) -> [f64; 4] {
 /// alone, and for gluons that come in where others go out.
 #[test]
 fn events_are_those_of_the_full_sum() {
-    for text in ["g g > t t~ g g", "g g > g g g", "u g > u g g", "u u~ > d d~ g"] {
-        let [first, full] =
-            [(ColorSum::LeadingFirst, 1), (ColorSum::Full, 2)].map(|(color, seed)| made(text, color, seed, 2));
+    for text in [
+        "g g > t t~ g g",
+        "g g > g g g",
+        "u g > u g g",
+        "u u~ > d d~ g",
+    ] {
+        let [first, full] = [(ColorSum::LeadingFirst, 1), (ColorSum::Full, 2)]
+            .map(|(color, seed)| made(text, color, seed, 2));
         let [a, b] = [first.cross_section, full.cross_section];
         let pull = (a.mean - b.mean) / f64::hypot(a.error, b.error);
         assert!(pull.abs() < 4.0, "{text}: {pull}");
@@ -136,7 +145,10 @@ fn events_are_those_of_the_full_sum() {
                 variance => (a[0] - b[0]).powi(2) / variance,
             };
             let chi: f64 = one.iter().zip(other).map(chi).sum();
-            assert!(chi < 45.0, "{text}, observable {number}: chi2 {chi} of {BINS} bins");
+            assert!(
+                chi < 45.0,
+                "{text}, observable {number}: chi2 {chi} of {BINS} bins"
+            );
         }
     }
 }
@@ -183,7 +195,15 @@ fn what_has_no_flows() {
         color,
     };
     let new = |color| EventGenerator::new(processes.clone(), &request(color), None);
-    let refused = new(ColorSum::LeadingFirst).err().expect("no flows").to_string();
+    let refused = new(ColorSum::LeadingFirst)
+        .err()
+        .expect("no flows")
+        .to_string();
     assert!(refused.contains("color = full"), "{refused}");
-    assert!(new(ColorSum::Auto).expect("a generator").approximated().is_empty());
+    assert!(
+        new(ColorSum::Auto)
+            .expect("a generator")
+            .approximated()
+            .is_empty()
+    );
 }

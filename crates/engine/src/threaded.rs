@@ -12,8 +12,8 @@ use super::worker::{SingleHelicities, Worker};
 use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_backend::sample::{Sample, SampleAnswers};
 use mebridge_backend::{
-    self, AllowedMomenta, Backend, BadMomentum, Clocks, Contributions, EachHelicity, Failure, Session,
-    SessionMemory, check_length,
+    self, AllowedMomenta, Backend, BadMomentum, Clocks, Contributions, EachHelicity, Failure,
+    Session, SessionMemory, check_length,
 };
 use mebridge_plan::{Plan, ValidPlan};
 use mebridge_simd::Real;

@@ -241,7 +241,9 @@ impl LinearMap {
         }
         // Partial sums may cancel up to rounding.
         let size = |(re, im): (f64, f64)| re.abs().max(im.abs());
-        let largest = sums.values().fold(0.0, |most, &one| f64::max(most, size(one)));
+        let largest = sums
+            .values()
+            .fold(0.0, |most, &one| f64::max(most, size(one)));
         sums.into_iter()
             .filter(|&(_, factor)| size(factor) > 1e-12 * largest)
             .collect()

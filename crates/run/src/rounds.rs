@@ -413,9 +413,9 @@ impl Rounds {
         }
         let of_all = CorrectionSums::total(self.counting().flat_map(|one| &one.corrections));
         let group = |(members, own): (_, Vec<usize>)| {
-            let corrections = self.counting().flat_map(|one| {
-                own.iter().filter_map(|&number| one.corrections.get(number))
-            });
+            let corrections = self
+                .counting()
+                .flat_map(|one| own.iter().filter_map(|&number| one.corrections.get(number)));
             let corrections = match CorrectionSums::total(corrections) {
                 // Too small for an event.
                 none if none.weights == 0.0 => of_all,

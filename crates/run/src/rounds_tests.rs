@@ -1,7 +1,9 @@
 use super::*;
 use crate::maker::{CountedSelection, Description, Further, RoundEvents, identity};
 use crate::scratch::check_room;
-use mebridge::event_generator::{ColorSum, ElementRequest, EventGenerator, JetBias, Lifetimes, Request};
+use mebridge::event_generator::{
+    ColorSum, ElementRequest, EventGenerator, JetBias, Lifetimes, Request,
+};
 use mebridge::generate::generate_with;
 use mebridge::models;
 use mebridge_phasespace::cuts::{Observable, Take, Window};

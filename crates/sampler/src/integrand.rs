@@ -766,7 +766,14 @@ pub(crate) fn evaluate(
             flows: &work.flow_numbers,
         };
         let (points, alpha_s) = (&work.points, &work.alpha_s);
-        return elements.evaluate(element, points, alpha_s, numbers, &mut work.squared, channels);
+        return elements.evaluate(
+            element,
+            points,
+            alpha_s,
+            numbers,
+            &mut work.squared,
+            channels,
+        );
     }
     for (number, &element) in group.elements.iter().enumerate() {
         let part = &mut work.parts[number];

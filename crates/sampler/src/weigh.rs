@@ -7,8 +7,8 @@ use super::blocks::{Block, Harvest, weigh_each};
 use super::events::{Draw, Event};
 use super::grid::Training;
 use super::integrand::{Failure, Integrand, PointSource, Squared, Workspace};
-use super::parallel;
 use super::leave_out::Tried;
+use super::parallel;
 use super::sums::WeightSums;
 use super::unweight::Spectrum;
 use mebridge_support::sync::lock;
@@ -232,9 +232,8 @@ impl<S: Squared + Send> Weigh for Vec<S> {
             .flat_map(|part| part.chunks_mut(CORRECTED))
             .map(Mutex::new)
             .collect();
-        let correct = |evaluator: &mut S, number: usize| {
-            evaluator.correct(&mut lock(&parts[number]))
-        };
+        let correct =
+            |evaluator: &mut S, number: usize| evaluator.correct(&mut lock(&parts[number]));
         parallel::each(self, parts.len(), correct, |()| ())
     }
 }

@@ -30,16 +30,20 @@ impl<V: Simd> MomentumCheck<V> {
     /// Adds the next leg, with momentum (E, px, py, pz). Returns its square: that of the mass, unless the momentum is
     /// off the mass shell by more than its rounding.
     #[inline(always)]
-    pub(super) fn leg(&mut self, p: [V; 4], mass: f64, incoming: bool, allowed: AllowedMomenta) -> V {
+    pub(super) fn leg(
+        &mut self,
+        p: [V; 4],
+        mass: f64,
+        incoming: bool,
+        allowed: AllowedMomenta,
+    ) -> V {
         let [e, x, y, z] = p;
         let (e2, mass_squared) = (e * e, e.same(mass * mass));
         let p2 = x.mul_add(x, y.mul_add(y, z.mul_add(z, mass_squared)));
         let excess = e2 - p2;
         let off = excess.abs();
         let near = match allowed {
-            AllowedMomenta::Physical | AllowedMomenta::Crossed => {
-                off.lt(e2 * e.same(OFF_SHELL))
-            }
+            AllowedMomenta::Physical | AllowedMomenta::Crossed => off.lt(e2 * e.same(OFF_SHELL)),
             AllowedMomenta::OffShell => off.lt(e.same(f64::INFINITY)),
         };
         let size = match allowed {

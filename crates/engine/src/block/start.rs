@@ -4,8 +4,8 @@
 use super::momentum_check::MomentumCheck;
 use super::{EventBlocks, lane_of, propagators};
 use crate::engine::{Engine, Leg, LegSum};
-use mebridge_backend::{AllowedMomenta, BadMomentum};
 use mebridge_backend::sample::Momenta;
+use mebridge_backend::{AllowedMomenta, BadMomentum};
 use mebridge_ops::Address;
 use mebridge_ops::kernels::{self, Memory};
 use mebridge_plan::Factor;
