@@ -499,7 +499,7 @@ mod tests {
             let (mut sampler, points, sums) = setting(text);
             assert_eq!(sampler.classes.len(), classes, "{text}");
             let count = sampler.flows.flows.len();
-            let mut found = vec![0.0; EVENTS];
+            let mut found = [0.0; EVENTS];
             let all = [g_s(0.118); EVENTS];
             for flow in 0..count {
                 // Numbers that draw this flow at each point.

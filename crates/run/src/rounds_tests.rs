@@ -90,6 +90,7 @@ fn counted(events: u64, number: u32) -> RoundCounts {
         events,
         measured: measured.collect(),
         biased: Vec::new(),
+        corrections: Vec::new(),
         drawn,
     }
 }

@@ -22,6 +22,7 @@ fn found(events: u64) -> RoundFound {
             events,
             measured: vec![(8, 0.1 + 0.2, 1.0 / 3.0)],
             biased: Vec::new(),
+            corrections: Vec::new(),
             drawn: BTreeMap::from([(0, [events as f64, 0.1, 0.7])]),
         },
         weights: Weights::read("x".as_ref(), &[0.1, -0.3]).expect("weights"),
