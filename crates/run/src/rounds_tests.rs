@@ -251,6 +251,42 @@ fn go_on(folder: &Path, events: u64, most: usize) -> Result<Rounds> {
     Ok(rounds)
 }
 
+/// A run whose points are weighed at leading colour has the cross section of the full sum over colours, in a state that is
+/// read again as well.
+#[test]
+fn rounds_at_leading_color_are_corrected() {
+    let hard = Window {
+        legs: vec![vec![4]],
+        ..harder_than(30.0)
+    };
+    let made = |color: ColorSum| {
+        let folder = tempfile::tempdir().unwrap();
+        let request = Request {
+            color,
+            ..request(1000.0, vec![hard.clone()])
+        };
+        let mut maker = maker_of("g g > t t~ g", &request, None, Further::default());
+        let mut rounds = begin(folder.path(), 8000);
+        rounds.survey(&mut maker, None, &mut Vec::new()).unwrap();
+        rounds.run(&mut maker, |_| Ok(())).unwrap();
+        let found = rounds.cross_section().unwrap();
+        drop(rounds);
+        let again = begin(folder.path(), 8000);
+        assert_eq!(again.cross_section(), Some(found));
+        let rounds = again.state().rounds().values();
+        let (total, events) = rounds.fold((0.0, 0), |(total, events), round| {
+            (total + round.weights.total, events + round.counted.events)
+        });
+        assert!((total / events as f64 / found.mean - 1.0).abs() < 0.02);
+        found
+    };
+    let [full, first, leading] =
+        [ColorSum::Full, ColorSum::LeadingFirst, ColorSum::Leading].map(made);
+    let pull = (full.mean - first.mean) / f64::hypot(full.error, first.error);
+    assert!(pull.abs() < 4.0, "{full:?} {first:?}");
+    assert!((leading.mean / full.mean - 1.0).abs() > 0.05, "{leading:?}");
+}
+
 fn bytes(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found: Vec<(String, Vec<u8>)> = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {

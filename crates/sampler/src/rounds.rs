@@ -213,7 +213,8 @@ pub fn round<W: Weigh + ?Sized>(
                     corrections[source].add(weight, event.correction);
                 }
             }
-            let threshold = ratios.threshold(settings.overweight).unwrap_or(0.0);
+            let excess = EXCESS_OF_RATIOS * settings.overweight;
+            let threshold = ratios.threshold(excess).unwrap_or(0.0);
             ratio_threshold = f64::max(ratio_threshold, threshold);
         }
         first = false;
@@ -264,9 +265,13 @@ pub fn round<W: Weigh + ?Sized>(
     })
 }
 
+/// Largest excess of ratios in units of `overweight`. They are close to each other, so that a larger one would give many
+/// events a weight slightly above the others.
+const EXCESS_OF_RATIOS: f64 = 0.05;
+
 /// Number of events of the approximation planned for each event. The share that a second threshold keeps is not known
-/// before; for a sum of colour flows it is 0.6 to 0.9.
-const DRAWN_BEFORE_CORRECTION: f64 = 1.3;
+/// before; for a sum of colour flows it is 0.5 to 0.8.
+const DRAWN_BEFORE_CORRECTION: f64 = 1.5;
 
 /// A round gives up if it would need this many times the points expected from the survey: unbounded weights grow with
 /// the number of points.
