@@ -1,10 +1,10 @@
 use super::*;
-use crate::maker::{CountedSelection, Description, Further, RoundEvents, identity};
+use crate::maker::{CountedSelection, Description, ExtraValues, RoundEvents, identity};
 use crate::scratch::check_room;
 use mebridge::event_generator::{ElementRequest, EventGenerator, JetBias, Lifetimes, Request};
 use mebridge::generate::generate_with;
 use mebridge::models;
-use mebridge_phasespace::cuts::{Observable, Take, Window};
+use mebridge_phasespace::cuts::{GroupValue, Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_sampler::integrand::{Failure, Selection};
 use std::fs;
@@ -110,7 +110,7 @@ fn rounds_count_together() {
         postcard::to_stdvec(&points).unwrap(),
     )
     .unwrap();
-    rounds.take(place.path()).unwrap();
+    rounds.use_survey(place.path()).unwrap();
     assert_eq!(rounds.cross_section(), None);
     let rows = [(100, 1), (77, 2), (1000, 3), (999, 4), (33, 5)];
     rounds.count(
@@ -196,7 +196,7 @@ fn request(energy: f64, windows: Vec<Window>) -> Request {
 fn maker<'a>(
     windows: Vec<Window>,
     selection: Option<Arc<CountedSelection>>,
-    further: Further<'a>,
+    further: ExtraValues<'a>,
 ) -> Maker<'a> {
     maker_of("g g > t t~", &request(1000.0, windows), selection, further)
 }
@@ -205,7 +205,7 @@ fn maker_of<'a>(
     process: &str,
     request: &Request,
     selection: Option<Arc<CountedSelection>>,
-    further: Further<'a>,
+    further: ExtraValues<'a>,
 ) -> Maker<'a> {
     let model = models::model(None).expect("the Standard Model");
     let processes = generate_with(process, &model).expect("a process");
@@ -222,7 +222,7 @@ fn maker_of<'a>(
 }
 
 fn plain() -> Maker<'static> {
-    maker(Vec::new(), None, Further::default())
+    maker(Vec::new(), None, ExtraValues::default())
 }
 
 fn begin(folder: &Path, events: u64) -> Rounds {
@@ -268,7 +268,7 @@ fn an_interrupted_run_goes_on_as_if_nothing_had_been() {
     let (whole, parts) = (place.path().join("whole"), place.path().join("parts"));
     let events = 10_003;
     let run = go_on(&whole, events, usize::MAX).unwrap();
-    assert_eq!((run.done(), run.open().len()), (events, 0));
+    assert_eq!((run.finished_events(), run.open().len()), (events, 0));
     // Interruptions during the survey, and after each round.
     let rounds = begin(&parts, events);
     let part = rounds.state().part(SURVEY).unwrap();
@@ -325,7 +325,7 @@ fn more_events_keep_those_that_are_there() {
     let first = fs::read(place.path().join("round0000.npy")).unwrap();
     let more = go_on(place.path(), 1000, usize::MAX).unwrap();
     assert_eq!(more.state().sizes(), [300, 700]);
-    assert_eq!(more.done(), 1000);
+    assert_eq!(more.finished_events(), 1000);
     assert_eq!(fs::read(more.state().records(0)).unwrap(), first);
     // Earlier rounds of other runs count, too.
     let error = more.cross_section().unwrap().error;
@@ -337,7 +337,7 @@ fn more_events_keep_those_that_are_there() {
 #[test]
 fn further_weights_lie_beside_the_records() {
     let place = tempfile::tempdir().unwrap();
-    let further = Further {
+    let further = ExtraValues {
         ratios: Some(Box::new(|events: &RoundEvents| {
             assert_eq!(events.bytes.len(), 300 * (36 + 4 * 80));
             let pairs = events
@@ -391,7 +391,7 @@ fn harder_than(least: f64) -> Window {
         legs: vec![vec![2]],
         least,
         largest: f64::INFINITY,
-        take: Take::default(),
+        take: GroupValue::default(),
         outside: false,
     }
 }
@@ -428,7 +428,7 @@ fn runs_without_events_say_why() {
     let said = refusal(maker(
         vec![harder_than(400.0), ahead],
         None,
-        Further::default(),
+        ExtraValues::default(),
     ));
     let (before, after) = (
         "none of ",
@@ -436,7 +436,7 @@ fn runs_without_events_say_why() {
     );
     assert!(said.starts_with(before) && said.ends_with(after), "{said}");
     let selection = Arc::new(CountedSelection::new(Arc::new(Nowhere), "high in cuts.py"));
-    let said = refusal(maker(Vec::new(), Some(selection), Further::default()));
+    let said = refusal(maker(Vec::new(), Some(selection), ExtraValues::default()));
     let after = " points passes the cuts of the run, among which is high in cuts.py";
     assert!(said.starts_with(before) && said.ends_with(after), "{said}");
 }
@@ -446,7 +446,7 @@ fn another_survey_is_not_taken() {
     let place = tempfile::tempdir().unwrap();
     drop(go_on(place.path(), 100, usize::MAX).unwrap());
     let survey = place.path().join(SURVEY);
-    let mut maker = maker(vec![harder_than(1.0)], None, Further::default());
+    let mut maker = maker(vec![harder_than(1.0)], None, ExtraValues::default());
     let said = maker.load(&survey).unwrap_err().to_string();
     assert!(said.contains("the survey is of another run"), "{said}");
     assert!(check_room(&survey, 1).is_ok());
@@ -457,7 +457,7 @@ fn round_of(process: &str, change: impl FnOnce(&mut Request)) -> (Vec<u8>, usize
     let pt = Window::new(Observable::Pt, vec![vec![3]], 50.0, f64::INFINITY);
     let mut request = request(1000.0, vec![pt]);
     change(&mut request);
-    let mut maker = maker_of(process, &request, None, Further::default());
+    let mut maker = maker_of(process, &request, None, ExtraValues::default());
     let generator = maker.generator();
     let settings = SurveySettings {
         seed: 3,
@@ -540,7 +540,7 @@ fn events_with_a_bias_have_its_inverse_as_weights() {
         let mut request = request(1000.0, Vec::new());
         request.elements[0].jets = vec![2, 3];
         request.bias = bias;
-        let mut maker = maker_of("g g > t t~", &request, None, Further::default());
+        let mut maker = maker_of("g g > t t~", &request, None, ExtraValues::default());
         let arguments = [("events".to_owned(), events.into())];
         let state = State::open(&place.path().join(name), &arguments, true).unwrap();
         let mut rounds = Rounds::new(state, events, 3, 0.01, false).unwrap();
@@ -562,7 +562,7 @@ fn events_with_a_bias_have_its_inverse_as_weights() {
     for (number, round) in biased.state().rounds() {
         let events = round.counted.events as usize;
         let file = biased.state().records(*number);
-        let (table, _) = crate::records::Table::records(&file, events).unwrap();
+        let (table, _) = crate::records::RowFile::records(&file, events).unwrap();
         table
             .each(events, |row| {
                 let record = mebridge::lhe::Record::new(row);

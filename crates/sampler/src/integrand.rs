@@ -5,12 +5,12 @@
 //! channels; one of them is drawn for each point, according to its densities and the known size of its |M|^2, so that
 //! each point costs one |M|^2.
 
-use super::blocks::{Block, Numbers};
+use super::blocks::{Block, GridInput};
 use super::clustered::{ClusteringWork, Clusterings};
 use super::events;
 use super::sums::WeightSums;
-use mebridge_densities::{Coupling, Densities};
-use mebridge_phasespace::compact::{keep, kept};
+use mebridge_densities::{Densities, StrongCoupling};
+use mebridge_phasespace::compact::{collect_passed, keep_points};
 use mebridge_phasespace::cuts::Cuts;
 use mebridge_phasespace::scales::{self, Scale};
 use mebridge_phasespace::{Channel, Layout, Permutation, Rows, Weights};
@@ -24,7 +24,7 @@ pub const PICOBARN: f64 = 0.389_379_372_1e9;
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The matrix elements of a run, evaluated by one thread.
-pub trait Squared {
+pub trait MatrixElementSource {
     /// Evaluates |M|^2 of points, summed and averaged, in GeV^(4-2n) for n outgoing legs.
     ///
     /// `element` is the index of the matrix element; `points` hold its momenta in the rows of [`Layout`]; `alpha_s` and
@@ -40,8 +40,8 @@ pub trait Squared {
         squared: &mut [f64],
     ) -> Result<(), Failure>;
 
-    /// As [`Squared::evaluate`]; also draws the channel in which each point is clustered, by the shares of the channels
-    /// with a random number in (0, 1); negative if there is none.
+    /// As [`MatrixElementSource::evaluate`]; also draws the channel in which each point is clustered, by the shares of
+    /// the channels with a random number in (0, 1); negative if there is none.
     ///
     /// # Errors
     /// It cannot be evaluated, or the implementation cannot draw channels.
@@ -255,7 +255,7 @@ pub enum RunningCoupling {
     /// Constant.
     Fixed(f64),
     /// From a table.
-    Table(Arc<Coupling>),
+    Table(Arc<StrongCoupling>),
 }
 
 /// The integrand of a run.
@@ -398,7 +398,7 @@ impl Integrand {
     pub fn weigh(
         &self,
         block: &Block,
-        elements: &mut dyn Squared,
+        elements: &mut dyn MatrixElementSource,
         work: &mut Workspace,
     ) -> Result<(), Failure> {
         let Block { first, count, .. } = *block;
@@ -518,8 +518,8 @@ impl Integrand {
         for (passed, weight) in work.passed.iter_mut().zip(work.points.row(layout.weight())) {
             *passed &= *weight > 0.0;
         }
-        kept(&work.passed, &mut work.kept);
-        keep(&mut work.points, &work.kept);
+        collect_passed(&work.passed, &mut work.kept);
+        keep_points(&mut work.points, &work.kept);
     }
 
     /// Returns whether points have a bias.
@@ -709,10 +709,10 @@ impl Integrand {
 /// Fills in the input of a block's grid, and the Jacobians of its flow.
 fn fill(block: &Block, level: Level, dimension: usize, work: &mut Workspace) {
     work.jacobians.clear();
-    let Numbers::Given(given) = block.numbers else {
+    let GridInput::Given(given) = block.numbers else {
         let dimensions = 0..dimension as u32 + 1;
         (block.random).fill(level, block.first, dimensions, &mut work.numbers, 0);
-        if let Numbers::Flow(flow) = block.numbers {
+        if let GridInput::Flow(flow) = block.numbers {
             work.jacobians.resize(block.count, 1.0);
             flow.map(level, &mut work.numbers, &mut work.jacobians);
         }
@@ -729,7 +729,7 @@ fn fill(block: &Block, level: Level, dimension: usize, work: &mut Workspace) {
 /// Evaluates |M|^2 of all points, by matrix element; with random numbers, also draws their channels.
 pub(crate) fn evaluate(
     group: &ElementGroup,
-    elements: &mut dyn Squared,
+    elements: &mut dyn MatrixElementSource,
     passed: usize,
     numbers: Option<&[f64]>,
     work: &mut Workspace,
