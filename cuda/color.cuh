@@ -8,7 +8,7 @@
 /// Adds up over flows JAMP times what the colour matrix makes of it: threads in x take events, those
 /// in y flows, blocks in x events and in y helicities. Slots are those of `group_size` helicities of each
 /// group from `first_group` on, of which the second may be missing.
-extern "C" __global__ void MOST_THREADS(DOTS_LANES * DOTS_THREADS)
+extern "C" __global__ void MAX_THREADS(DOTS_LANES * DOTS_THREADS)
 color_dots(ARGUMENTS(DotsArguments) a) {
     __shared__ Color reduced[DOTS_THREADS][DOTS_LANES];
     unsigned padded = (a.events + LANES - 1) / LANES * LANES;

@@ -36,7 +36,7 @@ template <unsigned N> DEVICE void color_ordered_orbit(const unsigned *slots, Rea
 
 /// Replaces JAMP by the sums to which blocks of the matrix belong: a warp takes a group of slots (blocks in x) of a
 /// helicity of a run (blocks in z) for a block of events (in y).
-extern "C" __global__ void MOST_THREADS(GROUP_WARPS *LANES) color_sums(ARGUMENTS(ColorOrderedArguments) a) {
+extern "C" __global__ void MAX_THREADS(GROUP_WARPS *LANES) color_sums(ARGUMENTS(ColorOrderedArguments) a) {
     __shared__ Real staged[GROUP_WARPS][GROUP_SLOTS][LANES];
     unsigned blocks = (a.events + LANES - 1) / LANES;
     Size stride = (Size)2 * a.helicities * LANES;
@@ -176,7 +176,7 @@ extern "C" __global__ void THREADS_AND_BLOCKS(COLOR_ORDERED_WARPS *LANES, 1) col
 }
 
 /// Adds up |JAMP|^2 of each colour flow over the helicities of a run.
-extern "C" __global__ void MOST_THREADS(256) color_flows(ARGUMENTS(FlowsArguments) a) {
+extern "C" __global__ void MAX_THREADS(256) color_flows(ARGUMENTS(FlowsArguments) a) {
     unsigned blocks = (a.events + LANES - 1) / LANES, padded = blocks * LANES;
     Size stride = (Size)2 * a.helicities * LANES;
     for (unsigned block = blockIdx.y; block < blocks; block += gridDim.y)

@@ -34,9 +34,9 @@
 #else
 #define WAVES(threads) ((3 * (threads) + 255) / 256)
 #endif
-#define MOST_THREADS(most) __attribute__((amdgpu_flat_work_group_size(1, most)))
+#define MAX_THREADS(max) __attribute__((amdgpu_flat_work_group_size(1, max)))
 #define THREADS_AND_BLOCKS(most, blocks)                                           \
-    __attribute__((amdgpu_flat_work_group_size(1, most), amdgpu_waves_per_eu(WAVES((most) * (blocks)))))
+    __attribute__((amdgpu_flat_work_group_size(1, max), amdgpu_waves_per_eu(WAVES((most) * (blocks)))))
 
 // Operands of empty assembly: an address, and numbers of which the compiler must not know where they come from.
 #define AN_ADDRESS "v"
@@ -59,7 +59,7 @@ DEVICE float root(float a) { return __builtin_sqrtf(a); }
 
 #else
 
-#define MOST_THREADS(most) __launch_bounds__(most)
+#define MAX_THREADS(max) __launch_bounds__(max)
 #define THREADS_AND_BLOCKS(most, blocks) __launch_bounds__(most, blocks)
 
 #ifdef __CUDA_ARCH__

@@ -3,7 +3,7 @@
 
 const unsigned NO_ELEMENT = 0xffffffffu;
 
-DEVICE bool is_usable(double weight) { return fabs(weight) <= LARGEST_WEIGHT; }
+DEVICE bool is_usable(double weight) { return fabs(weight) <= MAX_WEIGHT; }
 
 DEVICE Size bits_of(double x) {
     union {
@@ -37,7 +37,7 @@ DEVICE unsigned ones_before(const unsigned *words, unsigned count) {
 }
 
 /// How many points of each block belong to each matrix element, and the rank of each slot among them. SLOTS threads.
-extern "C" __global__ void MOST_THREADS(512) count_elements(ARGUMENTS(HarvestArguments) a) {
+extern "C" __global__ void MAX_THREADS(512) count_elements(ARGUMENTS(HarvestArguments) a) {
     SHARED(unsigned, elements);
     const unsigned block = blockIdx.x, i = threadIdx.x, slot = block * SLOTS + i;
     const unsigned mine = a.element[slot];
@@ -80,18 +80,18 @@ DEVICE void scan(unsigned *sums, const unsigned *from, unsigned *to, unsigned co
     if (i == 0) begins[parts] = sums[threads - 1];
 }
 
-extern "C" __global__ void MOST_THREADS(1024) scan_elements(ARGUMENTS(HarvestArguments) a) {
+extern "C" __global__ void MAX_THREADS(1024) scan_elements(ARGUMENTS(HarvestArguments) a) {
     SHARED(unsigned, sums);
     scan(sums, a.counts, a.starts, a.elements * a.blocks, a.elements, a.begins);
 }
 
-extern "C" __global__ void MOST_THREADS(1024) scan_events(ARGUMENTS(HarvestArguments) a) {
+extern "C" __global__ void MAX_THREADS(1024) scan_events(ARGUMENTS(HarvestArguments) a) {
     SHARED(unsigned, sums);
     scan(sums, a.accepted, a.first_event, a.blocks, 1, a.event_begins);
 }
 
 /// Points of a matrix element together.
-extern "C" __global__ void MOST_THREADS(512) gather_points(ARGUMENTS(HarvestArguments) a) {
+extern "C" __global__ void MAX_THREADS(512) gather_points(ARGUMENTS(HarvestArguments) a) {
     const unsigned block = blockIdx.x, slot = block * SLOTS + threadIdx.x, element = a.element[slot];
     if (element == NO_ELEMENT) return;
     const unsigned place = a.starts[element * a.blocks + block] + a.place[slot];
@@ -103,7 +103,7 @@ extern "C" __global__ void MOST_THREADS(512) gather_points(ARGUMENTS(HarvestArgu
 }
 
 /// The weights of a block, their sums as crates/sampler/src/sums.rs makes them, and which points are events. SLOTS threads.
-extern "C" __global__ void MOST_THREADS(512) weigh_points(ARGUMENTS(HarvestArguments) a) {
+extern "C" __global__ void MAX_THREADS(512) weigh_points(ARGUMENTS(HarvestArguments) a) {
     SHARED(double, weights);
     double *lanes = weights + SLOTS;
     unsigned *words = (unsigned *)(lanes + 32), *kept = words + SLOTS / 32, *passed = kept + SLOTS / 32,
@@ -156,7 +156,7 @@ extern "C" __global__ void MOST_THREADS(512) weigh_points(ARGUMENTS(HarvestArgum
 }
 
 /// Sizes of the weights of a block, added to those of its run. 256 threads.
-extern "C" __global__ void MOST_THREADS(256) count_sizes(ARGUMENTS(HarvestArguments) a) {
+extern "C" __global__ void MAX_THREADS(256) count_sizes(ARGUMENTS(HarvestArguments) a) {
     SHARED(Size, bins);
     double *most = (double *)(bins + 2 * SPECTRUM_BINS);
     const unsigned block = blockIdx.x, i = threadIdx.x;
@@ -191,7 +191,7 @@ extern "C" __global__ void MOST_THREADS(256) count_sizes(ARGUMENTS(HarvestArgume
 }
 
 /// Squares of the weights of a block by the bins of its grid. SLOTS threads; shared memory for `dimensions`.
-extern "C" __global__ void MOST_THREADS(512) train(ARGUMENTS(HarvestArguments) a) {
+extern "C" __global__ void MAX_THREADS(512) train(ARGUMENTS(HarvestArguments) a) {
     SHARED(double, squares);
     double *sums = squares + SLOTS;
     unsigned char *bins = (unsigned char *)(sums + GRID_BINS * a.dimensions);
@@ -223,7 +223,7 @@ extern "C" __global__ void MOST_THREADS(512) train(ARGUMENTS(HarvestArguments) a
 
 /// The size of the weights of a block by matrix element, and the same without |M|^2. A thread for each matrix element of
 /// its group.
-extern "C" __global__ void MOST_THREADS(64) count_shares(ARGUMENTS(HarvestArguments) a) {
+extern "C" __global__ void MAX_THREADS(64) count_shares(ARGUMENTS(HarvestArguments) a) {
     const unsigned block = blockIdx.x;
     const RunHead run = a.runs[a.heads[block].run];
     for (unsigned i = threadIdx.x; i < run.elements; i += blockDim.x) {
@@ -255,16 +255,16 @@ DEVICE void merge(const HarvestArguments &a, unsigned width, unsigned used, doub
     to[(Size)number * width + i] = sum;
 }
 
-extern "C" __global__ void MOST_THREADS(64) merge_training(ARGUMENTS(HarvestArguments) a) {
+extern "C" __global__ void MAX_THREADS(64) merge_training(ARGUMENTS(HarvestArguments) a) {
     merge(a, GRID_BINS * a.dimensions, GRID_BINS * a.runs[blockIdx.x].dimension, a.training);
 }
 
-extern "C" __global__ void MOST_THREADS(64) merge_shares(ARGUMENTS(HarvestArguments) a) {
+extern "C" __global__ void MAX_THREADS(64) merge_shares(ARGUMENTS(HarvestArguments) a) {
     merge(a, 2 * a.most_elements, 2 * a.runs[blockIdx.x].elements, a.shares);
 }
 
 /// The first points of a block that pass the cuts: momenta, one row after the other, and weights. SLOTS threads.
-extern "C" __global__ void MOST_THREADS(512) try_points(ARGUMENTS(HarvestArguments) a) {
+extern "C" __global__ void MAX_THREADS(512) try_points(ARGUMENTS(HarvestArguments) a) {
     SHARED(unsigned, kept);
     const unsigned block = blockIdx.x, i = threadIdx.x, slot = block * SLOTS + i, element = a.element[slot];
     if (i < SLOTS / 32) kept[i] = 0;
@@ -281,7 +281,7 @@ extern "C" __global__ void MOST_THREADS(512) try_points(ARGUMENTS(HarvestArgumen
 
 /// Points that are events, one record after the other: slot and partons, the weight, the number that chooses among
 /// processes, fractions and scales, alpha_s, and the momenta in the centre of mass of the beams.
-extern "C" __global__ void MOST_THREADS(512) write_events(ARGUMENTS(HarvestArguments) a) {
+extern "C" __global__ void MAX_THREADS(512) write_events(ARGUMENTS(HarvestArguments) a) {
     const unsigned block = blockIdx.x, slot = block * SLOTS + threadIdx.x, rank = a.event[slot];
     if (rank == NO_ELEMENT) return;
     const BlockHead head = a.heads[block];

@@ -3,11 +3,11 @@
 //! A bridge belongs to one process, one parameter card and one set of options. A table of servers (`servers`)
 //! evaluates, one server for each kind of call. At its first call each server finds the good helicities on its own
 //! points ([`crate::trial`]) and makes its plan. Two steps surround the table: the weights of channels (`weighting`),
-//! and the repetition in double precision of events that single precision cannot handle (`again`).
+//! and the repetition in double precision of events that single precision cannot handle (`double_precision`).
 
-mod again;
 mod bad_momenta;
 mod card;
+mod double_precision;
 
 mod device;
 mod form;
@@ -75,11 +75,11 @@ impl Bridge {
     /// [`crate::process::model::Model::card`].
     pub fn new(process: Process, card: &[f64], switches: &Switches, nevt: usize) -> Result<Self> {
         let target = Target::choose(switches, CallSize::new(&process, nevt))?;
-        Bridge::on(target, process, card, switches, nevt)
+        Bridge::with_target(target, process, card, switches, nevt)
     }
 
     /// The same on a given target; the switches that choose a target are ignored.
-    pub fn on(
+    pub fn with_target(
         target: Target,
         process: Process,
         card: &[f64],
@@ -288,7 +288,7 @@ impl Bridge {
         let nevt = inputs.count();
         let may_be_lost = servers.run(&server_inputs, outputs.part(0, nevt))?;
         if may_be_lost {
-            again::run_again(
+            double_precision::run_in_double(
                 servers.recipe(),
                 &mut self.in_double,
                 &server_inputs,

@@ -75,7 +75,7 @@ impl ChannelFactors {
             let listed = asked.off_shell.get(number);
             for (line, legs) in diagram.timelike()? {
                 let Propagator { mass, width } = diagram.propagators[line];
-                if limits.least_mass(legs, &masses[2..]) < mass {
+                if limits.min_mass(legs, &masses[2..]) < mass {
                     factor *= ratio(process, &channel.parameters[line].1, width);
                 }
                 let off = channel.off_shell_propagators.contains(&line)
@@ -158,14 +158,14 @@ impl ChannelFactors {
     ///
     /// # Panics
     /// If `counts` does not have one number per channel.
-    pub fn drawn_diagram(&self, counts: &[f64], random: f64) -> usize {
+    pub fn draw_diagram(&self, counts: &[f64], random: f64) -> usize {
         let number = random * counts.iter().sum::<f64>();
-        self.channels[drawn(counts, number) as usize].diagram
+        self.channels[draw_index(counts, number) as usize].diagram
     }
 }
 
 /// Returns the index of the share that a number from 0 to the sum of all shares selects.
-pub(crate) fn drawn(shares: &[f64], random: f64) -> i32 {
+pub(crate) fn draw_index(shares: &[f64], random: f64) -> i32 {
     let mut rest = random;
     for (place, share) in (0..).zip(shares) {
         rest -= share;

@@ -24,7 +24,7 @@ use bias::BiasedByJets;
 pub use bias::JetBias;
 use lund::LundCut;
 pub use lund::LundLegs;
-use mebridge_densities::{Coupling, Densities, Radiator};
+use mebridge_densities::{Densities, Radiator, StrongCoupling};
 use mebridge_gpu_sampler::check;
 use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
@@ -35,7 +35,7 @@ use mebridge_sampler::networks::{try_flows, weigh_given};
 use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, CorrectionSums, Round, round};
-use mebridge_sampler::survey::{Known, Survey, SurveySettings, survey};
+use mebridge_sampler::survey::{Survey, SurveySettings, SurveyedSource, survey};
 use mebridge_support::memory::ask_for_large_pages;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -225,7 +225,7 @@ pub struct EventGenerator {
     by_threads: Option<String>,
     /// Numbers of the matrix elements that vanish identically.
     vanishing: Vec<usize>,
-    /// Numbers of the matrix elements that are summed over single colour flows.
+    /// GridInput of the matrix elements that are summed over single colour flows.
     approximated: Vec<usize>,
     writer: RecordWriter,
     surveyed: Option<Survey>,
@@ -297,14 +297,14 @@ impl EventGenerator {
         request: &Request,
         selection: Option<Arc<dyn Selection>>,
     ) -> Result<Self, Failure> {
-        EventGenerator::with(processes, request, selection, Switches::from_env()?)
+        EventGenerator::with_switches(processes, request, selection, Switches::from_env()?)
     }
 
     /// The same with switches that replace those of the environment.
     ///
     /// # Errors
     /// As for [`Self::new`].
-    pub fn with(
+    pub fn with_switches(
         processes: Vec<Process>,
         request: &Request,
         selection: Option<Arc<dyn Selection>>,
@@ -320,14 +320,14 @@ impl EventGenerator {
             }
         };
         let gpus = backend::gpus(&switches)?;
-        EventGenerator::on(gpus.as_ref(), processes, request, selection, &switches)
+        EventGenerator::on_gpus(gpus.as_ref(), processes, request, selection, &switches)
     }
 
     /// The same on given GPUs, or on threads if `None`.
     ///
     /// # Errors
     /// As for [`Self::new`].
-    pub fn on(
+    pub fn on_gpus(
         gpus: Option<&Gpus>,
         processes: Vec<Process>,
         request: &Request,
@@ -342,7 +342,7 @@ impl EventGenerator {
             .into());
         }
         let (scales, values) = &request.alpha_s;
-        let coupling = Coupling::new(scales, values);
+        let coupling = StrongCoupling::new(scales, values);
         let coupling = coupling.map_err(|what| wrong(format!("alpha_s: {what}")))?;
         let common = Common {
             energy: request.energy,
@@ -611,7 +611,7 @@ impl EventGenerator {
         flows: Vec<Option<Flow>>,
     ) -> Result<&Survey, Failure> {
         let survey = needed(&self.surveyed)?;
-        let fits = |(known, flow): (&Known, &Option<Flow>)| {
+        let fits = |(known, flow): (&SurveyedSource, &Option<Flow>)| {
             let mut flow = flow.iter();
             flow.all(|flow| flow.fits(&known.grid))
         };

@@ -1,7 +1,7 @@
 //! Imports a directory, from the cache if nothing has changed that the import reads.
 
 use crate::cache::key::Key;
-use crate::cache::{Cache, Kind};
+use crate::cache::{Cache, EntryKind};
 use crate::error::Result;
 use crate::import::{DependencyRecord, Options, folder_name, fortran_of, read_bounded, record};
 use crate::open_widths::import;
@@ -13,12 +13,12 @@ use std::path::Path;
 /// Returns the processes of a directory, as [`import`] does.
 pub fn import_cached(dir: &Path, options: &Options, cache: &Cache) -> Result<Vec<Process>> {
     // A different card may be anywhere: such imports are not cached.
-    let keeps = cache.is_on() && options.card.is_none();
+    let keeps = cache.is_enabled() && options.card.is_none();
     let Some(key) = keeps.then(|| key(dir, options)).flatten() else {
         return import(dir, options);
     };
     type Stored = (Vec<DependencyRecord>, Vec<Process>);
-    if let Some((looks, processes)) = cache.load::<Stored>(Kind::Process, &key)
+    if let Some((looks, processes)) = cache.load::<Stored>(EntryKind::Process, &key)
         && looks.iter().all(|look| look.still_holds(dir))
         && processes.iter().all(|process| process.validate().is_ok())
     {
@@ -29,7 +29,7 @@ pub fn import_cached(dir: &Path, options: &Options, cache: &Cache) -> Result<Vec
     // The model files that were read to compute widths which the card leaves open are not among the recorded looks.
     let computed = |process: &Process| !process.model.auto_widths.is_empty();
     if !stored.1.iter().any(computed) {
-        cache.store(Kind::Process, &key, &stored);
+        cache.store(EntryKind::Process, &key, &stored);
     }
     Ok(stored.1)
 }

@@ -49,7 +49,7 @@ pub struct Located {
 impl Located {
     /// Returns a block whose parameters run from an alpha_s that the card lacks, so that the program's own running of
     /// alpha_s must supply it.
-    pub fn block_of_own_alpha_s(&self) -> Result<Option<&str>> {
+    pub fn block_lacking_alpha_s(&self) -> Result<Option<&str>> {
         let card = self.card_path.as_deref().map(Card::read).transpose()?;
         Ok(running::unknown(
             &self.process.model,

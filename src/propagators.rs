@@ -86,7 +86,7 @@ impl Propagators {
 
     /// Makes the lines of stated channels, and for each the colour flows that it allows: those in which no propagator
     /// carries more than one colour and one anticolour, or all if there is none.
-    pub fn stated(
+    pub fn from_channels(
         process: &Process,
         binding: &Binding,
         topologies: &[Topology],

@@ -4,7 +4,7 @@
 use crate::backend::SessionMemory;
 use crate::bridge::Bridge;
 use crate::bridge::sampler::Sampler;
-use crate::channel_factors::{ChannelFactors, ChannelRequest, diagram, drawn};
+use crate::channel_factors::{ChannelFactors, ChannelRequest, diagram, draw_index};
 use crate::describe::{self, Subprocess};
 use crate::error::Result;
 use crate::leading_color::{LeadingColorBridge, LeadingColorSampler};
@@ -21,8 +21,8 @@ use mebridge_phasespace::{
 use mebridge_sampler::clustered::{Clusterings, ElementClustering};
 use mebridge_sampler::events::{Event, at_rest};
 use mebridge_sampler::integrand::{
-    Beam, ElementGroup, Failure, Flux, Integrand, Partons, PointNumbers, PointSource,
-    RunningCoupling, Squared,
+    Beam, ElementGroup, Failure, Flux, Integrand, MatrixElementSource, Partons, PointNumbers,
+    PointSource, RunningCoupling,
 };
 use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
@@ -301,7 +301,7 @@ fn check_widths(
     let every: u32 = (1 << diagram.masses.len()) - 1;
     for (line, legs) in diagram.timelike()? {
         let Propagator { mass, width } = diagram.propagators[line];
-        if mass == 0.0 || width >= NARROWEST * mass {
+        if mass == 0.0 || width >= MIN_WIDTH_RATIO * mass {
             continue;
         }
         let (own, others): (Vec<_>, Vec<_>) =
@@ -313,8 +313,8 @@ fn check_widths(
         if legs != every && radiates && (own_masses / mass - 1.0).abs() < EQUAL {
             continue;
         }
-        let mut least = limits.least_mass(legs, &diagram.masses);
-        let largest = f64::min(limits.largest_mass(legs), energy - rest);
+        let mut least = limits.min_mass(legs, &diagram.masses);
+        let largest = f64::min(limits.max_mass(legs), energy - rest);
         if legs == every && matches!(beams, Beams::Neither | Beams::AtRest) {
             least = energy;
         }
@@ -326,7 +326,7 @@ fn check_widths(
                 true => format!("a width of {width:e} GeV, which is lost in rounding"),
                 false => "no width, which makes the cross section infinite".to_owned(),
             };
-            let needed = NARROWEST * mass;
+            let needed = MIN_WIDTH_RATIO * mass;
             return Err(format!(
                 "particle {code} (PDG code) can be on its mass shell, at {mass} GeV, and has {has}; give it one of at \
                  least {needed:.0e} GeV in the parameter card (DECAY {code})"
@@ -338,7 +338,7 @@ fn check_widths(
 }
 
 /// Smallest width relative to the mass; a smaller one is lost in the rounding of invariant masses.
-const NARROWEST: f64 = 1e-14;
+const MIN_WIDTH_RATIO: f64 = 1e-14;
 /// Relative difference below which two masses are equal.
 const EQUAL: f64 = 1e-9;
 
@@ -837,7 +837,7 @@ impl Elements {
                 let counts = factors.of_channels(&points_of(&own, events), &self.amp2);
                 let of_events = counts.chunks_exact(factors.count()).zip(random[2]);
                 let of_channels =
-                    of_events.map(|(counts, &number)| factors.drawn_diagram(counts, number) as i32);
+                    of_events.map(|(counts, &number)| factors.draw_diagram(counts, number) as i32);
                 let of_channels: Vec<i32> = of_channels.collect();
                 let channels = Some(&of_channels[..]);
                 self.run(element, momenta, random, channels, true, &mut squared)?;
@@ -1067,7 +1067,7 @@ fn points_of(own: &[usize], events: &[&Event]) -> Rows {
     points
 }
 
-impl Squared for Elements {
+impl MatrixElementSource for Elements {
     fn evaluate(
         &mut self,
         element: usize,
@@ -1105,7 +1105,7 @@ impl Squared for Elements {
                     Some(factors) => {
                         let of_points = self.counts.chunks_exact(factors.count()).zip(random);
                         for (channel, (counts, &number)) in channels.iter_mut().zip(of_points) {
-                            *channel = places[factors.drawn_diagram(counts, number)];
+                            *channel = places[factors.draw_diagram(counts, number)];
                         }
                     }
                 }
@@ -1118,9 +1118,9 @@ impl Squared for Elements {
                 let mut weights = vec![0.0; propagators.count()];
                 let mut momenta = vec![[0.0; 4]; legs];
                 for (point, channel) in channels.iter_mut().enumerate() {
-                    let p = clustering::take(points, point, &mut momenta);
+                    let p = clustering::copy_momenta(points, point, &mut momenta);
                     propagators.weights(p.as_flattened(), &mut weights);
-                    *channel = drawn(&weights, random[point]);
+                    *channel = draw_index(&weights, random[point]);
                 }
             }
         }

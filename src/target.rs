@@ -53,7 +53,7 @@ impl CallSize {
         CallSize {
             nevt,
             amplitudes: diagrams * process.helicities.len(),
-            cpu_only: gpu::lacks(process),
+            cpu_only: gpu::missing_feature(process),
         }
     }
 
@@ -115,7 +115,7 @@ impl Target {
             return Ok(Target::Gpu(Gpus::open(platform, switches, cache())?));
         }
         let there = || match (switches.backend, calls.cpu_only) {
-            (BackendChoice::Auto, None) => gpu::platform_there(),
+            (BackendChoice::Auto, None) => gpu::likely_platform(),
             _ => None,
         };
         match there() {

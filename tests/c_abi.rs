@@ -16,6 +16,7 @@ const HEADERS: [(&str, &[&str], &str); 2] = [
         &[
             "crates/capi/src/c.rs",
             "crates/capi/src/densities.rs",
+            "crates/capi/src/callbacks.rs",
             "crates/capi/src/events.rs",
             "crates/capi/src/runs.rs",
         ],

@@ -8,7 +8,7 @@ use mebridge::event_generator::{
 use mebridge::generate::generate_with;
 use mebridge::sampling::{ClusteredLines, Common, Elements, MatrixElement, integrand};
 use mebridge::{Bridge, Switches, models};
-use mebridge_densities::{Coupling, Densities, Radiator};
+use mebridge_densities::{Densities, Radiator, StrongCoupling};
 use mebridge_phasespace::Rows;
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
@@ -201,7 +201,7 @@ fn anti(beam: &Beam) -> Beam {
 /// Protons of 13 TeV.
 fn protons() -> Common {
     let proton = proton();
-    let table = Coupling::new(&[5.0, 50.0, 500.0, 1e5], &[0.118; 4]).expect("a table");
+    let table = StrongCoupling::new(&[5.0, 50.0, 500.0, 1e5], &[0.118; 4]).expect("a table");
     Common {
         energy: 13_000.0,
         rapidity: 0.0,

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 Path = Union[str, "os.PathLike[str]"]
 
 # The limit of the library.
-MOST_THREADS = 1024
+MAX_THREADS = 1024
 # The limit for a run, about 10 TB: more rounds could hardly be listed.
-MOST_EVENTS = 10**10
+MAX_EVENTS = 10**10
 # The library's size limit for a card.
 _MOST_BYTES = 1 << 26
 

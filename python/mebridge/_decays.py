@@ -64,7 +64,7 @@ def decay_events(
     if card is not None:
         options.append(f"--param-card={card}")
     whole = _arguments.whole("seed", seed, 0, _LARGEST_SEED)
-    count = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
+    count = _arguments.whole("threads", threads, 1, _arguments.MAX_THREADS)
     _decay(file, given, target, whole, count, options, {})
     return target
 

@@ -15,7 +15,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from . import _arguments, _benchmarks, _command, _cut_function, _decays, _files, _scheme, _scratch, _target
-from ._arguments import MOST_EVENTS, MOST_THREADS, Path
+from ._arguments import MAX_EVENTS, MAX_THREADS, Path
 from ._arrays import EventArrays
 from ._engine import NETWORKS
 from ._library import Error
@@ -31,7 +31,7 @@ SAMPLERS = {"auto": "", "vegas": "", NETWORKS: ""}
 # Scales given by name.
 _SCALES = ("et", "ht", "ht/2", "shat")
 # Seeds have 64 bits, as elsewhere; a survey with a smaller target precision would never end.
-LARGEST_SEED, FINEST = 2**64 - 1, 1e-6
+MAX_SEED, FINEST = 2**64 - 1, 1e-6
 # Treatments of overweight events, and the default limit on their excess as a fraction of the cross section.
 OVERWEIGHTS = {"keep": "", "truncate": "", "unweight": ""}
 # Ways to sum over colours.
@@ -55,7 +55,7 @@ class Events:
     """The event file, if one was requested."""
     processes: dict[str, tuple[float, float]]
     """Cross section and error of each matrix element, by the PDG codes of its first process."""
-    again: int
+    restarts: int
     """How often part of the run was restarted because a worker failed or was late."""
     efficiency: float
     """Events per phase-space point, after the survey."""
@@ -341,7 +341,7 @@ def stated(
     }
     if isinstance(conditions["scale"], float) and conditions["scale_factor"] != 1.0:
         raise ValueError("scale_factor multiplies a scale that is not a number")
-    if isinstance(process, Process) and pdf is not None and alpha_s is None and process.parameters.alpha_s_was_set:
+    if isinstance(process, Process) and pdf is not None and alpha_s is None and process.parameters.alpha_s_changed:
         raise Error(
             f"alpha_s of events with densities is that of the densities, and the process was given {process.parameters.alpha_s:g} "
             f"(its parameter aS); give alpha_s={process.parameters.alpha_s:g} for this one, or a process as it was"
@@ -353,8 +353,8 @@ def stated(
         "model": named,
         "param_card": card,
         "parameters": parameters,
-        "events": _arguments.whole("events", events, 1, MOST_EVENTS),
-        "seed": _arguments.whole("seed", seed, 0, LARGEST_SEED),
+        "events": _arguments.whole("events", events, 1, MAX_EVENTS),
+        "seed": _arguments.whole("seed", seed, 0, MAX_SEED),
         **judged(threads, precision, overweight, color, words),
     }
     return ordered(spec, environment, device, {"cut": cut, "bias": bias}, sampler, executor)
@@ -393,7 +393,7 @@ def judged(
     words = ["scale"] if systematics is True else systematics or []
     _arguments.one_of("color", color, COLORS)
     return {
-        "threads": _arguments.whole("threads", threads, 1, MOST_THREADS),
+        "threads": _arguments.whole("threads", threads, 1, MAX_THREADS),
         "precision": None if precision is None else _arguments.between("precision", precision, FINEST, 1.0),
         **overweights(overweight),
         "color": color,
@@ -463,7 +463,7 @@ class Made:
 
     found: dict[str, Any]
     """Answer of `mebridge_make_events`."""
-    again: int
+    restarts: int
     """How often part of the run was restarted."""
 
     def fields(self) -> dict[str, Any]:
@@ -474,7 +474,7 @@ class Made:
             "error": error,
             "events": self.found["events"],
             "processes": {name: tuple(of) for name, of in self.found["processes"]},
-            "again": self.again,
+            "restarts": self.restarts,
             "efficiency": self.found["efficiency"],
             "seconds": dict(zip(("start", "survey", "events"), self.found["seconds"])),
         }
@@ -518,7 +518,7 @@ def make(
         found = worker.call(
             "run", request=request, functions=functions, sampler=order.sampler, elsewhere=spread is not None
         )
-    return Made(found, 0 if spread is None else spread.again)
+    return Made(found, 0 if spread is None else spread.restarts)
 
 
 def _perform(worker: Worker, spread: Spread, part: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

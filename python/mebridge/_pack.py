@@ -91,7 +91,7 @@ def write(
     # The treatment of overweight events belongs to the jobs; the survey does not depend on it.
     spec = {key: value for key, value in order.spec.items() if key != "overweights"}
     how = {
-        "measured": _arguments.whole("measured", measured, 0, _arguments.MOST_EVENTS),
+        "measured": _arguments.whole("measured", measured, 0, _arguments.MAX_EVENTS),
         "state": state,
         "cms": bool(cms),
         "overweights": order.spec.get("overweights"),

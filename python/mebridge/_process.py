@@ -109,7 +109,7 @@ class Parameters(MutableMapping[str, float]):
         return self.get("aS", _ALPHA_S)
 
     @property
-    def alpha_s_was_set(self) -> bool:
+    def alpha_s_changed(self) -> bool:
         """Whether ``alpha_s`` differs from the value in the card."""
         return self.alpha_s != self._process._alpha_s
 
@@ -161,7 +161,7 @@ class Process:
         # Absolute, so that it stays valid if the working directory changes.
         self._source = absolute(text)
         self._card = None if card is None else os.path.abspath(_arguments.text("card", card))
-        threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
+        threads = _arguments.whole("threads", threads, 1, _arguments.MAX_THREADS)
         model = model_path(_scheme.named(model, complex_masses, gauge))
 
         # Arguments with which a copy is created.

@@ -154,8 +154,8 @@ class Run:
             raise ValueError(f"the name of a run is {name!r}; it must be that of a folder in {self.folder / 'Events'}")
         spec = {
             **self._spec,
-            "events": None if nevents is None else _arguments.whole("nevents", nevents, 1, _arguments.MOST_EVENTS),
-            "seed": None if seed is None else _arguments.whole("seed", seed, 0, _events.LARGEST_SEED),
+            "events": None if nevents is None else _arguments.whole("nevents", nevents, 1, _arguments.MAX_EVENTS),
+            "seed": None if seed is None else _arguments.whole("seed", seed, 0, _events.MAX_SEED),
             **_events.judged(threads, precision, overweight, color, systematics),
         }
         functions = {"cut": cut, "bias": bias}
@@ -218,8 +218,8 @@ class Run:
         """
         spec = {
             **self._spec,
-            "events": _arguments.whole("nevents", nevents, 1, _arguments.MOST_EVENTS),
-            "seed": None if seed is None else _arguments.whole("seed", seed, 1, _events.LARGEST_SEED),
+            "events": _arguments.whole("nevents", nevents, 1, _arguments.MAX_EVENTS),
+            "seed": None if seed is None else _arguments.whole("seed", seed, 1, _events.MAX_SEED),
             **_events.judged(threads, precision, overweight, color, systematics),
         }
         order = _events.ordered(spec, self._environment, "cpu", {}, sampler, executor)

@@ -25,10 +25,10 @@ from ._worker import KINDS, SWITCH, patience, show_message
 
 # Number of tries for a part if workers fail, and of executors if they break, before the run ends.
 TRIES = 4
-# A part that takes SLOW times the median, and at least LEAST_SLOW seconds, is also started on another worker, at most
+# A part that takes SLOW times the median, and at least MIN_SLOW seconds, is also started on another worker, at most
 # TWINS times.
-SLOW, LEAST_SLOW, TWINS = 3.0, 20.0, 2
-# The same limit in units of LEAST_SLOW before any part has ended, when there is no median.
+SLOW, MIN_SLOW, TWINS = 3.0, 20.0, 2
+# The same limit in units of MIN_SLOW before any part has ended, when there is no median.
 FIRST = 15.0
 # Bundles below this many bytes are always sent with a task.
 _SMALL = 1 << 20
@@ -100,7 +100,7 @@ class Spread:
         self._patience = patience()
         # Running tasks whose results are no longer needed.
         self._left: list[futures.Future[Any]] = []
-        self.again = 0
+        self.restarts = 0
         """How often a part was restarted because a worker failed or was late."""
 
     @property
@@ -254,7 +254,7 @@ class Spread:
                     continue
                 self._unblock()
                 # No task has ended for a while. Executors start tasks in order, so those submitted long ago are late.
-                limit = max(SLOW * statistics.median(seconds), LEAST_SLOW) if seconds else FIRST * LEAST_SLOW
+                limit = max(SLOW * statistics.median(seconds), MIN_SLOW) if seconds else FIRST * MIN_SLOW
                 if opened and time.monotonic() - last > self._patience:
                     one = next(iter(opened.values()))
                     raise Error(
@@ -264,7 +264,7 @@ class Spread:
                 for one in opened.values():
                     if one.twins < TWINS and time.monotonic() - max(one.began, last) > limit:
                         one.twins += 1
-                        self.again += 1
+                        self.restarts += 1
                         _command.say(f"mebridge: {one.task.what} is late; it is begun again on another worker\n")
                         submit(one)
         finally:
@@ -341,7 +341,7 @@ class Spread:
         self._breaks += 1
         if self._breaks >= TRIES:
             raise Error(f"{self._breaks} executors ended, one after the other: {error}") from None
-        self.again += 1
+        self.restarts += 1
         _command.say(f"mebridge: the executor ended ({error}); another one goes on\n")
         self._shut()
 
@@ -355,7 +355,7 @@ class Spread:
         failed = f"{one.task.what} failed on {found['where']}: {found['message'] or kind}"
         if one.failures >= TRIES:
             raise Error(f"{failed} (the last of {one.failures} tries)")
-        self.again += 1
+        self.restarts += 1
         _command.say(f"mebridge: {failed}; it is begun again ({one.failures + 1} of {TRIES} tries)\n")
 
     def _unblock(self) -> None:

@@ -103,7 +103,7 @@ class Executors(Folder):
         for workers in (1, 2):
             with futures.ProcessPoolExecutor(workers, mp_context=SPAWN) as executor:
                 run, _ = self.same(executor)
-            self.assertEqual(run.again, 0)
+            self.assertEqual(run.restarts, 0)
 
     def test_what_comes_last_first(self):
         """Results come in another order than that of the rounds."""
@@ -156,7 +156,7 @@ class Executors(Folder):
             return perform(message)
 
         run, said = self.same(self.threads(around))
-        self.assertEqual(run.again, 1)
+        self.assertEqual(run.restarts, 1)
         self.assertRegex(said, r"round \d failed on a worker: OSError: .*No space left.*; it is begun again \(2 of 4 t")
 
     def test_workers_that_always_fail(self):
@@ -195,7 +195,7 @@ class Executors(Folder):
         )
         with mock.patch.object(_worker, "_PROGRAM", _worker._PROGRAM.replace("serve(int", does)):
             run, said = self.same(self.threads())
-        self.assertEqual(run.again, 1)
+        self.assertEqual(run.restarts, 1)
         self.assertRegex(said, r"round \d failed on process \d+ of .*signal 9")
 
     def test_what_every_worker_would_say(self):
@@ -228,9 +228,9 @@ class Executors(Folder):
         executor = self.threads(around, workers=3)
         # Before the executor is waited for.
         self.addCleanup(end.set)
-        with mock.patch.object(_tasks, "LEAST_SLOW", 0.2), mock.patch.object(_tasks, "SLOW", 0.0):
+        with mock.patch.object(_tasks, "MIN_SLOW", 0.2), mock.patch.object(_tasks, "SLOW", 0.0):
             run, said = self.same(executor)
-        self.assertGreaterEqual(run.again, 1)
+        self.assertGreaterEqual(run.restarts, 1)
         self.assertRegex(said, r"round \d is late; it is begun again on another worker")
 
     def test_a_worker_that_hangs_before_anything_has_ended(self):
@@ -247,9 +247,9 @@ class Executors(Folder):
 
                 executor = self.threads(around, workers=2)
                 self.addCleanup(end.set)
-                with mock.patch.object(_tasks, "LEAST_SLOW", 0.1), mock.patch.object(_tasks, "FIRST", 2.0):
+                with mock.patch.object(_tasks, "MIN_SLOW", 0.1), mock.patch.object(_tasks, "FIRST", 2.0):
                     run, said = self.same(executor)
-                self.assertGreaterEqual(run.again, 1)
+                self.assertGreaterEqual(run.restarts, 1)
                 self.assertIn("is late; it is begun again on another worker", said)
                 end.set()
 
@@ -303,7 +303,7 @@ class Executors(Folder):
             "    spawn = multiprocessing.get_context('spawn')\n"
             "    run = mebridge.generate_events('g g > t t~', energy=1000, events=5,\n"
             "        executor=functools.partial(ProcessPoolExecutor, 2, spawn, halve))\n"
-            "    print(run.again)\n"
+            "    print(run.restarts)\n"
         )
         script = self.folder / "script.py"
         script.write_text(program)
@@ -346,7 +346,7 @@ class Executors(Folder):
                 with self.subTest(said, once=once):
                     given.clear()
                     if once:
-                        self.assertEqual(self.same(executor)[0].again, 1)
+                        self.assertEqual(self.same(executor)[0].restarts, 1)
                         continue
                     with contextlib.redirect_stderr(io.StringIO()):
                         with self.assertRaisesRegex(mebridge.Error, f"round . failed on a worker: .*{said}.* 4 tries"):
@@ -366,7 +366,7 @@ class Executors(Folder):
             return perform(message)
 
         run, said = self.same(self.threads(around))
-        self.assertEqual(run.again, 2)
+        self.assertEqual(run.restarts, 2)
         self.assertIn("what it was sent is damaged", said)
 
     def test_bits_of_a_bundle(self):
@@ -413,7 +413,7 @@ class Executors(Folder):
         killed.clear()
         run, said = self.same(make, progress=kill)
         self.assertEqual(len(pools), 3)
-        self.assertEqual(run.again, 1)
+        self.assertEqual(run.restarts, 1)
         self.assertIn("another one goes on", said)
 
     def test_an_interruption(self):

@@ -253,7 +253,7 @@ class Evaluation(unittest.TestCase):
         momenta, process = two_to_two(20), self.process
         at = {value: process.evaluate(momenta, value) for value in (0.118, 0.2)}
         np.testing.assert_array_equal(process.evaluate(momenta), at[0.118])
-        self.assertFalse(process.parameters.alpha_s_was_set)
+        self.assertFalse(process.parameters.alpha_s_changed)
         process.parameters["MDL_AS"] = 0.2
         np.testing.assert_array_equal(process.evaluate(momenta), at[0.2])
         np.testing.assert_array_equal(process.evaluate(momenta, 0.118), at[0.118])
@@ -264,7 +264,7 @@ class Evaluation(unittest.TestCase):
         np.testing.assert_array_equal(found, at[0.2])
         for other in (copy.copy(process), pickle.loads(pickle.dumps(process))):
             np.testing.assert_array_equal(other.evaluate(momenta), at[0.2])
-            self.assertTrue(other.parameters.alpha_s_was_set)
+            self.assertTrue(other.parameters.alpha_s_changed)
         with tempfile.TemporaryDirectory() as folder:
             card = pathlib.Path(folder) / "card.dat"
             card.write_text("BLOCK SMINPUTS\n 3 0.2\nBLOCK MASS\n 6 173.0\nDECAY 6 1.4915\n")

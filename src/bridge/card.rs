@@ -14,7 +14,7 @@ impl Bridge {
     /// made is made again, and good helicities and plans are determined again. On failure nothing changes.
     pub fn set_card(&mut self, card: &[f64]) -> Result<()> {
         let servers = Servers::new(self.servers.recipe().with_card(card))?;
-        let weighting = self.weighting.again(&servers)?;
+        let weighting = self.weighting.for_servers(&servers)?;
         *self = Bridge::from_servers(servers, weighting, self.nevt);
         Ok(())
     }

@@ -77,7 +77,7 @@ impl Form {
             return Ok(None);
         }
         let ordered = self.process().as_color_ordered();
-        let form = ordered.map(|process| Form::new(self.recipe.of(process)));
+        let form = ordered.map(|process| Form::new(self.recipe.for_process(process)));
         form.transpose()
     }
 
@@ -91,7 +91,7 @@ impl Form {
         if let Some(diagrams) = process.amplitudes.diagrams_mut() {
             diagrams.color.upper.fill(0.0);
         }
-        self.recipe = self.recipe.of(process);
+        self.recipe = self.recipe.for_process(process);
         (self.plans, self.color) = Default::default();
     }
 
@@ -203,7 +203,7 @@ impl Form {
         let backend = self.server_mut(inputs.channel.is_some());
         let backend = backend.ok_or(Error::NoEvents)?;
         let result = in_default_environment(|| backend.run(*inputs, outputs));
-        let may_be_lost = result.is_ok() && backend.may_be_lost();
+        let may_be_lost = result.is_ok() && backend.may_be_invalid();
         result.map_err(|failure| self.failure(inputs, failure))?;
         Ok(may_be_lost)
     }

@@ -6,7 +6,7 @@
 //! if [`BlockDiagonal::fits`].
 
 use crate::cache::key::{Key, KeyBuilder};
-use crate::cache::{Cache, Kind};
+use crate::cache::{Cache, EntryKind};
 use crate::color::BlockDiagonal;
 use crate::error::Result;
 use crate::plan::binding::Binding;
@@ -38,7 +38,7 @@ pub struct Plans {
 impl Plans {
     /// Prepares the plans of a process with the values of its card.
     pub fn new(cache: Cache, process: &Process, card: &[f64]) -> Plans {
-        let of_process = cache.is_on().then(|| {
+        let of_process = cache.is_enabled().then(|| {
             let mut key = Key::builder("process and card");
             key.value(&process.without_names())?;
             key.value(card)?;
@@ -63,11 +63,11 @@ impl Plans {
             let right = plan.helicities == helicities && plan.has_channels_of(process);
             right.then(|| plan.validate(process).ok()).flatten()
         };
-        if let Some(plan) = self.load(Kind::Plan, key, accept) {
+        if let Some(plan) = self.load(EntryKind::Plan, key, accept) {
             return Ok(plan);
         }
         let plan = compile_for(machine, process, binding, helicities)?;
-        self.store(Kind::Plan, key, &plan);
+        self.store(EntryKind::Plan, key, &plan);
         plan.validate(process)
     }
 
@@ -85,11 +85,11 @@ impl Plans {
             Some(_) => None,
             None => Some(None),
         };
-        if let Some(plan) = self.load(Kind::Plan, key, accept) {
+        if let Some(plan) = self.load(EntryKind::Plan, key, accept) {
             return plan;
         }
         let plan = recursion::compile_until(last, process, binding, helicities);
-        self.store(Kind::Plan, key, &plan);
+        self.store(EntryKind::Plan, key, &plan);
         plan?.validate(process).ok()
     }
 
@@ -112,11 +112,11 @@ impl Plans {
         // The next build may choose other helicities for the same rows.
         let of_lane = (rows, &process.helicities);
         let key = self.key(&on(&name, process, core), &of_lane);
-        let diagrams = match self.load(Kind::Plan, key, accept) {
+        let diagrams = match self.load(EntryKind::Plan, key, accept) {
             Some(plan) => plan,
             None => {
                 let plan = compile_for(core, process, binding, &every)?;
-                self.store(Kind::Plan, key, &plan);
+                self.store(EntryKind::Plan, key, &plan);
                 plan.validate(process)?
             }
         };
@@ -125,9 +125,9 @@ impl Plans {
             Some(plan) => accept(plan).map(Some),
             None => Some(None),
         };
-        let recursion = self.load(Kind::Plan, key, known).unwrap_or_else(|| {
+        let recursion = self.load(EntryKind::Plan, key, known).unwrap_or_else(|| {
             let recursion = recursion::compile_each(process, binding, &every);
-            self.store(Kind::Plan, key, &recursion);
+            self.store(EntryKind::Plan, key, &recursion);
             recursion.and_then(accept)
         });
         let serves = |plan: &ValidPlan| policy::recursion_serves_one_event(plan, &diagrams.count);
@@ -151,11 +151,11 @@ impl Plans {
             Some(key.finish())
         });
         let accept = |color_blocks: BlockDiagonal| color_blocks.fits(color).then_some(color_blocks);
-        if let Some(color_blocks) = self.load(Kind::Color, key, accept) {
+        if let Some(color_blocks) = self.load(EntryKind::Color, key, accept) {
             return color_blocks;
         }
         let color_blocks = BlockDiagonal::new(color);
-        self.store(Kind::Color, key, &color_blocks);
+        self.store(EntryKind::Color, key, &color_blocks);
         color_blocks
     }
 
@@ -168,14 +168,14 @@ impl Plans {
 
     fn load<T: DeserializeOwned, V>(
         &self,
-        kind: Kind,
+        kind: EntryKind,
         key: Option<Key>,
         accept: impl FnOnce(T) -> Option<V>,
     ) -> Option<V> {
         self.cache.load(kind, &key?).and_then(accept)
     }
 
-    fn store<T: Serialize>(&self, kind: Kind, key: Option<Key>, value: &T) {
+    fn store<T: Serialize>(&self, kind: EntryKind, key: Option<Key>, value: &T) {
         if let Some(key) = key {
             self.cache.store(kind, &key, value);
         }
@@ -224,8 +224,8 @@ mod tests {
         fn replace(&self, plan: &Plan) {
             let plans = self.plans();
             let key = plans.key("diagrams", &[0u32][..]).unwrap();
-            assert!(plans.cache.load::<Plan>(Kind::Plan, &key).is_some());
-            plans.cache.store(Kind::Plan, &key, plan);
+            assert!(plans.cache.load::<Plan>(EntryKind::Plan, &key).is_some());
+            plans.cache.store(EntryKind::Plan, &key, plan);
         }
     }
 
@@ -246,7 +246,7 @@ mod tests {
         // And it was stored again.
         let plans = setting.plans();
         let key = plans.key("diagrams", &[0u32][..]).unwrap();
-        let stored: Plan = plans.cache.load(Kind::Plan, &key).unwrap();
+        let stored: Plan = plans.cache.load(EntryKind::Plan, &key).unwrap();
         assert_eq!(bytes(&stored), bytes(&made));
     }
 
@@ -267,10 +267,10 @@ mod tests {
         let key = plans.key("diagrams, 8 lanes", &of_lane).unwrap();
         let mut marked = made.clone();
         marked.count.currents = 1234;
-        plans.cache.store(Kind::Plan, &key, &marked);
+        plans.cache.store(EntryKind::Plan, &key, &marked);
         assert_eq!(of_lanes().count.currents, 1234);
         marked.couplings[0] = made.vectors;
-        plans.cache.store(Kind::Plan, &key, &marked);
+        plans.cache.store(EntryKind::Plan, &key, &marked);
         assert_eq!(of_lanes().count, made.count);
     }
 
@@ -292,15 +292,20 @@ mod tests {
         let of_lane = (&[0u32][..], &process.helicities);
         let key = plans.key("recursion, 8 lanes", &of_lane);
         let key = key.expect("a key");
-        let kept = || plans.cache.load::<Option<Plan>>(Kind::Plan, &key).flatten();
+        let kept = || {
+            plans
+                .cache
+                .load::<Option<Plan>>(EntryKind::Plan, &key)
+                .flatten()
+        };
         let recursion = kept().expect("the recursion, whether it serves or not");
         for (multiply_adds, expected) in [(usize::MAX / 1000, false), (1, true)] {
             let mut other = recursion.clone();
             other.count.multiply_adds = multiply_adds;
-            plans.cache.store(Kind::Plan, &key, &Some(other));
+            plans.cache.store(EntryKind::Plan, &key, &Some(other));
             assert_eq!(serves(), expected, "{multiply_adds}");
         }
-        plans.cache.store(Kind::Plan, &key, &Some(recursion));
+        plans.cache.store(EntryKind::Plan, &key, &Some(recursion));
         assert_eq!(serves(), first);
     }
 
@@ -427,12 +432,12 @@ mod tests {
             key.value(&color).unwrap();
             key.finish()
         };
-        let mut bad: BlockDiagonal = plans.cache.load(Kind::Color, &key).unwrap();
+        let mut bad: BlockDiagonal = plans.cache.load(EntryKind::Color, &key).unwrap();
         bad.blocks[0].coordinates[0] = 2;
-        plans.cache.store(Kind::Color, &key, &bad);
+        plans.cache.store(EntryKind::Color, &key, &bad);
         assert!(!bad.fits(&color));
         assert!(plans.color_of_matrix(&color).fits(&color));
-        let stored: BlockDiagonal = plans.cache.load(Kind::Color, &key).unwrap();
+        let stored: BlockDiagonal = plans.cache.load(EntryKind::Color, &key).unwrap();
         assert!(stored.fits(&color));
     }
 }

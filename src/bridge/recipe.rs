@@ -40,7 +40,7 @@ impl Settings {
 
 impl Recipe {
     /// The same for another process with the same card.
-    pub fn of(&self, process: Process) -> Recipe {
+    pub fn for_process(&self, process: Process) -> Recipe {
         Recipe {
             process: Arc::new(process),
             ..self.clone()

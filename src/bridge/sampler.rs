@@ -1,11 +1,11 @@
 //! Samplers: the part of a bridge that each thread of a caller holds.
 
 use super::Bridge;
-use super::again::Again;
+use super::double_precision::DoublePrecision;
 use super::sessions::Sessions;
 use crate::backend::SessionMemory;
 use crate::error::{Error, Result};
-use crate::sample::{Bad, Sample, SampleAnswers};
+use crate::sample::{BadEvents, Sample, SampleAnswers};
 use crate::target::Target;
 use mebridge_sampler::parallel;
 
@@ -20,7 +20,7 @@ pub struct Sampler {
     diagrams: usize,
     helicities: usize,
     /// For events that single precision cannot handle.
-    again: Option<Again>,
+    in_double: Option<DoublePrecision>,
 }
 
 impl Bridge {
@@ -32,7 +32,7 @@ impl Bridge {
             legs: process.legs.len(),
             diagrams: process.diagrams as usize,
             helicities: process.helicities.len(),
-            again: Again::new(self.servers.recipe()),
+            in_double: DoublePrecision::new(self.servers.recipe()),
             sessions: Sessions::new(&mut self.servers, diagrams, memory)?,
         })
     }
@@ -40,7 +40,7 @@ impl Bridge {
 
 impl Bridge {
     /// Evaluates a sample with all threads of the bridge, and reports bad events.
-    pub fn evaluate(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<Bad> {
+    pub fn evaluate(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<BadEvents> {
         let threads = match &self.servers.recipe().settings.target {
             Target::Cpu(cores) => cores.threads,
             Target::Gpu(_) => 1,
@@ -77,16 +77,16 @@ impl Bridge {
                 bad.first = bad.first.map(|event| event + begin);
                 Ok(bad)
             };
-            parts.push((Some(work), Ok(Bad::default())));
+            parts.push((Some(work), Ok(BadEvents::default())));
         }
         parallel::for_each(threads, &mut parts, |(work, found)| {
             if let Some(work) = work.take() {
                 *found = work();
             }
         });
-        let mut all = Bad::default();
+        let mut all = BadEvents::default();
         for (_, bad) in parts {
-            let bad: Bad = bad?;
+            let bad: BadEvents = bad?;
             all.count += bad.count;
             all.first = all.first.or(bad.first);
         }
@@ -106,7 +106,7 @@ impl Sampler {
     }
 
     /// Evaluates a sample, and reports bad events.
-    pub fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<Bad> {
+    pub fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<BadEvents> {
         self.run_by(sample, answers, |sessions, all| sessions.run(sample, all))
     }
 
@@ -117,7 +117,7 @@ impl Sampler {
         sample: &Sample,
         answers: SampleAnswers,
         leading: &mut [f64],
-    ) -> Result<Bad> {
+    ) -> Result<BadEvents> {
         self.run_by(sample, answers, |sessions, all| {
             sessions.run_with_leading_color(sample, all, leading)
         })
@@ -128,17 +128,17 @@ impl Sampler {
         sample: &Sample,
         mut answers: SampleAnswers,
         run: impl FnOnce(&mut Sessions, SampleAnswers) -> Result<()>,
-    ) -> Result<Bad> {
+    ) -> Result<BadEvents> {
         self.check(sample, &answers)?;
         if sample.momenta.events() == 0 {
-            return Ok(Bad::default());
+            return Ok(BadEvents::default());
         }
         let all = answers.part(0, sample.momenta.events());
         run(&mut self.sessions, all)?;
-        if let Some(again) = &mut self.again {
-            again.run(sample, &mut answers)?;
+        if let Some(in_double) = &mut self.in_double {
+            in_double.run(sample, &mut answers)?;
         }
-        Ok(Bad::find(&mut answers))
+        Ok(BadEvents::find(&mut answers))
     }
 
     fn check(&self, sample: &Sample, answers: &SampleAnswers) -> Result<()> {
@@ -204,7 +204,7 @@ mod tests {
         events: &Events,
         legs: usize,
         diagrams: bool,
-        evaluate: impl FnOnce(&Sample, SampleAnswers) -> Result<Bad>,
+        evaluate: impl FnOnce(&Sample, SampleAnswers) -> Result<BadEvents>,
     ) -> (Vec<f64>, Vec<i32>) {
         let nevt = events.g_s.len();
         let sample = Sample {

@@ -4,7 +4,7 @@
 //! evaluated one after the other. If it is less work, colour flows come from the recursion and AMP2 from separately
 //! computed amplitudes of single diagrams.
 
-use super::again::servers_in_double;
+use super::double_precision::servers_in_double;
 use super::recursion::{COMPARED_EVENTS, agree, tolerance};
 use super::servers::Servers;
 use super::{Bridge, OneEvent};

@@ -53,7 +53,7 @@ impl Bridge {
     /// Returns the propagators that weight these channels.
     pub fn stated_channels(&self, topologies: &[Topology], s: f64) -> Result<Propagators> {
         let (process, binding) = (self.servers.process(), self.servers.own.binding());
-        let stated = || Propagators::stated(process, binding, topologies, s);
+        let stated = || Propagators::from_channels(process, binding, topologies, s);
         Ok(in_default_environment(stated)?.0)
     }
 
@@ -93,7 +93,7 @@ impl Weighting {
     fn of_list(topologies: &[Topology], s: f64, servers: &Servers) -> Result<Weighting> {
         let (process, binding) = (servers.process(), servers.own.binding());
         let (propagators, color_allowed) =
-            in_default_environment(|| Propagators::stated(process, binding, topologies, s))?;
+            in_default_environment(|| Propagators::from_channels(process, binding, topologies, s))?;
         let process = Process {
             channels: Channels {
                 amp2: Vec::new(),
@@ -110,13 +110,13 @@ impl Weighting {
             propagators,
             servers: Servers {
                 numbering: Numbering::of_list(topologies.len()),
-                ..Servers::new(servers.recipe().of(process))?
+                ..Servers::new(servers.recipe().for_process(process))?
             },
         })))
     }
 
     /// The same weights with other masses; `servers` are those of the other card.
-    pub fn again(&self, servers: &Servers) -> Result<Weighting> {
+    pub fn for_servers(&self, servers: &Servers) -> Result<Weighting> {
         match self {
             Weighting::Amp2 => Ok(Weighting::Amp2),
             Weighting::Configurations { s, .. } => {
@@ -218,7 +218,7 @@ mod tests {
             let channels = topologies(&process).unwrap();
             let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
             let list = stated(&channels);
-            let (_, allowed) = Propagators::stated(&process, &binding, &list, s).unwrap();
+            let (_, allowed) = Propagators::from_channels(&process, &binding, &list, s).unwrap();
             let trial = Trial::new(&process, &binding).unwrap();
             let (mut own, mut other) = (bridge(&process), bridge(&process));
             own.set_channel_weights(ChannelWeights::Propagators { s })
@@ -272,7 +272,7 @@ mod tests {
         let (whole, _) = run(&mut bridge, &call(&trial.inputs()), None).unwrap();
         assert!(run(&mut bridge, &call(&trial.inputs()), Some([1; 2])).is_err());
         bridge.set_channels(&list, 1e8).unwrap();
-        let (_, allowed) = Propagators::stated(&process, &binding, &list, 1e8).unwrap();
+        let (_, allowed) = Propagators::from_channels(&process, &binding, &list, 1e8).unwrap();
         let mut sums = [0.0; 2];
         for channel in 1..=3 {
             let (values, flows) =

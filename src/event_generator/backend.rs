@@ -19,7 +19,7 @@ use mebridge_sampler::weigh::Weigh;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Minimum number of events for each choosing thread.
-const LEAST: usize = 512;
+const MIN_EVENTS_PER_THREAD: usize = 512;
 /// Number of threads that choose on a GPU.
 const CHOOSERS: usize = 16;
 
@@ -120,10 +120,10 @@ pub(super) fn by_gpus(
     let (mut weighers, mut choosers) = (Vec::new(), Vec::new());
     let legs = processes.iter().map(|process| process.legs.len()).max();
     for (gpu, library) in gpus.each() {
-        let target = Target::Gpu(gpu.at_once());
+        let target = Target::Gpu(gpu.with_tables_first());
         let session = |process: &Process| -> Result<Arc<dyn DeviceSession>> {
             let card = process.model.default_card();
-            let bridge = Bridge::on(target.clone(), process.clone(), &card, switches, 1);
+            let bridge = Bridge::with_target(target.clone(), process.clone(), &card, switches, 1);
             Ok(Arc::new(bridge?.device_sampler()?))
         };
         // All kernels are compiled at the same time.
@@ -156,7 +156,10 @@ fn by_all<C: Send>(
     random: &[[f64; 3]],
     choose: impl Fn(&mut C, &[&Event], &[[f64; 3]]) -> Result<Vec<Choice>> + Sync,
 ) -> Result<Vec<Choice>> {
-    let each = events.len().div_ceil(choosers.len()).max(LEAST);
+    let each = events
+        .len()
+        .div_ceil(choosers.len())
+        .max(MIN_EVENTS_PER_THREAD);
     let part = |number: usize| each * number..events.len().min(each * (number + 1));
     let choose =
         |one: &mut C, number: usize| choose(one, &events[part(number)], &random[part(number)]);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Particles with an absolute PDG code below this can be emitted.
 const EMITTED: u32 = 30;
 /// Squared masses below this are due to rounding and count as 0, GeV^2.
-const LEAST_SQUARE: f64 = 1e-4;
+const MIN_SQUARE: f64 = 1e-4;
 
 /// The legs of a matrix element to which the cut applies.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
@@ -100,7 +100,7 @@ fn square(of: [f64; 4]) -> f64 {
 
 fn squared_mass(of: [f64; 4]) -> f64 {
     let square = square(of);
-    if square < LEAST_SQUARE { 0.0 } else { square }
+    if square < MIN_SQUARE { 0.0 } else { square }
 }
 
 /// Returns the pT of an emission by an incoming parton, GeV: pT^2 = (1 - z) Q^2; infinite if the emission is

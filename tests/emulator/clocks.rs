@@ -85,7 +85,7 @@ fn divided(
         Way::HelicitySplit => gpus.by_subsets(),
         _ => gpus,
     };
-    let bridge = Bridge::on(Target::Gpu(gpus), process, &card, &switches, 64);
+    let bridge = Bridge::with_target(Target::Gpu(gpus), process, &card, &switches, 64);
     let mut bridge = bridge.expect("bridge");
     // From now on generated code is ready.
     run(&gpu, &mut bridge, r, channels);
@@ -99,7 +99,7 @@ fn divided(
         let outcome = run(&gpu, &mut bridge, r, channels);
         (bridge.timers().since(&before), outcome)
     };
-    let seconds = |timers: &Timers| [AMPLITUDES, COLOR].map(|p| timers.of(p).as_secs_f64());
+    let seconds = |timers: &Timers| [AMPLITUDES, COLOR].map(|p| timers.duration(p).as_secs_f64());
     // Amplitudes have the time of both, and the kernels are those of other calls.
     let (phases, outcome) = measure(Clocks::Phases);
     assert_eq!(outcome, plain, "{name} {way:?}");

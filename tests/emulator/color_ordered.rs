@@ -78,7 +78,9 @@ fn bridges(gpu: &Arc<Emulator>, process: &Process, precision: Precision) -> [Bri
     let card = process.model.default_card();
     let driver: Arc<dyn Driver> = gpu.clone();
     let gpus = Gpus::new(vec![driver], &switches, Cache::default()).expect("a GPU");
-    let on = |target| Bridge::on(target, process.clone(), &card, &switches, 64).expect("bridge");
+    let on = |target| {
+        Bridge::with_target(target, process.clone(), &card, &switches, 64).expect("bridge")
+    };
     let cpu = Target::choose(&switches, CallSize::new(process, 64)).expect("a CPU");
     [on(cpu), on(Target::Gpu(gpus))]
 }
@@ -226,11 +228,12 @@ fn stages_agree_with_the_cpu() {
         let gpus = Gpus::new(vec![driver.clone()], &switches, Cache::default()).expect("a GPU");
         let gpus = if stages { gpus.by_stages() } else { gpus };
         let target = Target::Gpu(gpus);
-        let mut bridge = Bridge::on(target, process.clone(), &card, &switches, 64).expect("bridge");
+        let mut bridge =
+            Bridge::with_target(target, process.clone(), &card, &switches, 64).expect("bridge");
         answers.push(run(&mut bridge, &points.events(true).first(3)));
     }
     let cpu = Target::choose(&switches, CallSize::new(&process, 64)).expect("a CPU");
-    let mut cpu = Bridge::on(cpu, process.clone(), &card, &switches, 64).expect("bridge");
+    let mut cpu = Bridge::with_target(cpu, process.clone(), &card, &switches, 64).expect("bridge");
     let right = run(&mut cpu, &points.events(true).first(3));
     for answer in answers {
         assert!(worst(&answer.0, &right.0) < 1e-11);

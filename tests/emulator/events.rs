@@ -12,7 +12,7 @@ use mebridge::runtime::{CachePlace, Switches};
 use mebridge::sampling::{Common, Elements, MatrixElement, integrand};
 use mebridge::target::Target;
 use mebridge_backend::DeviceSession;
-use mebridge_densities::{Coupling, Densities};
+use mebridge_densities::{Densities, StrongCoupling};
 use mebridge_emulator::Emulator;
 use mebridge_gpu_sampler::weigher::{self, Gpu};
 use mebridge_phasespace::cuts::{Observable, Window};
@@ -87,7 +87,8 @@ impl Run {
             let target = Target::Gpu(gpus);
             let sessions = processes.iter().map(|process| {
                 let card = process.model.default_card();
-                let bridge = Bridge::on(target.clone(), process.clone(), &card, &switches, 1);
+                let bridge =
+                    Bridge::with_target(target.clone(), process.clone(), &card, &switches, 1);
                 let sampler = bridge.expect("a bridge").device_sampler();
                 Arc::new(sampler.expect("samples")) as Arc<dyn DeviceSession>
             });
@@ -239,7 +240,8 @@ fn common(protons: bool) -> Common {
         },
         false => Beam::Parton,
     };
-    let table = Coupling::new(&[5.0, 50.0, 500.0, 1e5], &[0.2, 0.14, 0.1, 0.07]).expect("a table");
+    let table =
+        StrongCoupling::new(&[5.0, 50.0, 500.0, 1e5], &[0.2, 0.14, 0.1, 0.07]).expect("a table");
     Common {
         energy: if protons { 13_000.0 } else { 1000.0 },
         rapidity: 0.0,
@@ -330,7 +332,7 @@ fn records_are_those_of_the_cpu() {
     let switches = Switches::default();
     let gpus = Gpus::new(vec![driver], &switches, off()).expect("GPUs");
     let [cpu, gpu] = [None, Some(&gpus)].map(|gpus| {
-        let generator = EventGenerator::on(gpus, processes.clone(), &request, None, &switches);
+        let generator = EventGenerator::on_gpus(gpus, processes.clone(), &request, None, &switches);
         let mut generator = generator.expect("a generator");
         let settings = SurveySettings {
             seed: 3,

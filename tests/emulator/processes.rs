@@ -7,7 +7,7 @@ use mebridge::cache::Cache;
 use mebridge::events::{Answers, Events};
 use mebridge::gpu::cuda::check_where_named;
 use mebridge::gpu::driver::Driver;
-use mebridge::gpu::{Gpus, samples_run};
+use mebridge::gpu::{Gpus, check_samples};
 use mebridge::import::import_directory;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
@@ -93,7 +93,9 @@ pub(super) fn bridges_with(
         true => gpus.by_helicities(),
         false => gpus,
     };
-    let on = |machine| Bridge::on(machine, process.clone(), &card, &switches, 64).expect("bridge");
+    let on = |machine| {
+        Bridge::with_target(machine, process.clone(), &card, &switches, 64).expect("bridge")
+    };
     let cpu = Target::choose(&switches, CallSize::new(process, 64)).expect("a CPU");
     [on(cpu), on(Target::Gpu(gpus))]
 }
@@ -274,7 +276,7 @@ fn couplings_that_are_given_are_those_of_the_cpu() {
         on_gpu.wait_for_compiler();
     }
     // The host does not see alpha_s of a sample: refused when such a library is made, and when it is used.
-    let asked = samples_run(&process).expect_err("refused").to_string();
+    let asked = check_samples(&process).expect_err("refused").to_string();
     let name = &process.model.couplings[0].name;
     assert!(
         asked.contains(&format!("{name} of `{}`", process.name)),
@@ -282,7 +284,7 @@ fn couplings_that_are_given_are_those_of_the_cpu() {
     );
     let used = on_gpu.device_sampler().err().expect("refused").to_string();
     assert!(used.contains("no polynomials"), "{used}");
-    samples_run(&mebridge::process::example::scalars()).expect("a polynomial");
+    check_samples(&mebridge::process::example::scalars()).expect("a polynomial");
 }
 
 /// Whatever fails in a call, copies to the caller's arrays have ended when it returns, and no recording is leaked.
@@ -508,7 +510,7 @@ fn a_steady_call_asks_the_driver_for_what_it_needs() {
             ..Switches::default()
         };
         let gpus = Gpus::new(vec![driver.clone()], &switches, Cache::default()).expect("a GPU");
-        let bridge = Bridge::on(Target::Gpu(gpus), process.clone(), &card, &switches, 64);
+        let bridge = Bridge::with_target(Target::Gpu(gpus), process.clone(), &card, &switches, 64);
         let mut bridge = bridge.expect("bridge");
         let momenta = points(&bridge, nevt);
         for channels in [false, true] {

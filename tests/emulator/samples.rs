@@ -207,7 +207,7 @@ impl Device {
             amp2: self.put(&amp2),
             amp2_stride: given.stride,
             stream: self.raw(),
-            element: MatrixElementOffsets::only(rows),
+            element: MatrixElementOffsets::single(rows),
         }
     }
 
@@ -268,7 +268,9 @@ fn bridges(
         By::Subsets => gpus.by_subsets(),
         By::Helicities => gpus.by_helicities(),
     };
-    let on = |target| Bridge::on(target, process.clone(), &card, &switches, 64).expect("bridge");
+    let on = |target| {
+        Bridge::with_target(target, process.clone(), &card, &switches, 64).expect("bridge")
+    };
     let cpu = Target::choose(&switches, CallSize::new(process, 64)).expect("a CPU");
     (on(cpu), on(Target::Gpu(gpus)))
 }
@@ -498,7 +500,7 @@ fn compare_process(process: &Process, by: By, precision: Precision) {
             index: 0,
             ..MatrixElementOffsets {
                 count: 3,
-                ..MatrixElementOffsets::only(rows)
+                ..MatrixElementOffsets::single(rows)
             }
         },
         flavor: second.flavor,

@@ -87,7 +87,7 @@ impl Setup {
         };
         let card = self.process.model.default_card();
         let machine = Target::Gpu(gpus);
-        let bridge = Bridge::on(machine, self.process.clone(), &card, &switches, 64);
+        let bridge = Bridge::with_target(machine, self.process.clone(), &card, &switches, 64);
         let mut bridge = bridge.expect("bridge");
         // From now on generated code is ready.
         self.run(&mut bridge, FEW);

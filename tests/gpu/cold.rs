@@ -66,7 +66,7 @@ fn child() {
     let gpus = Gpus::open(platform(), &switches, Cache::new(&switches.cache)).expect("GPU");
     lap();
     let mut bridge =
-        Bridge::on(Target::Gpu(gpus), process, &card, &switches, EVENTS).expect("bridge");
+        Bridge::with_target(Target::Gpu(gpus), process, &card, &switches, EVENTS).expect("bridge");
     lap();
     bridge
         .prepare(&batch.events(Ask::CHANNELS))

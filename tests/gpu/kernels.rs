@@ -66,15 +66,15 @@ fn kernels_and_phases_are_told() {
             for (phase, time) in &timers.0 {
                 println!("  {phase:32} {:.5} s", time.as_secs_f64());
             }
-            let [amplitudes, color] = [AMPLITUDES, COLOR].map(|p| timers.of(p).as_secs_f64());
+            let [amplitudes, color] = [AMPLITUDES, COLOR].map(|p| timers.duration(p).as_secs_f64());
             let both = amplitudes + color;
-            let without = plain.of(AMPLITUDES).as_secs_f64();
+            let without = plain.duration(AMPLITUDES).as_secs_f64();
             println!(
                 "  colour sums are {:.1} % of the two, which take {:.3} times as long as without clocks",
                 100.0 * color / both,
                 both / without
             );
-            let divided = amplitudes > 0.0 && color > 0.0 && plain.of(COLOR).is_zero();
+            let divided = amplitudes > 0.0 && color > 0.0 && plain.duration(COLOR).is_zero();
             // Events of the driver are far apart, compared with what clocks cost.
             if !(divided && both > 0.5 * without && both < 3.0 * without) {
                 wrong.push(format!(

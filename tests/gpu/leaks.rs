@@ -46,7 +46,8 @@ fn cycle(process: &Process, switches: &Switches, batch: &Batch) -> [Duration; ST
     lap();
     let card = process.model.default_card();
     let machine = Target::Gpu(gpus);
-    let mut bridge = Bridge::on(machine, process.clone(), &card, switches, EVENTS).expect("bridge");
+    let mut bridge =
+        Bridge::with_target(machine, process.clone(), &card, switches, EVENTS).expect("bridge");
     lap();
     bridge
         .find_good_helicities(&batch.events(Ask::PLAIN))

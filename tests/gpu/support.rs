@@ -4,7 +4,7 @@ use crate::common::{self, Reference, require};
 use mebridge::bridge::Bridge;
 use mebridge::gpu::cuda::{Cuda, Platform};
 use mebridge::gpu::driver::Driver;
-use mebridge::gpu::platform_there;
+use mebridge::gpu::likely_platform;
 use mebridge::import::import_directory;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, CachePlace, Precision, Switches};
@@ -17,7 +17,7 @@ pub const CHILD: &str = "MEBRIDGE_TEST_CHILD";
 
 /// Manufacturer of the GPUs.
 pub fn platform() -> Platform {
-    platform_there().expect("a GPU")
+    likely_platform().expect("a GPU")
 }
 
 /// Returns the switch that selects them.
@@ -45,7 +45,7 @@ impl Gpu {
     /// Returns the GPU; `None`, with a report, if there is none.
     pub fn get() -> Option<Gpu> {
         static ALONE: Mutex<()> = Mutex::new(());
-        let Some(platform) = platform_there() else {
+        let Some(platform) = likely_platform() else {
             let why = mebridge::gpu::cuda::devices(Platform::Cuda).err();
             let why = why.map_or_else(String::new, |e| e.to_string());
             require::skipped("gpu", why);

@@ -10,7 +10,7 @@ use mebridge::Error;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::gpu::cuda::Platform;
-use mebridge::gpu::platform_there;
+use mebridge::gpu::likely_platform;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, CachePlace, Devices, Precision, Switches};
@@ -271,7 +271,7 @@ fn compare(process: &Process, precision: Precision, tolerance: f64, gpu: &Switch
 #[test]
 #[ignore = "started by the_stand_in_serves"]
 fn it_is_chosen() {
-    let there = platform_there();
+    let there = likely_platform();
     // Where there is an NVIDIA GPU, that comes first.
     if there == Some(Platform::Hip) {
         let auto = Switches {

@@ -1069,7 +1069,7 @@ fn parameters_run_as_the_cards_say() {
         };
         let located = mebridge::locate::locate(&switches).map_err(|error| error.to_string())?;
         let block = located
-            .block_of_own_alpha_s()
+            .block_lacking_alpha_s()
             .map_err(|error| error.to_string())?;
         Ok::<_, String>((block.map(str::to_owned), located.card))
     };

@@ -8,7 +8,7 @@ use mebridge::process::arith::{Builder, Function, Op, ValueId};
 use mebridge::process::channels::{Amp2, Channels};
 use mebridge::process::color::ColorMatrix;
 use mebridge::process::lorentz::Routine;
-use mebridge::process::model::{CardParameter, Model, Named};
+use mebridge::process::model::{CardParameter, Model, NamedValue};
 use mebridge::process::{
     Amplitudes, Contract, CouplingRef, Diagrams, External, ExternalKind, Leg, LinearMap, Process,
     Quantity, Term, TermSource, Vertex, Wavefunction,
@@ -86,8 +86,8 @@ fn parameter(name: &str, block: &str, index: i32, default: f64) -> CardParameter
     }
 }
 
-fn named(name: &str, value: ValueId) -> Named {
-    Named {
+fn named(name: &str, value: ValueId) -> NamedValue {
+    NamedValue {
         name: name.into(),
         value,
     }

@@ -6,16 +6,16 @@ use mebridge::sampling::{
     Clustered, ClusteredLines, Common, Elements, MatrixElement, Shares, integrand,
 };
 use mebridge::{Bridge, Switches, models};
-use mebridge_densities::Coupling;
+use mebridge_densities::StrongCoupling;
 use mebridge_phasespace::clustering::{
-    ClusteringSettings as Clustering, Given, Matching, Memory, Weighing,
+    ClusteringCache, ClusteringSettings as Clustering, InitialScales, Matching, Weighing,
 };
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_phasespace::{Layout, Rows};
 use mebridge_sampler::events::{Event, Events, at_rest};
 use mebridge_sampler::integrand::PointNumbers;
-use mebridge_sampler::integrand::{Beam, Integrand, RunningCoupling, Squared};
+use mebridge_sampler::integrand::{Beam, Integrand, MatrixElementSource, RunningCoupling};
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::Estimate;
@@ -102,7 +102,7 @@ impl Run {
             .iter()
             .map(|&scale| alpha_s(scale.max(2.0)))
             .collect();
-        let table = Coupling::new(&scales[8..80], &values[8..80]).expect("a table");
+        let table = StrongCoupling::new(&scales[8..80], &values[8..80]).expect("a table");
         let common = Common {
             energy: ENERGY,
             rapidity: 0.0,
@@ -183,7 +183,7 @@ fn factors(events: &Events, run: &mut Run, matching: &Matching) -> Vec<f64> {
         .as_ref()
         .expect("clustering");
     let own = &group.elements[0].clustering;
-    let given = Given {
+    let given = InitialScales {
         renormalisation: 0.0,
         factorisation: [0.0; 2],
         fixed: false,
@@ -196,10 +196,10 @@ fn factors(events: &Events, run: &mut Run, matching: &Matching) -> Vec<f64> {
         x: [1.0; 2],
         energy: ENERGY,
     };
-    let mut memory = Memory::default();
+    let mut memory = ClusteringCache::default();
     let factor = |(event, channel): (&Event, i32)| {
         let p = at_rest(&event.momenta);
-        let found = own.at(channel as usize, 0, &p, &given, &mut memory);
+        let found = own.cluster(channel as usize, 0, &p, &given, &mut memory);
         let Some(found) = found.expect("colours") else {
             return 0.0;
         };

@@ -2,7 +2,7 @@
 
 use super::fixed;
 use mebridge::event_generator::{ColorSum, ElementRequest, EventGenerator, Request};
-use mebridge_phasespace::cuts::{Observable, Take, Window};
+use mebridge_phasespace::cuts::{GroupValue, Observable, Window};
 use mebridge_sampler::events::Event;
 use mebridge_sampler::rounds::{self, CorrectionSums};
 use mebridge_sampler::sums::Estimate;
@@ -25,7 +25,7 @@ fn generator(text: &str, color: ColorSum, threads: usize) -> EventGenerator {
                 legs,
                 least,
                 largest: f64::INFINITY,
-                take: Take::All,
+                take: GroupValue::All,
                 outside: false,
             };
             windows.push(window(Observable::Pt, 30.0, vec![vec![jet]]));

@@ -22,15 +22,15 @@ const WARM_UP: f64 = 0.03;
 /// Calls before them on a GPU, which tries out sizes of blocks in the first ones.
 const WARM_UP_CALLS_ON_GPU: usize = 40;
 /// Seconds that a call may take by the number of its events, of which it has [`FEWEST`] in any case.
-const LONGEST_CALL: f64 = 0.015;
+const MAX_CALL_SECONDS: f64 = 0.015;
 /// The same on a GPU.
-const LONGEST_CALL_ON_GPU: f64 = 0.06;
+const MAX_CALL_SECONDS_ON_GPU: f64 = 0.06;
 /// Fewest events of a call.
 const FEWEST: usize = 64;
 /// Most events of a call: what MadEvent asks for at once.
-const MOST: usize = 8192;
+const MAX_EVENTS: usize = 8192;
 /// Most events of a call on a GPU.
-const MOST_ON_GPU: usize = 16384;
+const MAX_EVENTS_ON_GPU: usize = 16384;
 /// Seconds that the different events of calls with one event each take in a call of all of them.
 const SINGLE_EVENTS: f64 = 0.02;
 /// Fewest and most of these events.
@@ -325,8 +325,8 @@ fn events_of_a_call(time_of_an_event: f64, call: Call, backend: Backend) -> usiz
         return ((SINGLE_EVENTS / time_of_an_event) as usize).clamp(fewest, most);
     }
     let (longest, most) = match backend {
-        Backend::Cpu => (LONGEST_CALL, MOST),
-        Backend::Cuda => (LONGEST_CALL_ON_GPU, MOST_ON_GPU),
+        Backend::Cpu => (MAX_CALL_SECONDS, MAX_EVENTS),
+        Backend::Cuda => (MAX_CALL_SECONDS_ON_GPU, MAX_EVENTS_ON_GPU),
     };
     let mut events = FEWEST;
     while events < most && 2.0 * events as f64 * time_of_an_event <= longest {
@@ -403,10 +403,13 @@ mod tests {
 
     #[test]
     fn a_call_has_as_many_events_as_are_quick() {
-        assert_eq!(events_of_a_call(1e-9, Call::Alone, Backend::Cpu), MOST);
+        assert_eq!(
+            events_of_a_call(1e-9, Call::Alone, Backend::Cpu),
+            MAX_EVENTS
+        );
         assert_eq!(
             events_of_a_call(1e-9, Call::Alone, Backend::Cuda),
-            MOST_ON_GPU
+            MAX_EVENTS_ON_GPU
         );
         assert_eq!(events_of_a_call(1.0, Call::Alone, Backend::Cpu), FEWEST);
         assert_eq!(events_of_a_call(1e-4, Call::Alone, Backend::Cpu), 128);

@@ -57,7 +57,7 @@ pub trait Backend: Send {
 
     /// Whether a |M|^2 of the last run may be negative, infinite or NaN, and so no sum of squares. True if this was not
     /// checked.
-    fn may_be_lost(&self) -> bool {
+    fn may_be_invalid(&self) -> bool {
         true
     }
 
@@ -280,7 +280,7 @@ impl Timers {
     }
 
     /// The time spent in a phase.
-    pub fn of(&self, phase: &str) -> Duration {
+    pub fn duration(&self, phase: &str) -> Duration {
         let mut all = self.0.iter();
         all.find(|(name, _)| *name == phase)
             .map_or(Duration::ZERO, |(_, time)| *time)
@@ -289,7 +289,8 @@ impl Timers {
     /// The times added since the earlier state `before`.
     pub fn since(&self, before: &Timers) -> Timers {
         let all = self.0.iter();
-        let since = |&(name, time): &(_, Duration)| (name, time.saturating_sub(before.of(name)));
+        let since =
+            |&(name, time): &(_, Duration)| (name, time.saturating_sub(before.duration(name)));
         Timers(all.map(since).collect())
     }
 

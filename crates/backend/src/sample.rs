@@ -224,7 +224,7 @@ impl<'a> Rows<'a> {
     ///
     /// # Panics
     /// If there are fewer.
-    pub fn some(&mut self, first: usize, count: usize) -> Rows<'_> {
+    pub fn range(&mut self, first: usize, count: usize) -> Rows<'_> {
         assert!(first <= self.rows && count <= self.rows - first);
         Rows {
             first: self.first.wrapping_add(first * self.stride),
@@ -437,7 +437,7 @@ pub struct MatrixElementOffsets {
 
 impl MatrixElementOffsets {
     /// Offsets for a single matrix element.
-    pub fn only(diagrams: usize) -> MatrixElementOffsets {
+    pub fn single(diagrams: usize) -> MatrixElementOffsets {
         MatrixElementOffsets {
             index: 0,
             count: 1,
@@ -451,7 +451,7 @@ impl MatrixElementOffsets {
 
 impl DeviceSample {
     /// An empty sample: no events, no arrays, and a single matrix element.
-    pub fn nothing() -> DeviceSample {
+    pub fn empty() -> DeviceSample {
         DeviceSample {
             events: 0,
             momenta: 0,
@@ -475,7 +475,7 @@ impl DeviceSample {
             amp2: 0,
             amp2_stride: 0,
             stream: 0,
-            element: MatrixElementOffsets::only(0),
+            element: MatrixElementOffsets::single(0),
         }
     }
 
@@ -508,17 +508,17 @@ impl DeviceSample {
 
 /// Events without a matrix element: their momenta are bad, or the result is not finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bad {
+pub struct BadEvents {
     /// Number of bad events.
     pub count: usize,
     /// Index of the first bad event.
     pub first: Option<usize>,
 }
 
-impl Bad {
+impl BadEvents {
     /// Finds the bad events of a sample. Infinite matrix elements become NaN, and the shares of their diagrams 0.
-    pub fn find(answers: &mut SampleAnswers) -> Bad {
-        let mut bad = Bad::default();
+    pub fn find(answers: &mut SampleAnswers) -> BadEvents {
+        let mut bad = BadEvents::default();
         if first_not_finite(answers.matrix_elements).is_none() {
             return bad;
         }
@@ -580,7 +580,7 @@ mod tests {
         // SAFETY: three rows of two events, from the second event of four on.
         let mut rows = unsafe { Rows::new(numbers.as_mut_ptr().wrapping_add(1), 2, 3, 4) };
         rows.row(2).fill(1.0);
-        rows.some(1, 1).row(0).fill(2.0);
+        rows.range(1, 1).row(0).fill(2.0);
         assert_eq!(numbers[9..11], [1.0; 2]);
         assert_eq!(numbers[5..7], [2.0; 2]);
         assert_eq!(numbers.iter().sum::<f64>(), 6.0);

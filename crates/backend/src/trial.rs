@@ -20,10 +20,10 @@ use mebridge_process::Process;
 use mebridge_process::phase_space::PhaseSpace;
 use mebridge_support::random::SplitMix64;
 
-/// Energies in units of the threshold, or of [`LEAST`] if that is larger.
+/// Energies in units of the threshold, or of [`MIN_ENERGY_UNIT`] if that is larger.
 const ENERGIES: [f64; 4] = [1.9, 1.4, 3.1, 5.3];
 /// Smallest unit of energy, in GeV.
-const LEAST: f64 = 100.0;
+const MIN_ENERGY_UNIT: f64 = 100.0;
 /// Points at each energy.
 const POINTS: u64 = 4;
 /// Number of random candidates for each point; the one farthest from singularities is used.
@@ -63,7 +63,7 @@ impl Trial {
         let fixed = incoming.len() == 1 || outgoing.len() == 1;
         let (unit, factors) = match fixed {
             true => (needed, &[1.0][..]),
-            false => (needed.max(LEAST), &ENERGIES[..]),
+            false => (needed.max(MIN_ENERGY_UNIT), &ENERGIES[..]),
         };
         let legs = || incoming.iter().chain(&outgoing);
         let (mut momenta, mut moved) = (Vec::new(), Vec::new());
@@ -111,7 +111,7 @@ impl Trial {
     }
 
     /// The points, with channels and configurations if `inputs` has them.
-    pub fn like(&self, inputs: &Inputs) -> Inputs<'_> {
+    pub fn inputs_like(&self, inputs: &Inputs) -> Inputs<'_> {
         Inputs {
             channel: inputs.channel.map(|_| PerEvent::Each(&self.channel)),
             config: inputs.config.map(|_| PerEvent::Each(&self.config)),
@@ -247,7 +247,7 @@ mod tests {
             config: Some(PerEvent::Same(NONE)),
             ..inputs
         };
-        let like = a.like(&asked);
+        let like = a.inputs_like(&asked);
         let first = like.channel.unwrap().part(0, 4);
         assert_eq!(first, PerEvent::Each(&[0, 1, 2, 0]));
         assert_eq!(like.config.unwrap().part(0, 4), first);

@@ -4,7 +4,7 @@
 //! so that readers see complete files only; if several programs write the same file, the last one wins, and all wrote
 //! the same content. Files with other names are not touched.
 
-use super::Kind;
+use super::EntryKind;
 use super::key::Key;
 use mebridge_support::files::regular;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 /// If the files exceed this size, the least recently used ones are removed.
 const LIMIT: u64 = 512 << 20;
 /// Larger files are not written, as they would evict all others.
-const LARGEST: u64 = LIMIT / 4;
+const MAX_ENTRY_BYTES: u64 = LIMIT / 4;
 /// The modification time of a file is updated when it is used, unless it is younger than this.
 const YOUNG: Duration = Duration::from_secs(600);
 /// The files are listed each time this fraction of the limit has been written, as there may be thousands.
@@ -55,7 +55,7 @@ pub enum Distrust {
 
 /// Size of the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct CacheUsage {
     /// Number of files.
     pub files: usize,
     /// Number of bytes.
@@ -68,22 +68,22 @@ impl Folder {
         Folder { path, limit: LIMIT }
     }
 
-    pub(crate) fn file(&self, kind: Kind, key: &Key) -> PathBuf {
+    pub(crate) fn file(&self, kind: EntryKind, key: &Key) -> PathBuf {
         self.path.join(format!("{}.{}", key.name(), kind.name()))
     }
 
     /// Reads a file. `None` if it does not exist or cannot be used.
-    pub fn read(&self, kind: Kind, key: &Key) -> Option<Vec<u8>> {
+    pub fn read(&self, kind: EntryKind, key: &Key) -> Option<Vec<u8>> {
         if !is_trusted(&self.path) {
             return None;
         }
-        let file = regular::open(&self.file(kind, key), LARGEST).ok()?;
+        let file = regular::open(&self.file(kind, key), MAX_ENTRY_BYTES).ok()?;
         let metadata = file.metadata().ok()?;
         // The folder may have been writable for others when this file was put into it.
         if distrust(&metadata).is_some() {
             return None;
         }
-        let bytes = regular::bytes(&file, LARGEST).ok()?;
+        let bytes = regular::bytes(&file, MAX_ENTRY_BYTES).ok()?;
         let now = SystemTime::now();
         let young = |time| now.duration_since(time).is_ok_and(|age| age < YOUNG);
         if !metadata.modified().is_ok_and(young) {
@@ -94,8 +94,8 @@ impl Folder {
     }
 
     /// Writes a file if possible.
-    pub fn write(&self, kind: Kind, key: &Key, bytes: &[u8]) {
-        let small = bytes.len() as u64 <= LARGEST.min(self.limit);
+    pub fn write(&self, kind: EntryKind, key: &Key, bytes: &[u8]) {
+        let small = bytes.len() as u64 <= MAX_ENTRY_BYTES.min(self.limit);
         if !small || create(&self.path).is_err() || !is_trusted(&self.path) {
             return;
         }
@@ -189,7 +189,7 @@ impl Folder {
     }
 
     /// Tests whether files can be written to the folder.
-    pub fn try_out(&self) -> io::Result<()> {
+    pub fn check_writable(&self) -> io::Result<()> {
         create(&self.path)?;
         let probe = temporary_beside(&self.path.join("probe"));
         let tried = create_file(&probe).and_then(|mut file| file.write_all(b"x"));
@@ -199,17 +199,17 @@ impl Folder {
     }
 
     /// The size of the cache.
-    pub fn usage(&self) -> Usage {
+    pub fn usage(&self) -> CacheUsage {
         let files = self.list();
-        Usage {
+        CacheUsage {
             files: files.len(),
             bytes: files.iter().map(|file| file.size).sum(),
         }
     }
 
     /// Removes all files of the cache, and returns their number and size.
-    pub fn clear(&self) -> io::Result<Usage> {
-        let mut removed = Usage::default();
+    pub fn clear(&self) -> io::Result<CacheUsage> {
+        let mut removed = CacheUsage::default();
         for file in self.list() {
             match fs::remove_file(&file.path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -242,7 +242,7 @@ fn parse_name(name: &str) -> Option<Name> {
     };
     let (key, kind) = name.split_once('.')?;
     let hex = key.len() == 32 && key.bytes().all(|b| b.is_ascii_hexdigit());
-    let known = Kind::ALL.iter().any(|k| k.name() == kind);
+    let known = EntryKind::ALL.iter().any(|k| k.name() == kind);
     (hex && known).then_some(if temporary {
         Name::Temporary
     } else {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     fn set_age(folder: &Folder, key: &Key, seconds: u64) {
-        let file = File::open(folder.file(Kind::Plan, key)).unwrap();
+        let file = File::open(folder.file(EntryKind::Plan, key)).unwrap();
         let time = SystemTime::now() - Duration::from_secs(seconds);
         file.set_modified(time).unwrap();
     }
@@ -356,14 +356,14 @@ mod tests {
     fn what_is_written_is_read_and_nothing_else_is_left() {
         let temporary = tempfile::tempdir().unwrap();
         let folder = Folder::new(temporary.path().join("a/b"));
-        assert_eq!(folder.usage(), Usage::default());
-        assert_eq!(folder.read(Kind::Plan, &key("x")), None);
-        folder.write(Kind::Plan, &key("x"), b"one");
-        folder.write(Kind::Plan, &key("x"), b"two");
-        assert_eq!(folder.read(Kind::Plan, &key("x")).unwrap(), b"two");
-        assert_eq!(folder.read(Kind::Color, &key("x")), None);
+        assert_eq!(folder.usage(), CacheUsage::default());
+        assert_eq!(folder.read(EntryKind::Plan, &key("x")), None);
+        folder.write(EntryKind::Plan, &key("x"), b"one");
+        folder.write(EntryKind::Plan, &key("x"), b"two");
+        assert_eq!(folder.read(EntryKind::Plan, &key("x")).unwrap(), b"two");
+        assert_eq!(folder.read(EntryKind::Color, &key("x")), None);
         assert_eq!(fs::read_dir(&folder.path).unwrap().count(), 1);
-        assert_eq!(folder.usage(), Usage { files: 1, bytes: 3 });
+        assert_eq!(folder.usage(), CacheUsage { files: 1, bytes: 3 });
     }
 
     #[test]
@@ -373,21 +373,21 @@ mod tests {
         folder.limit = 30;
         let keys = ["a", "b", "c"].map(key);
         for (age, key) in [3000, 2000, 1000].into_iter().zip(&keys) {
-            folder.write(Kind::Plan, key, &[0; 10]);
+            folder.write(EntryKind::Plan, key, &[0; 10]);
             set_age(&folder, key, age);
         }
         assert_eq!(folder.usage().bytes, 30);
         // Using the oldest file makes the second one the oldest.
-        folder.read(Kind::Plan, &keys[0]).unwrap();
-        folder.write(Kind::Plan, &key("d"), &[0; 10]);
-        assert!(folder.read(Kind::Plan, &keys[0]).is_some());
-        assert!(folder.read(Kind::Plan, &keys[1]).is_none());
-        assert!(folder.read(Kind::Plan, &keys[2]).is_some());
+        folder.read(EntryKind::Plan, &keys[0]).unwrap();
+        folder.write(EntryKind::Plan, &key("d"), &[0; 10]);
+        assert!(folder.read(EntryKind::Plan, &keys[0]).is_some());
+        assert!(folder.read(EntryKind::Plan, &keys[1]).is_none());
+        assert!(folder.read(EntryKind::Plan, &keys[2]).is_some());
         // A file larger than the limit is not written.
-        folder.write(Kind::Plan, &key("e"), &[0; 31]);
+        folder.write(EntryKind::Plan, &key("e"), &[0; 31]);
         assert_eq!(
             folder.usage(),
-            Usage {
+            CacheUsage {
                 files: 3,
                 bytes: 30
             }
@@ -403,9 +403,9 @@ mod tests {
         for name in others {
             fs::write(folder.path.join(name), "much more than the limit").unwrap();
         }
-        folder.write(Kind::Plan, &key("x"), b"one");
-        assert_eq!(folder.usage(), Usage { files: 1, bytes: 3 });
-        assert_eq!(folder.clear().unwrap(), Usage { files: 1, bytes: 3 });
+        folder.write(EntryKind::Plan, &key("x"), b"one");
+        assert_eq!(folder.usage(), CacheUsage { files: 1, bytes: 3 });
+        assert_eq!(folder.clear().unwrap(), CacheUsage { files: 1, bytes: 3 });
         assert_eq!(fs::read_dir(&folder.path).unwrap().count(), others.len());
     }
 
@@ -414,18 +414,18 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let mut folder = Folder::new(temporary.path().to_owned());
         folder.limit = 10 * PART;
-        let path = temporary_beside(&folder.file(Kind::Plan, &key("x")));
+        let path = temporary_beside(&folder.file(EntryKind::Plan, &key("x")));
         fs::write(&path, "half").unwrap();
-        folder.write(Kind::Plan, &key("y"), b"one");
+        folder.write(EntryKind::Plan, &key("y"), b"one");
         assert!(path.exists(), "another program may be at work on it");
         let old = SystemTime::now() - 2 * ABANDONED;
         File::open(&path).unwrap().set_modified(old).unwrap();
         // The files are listed only once in a while.
         for _ in 0..3 {
-            folder.write(Kind::Plan, &key("y"), b"one");
+            folder.write(EntryKind::Plan, &key("y"), b"one");
             assert!(path.exists());
         }
-        folder.write(Kind::Plan, &key("y"), b"one");
+        folder.write(EntryKind::Plan, &key("y"), b"one");
         assert!(!path.exists());
     }
 
@@ -443,8 +443,8 @@ mod tests {
             let set = unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) };
             assert_eq!(set, 0);
             let folder = Folder::new(path.into());
-            folder.write(Kind::Plan, &key("x"), &[0; 5000]);
-            folder.write(Kind::Plan, &key("y"), &[0; 500]);
+            folder.write(EntryKind::Plan, &key("x"), &[0; 5000]);
+            folder.write(EntryKind::Plan, &key("y"), &[0; 500]);
             return;
         }
         let temporary = tempfile::tempdir().unwrap();
@@ -457,7 +457,7 @@ mod tests {
             .unwrap();
         assert!(status.success(), "{status}");
         let folder = Folder::new(temporary.path().to_owned());
-        assert_eq!(folder.read(Kind::Plan, &key("y")).unwrap().len(), 500);
+        assert_eq!(folder.read(EntryKind::Plan, &key("y")).unwrap().len(), 500);
         assert_eq!(fs::read_dir(&folder.path).unwrap().count(), 1);
     }
 
@@ -468,18 +468,18 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let folder = Folder::new(temporary.path().to_owned());
         let mode = |mode| fs::set_permissions(&folder.path, fs::Permissions::from_mode(mode));
-        let there = |name| folder.read(Kind::Plan, &key(name)).is_some();
-        folder.write(Kind::Plan, &key("x"), b"one");
+        let there = |name| folder.read(EntryKind::Plan, &key(name)).is_some();
+        folder.write(EntryKind::Plan, &key("x"), b"one");
         assert!(there("x"));
         for others in [0o770, 0o707, 0o1777] {
             mode(others).unwrap();
             assert!(!there("x"), "{others:o}");
-            folder.write(Kind::Plan, &key("y"), b"one");
+            folder.write(EntryKind::Plan, &key("y"), b"one");
             mode(0o755).unwrap();
             assert!(there("x") && !there("y"), "{others:o}");
         }
         // A file that others can write to, or that another user put there while the folder was accessible to them.
-        let file = folder.file(Kind::Plan, &key("x"));
+        let file = folder.file(EntryKind::Plan, &key("x"));
         let file_mode = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode));
         assert_eq!(
             fs::metadata(&file).unwrap().permissions().mode() & 0o777,
@@ -492,13 +492,13 @@ mod tests {
         if chown(&file, Some(65534), None).is_ok() {
             assert!(!there("x"));
             // It is replaced.
-            folder.write(Kind::Plan, &key("x"), b"two");
-            assert_eq!(folder.read(Kind::Plan, &key("x")).unwrap(), b"two");
+            folder.write(EntryKind::Plan, &key("x"), b"two");
+            assert_eq!(folder.read(EntryKind::Plan, &key("x")).unwrap(), b"two");
         }
         // Only root can give a folder to another user.
         if chown(&folder.path, Some(65534), None).is_ok() {
             assert!(!there("x"));
-            folder.write(Kind::Plan, &key("y"), b"one");
+            folder.write(EntryKind::Plan, &key("y"), b"one");
             assert_eq!(folder.usage().files, 1);
         }
     }
@@ -510,15 +510,15 @@ mod tests {
         fs::write(&file, "").unwrap();
         for path in [file.join("inside"), file, "/proc/none".into()] {
             let folder = Folder::new(path);
-            folder.write(Kind::Plan, &key("x"), b"one");
-            assert_eq!(folder.read(Kind::Plan, &key("x")), None);
-            assert_eq!(folder.usage(), Usage::default());
-            assert_eq!(folder.clear().unwrap(), Usage::default());
+            folder.write(EntryKind::Plan, &key("x"), b"one");
+            assert_eq!(folder.read(EntryKind::Plan, &key("x")), None);
+            assert_eq!(folder.usage(), CacheUsage::default());
+            assert_eq!(folder.clear().unwrap(), CacheUsage::default());
         }
         // A folder in the place of the file.
         let folder = Folder::new(temporary.path().to_owned());
-        fs::create_dir(folder.file(Kind::Plan, &key("x"))).unwrap();
-        folder.write(Kind::Plan, &key("x"), b"one");
-        assert_eq!(folder.read(Kind::Plan, &key("x")), None);
+        fs::create_dir(folder.file(EntryKind::Plan, &key("x"))).unwrap();
+        folder.write(EntryKind::Plan, &key("x"), b"one");
+        assert_eq!(folder.read(EntryKind::Plan, &key("x")), None);
     }
 }

@@ -33,7 +33,7 @@ pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("MEBRIDGE_B
 
 /// The kind of a stored value, which is the extension of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     /// The processes in a directory.
     Process,
     /// A plan, or the fact that none exists.
@@ -46,30 +46,30 @@ pub enum Kind {
     Blocks,
 }
 
-impl Kind {
+impl EntryKind {
     /// All kinds.
-    pub const ALL: [Kind; 5] = [
-        Kind::Process,
-        Kind::Plan,
-        Kind::Color,
-        Kind::Device,
-        Kind::Blocks,
+    pub const ALL: [EntryKind; 5] = [
+        EntryKind::Process,
+        EntryKind::Plan,
+        EntryKind::Color,
+        EntryKind::Device,
+        EntryKind::Blocks,
     ];
 
     /// The file extension.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Process => "process",
-            Kind::Plan => "plan",
-            Kind::Color => "color",
-            Kind::Device => "device",
-            Kind::Blocks => "blocks",
+            EntryKind::Process => "process",
+            EntryKind::Plan => "plan",
+            EntryKind::Color => "color",
+            EntryKind::Device => "device",
+            EntryKind::Blocks => "blocks",
         }
     }
 
     /// Whether the value is fully determined by the key. Block sizes are not: they are measured.
     fn follows_from_its_key(self) -> bool {
-        self != Kind::Blocks
+        self != EntryKind::Blocks
     }
 }
 
@@ -91,12 +91,12 @@ impl Cache {
     }
 
     /// Whether the cache has a folder.
-    pub fn is_on(&self) -> bool {
+    pub fn is_enabled(&self) -> bool {
         self.folder.is_some()
     }
 
     /// Loads the value stored under a key.
-    pub fn load<T: DeserializeOwned>(&self, kind: Kind, key: &Key) -> Option<T> {
+    pub fn load<T: DeserializeOwned>(&self, kind: EntryKind, key: &Key) -> Option<T> {
         if self.check && kind.follows_from_its_key() {
             return None;
         }
@@ -105,7 +105,7 @@ impl Cache {
     }
 
     /// Stores a value under a key.
-    pub fn store<T: Serialize>(&self, kind: Kind, key: &Key, value: &T) {
+    pub fn store<T: Serialize>(&self, kind: EntryKind, key: &Key, value: &T) {
         let Some(folder) = &self.folder else {
             return;
         };

@@ -8,15 +8,16 @@
 //! of the calling thread's last failure.
 
 use super::event_arrays::EventArrays;
-use super::fbridge::{c_name, channel_weights};
+use super::fbridge::channel_weights;
 use super::generation::Caller;
 use super::no_panic;
 use super::pointers::{
-    CallerArray, MOST_NUMBERS, PointerAccess, Spread, check, check_apart, input, input_or_none,
-    numbers, output, output_or_none, overlap, put, string, wrong,
+    CallerArray, MAX_NUMBERS, PointerAccess, StridedArray, argument_error, c_name, check,
+    check_apart, input, input_or_none, number_count, output, output_or_none, overlap_error, string,
+    write,
 };
 use super::registry::{self, Entry, Indices};
-use super::sized::{self, Grows};
+use super::sized::{self, SizedStruct};
 use mebridge::bridge::Bridge;
 use mebridge::describe::{describe, topologies};
 use mebridge::error::{CALL_WITHIN_CALL, Error, Result};
@@ -128,26 +129,26 @@ pub unsafe extern "C" fn mebridge_create(
     const NAME: &str = "mebridge_create";
     status(|| {
         // SAFETY: guaranteed by the caller; NULL is rejected.
-        unsafe { put(NAME, "bridge", bridge, std::ptr::null_mut()) }?;
+        unsafe { write(NAME, "bridge", bridge, std::ptr::null_mut()) }?;
         let switches = match options.is_null() {
             true => Switches::from_env()?,
             // SAFETY: guaranteed by the caller.
             false => unsafe { switches(&sized::read(NAME, "options", options)?) }?,
         };
         if nevt == 0 {
-            return Err(wrong(
+            return Err(argument_error(
                 NAME,
                 "nevt is 0; at least one event a call is needed",
             ));
         }
         let located = locate(&switches)?;
-        numbers(NAME, nevt, 4 * located.process.legs.len())?;
+        number_count(NAME, nevt, 4 * located.process.legs.len())?;
         let caller = Caller::new(switches.igraph, located.process.contract);
         let made = Bridge::new(located.process, &located.card, &switches, nevt)?;
         let handle = registry::add(Entry::new(made, caller));
         // SAFETY: as above.
         unsafe {
-            put(
+            write(
                 NAME,
                 "bridge",
                 bridge,
@@ -202,7 +203,7 @@ pub unsafe extern "C" fn mebridge_run(
 ) -> i32 {
     const NAME: &str = "mebridge_run";
     status(|| {
-        with(bridge, |entry| {
+        with_bridge(bridge, |entry| {
             check_count(NAME, nevt, entry)?;
             let arrays = EventArrays {
                 momenta,
@@ -231,7 +232,7 @@ pub extern "C" fn mebridge_set_sde_strategy(
     s: f64,
 ) -> i32 {
     status(|| {
-        with(bridge, |entry| {
+        with_bridge(bridge, |entry| {
             let weights = channel_weights("mebridge_set_sde_strategy", strategy, s)?;
             entry.bridge.set_channel_weights(weights)
         })
@@ -256,7 +257,7 @@ pub unsafe extern "C" fn mebridge_set_channels(
     status(|| {
         // SAFETY: guaranteed by the caller.
         let list = unsafe { stated(NAME, topologies) }?;
-        with(bridge, |entry| entry.bridge.set_channels(&list, s))
+        with_bridge(bridge, |entry| entry.bridge.set_channels(&list, s))
     })
 }
 
@@ -282,13 +283,23 @@ pub unsafe extern "C" fn mebridge_channel_weights(
     status(|| {
         // SAFETY: guaranteed by the caller.
         let list = unsafe { stated(NAME, topologies) }?;
-        with(bridge, |entry| {
+        with_bridge(bridge, |entry| {
             let legs = entry.bridge.process().legs.len();
             // SAFETY: guaranteed by the caller; NULL and misalignment are rejected.
             let (momenta, weights) = unsafe {
                 (
-                    input(NAME, "momenta", momenta, numbers(NAME, nevt, 4 * legs)?)?,
-                    output(NAME, "weights", weights, numbers(NAME, nevt, list.len())?)?,
+                    input(
+                        NAME,
+                        "momenta",
+                        momenta,
+                        number_count(NAME, nevt, 4 * legs)?,
+                    )?,
+                    output(
+                        NAME,
+                        "weights",
+                        weights,
+                        number_count(NAME, nevt, list.len())?,
+                    )?,
                 )
             };
             entry.bridge.channel_weights(&list, s, momenta, weights)
@@ -306,7 +317,7 @@ unsafe fn stated(name: &'static str, topologies: *const c_char) -> Result<Vec<To
     let refused = |error| {
         let form =
             "it is a list of {\"vertices\": .., \"parameters\": ..} as in mebridge_topologies";
-        wrong(name, format!("topologies: {error}; {form}"))
+        argument_error(name, format!("topologies: {error}; {form}"))
     };
     serde_json::from_slice(text.to_bytes()).map_err(refused)
 }
@@ -333,7 +344,7 @@ fn kept_json<T: Serialize>(
 ) -> *const c_char {
     let mut text = std::ptr::null();
     status(|| {
-        with(bridge, |entry| {
+        with_bridge(bridge, |entry| {
             if place(entry).is_none() {
                 let made = make(&entry.bridge)?;
                 let json = serde_json::to_string(&made).map_err(|e| Error::Internal {
@@ -373,7 +384,7 @@ pub unsafe extern "C" fn mebridge_one_event(
 ) -> i32 {
     const NAME: &str = "mebridge_one_event";
     status(|| {
-        with(bridge, |entry| {
+        with_bridge(bridge, |entry| {
             let legs = entry.bridge.process().legs.len();
             // SAFETY: guaranteed by the caller; NULL and misalignment are rejected, and nothing is written before the
             // event is evaluated.
@@ -487,7 +498,7 @@ pub(super) unsafe fn evaluate_sample(
     unsafe {
         with_sample(name, sample, |request| {
             let own = CallerArray::new(sample.cast::<u8>(), request.size, PointerAccess::Write);
-            with(bridge, |entry| evaluate(name, entry, request, own))
+            with_bridge(bridge, |entry| evaluate(name, entry, request, own))
         })
     }
 }
@@ -527,7 +538,7 @@ pub(super) unsafe fn evaluate_sample_on_device(
     // SAFETY: guaranteed by the caller; NULL is rejected.
     unsafe {
         with_sample(name, sample, |request| {
-            with(bridge, |entry| {
+            with_bridge(bridge, |entry| {
                 evaluate_on_device(name, entry, request, stream)
             })
         })
@@ -537,20 +548,20 @@ pub(super) unsafe fn evaluate_sample_on_device(
 /// Waits until the work of all calls of `mebridge_evaluate_on_device` for this bridge is done.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_wait_for_device(bridge: *mut MebridgeBridge) -> i32 {
-    status(|| with(bridge, |entry| entry.bridge.wait_for_device()))
+    status(|| with_bridge(bridge, |entry| entry.bridge.wait_for_device()))
 }
 
 const _: () =
     assert!(offset_of!(MebridgeOptions, size) == 0 && offset_of!(MebridgeSample, size) == 0);
 
 // SAFETY: `repr(C)`, its size first; all members are numbers, pointers and a bool, which is listed.
-unsafe impl Grows for MebridgeOptions {
+unsafe impl SizedStruct for MebridgeOptions {
     const NAME: &'static str = "mebridge_options";
     const BOOLS: &'static [usize] = &[offset_of!(MebridgeOptions, all_helicities)];
 }
 
 // SAFETY: `repr(C)`, its size first; all members are numbers and pointers.
-unsafe impl Grows for MebridgeSample {
+unsafe impl SizedStruct for MebridgeSample {
     const NAME: &'static str = "mebridge_sample";
 }
 
@@ -616,7 +627,7 @@ unsafe fn evaluate_on_device(
         amp2: address(request.amp2),
         amp2_stride: request.amp2_stride,
         stream: address(stream),
-        element: MatrixElementOffsets::only(entry.bridge.process().diagrams as usize),
+        element: MatrixElementOffsets::single(entry.bridge.process().diagrams as usize),
     };
     // SAFETY: guaranteed by the caller.
     unsafe { entry.bridge.evaluate_on_device(&sample) }
@@ -730,7 +741,7 @@ unsafe fn evaluate(
                 amp2: part_rows,
             };
             let bad = entry.bridge.evaluate(&sample, answers);
-            let bad = bad.map_err(|error| error.behind(begin))?;
+            let bad = bad.map_err(|error| error.with_event_offset(begin))?;
             request.bad_events += bad.count;
             first_bad = first_bad.or(bad.first.map(|event| begin + event));
         }
@@ -778,15 +789,15 @@ fn check_extents(
         "momenta",
         CallerArray::new(request.momenta, 1, PointerAccess::Read),
     )?;
-    numbers(name, n, 1)?;
+    number_count(name, n, 1)?;
     let last = [n - 1, legs.saturating_sub(1), 3];
     let mut reach = 0usize;
     for (stride, last) in request.momenta_strides.iter().zip(last) {
         let here = stride.unsigned_abs().checked_mul(last);
         reach = here
             .and_then(|here| reach.checked_add(here))
-            .filter(|&reach| reach < MOST_NUMBERS)
-            .ok_or_else(|| wrong(name, format!(
+            .filter(|&reach| reach < MAX_NUMBERS)
+            .ok_or_else(|| argument_error(name, format!(
                     "momenta_strides are {:?}, with which {n} events reach beyond the end of memory",
                     request.momenta_strides
                 )))?;
@@ -800,7 +811,7 @@ fn check_extents(
         CallerArray::new(request.amp2, 1, PointerAccess::Write),
     )?;
     if request.amp2_stride < n {
-        return Err(wrong(
+        return Err(argument_error(
             name,
             format!(
                 "amp2_stride is {}, but there are {n} events",
@@ -808,7 +819,7 @@ fn check_extents(
             ),
         ));
     }
-    numbers(name, request.amp2_stride, diagrams)?;
+    number_count(name, request.amp2_stride, diagrams)?;
     Ok(reach + 1)
 }
 
@@ -852,26 +863,26 @@ fn check_sample_apart(
         }
     }
     let [event, leg, component] = request.momenta_strides;
-    let momenta = Spread::new(
+    let momenta = StridedArray::new(
         CallerArray::new(request.momenta, 1, PointerAccess::Read),
         [(n, event), (legs, leg), (4, component)],
     );
-    let amp2 = Spread::new(
+    let amp2 = StridedArray::new(
         CallerArray::new(request.amp2, 1, PointerAccess::Write),
         [(n, 1), (diagrams, request.amp2_stride as isize), (1, 0)],
     );
-    let own = own.map(|own| ("sample", Spread::contiguous(own)));
+    let own = own.map(|own| ("sample", StridedArray::contiguous(own)));
     let amp2 = (!request.amp2.is_null()).then_some(("amp2", amp2));
     let rows = rows.into_iter().filter(there);
-    let rows = rows.map(|(row, array)| (row, Spread::contiguous(array)));
+    let rows = rows.map(|(row, array)| (row, StridedArray::contiguous(array)));
     let arrays = own.into_iter().chain([("momenta", momenta)]);
-    let arrays: Vec<(&str, Spread)> = arrays.chain(rows).chain(amp2).collect();
+    let arrays: Vec<(&str, StridedArray)> = arrays.chain(rows).chain(amp2).collect();
     for (i, (written_name, written)) in arrays.iter().enumerate() {
         // Arrays that are only read precede the written ones, and the sample at index 0 has nothing before it.
         if written.first.access == PointerAccess::Write && i > 0 {
             let mut others = arrays[..i].iter();
             if let Some((other, _)) = others.find(|(_, other)| other.overlaps(written)) {
-                return Err(overlap(name, other, written_name));
+                return Err(overlap_error(name, other, written_name));
             }
         }
     }
@@ -909,7 +920,7 @@ pub extern "C" fn mebridge_parameter_name(
 ) -> *const c_char {
     let mut name = std::ptr::null();
     status(|| {
-        with(bridge, |entry| {
+        with_bridge(bridge, |entry| {
             if entry.parameters.is_empty() {
                 let card = &entry.bridge.process().model.card;
                 entry.parameters = card.iter().map(|p| c_name(&p.name)).collect();
@@ -936,11 +947,11 @@ pub unsafe extern "C" fn mebridge_parameter(
 ) -> i32 {
     const NAME: &str = "mebridge_parameter";
     status(|| {
-        with(bridge, |entry| {
+        with_bridge(bridge, |entry| {
             // SAFETY: guaranteed by the caller; NULL is rejected.
             unsafe {
                 let number = parameter(NAME, entry, name)?;
-                put(NAME, "value", value, entry.bridge.card()[number])
+                write(NAME, "value", value, entry.bridge.card()[number])
             }
         })
     })
@@ -959,12 +970,12 @@ pub unsafe extern "C" fn mebridge_set_parameter(
 ) -> i32 {
     const NAME: &str = "mebridge_set_parameter";
     status(|| {
-        with(bridge, |entry| {
+        with_bridge(bridge, |entry| {
             // SAFETY: guaranteed by the caller.
             let number = unsafe { parameter(NAME, entry, name) }?;
             if !value.is_finite() {
                 let name = &entry.bridge.process().model.card[number].name;
-                return Err(wrong(
+                return Err(argument_error(
                     NAME,
                     format!("{name} cannot be {value}; it needs a finite value"),
                 ));
@@ -987,7 +998,7 @@ unsafe fn parameter(function: &'static str, entry: &Entry, name: *const c_char) 
     let model = &entry.bridge.process().model;
     model.card_parameter(&name).ok_or_else(|| {
         let known: Vec<&str> = model.card.iter().map(|p| p.name.as_str()).collect();
-        wrong(
+        argument_error(
             function,
             format!(
                 "there is no parameter {name}; there are {}",
@@ -1012,14 +1023,19 @@ pub unsafe extern "C" fn mebridge_find_good_helicities(
 ) -> i32 {
     const NAME: &str = "mebridge_find_good_helicities";
     status(|| {
-        with(bridge, |entry| {
+        with_bridge(bridge, |entry| {
             check_count(NAME, nevt, entry)?;
             let legs = entry.bridge.process().legs.len();
             // SAFETY: guaranteed by the caller; NULL and misalignment are rejected.
             let events = unsafe {
                 let g_s = input(NAME, "g_s", g_s, nevt)?;
                 Events {
-                    momenta: input(NAME, "momenta", momenta, numbers(NAME, nevt, 4 * legs)?)?,
+                    momenta: input(
+                        NAME,
+                        "momenta",
+                        momenta,
+                        number_count(NAME, nevt, 4 * legs)?,
+                    )?,
                     g_s,
                     // No helicity or colour is selected here.
                     random_helicity: g_s,
@@ -1033,7 +1049,7 @@ pub unsafe extern "C" fn mebridge_find_good_helicities(
                 return Ok(());
             }
             // SAFETY: guaranteed by the caller.
-            unsafe { put(NAME, "good", good, found) }
+            unsafe { write(NAME, "good", good, found) }
         })
     })
 }
@@ -1089,10 +1105,10 @@ pub unsafe extern "C" fn mebridge_helicity(
 ) -> i32 {
     const NAME: &str = "mebridge_helicity";
     status(|| {
-        with(bridge, |entry| {
+        with_bridge(bridge, |entry| {
             let table = &entry.bridge.process().helicities;
             let Some(row) = row.checked_sub(1).and_then(|i| table.get(i)) else {
-                return Err(wrong(
+                return Err(argument_error(
                     NAME,
                     format!(
                         "there is no row {row}, the table has rows 1 to {}",
@@ -1116,7 +1132,7 @@ pub unsafe extern "C" fn mebridge_helicity(
 pub extern "C" fn mebridge_process_name(bridge: *const MebridgeBridge) -> *const c_char {
     let mut name = std::ptr::null();
     status(|| {
-        with(bridge, |entry| {
+        with_bridge(bridge, |entry| {
             // The string stays at its address even if the entry moves.
             name = entry.name.as_ptr();
             Ok(())
@@ -1158,15 +1174,16 @@ pub unsafe extern "C" fn mebridge_lhe_events(
     const NAME: &str = "mebridge_lhe_events";
     status(|| {
         if particles == 0 {
-            return Err(wrong(NAME, "particles is 0; every event has some"));
+            return Err(argument_error(NAME, "particles is 0; every event has some"));
         }
-        let bytes = |each: Option<usize>| numbers(NAME, events.max(1), each.unwrap_or(usize::MAX));
+        let bytes =
+            |each: Option<usize>| number_count(NAME, events.max(1), each.unwrap_or(usize::MAX));
         let read = bytes(mebridge_lhe::record_bytes(particles))?;
         let needed = bytes(mebridge_lhe::text_bytes(particles))?;
         if capacity < needed {
             let what =
                 format!("text holds {capacity} bytes, but {events} events may need {needed}");
-            return Err(wrong(NAME, what));
+            return Err(argument_error(NAME, what));
         }
         if events > 0 {
             check_apart(
@@ -1192,7 +1209,7 @@ pub unsafe extern "C" fn mebridge_lhe_events(
             )?;
         }
         // SAFETY: guaranteed by the caller.
-        unsafe { put(NAME, "written", written, 0) }?;
+        unsafe { write(NAME, "written", written, 0) }?;
         if events == 0 {
             return Ok(());
         }
@@ -1204,7 +1221,7 @@ pub unsafe extern "C" fn mebridge_lhe_events(
         let text = unsafe { output(NAME, "text", text.cast::<u8>(), events.len()) }?;
         text.copy_from_slice(&events);
         // SAFETY: guaranteed by the caller.
-        unsafe { put(NAME, "written", written, events.len()) }
+        unsafe { write(NAME, "written", written, events.len()) }
     })
 }
 
@@ -1260,7 +1277,7 @@ fn check_count(function: &'static str, nevt: usize, entry: &Entry) -> Result<()>
     if nevt == created {
         return Ok(());
     }
-    Err(wrong(
+    Err(argument_error(
         function,
         format!(
             "nevt is {nevt}, but this bridge was created for {created} events a call; pass as many, \
@@ -1269,17 +1286,17 @@ fn check_count(function: &'static str, nevt: usize, entry: &Entry) -> Result<()>
     ))
 }
 
-pub(super) fn with<T>(
+pub(super) fn with_bridge<T>(
     bridge: *const MebridgeBridge,
     f: impl FnOnce(&mut Entry) -> Result<T>,
 ) -> Result<T> {
-    registry::with(bridge as usize as u64, f)
+    registry::with_entry(bridge as usize as u64, f)
 }
 
 fn query(bridge: *const MebridgeBridge, f: impl FnOnce(&Entry) -> i64) -> i64 {
     let mut value = -1;
     status(|| {
-        with(bridge, |entry| {
+        with_bridge(bridge, |entry| {
             value = f(entry);
             Ok(())
         })
@@ -1292,7 +1309,7 @@ pub(super) fn status(f: impl FnOnce() -> Result<()>) -> i32 {
     match no_panic(f) {
         Ok(()) => MEBRIDGE_OK,
         Err(Error::CallWithinCall) => {
-            keep_within();
+            keep_nested_call();
             MEBRIDGE_ERROR
         }
         Err(error) => {
@@ -1311,7 +1328,7 @@ pub(super) fn keep_error(code: &str, text: &str) {
 }
 
 /// Keeps the error of a call within a call; async-signal-safe.
-pub(super) fn keep_within() {
+pub(super) fn keep_nested_call() {
     LAST_WITHIN.with(|within| within.store(true, Ordering::SeqCst));
 }
 

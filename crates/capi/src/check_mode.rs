@@ -43,7 +43,7 @@ struct Event {
 static ALL: Mutex<BTreeMap<String, Ratios>> = Mutex::new(BTreeMap::new());
 
 /// Whether check mode is on.
-pub fn is_on() -> Result<bool> {
+pub fn is_enabled() -> Result<bool> {
     static ON: OnceLock<bool> = OnceLock::new();
     let on = match ON.get() {
         Some(&on) => on,
@@ -59,7 +59,7 @@ pub fn is_on() -> Result<bool> {
 }
 
 /// Adds both matrix elements of an event, or of some of its helicities.
-pub fn note(process: &str, momenta: &[f64], g_s: f64, (library, fortran): (f64, f64)) {
+pub fn add_event(process: &str, momenta: &[f64], g_s: f64, (library, fortran): (f64, f64)) {
     let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     if !all.contains_key(process) {
         all.insert(process.to_owned(), Ratios::default());
@@ -177,11 +177,11 @@ mod tests {
         let process = "a process of this test";
         let p = [1.0, 0.0, 0.0, 1.0];
         let q = [2.0, 0.0, 0.0, 2.0];
-        note(process, &p, 1.0, (0.5, 0.25));
-        note(process, &p, 1.0, (0.5, 0.75));
-        note(process, &q, 1.0, (3.0, 2.0));
-        note(process, &q, 1.1, (0.0, 0.0));
-        note(process, &p, 1.0, (1.0, 0.0));
+        add_event(process, &p, 1.0, (0.5, 0.25));
+        add_event(process, &p, 1.0, (0.5, 0.75));
+        add_event(process, &q, 1.0, (3.0, 2.0));
+        add_event(process, &q, 1.1, (0.0, 0.0));
+        add_event(process, &p, 1.0, (1.0, 0.0));
         let mut ratios = ALL.lock().unwrap().remove(process).unwrap();
         ratios.end_event();
         assert_eq!(

@@ -2,10 +2,12 @@
 
 use super::c::{os_string, status};
 use super::no_panic;
-use super::pointers::{CallerArray, PointerAccess, check_apart, input, output, put, string, wrong};
+use super::pointers::{
+    CallerArray, PointerAccess, argument_error, check_apart, input, output, string, write,
+};
 use super::registry::Registry;
 use mebridge::error::Result;
-use mebridge_densities::{Coupling, Densities};
+use mebridge_densities::{Densities, StrongCoupling};
 use std::ffi::c_char;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,13 +37,14 @@ pub unsafe extern "C" fn mebridge_densities_open(
     const NAME: &str = "mebridge_densities_open";
     status(|| {
         // SAFETY: guaranteed by the caller; NULL is rejected.
-        unsafe { put(NAME, "densities", densities, std::ptr::null_mut()) }?;
+        unsafe { write(NAME, "densities", densities, std::ptr::null_mut()) }?;
         // SAFETY: guaranteed by the caller.
         let file = PathBuf::from(os_string(unsafe { string(NAME, "file", file) }?));
-        let made = Densities::open(&file).map_err(|error| wrong(NAME, error.to_string()))?;
+        let made =
+            Densities::open(&file).map_err(|error| argument_error(NAME, error.to_string()))?;
         let handle = OPEN.add(Arc::new(made)) as usize as *mut MebridgeDensities;
         // SAFETY: as above.
-        unsafe { put(NAME, "densities", densities, handle) }
+        unsafe { write(NAME, "densities", densities, handle) }
     })
 }
 
@@ -152,7 +155,7 @@ pub unsafe extern "C" fn mebridge_densities_evaluate(
             for code in codes {
                 let place = known.iter().position(|one| one == code);
                 let missing =
-                    || wrong(NAME, format!("there are no densities of {code} (PDG code)"));
+                    || argument_error(NAME, format!("there are no densities of {code} (PDG code)"));
                 places.push(place.ok_or_else(missing)?);
             }
             q2.clear();
@@ -210,8 +213,8 @@ pub unsafe extern "C" fn mebridge_alpha_s(
                 output(NAME, "alpha_s", alpha_s, points)?,
             )
         };
-        let table = Coupling::new(scales, values)
-            .map_err(|what| wrong(NAME, format!("the table of alpha_s: {what}")))?;
+        let table = StrongCoupling::new(scales, values)
+            .map_err(|what| argument_error(NAME, format!("the table of alpha_s: {what}")))?;
         for (value, q) in alpha_s.iter_mut().zip(q) {
             *value = table.at(q * q);
         }

@@ -1,7 +1,7 @@
 //! The arrays of a call for events, as C and linked executables pass them.
 
 use super::pointers::{
-    CallerArray, PointerAccess, check_apart, input, input_or_none, numbers, output,
+    CallerArray, PointerAccess, check_apart, input, input_or_none, number_count, output,
 };
 use super::registry::Entry;
 use mebridge::error::Result;
@@ -32,7 +32,7 @@ impl EventArrays {
         nevt: usize,
     ) -> Result<()> {
         let legs = entry.bridge.process().legs.len();
-        let count = numbers(name, nevt, 4 * legs)?;
+        let count = number_count(name, nevt, 4 * legs)?;
         let read = |array| CallerArray::new::<f64>(array, nevt, PointerAccess::Read);
         let indices = |array| CallerArray::new::<i32>(array, nevt, PointerAccess::Read);
         let chosen = |array: *mut i32| CallerArray::new(array, nevt, PointerAccess::Write);

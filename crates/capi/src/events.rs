@@ -5,28 +5,30 @@
 //! version. Events go to files.
 
 use super::c::{MEBRIDGE_ERROR, keep_error, status};
+use super::callbacks::{CallerSelection, Context, Cut, MebridgeRunHooks, Take, pass_answer};
 use super::no_panic;
-use super::pointers::{CallerArray, PointerAccess, check_apart, input, output, put, string, wrong};
+use super::pointers::{
+    CallerArray, PointerAccess, argument_error, check_apart, input, output, string, write,
+};
 use super::registry::Registry;
-use super::runs::MebridgeRunHooks;
 use super::sized;
-use super::umami::attached::carried;
+use super::umami::attached::attached_to;
 use mebridge::error::{Error, Result};
 use mebridge::event_generator::{EventGenerator, Request};
 use mebridge::process::Process;
 use mebridge::runtime::Switches;
-use mebridge_run::maker::{Description, Further, Maker, identity};
-use mebridge_run::plan::Plan;
+use mebridge_run::maker::{Description, ExtraValues, Maker, identity};
+use mebridge_run::plan::RunPlan;
 use mebridge_run::run::open;
 use mebridge_sampler::events::Events;
 use mebridge_sampler::flow::{Flow, FlowShape};
 use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds;
 use mebridge_sampler::sums::WeightSums;
-use mebridge_sampler::survey::{Nothing, SurveySettings};
+use mebridge_sampler::survey::{NoEvents, SurveySettings};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ffi::{CString, c_char, c_void};
+use std::ffi::{c_char, c_void};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -36,49 +38,6 @@ use std::sync::Arc;
 pub struct MebridgeEvents {
     _private: [u8; 0],
 }
-
-/// Receives an answer, JSON that ends in NUL and is valid during the call.
-pub type Take = Option<unsafe extern "C" fn(context: *mut c_void, answer: *const c_char)>;
-
-/// Passes JSON to the caller.
-///
-/// # Safety
-/// `take` is NULL or may be called with `context`.
-pub unsafe fn give(take: Take, context: *mut c_void, answer: String) {
-    let answer = CString::new(answer).expect("JSON has no NUL");
-    if let Some(take) = take {
-        // SAFETY: guaranteed by the caller.
-        unsafe { take(context, answer.as_ptr()) };
-    }
-}
-
-/// Decides which of `events` events of matrix element number `element`, from 0, pass the caller's cut: writes false for
-/// those that do not. `momenta[events][legs][4]` are (E, px, py, pz) in GeV in the detector frame, the leg along +z
-/// first. If the run has several threads, they call this at the same time. Returns 0 on success.
-pub type Cut = Option<
-    unsafe extern "C" fn(
-        context: *mut c_void,
-        element: u32,
-        events: usize,
-        legs: usize,
-        momenta: *const f64,
-        passes: *mut bool,
-    ) -> i32,
->;
-
-/// Writes the bias of `events` events of a matrix element that pass the cuts, a positive finite number for each; all are 1
-/// before. Events are drawn in proportion to their cross section times their bias, and their weights are divided by it.
-/// Otherwise as `mebridge_events_cut`.
-pub type Bias = Option<
-    unsafe extern "C" fn(
-        context: *mut c_void,
-        element: u32,
-        events: usize,
-        legs: usize,
-        momenta: *const f64,
-        biases: *mut f64,
-    ) -> i32,
->;
 
 /// Request of `mebridge_events_open`.
 #[derive(Deserialize)]
@@ -107,7 +66,7 @@ impl Opened {
         let mut notices = Vec::new();
         let maker = match self {
             Opened::Planned { plan, threads, cut } => {
-                let plan = Plan::read(&plan, threads)?;
+                let plan = RunPlan::read(&plan, threads)?;
                 let selection = selection.map(|selection| (selection, cut));
                 open(plan, selection, switches, &mut notices)?
             }
@@ -123,8 +82,9 @@ impl Opened {
                     selection: None,
                     threads: run.threads,
                 };
-                let generator = EventGenerator::with(processes, &run, selection, switches)?;
-                Maker::new(generator, description, Further::default())
+                let generator =
+                    EventGenerator::with_switches(processes, &run, selection, switches)?;
+                Maker::new(generator, description, ExtraValues::default())
             }
         };
         Ok(OpenEvents { maker, notices })
@@ -252,19 +212,19 @@ pub unsafe extern "C" fn mebridge_events_open(
     events: *mut *mut MebridgeEvents,
 ) -> i32 {
     const NAME: &str = "mebridge_events_open";
-    done(|| {
+    status_of(|| {
         // SAFETY: guaranteed by the caller; NULL is rejected.
-        unsafe { put(NAME, "events", events, std::ptr::null_mut()) }?;
+        unsafe { write(NAME, "events", events, std::ptr::null_mut()) }?;
         // SAFETY: guaranteed by the caller.
         let opened: Opened = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
-        let callers = Callers {
+        let callers = CallerSelection {
             cut,
             bias: None,
             context: Context(context),
         };
         let handle = OPEN.add(opened.open(callers.selection())?);
         // SAFETY: guaranteed by the caller.
-        Ok(unsafe { put(NAME, "events", events, as_pointer(handle)) }?)
+        Ok(unsafe { write(NAME, "events", events, as_pointer(handle)) }?)
     })
 }
 
@@ -279,9 +239,9 @@ pub unsafe extern "C" fn mebridge_events_open_with(
     events: *mut *mut MebridgeEvents,
 ) -> i32 {
     const NAME: &str = "mebridge_events_open_with";
-    done(|| {
+    status_of(|| {
         // SAFETY: guaranteed by the caller; NULL is rejected.
-        unsafe { put(NAME, "events", events, std::ptr::null_mut()) }?;
+        unsafe { write(NAME, "events", events, std::ptr::null_mut()) }?;
         // SAFETY: guaranteed by the caller.
         let opened: Opened = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
         let selection = match hooks.is_null() {
@@ -289,7 +249,7 @@ pub unsafe extern "C" fn mebridge_events_open_with(
             false => {
                 // SAFETY: guaranteed by the caller.
                 let hooks = unsafe { sized::read(NAME, "hooks", hooks) }?;
-                let callers = Callers {
+                let callers = CallerSelection {
                     cut: hooks.cut,
                     bias: hooks.bias,
                     context: Context(hooks.context),
@@ -299,7 +259,7 @@ pub unsafe extern "C" fn mebridge_events_open_with(
         };
         let handle = OPEN.add(opened.open(selection)?);
         // SAFETY: guaranteed by the caller.
-        Ok(unsafe { put(NAME, "events", events, as_pointer(handle)) }?)
+        Ok(unsafe { write(NAME, "events", events, as_pointer(handle)) }?)
     })
 }
 
@@ -332,10 +292,10 @@ pub unsafe extern "C" fn mebridge_events_weigh(
     weights: *mut f64,
 ) -> i32 {
     const NAME: &str = "mebridge_events_weigh";
-    done(|| {
+    status_of(|| {
         let per_point = dimensions.checked_add(1);
         let total = per_point.and_then(|n| n.checked_mul(count));
-        let total = total.ok_or_else(|| wrong(NAME, "there are too many numbers"))?;
+        let total = total.ok_or_else(|| argument_error(NAME, "there are too many numbers"))?;
         check_apart(
             NAME,
             [
@@ -361,7 +321,7 @@ pub unsafe extern "C" fn mebridge_events_weigh(
         if found.len() != count {
             let what =
                 format!("channel {source} has another number of dimensions than {dimensions}");
-            return Err(wrong(NAME, what).into());
+            return Err(argument_error(NAME, what).into());
         }
         weights.copy_from_slice(&found);
         Ok(())
@@ -381,12 +341,12 @@ pub unsafe extern "C" fn mebridge_events_call(
     context: *mut c_void,
 ) -> i32 {
     const NAME: &str = "mebridge_events_call";
-    done(|| {
+    status_of(|| {
         // SAFETY: guaranteed by the caller.
         let call: Call = parsed(NAME, unsafe { text(NAME, "call", call) }?)?;
         let answer = OPEN.with_any(events as usize as u64, |open| answer(open, call))?;
         // SAFETY: guaranteed by the caller.
-        unsafe { give(take, context, answer) };
+        unsafe { pass_answer(take, context, answer) };
         Ok(())
     })
 }
@@ -444,7 +404,7 @@ fn sources(open: &mut OpenEvents, call: Call) -> Result<Answer, Failure> {
             let flows = flows(&networks, &shapes, &parameters)?;
             open.maker.generator().try_flows(&settings, flows)?;
             if let Some(folder) = folder {
-                open.maker.keep(&folder)?;
+                open.maker.write_survey(&folder)?;
             }
             surveyed(open, file.as_deref())
         }
@@ -481,10 +441,10 @@ fn sources(open: &mut OpenEvents, call: Call) -> Result<Answer, Failure> {
 
 /// Returns the answer of a survey without events.
 fn nothing(failure: Failure) -> Result<Answer, Failure> {
-    let (nothing, points) = match failure.downcast_ref::<Nothing>() {
-        Some(Nothing::Passes(points)) => ("passes", *points),
-        Some(Nothing::Weighs) => ("weighs", 0),
-        None | Some(Nothing::Hardly(..)) => return Err(failure),
+    let (nothing, points) = match failure.downcast_ref::<NoEvents>() {
+        Some(NoEvents::NonePasses(points)) => ("passes", *points),
+        Some(NoEvents::AllZero) => ("weighs", 0),
+        None | Some(NoEvents::TooFew(..)) => return Err(failure),
     };
     Ok(Answer {
         points,
@@ -547,7 +507,7 @@ fn flows(
     const NAME: &str = "mebridge_events_call";
     let bytes = std::fs::read(path).map_err(Error::io(path))?;
     let mut rest = &bytes[..];
-    let too_few = || wrong(NAME, format!("{} ends too early", path.display()));
+    let too_few = || argument_error(NAME, format!("{} ends too early", path.display()));
     let mut found = Vec::new();
     for shape in networks {
         let Some(place) = shape else {
@@ -555,7 +515,8 @@ fn flows(
             continue;
         };
         let shape = shapes.get(*place).cloned();
-        let shape = shape.ok_or_else(|| wrong(NAME, format!("there is no shape {place}")))?;
+        let shape =
+            shape.ok_or_else(|| argument_error(NAME, format!("there is no shape {place}")))?;
         let split = rest.split_at_checked(4 * shape.parameters());
         let (bytes, after) = split.ok_or_else(too_few)?;
         rest = after;
@@ -564,12 +525,12 @@ fn flows(
             .iter()
             .map(|bytes| f32::from_le_bytes(*bytes))
             .collect();
-        let flow = Flow::new(shape, parameters).map_err(|what| wrong(NAME, what))?;
+        let flow = Flow::new(shape, parameters).map_err(|what| argument_error(NAME, what))?;
         found.push(Some(flow));
     }
     match rest {
         [] => Ok(found),
-        _ => Err(wrong(
+        _ => Err(argument_error(
             NAME,
             format!("{} has further parameters", path.display()),
         )),
@@ -586,104 +547,17 @@ fn processes(function: &'static str, of: &[(PathBuf, usize)]) -> Result<Vec<Proc
     let mut libraries: BTreeMap<&Path, Vec<Process>> = BTreeMap::new();
     for (library, _) in of {
         if !libraries.contains_key(&**library) {
-            libraries.insert(library, carried(library)?);
+            libraries.insert(library, attached_to(library)?);
         }
     }
     let found = of.iter().map(|(library, number)| {
         let process = libraries[&**library].get(*number).cloned();
         process.ok_or_else(|| {
             let what = format!("{} has no matrix element {number}", library.display());
-            wrong(function, what)
+            argument_error(function, what)
         })
     });
     found.collect()
-}
-
-/// The caller's cut and bias.
-pub(super) struct Callers {
-    pub(super) cut: Cut,
-    pub(super) bias: Bias,
-    pub(super) context: Context,
-}
-
-impl Callers {
-    /// Returns what calls them, or none if there is neither.
-    fn selection(self) -> Option<Arc<dyn Selection>> {
-        let is_there = self.cut.is_some() || self.bias.is_some();
-        is_there.then(|| -> Arc<dyn Selection> { Arc::new(self) })
-    }
-}
-
-/// The caller's context pointer.
-#[derive(Clone, Copy)]
-pub(super) struct Context(pub(super) *mut c_void);
-
-// SAFETY: the pointer is only passed back to the caller, who guarantees that several threads may use it.
-unsafe impl Send for Context {}
-// SAFETY: as above.
-unsafe impl Sync for Context {}
-
-impl std::fmt::Debug for Callers {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.write_str("Callers")
-    }
-}
-
-/// A function of the caller that writes a value for each event.
-type PerEvent<T> = unsafe extern "C" fn(*mut c_void, u32, usize, usize, *const f64, *mut T) -> i32;
-
-impl Callers {
-    /// Calls a function, if there is one, for the events of a matrix element; `what` names it in messages.
-    fn call<T>(
-        &self,
-        function: Option<PerEvent<T>>,
-        what: &str,
-        (element, legs): (usize, usize),
-        momenta: &[[f64; 4]],
-        values: &mut [T],
-    ) -> Result<(), Failure> {
-        let Some(function) = function else {
-            return Ok(());
-        };
-        assert_eq!(momenta.len(), legs * values.len(), "all legs of each event");
-        let (events, numbers) = (values.len(), momenta.as_flattened().as_ptr());
-        let Context(context) = self.context;
-        // SAFETY: the arrays have the lengths that the function receives; it writes valid values, as its caller promised.
-        let failed = unsafe {
-            let values = values.as_mut_ptr();
-            function(context, element as u32, events, legs, numbers, values)
-        };
-        match failed {
-            0 => Ok(()),
-            _ => Err(format!("the {what} of the caller failed").into()),
-        }
-    }
-}
-
-impl Selection for Callers {
-    fn select(
-        &self,
-        element: usize,
-        legs: usize,
-        momenta: &[[f64; 4]],
-        passes: &mut [bool],
-    ) -> Result<(), Failure> {
-        self.call(self.cut, "cut", (element, legs), momenta, passes)
-    }
-
-    fn is_biased(&self) -> bool {
-        self.bias.is_some()
-    }
-
-    fn bias(
-        &self,
-        element: usize,
-        legs: usize,
-        momenta: &[[f64; 4]],
-        biases: &mut [f64],
-    ) -> Result<(), Failure> {
-        self.call(self.bias, "bias", (element, legs), momenta, biases)
-    }
 }
 
 /// # Safety
@@ -696,18 +570,18 @@ pub(super) unsafe fn text<'a>(
     // SAFETY: guaranteed by the caller.
     let text = unsafe { string(function, name, pointer) }?;
     text.to_str()
-        .map_err(|_| wrong(function, format!("{name} is not UTF-8")))
+        .map_err(|_| argument_error(function, format!("{name} is not UTF-8")))
 }
 
 pub(super) fn parsed<T: serde::de::DeserializeOwned>(
     function: &'static str,
     text: &str,
 ) -> Result<T> {
-    serde_json::from_str(text).map_err(|error| wrong(function, error.to_string()))
+    serde_json::from_str(text).map_err(|error| argument_error(function, error.to_string()))
 }
 
 /// As [`status`], for any kind of error.
-pub(super) fn done(what: impl FnOnce() -> Result<(), Failure>) -> i32 {
+pub(super) fn status_of(what: impl FnOnce() -> Result<(), Failure>) -> i32 {
     let mut failed = None;
     let done = status(|| {
         failed = what().err();

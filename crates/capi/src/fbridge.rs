@@ -24,7 +24,7 @@ use super::generation::{Call, CallSizes, Caller};
 use super::pointers::{self, PointerAccess, check_variable};
 use super::registry::{self, Entry};
 use super::survivor::Survivor;
-use super::{no_panic, say_within};
+use super::{no_panic, report_nested_call};
 use mebridge::bridge::Bridge;
 use mebridge::error::{Error, Result};
 use mebridge::events::{Answers, Events};
@@ -32,7 +32,7 @@ use mebridge::locate::locate;
 use mebridge::message::say;
 use mebridge::propagators::ChannelWeights;
 use mebridge::runtime::{Precision, Switches};
-use std::ffi::{CString, c_void};
+use std::ffi::c_void;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 /// Creates a bridge for the process that [`mebridge::locate`] finds.
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn mebridge_set_sde_strategy_(
             )
         };
         let weights = channel_weights(NAME, strategy, s)?;
-        registry::with(handle, |entry| entry.bridge.set_channel_weights(weights))
+        registry::with_entry(handle, |entry| entry.bridge.set_channel_weights(weights))
     });
 }
 
@@ -193,7 +193,7 @@ pub unsafe extern "C" fn fbridgegetngoodhel_(handle: *const u64, good: *mut i32,
                 place(NAME, "ntothel", total)?,
             )
         };
-        registry::with(handle, |entry| {
+        registry::with_entry(handle, |entry| {
             let found = entry.bridge.good_helicities().ok_or_else(|| Error::Call {
                 function: NAME,
                 what: "no good helicities have been found yet; call fbridgesequence first".into(),
@@ -228,7 +228,7 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
     }
     let switches = Switches::from_env()?;
     let located = locate(&switches)?;
-    if let Some(block) = located.block_of_own_alpha_s()? {
+    if let Some(block) = located.block_lacking_alpha_s()? {
         return wrong(format!(
             "parameters of block {block} of {} run from its scale to that of the event, and this call has no alpha_s at the \
              first; make events by `mebridge events`, or set fixed_extra_scale = True and mue_ref_fixed to that scale in \
@@ -290,7 +290,7 @@ pub(super) fn announce(bridge: &Bridge, origin: &str, card: Option<&str>, switch
 unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
     // SAFETY: guaranteed by the caller.
     let handle = unsafe { pointers::value(call.function(), "handle", handle) }?;
-    registry::with(handle, |entry| {
+    registry::with_entry(handle, |entry| {
         let nevt = entry.bridge.nevt();
         let legs = entry.bridge.process().legs.len();
         let shape = CallSizes {
@@ -349,17 +349,11 @@ fn place<T>(function: &'static str, name: &str, pointer: *mut T) -> Result<*mut 
     Ok(pointer)
 }
 
-/// Converts a name to a C string, up to its first NUL.
-pub(super) fn c_name(name: &str) -> CString {
-    let name = name.split('\0').next().unwrap_or_default();
-    CString::new(name).unwrap_or_default()
-}
-
 /// Runs `f`; on error prints it and ends the program.
 pub(super) fn or_stop(f: impl FnOnce() -> Result<()>) {
     if let Err(error) = no_panic(f) {
         if matches!(error, Error::CallWithinCall) {
-            say_within();
+            report_nested_call();
             // SAFETY: `_exit` takes any number and is async-signal-safe.
             unsafe { libc::_exit(1) };
         }

@@ -8,9 +8,11 @@
 //! | module | contents |
 //! |---|---|
 //! | [`densities`] | parton densities and alpha_s, also in `include/mebridge.h` |
+//! | `callbacks` | functions of the caller that runs and event generators call |
 //! | `event_arrays` | the arrays of a call for events, for [`c`] and [`linked`] |
 //! | [`events`] | event generators, also in `include/mebridge.h` |
 //! | [`fbridge`] | the Fortran symbols that MadEvent calls |
+//! | `fork` | what happens to open objects when the program forks |
 //! | [`generation`] | whether a Fortran call is one with or without `igraph` |
 //! | [`lhe`] | event files for the Python package |
 //! | [`linked`] | the functions that executables made by `mebridge link` call |
@@ -25,11 +27,14 @@
 //! | [`xla`] | the interface of XLA, for JAX |
 
 pub mod c;
+mod callbacks;
 mod check_mode;
 pub mod densities;
 mod event_arrays;
 pub mod events;
 pub mod fbridge;
+#[cfg(unix)]
+mod fork;
 pub mod generation;
 pub mod lhe;
 pub mod linked;
@@ -83,7 +88,7 @@ impl Drop for Inside {
 }
 
 /// Calls a function of the caller, which may call the library again: this thread holds no lock meanwhile.
-pub(crate) fn outside<T>(call: impl FnOnce() -> T) -> T {
+pub(crate) fn call_caller<T>(call: impl FnOnce() -> T) -> T {
     /// Marks the thread as inside again, even if the call unwinds.
     struct Back;
 
@@ -102,7 +107,7 @@ pub(crate) fn outside<T>(call: impl FnOnce() -> T) -> T {
 
 /// Reports a call within a call on stderr. Async-signal-safe: the interrupted call may be allocating memory or hold the
 /// lock of stderr.
-pub(crate) fn say_within() {
+pub(crate) fn report_nested_call() {
     for text in [b"mebridge: ERROR ", CALL_WITHIN_CALL.to_bytes(), b"\n"] {
         // SAFETY: pointer and length are those of a constant.
         let _ = unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };

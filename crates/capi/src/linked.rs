@@ -29,7 +29,8 @@ use super::event_arrays::EventArrays;
 use super::fbridge::{announce, or_stop};
 use super::generation::Caller;
 use super::pointers::{
-    CallerArray, PointerAccess, check_apart, input, null, numbers, output, put, value, wrong,
+    CallerArray, PointerAccess, argument_error, check_apart, input, null, number_count, output,
+    value, write,
 };
 use super::registry::{self, Entry};
 use mebridge::bridge::Bridge;
@@ -73,7 +74,7 @@ pub unsafe extern "C" fn mebridge_open_(
             let bytes = from_raw_parts(data, end as usize - data as usize);
             let count = |name, x: *const i32| {
                 let x = value(NAME, name, x)?;
-                usize::try_from(x).map_err(|_| wrong(NAME, format!("{name} is {x}")))
+                usize::try_from(x).map_err(|_| argument_error(NAME, format!("{name} is {x}")))
             };
             let (nevt, npar) = (count("nevt", nevt)?, count("npar", npar)?);
             let card = input(NAME, "card", card, count("ncard", ncard)?)?;
@@ -81,7 +82,7 @@ pub unsafe extern "C" fn mebridge_open_(
         };
         // SAFETY: as above.
         unsafe {
-            put(
+            write(
                 NAME,
                 "handle",
                 handle,
@@ -98,7 +99,7 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
         ("PARAMCARD", switches.param_card.is_some()),
     ];
     if let Some((name, _)) = set.into_iter().find(|(_, set)| *set) {
-        return Err(wrong(
+        return Err(argument_error(
             "mebridge_open",
             format!(
                 "CUDACPP_RUNTIME_{name} is set, but this executable was made by `mebridge link`: it carries its \
@@ -106,7 +107,7 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
             ),
         ));
     }
-    let mut process = Process::from_bytes(bytes, Path::new(ORIGIN)).map_err(|error| wrong("mebridge_open", format!(
+    let mut process = Process::from_bytes(bytes, Path::new(ORIGIN)).map_err(|error| argument_error("mebridge_open", format!(
             "{error}. The executable and libmebridge.so do not belong together: run `mebridge link` on the output \
              again, and let MadEvent be compiled again"
         )))?;
@@ -114,7 +115,7 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
     process.beam_weights.clear();
     let (legs, values) = (process.legs.len(), process.model.card.len());
     if npar != legs || card.len() != values {
-        return Err(wrong(
+        return Err(argument_error(
             "mebridge_open",
             format!(
                 "'{}' has {legs} legs and {values} parameters, but the executable has {npar} and {}; run \
@@ -251,7 +252,7 @@ pub unsafe extern "C" fn mebridge_batch_(
         if igraph.is_null() {
             return Err(null(NAME, "igraph"));
         }
-        registry::with(handle, |entry| {
+        registry::with_entry(handle, |entry| {
             let arrays = EventArrays {
                 momenta,
                 g_s,
@@ -299,9 +300,9 @@ pub extern "C" fn mebridge_expect_() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_checks_(on: *mut i32) {
     or_stop(|| {
-        let checks = i32::from(check_mode::is_on()?);
+        let checks = i32::from(check_mode::is_enabled()?);
         // SAFETY: guaranteed by the caller; null is rejected.
-        unsafe { put("mebridge_checks", "on", on, checks) }
+        unsafe { write("mebridge_checks", "on", on, checks) }
     });
 }
 
@@ -321,14 +322,14 @@ pub unsafe extern "C" fn mebridge_check_(
     or_stop(|| {
         // SAFETY: guaranteed by the caller; null is rejected.
         let handle = unsafe { value(NAME, "handle", handle) }?;
-        registry::with(handle, |entry| {
+        registry::with_entry(handle, |entry| {
             let process = entry.bridge.process();
             // SAFETY: guaranteed by the caller; null is rejected.
             let number = |what, x: *const f64| unsafe { value(NAME, what, x) };
             // SAFETY: guaranteed by the caller; null is rejected.
             let momenta = unsafe { input(NAME, "momenta", momenta, 4 * process.legs.len()) }?;
             let answers = (number("library", library)?, number("fortran", fortran)?);
-            check_mode::note(&process.name, momenta, number("g_s", g_s)?, answers);
+            check_mode::add_event(&process.name, momenta, number("g_s", g_s)?, answers);
             Ok(())
         })
     });
@@ -347,12 +348,12 @@ pub unsafe extern "C" fn mebridge_row_(handle: *const u64, row: *const i32, nhel
             let row = value(NAME, "row", row)?;
             (value(NAME, "handle", handle)?, row)
         };
-        registry::with(handle, |entry| {
+        registry::with_entry(handle, |entry| {
             let rows = &entry.bridge.process().helicities;
             let at = usize::try_from(row).ok().and_then(|row| row.checked_sub(1));
-            let found = at
-                .and_then(|at| rows.get(at))
-                .ok_or_else(|| wrong(NAME, format!("there is no row {row} of {}", rows.len())))?;
+            let found = at.and_then(|at| rows.get(at)).ok_or_else(|| {
+                argument_error(NAME, format!("there is no row {row} of {}", rows.len()))
+            })?;
             // SAFETY: guaranteed by the caller; null is rejected.
             let nhel = unsafe { output(NAME, "nhel", nhel, found.len()) }?;
             for (to, &from) in nhel.iter_mut().zip(found) {
@@ -383,7 +384,7 @@ impl Request {
         let name = self.function;
         // SAFETY: guaranteed by the caller; null is rejected.
         let handle = unsafe { value(name, "handle", self.handle) }?;
-        registry::with(handle, |entry| {
+        registry::with_entry(handle, |entry| {
             let process = entry.bridge.process();
             let legs = process.legs.len();
             let (diagrams, flows) = (process.diagrams as usize, process.color_flows());
@@ -394,7 +395,7 @@ impl Request {
                     let n = value(name, what, n)?;
                     match usize::try_from(n).is_ok_and(|n| n >= needs) {
                         true => Ok(()),
-                        false => Err(wrong(
+                        false => Err(argument_error(
                             name,
                             format!("{what} is {n}, the process needs {needs}"),
                         )),
@@ -402,7 +403,7 @@ impl Request {
                 };
                 at_least("namp2", self.namp2, diagrams)?;
                 at_least("nflow", self.nflow, flows)?;
-                let rows = numbers(name, self.ncomb, legs)?;
+                let rows = number_count(name, self.ncomb, legs)?;
                 let with_amp2 = value(name, "with_amp2", self.with_amp2)? != 0;
                 let squares = if with_amp2 { diagrams } else { 0 };
                 check_apart(
@@ -445,7 +446,7 @@ impl Request {
             };
             for (matrix, nhel) in matrix.iter_mut().zip(nhel.chunks_exact(legs)) {
                 let row = row(&entry.bridge, nhel, entry.next_row).ok_or_else(|| {
-                    wrong(name, format!("the process has no helicities {nhel:?}"))
+                    argument_error(name, format!("the process has no helicities {nhel:?}"))
                 })?;
                 entry.next_row = row + 1;
                 if entry.bridge.good_helicities().is_none() {

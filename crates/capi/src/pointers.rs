@@ -7,14 +7,14 @@
 
 use super::memory::Maps;
 use mebridge::error::{Error, Result};
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, CString, c_char};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 /// Arrays of this many numbers or more are looked up in the memory map.
-pub const LARGE: usize = 1 << 26;
+pub const LARGE_ARRAY: usize = 1 << 26;
 
 /// Upper bound for the count of 8-byte numbers in an array.
-pub const MOST_NUMBERS: usize = isize::MAX as usize / 8;
+pub const MAX_NUMBERS: usize = isize::MAX as usize / 8;
 
 /// Kind of access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl CallerArray {
 
 /// A strided array of the caller: rows, or events with any strides.
 #[derive(Clone, Copy, Debug)]
-pub struct Spread {
+pub struct StridedArray {
     /// The first number.
     pub first: CallerArray,
     /// Extent and stride of each dimension, in numbers.
@@ -112,16 +112,16 @@ pub struct Spread {
     range: [i128; 2],
 }
 
-impl Spread {
+impl StridedArray {
     /// Describes an array with these dimensions that begins at `first`.
-    pub fn new(first: CallerArray, directions: [(usize, isize); 3]) -> Spread {
+    pub fn new(first: CallerArray, directions: [(usize, isize); 3]) -> StridedArray {
         let (begin, size) = (first.address as i128, first.size as i128);
         let mut range = [begin, begin + size];
         for (count, stride) in directions {
             let reach = (count as i128 - 1) * stride as i128 * size;
             range[usize::from(reach > 0)] += reach;
         }
-        Spread {
+        StridedArray {
             first,
             directions,
             range,
@@ -129,9 +129,9 @@ impl Spread {
     }
 
     /// Describes a contiguous array.
-    pub fn contiguous(array: CallerArray) -> Spread {
+    pub fn contiguous(array: CallerArray) -> StridedArray {
         let first = CallerArray { count: 1, ..array };
-        Spread::new(first, [(array.count, 1), (1, 0), (1, 0)])
+        StridedArray::new(first, [(array.count, 1), (1, 0), (1, 0)])
     }
 
     /// Returns the addresses where the runs along its first dimension begin.
@@ -145,8 +145,8 @@ impl Spread {
     }
 
     /// Returns whether the arrays have a byte in common. `other` must be contiguous along its first dimension.
-    pub fn overlaps(&self, other: &Spread) -> bool {
-        let is_empty = |one: &Spread| one.directions.iter().any(|&(count, _)| count == 0);
+    pub fn overlaps(&self, other: &StridedArray) -> bool {
+        let is_empty = |one: &StridedArray| one.directions.iter().any(|&(count, _)| count == 0);
         if is_empty(self) || is_empty(other) {
             return false;
         }
@@ -202,7 +202,7 @@ pub fn check_apart<const N: usize>(
             let written =
                 array.access == PointerAccess::Write || other.access == PointerAccess::Write;
             if written && array.address < ends[j] && other.address < ends[i] {
-                return Err(overlap(function, other_name, name));
+                return Err(overlap_error(function, other_name, name));
             }
         }
     }
@@ -211,36 +211,36 @@ pub fn check_apart<const N: usize>(
 
 /// Returns the error for two arrays that overlap.
 #[cold]
-pub fn overlap(function: &'static str, one: &str, other: &str) -> Error {
+pub fn overlap_error(function: &'static str, one: &str, other: &str) -> Error {
     let what =
         format!("{one} and {other} overlap in memory; what is written needs memory of its own");
-    wrong(function, what)
+    argument_error(function, what)
 }
 
 /// Returns an error about an argument.
-pub fn wrong(function: &'static str, what: impl Into<String>) -> Error {
+pub fn argument_error(function: &'static str, what: impl Into<String>) -> Error {
     let what = what.into();
     Error::Call { function, what }
 }
 
 /// Returns the error for a null pointer.
 pub fn null(function: &'static str, argument: &str) -> Error {
-    wrong(function, format!("{argument} is a null pointer"))
+    argument_error(function, format!("{argument} is a null pointer"))
 }
 
 /// Returns the count of numbers in an array of `nevt` events with `each` numbers.
-pub fn numbers(function: &'static str, nevt: usize, each: usize) -> Result<usize> {
+pub fn number_count(function: &'static str, nevt: usize, each: usize) -> Result<usize> {
     let numbers = nevt.checked_mul(each.max(1));
-    let numbers = numbers.filter(|&numbers| numbers <= MOST_NUMBERS);
+    let numbers = numbers.filter(|&numbers| numbers <= MAX_NUMBERS);
     let what = || format!("no memory holds {nevt} events; is this the number of events?");
-    numbers.ok_or_else(|| wrong(function, what()))
+    numbers.ok_or_else(|| argument_error(function, what()))
 }
 
 /// Checks an array for null and alignment, and for access where it is so large that the look-up costs nothing compared
 /// with the call itself.
 #[inline(always)]
 pub fn check(function: &'static str, name: &str, array: CallerArray) -> Result<()> {
-    let large = array.count >= LARGE;
+    let large = array.count >= LARGE_ARRAY;
     if array.address != 0 && array.is_aligned() && !large {
         return Ok(());
     }
@@ -252,11 +252,11 @@ fn check_slowly(function: &'static str, name: &str, array: CallerArray, large: b
     let maps = large.then(Maps::read).flatten();
     match array.defect(name, maps.as_ref()) {
         None => Ok(()),
-        Some(defect) if large => Err(wrong(
+        Some(defect) if large => Err(argument_error(
             function,
             format!("{defect}; is this the number of events?"),
         )),
-        Some(defect) => Err(wrong(function, defect)),
+        Some(defect) => Err(argument_error(function, defect)),
     }
 }
 
@@ -357,7 +357,12 @@ pub unsafe fn value<T: Copy>(function: &'static str, name: &str, pointer: *const
 ///
 /// # Safety
 /// As for [`value`].
-pub unsafe fn put<T>(function: &'static str, name: &str, pointer: *mut T, value: T) -> Result<()> {
+pub unsafe fn write<T>(
+    function: &'static str,
+    name: &str,
+    pointer: *mut T,
+    value: T,
+) -> Result<()> {
     if pointer.is_null() {
         return Err(null(function, name));
     }
@@ -375,7 +380,7 @@ pub fn check_variable<T>(
 ) -> Result<()> {
     let bytes = CallerArray::new(pointer.cast::<u8>(), size_of::<T>(), access);
     let defect = bytes.defect(name, Maps::read().as_ref());
-    defect.map_or(Ok(()), |defect| Err(wrong(function, defect)))
+    defect.map_or(Ok(()), |defect| Err(argument_error(function, defect)))
 }
 
 /// Returns a string.
@@ -392,4 +397,10 @@ pub unsafe fn string<'a>(
     }
     // SAFETY: guaranteed by the caller.
     Ok(unsafe { CStr::from_ptr(pointer) })
+}
+
+/// Converts a name to a C string, up to its first NUL.
+pub fn c_name(name: &str) -> CString {
+    let name = name.split('\0').next().unwrap_or_default();
+    CString::new(name).unwrap_or_default()
 }

@@ -2,17 +2,10 @@
 //!
 //! Handles are never reused, so a handle of a deleted object is distinguished from one that never existed. The handles
 //! of each kind begin at a value of its own that no counter and no user-space address has.
-//!
-//! A program may fork while its threads evaluate. The child has none of these threads, so an entry that one of them was
-//! using stays locked there, half changed, for ever. Such an entry is marked as *lost* (`before_a_fork` and the
-//! functions that follow), and a call for it returns an error instead of waiting for ever.
 
-use super::events::OpenEvents;
-use super::umami::Instance;
+use super::pointers::c_name;
 use mebridge::bridge::Bridge;
 use mebridge::error::{Error, Result};
-use mebridge_densities::Densities;
-use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -80,7 +73,7 @@ impl Entry {
     /// An entry for a new bridge.
     pub fn new(bridge: Bridge, caller: super::generation::Caller) -> Entry {
         Entry {
-            name: super::fbridge::c_name(&bridge.process().name),
+            name: c_name(&bridge.process().name),
             bridge,
             caller,
             next_row: 0,
@@ -112,89 +105,11 @@ struct RegistryEntry<E> {
     lost: AtomicBool,
 }
 
-static BRIDGES: Registry<Entry> = Registry::new("bridge", FIRST_BRIDGE);
+/// The open bridges.
+pub(super) static BRIDGES: Registry<Entry> = Registry::new("bridge", FIRST_BRIDGE);
 
 /// A locked registry, which no other thread changes while this exists.
-struct LockedRegistry<'a, E>(MutexGuard<'a, Open<E>>);
-
-/// All registries, locked while the program forks.
-#[cfg(unix)]
-struct AllLocked {
-    bridges: LockedRegistry<'static, Entry>,
-    instances: LockedRegistry<'static, Instance>,
-    densities: LockedRegistry<'static, Arc<Densities>>,
-    events: LockedRegistry<'static, OpenEvents>,
-}
-
-/// Place where the forking thread keeps the locks.
-#[cfg(unix)]
-struct Forking(UnsafeCell<Option<AllLocked>>);
-
-// SAFETY: only the thread that holds the locks, or is about to store them here, reads and writes it.
-#[cfg(unix)]
-unsafe impl Sync for Forking {}
-
-#[cfg(unix)]
-static FORKING: Forking = Forking(UnsafeCell::new(None));
-
-/// Called when the library is loaded: a fork during a first call would come too early for the handlers.
-#[cfg(unix)]
-#[used]
-#[cfg_attr(
-    target_vendor = "apple",
-    unsafe(link_section = "__DATA,__mod_init_func")
-)]
-#[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
-static WHEN_LOADED: extern "C" fn() = watch_forks;
-
-/// Installs the handlers that lock the registries during forks.
-#[cfg(unix)]
-extern "C" fn watch_forks() {
-    // SAFETY: the functions neither unwind nor allocate, and they are unregistered when the library is unloaded. If
-    // this fails, a child of a fork may wait for ever instead of getting an error.
-    unsafe {
-        libc::pthread_atfork(Some(before_a_fork), Some(after_a_fork), Some(in_the_child));
-    }
-}
-
-/// Locks all registries.
-#[cfg(unix)]
-extern "C" fn before_a_fork() {
-    let all = AllLocked {
-        bridges: BRIDGES.lock_for_fork(),
-        instances: super::umami::instances().lock_for_fork(),
-        densities: super::densities::OPEN.lock_for_fork(),
-        events: super::events::OPEN.lock_for_fork(),
-    };
-    // SAFETY: this thread holds the locks.
-    unsafe { *FORKING.0.get() = Some(all) };
-}
-
-/// Unlocks the registries, in the parent and in the child.
-#[cfg(unix)]
-extern "C" fn after_a_fork() {
-    drop(forked());
-}
-
-/// Marks entries that another thread was using as lost, and unlocks the registries.
-#[cfg(unix)]
-extern "C" fn in_the_child() {
-    super::umami::after_a_fork();
-    super::fbridge::after_a_fork();
-    if let Some(all) = forked() {
-        all.events.mark_lost();
-        all.densities.mark_lost();
-        all.instances.mark_lost();
-        all.bridges.mark_lost();
-    }
-}
-
-/// Takes the locks that `before_a_fork` stored. The system calls the handlers after a fork on the same thread.
-#[cfg(unix)]
-fn forked() -> Option<AllLocked> {
-    // SAFETY: this thread holds the locks.
-    unsafe { (*FORKING.0.get()).take() }
-}
+pub(super) struct LockedRegistry<'a, E>(MutexGuard<'a, Open<E>>);
 
 /// Adds a bridge and returns its handle.
 pub fn add(entry: Entry) -> u64 {
@@ -202,7 +117,7 @@ pub fn add(entry: Entry) -> u64 {
 }
 
 /// Runs `f` on the bridge of a handle.
-pub fn with<T>(handle: u64, f: impl FnOnce(&mut Entry) -> Result<T>) -> Result<T> {
+pub fn with_entry<T>(handle: u64, f: impl FnOnce(&mut Entry) -> Result<T>) -> Result<T> {
     BRIDGES.with(handle, f)
 }
 
@@ -282,7 +197,7 @@ impl<E> Registry<E> {
     }
 
     /// Locks the registry.
-    fn lock_for_fork(&self) -> LockedRegistry<'_, E> {
+    pub(super) fn lock_for_fork(&self) -> LockedRegistry<'_, E> {
         LockedRegistry(self.open())
     }
 
@@ -294,7 +209,7 @@ impl<E> Registry<E> {
 
 impl<E> LockedRegistry<'_, E> {
     /// In the child of a fork, marks entries that another thread was using as lost.
-    fn mark_lost(&self) {
+    pub(super) fn mark_lost(&self) {
         for slot in self.0.entries.values() {
             if matches!(slot.entry.try_lock(), Err(TryLockError::WouldBlock)) {
                 slot.lost.store(true, Ordering::Relaxed);

@@ -1,22 +1,23 @@
 //! Runs for C and Python: from cards, or from stated conditions, to an event file.
 //!
-//! Requests and results are JSON: [`mebridge_run::RunSpec`] and [`mebridge_run::run::Made`].
+//! Requests and results are JSON: [`mebridge_run::RunSpec`] and [`mebridge_run::run::RunResult`].
 
 use super::c::status;
-use super::events::{Bias, Callers, Context, Cut, Take, done, give, parsed, text};
-use super::outside;
-use super::pointers::wrong;
-use super::sized::{self, Grows};
+use super::call_caller;
+use super::callbacks::{CallerSelection, Context, Done, MebridgeRunHooks, Take, pass_answer};
+use super::events::{parsed, status_of, text};
+use super::pointers::argument_error;
+use super::sized;
 use mebridge::error::{Error, Result};
 use mebridge_run::RunSpec;
 use mebridge_run::cards::Cards;
 use mebridge_run::overweight::Overweight;
 use mebridge_run::pack::{MEASURED, Packing, pack, pack_run, pack_stated};
-use mebridge_run::plan::Plan;
-use mebridge_run::progress::Progress;
-use mebridge_run::round::RoundFound;
+use mebridge_run::plan::RunPlan;
+use mebridge_run::progress::RunProgress;
+use mebridge_run::round::RoundResult;
 use mebridge_run::rounds::{Perform, Rounds};
-use mebridge_run::run::{CallersFunctions, Destination, Observer, by_cards, stated};
+use mebridge_run::run::{CallerFunctions, Destination, Observer, by_cards, stated};
 use mebridge_run::run_folder::RunFolder;
 use mebridge_run::scratch::Scratch;
 use mebridge_run::spec::Conditions;
@@ -28,48 +29,6 @@ use serde_json::{Map, Value, json};
 use std::ffi::{CString, c_char, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Receives the answer of a part of a run that was performed elsewhere, JSON as from `mebridge_events_call`; `number`
-/// is the number of a round, or 0 for the survey. Returns 0 on success.
-pub type Done =
-    unsafe extern "C" fn(context: *mut c_void, number: u64, answer: *const c_char) -> i32;
-
-/// Functions that a run calls with `context`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct MebridgeRunHooks {
-    /// `sizeof(struct mebridge_run_hooks)`
-    pub size: usize,
-    /// Passed to all of these functions.
-    pub context: *mut c_void,
-    /// NULL, or receives JSON: `{"notice": text}`, `{"conditions": text}`, `{"begins": {"folder", "name"}}` or
-    /// `{"progress": {"stage", "events", "target", "cross_section", "error", "seconds", "unit"}}`; if the request has
-    /// `reweights`, also `{"check_weights": {"card", "processes"}}` and `{"weigh": {"events", "output", "table",
-    /// "processes", "threads"}}`. For the latter it writes two files: `output`, the events with additional weights, and
-    /// `table`, a table of these weights. A result other than 0 ends the run; what is done is kept.
-    pub tell: Option<unsafe extern "C" fn(context: *mut c_void, message: *const c_char) -> i32>,
-    /// NULL, or an additional cut as for `mebridge_events_open`; `cut` of the request names it.
-    pub cut: Cut,
-    /// NULL, or performs parts of the run for this program and calls `done` with `done_context` when each ends, in the
-    /// same thread. `parts` is JSON: `plan`, a file for `mebridge_events_open`, whose folder holds all files that it
-    /// refers to; then `part` and `folder` of the survey, or `rounds` (`number`, `folder`, `settings`) and the folder
-    /// of their `survey`.
-    pub perform: Option<
-        unsafe extern "C" fn(
-            context: *mut c_void,
-            parts: *const c_char,
-            done: Done,
-            done_context: *mut c_void,
-        ) -> i32,
-    >,
-    /// NULL, or the bias of events, named by `bias` in the request.
-    pub bias: Bias,
-}
-
-// SAFETY: `repr(C)`, its size first; all members are pointers and functions that may be NULL.
-unsafe impl Grows for MebridgeRunHooks {
-    const NAME: &'static str = "mebridge_run_hooks";
-}
 
 /// Request of `mebridge_make_events`.
 #[derive(Deserialize)]
@@ -163,7 +122,7 @@ impl PackRequest {
         let output = match (&self.run, &self.state) {
             (Some(_), Some(_)) => {
                 let what = "a pack takes the survey of a run by cards or of a state, one of them";
-                return Err(wrong("mebridge_make_events", what));
+                return Err(argument_error("mebridge_make_events", what));
             }
             (Some(run), None) => {
                 let data = run.pdf_data.as_deref();
@@ -197,7 +156,7 @@ pub unsafe extern "C" fn mebridge_make_events(
     context: *mut c_void,
 ) -> i32 {
     const NAME: &str = "mebridge_make_events";
-    done(|| {
+    status_of(|| {
         // SAFETY: guaranteed by the caller.
         let request: RunRequest = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
         let hooks = match hooks.is_null() {
@@ -226,10 +185,14 @@ pub unsafe extern "C" fn mebridge_make_events(
                 };
                 json!(stated(&request.spec, to, &mut caller)?)
             }
-            _ => return Err(wrong(NAME, "it is by cards, stated or a pack, one of them").into()),
+            _ => {
+                return Err(
+                    argument_error(NAME, "it is by cards, stated or a pack, one of them").into(),
+                );
+            }
         };
         // SAFETY: guaranteed by the caller.
-        unsafe { give(take, context, made.to_string()) };
+        unsafe { pass_answer(take, context, made.to_string()) };
         Ok(())
     })
 }
@@ -247,11 +210,11 @@ pub unsafe extern "C" fn mebridge_check_events(
     context: *mut c_void,
 ) -> i32 {
     const NAME: &str = "mebridge_check_events";
-    done(|| {
+    status_of(|| {
         // SAFETY: guaranteed by the caller.
         let spec: RunSpec = parsed(NAME, unsafe { text(NAME, "spec", spec) }?)?;
         if !matches!(spec.conditions, Conditions::RunCard { .. }) {
-            return Err(wrong(NAME, "the run is none by cards").into());
+            return Err(argument_error(NAME, "the run is none by cards").into());
         }
         let cards = Cards::read(&spec)?;
         let found = json!({
@@ -262,7 +225,7 @@ pub unsafe extern "C" fn mebridge_check_events(
             "notices": cards.notices,
         });
         // SAFETY: guaranteed by the caller.
-        unsafe { give(take, context, found.to_string()) };
+        unsafe { pass_answer(take, context, found.to_string()) };
         Ok(())
     })
 }
@@ -288,9 +251,12 @@ impl Caller {
         };
         let message = CString::new(message.to_string()).expect("JSON has no NUL");
         // SAFETY: the caller of the run guarantees that `tell` may be called.
-        match outside(|| unsafe { tell(context, message.as_ptr()) }) {
+        match call_caller(|| unsafe { tell(context, message.as_ptr()) }) {
             0 => Ok(()),
-            _ => Err(wrong("mebridge_make_events", "the caller ended the run")),
+            _ => Err(argument_error(
+                "mebridge_make_events",
+                "the caller ended the run",
+            )),
         }
     }
 }
@@ -310,7 +276,7 @@ impl Observer for Caller {
         let _ = self.tell(&json!({ "conditions": line }));
     }
 
-    fn report(&mut self, progress: &Progress) -> Result<()> {
+    fn report(&mut self, progress: &RunProgress) -> Result<()> {
         let found = progress.cross_section;
         self.tell(&json!({ "progress": {
             "stage": progress.stage.to_string(),
@@ -323,7 +289,7 @@ impl Observer for Caller {
         }}))
     }
 
-    fn functions(&self) -> Option<CallersFunctions> {
+    fn functions(&self) -> Option<CallerFunctions> {
         let hooks = self.hooks.as_ref()?;
         let named = |of: &Option<NamedFunction>, is_there: bool| {
             let of = of.clone().filter(|_| is_there);
@@ -331,12 +297,12 @@ impl Observer for Caller {
         };
         let cut = named(&self.cut, hooks.cut.is_some());
         let bias = named(&self.bias, hooks.bias.is_some());
-        let selection = Callers {
+        let selection = CallerSelection {
             cut: hooks.cut.filter(|_| cut.is_some()),
             bias: hooks.bias.filter(|_| bias.is_some()),
             context: Context(hooks.context),
         };
-        (cut.is_some() || bias.is_some()).then(|| CallersFunctions {
+        (cut.is_some() || bias.is_some()).then(|| CallerFunctions {
             selection: Arc::new(selection),
             cut,
             bias,
@@ -370,7 +336,7 @@ impl Observer for Caller {
         std::fs::read_to_string(&table).map_err(Error::io(&table))
     }
 
-    fn performer(&mut self, plan: &Plan) -> Result<Option<Box<dyn Perform>>> {
+    fn performer(&mut self, plan: &RunPlan) -> Result<Option<Box<dyn Perform>>> {
         let Some(MebridgeRunHooks {
             context,
             perform: Some(perform),
@@ -446,13 +412,13 @@ impl Performer {
         let parts = CString::new(parts.to_string()).expect("JSON has no NUL");
         let to: *mut Answers = &raw mut answers;
         // SAFETY: the caller of the run guarantees that `perform` may be called; the answers outlive the call.
-        let status = outside(|| unsafe {
+        let status = call_caller(|| unsafe {
             (self.perform)(self.context, parts.as_ptr(), take_answer, to.cast())
         });
         match (answers.failed, status) {
             (Some(error), _) => Err(error),
             (None, 0) => Ok(()),
-            (None, _) => Err(wrong(
+            (None, _) => Err(argument_error(
                 "mebridge_make_events",
                 "the caller did not perform the parts of the run",
             )),
@@ -483,7 +449,7 @@ impl Perform for Performer {
         })?;
         match count {
             1 => Ok(()),
-            _ => Err(wrong(
+            _ => Err(argument_error(
                 "mebridge_make_events",
                 "a survey was performed more or less than once",
             )),
@@ -512,15 +478,18 @@ impl Perform for Performer {
         });
         self.call(&parts, &mut |number, answer| {
             let part = open.iter().find(|part| part.number as u64 == number);
-            let part =
-                part.ok_or_else(|| wrong("mebridge_make_events", "there is no such round"))?;
-            let found: RoundFound = parsed("mebridge_make_events", answer)?;
-            rounds.keep(part.number, &part.folder, found)?;
+            let part = part
+                .ok_or_else(|| argument_error("mebridge_make_events", "there is no such round"))?;
+            let found: RoundResult = parsed("mebridge_make_events", answer)?;
+            rounds.add_round(part.number, &part.folder, found)?;
             report(rounds)
         })?;
         match rounds.open().is_empty() {
             true => Ok(()),
-            false => Err(wrong("mebridge_make_events", "a round was not performed")),
+            false => Err(argument_error(
+                "mebridge_make_events",
+                "a round was not performed",
+            )),
         }
     }
 }

@@ -4,19 +4,19 @@
 //! a smaller struct lacks count as zero; members of a larger struct that this version does not know must be zero, since
 //! they would be ignored.
 
-use super::pointers::{CallerArray, PointerAccess, check, wrong};
+use super::pointers::{CallerArray, PointerAccess, argument_error, check};
 use mebridge::error::Result;
 use std::mem::MaybeUninit;
 
 /// Upper bound for a size. A larger value is no size but a pointer or a count, from a struct without this first member.
-const MOST: usize = 1 << 12;
+const MAX_SIZE: usize = 1 << 12;
 
 /// A struct whose first member is its size.
 ///
 /// # Safety
 /// The type is `repr(C)`, its first member is a `usize`, and any bytes are a valid value of it, except for those of
 /// `BOOLS`.
-pub unsafe trait Grows: Copy {
+pub unsafe trait SizedStruct: Copy {
     /// Name of the struct in C.
     const NAME: &'static str;
     /// Offsets of its members of type `bool`. C stores 0 or 1; any other non-zero byte counts as true.
@@ -27,7 +27,7 @@ pub unsafe trait Grows: Copy {
 ///
 /// # Safety
 /// The pointer is null or points to a struct whose size is its first member.
-pub unsafe fn read<T: Grows>(
+pub unsafe fn read<T: SizedStruct>(
     function: &'static str,
     argument: &str,
     pointer: *const T,
@@ -42,11 +42,14 @@ pub unsafe fn read<T: Grows>(
     let size = unsafe { pointer.cast::<usize>().read() };
     let cure = format!("set {argument}->size to sizeof(struct {name}), and all else to zero first");
     if size == 0 {
-        return Err(wrong(function, format!("{argument}->size is 0; {cure}")));
+        return Err(argument_error(
+            function,
+            format!("{argument}->size is 0; {cure}"),
+        ));
     }
-    if size > MOST || !size.is_multiple_of(align_of::<T>()) {
+    if size > MAX_SIZE || !size.is_multiple_of(align_of::<T>()) {
         let what = format!("{argument}->size is {size}, which no struct {name} has; {cure}");
-        return Err(wrong(function, what));
+        return Err(argument_error(function, what));
     }
     let mut known = MaybeUninit::<T>::zeroed();
     let bytes = pointer.cast::<u8>();
@@ -61,7 +64,7 @@ pub unsafe fn read<T: Grows>(
         std::slice::from_raw_parts(bytes.add(copied), size - copied)
     };
     if beyond.iter().any(|&byte| byte != 0) {
-        return Err(wrong(
+        return Err(argument_error(
             function,
             format!(
                 "{argument} has members that this version ({}) does not know (its size is {size}, here {}), and they are \
@@ -79,7 +82,7 @@ pub unsafe fn read<T: Grows>(
 ///
 /// # Safety
 /// As for [`read`], which has read the struct; nothing else accesses it at the same time.
-pub unsafe fn write<T: Grows>(pointer: *mut T, size: usize, offset: usize, value: usize) {
+pub unsafe fn write<T: SizedStruct>(pointer: *mut T, size: usize, offset: usize, value: usize) {
     if offset + size_of::<usize>() <= size {
         // SAFETY: the member lies within the struct.
         unsafe {

@@ -14,7 +14,9 @@
 
 mod interface;
 
-use super::c::{MebridgeBridge, MebridgeSample, evaluate_sample, evaluate_sample_on_device, with};
+use super::c::{
+    MebridgeBridge, MebridgeSample, evaluate_sample, evaluate_sample_on_device, with_bridge,
+};
 use super::no_panic;
 use super::pointers;
 use interface::{EXECUTE, F64, S32, XlaFrame};
@@ -56,7 +58,7 @@ pub unsafe extern "C" fn mebridge_xla_cuda(frame: *mut XlaFrame) -> *mut c_void 
 }
 
 fn wrong(what: impl Into<String>) -> Error {
-    pointers::wrong(NAME, what)
+    pointers::argument_error(NAME, what)
 }
 
 /// # Safety
@@ -141,7 +143,7 @@ fn product(shape: &[i64], each: i64) -> Result<i64> {
 /// As for [`mebridge_xla`].
 unsafe fn evaluate(evaluator: &Evaluator, frame: &XlaFrame) -> Result<()> {
     let bridge = evaluator.bridge;
-    let sizes = with(bridge, |entry| {
+    let sizes = with_bridge(bridge, |entry| {
         let process = entry.bridge.process();
         Ok((process.legs.len() as i64, i64::from(process.diagrams)))
     });

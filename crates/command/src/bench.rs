@@ -15,7 +15,7 @@ use lists::{LevelList, NumberList, Words};
 use mebridge::process::example;
 use mebridge::runtime::{Precision, Switches};
 use mebridge::{Error, Result};
-use record::{Door, Record};
+use record::{BenchRecord, SequenceFunction};
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use std::time::Duration;
 use sweep::Sweep;
 
 /// Hint at the script that draws figures, which the command no longer does.
-pub const DRAWN: &str =
+pub const FIGURES_HINT: &str =
     "benches/speed_figure.py of mebridge's source draws figures of the JSON files (docs/bench.md)";
 
 /// Measure throughput by precision, SIMD level, events in a call and threads
@@ -55,7 +55,7 @@ pub struct Options {
     fptype: Words<Precision>,
     /// Doors: nomultichannel (calls without channels), sequence (with channels)
     #[arg(long, value_name = "LIST", default_value = "nomultichannel")]
-    door: Words<Door>,
+    door: Words<SequenceFunction>,
     /// Numbers of CPU threads
     #[arg(long, value_name = "LIST", default_value = "1")]
     threads: NumberList,
@@ -92,7 +92,9 @@ impl Options {
     /// Measures, and prints and writes the result.
     pub fn run(self) -> Result<ExitCode> {
         if self.plot.is_some() {
-            output::usage(&format!("--plot and --no-plots are no more: {DRAWN}"));
+            output::usage(&format!(
+                "--plot and --no-plots are no more: {FIGURES_HINT}"
+            ));
         }
         let sweep = self.sweep()?;
         let mut path = self.output.clone().into_os_string();
@@ -129,7 +131,7 @@ impl Options {
                 "--nevt: {n} is not a number of events from 1 to 2147483647"
             )),
         });
-        interrupt::ask_first();
+        interrupt::first_signal_requests_stop();
         Ok(Sweep {
             nevt: nevt.collect(),
             levels: self.simd.0.clone(),
@@ -145,7 +147,7 @@ impl Options {
         })
     }
 
-    fn measure(&self, sweep: &Sweep, target: &OutputFile) -> Result<Record> {
+    fn measure(&self, sweep: &Sweep, target: &OutputFile) -> Result<BenchRecord> {
         let mut switches = Switches::from_env()?;
         if let Some(backend) = &self.backend {
             switches.set("BACKEND", backend.into())?;
@@ -154,13 +156,13 @@ impl Options {
         let sources = self.sources(&switches, card)?;
         // Inputs that were read since must not be overwritten either.
         target.refuse_inputs();
-        let mut record = Record::new(self.label.clone(), sweep.settings());
+        let mut record = BenchRecord::new(self.label.clone(), sweep.settings());
         for (name, source) in names(&sources).iter().zip(&sources) {
-            if !interrupt::came() {
+            if !interrupt::stop_requested() {
                 sweep.process(name, source, &switches, &mut record)?;
             }
         }
-        record.interrupted = interrupt::came();
+        record.interrupted = interrupt::stop_requested();
         record.finish();
         for skipped in &record.skipped {
             output::warn(&skipped.to_string());
@@ -176,8 +178,8 @@ impl Options {
     /// part of the program.
     fn sources(&self, switches: &Switches, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
         if !self.processes.is_empty() {
-            let places = source::places(&self.processes);
-            let each = places.iter().map(|name| source::all(name, card));
+            let places = source::expand_outputs(&self.processes);
+            let each = places.iter().map(|name| source::all_processes(name, card));
             return Ok(each
                 .collect::<Result<Vec<_>>>()?
                 .into_iter()
@@ -188,7 +190,7 @@ impl Options {
             param_card: card.map(Path::to_owned),
             ..switches.clone()
         };
-        match source::one(&switches) {
+        match source::single_process(&switches) {
             Err(Error::NoProcess { .. }) => {
                 output::warn("no process is named, and there is none around: taking the example");
                 let process = example::scalars();

@@ -1,7 +1,7 @@
 //! `mebridge cache`: shows the cache folder and its size, or clears it.
 
 use crate::output;
-use mebridge::cache::folder::{Distrust, Folder, Usage};
+use mebridge::cache::folder::{CacheUsage, Distrust, Folder};
 use mebridge::cache::path;
 use mebridge::runtime::Switches;
 use mebridge::{Error, Result};
@@ -25,7 +25,7 @@ impl Options {
             return output::print("the cache is off\n");
         };
         let folder = Folder::new(path.clone());
-        let (did, Usage { files, bytes }) = match self.clear {
+        let (did, CacheUsage { files, bytes }) = match self.clear {
             true => ("removed ", folder.clear().map_err(Error::io(&path))?),
             false => ("", folder.usage()),
         };

@@ -19,10 +19,10 @@ use crate::engine_options::{self, EngineOptions};
 use crate::info::DEFAULT_G;
 use crate::output;
 use crate::progress::Progress;
-use crate::random_events::{self, Numbers, RandomEvents};
+use crate::random_events::{self, RandomEvents, RandomSource};
 use crate::source::{self, CardedProcess};
-use crate::statistics::{Class, Statistics};
-use engine::{Door, Engine};
+use crate::statistics::{Statistics, ValueClass};
+use engine::{Engine, FortranBridge};
 use mebridge::locate::process_text;
 use mebridge::runtime::{ProcessChoice, Switches};
 use mebridge::simd::Level;
@@ -40,7 +40,7 @@ use std::time::Instant;
 /// whole one).
 const PROFILED_SHARE: u64 = 20;
 /// Minimum number of events for this measurement, if there are as many.
-const PROFILED_AT_LEAST: usize = 64;
+const MIN_PROFILED: usize = 64;
 
 /// Evaluate processes on random events: throughput, and mean and spread of the matrix element
 ///
@@ -111,7 +111,7 @@ impl Options {
     /// Runs. A process that cannot be evaluated is an error, but does not stop the others.
     pub fn run(self) -> Result<ExitCode> {
         let (arguments, numbers) = self.split();
-        let places = source::places(&arguments);
+        let places = source::expand_outputs(&arguments);
         if let [place] = &places[..] {
             let mut items = self.items(place)?;
             if items.len() > 1 {
@@ -140,7 +140,7 @@ impl Options {
         if choice.element.is_some() || process_text(&choice.path).is_none() {
             return Ok(VecDeque::from([(place.to_owned(), None)]));
         }
-        let sources = source::each(&self.switches(place)?.0)?;
+        let sources = source::selected_processes(&self.switches(place)?.0)?;
         let several = sources.len() > 1;
         let items = sources.into_iter().map(|source| {
             let mut name = place.to_owned();
@@ -293,13 +293,13 @@ impl Options {
         let (switches, pairs) = self.switches(place)?;
         let source = match source {
             Some(source) => source,
-            None => source::one(&switches)?,
+            None => source::single_process(&switches)?,
         };
         let space = random_events::phase_space(&source, self.energy)?;
         let numbers = if self.common {
-            Numbers::Common
+            RandomSource::Common
         } else {
-            Numbers::Seed(self.seed)
+            RandomSource::Seed(self.seed)
         };
         let mut drawn = RandomEvents::new(space, numbers, nevt, self.g, self.channel)?;
         let mut report = Report::new(
@@ -322,7 +322,7 @@ impl Options {
         );
         let calls = CallSize::new(&source.process, nevt);
         let mut engine = if self.bridge {
-            Door::open(&pairs, nevt, source.process.legs.len())
+            FortranBridge::open(&pairs, nevt, source.process.legs.len())
         } else {
             Engine::direct(source, &switches, nevt)?
         };
@@ -368,7 +368,7 @@ impl Options {
                 true => nevt,
                 false => (nevt as u64 * iterations / PROFILED_SHARE) as usize,
             };
-            let count = count.clamp(PROFILED_AT_LEAST.min(nevt), nevt);
+            let count = count.clamp(MIN_PROFILED.min(nevt), nevt);
             let profile = engine.profile(&mut drawn, count, switches.precision, self.profile)?;
             times.color_share = profile.as_ref().and_then(Profile::color_share);
             report.profile = profile.filter(|_| self.profile);
@@ -383,7 +383,7 @@ impl Options {
             (&mut report.elements, &mut report.weights);
         for ((event, &value), &weight) in (first..).zip(drawn.elements()).zip(drawn.weights()) {
             let class = elements.add(value);
-            if class == Class::Normal {
+            if class == ValueClass::Normal {
                 weights.add(weight);
             } else if self.debug {
                 output::warn(&format!(

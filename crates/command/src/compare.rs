@@ -3,10 +3,10 @@
 mod matrix_element;
 mod report;
 
-use crate::bench::DRAWN;
+use crate::bench::FIGURES_HINT;
 use crate::output;
 use crate::progress::Progress;
-use matrix_element::Comparison;
+use matrix_element::FortranComparison;
 pub use matrix_element::{CANCELLED, ROUNDING, difference};
 use mebridge::files::regular;
 use mebridge::{Error, Result};
@@ -14,14 +14,14 @@ use mebridge_oracle::compiler;
 use mebridge_oracle::tree::Tree;
 use mebridge_oracle::workshop::Workshop;
 use mebridge_oracle::{library, matrix_element::MatrixElement};
-use report::{Row, Verdict, table};
+use report::{ComparisonRow, Verdict, table};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Longer files (bytes) are compiled without optimisation, which would take minutes.
 const LONG: usize = 3 << 20;
 /// Largest size of a card, in bytes.
-const LONGEST: u64 = 64 << 20;
+const MAX_CARD_BYTES: u64 = 64 << 20;
 
 /// Compare with the Fortran of a directory, compiled by gfortran, on random events
 ///
@@ -80,7 +80,7 @@ impl Options {
         }
         if self.plot.is_some() {
             output::usage(&format!(
-                "--plot is no more: give --values --json FILE; {DRAWN}"
+                "--plot is no more: give --values --json FILE; {FIGURES_HINT}"
             ));
         }
         if !compiler::is_there() {
@@ -115,10 +115,10 @@ impl Options {
     }
 
     /// Compares all matrix elements of one directory.
-    fn directory(&self, directory: &Path) -> Result<Vec<Row>> {
+    fn directory(&self, directory: &Path) -> Result<Vec<ComparisonRow>> {
         let mut tree = Tree::read(directory)?;
         if let Some(card) = &self.card {
-            let text = regular::read_or_pipe(card, LONGEST).map_err(Error::io(card))?;
+            let text = regular::read_or_pipe(card, MAX_CARD_BYTES).map_err(Error::io(card))?;
             let text = String::from_utf8_lossy(&text).into_owned();
             tree.files.insert("Cards/param_card.dat".into(), text);
         }
@@ -136,7 +136,7 @@ impl Options {
         };
         let mut rows = Vec::new();
         for (i, (number, file)) in elements.iter().enumerate() {
-            let mut row = Row::new(directory, number, elements.len() > 1);
+            let mut row = ComparisonRow::new(directory, number, elements.len() > 1);
             let element = match MatrixElement::read(&tree, number, file) {
                 Ok(element) => element,
                 Err(reason) => {
@@ -147,7 +147,7 @@ impl Options {
             };
             row.process.clone_from(&element.name);
             let process = library::import(directory, self.card.as_deref(), i);
-            let comparison = Comparison {
+            let comparison = FortranComparison {
                 options: self,
                 element,
                 process: process.as_ref().map_err(String::clone),

@@ -3,17 +3,17 @@
 use crate::engine_options::{self, EngineOptions};
 use crate::output;
 use crate::progress::Progress;
-use crate::reweight::beside;
+use crate::reweight::with_stem_suffix;
 use crate::unpacked;
 use mebridge::Result;
-use mebridge_decay::{Maxima, Spec, SpinMode, Summary};
+use mebridge_decay::{DecaySummary, Maxima, Spec, SpinMode};
 use std::fmt::Write;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// How spins and masses are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Mode {
+pub enum DecayMode {
     /// Isotropic decays of on-shell particles
     None,
     /// Spin correlations; decaying particles have the mass of the parameter card
@@ -23,12 +23,12 @@ pub enum Mode {
     Full,
 }
 
-impl From<Mode> for SpinMode {
-    fn from(mode: Mode) -> SpinMode {
+impl From<DecayMode> for SpinMode {
+    fn from(mode: DecayMode) -> SpinMode {
         match mode {
-            Mode::None => SpinMode::None,
-            Mode::Onshell => SpinMode::OnShell,
-            Mode::Full => SpinMode::Full,
+            DecayMode::None => SpinMode::None,
+            DecayMode::Onshell => SpinMode::OnShell,
+            DecayMode::Full => SpinMode::Full,
         }
     }
 }
@@ -53,7 +53,7 @@ pub struct Options {
     seed: u64,
     /// How spins and masses are treated
     #[arg(long, value_enum, default_value = "full")]
-    spinmode: Mode,
+    spinmode: DecayMode,
     /// Largest distance of masses from the card's, in widths [default: bwcutoff of the run card in the header, or 15]
     #[arg(long, value_name = "N")]
     bw_cut: Option<f64>,
@@ -78,7 +78,7 @@ impl Options {
             decays,
             output: None,
             seed: seed.unwrap_or(1),
-            spinmode: Mode::default(),
+            spinmode: DecayMode::default(),
             bw_cut: None,
             model: None,
             param_card: None,
@@ -101,7 +101,7 @@ impl Options {
         let spec = Spec {
             output: self
                 .output
-                .unwrap_or_else(|| beside(&self.events, "_decayed")),
+                .unwrap_or_else(|| with_stem_suffix(&self.events, "_decayed")),
             events: self.events,
             decays: self.decays,
             mode: self.spinmode.into(),
@@ -122,7 +122,7 @@ impl Options {
 }
 
 /// Describes what was done.
-fn text(summary: &Summary, path: &Path) -> String {
+fn text(summary: &DecaySummary, path: &Path) -> String {
     let [start, all, decays] = summary.seconds;
     let mut text = format!(
         "{}: {} events, {} with decays, in {all:.2} s ({start:.2} s to the first, {decays:.2} s in decays)\n",

@@ -1,11 +1,11 @@
 //! `mebridge doctor`: reports what this machine and an output have, what is wrong, and how to fix it.
 
 use crate::link::{
-    Alone, CallerKind, Journal, Layout, MatrixElementSource, State, calls, card, changed,
-    is_hooked, matrix_element, other_settings, recycled,
+    CallerKind, EvaluatedBy, Journal, LinkState, OneEventReason, OutputLayout, calls, card,
+    changed, is_hooked, matrix_element, other_settings, recycled,
 };
 use crate::output;
-use mebridge::gpu::{Gpus, platform_there};
+use mebridge::gpu::{Gpus, likely_platform};
 use mebridge::runtime::{Switches, environment};
 use mebridge::simd::Level;
 use mebridge::target::{CallSize as Work, Target};
@@ -102,7 +102,7 @@ fn machine(report: &mut Report) -> Switches {
             Switches::default()
         }
     };
-    match platform_there() {
+    match likely_platform() {
         None => report.line(
             "GPU",
             "none: there is no driver of NVIDIA's or AMD's that shows one",
@@ -127,7 +127,7 @@ fn machine(report: &mut Report) -> Switches {
                     usage.bytes as f64 / f64::from(1 << 20)
                 ),
             );
-            if let Err(error) = folder.try_out() {
+            if let Err(error) = folder.check_writable() {
                 report.wrong(format!(
                     "nothing can be kept in {} ({error}): every start imports and plans anew; set \
                      CUDACPP_RUNTIME_CACHE to a folder that can be written, or to off",
@@ -170,12 +170,12 @@ fn version(program: &str) -> Option<String> {
 
 /// Reports on one output.
 fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
-    let layout = Layout::find(path)?;
+    let layout = OutputLayout::find(path)?;
     report.line("output", layout.root.display());
     let record = Journal::peek(&layout.root)?;
     match &record {
         None => report.line("linked", "no"),
-        Some(record) if record.state == State::Linked => report.line(
+        Some(record) if record.state == LinkState::Linked => report.line(
             "linked",
             format!("by mebridge {}: {}", record.mebridge, record.directories.join(", ")),
         ),
@@ -184,13 +184,13 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
             layout.root.display()
         )),
     }
-    let linked = record.filter(|record| record.state == State::Linked);
+    let linked = record.filter(|record| record.state == LinkState::Linked);
     let mut events = 1;
     if layout.vector {
         let text = matrix_element::latin(&layout.root.join("Cards/run_card.dat"))?;
         events = card::sizes(&text).events();
         report.line("events a call", format!("{events} by the run card"));
-        if let Some(alone) = Alone::find(&layout, &text) {
+        if let Some(alone) = OneEventReason::find(&layout, &text) {
             if events > 1 {
                 report.wrong(alone.refusal());
             }
@@ -258,7 +258,7 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
                     layout.root.display()
                 ));
             }
-            if let Some(what) = recycled::otherwise(&layout, &subprocess.path)? {
+            if let Some(what) = recycled::changed_vertices(&layout, &subprocess.path)? {
                 report.wrong(format!("{name}: {what}"));
             }
         }
@@ -272,12 +272,12 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
                 }
             };
             let (what, right) = match called {
-                MatrixElementSource::Library => ("the library", is_linked),
-                MatrixElementSource::Fortran => ("its own Fortran", !is_linked),
-                MatrixElementSource::Plugin if !layout.of_plugin(name, true)?.is_empty() => {
+                EvaluatedBy::Library => ("the library", is_linked),
+                EvaluatedBy::Fortran => ("its own Fortran", !is_linked),
+                EvaluatedBy::Plugin if !layout.plugin_products(name, true)?.is_empty() => {
                     ("the library, in the place of the plugin", is_linked)
                 }
-                MatrixElementSource::Plugin => ("the plugin", !is_linked),
+                EvaluatedBy::Plugin => ("the plugin", !is_linked),
             };
             report.line("", format!("{executable} calls {what}"));
             if !right {
@@ -290,7 +290,7 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
         if subprocess.kind == CallerKind::Plugin
             && is_linked
             && layout
-                .of_plugin(name, false)?
+                .plugin_products(name, false)?
                 .iter()
                 .any(|f| f.ends_with(".so"))
         {

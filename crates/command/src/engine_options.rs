@@ -23,7 +23,7 @@ pub struct EngineOptions {
 }
 
 /// A switch, and its value if the option was given.
-pub type Given = (&'static str, Option<OsString>);
+pub type SwitchOption = (&'static str, Option<OsString>);
 
 impl EngineOptions {
     /// Options for the CPU with this number of threads.
@@ -37,7 +37,10 @@ impl EngineOptions {
     }
 
     /// Returns the given switches, after others of a command.
-    pub fn pairs(&self, others: impl IntoIterator<Item = Given>) -> Vec<(&'static str, OsString)> {
+    pub fn pairs(
+        &self,
+        others: impl IntoIterator<Item = SwitchOption>,
+    ) -> Vec<(&'static str, OsString)> {
         let own = [
             ("BACKEND", self.backend.clone().map(OsString::from)),
             ("SIMD", self.simd.clone().map(OsString::from)),

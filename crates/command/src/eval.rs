@@ -16,8 +16,8 @@ use crate::engine_options::{self, EngineOptions};
 use crate::output;
 use crate::progress::Progress;
 use crate::source;
-use answers::{Head, Writer};
-use chunk::{Chunk, Known};
+use answers::{OutputHead, Writer};
+use chunk::{Chunk, ElementOrigin};
 use input::Input;
 pub use legs::{ElementIndex, assign};
 pub use lhe::warn_if_cut;
@@ -88,12 +88,12 @@ impl Options {
             output::usage("--alpha-s must be a positive number");
         }
         let switches = self.switches()?;
-        let located = source::every(&self.process, &switches)?;
-        let known = located.iter().map(|one| Known {
+        let located = source::locate_elements(&self.process, &switches)?;
+        let known = located.iter().map(|one| ElementOrigin {
             process: &one.process,
             place: &one.origin,
         });
-        let known: Vec<Known> = known.collect();
+        let known: Vec<ElementOrigin> = known.collect();
         let mut input = Input::open(&self.events, &known, self.skip_others)?;
         // alpha_s for all events; `None` if each has its own.
         let alpha_s = match (self.alpha_s, input.has_alpha_s()) {
@@ -102,7 +102,7 @@ impl Options {
             (None, false) => located.first().map(card_alpha_s).transpose()?,
         };
         let events = input::name(&self.events);
-        let head = Head {
+        let head = OutputHead {
             processes: known.iter().map(|one| one.process.name.clone()).collect(),
             format: input.format(),
             alpha_s,
@@ -145,7 +145,7 @@ impl Options {
         Ok(())
     }
 
-    fn writer(&self, head: &Head) -> Result<Writer> {
+    fn writer(&self, head: &OutputHead) -> Result<Writer> {
         let Some(path) = &self.output else {
             return Writer::stdout(self.json, head);
         };
@@ -167,7 +167,7 @@ pub fn momenta(
     process: &Process,
     most: usize,
 ) -> Result<Vec<(Vec<f64>, Option<f64>)>> {
-    let known = Known { process, place: "" };
+    let known = ElementOrigin { process, place: "" };
     let mut input = Input::open(path, &[known], true)?;
     let numbers = 4 * process.legs.len();
     let mut found = Vec::new();

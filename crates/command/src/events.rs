@@ -7,10 +7,10 @@ use mebridge::event_generator::ColorSum;
 use mebridge::models;
 use mebridge::{Error, Result};
 use mebridge_run::overweight::{NAMES, Overweight};
-use mebridge_run::progress::{Lines, Progress};
+use mebridge_run::progress::{Lines, RunProgress};
 use mebridge_run::run::{Observer, by_cards};
 use mebridge_run::run_folder::RunFolder;
-use mebridge_run::spec::{Conditions, MOST_THREADS, RunSpec};
+use mebridge_run::spec::{Conditions, MAX_THREADS, RunSpec};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ pub struct CardOptions {
 
 impl CardOptions {
     /// Makes the specification of a run of a process with these cards.
-    pub fn spec(&self, process: String) -> RunSpec {
+    pub fn run_spec(&self, process: String) -> RunSpec {
         let model = models::named(self.model.as_deref(), self.scheme.scheme());
         RunSpec {
             process,
@@ -111,7 +111,7 @@ impl CardOptions {
     }
 
     /// Returns which cards, or changes of them, are given.
-    pub fn given(&self) -> [(&'static str, bool); 3] {
+    pub fn given_options(&self) -> [(&'static str, bool); 3] {
         [
             ("run-card", self.run_card.is_some()),
             ("param-card", self.param_card.is_some()),
@@ -132,11 +132,11 @@ impl Options {
         let spec = RunSpec {
             events: self.nevents,
             seed: self.seed,
-            threads: ((self.threads * self.workers) as usize).min(MOST_THREADS),
+            threads: ((self.threads * self.workers) as usize).min(MAX_THREADS),
             devices: vec![self.backend],
-            overweights: Overweight::of_name(&self.overweight).unwrap_or_default(),
+            overweight_rule: Overweight::of_name(&self.overweight).unwrap_or_default(),
             color: self.color.parse().unwrap_or_default(),
-            ..self.cards.spec(self.process)
+            ..self.cards.run_spec(self.process)
         };
         let mut observer = EventsObserver::new(self.cards.quiet, benchmarks(&self.reweight)?);
         let made = by_cards(&spec, self.name.as_deref(), &mut observer)?;
@@ -186,7 +186,7 @@ pub struct EventsObserver {
     quiet: bool,
     lines: Lines,
     /// Holds signals back while the folder of the run is made.
-    held: Option<interrupt::Held>,
+    held: Option<interrupt::HeldExit>,
     benchmarks: Vec<(PathBuf, Option<String>)>,
 }
 
@@ -204,12 +204,12 @@ impl EventsObserver {
 
 impl Observer for EventsObserver {
     fn claims(&mut self) {
-        self.held = Some(interrupt::hold());
+        self.held = Some(interrupt::hold_exit());
     }
 
     fn begins(&mut self, folder: &RunFolder) {
-        let held = self.held.take().unwrap_or_else(interrupt::hold);
-        held.before_the_end(folder.interrupted());
+        let held = self.held.take().unwrap_or_else(interrupt::hold_exit);
+        held.run_before_exit(folder.interrupted());
     }
 
     fn notice(&mut self, line: &str) {
@@ -222,7 +222,7 @@ impl Observer for EventsObserver {
         }
     }
 
-    fn report(&mut self, progress: &Progress) -> Result<()> {
+    fn report(&mut self, progress: &RunProgress) -> Result<()> {
         if let Some(line) = self.lines.line(progress).filter(|_| !self.quiet) {
             output::warn(&line);
         }

@@ -62,7 +62,7 @@ impl Options {
         }
         let sources = {
             let _progress = Progress::patient("generating");
-            source::generated(&self.process, model.as_deref(), self.card.as_deref())?
+            source::generated_processes(&self.process, model.as_deref(), self.card.as_deref())?
         };
         let mut report = String::new();
         if let Some(directory) = &self.fortran {
@@ -99,7 +99,12 @@ fn fortran(sources: &[CardedProcess], directory: &Path) -> Result<String> {
     let mut report = String::new();
     for (process, folder) in processes.iter().zip(folders) {
         let folder = directory.join(folder);
-        let _ = writeln!(report, "{}: {}", folder.display(), source::counts(process));
+        let _ = writeln!(
+            report,
+            "{}: {}",
+            folder.display(),
+            source::name_and_counts(process)
+        );
     }
     Ok(report)
 }

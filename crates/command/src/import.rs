@@ -50,12 +50,12 @@ pub fn write(sources: Vec<CardedProcess>, output: &Path) -> Result<String> {
         };
         let process = source.with_card();
         let bytes = process.to_bytes()?;
-        files.push(OutputFile::with(&file, &bytes, false)?);
+        files.push(OutputFile::with_contents(&file, &bytes, false)?);
         let _ = writeln!(
             report,
             "{}: {}, {} bytes",
             file.display(),
-            source::counts(&process),
+            source::name_and_counts(&process),
             bytes.len(),
         );
     }

@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
-use table::Table;
+use table::ProcessTable;
 
 /// g_s at alpha_s = 0.118, as in MG5aMC's check executable.
 pub const DEFAULT_G: f64 = 1.2177157847767195;
@@ -72,7 +72,7 @@ impl Options {
             output::usage("--g must be a finite number");
         }
         match &self.processes[..] {
-            [one] if !table::asked_for(&self.processes) => self.one(one),
+            [one] if !table::requests_table(&self.processes) => self.one(one),
             _ => self.several(),
         }
     }
@@ -82,7 +82,7 @@ impl Options {
         if self.plan {
             output::usage("--plan is for a single file or P directory");
         }
-        let table = Table::new(&self.processes, self.card.as_deref())?;
+        let table = ProcessTable::new(&self.processes, self.card.as_deref())?;
         match self.json {
             true => output::write_json("-".as_ref(), &table),
             false => output::print(&table.to_string()),
@@ -93,7 +93,7 @@ impl Options {
     fn one(&self, process: &OsStr) -> Result<()> {
         let path = ProcessChoice::parse(process).path;
         let origin = path.is_dir().then(|| Origin::read(&path));
-        let sources = source::all(process, self.card.as_deref());
+        let sources = source::all_processes(process, self.card.as_deref());
         if let (Err(_), Some(origin)) = (&sources, &origin)
             && origin.kind != OutputKind::Unknown
         {

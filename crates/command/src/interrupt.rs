@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Whether the program polls [`came`], so that the first signal does not end the command.
+/// Whether the program polls [`stop_requested`], so that the first signal does not end the command.
 static IS_ASKED: AtomicBool = AtomicBool::new(false);
 static CAME: AtomicBool = AtomicBool::new(false);
 /// Called before a signal ends the command; returns a message to print.
@@ -64,32 +64,32 @@ pub fn watch() {
 }
 
 /// Sets a function that is called before a signal ends the command; its message is printed.
-pub fn before_the_end(words: impl FnOnce() -> Option<String> + Send + 'static) {
-    hold().before_the_end(words);
+pub fn run_before_exit(words: impl FnOnce() -> Option<String> + Send + 'static) {
+    hold_exit().run_before_exit(words);
 }
 
 /// While this value exists no signal ends the command.
-pub struct Held(MutexGuard<'static, Option<LastWords>>);
+pub struct HeldExit(MutexGuard<'static, Option<LastWords>>);
 
 /// Delays the end of the command.
-pub fn hold() -> Held {
-    Held(LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner))
+pub fn hold_exit() -> HeldExit {
+    HeldExit(LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-impl Held {
-    /// As [`before_the_end`], and allows the end of the command again.
-    pub fn before_the_end(mut self, words: impl FnOnce() -> Option<String> + Send + 'static) {
+impl HeldExit {
+    /// As [`run_before_exit`], and allows the end of the command again.
+    pub fn run_before_exit(mut self, words: impl FnOnce() -> Option<String> + Send + 'static) {
         *self.0 = Some(Box::new(words));
     }
 }
 
 /// Lets the first signal request a stop, and the second one end the command.
-pub fn ask_first() {
+pub fn first_signal_requests_stop() {
     IS_ASKED.store(true, Ordering::Relaxed);
 }
 
 /// Whether a signal has requested a stop.
-pub fn came() -> bool {
+pub fn stop_requested() -> bool {
     CAME.load(Ordering::Relaxed)
 }
 

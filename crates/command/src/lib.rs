@@ -75,7 +75,7 @@ enum Subcommands {
 pub fn main() -> ExitCode {
     let command = match Command::try_parse() {
         Ok(command) => command,
-        Err(told) => return ended(output::tell(&told)),
+        Err(told) => return exit_code(output::tell(&told)),
     };
     interrupt::watch();
     inputs::remember();
@@ -84,29 +84,29 @@ pub fn main() -> ExitCode {
         Subcommands::Generate(options) => options.run(),
         Subcommands::Model(options) => options.run(),
         Subcommands::Info(options) => options.run(),
-        Subcommands::Check(options) => return ended(options.run()),
+        Subcommands::Check(options) => return exit_code(options.run()),
         Subcommands::Eval(options) => options.run(),
         Subcommands::Events(options) => options.run(),
         Subcommands::Decay(options) => options.run(),
         Subcommands::Reweight(options) => options.run(),
-        Subcommands::Bench(options) => return ended(options.run()),
+        Subcommands::Bench(options) => return exit_code(options.run()),
         Subcommands::Cache(options) => options.run(),
-        Subcommands::Doctor(options) => return ended(options.run()),
+        Subcommands::Doctor(options) => return exit_code(options.run()),
         Subcommands::Link(options) => options.run(),
         Subcommands::Merge(options) => options.run(),
         Subcommands::Plot(options) => options.run(),
         Subcommands::Pack(options) => options.run(),
-        Subcommands::PackJob(options) => return ended(options.run()),
+        Subcommands::PackJob(options) => return exit_code(options.run()),
         Subcommands::Plugin(options) => options.run(),
         Subcommands::Unlink(options) => options.run(),
         Subcommands::Umami(options) => options.run(),
-        Subcommands::Compare(options) => return ended(options.run()),
+        Subcommands::Compare(options) => return exit_code(options.run()),
     };
-    ended(done.map(|()| ExitCode::SUCCESS))
+    exit_code(done.map(|()| ExitCode::SUCCESS))
 }
 
 /// Returns the exit code, after printing an error.
-pub fn ended(done: mebridge::Result<ExitCode>) -> ExitCode {
+pub fn exit_code(done: mebridge::Result<ExitCode>) -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {

@@ -9,11 +9,11 @@ use mebridge::{Error, Result};
 use mebridge_run::overweight::{NAMES, Overweight};
 use mebridge_run::pack::{EVENTS, MEASURED, Packing, SIMD, pack, pack_run};
 use mebridge_run::packed::{CMS_EVENTS, CMS_SCRIPT, Job, Recipe, broken};
-use mebridge_run::progress::Progress;
+use mebridge_run::progress::RunProgress;
 use mebridge_run::replaced;
-use mebridge_run::run::{MOST_EVENTS, Observer};
+use mebridge_run::run::{MAX_EVENTS, Observer};
 use mebridge_run::run_folder::RunFolder;
-use mebridge_run::spec::{MOST_THREADS, RunSpec};
+use mebridge_run::spec::{MAX_THREADS, RunSpec};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -65,7 +65,7 @@ pub struct Options {
 
 /// Parses a number of events.
 fn events(text: &str) -> std::result::Result<u64, String> {
-    within(whole(text)?, MOST_EVENTS)
+    within(whole(text)?, MAX_EVENTS)
 }
 
 /// Parses a seed of a survey.
@@ -115,8 +115,8 @@ impl Options {
         RunSpec {
             events: Some(self.nevents.unwrap_or(EVENTS)),
             seed: self.seed,
-            threads: ((threads * workers) as usize).min(MOST_THREADS),
-            ..self.cards.spec(self.process.clone())
+            threads: ((threads * workers) as usize).min(MAX_THREADS),
+            ..self.cards.run_spec(self.process.clone())
         }
     }
 
@@ -130,7 +130,7 @@ impl Options {
             ("workers", self.workers.is_some()),
             ("sampler", self.sampler.is_some()),
         ];
-        let cards = self.cards.given();
+        let cards = self.cards.given_options();
         let given = of_survey.into_iter().chain(cards).find(|(_, given)| *given);
         let Some((name, _)) = given else {
             return Ok(());
@@ -163,7 +163,7 @@ impl Observer for PackObserver {
         }
     }
 
-    fn report(&mut self, progress: &Progress) -> Result<()> {
+    fn report(&mut self, progress: &RunProgress) -> Result<()> {
         if !self.quiet {
             output::warn(&format!("{}: {:.1} s", progress.stage, progress.seconds));
         }
@@ -261,11 +261,11 @@ impl JobOptions {
         report_interruptions();
         let job = Job {
             root: &self.root,
-            events: number("NEVENTS", events, MOST_EVENTS)?,
+            events: number("NEVENTS", events, MAX_EVENTS)?,
             seed: number("SEED", seed, u64::MAX)?,
             output: &replaced::target(Path::new(CMS_EVENTS), [])?,
             overweight: recipe.overweights,
-            threads: number("NCPU", threads, MOST_THREADS as u64)? as usize,
+            threads: number("NCPU", threads, MAX_THREADS as u64)? as usize,
         };
         make(&job, false)?;
         Ok(ExitCode::SUCCESS)
@@ -293,9 +293,9 @@ impl JobOptions {
 
 impl Call {
     fn run(&self, root: &Path, recipe: &Recipe) -> Result<()> {
-        let events = number("NEVENTS", &self.events, MOST_EVENTS)?;
+        let events = number("NEVENTS", &self.events, MAX_EVENTS)?;
         let seed = number("SEED", &self.seed, u64::MAX)?;
-        let threads = number("--threads", &self.threads, MOST_THREADS as u64)?;
+        let threads = number("--threads", &self.threads, MAX_THREADS as u64)?;
         if self.output.symlink_metadata().is_ok() {
             let what = format!("{} is there already", self.output.display());
             let cure = "take it away, or name another file with --output";
@@ -321,7 +321,7 @@ impl Call {
 /// Makes every signal end a job with the status of SIGINT, as batch systems send others, and with a line on stderr, after
 /// temporary files have been removed.
 fn report_interruptions() {
-    interrupt::before_the_end(|| {
+    interrupt::run_before_exit(|| {
         output::warn("interrupted; no file was written");
         std::process::exit(INTERRUPTED)
     });
@@ -335,7 +335,7 @@ fn make(job: &Job, quiet: bool) -> Result<()> {
         }
     })?;
     // The file is there.
-    interrupt::before_the_end(|| None);
+    interrupt::run_before_exit(|| None);
     output::print(&format!("{}: {made}\n", job.output.display()))
 }
 

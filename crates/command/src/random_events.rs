@@ -16,27 +16,27 @@ const STREAMS: u64 = 3;
 
 /// The source of random numbers.
 #[derive(Clone, Copy)]
-pub enum Numbers {
+pub enum RandomSource {
     /// Our generator with this seed.
     Seed(u64),
     /// The plugin's common random numbers.
     Common,
 }
 
-impl Numbers {
+impl RandomSource {
     /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
-            Numbers::Seed(_) => "chacha",
-            Numbers::Common => "common",
+            RandomSource::Seed(_) => "chacha",
+            RandomSource::Common => "common",
         }
     }
 
     /// Returns the seed in use.
     pub fn seed(self) -> u64 {
         match self {
-            Numbers::Seed(seed) => seed,
-            Numbers::Common => CommonRandom::SEED,
+            RandomSource::Seed(seed) => seed,
+            RandomSource::Common => CommonRandom::SEED,
         }
     }
 }
@@ -52,7 +52,7 @@ pub fn phase_space(source: &CardedProcess, energy: f64) -> Result<PhaseSpace> {
 /// The events of one iteration.
 pub struct RandomEvents {
     space: PhaseSpace,
-    numbers: Numbers,
+    numbers: RandomSource,
     threads: usize,
     random: Vec<f64>,
     momenta: Vec<f64>,
@@ -70,7 +70,7 @@ impl RandomEvents {
     /// Allocates memory for `nevt` events.
     pub fn new(
         space: PhaseSpace,
-        numbers: Numbers,
+        numbers: RandomSource,
         nevt: usize,
         g_s: f64,
         channel: Option<i32>,
@@ -109,10 +109,10 @@ impl RandomEvents {
         let source = Random::new(self.numbers.seed());
         let threads = self.threads;
         match self.numbers {
-            Numbers::Seed(_) => chunks(threads, &mut self.random, per_event, |first, part| {
+            RandomSource::Seed(_) => chunks(threads, &mut self.random, per_event, |first, part| {
                 source.fill(stream, first, per_event, part);
             }),
-            Numbers::Common => CommonRandom.fill(iteration, per_event, &mut self.random),
+            RandomSource::Common => CommonRandom.fill(iteration, per_event, &mut self.random),
         }
         chunks(threads, &mut self.random_helicity, 1, |first, part| {
             source.fill(stream + 1, first, 1, part);
@@ -202,7 +202,7 @@ mod tests {
     fn numbers(threads: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
         let space = PhaseSpace::new(1500.0, &[0.0, 0.0], &[173.0, 173.0, 0.0]).unwrap();
         let mut drawn =
-            RandomEvents::new(space, Numbers::Seed(3), 3 * CHUNK + 17, 1.0, None).unwrap();
+            RandomEvents::new(space, RandomSource::Seed(3), 3 * CHUNK + 17, 1.0, None).unwrap();
         drawn.use_threads(threads);
         drawn.draw(2);
         drawn.make_momenta();

@@ -18,9 +18,9 @@ use crate::output;
 use crate::progress::Progress;
 use crate::source;
 use banner::Banner;
-use cards::Variation;
+use cards::CardVariation;
 use event::Event;
-pub use file::beside;
+pub use file::with_stem_suffix;
 use file::{EventOutput, Pieces};
 use matrix_elements::{MatrixElements, Settings};
 use mebridge::{Error, Result};
@@ -152,7 +152,7 @@ impl Options {
         } = self.prepare(&banner)?;
         let path = match &self.output {
             Some(path) => path.clone(),
-            None => beside(&self.events, "_rwgt"),
+            None => with_stem_suffix(&self.events, "_rwgt"),
         };
         let mut target = EventOutput::create(&path)?;
         target.write(&banner::with_weights(pieces.head(), &names, &described))?;
@@ -224,7 +224,7 @@ impl Options {
             weights = commands.weights;
         }
         for (i, card) in self.cards.iter().enumerate() {
-            weights.push(Variation::read(card, self.names.get(i))?);
+            weights.push(CardVariation::read(card, self.names.get(i))?);
         }
         let bad = |name: &str| {
             name.is_empty() || name.contains(|c: char| c.is_whitespace() || "<>&'\"".contains(c))
@@ -239,7 +239,7 @@ impl Options {
             by_helicity,
             off_shell: self.off_shell,
         };
-        let places = source::places(&self.processes);
+        let places = source::expand_outputs(&self.processes);
         let elements = MatrixElements::read(&places, &original, &weights, settings)?;
         banner.check_frame(by_helicity, elements.names())?;
         let described = cards::describe(&original, &weights);
@@ -255,7 +255,7 @@ impl Options {
 /// Everything needed to reweight events.
 struct Prepared {
     elements: MatrixElements,
-    weights: Vec<Variation>,
+    weights: Vec<CardVariation>,
     /// Names of the weights.
     names: Vec<String>,
     /// Changes of each card.
@@ -315,8 +315,8 @@ impl ReweightSummary {
     fn unchanged<'a>(
         &self,
         names: &'a [String],
-        weights: &'a [Variation],
-    ) -> impl Iterator<Item = (&'a String, &'a Variation)> {
+        weights: &'a [CardVariation],
+    ) -> impl Iterator<Item = (&'a String, &'a CardVariation)> {
         let each = names.iter().zip(weights).zip(&self.cards);
         let same = each.filter(|(_, sum)| (sum.least, sum.most) == (1.0, 1.0));
         let same: Vec<_> = same.map(|(pair, _)| pair).collect();

@@ -7,7 +7,7 @@ use mebridge::models;
 use mebridge::process::Process;
 use mebridge::runtime::{ProcessChoice, Switches};
 use mebridge_run::load;
-pub use mebridge_run::load::{CardedProcess, directory, one};
+pub use mebridge_run::load::{CardedProcess, directory, single_process};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const FOLDERS: [&str; 3] = ["SubProcesses", "madevent/SubProcesses", ""];
 
 /// Returns the name of a process and its counts.
-pub fn counts(process: &Process) -> String {
+pub fn name_and_counts(process: &Process) -> String {
     format!(
         "{}, {} diagrams, {} amplitudes, {} colour flows, {} helicities",
         process.name,
@@ -27,12 +27,12 @@ pub fn counts(process: &Process) -> String {
 }
 
 /// Returns all processes of the argument: those of a directory or of a text, or the one of a file or of `DIR#N`.
-pub fn all(argument: &OsStr, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
-    load::all(argument, card, Switches::from_env()?.model.as_deref())
+pub fn all_processes(argument: &OsStr, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
+    load::processes(argument, card, Switches::from_env()?.model.as_deref())
 }
 
 /// Returns the processes of a text such as `p p > t t~ j`, or the one selected by `#N` after it.
-pub fn generated(
+pub fn generated_processes(
     text: &str,
     named: Option<&Path>,
     card: Option<&Path>,
@@ -42,15 +42,15 @@ pub fn generated(
     let model = named.map(Path::to_owned).or(Switches::from_env()?.model);
     if one_of_them {
         let switches = load::switches(choice, card, model.as_deref())?;
-        return Ok(vec![one(&switches)?]);
+        return Ok(vec![single_process(&switches)?]);
     }
     let named = models::of_text(text, model.as_deref());
     let model = models::model(named.as_deref())?;
-    load::numbered(generate_with(text, &model)?, card)
+    load::with_card_values(generate_with(text, &model)?, card)
 }
 
 /// Returns all processes of a text that stands for several, or else the single process.
-pub fn each(switches: &Switches) -> Result<Vec<CardedProcess>> {
+pub fn selected_processes(switches: &Switches) -> Result<Vec<CardedProcess>> {
     match &switches.process {
         Some(choice) if choice.element.is_none() => {
             let located = (1..).zip(locate_all(switches)?);
@@ -58,25 +58,25 @@ pub fn each(switches: &Switches) -> Result<Vec<CardedProcess>> {
                 .map(|(number, located)| CardedProcess::new(located, number))
                 .collect())
         }
-        _ => Ok(vec![one(switches)?]),
+        _ => Ok(vec![single_process(switches)?]),
     }
 }
 
 /// Returns all matrix elements that the switches name, including those of a whole output, of a P directory or of a
 /// text.
-pub fn every(argument: &OsString, switches: &Switches) -> Result<Vec<Located>> {
-    let mut all = Vec::new();
-    for place in places(std::slice::from_ref(argument)) {
-        all.extend(locate_every(&Switches {
+pub fn locate_elements(argument: &OsString, switches: &Switches) -> Result<Vec<Located>> {
+    let mut elements = Vec::new();
+    for place in expand_outputs(std::slice::from_ref(argument)) {
+        elements.extend(locate_every(&Switches {
             process: Some(ProcessChoice::parse(&place)),
             ..switches.clone()
         })?);
     }
-    Ok(all)
+    Ok(elements)
 }
 
 /// Returns the P directories of an output or of a directory, if the argument is not itself a P directory or a file.
-pub fn directories(argument: &OsStr) -> Option<Vec<PathBuf>> {
+pub fn p_directories(argument: &OsStr) -> Option<Vec<PathBuf>> {
     let choice = ProcessChoice::parse(argument);
     let path = choice.path;
     if choice.element.is_some() || !path.is_dir() {
@@ -109,10 +109,10 @@ fn number(path: &Path) -> Option<u32> {
 }
 
 /// Returns the files and P directories of the arguments: outputs are replaced by their P directories.
-pub fn places(arguments: &[OsString]) -> Vec<OsString> {
+pub fn expand_outputs(arguments: &[OsString]) -> Vec<OsString> {
     let places = arguments
         .iter()
-        .flat_map(|argument| match directories(argument) {
+        .flat_map(|argument| match p_directories(argument) {
             Some(found) => found.into_iter().map(PathBuf::into_os_string).collect(),
             None => vec![argument.clone()],
         });

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// The class of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum ValueClass {
     /// Positive, finite, not denormal.
     Normal,
     /// Not a number.
@@ -23,29 +23,29 @@ pub enum Class {
     Negative,
 }
 
-impl Class {
+impl ValueClass {
     /// Returns the class of a value.
-    pub fn classify(value: f64) -> Class {
+    pub fn classify(value: f64) -> ValueClass {
         use std::num::FpCategory;
         match value.classify() {
-            FpCategory::Nan => Class::Nan,
-            FpCategory::Infinite => Class::Infinite,
-            FpCategory::Zero => Class::Zero,
-            _ if value < 0.0 => Class::Negative,
-            FpCategory::Subnormal => Class::Denormal,
-            FpCategory::Normal => Class::Normal,
+            FpCategory::Nan => ValueClass::Nan,
+            FpCategory::Infinite => ValueClass::Infinite,
+            FpCategory::Zero => ValueClass::Zero,
+            _ if value < 0.0 => ValueClass::Negative,
+            FpCategory::Subnormal => ValueClass::Denormal,
+            FpCategory::Normal => ValueClass::Normal,
         }
     }
 
     /// Returns the word for it in a message.
     pub fn name(self) -> &'static str {
         match self {
-            Class::Normal => "normal",
-            Class::Nan => "NaN",
-            Class::Infinite => "infinite",
-            Class::Denormal => "denormal",
-            Class::Zero => "zero",
-            Class::Negative => "negative",
+            ValueClass::Normal => "normal",
+            ValueClass::Nan => "NaN",
+            ValueClass::Infinite => "infinite",
+            ValueClass::Denormal => "denormal",
+            ValueClass::Zero => "zero",
+            ValueClass::Negative => "negative",
         }
     }
 }
@@ -108,10 +108,10 @@ impl Statistics {
     }
 
     /// Adds a value: to the mean if it is normal, otherwise to the count of its class.
-    pub fn add(&mut self, value: f64) -> Class {
-        let class = Class::classify(if self.signed { value.abs() } else { value });
+    pub fn add(&mut self, value: f64) -> ValueClass {
+        let class = ValueClass::classify(if self.signed { value.abs() } else { value });
         match class {
-            Class::Normal => {
+            ValueClass::Normal => {
                 self.count += 1;
                 let off = value - self.mean;
                 self.mean += off / self.count as f64;
@@ -119,11 +119,11 @@ impl Statistics {
                 self.min = self.min.min(value);
                 self.max = self.max.max(value);
             }
-            Class::Nan => self.abnormal.nan += 1,
-            Class::Infinite => self.abnormal.infinite += 1,
-            Class::Denormal => self.abnormal.denormal += 1,
-            Class::Zero => self.abnormal.zero += 1,
-            Class::Negative => self.abnormal.negative += 1,
+            ValueClass::Nan => self.abnormal.nan += 1,
+            ValueClass::Infinite => self.abnormal.infinite += 1,
+            ValueClass::Denormal => self.abnormal.denormal += 1,
+            ValueClass::Zero => self.abnormal.zero += 1,
+            ValueClass::Negative => self.abnormal.negative += 1,
         }
         class
     }
@@ -195,15 +195,15 @@ mod tests {
     fn abnormal_values_are_counted_and_left_out() {
         let mut s = Statistics::default();
         let values = [
-            (f64::NAN, Class::Nan),
-            (f64::INFINITY, Class::Infinite),
-            (f64::NEG_INFINITY, Class::Infinite),
-            (1e-310, Class::Denormal),
-            (0.0, Class::Zero),
-            (-0.0, Class::Zero),
-            (-2.0, Class::Negative),
-            (-1e-310, Class::Negative),
-            (5.0, Class::Normal),
+            (f64::NAN, ValueClass::Nan),
+            (f64::INFINITY, ValueClass::Infinite),
+            (f64::NEG_INFINITY, ValueClass::Infinite),
+            (1e-310, ValueClass::Denormal),
+            (0.0, ValueClass::Zero),
+            (-0.0, ValueClass::Zero),
+            (-2.0, ValueClass::Negative),
+            (-1e-310, ValueClass::Negative),
+            (5.0, ValueClass::Normal),
         ];
         for (value, class) in values {
             assert_eq!(s.add(value), class, "{value}");
@@ -225,11 +225,11 @@ mod tests {
     fn signed_values_count_by_their_size() {
         let mut s = Statistics::signed();
         for (value, class) in [
-            (-3.0, Class::Normal),
-            (1.0, Class::Normal),
-            (-1e-310, Class::Denormal),
-            (-0.0, Class::Zero),
-            (f64::NEG_INFINITY, Class::Infinite),
+            (-3.0, ValueClass::Normal),
+            (1.0, ValueClass::Normal),
+            (-1e-310, ValueClass::Denormal),
+            (-0.0, ValueClass::Zero),
+            (f64::NEG_INFINITY, ValueClass::Infinite),
         ] {
             assert_eq!(s.add(value), class, "{value}");
         }

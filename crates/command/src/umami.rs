@@ -6,13 +6,13 @@ use crate::progress::Progress;
 use crate::source::{self, CardedProcess};
 use mebridge::describe::describe;
 use mebridge::files::regular;
-use mebridge::gpu::samples_run;
+use mebridge::gpu::check_samples;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, ProcessChoice};
 use mebridge::{Error, Result};
 use mebridge_capi::umami::attached::attach;
-use mebridge_capi::umami::matrix_elements::fit_together;
-use mebridge_run::load::{asks_for_masses, mirrored, set};
+use mebridge_capi::umami::matrix_elements::check_compatible;
+use mebridge_run::load::{asks_for_masses, mirrored, set_parameter};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -65,14 +65,16 @@ impl Options {
             let _progress = Progress::new("reading", 0);
             let mut sources = Vec::new();
             for process in &self.processes {
-                sources.push(source::all(process, self.card.as_deref())?);
+                sources.push(source::all_processes(process, self.card.as_deref())?);
             }
             sources
         };
         for (name, value) in &self.set {
-            set(sources.iter_mut().flatten(), name, *value).map_err(|what| Error::Call {
-                function: "--set",
-                what,
+            set_parameter(sources.iter_mut().flatten(), name, *value).map_err(|what| {
+                Error::Call {
+                    function: "--set",
+                    what,
+                }
             })?;
         }
         let each = |of: &Vec<CardedProcess>| of.iter().map(CardedProcess::with_card).collect();
@@ -84,9 +86,10 @@ impl Options {
             exchanged.extend(mirrored(choice, &processes)?);
         }
         let processes = each.concat();
-        fit_together(&processes)?;
+        check_compatible(&processes)?;
         let library = link::library(self.library.as_deref())?;
-        let bytes = regular::read(&library, link::LARGEST_LIBRARY).map_err(Error::io(&library))?;
+        let bytes =
+            regular::read(&library, link::MAX_LIBRARY_BYTES).map_err(Error::io(&library))?;
         let backend = match self.backend {
             None => BackendChoice::Auto,
             Some(Backend::Cpu) => BackendChoice::Cpu,
@@ -95,7 +98,7 @@ impl Options {
         };
         let gpu = matches!(backend, BackendChoice::Cuda | BackendChoice::Hip);
         if gpu {
-            processes.iter().try_for_each(samples_run)?;
+            processes.iter().try_for_each(check_samples)?;
         }
         let copy = attach(&bytes, &library, &processes, backend)?;
         let json = match &self.json {
@@ -121,7 +124,7 @@ impl Options {
             );
         }
         // Programs that have loaded the previous file keep it unchanged.
-        let library = OutputFile::with(&self.output, &copy, true)?;
+        let library = OutputFile::with_contents(&self.output, &copy, true)?;
         let description = output::json(&[description])?;
         // Both files or none.
         match json == Path::new("-") {
@@ -130,7 +133,7 @@ impl Options {
                 output::print(&description)?;
             }
             false => {
-                let beside = OutputFile::with(&json, description.as_bytes(), false)?;
+                let beside = OutputFile::with_contents(&json, description.as_bytes(), false)?;
                 library.finish()?;
                 beside.finish()?;
             }

@@ -48,7 +48,7 @@ pub fn open(path: &Path) -> Result<Unpacked> {
         true => Some(file.try_clone().map_err(Error::io(path))?),
         false => None,
     };
-    of(
+    from_input(
         Box::new(BufReader::with_capacity(BUFFER, file)),
         again,
         path,
@@ -56,7 +56,11 @@ pub fn open(path: &Path) -> Result<Unpacked> {
 }
 
 /// The same for an input; `path` is for messages.
-pub fn of(input: Box<dyn BufRead>, mut file: Option<File>, path: &Path) -> Result<Unpacked> {
+pub fn from_input(
+    input: Box<dyn BufRead>,
+    mut file: Option<File>,
+    path: &Path,
+) -> Result<Unpacked> {
     let peek = |input| peek(input).map_err(|error| broken(path, error, "at its beginning"));
     let (mut first, mut input) = peek(input)?;
     if first.starts_with(GZIP) {
@@ -149,7 +153,7 @@ mod tests {
 
     fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>> {
         let mut found = Vec::new();
-        let mut input = of(Box::new(Cursor::new(bytes)), None, Path::new("f"))?.input;
+        let mut input = from_input(Box::new(Cursor::new(bytes)), None, Path::new("f"))?.input;
         let read = input.read_to_end(&mut found);
         read.map_err(|error| broken(Path::new("f"), error, "there"))?;
         Ok(found)

@@ -3,7 +3,7 @@
 use crate::Maxima;
 use crate::element::{Evaluator, MatrixElementValues, Theory};
 use crate::name::Name;
-use crate::shape::Shape;
+use crate::shape::DecayShape;
 use crate::vectors::Momentum;
 use mebridge::{Error, Result};
 use mebridge_sampler::parallel;
@@ -12,7 +12,7 @@ use mebridge_sampler::random::Philox;
 /// Smallest number of points drawn per call.
 const AT_ONCE: usize = 1 << 13;
 /// Total number of points after which drawing no decay at a time is an error.
-const MOST_POINTS: u64 = 1 << 24;
+const MAX_POINTS: u64 = 1 << 24;
 /// Safety factor on the largest weight of the first points.
 const MARGIN: f64 = 1.1;
 /// Round of the random numbers; trials use others.
@@ -20,7 +20,7 @@ const ROUND: u16 = 1;
 
 /// Settings of the generation of decays.
 #[derive(Clone, Copy, Debug)]
-pub struct Drawing {
+pub struct PointSettings {
     /// Seed of the random numbers.
     pub seed: u64,
     /// Whether the decaying particle has a Breit-Wigner distributed mass.
@@ -30,13 +30,13 @@ pub struct Drawing {
 }
 
 /// A decay with all decays within it, for all flavours that share its matrix element.
-pub struct Channel {
+pub struct DecayChannel {
     /// Its process.
     pub name: Name,
     /// PDG codes of its legs in the first flavour.
     pub codes: Vec<i32>,
     /// Its decay tree and phase space.
-    pub shape: Shape,
+    pub shape: DecayShape,
     /// The power of the strong coupling to which |M|^2 is proportional.
     pub power: f64,
     /// The strong coupling with which its points are evaluated.
@@ -48,10 +48,10 @@ pub struct Channel {
 }
 
 /// Generator of the decays of a channel.
-pub struct Source {
+pub struct DecayGenerator {
     /// Statistics of the accepted weights.
     pub maxima: Maxima,
-    shape: Shape,
+    shape: DecayShape,
     g_s: f64,
     element: Evaluator,
     number: u32,
@@ -60,11 +60,11 @@ pub struct Source {
     drawn: [(f64, Vec<f64>); 2],
 }
 
-/// One decay, stored as [`Channel::stride`] numbers.
+/// One decay, stored as [`DecayChannel::stride`] numbers.
 #[derive(Clone, Copy, Debug)]
-pub struct Drawn<'a>(pub &'a [f64]);
+pub struct DecayPoint<'a>(pub &'a [f64]);
 
-impl Drawn<'_> {
+impl DecayPoint<'_> {
     /// Mass of the decaying particle, GeV.
     pub fn mass(&self) -> f64 {
         self.0[0]
@@ -86,7 +86,7 @@ impl Drawn<'_> {
     }
 }
 
-impl Channel {
+impl DecayChannel {
     /// The channel of a matrix element, and the generator of its decays; `number` counts channels from 0.
     ///
     /// # Errors
@@ -98,10 +98,10 @@ impl Channel {
         cut: f64,
         number: usize,
         theory: &Theory,
-    ) -> Result<(Channel, Source)> {
-        let shape = Shape::new(&element, width, cut)?;
+    ) -> Result<(DecayChannel, DecayGenerator)> {
+        let shape = DecayShape::new(&element, width, cut)?;
         let g_s = theory.g_s(shape.nodes[0].mass);
-        let mut channel = Channel {
+        let mut channel = DecayChannel {
             name,
             codes: element.process.legs.iter().map(|leg| leg.pdg).collect(),
             power: 0.0,
@@ -110,7 +110,7 @@ impl Channel {
             helicities: element.process.helicities.clone(),
             shape: shape.clone(),
         };
-        let mut source = Source {
+        let mut source = DecayGenerator {
             maxima: Maxima::default(),
             shape,
             g_s,
@@ -129,11 +129,11 @@ impl Channel {
     }
 }
 
-fn stride(shape: &Shape) -> usize {
+fn stride(shape: &DecayShape) -> usize {
     3 + 4 * (shape.masses.len() - 1)
 }
 
-impl Source {
+impl DecayGenerator {
     fn power_of_coupling(&mut self) -> Result<f64> {
         let mut momenta = vec![[0.0; 4]; self.shape.masses.len()];
         let mut dimension = 0;
@@ -166,7 +166,7 @@ impl Source {
         }
     }
 
-    fn ready(&mut self, how: Drawing) -> &mut Vec<f64> {
+    fn ready(&mut self, how: PointSettings) -> &mut Vec<f64> {
         &mut self.drawn[usize::from(how.off_shell)].1
     }
 
@@ -174,7 +174,7 @@ impl Source {
     ///
     /// # Errors
     /// |M|^2 cannot be evaluated, or no point is accepted.
-    pub fn take(&mut self, count: usize, how: Drawing) -> Result<Vec<f64>> {
+    pub fn generate(&mut self, count: usize, how: PointSettings) -> Result<Vec<f64>> {
         let wanted = count * stride(&self.shape);
         while self.ready(how).len() < wanted {
             let before = self.ready(how).len();
@@ -182,7 +182,7 @@ impl Source {
             let missing = (wanted - before) / stride(&self.shape);
             let points = (missing * 3 / 2).clamp(AT_ONCE, 8 * AT_ONCE);
             self.draw(points, how)?;
-            if self.ready(how).len() == before && self.points > MOST_POINTS {
+            if self.ready(how).len() == before && self.points > MAX_POINTS {
                 let what = format!("none of {} points became a decay", self.points);
                 let cure = "name the intermediate resonances (`h > z z, z > l+ l-`), or choose another decay";
                 return Err(Error::run_at(&self.element.process.name, what, cure));
@@ -193,7 +193,7 @@ impl Source {
     }
 
     /// Draws points and stores those that are accepted.
-    fn draw(&mut self, count: usize, how: Drawing) -> Result<()> {
+    fn draw(&mut self, count: usize, how: PointSettings) -> Result<()> {
         let legs = self.shape.masses.len();
         // Momenta of the legs, the mass of the decaying particle, and the weight.
         let row = 4 * legs + 2;

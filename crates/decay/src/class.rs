@@ -2,17 +2,17 @@
 
 use crate::element::Theory;
 use crate::production::Production;
-use crate::request::Request;
+use crate::request::DecayRequest;
 use crate::reshuffle::Siblings;
 use mebridge::{Error, Result};
 use mebridge_lhe::{DECAYED, INCOMING, OUTGOING, Particle};
 
 /// Largest number of combinations of decays of identical particles.
-const MOST_CHOICES: usize = 1_000_000;
+const MAX_CHOICES: usize = 1_000_000;
 
 /// A particle that decays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Root {
+pub struct DecayingParticle {
     /// Index among the particles of the event.
     pub particle: usize,
     /// Index of its leg.
@@ -23,7 +23,7 @@ pub struct Root {
 
 /// The possible decays of one root, or of several identical ones together.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct DecayChoice {
     /// Indices of the roots.
     pub roots: Vec<usize>,
     /// The flavour of each root's decay, and the cumulative sum of the branching fractions.
@@ -32,13 +32,13 @@ pub struct Choice {
 
 /// Events with the same particles and mothers.
 #[derive(Clone, Debug)]
-pub struct Class {
+pub struct EventClass {
     /// For each leg its index among the particles of the event.
     pub legs: Vec<usize>,
     /// The number of incoming legs, which come first.
     pub incoming: usize,
     /// The particles that decay, in the order of the legs.
-    pub roots: Vec<Root>,
+    pub roots: Vec<DecayingParticle>,
     /// Whether it is the only outgoing particle, whose mass the collision fixes.
     pub is_alone: bool,
     /// The outgoing legs, grouped by resonance.
@@ -46,7 +46,7 @@ pub struct Class {
     /// Index of the matrix element of production, if it is known.
     pub production: Option<usize>,
     /// The possible decays of the roots.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<DecayChoice>,
     /// The total branching fraction of the event.
     pub fraction: f64,
 }
@@ -64,7 +64,7 @@ pub fn key(particles: &[Particle]) -> Vec<[i32; 4]> {
     particles.iter().map(of).collect()
 }
 
-impl Class {
+impl EventClass {
     /// The class of an event. If the matrix element of production is required but not available, the second value says
     /// why.
     ///
@@ -72,10 +72,10 @@ impl Class {
     /// The decays have the branching fraction 0, or there are too many combinations.
     pub fn new(
         particles: &[Particle],
-        request: &Request,
+        request: &DecayRequest,
         production: Option<&mut Production>,
         theory: &Theory,
-    ) -> Result<(Class, Option<String>)> {
+    ) -> Result<(EventClass, Option<String>)> {
         let is_leg = |at: &usize| particles[*at].is_external();
         let external: Vec<usize> = (0..particles.len()).filter(is_leg).collect();
         let decays = |at: usize| {
@@ -113,14 +113,14 @@ impl Class {
             }
         };
         let roots = legs.iter().enumerate().filter(|&(_, &at)| decays(at));
-        let roots: Vec<Root> = roots
-            .map(|(leg, &particle)| Root {
+        let roots: Vec<DecayingParticle> = roots
+            .map(|(leg, &particle)| DecayingParticle {
                 particle,
                 leg,
                 pdg: particles[particle].pdg,
             })
             .collect();
-        let mut class = Class {
+        let mut class = EventClass {
             incoming: codes.iter().filter(|(_, incoming)| *incoming).count(),
             is_alone: codes.iter().filter(|(_, incoming)| !incoming).count() == 1,
             group: group(None, particles, &legs),
@@ -135,7 +135,7 @@ impl Class {
     }
 
     /// Collects the possible decays of the roots.
-    fn choose(&mut self, request: &Request) -> Result<()> {
+    fn choose(&mut self, request: &DecayRequest) -> Result<()> {
         let mut codes: Vec<i32> = self.roots.iter().map(|root| root.pdg).collect();
         codes.sort_unstable();
         codes.dedup();
@@ -179,7 +179,7 @@ impl Class {
         &mut self,
         decays: Vec<Vec<usize>>,
         roots: Vec<usize>,
-        request: &Request,
+        request: &DecayRequest,
         pdg: i32,
     ) -> Result<()> {
         let mut sum = 0.0;
@@ -200,7 +200,7 @@ impl Class {
             ));
         }
         self.fraction *= sum;
-        self.choices.push(Choice {
+        self.choices.push(DecayChoice {
             roots,
             decays: with_sums,
         });
@@ -229,7 +229,7 @@ fn tuples(all: &[usize], lines: &[Vec<usize>], pdg: i32) -> Result<Vec<Vec<usize
     let choices = all
         .len()
         .checked_pow(count)
-        .filter(|choices| *choices <= MOST_CHOICES);
+        .filter(|choices| *choices <= MAX_CHOICES);
     let Some(choices) = choices else {
         let what = format!(
             "{} decays for each of {} particles (PDG {pdg}) have too many combinations",

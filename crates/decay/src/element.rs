@@ -34,7 +34,7 @@ impl Theory {
     ///
     /// # Errors
     /// The text is wrong or has no diagrams.
-    pub fn all(&self, text: &str) -> Result<MatrixElements<'_>> {
+    pub fn matrix_elements(&self, text: &str) -> Result<MatrixElements<'_>> {
         MatrixElements::parse(&format!("{}{text}", self.labels), &self.model)
     }
 
@@ -91,7 +91,7 @@ impl Evaluator {
     /// # Errors
     /// Those of [`Evaluator::new`], or the text has no matrix element.
     pub fn from_text(text: &str, theory: &Theory) -> Result<Evaluator> {
-        Evaluator::new(theory.all(text)?.process(0)?, theory)
+        Evaluator::new(theory.matrix_elements(text)?.process(0)?, theory)
     }
 
     /// The value of a mass or width, GeV.

@@ -1,23 +1,23 @@
 //! Branching fractions: from the decay tables of the card if it has them, otherwise partial widths over the card's
 //! widths.
 
-use crate::channel::Channel;
+use crate::channel::DecayChannel;
 use crate::element::{Evaluator, Theory};
 use mebridge::model::Model;
 use mebridge::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A decay of one particle: the absolute value of its PDG code, and the codes of its products, ascending.
-pub type Step = (i32, Vec<i32>);
+pub type DecayStep = (i32, Vec<i32>);
 
 /// Branching fractions of the decays in use.
 #[derive(Default)]
 pub struct Fractions {
     /// From the decay tables of the card.
-    tables: HashMap<Step, f64>,
+    tables: HashMap<DecayStep, f64>,
     /// Partial widths and their errors by the name of the decay, GeV.
     partial: BTreeMap<String, (f64, f64)>,
-    found: BTreeMap<Step, f64>,
+    found: BTreeMap<DecayStep, f64>,
     widths: BTreeMap<i32, f64>,
     /// The largest relative error of a partial width.
     pub error: f64,
@@ -26,11 +26,11 @@ pub struct Fractions {
 /// The antiparticle of a PDG code.
 pub fn conjugate(pdg: i32, model: &Model) -> i32 {
     let particle = model.particles.iter().find(|particle| particle.pdg == pdg);
-    particle.map_or(-pdg, |particle| model.of(particle.anti).pdg)
+    particle.map_or(-pdg, |particle| model.properties(particle.anti).pdg)
 }
 
 /// The decay, or its charge conjugate if the code of the mother is negative.
-fn step(mother: i32, products: impl IntoIterator<Item = i32>, model: &Model) -> Step {
+fn step(mother: i32, products: impl IntoIterator<Item = i32>, model: &Model) -> DecayStep {
     let products = products.into_iter();
     let mut products: Vec<i32> = match mother < 0 {
         true => products.map(|code| conjugate(code, model)).collect(),
@@ -120,7 +120,7 @@ impl Fractions {
         let others = element.process.other_flavours.clone();
         let codes: Vec<i32> = element.process.legs.iter().map(|leg| leg.pdg).collect();
         let parsed = crate::name::Name::parse(name).ok_or_else(|| Error::run(name, ""))?;
-        let (_, mut source) = Channel::new(parsed, element, width, 0.0, 0, theory)?;
+        let (_, mut source) = DecayChannel::new(parsed, element, width, 0.0, 0, theory)?;
         let (partial, error) = source.partial_width(threads)?;
         for codes in std::iter::once(&codes).chain(&others) {
             let step = step(codes[0], codes[1..].iter().copied(), &theory.model);
@@ -163,7 +163,7 @@ impl Fractions {
     }
 
     /// Particles whose fractions add up to more than 1, as `(PDG code, sum)`: the fractions must be divided by the sum.
-    pub fn above_one(&self) -> Vec<(i32, f64)> {
+    pub fn sums_above_one(&self) -> Vec<(i32, f64)> {
         let mothers: BTreeSet<i32> = self.found.keys().map(|(mother, _)| *mother).collect();
         let sum = |mother: &i32| {
             let own = self.found.iter().filter(|((of, _), _)| of == mother);

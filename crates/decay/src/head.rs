@@ -11,7 +11,7 @@ const COLUMNS: usize = 20;
 
 /// Sums over the events of a process, for its average and its largest branching fraction.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sums {
+pub struct FractionSums {
     weights: f64,
     /// Sum of `weight * fraction`.
     decayed: f64,
@@ -20,7 +20,7 @@ pub struct Sums {
     fractions: f64,
 }
 
-impl Sums {
+impl FractionSums {
     /// Adds an event.
     pub fn add(&mut self, weight: f64, fraction: f64) {
         self.weights += weight;
@@ -44,9 +44,9 @@ impl Sums {
 #[derive(Clone, Debug, Default)]
 pub struct Ratios {
     /// All events.
-    pub all: Sums,
+    pub all: FractionSums,
     /// Events by LPRUP.
-    pub processes: HashMap<i32, Sums>,
+    pub processes: HashMap<i32, FractionSums>,
 }
 
 /// A number, padded to [`COLUMNS`].

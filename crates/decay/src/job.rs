@@ -5,8 +5,8 @@ use crate::element::Theory;
 use crate::fractions::Fractions;
 use crate::head::{self, Ratios, number};
 use crate::production::Production;
-use crate::request::Request;
-use crate::trials::{Conditions, Decayer};
+use crate::request::DecayRequest;
+use crate::trials::{DecaySettings, Decayer};
 use crate::{Maxima, SpinMode, text};
 use mebridge::model::Model;
 use mebridge::models;
@@ -29,14 +29,14 @@ use std::time::Instant;
 
 /// Number of events that are decayed together, and the largest size of their text in bytes.
 const CHUNK: usize = 1 << 13;
-const LONGEST: usize = 1 << 28;
+const MAX_CHUNK_BYTES: usize = 1 << 28;
 /// Number of events whose text one thread writes at a time.
 const EVENTS_PER_PART: usize = 1024;
 /// Largest distance of a mass from the pole, in widths, if neither the user nor the run card sets it; the default of
 /// MG5aMC.
 const WIDTHS: f64 = 15.0;
 /// Largest `--bw-cut`: beyond this the narrow-width approximation fails.
-const MOST_WIDTHS: f64 = 100.0;
+const MAX_WIDTHS: f64 = 100.0;
 
 /// Settings of a decay job.
 #[derive(Clone, Debug)]
@@ -67,10 +67,10 @@ pub struct Spec {
 
 /// Summary of a decay job.
 #[derive(Clone, Debug, Default)]
-pub struct Summary {
+pub struct DecaySummary {
     /// Number of events in the file, and of those in which a particle decayed.
     pub events: u64,
-    /// See [`Summary::events`].
+    /// See [`DecaySummary::events`].
     pub decayed: u64,
     /// Cross section and error in pb before and after; `None` if `<init>` has none.
     pub cross_sections: Option<[(f64, f64); 2]>,
@@ -112,7 +112,7 @@ pub fn decay(
     spec: &Spec,
     open: impl FnOnce() -> Result<Box<dyn Read>> + Send,
     mut tell: impl FnMut(u64),
-) -> Result<Summary> {
+) -> Result<DecaySummary> {
     let (to, from) = sync_channel(1);
     std::thread::scope(|scope| {
         let read = move || {
@@ -121,7 +121,7 @@ pub fn decay(
                 let _ = to.send(Err(error));
             }
         };
-        let reader = signals::held_back(|| Builder::new().spawn_scoped(scope, read));
+        let reader = signals::with_blocked_signals(|| Builder::new().spawn_scoped(scope, read));
         reader.map_err(Error::io(&spec.events))?;
         // `from` is dropped when this returns, which ends a reader that still sends.
         job(spec, from, &mut tell)
@@ -142,7 +142,7 @@ fn read(
     loop {
         let mut events: Vec<Event> = Vec::new();
         let mut bytes = 0;
-        while events.len() < CHUNK && bytes < LONGEST {
+        while events.len() < CHUNK && bytes < MAX_CHUNK_BYTES {
             let mut event = Event::default();
             let more = reader.next(&mut event)?;
             if let Some(line) = reader.second() {
@@ -181,7 +181,11 @@ fn receive(from: &Receiver<Result<Message>>, spec: &Spec) -> Result<Message> {
     })
 }
 
-fn job(spec: &Spec, from: Receiver<Result<Message>>, tell: &mut dyn FnMut(u64)) -> Result<Summary> {
+fn job(
+    spec: &Spec,
+    from: Receiver<Result<Message>>,
+    tell: &mut dyn FnMut(u64),
+) -> Result<DecaySummary> {
     let start = Instant::now();
     let Message::Head(head) = receive(&from, spec)? else {
         return Err(Error::NoEvents);
@@ -189,7 +193,7 @@ fn job(spec: &Spec, from: Receiver<Result<Message>>, tell: &mut dyn FnMut(u64)) 
     let banner = Banner::read(&head, &spec.events);
     let (theory, card) = theory(spec, &banner)?;
     let widths = spec.widths.or(banner.widths()).unwrap_or(WIDTHS);
-    if !(widths > 0.0 && widths <= MOST_WIDTHS) {
+    if !(widths > 0.0 && widths <= MAX_WIDTHS) {
         let what = format!("{widths} widths are too many for the narrow-width approximation");
         return Err(Error::run(
             what,
@@ -197,7 +201,7 @@ fn job(spec: &Spec, from: Receiver<Result<Message>>, tell: &mut dyn FnMut(u64)) 
         ));
     }
     let fractions = Fractions::from_card(&card, &theory.model);
-    let request = Request::read(&spec.decays, fractions, widths, &theory, spec.threads)?;
+    let request = DecayRequest::read(&spec.decays, fractions, widths, &theory, spec.threads)?;
     let production = match spec.mode {
         SpinMode::None => Production::default(),
         _ => Production::read(&banner, &theory)?,
@@ -209,7 +213,7 @@ fn job(spec: &Spec, from: Receiver<Result<Message>>, tell: &mut dyn FnMut(u64)) 
              lowest order"
         ));
     }
-    let conditions = Conditions {
+    let conditions = DecaySettings {
         mode: spec.mode,
         seed: spec.seed,
         threads: spec.threads,
@@ -317,7 +321,7 @@ fn model(spec: &Spec, banner: &Banner) -> Result<Model> {
 /// The results so far.
 #[derive(Default)]
 struct Made {
-    summary: Summary,
+    summary: DecaySummary,
     ratios: Ratios,
 }
 

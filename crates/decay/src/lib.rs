@@ -35,7 +35,7 @@ mod text;
 mod trials;
 mod vectors;
 
-pub use job::{Spec, Summary, decay};
+pub use job::{DecaySummary, Spec, decay};
 
 /// Which effects of spins and masses the decays include.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

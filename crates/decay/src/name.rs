@@ -75,7 +75,7 @@ impl Name {
     }
 
     /// The outgoing particles, each with the index of its decay in `decays`, if it has one.
-    fn with_decays(&self, model: &Model) -> Vec<(ParticleId, Option<usize>)> {
+    fn legs(&self, model: &Model) -> Vec<(ParticleId, Option<usize>)> {
         let mut next = 0;
         let with = |particle| {
             let decay = self.decays.get(next).and_then(|decay| decay.mother(model));
@@ -91,7 +91,7 @@ impl Name {
         let of = |(_, decay): (ParticleId, Option<usize>)| {
             decay.map_or(1, |decay| self.decays[decay].leaves(model))
         };
-        self.with_decays(model).into_iter().map(of).sum()
+        self.legs(model).into_iter().map(of).sum()
     }
 
     /// The process and each decay without their own decays, depth first.
@@ -101,13 +101,13 @@ impl Name {
     }
 
     /// The name with `decays` added: each has the index of its leg among all outgoing legs, ascending.
-    pub fn decayed(&self, decays: &[(usize, &Name)], model: &Model) -> Name {
+    pub fn with_decays(&self, decays: &[(usize, &Name)], model: &Model) -> Name {
         let mut found = Name {
             decays: Vec::new(),
             ..self.clone()
         };
         let mut first = 0;
-        for (_, decay) in self.with_decays(model) {
+        for (_, decay) in self.legs(model) {
             let count = decay.map_or(1, |decay| self.decays[decay].leaves(model));
             let within = decays
                 .iter()
@@ -116,7 +116,7 @@ impl Name {
             match (decay, within.first()) {
                 (Some(decay), _) => found
                     .decays
-                    .push(self.decays[decay].decayed(&within, model)),
+                    .push(self.decays[decay].with_decays(&within, model)),
                 (None, Some((_, own))) => found.decays.push((*own).clone()),
                 (None, None) => {}
             }
@@ -164,12 +164,12 @@ mod tests {
         let w = parse("w- > mu- vm~");
         let expected = "g g > t t~ WEIGHTED<=2, (t > w+ b WEIGHTED<=2, w+ > e+ ve), \
                         (t~ > w- b~, w- > mu- vm~) @2 QED<=4";
-        assert_eq!(name.decayed(&[(3, &w)], &model).to_string(), expected);
+        assert_eq!(name.with_decays(&[(3, &w)], &model).to_string(), expected);
         let (one, two) = (parse("z > e+ e-"), parse("z > mu+ mu-"));
-        let both = parse("u u~ > z z @1").decayed(&[(0, &one), (1, &two)], &model);
+        let both = parse("u u~ > z z @1").with_decays(&[(0, &one), (1, &two)], &model);
         assert_eq!(both.to_string(), "u u~ > z z, z > e+ e-, z > mu+ mu- @1");
         let top = parse("t > w+ b, w+ > e+ ve");
-        let both = parse("g g > t t~").decayed(&[(0, &top)], &model);
+        let both = parse("g g > t t~").with_decays(&[(0, &top)], &model);
         assert_eq!(both.to_string(), "g g > t t~, (t > w+ b, w+ > e+ ve)");
         assert_eq!(Name::parse("g g > t t~, (t > w+ b"), None);
     }

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub type Leg = (i32, bool);
 
 /// A matrix element of production.
-pub struct Produced {
+pub struct ProductionElement {
     /// Its process, as text.
     pub name: Name,
     /// The process, for the PDG codes of its legs.
@@ -23,7 +23,7 @@ pub struct Produced {
 /// All matrix elements of production known so far.
 #[derive(Default)]
 pub struct Production {
-    each: Vec<Produced>,
+    each: Vec<ProductionElement>,
     /// For each sorted list of legs the matrix elements that have them: index, and PDG codes in the order of its legs.
     by_legs: HashMap<Vec<Leg>, Vec<(usize, Vec<i32>)>>,
     /// For each sorted list of legs without a matrix element the reason.
@@ -65,7 +65,7 @@ impl Production {
     }
 
     fn add(&mut self, text: &str, theory: &Theory) -> Result<()> {
-        let elements = theory.all(text)?;
+        let elements = theory.matrix_elements(text)?;
         for (place, name) in elements.names().iter().enumerate() {
             let process = elements.process(place)?;
             let name = Name::parse(name)
@@ -79,7 +79,7 @@ impl Production {
                 let known = self.by_legs.entry(sorted(legs.collect())).or_default();
                 known.push((self.each.len(), codes.clone()));
             }
-            self.each.push(Produced {
+            self.each.push(ProductionElement {
                 name,
                 process,
                 element: None,
@@ -128,7 +128,7 @@ impl Production {
     }
 
     /// A matrix element by its index.
-    pub fn get(&self, number: usize) -> &Produced {
+    pub fn get(&self, number: usize) -> &ProductionElement {
         &self.each[number]
     }
 

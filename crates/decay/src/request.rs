@@ -1,10 +1,10 @@
 //! The requested decays.
 
-use crate::channel::{Channel, Source};
+use crate::channel::{DecayChannel, DecayGenerator};
 use crate::element::{Evaluator, Theory};
 use crate::fractions::{Fractions, conjugate};
 use crate::name::Name;
-use crate::shape::{Product, Shape};
+use crate::shape::{DecayProduct, DecayShape};
 use mebridge::{Error, Result};
 use mebridge_support::message::say;
 
@@ -22,9 +22,9 @@ pub struct Flavour {
 }
 
 /// The requested decays.
-pub struct Request {
+pub struct DecayRequest {
     /// Decays that share a matrix element.
-    pub channels: Vec<Channel>,
+    pub channels: Vec<DecayChannel>,
     /// For each requested line its decays, as indices of flavours.
     pub lines: Vec<Vec<usize>>,
     /// All decays, without duplicates.
@@ -33,7 +33,7 @@ pub struct Request {
     pub fractions: Fractions,
 }
 
-impl Request {
+impl DecayRequest {
     /// Reads lines such as `t > w+ b, w+ > l+ vl`; also returns the generator of decays of each channel.
     ///
     /// Args: `cut` is the largest distance of a mass from the pole, in widths.
@@ -46,8 +46,8 @@ impl Request {
         cut: f64,
         theory: &Theory,
         threads: usize,
-    ) -> Result<(Request, Vec<Source>)> {
-        let mut request = Request {
+    ) -> Result<(DecayRequest, Vec<DecayGenerator>)> {
+        let mut request = DecayRequest {
             channels: Vec::new(),
             lines: Vec::new(),
             flavours: Vec::new(),
@@ -57,7 +57,7 @@ impl Request {
         for line in lines {
             let text = line.trim();
             let text = text.strip_prefix("decay ").unwrap_or(text);
-            let elements = theory.all(text)?;
+            let elements = theory.matrix_elements(text)?;
             let names = elements.names();
             let mut own = Vec::new();
             for (place, name) in names.iter().enumerate() {
@@ -90,7 +90,7 @@ impl Request {
         (cut, threads): (f64, usize),
         theory: &Theory,
         parts: &mut Vec<Vec<DecayStep>>,
-    ) -> Result<(Vec<usize>, Option<Source>)> {
+    ) -> Result<(Vec<usize>, Option<DecayGenerator>)> {
         let own: Vec<i32> = element.process.legs.iter().map(|leg| leg.pdg).collect();
         let all: Vec<Vec<i32>> = std::iter::once(own)
             .chain(element.process.other_flavours.clone())
@@ -102,7 +102,7 @@ impl Request {
         }
         let width = self.fractions.width(all[0][0], theory)?;
         let number = self.channels.len();
-        let (channel, source) = Channel::new(parsed, element, width, cut, number, theory)?;
+        let (channel, source) = DecayChannel::new(parsed, element, width, cut, number, theory)?;
         let mut numbers = Vec::new();
         let mut is_new = false;
         for legs in &all {
@@ -139,7 +139,7 @@ impl Request {
         for part in parts.iter().flatten() {
             of(part);
         }
-        let above = self.fractions.above_one();
+        let above = self.fractions.sums_above_one();
         for (mother, sum) in &above {
             say(format!(
                 "decay: branching fractions of PDG {mother} add up to {sum:.6}, as the partial widths exceed the width in the \
@@ -173,15 +173,15 @@ struct DecayStep {
 }
 
 /// PDG codes of the direct products of a node.
-fn products(shape: &Shape, node: usize, legs: &[i32], nodes: &[i32]) -> Vec<i32> {
-    let code = |product: &Product| match *product {
-        Product::Leg(leg) => legs[leg],
-        Product::Node(node) => nodes[node],
+fn products(shape: &DecayShape, node: usize, legs: &[i32], nodes: &[i32]) -> Vec<i32> {
+    let code = |product: &DecayProduct| match *product {
+        DecayProduct::Leg(leg) => legs[leg],
+        DecayProduct::Node(node) => nodes[node],
     };
     shape.nodes[node].products.iter().map(code).collect()
 }
 
-fn parts_of(shape: &Shape, [legs, rep]: [&[i32]; 2], nodes: &[i32]) -> Vec<DecayStep> {
+fn parts_of(shape: &DecayShape, [legs, rep]: [&[i32]; 2], nodes: &[i32]) -> Vec<DecayStep> {
     let of_rep: Vec<i32> = shape.nodes.iter().map(|node| node.pdg).collect();
     let part = |number: usize| {
         // The code of each decaying product, with the legs that it decays into.
@@ -189,8 +189,8 @@ fn parts_of(shape: &Shape, [legs, rep]: [&[i32]; 2], nodes: &[i32]) -> Vec<Decay
             .products
             .iter()
             .filter_map(|product| match *product {
-                Product::Leg(_) => None,
-                Product::Node(node) => {
+                DecayProduct::Leg(_) => None,
+                DecayProduct::Node(node) => {
                     let mut below: Vec<i32> =
                         shape.legs(node).into_iter().map(|leg| legs[leg]).collect();
                     below.sort_unstable();
@@ -215,7 +215,12 @@ fn parts_of(shape: &Shape, [legs, rep]: [&[i32]; 2], nodes: &[i32]) -> Vec<Decay
 
 /// PDG codes of the decaying particles: those of the channel's first flavour, or their antiparticles where the charges
 /// of the legs below are opposite.
-fn nodes(shape: &Shape, [legs, rep]: [&[i32]; 2], name: &str, theory: &Theory) -> Result<Vec<i32>> {
+fn nodes(
+    shape: &DecayShape,
+    [legs, rep]: [&[i32]; 2],
+    name: &str,
+    theory: &Theory,
+) -> Result<Vec<i32>> {
     let model = &theory.model;
     let charges = |codes: &[i32]| {
         let mut sum = vec![0; model.charges.len()];
@@ -232,7 +237,7 @@ fn nodes(shape: &Shape, [legs, rep]: [&[i32]; 2], name: &str, theory: &Theory) -
         }
         sum
     };
-    let code = |(number, node): (usize, &crate::shape::Node)| {
+    let code = |(number, node): (usize, &crate::shape::DecayNode)| {
         if number == 0 {
             return Ok(legs[0]);
         }

@@ -7,16 +7,16 @@ use std::f64::consts::PI;
 
 /// A direct product of a decay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Product {
+pub enum DecayProduct {
     /// A leg of the decay's matrix element; leg 0 is the decaying particle.
     Leg(usize),
-    /// A particle that decays further, as an index of [`Shape::nodes`].
+    /// A particle that decays further, as an index of [`DecayShape::nodes`].
     Node(usize),
 }
 
 /// A decaying particle.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct DecayNode {
     /// PDG code.
     pub pdg: i32,
     /// Pole mass, GeV.
@@ -24,16 +24,16 @@ pub struct Node {
     /// Width, GeV.
     pub width: f64,
     /// Direct products, in the order of the legs.
-    pub products: Vec<Product>,
+    pub products: Vec<DecayProduct>,
     /// The smallest and the largest mass that it may have, GeV.
     pub window: [f64; 2],
 }
 
 /// A decay with all decays within it.
 #[derive(Clone, Debug)]
-pub struct Shape {
+pub struct DecayShape {
     /// The particle that decays first, then those within its decay, each after its mother.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<DecayNode>,
     /// Masses of the legs of the matrix element, GeV.
     pub masses: Vec<f64>,
 }
@@ -57,7 +57,7 @@ pub fn propagator([mass, width]: [f64; 2], at: f64) -> f64 {
     ((at - mass) * (at + mass)).powi(2) + (mass * width).powi(2)
 }
 
-impl Shape {
+impl DecayShape {
     /// The tree of a decay's matrix element.
     ///
     /// Args: `width` is the width of the decaying particle, GeV; `cut` is the largest distance of a mass from the pole,
@@ -65,11 +65,11 @@ impl Shape {
     ///
     /// # Errors
     /// A decay is closed, or a particle that decays within it has no width.
-    pub fn new(element: &Evaluator, width: f64, cut: f64) -> Result<Shape> {
+    pub fn new(element: &Evaluator, width: f64, cut: f64) -> Result<DecayShape> {
         let process = &element.process;
         let masses = element.masses();
         let all: Vec<u32> = (1..process.legs.len() as u32).collect();
-        let node = |pdg, mass, width| Node {
+        let node = |pdg, mass, width| DecayNode {
             pdg,
             mass,
             width,
@@ -92,19 +92,23 @@ impl Shape {
             let within = |n: &usize| legs.iter().all(|leg| nodes[*n].0.contains(leg));
             (0..before).rev().find(within).unwrap_or(0)
         };
-        let mut products: Vec<(usize, u32, Product)> = Vec::new();
+        let mut products: Vec<(usize, u32, DecayProduct)> = Vec::new();
         for (number, (legs, _)) in nodes.iter().enumerate().skip(1) {
-            products.push((mother(legs, number), legs[0], Product::Node(number)));
+            products.push((mother(legs, number), legs[0], DecayProduct::Node(number)));
         }
         for &leg in &nodes[0].0 {
-            products.push((mother(&[leg], nodes.len()), leg, Product::Leg(leg as usize)));
+            products.push((
+                mother(&[leg], nodes.len()),
+                leg,
+                DecayProduct::Leg(leg as usize),
+            ));
         }
         products.sort_by_key(|&(_, leg, _)| leg);
-        let mut nodes: Vec<Node> = nodes.into_iter().map(|(_, node)| node).collect();
+        let mut nodes: Vec<DecayNode> = nodes.into_iter().map(|(_, node)| node).collect();
         for (mother, _, product) in products {
             nodes[mother].products.push(product);
         }
-        let mut shape = Shape { nodes, masses };
+        let mut shape = DecayShape { nodes, masses };
         shape.check(&process.name)?;
         shape.set_windows(cut);
         Ok(shape)
@@ -114,8 +118,8 @@ impl Shape {
     fn check(&self, name: &str) -> Result<()> {
         for (number, node) in self.nodes.iter().enumerate() {
             let products = node.products.iter().map(|product| match *product {
-                Product::Leg(leg) => self.masses[leg],
-                Product::Node(node) => self.nodes[node].mass,
+                DecayProduct::Leg(leg) => self.masses[leg],
+                DecayProduct::Node(node) => self.nodes[node].mass,
             });
             let products: f64 = products.sum();
             if node.mass <= products {
@@ -143,8 +147,8 @@ impl Shape {
         for number in (0..self.nodes.len()).rev() {
             let node = &self.nodes[number];
             let least = node.products.iter().map(|product| match *product {
-                Product::Leg(leg) => self.masses[leg],
-                Product::Node(node) => self.nodes[node].window[0],
+                DecayProduct::Leg(leg) => self.masses[leg],
+                DecayProduct::Node(node) => self.nodes[node].window[0],
             });
             let low = f64::max(node.mass - cut * node.width, least.sum());
             self.nodes[number].window = [low, node.mass + cut * node.width];
@@ -182,9 +186,9 @@ impl Shape {
         let mut frames = vec![[masses[0], 0.0, 0.0, 0.0]; self.nodes.len()];
         momenta[0] = frames[0];
         for (number, node) in self.nodes.iter().enumerate() {
-            let mass_of = |product: &Product| match *product {
-                Product::Leg(leg) => self.masses[leg],
-                Product::Node(node) => masses[node],
+            let mass_of = |product: &DecayProduct| match *product {
+                DecayProduct::Leg(leg) => self.masses[leg],
+                DecayProduct::Node(node) => masses[node],
             };
             let (mut frame, mut mass) = (frames[number], masses[number]);
             let mut left: f64 = node.products.iter().map(mass_of).sum();
@@ -220,14 +224,14 @@ impl Shape {
 
     fn put(
         &self,
-        product: Product,
+        product: DecayProduct,
         momentum: Momentum,
         momenta: &mut [Momentum],
         frames: &mut [Momentum],
     ) {
         match product {
-            Product::Leg(leg) => momenta[leg] = momentum,
-            Product::Node(node) => frames[node] = momentum,
+            DecayProduct::Leg(leg) => momenta[leg] = momentum,
+            DecayProduct::Node(node) => frames[node] = momentum,
         }
     }
 
@@ -237,8 +241,8 @@ impl Shape {
             .products
             .iter()
             .map(|product| match *product {
-                Product::Leg(leg) => momenta[leg],
-                Product::Node(node) => self.momentum(node, momenta),
+                DecayProduct::Leg(leg) => momenta[leg],
+                DecayProduct::Node(node) => self.momentum(node, momenta),
             });
         sum(&products.collect::<Vec<_>>())
     }
@@ -247,8 +251,8 @@ impl Shape {
     pub fn legs(&self, node: usize) -> Vec<usize> {
         let products = self.nodes[node].products.iter();
         let legs = products.flat_map(|product| match *product {
-            Product::Leg(leg) => vec![leg],
-            Product::Node(node) => self.legs(node),
+            DecayProduct::Leg(leg) => vec![leg],
+            DecayProduct::Node(node) => self.legs(node),
         });
         legs.collect()
     }
@@ -271,8 +275,8 @@ mod tests {
     use super::*;
     use mebridge::random::SplitMix64;
 
-    fn node(mass: f64, width: f64, products: &[Product], window: [f64; 2]) -> Node {
-        Node {
+    fn node(mass: f64, width: f64, products: &[DecayProduct], window: [f64; 2]) -> DecayNode {
+        DecayNode {
             pdg: 0,
             mass,
             width,
@@ -289,8 +293,8 @@ mod tests {
             (2, 1.0 / (8.0 * PI)),
             (3, 100.0 / (4.0 * (4.0 * PI).powi(3))),
         ] {
-            let legs: Vec<Product> = (1..=count).map(Product::Leg).collect();
-            let shape = Shape {
+            let legs: Vec<DecayProduct> = (1..=count).map(DecayProduct::Leg).collect();
+            let shape = DecayShape {
                 nodes: vec![node(10.0, 1.0, &legs, [5.0, 15.0])],
                 masses: vec![0.0; count + 1],
             };
@@ -313,18 +317,18 @@ mod tests {
     /// Breit-Wigner distribution over all masses is pi / (M W).
     #[test]
     fn masses_have_their_distribution() {
-        let shape = Shape {
+        let shape = DecayShape {
             nodes: vec![
                 node(
                     170.0,
                     1.5,
-                    &[Product::Node(1), Product::Leg(3)],
+                    &[DecayProduct::Node(1), DecayProduct::Leg(3)],
                     [140.0, 200.0],
                 ),
                 node(
                     80.0,
                     2.0,
-                    &[Product::Leg(1), Product::Leg(2)],
+                    &[DecayProduct::Leg(1), DecayProduct::Leg(2)],
                     [50.0, 110.0],
                 ),
             ],

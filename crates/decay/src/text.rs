@@ -1,9 +1,9 @@
 //! The text of decayed events. Parts other than particles and weights are copied unchanged.
 
-use crate::channel::Channel;
-use crate::class::Class;
-use crate::request::{Flavour, Request};
-use crate::shape::Product;
+use crate::channel::DecayChannel;
+use crate::class::EventClass;
+use crate::request::{DecayRequest, Flavour};
+use crate::shape::DecayProduct;
 use crate::trials::Outcome;
 use crate::vectors::{Momentum, mass, sum};
 use mebridge_lhe::{
@@ -24,8 +24,8 @@ pub fn push(
     text: &mut Vec<u8>,
     event: &Event,
     outcome: &Outcome,
-    class: &Class,
-    request: &Request,
+    class: &EventClass,
+    request: &DecayRequest,
 ) -> Result<(), String> {
     let particles = match class.roots.is_empty() {
         true => event.particles.clone(),
@@ -79,7 +79,12 @@ fn push_head(
 }
 
 /// The particles of a decayed event: the products follow the decaying particle.
-fn particles(event: &Event, outcome: &Outcome, class: &Class, request: &Request) -> Vec<Particle> {
+fn particles(
+    event: &Event,
+    outcome: &Outcome,
+    class: &EventClass,
+    request: &DecayRequest,
+) -> Vec<Particle> {
     let before = &event.particles;
     let mut moved = before.clone();
     let products = place_legs(&mut moved, outcome, class, request);
@@ -131,8 +136,8 @@ type Products = (Vec<Momentum>, Vec<f64>);
 fn place_legs(
     particles: &mut [Particle],
     outcome: &Outcome,
-    class: &Class,
-    request: &Request,
+    class: &EventClass,
+    request: &DecayRequest,
 ) -> Vec<Products> {
     let set = |particle: &mut Particle, [e, x, y, z]: Momentum| {
         particle.momentum[..4].copy_from_slice(&[x, y, z, e]);
@@ -213,7 +218,7 @@ fn move_resonances(particles: &mut [Particle], before: &[Particle]) {
 /// Colours of the legs of a decay in the numbering of the event.
 ///
 /// Args: `mother` are the colours of the decaying particle; `next` is the first unused colour.
-fn colors(channel: &Channel, flow: usize, mother: [i32; 2], next: &mut i32) -> Vec<[i32; 2]> {
+fn colors(channel: &DecayChannel, flow: usize, mother: [i32; 2], next: &mut i32) -> Vec<[i32; 2]> {
     let Some(flow) = channel.flows.get(flow) else {
         return vec![[0; 2]; channel.codes.len()];
     };
@@ -238,7 +243,7 @@ fn colors(channel: &Channel, flow: usize, mother: [i32; 2], next: &mut i32) -> V
 
 /// A decay to be appended as particles.
 struct Decay<'a> {
-    channel: &'a Channel,
+    channel: &'a DecayChannel,
     flavour: &'a Flavour,
     momenta: &'a [Momentum],
     spins: &'a [f64],
@@ -254,8 +259,8 @@ impl Decay<'_> {
         for (number, node) in shape.nodes.iter().enumerate() {
             for product in &node.products {
                 let ([e, x, y, z], own) = match *product {
-                    Product::Leg(leg) => (self.momenta[leg], self.leg(leg)),
-                    Product::Node(node) => {
+                    DecayProduct::Leg(leg) => (self.momenta[leg], self.leg(leg)),
+                    DecayProduct::Node(node) => {
                         let momentum = shape.momentum(node, self.momenta);
                         (momentum, self.resonance(node, mass(momentum)))
                     }
@@ -265,7 +270,7 @@ impl Decay<'_> {
                     momentum: [x, y, z, e, own.momentum[4]],
                     ..own
                 });
-                if let Product::Node(node) = *product {
+                if let DecayProduct::Node(node) = *product {
                     places[node] = to.len() as i32;
                 }
             }

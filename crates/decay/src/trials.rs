@@ -10,12 +10,12 @@
 //! of an event are repeated until one is accepted, so no event is lost; the weights of the rejected trials do not
 //! enter.
 
-use crate::channel::{Drawing, Drawn, Source};
-use crate::class::{Class, key};
+use crate::channel::{DecayGenerator, DecayPoint, PointSettings};
+use crate::class::{EventClass, key};
 use crate::element::{Evaluator, MatrixElementValues, Theory};
 use crate::name::Name;
 use crate::production::Production;
-use crate::request::Request;
+use crate::request::DecayRequest;
 use crate::shape::propagator;
 use crate::vectors::{Momentum, boost, mass, sum, to_rest};
 use crate::{Maxima, SpinMode};
@@ -30,13 +30,13 @@ use std::path::Path;
 
 /// Trials evaluated together when few events are left, and the largest number of them for one event.
 const AT_ONCE: usize = 2048;
-const MOST_PER_EVENT: usize = 64;
+const MAX_PER_EVENT: usize = 64;
 /// Number of trials that determine the bound on the weights.
 const TRAINING: usize = 4096;
 /// Safety factor on the largest weight of these trials.
 const MARGIN: f64 = 1.15;
 /// Number of trials of an event after which to give up.
-const MOST_TRIALS: u64 = 1 << 22;
+const MAX_TRIALS: u64 = 1 << 22;
 /// Rounds of random numbers: for trials, and for events.
 const TRIALS: u16 = 2;
 const EVENTS: u16 = 3;
@@ -45,7 +45,7 @@ const SAME: f64 = 1e-6;
 
 /// Settings of the decays.
 #[derive(Clone, Copy, Debug)]
-pub struct Conditions {
+pub struct DecaySettings {
     /// Which effects of spins and masses the decays include.
     pub mode: SpinMode,
     /// Seed of the random numbers.
@@ -57,7 +57,7 @@ pub struct Conditions {
 }
 
 /// A matrix element of production combined with a channel for each root.
-pub struct Pair {
+pub struct DecayCombination {
     /// The process of both together.
     pub name: String,
     /// Statistics of the accepted weights.
@@ -119,15 +119,15 @@ pub struct Decayer<'a> {
     /// Model, parameters and settings that all matrix elements share.
     pub theory: &'a Theory,
     /// The requested decays.
-    pub request: Request,
+    pub request: DecayRequest,
     /// The generator of each channel's decays.
-    pub sources: Vec<Source>,
+    pub sources: Vec<DecayGenerator>,
     /// Settings.
-    pub conditions: Conditions,
+    pub conditions: DecaySettings,
     /// Classes of the events so far.
-    pub classes: Vec<Class>,
+    pub classes: Vec<EventClass>,
     /// Production with decays for the events so far.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<DecayCombination>,
     /// Number of events whose decays neglect the spins of production, by reason.
     pub averaged: BTreeMap<String, u64>,
     production: Production,
@@ -148,9 +148,9 @@ impl<'a> Decayer<'a> {
     /// For the events of the file `path`, which error messages name.
     pub fn new(
         theory: &'a Theory,
-        (request, sources): (Request, Vec<Source>),
+        (request, sources): (DecayRequest, Vec<DecayGenerator>),
         production: Production,
-        conditions: Conditions,
+        conditions: DecaySettings,
         path: &'a Path,
     ) -> Self {
         Decayer {
@@ -227,7 +227,8 @@ impl<'a> Decayer<'a> {
             SpinMode::None => None,
             _ => Some(&mut self.production),
         };
-        let (class, why) = Class::new(&event.particles, &self.request, production, self.theory)?;
+        let (class, why) =
+            EventClass::new(&event.particles, &self.request, production, self.theory)?;
         let number = self.classes.len();
         self.classes.push(class);
         self.reasons.push(why);
@@ -334,7 +335,7 @@ impl<'a> Decayer<'a> {
     }
 
     /// Whether masses of decaying particles are drawn rather than those of the card.
-    fn off_shell(&self, class: &Class) -> bool {
+    fn off_shell(&self, class: &EventClass) -> bool {
         self.conditions.mode == SpinMode::Full && !class.is_alone
     }
 
@@ -407,9 +408,13 @@ impl<'a> Decayer<'a> {
         Ok(pair)
     }
 
-    fn new_pair(&self, (part, channels): &(Spins, Vec<usize>), class: usize) -> Result<Pair> {
+    fn new_pair(
+        &self,
+        (part, channels): &(Spins, Vec<usize>),
+        class: usize,
+    ) -> Result<DecayCombination> {
         let class = &self.classes[class];
-        let mut pair = Pair {
+        let mut pair = DecayCombination {
             name: String::new(),
             maxima: Maxima::default(),
             trials: 0,
@@ -436,10 +441,10 @@ impl<'a> Decayer<'a> {
         let decays: Vec<(usize, &Name)> = decays.collect();
         pair.name = produced
             .name
-            .decayed(&decays, &self.theory.model)
+            .with_decays(&decays, &self.theory.model)
             .to_string();
         // Where both cannot be generated together (squared orders, too many legs), spins are neglected.
-        let Ok(elements) = self.theory.all(&pair.name) else {
+        let Ok(elements) = self.theory.matrix_elements(&pair.name) else {
             return Ok(pair);
         };
         let process = elements.process(0)?;
@@ -475,9 +480,9 @@ impl<'a> Decayer<'a> {
         let mut training: Vec<f64> = Vec::new();
         let mut passes = 0;
         while !pending.is_empty() {
-            let per_event = (AT_ONCE / pending.len()).clamp(1, MOST_PER_EVENT);
+            let per_event = (AT_ONCE / pending.len()).clamp(1, MAX_PER_EVENT);
             passes += per_event as u64;
-            if passes > MOST_TRIALS {
+            if passes > MAX_TRIALS {
                 let event = &events[works[pending[0]].event];
                 return Err(self.error(
                     event,
@@ -510,7 +515,7 @@ impl<'a> Decayer<'a> {
         training: &mut Vec<f64>,
     ) -> Result<Vec<Taken>> {
         let example = &works[numbers[0]].outcome;
-        let how = Drawing {
+        let how = PointSettings {
             seed: self.conditions.seed,
             off_shell: self.off_shell(&self.classes[example.class]),
             threads: self.conditions.threads,
@@ -522,15 +527,15 @@ impl<'a> Decayer<'a> {
         let channels: Vec<usize> = channels.collect();
         let mut drawn = Vec::new();
         for &channel in &channels {
-            drawn.push(self.sources[channel].take(numbers.len(), how)?);
+            drawn.push(self.sources[channel].generate(numbers.len(), how)?);
         }
         let strides = channels
             .iter()
             .map(|&channel| self.request.channels[channel].stride());
         let strides: Vec<usize> = strides.collect();
-        let of_trial = |trial: usize| -> Vec<Drawn> {
+        let of_trial = |trial: usize| -> Vec<DecayPoint> {
             let each = drawn.iter().zip(&strides);
-            each.map(|(all, &stride)| Drawn(&all[trial * stride..][..stride]))
+            each.map(|(all, &stride)| DecayPoint(&all[trial * stride..][..stride]))
                 .collect()
         };
         let (classes, request) = (&self.classes, &self.request);
@@ -570,7 +575,7 @@ impl<'a> Decayer<'a> {
             work: numbers[trial],
             momenta: momenta_of(trial).as_chunks().0.to_vec(),
             helicity,
-            rows: of_trial(trial).iter().map(Drawn::helicity).collect(),
+            rows: of_trial(trial).iter().map(DecayPoint::helicity).collect(),
         };
         let Some(element) = &mut pair.element else {
             return Ok(trials.into_iter().map(|trial| taken(trial, 0)).collect());
@@ -655,9 +660,9 @@ impl<'a> Decayer<'a> {
 /// phase-space volumes rejects the trial.
 fn place_decays(
     work: &Work,
-    class: &Class,
-    request: &Request,
-    decays: &[Drawn],
+    class: &EventClass,
+    request: &DecayRequest,
+    decays: &[DecayPoint],
     random: f64,
     momenta: &mut [f64],
 ) -> f64 {

@@ -1,7 +1,7 @@
 //! The strong coupling at a scale: LHAPDF's tables, and the formulas of MG5aMC's `alfas_functions.f`.
 
 use super::axis::{Axis, hermite};
-use super::text::Text;
+use super::text::TableText;
 use super::{Error, Result};
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use std::path::Path;
 /// parts between scales that occur twice. Below the table, the power law of the first interval is continued; above,
 /// alpha_s is constant.
 #[derive(Debug)]
-pub struct Coupling {
+pub struct StrongCoupling {
     parts: Vec<Subgrid>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Subgrid {
     pub axis: Axis,
 }
 
-impl Coupling {
+impl StrongCoupling {
     /// Creates a table from ascending scales in GeV, some of which may occur twice, and values.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Coupling {
                 axis,
             }
         });
-        Ok(Coupling {
+        Ok(StrongCoupling {
             parts: parts.collect(),
         })
     }
@@ -69,7 +69,7 @@ impl Coupling {
     /// # Errors
     /// The file cannot be read, or its table cannot be used.
     pub fn read(file: &Path) -> Result<Option<Self>> {
-        let text = Text::open(file)?;
+        let text = TableText::open(file)?;
         let head: Vec<_> = (text.lines())
             .take_while(|(_, line)| line.trim_end() != "---")
             .collect();
@@ -102,11 +102,11 @@ impl Coupling {
             *place = Some((first, numbers));
         }
         match found {
-            [Some((line, scales)), Some((_, values))] => {
-                Coupling::new(&scales, &values).map(Some).map_err(|what| {
+            [Some((line, scales)), Some((_, values))] => StrongCoupling::new(&scales, &values)
+                .map(Some)
+                .map_err(|what| {
                     text.error(line, format!("the table of alpha_s cannot be used: {what}"))
-                })
-            }
+                }),
             [None, None] => Ok(None),
             [Some((line, _)), None] | [None, Some((line, _))] => {
                 let what = "alpha_s has scales without values, or values without scales";

@@ -3,8 +3,8 @@
 
 use super::axis::{Axis, cubic};
 use super::interpolation::Interpolation;
-use super::table::Table;
-use super::text::Text;
+use super::table::DensityGrid;
+use super::text::TableText;
 use super::{Densities, Result};
 use mebridge_simd::{Simd, functions};
 use std::path::Path;
@@ -30,7 +30,7 @@ pub const FIRST_WITHOUT: usize = 2;
 
 /// Reads a table of `lib/Pdfdata`.
 pub fn read(file: &Path) -> Result<Densities> {
-    let text = Text::open(file)?;
+    let text = TableText::open(file)?;
     let line = |at: usize| {
         let cut_off = || text.error(None, "it is not a table of CTEQ6: it ends within its head");
         text.lines().nth(at - 1).ok_or_else(cut_off)
@@ -76,9 +76,9 @@ pub fn read(file: &Path) -> Result<Densities> {
     }
     let scales = &numbers[2..2 + count_q];
     let x = &numbers[3 + count_q..3 + count_q + count_x];
-    text.rising(None, "scales", scales)?;
+    text.check_ascending(None, "scales", scales)?;
     // The first x is 0.
-    text.rising(None, "x", &x[1..])?;
+    text.check_ascending(None, "x", &x[1..])?;
     if x[0] != 0.0 || scales[0] <= scale {
         return Err(text.error(
             None,
@@ -124,7 +124,7 @@ pub fn read(file: &Path) -> Result<Densities> {
         (first, weights)
     });
     let q2 = scales.iter().map(|q| q * q).collect();
-    let table = Table::new(x.to_vec(), q2, along_x, along_q, &values);
+    let table = DensityGrid::new(x.to_vec(), q2, along_x, along_q, &values);
     let codes = ROWS.iter().map(|(code, _)| *code).collect();
     Ok(Densities::new(
         vec![table],
@@ -142,7 +142,7 @@ pub fn variables<V: Simd<Scalar = f64>>(scale: f64, x: V, q2: V) -> (V, V) {
 
 /// Converts interpolated values to x f(x, Q).
 #[inline(always)]
-pub fn finish(table: &Table, x: f64, values: &mut [f64]) {
+pub fn finish(table: &DensityGrid, x: f64, values: &mut [f64]) {
     // Near x = 0, x^2 f was interpolated.
     let factor = if x < table.x[FIRST_WITHOUT] {
         1.0 / x

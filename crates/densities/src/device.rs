@@ -4,10 +4,10 @@
 //! which are contiguous; the CPU multiplies the values at 16 knots by their weights.
 
 use super::axis::Axis;
-use super::coupling::Coupling;
+use super::coupling::StrongCoupling;
 use super::cteq::FIRST_WITHOUT;
 use super::interpolation::Interpolation;
-use super::table::Table;
+use super::table::DensityGrid;
 use super::{Densities, Radiator, photons};
 
 /// Tables of words and numbers; some words are offsets of other words or numbers, from the first.
@@ -40,7 +40,7 @@ impl DensityTables {
     }
 
     /// Adds the cells of a table.
-    fn table(&mut self, table: &Table, flavors: usize) {
+    fn table(&mut self, table: &DensityGrid, flavors: usize) {
         let (count_x, count_q) = (table.along_x.intervals(), table.along_q.intervals());
         for in_q in count_q {
             for in_x in count_x {
@@ -111,7 +111,7 @@ impl Densities {
     }
 }
 
-impl Coupling {
+impl StrongCoupling {
     /// Converts the coupling to tables for a GPU.
     pub fn device(&self) -> DensityTables {
         let mut found = DensityTables::default();

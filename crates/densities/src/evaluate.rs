@@ -1,13 +1,13 @@
 //! Evaluation of points in lanes: the positions on the axes, then all flavours of each point.
 
 use super::interpolation::Interpolation;
-use super::table::{Table, part};
+use super::table::{DensityGrid, part};
 use super::{cteq, nnpdf, outside, photons};
 use mebridge_simd::{Simd, Task, functions};
 
 /// Arguments of an evaluation.
 pub struct DensityPoints<'a> {
-    pub tables: &'a [Table],
+    pub tables: &'a [DensityGrid],
     pub rule: Interpolation,
     pub x: &'a [f64],
     pub q2: &'a [f64],
@@ -15,7 +15,7 @@ pub struct DensityPoints<'a> {
 }
 
 /// Number of doubles in the longest register.
-const LONGEST: usize = 8;
+const MAX_LANES: usize = 8;
 
 impl Task<f64> for DensityPoints<'_> {
     type Output = ();
@@ -27,7 +27,7 @@ impl Task<f64> for DensityPoints<'_> {
         while begin < self.x.len() {
             let end = (begin + V::LANES).min(self.x.len());
             // Lanes without a point get one that is valid for any grid.
-            let (mut x, mut q2) = ([0.5; LONGEST], [100.0; LONGEST]);
+            let (mut x, mut q2) = ([0.5; MAX_LANES], [100.0; MAX_LANES]);
             x[..end - begin].copy_from_slice(&self.x[begin..end]);
             q2[..end - begin].copy_from_slice(&self.q2[begin..end]);
             // SAFETY: the arrays are as long as the longest register; the caller guarantees the level.
@@ -39,7 +39,7 @@ impl Task<f64> for DensityPoints<'_> {
                 Interpolation::Cteq { scale } => cteq::variables(scale, in_x, in_q),
                 Interpolation::Photons(beam) => (photons::flux(beam, in_x, in_q), in_q),
             };
-            let (mut places_x, mut places_q) = ([0.0; LONGEST], [0.0; LONGEST]);
+            let (mut places_x, mut places_q) = ([0.0; MAX_LANES], [0.0; MAX_LANES]);
             // SAFETY: as above.
             unsafe {
                 at_x.store_doubles(places_x.as_mut_ptr());

@@ -5,17 +5,17 @@
 
 use super::axis::{Axis, hermite, linear};
 use super::interpolation::Interpolation;
-use super::table::Table;
-use super::text::Text;
+use super::table::DensityGrid;
+use super::text::TableText;
 use super::{Densities, Result};
 use std::path::Path;
 
 /// Most partons: quarks, gluon, photon, and one or two leptons.
-const MOST_PARTONS: usize = 16;
+const MAX_PARTONS: usize = 16;
 
 /// Reads a member of a set.
 pub fn read(file: &Path) -> Result<Densities> {
-    let text = Text::open(file)?;
+    let text = TableText::open(file)?;
     let mut lines = text.lines().peekable();
     let mut known = false;
     for (n, line) in lines.by_ref().take_while(|(_, line)| !divides(line)) {
@@ -31,7 +31,7 @@ pub fn read(file: &Path) -> Result<Densities> {
             "it is no grid of LHAPDF: there is no `Format: lhagrid1` before the first line ---",
         ));
     }
-    let mut tables: Vec<Table> = Vec::new();
+    let mut tables: Vec<DensityGrid> = Vec::new();
     let mut codes: Vec<i32> = Vec::new();
     while lines
         .peek()
@@ -47,7 +47,7 @@ pub fn read(file: &Path) -> Result<Densities> {
             if knots.len() < least {
                 return Err(text.error(line, format!("a grid needs at least {least} {name}")));
             }
-            text.rising(line, name, knots)?;
+            text.check_ascending(line, name, knots)?;
         }
         let here: Vec<i32> = (of_codes.1.split_ascii_whitespace())
             .map(|word| word.parse().ok())
@@ -58,8 +58,8 @@ pub fn read(file: &Path) -> Result<Densities> {
         let here: Vec<i32> = (here.iter())
             .map(|&code| if code == 0 { 21 } else { code })
             .collect();
-        if here.len() > MOST_PARTONS {
-            let what = format!("there are more than {MOST_PARTONS} partons");
+        if here.len() > MAX_PARTONS {
+            let what = format!("there are more than {MAX_PARTONS} partons");
             return Err(text.error(of_codes.0, what));
         }
         let mut sorted = here.clone();
@@ -117,7 +117,7 @@ pub fn read(file: &Path) -> Result<Densities> {
             })
         };
         let (along_x, along_q) = (axis(&x), axis(&q2));
-        tables.push(Table::new(x, q2, along_x, along_q, &values));
+        tables.push(DensityGrid::new(x, q2, along_x, along_q, &values));
     }
     if tables.is_empty() {
         return Err(text.error(None, "it contains no grid; is it cut off?"));

@@ -26,11 +26,11 @@ mod text;
 
 use std::path::{Path, PathBuf};
 
-pub use coupling::{Coupling, evolved};
+pub use coupling::{StrongCoupling, evolved};
 use evaluate::DensityPoints;
 use interpolation::Interpolation;
 use mebridge_simd::{Level, dispatch};
-use table::Table;
+use table::DensityGrid;
 
 /// An error in a file of densities.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,7 @@ pub enum Radiator {
 /// One member of a set of parton densities: x f(x, Q) by flavour.
 #[derive(Debug)]
 pub struct Densities {
-    tables: Vec<Table>,
+    tables: Vec<DensityGrid>,
     codes: Vec<i32>,
     rule: Interpolation,
     level: Level,
@@ -99,7 +99,7 @@ impl Ion {
 }
 
 impl Densities {
-    fn new(tables: Vec<Table>, codes: Vec<i32>, rule: Interpolation) -> Self {
+    fn new(tables: Vec<DensityGrid>, codes: Vec<i32>, rule: Interpolation) -> Self {
         let level = Level::best();
         Densities {
             tables,

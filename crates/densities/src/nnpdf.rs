@@ -3,8 +3,8 @@
 
 use super::axis::{Axis, cubic, linear};
 use super::interpolation::Interpolation;
-use super::table::Table;
-use super::text::Text;
+use super::table::DensityGrid;
+use super::text::TableText;
 use super::{Densities, Result};
 use mebridge_simd::{Simd, functions};
 use std::path::Path;
@@ -18,7 +18,7 @@ const TO_X: f64 = 2.402_585_092_994_045_7;
 
 /// Reads a grid of `lib/Pdfdata`.
 pub fn read(file: &Path) -> Result<Densities> {
-    let text = Text::open(file)?;
+    let text = TableText::open(file)?;
     let mut lines = text
         .lines()
         .skip_while(|(_, line)| !line.contains("NNPDF20int"));
@@ -51,7 +51,7 @@ pub fn read(file: &Path) -> Result<Densities> {
         let numbers: Vec<f64> = (0..count as usize)
             .map(|_| Ok(next()?.1))
             .collect::<Result<_>>()?;
-        text.rising(line, what, &numbers)?;
+        text.check_ascending(line, what, &numbers)?;
         Ok(numbers)
     };
     let (x, q2) = (knots("x", 0)?, knots("scales", 1)?);
@@ -92,7 +92,7 @@ pub fn read(file: &Path) -> Result<Densities> {
     let knots: Vec<f64> = q2.iter().map(|q2| q2.ln()).collect();
     let own = knots.clone();
     let along_q = Axis::new(knots, move |i, at| linear(&own, i, at));
-    let table = Table::new(x, q2, along_x, along_q, &values);
+    let table = DensityGrid::new(x, q2, along_x, along_q, &values);
     Ok(Densities::new(
         vec![table],
         CODES.to_vec(),
@@ -107,7 +107,7 @@ fn variable(x: f64) -> f64 {
 
 /// The positions on the axes; outside the grid those of its boundary.
 #[inline(always)]
-pub fn variables<V: Simd<Scalar = f64>>(table: &Table, x: V, q2: V) -> (V, V) {
+pub fn variables<V: Simd<Scalar = f64>>(table: &DensityGrid, x: V, q2: V) -> (V, V) {
     let (least, most) = (table.x[0], table.x[table.x.len() - 1]);
     let (low, high) = (table.q2[0], table.q2[table.q2.len() - 1]);
     // NaN is kept.

@@ -1,6 +1,6 @@
 //! Extrapolation of LHAPDF grids, as by its `ContinuationExtrapolator`, which follows MSTW.
 
-use super::table::{Table, part};
+use super::table::{DensityGrid, part};
 use mebridge_simd::Simd;
 
 /// Relative step above the least Q^2, for the slope there.
@@ -8,7 +8,7 @@ const STEP: f64 = 0.01;
 /// Below this value, the slope at the least scale is ignored.
 const SMALL: f64 = 1e-5;
 /// The lowest power of Q^2 below the least scale.
-const LEAST_POWER: f64 = -2.5;
+const MIN_POWER: f64 = -2.5;
 /// Above this value, logarithms are extrapolated, below it values.
 const POSITIVE: f64 = 1e-3;
 /// Largest number of flavours.
@@ -16,7 +16,7 @@ const SOME: usize = 16;
 
 /// Whether a point is below the least x, or outside the range of Q^2.
 #[inline(always)]
-pub fn is_outside(tables: &[Table], x: f64, q2: f64) -> bool {
+pub fn is_outside(tables: &[DensityGrid], x: f64, q2: f64) -> bool {
     let (first, last) = (&tables[0], &tables[tables.len() - 1]);
     x < first.x[0] || q2 < first.q2[0] || q2 > last.q2[last.q2.len() - 1]
 }
@@ -24,7 +24,7 @@ pub fn is_outside(tables: &[Table], x: f64, q2: f64) -> bool {
 /// Evaluates x f(x, Q) of all flavours outside the grid, at a point and its position on the axes.
 #[inline(always)]
 pub fn evaluate<V: Simd<Scalar = f64>>(
-    tables: &[Table],
+    tables: &[DensityGrid],
     [x, q2]: [f64; 2],
     place: [f64; 2],
     proof: V,
@@ -42,7 +42,7 @@ pub fn evaluate<V: Simd<Scalar = f64>>(
         let share = q2 / least;
         for (value, above) in values.iter_mut().zip(second) {
             let power = if value.abs() >= SMALL {
-                ((*above - *value) / *value / STEP).max(LEAST_POWER)
+                ((*above - *value) / *value / STEP).max(MIN_POWER)
             } else {
                 1.0
             };
@@ -60,7 +60,7 @@ pub fn evaluate<V: Simd<Scalar = f64>>(
 /// Evaluates at a scale within the grid, and any x.
 #[inline(always)]
 fn at_x<V: Simd<Scalar = f64>>(
-    tables: &[Table],
+    tables: &[DensityGrid],
     x: f64,
     place: f64,
     q2: f64,

@@ -13,7 +13,7 @@ struct Row([f64; ROW]);
 
 /// A grid, or a part of one between two scales.
 #[derive(Debug)]
-pub struct Table {
+pub struct DensityGrid {
     /// Knots in x and in Q^2, the latter in GeV^2.
     pub x: Vec<f64>,
     pub q2: Vec<f64>,
@@ -25,7 +25,7 @@ pub struct Table {
     rows: usize,
 }
 
-impl Table {
+impl DensityGrid {
     /// Creates a table; `values` are by Q, then x, then flavour.
     pub fn new(x: Vec<f64>, q2: Vec<f64>, along_x: Axis, along_q: Axis, values: &[f64]) -> Self {
         let flavors = values.len() / (x.len() * q2.len());
@@ -41,7 +41,7 @@ impl Table {
         // Four scales are always read; missing ones have weight zero.
         let least = 4 * x.len() * rows;
         padded.resize(padded.len().max(least), Row([0.0; ROW]));
-        Table {
+        DensityGrid {
             x,
             q2,
             along_x,
@@ -95,7 +95,7 @@ impl Table {
 
 /// The part of a grid that contains a squared scale; a boundary belongs to the upper part.
 #[inline(always)]
-pub fn part(tables: &[Table], q2: f64) -> &Table {
+pub fn part(tables: &[DensityGrid], q2: f64) -> &DensityGrid {
     let mut part = 0;
     while part + 1 < tables.len() && tables[part + 1].q2[0] <= q2 {
         part += 1;

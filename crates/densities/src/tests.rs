@@ -1,5 +1,5 @@
 use super::axis::{Axis, cubic, hermite};
-use super::{Coupling, Densities, Radiator, evolved};
+use super::{Densities, Radiator, StrongCoupling, evolved};
 use mebridge_simd::Level;
 use std::path::PathBuf;
 
@@ -327,7 +327,7 @@ fn levels_and_lanes_agree() {
 fn a_coupling_has_parts() {
     let scales = [1.0, 2.0, 4.0, 4.0, 10.0, 100.0];
     let values = [0.5, 0.4, 0.3, 0.29, 0.2, 0.1];
-    let coupling = Coupling::new(&scales, &values).unwrap();
+    let coupling = StrongCoupling::new(&scales, &values).unwrap();
     for (scale, value) in [
         (1.0, 0.5),
         (2.0, 0.4),
@@ -340,7 +340,7 @@ fn a_coupling_has_parts() {
     }
     // The power law of the first interval below the table, and separate parts.
     near(coupling.at(0.25), 0.5 * (0.5f64 / 0.4), 1e-14);
-    let alone = Coupling::new(&scales[3..], &values[3..]).unwrap();
+    let alone = StrongCoupling::new(&scales[3..], &values[3..]).unwrap();
     near(coupling.at(36.0), alone.at(36.0), 1e-15);
     for (scales, values) in [
         (&[1.0][..], &[0.1][..]),
@@ -351,7 +351,7 @@ fn a_coupling_has_parts() {
         (&[1.0, 2.0], &[0.1, f64::NAN]),
         (&[1.0, 1.0, 2.0], &[0.1, 0.1, 0.1]),
     ] {
-        Coupling::new(scales, values).unwrap_err();
+        StrongCoupling::new(scales, values).unwrap_err();
     }
 }
 
@@ -359,7 +359,7 @@ fn a_coupling_has_parts() {
 fn a_coupling_is_read_from_a_file_of_lhapdf() {
     let of = |text: &str| {
         let (_folder, file) = file(text);
-        Coupling::read(&file)
+        StrongCoupling::read(&file)
     };
     let found = of(
         "MZ: 91.2\nAlphaS_Qs: [1.0, 2.0,\n  4.0]\nAlphaS_Vals: [0.5, 0.4, 0.3]\n---\nAlphaS_Qs: [no\n",

@@ -5,15 +5,15 @@ use std::io::Read;
 use std::path::Path;
 
 /// Largest file that is read; no set of densities is larger.
-const MOST_BYTES: u64 = 1 << 28;
+const MAX_BYTES: u64 = 1 << 28;
 
 /// A text file.
-pub struct Text<'a> {
+pub struct TableText<'a> {
     file: &'a Path,
     text: String,
 }
 
-impl<'a> Text<'a> {
+impl<'a> TableText<'a> {
     pub fn open(file: &'a Path) -> Result<Self> {
         let fail = |what: String| Error {
             file: file.to_owned(),
@@ -22,16 +22,16 @@ impl<'a> Text<'a> {
         };
         let mut bytes = Vec::new();
         std::fs::File::open(file)
-            .and_then(|opened| opened.take(MOST_BYTES + 1).read_to_end(&mut bytes))
+            .and_then(|opened| opened.take(MAX_BYTES + 1).read_to_end(&mut bytes))
             .map_err(|error| fail(error.to_string()))?;
-        if bytes.len() as u64 > MOST_BYTES {
+        if bytes.len() as u64 > MAX_BYTES {
             return Err(fail(format!(
-                "it has more than {MOST_BYTES} bytes, which no set of parton densities has"
+                "it has more than {MAX_BYTES} bytes, which no set of parton densities has"
             )));
         }
         // Names in headers may be in any encoding; numbers are ASCII.
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Text { file, text })
+        Ok(TableText { file, text })
     }
 
     /// An error in the file, or in a line, counted from 1.
@@ -63,7 +63,7 @@ impl<'a> Text<'a> {
     }
 
     /// Checks that numbers are positive and ascending.
-    pub fn rising(
+    pub fn check_ascending(
         &self,
         line: impl Into<Option<usize>>,
         what: &str,

@@ -65,7 +65,7 @@ pub fn channels(process: &Process, form: &ColorOrdered) -> Vec<Channel> {
     };
     match &form.line {
         None => {
-            for tree in trees.of(all).iter() {
+            for tree in trees.trees(all).iter() {
                 found.push(writer.tree(tree, ends[0]));
             }
         }
@@ -82,7 +82,7 @@ pub fn channels(process: &Process, form: &ColorOrdered) -> Vec<Channel> {
 }
 
 impl Trees {
-    fn of(&mut self, legs: Legs) -> Rc<Vec<Rc<Tree>>> {
+    fn trees(&mut self, legs: Legs) -> Rc<Vec<Rc<Tree>>> {
         if let Some(known) = self.known.get(&legs) {
             return known.clone();
         }
@@ -99,7 +99,7 @@ impl Trees {
                 if first > second {
                     continue;
                 }
-                let (left, right) = (self.of(first), self.of(second));
+                let (left, right) = (self.trees(first), self.trees(second));
                 for (i, a) in left.iter().enumerate() {
                     let from = if first == second { i } else { 0 };
                     let joined = right[from..].iter();
@@ -130,7 +130,7 @@ impl Trees {
         }
         let whole = (legs != (0, 0)).then_some((legs, (0, 0)));
         for (first, rest) in splits(legs).into_iter().chain(whole) {
-            for tree in self.of(first).iter() {
+            for tree in self.trees(first).iter() {
                 items.push(Item::Tree(tree.clone()));
                 self.along(rest, boson, items, f);
                 items.pop();

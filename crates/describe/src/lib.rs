@@ -330,7 +330,7 @@ impl<'a> DiagramLines<'a> {
         let model = &process.model;
         let card = model.default_card();
         let (one, two) = (model.evaluate(&card, 1.0), model.evaluate(&card, 2.0));
-        let power = |coupling: &mebridge_process::model::Named| {
+        let power = |coupling: &mebridge_process::model::NamedValue| {
             let at = |values: &[num_complex::Complex64]| values[coupling.value as usize].norm();
             let ratio = (at(&two) / at(&one)).log2();
             let power = ratio.round();

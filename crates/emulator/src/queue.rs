@@ -93,14 +93,14 @@ pub(crate) struct Recordings {
 
 impl Recordings {
     /// Returns the recording in which a queue takes part.
-    fn of(&mut self, stream: RawStream) -> Option<&mut Recording> {
+    fn recording_of(&mut self, stream: RawStream) -> Option<&mut Recording> {
         let mut open = self.open.iter_mut();
         open.find(|recording| recording.clocks.contains_key(&stream))
     }
 
     /// Returns whether a queue is being recorded.
     pub(crate) fn has(&mut self, stream: RawStream) -> bool {
-        self.of(stream).is_some()
+        self.recording_of(stream).is_some()
     }
 
     /// Starts a recording of a queue.
@@ -120,7 +120,7 @@ impl Recordings {
 
     /// Records work, or returns it if its queue is not being recorded.
     pub(crate) fn put(&mut self, stream: RawStream, work: Work) -> Option<Work> {
-        let Some(recording) = self.of(stream) else {
+        let Some(recording) = self.recording_of(stream) else {
             return Some(work);
         };
         recording.work.push(work);
@@ -131,7 +131,7 @@ impl Recordings {
 
     /// Records an event in a queue that is being recorded; returns false for other queues.
     pub(crate) fn record(&mut self, stream: RawStream, point: &mut Point) -> bool {
-        let recording = self.of(stream);
+        let recording = self.recording_of(stream);
         point.recorded = recording.map(|r| (r.number, r.clocks[&stream].clone()));
         if point.recorded.is_some() {
             (point.at, point.passed) = (None, None);
@@ -141,7 +141,7 @@ impl Recordings {
 
     /// Makes a queue wait for an event in a recording; returns false if the event is in none.
     pub(crate) fn wait(&mut self, stream: RawStream, point: &Point) -> Result<bool> {
-        let inside = self.of(stream).map(|recording| recording.number);
+        let inside = self.recording_of(stream).map(|recording| recording.number);
         let Some((number, before)) = &point.recorded else {
             return match inside.is_some() && point.at.is_some() {
                 true => Err(wrong(

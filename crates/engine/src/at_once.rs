@@ -17,10 +17,10 @@ use mebridge_simd::Real;
 
 /// Upper bound on the vectors owned by the helicities of a portion: 16 KB at 512z, which leaves room for wavefunctions
 /// in the L1 cache.
-const MOST_VECTORS: u32 = 256;
+const MAX_VECTORS: u32 = 256;
 
 /// The helicities of a plan, divided into portions.
-pub(super) struct AtOnce<T> {
+pub(super) struct HelicityPortions<T> {
     pub(super) portions: Vec<Portion<T>>,
     /// Whether helicities are evaluated in pairs.
     pub(super) in_pairs: bool,
@@ -60,7 +60,7 @@ impl HelicityAddresses<'_> {
     }
 }
 
-impl<T: Real> AtOnce<T> {
+impl<T: Real> HelicityPortions<T> {
     /// Divides the helicities of a plan into portions, with `taken` vectors already in use. `None` if each helicity has
     /// too many operations for that.
     pub(super) fn new(
@@ -69,7 +69,7 @@ impl<T: Real> AtOnce<T> {
         scratch: &ScratchAddresses,
         taken: u32,
         lanes: usize,
-    ) -> Option<AtOnce<T>> {
+    ) -> Option<HelicityPortions<T>> {
         let groups = &groups.helicities;
         let (together, lines) = (
             groups.first()?.len(),
@@ -92,7 +92,7 @@ impl<T: Real> AtOnce<T> {
             first,
             own,
         };
-        let most = (MOST_VECTORS / (own * together as u32)) as usize;
+        let most = (MAX_VECTORS / (own * together as u32)) as usize;
         // Makes portions of equal size, as far as possible.
         let portions = groups.len().div_ceil(most.max(1));
         let most = groups.len().div_ceil(portions);
@@ -101,7 +101,7 @@ impl<T: Real> AtOnce<T> {
         }
         let portions = groups.chunks(most);
         let portions = portions.map(|groups| Portion::new(groups, most, &places, scratch, lanes));
-        Some(AtOnce {
+        Some(HelicityPortions {
             portions: portions.collect::<Option<_>>()?,
             in_pairs: together == 2,
             stride: own * most as u32,

@@ -3,7 +3,7 @@
 //! Events are evaluated one vector at a time, so that the working memory (one array of vectors per thread) does not
 //! grow with the number of events.
 
-use super::at_once::AtOnce;
+use super::at_once::HelicityPortions;
 use super::block::{EventBlocks, Sampled};
 use super::color;
 use super::groups::Groups;
@@ -50,7 +50,7 @@ pub struct Engine<T: Real> {
     /// Helicities that are evaluated together.
     pub(super) groups: Groups,
     /// Small helicities, evaluated several at a time.
-    pub(super) at_once: Option<AtOnce<T>>,
+    pub(super) at_once: Option<HelicityPortions<T>>,
     /// Helicities in order of evaluation, followed by those that are not evaluated (see `evaluated`).
     pub(super) order: Vec<u32>,
     /// Number of helicities that are evaluated. For loops it may be half of them; the others follow by symmetry.
@@ -204,7 +204,7 @@ pub(super) struct ScratchAddresses {
 
 /// Time spent in parts of the evaluation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Timers {
+pub struct EngineTimers {
     /// In amplitudes and JAMP.
     pub amplitudes: Duration,
     /// In colour sums.
@@ -262,7 +262,7 @@ impl<T: Real> Engine<T> {
         let next = next.saturating_add(groups.vectors);
         let lanes = level.lanes::<T>();
         let at_once = match process.flow_weights.is_empty() {
-            true => AtOnce::new(&plan, &groups, &scratch, next, lanes),
+            true => HelicityPortions::new(&plan, &groups, &scratch, next, lanes),
             false => None,
         };
         let taken = at_once.as_ref().map_or(0, |at_once| at_once.vectors);
@@ -315,7 +315,7 @@ impl<T: Real> Engine<T> {
         allowed.push((0..process.color_flows() as u32).collect());
         let with_jamp2 = |flow| (flow, scratch.jamp2 + flow);
         let with_jamp2 = |flows: Vec<u32>| flows.into_iter().map(with_jamp2).collect();
-        let drawn = plan.channels().drawn(channels).into_iter();
+        let drawn = plan.channels().drawn_diagrams(channels).into_iter();
         let legs = process.legs.iter().zip(&plan.masses).zip(0..);
         let legs = legs.map(|((leg, &mass), number)| {
             let mut squares = plan.squares.iter();

@@ -410,7 +410,7 @@ fn pairs(all: &Sums, jamp2: impl Fn(Address) -> Option<Address>) -> Vec<JampPair
         .values()
         .map(|users| users.len().pow(2))
         .sum::<usize>()
-        > MOST_COMPARISONS
+        > MAX_COMPARISONS
     {
         return Vec::new();
     }
@@ -440,7 +440,7 @@ fn pairs(all: &Sums, jamp2: impl Fn(Address) -> Option<Address>) -> Vec<JampPair
 }
 
 /// Upper bound on comparisons of sums for common terms; plans with thousands of flows exceed it.
-const MOST_COMPARISONS: usize = 1 << 22;
+const MAX_COMPARISONS: usize = 1 << 22;
 
 impl JampPair {
     /// Makes a pair of two of the sums, which are given by their terms.

@@ -14,7 +14,7 @@ use mebridge_simd::Real;
 use mebridge_support::error::{Error, Result};
 
 /// Upper bound on the legs of processes for which all subsets are tried.
-const MOST_LEGS: usize = 16;
+const MAX_LEGS: usize = 16;
 
 /// A choice of legs whose helicities vary over lanes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl HelicityLanes {
         // The plan of such a process is made for one chirality, but lanes would contain both.
         let chiral =
             matches!(&process.amplitudes, Amplitudes::ColorOrdered(form) if form.boson.is_some());
-        if legs > MOST_LEGS || rows.len() < 2 || chiral {
+        if legs > MAX_LEGS || rows.len() < 2 || chiral {
             return None;
         }
         let rows: Vec<&Vec<i8>> = rows

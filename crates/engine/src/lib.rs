@@ -15,6 +15,6 @@ mod thread_pool;
 mod threaded;
 mod worker;
 
-pub use engine::{Engine, Timers};
+pub use engine::{Engine, EngineTimers};
 pub use lanes::HelicityLanes;
 pub use threaded::ThreadedEngine;

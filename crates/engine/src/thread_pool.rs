@@ -85,7 +85,7 @@ impl ThreadPool {
                 // guarantees it.
                 in_default_environment(|| shared.serve(number));
             };
-            let thread = signals::held_back(|| builder.spawn(life))?;
+            let thread = signals::with_blocked_signals(|| builder.spawn(life))?;
             let mut waiter = SpinThenPark::default();
             while mailbox.state.load(Ordering::Acquire) == COMING {
                 waiter.wait();

@@ -6,7 +6,7 @@
 //! on the other events of its chunk. The caller's own thread is one of the threads; the others ([`ThreadPool`]) are not
 //! woken for a call that would be done before they are awake.
 
-use super::engine::{Engine, Timers};
+use super::engine::{Engine, EngineTimers};
 use super::thread_pool::ThreadPool;
 use super::worker::{SingleHelicities, Worker};
 use mebridge_backend::inputs::{Inputs, Outputs};
@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const CHUNKS: usize = 4;
 /// Minimum multiply-adds (of vectors) per chunk, unless that is less than a vector: about 4 microseconds of work,
 /// compared to which taking the next chunk is negligible.
-const SMALLEST: usize = 10_000;
+const MIN_CHUNK_WORK: usize = 10_000;
 /// Multiply-adds (of vectors) that justify waking a thread: about 25 microseconds of work.
 const WORTH_WAKING: usize = 60_000;
 
@@ -73,8 +73,8 @@ impl<T: Real> ThreadedEngine<T> {
     }
 
     /// Time spent by all threads.
-    pub fn timers(&self) -> Timers {
-        let mut sum = Timers::default();
+    pub fn timers(&self) -> EngineTimers {
+        let mut sum = EngineTimers::default();
         for worker in &self.workers {
             sum.amplitudes += worker.timers.amplitudes;
             sum.color += worker.timers.color;
@@ -94,7 +94,7 @@ impl<T: Real> ThreadedEngine<T> {
         if threads == 1 {
             return engine.run(&mut self.workers[0], inputs, outputs);
         }
-        let smallest = (SMALLEST / engine.plan().count.multiply_adds.max(1)).max(1);
+        let smallest = (MIN_CHUNK_WORK / engine.plan().count.multiply_adds.max(1)).max(1);
         let queue = Mutex::new(Queue {
             inputs,
             outputs,
@@ -231,7 +231,7 @@ impl<T: Real> Backend for ThreadedEngine<T> {
         Ok(ThreadedEngine::run(self, inputs, outputs)?)
     }
 
-    fn may_be_lost(&self) -> bool {
+    fn may_be_invalid(&self) -> bool {
         self.workers.iter().any(|worker| worker.lost)
     }
 

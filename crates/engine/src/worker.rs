@@ -1,7 +1,7 @@
 //! Working memory of one thread.
 
 use super::arena::Arena;
-use super::engine::{Engine, Timers};
+use super::engine::{Engine, EngineTimers};
 use mebridge_backend::SessionMemory;
 use mebridge_backend::inputs::Inputs;
 use mebridge_simd::Real;
@@ -33,7 +33,7 @@ pub struct Worker<T> {
     /// Whether to measure times, at a small cost.
     pub profile: bool,
     /// Times spent, if measured.
-    pub timers: Timers,
+    pub timers: EngineTimers,
 }
 
 /// AMP2 and JAMP2 of single helicities of one event, in order of evaluation.
@@ -70,7 +70,7 @@ impl<T: Real> Worker<T> {
             bad: 0,
             lost: false,
             profile: false,
-            timers: Timers::default(),
+            timers: EngineTimers::default(),
         })
     }
 

@@ -8,7 +8,7 @@ use super::matrix_elements::MatrixElement;
 use super::number::Number;
 use super::request::AUXILIARY;
 use super::same_color;
-use super::squared::Selection;
+use super::squared::SquaredSelection;
 use super::strings::Strings;
 use super::subprocess::Subprocess;
 use super::trees::{Diagram, Diagrams, Node, Tree, TreeId, legs_of};
@@ -28,9 +28,9 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 /// Most colour flows; the colour matrix of more would take gigabytes.
-const MOST_FLOWS: usize = 10_000;
+const MAX_FLOWS: usize = 10_000;
 /// Most combinations of helicities of a process.
-const MOST_HELICITIES: usize = 1 << 22;
+const MAX_HELICITIES: usize = 1 << 22;
 
 /// Builds the processes of one model, and caches what they share.
 pub struct Assembler<'a> {
@@ -192,13 +192,16 @@ impl<'a> Assembler<'a> {
 
     /// The PDG codes of particles.
     pub fn pdg(&self, particles: &[ParticleId]) -> Vec<i32> {
-        particles.iter().map(|&p| self.model.of(p).pdg).collect()
+        particles
+            .iter()
+            .map(|&p| self.model.properties(p).pdg)
+            .collect()
     }
 
     /// The name of a process; `through` is the required s-channels followed by an arrow.
     pub fn name(&self, subprocess: &Subprocess, through: &str, tail: &str) -> String {
         let name = |leg: usize| {
-            let name = &self.model.of(subprocess.particles[leg]).name;
+            let name = &self.model.properties(subprocess.particles[leg]).name;
             match subprocess.polarizations[leg].as_slice() {
                 [] => name.clone(),
                 some => {
@@ -326,7 +329,7 @@ impl<'a> Assembler<'a> {
     ) -> Vec<Resonance> {
         let mut found = Vec::new();
         let mut add = |legs: Vec<u32>, particle: ParticleId, on_shell: bool| {
-            let of = self.model.of(particle);
+            let of = self.model.properties(particle);
             let resonance = Resonance {
                 legs,
                 pdg: of.pdg,
@@ -383,8 +386,8 @@ impl<'a> Assembler<'a> {
     fn helicities(&self, subprocess: &Subprocess) -> Result<Vec<Vec<i8>>, String> {
         let states = subprocess.outgoing.iter().zip(&subprocess.polarizations);
         let states = states.map(|(&p, asked)| {
-            let all = self.model.of(p).helicities();
-            let name = &self.model.of(p).name;
+            let all = self.model.properties(p).helicities();
+            let name = &self.model.properties(p).name;
             match asked.iter().find(|h| !all.contains(h)) {
                 None if asked.is_empty() => Ok(all),
                 None => Ok(asked.clone()),
@@ -396,9 +399,9 @@ impl<'a> Assembler<'a> {
         });
         let states: Vec<Vec<i8>> = states.collect::<Result<_, String>>()?;
         let count = states.iter().map(Vec::len).product::<usize>();
-        if count > MOST_HELICITIES {
+        if count > MAX_HELICITIES {
             return Err(format!(
-                "{count} helicities; at most {MOST_HELICITIES} are possible"
+                "{count} helicities; at most {MAX_HELICITIES} are possible"
             ));
         }
         let mut rows = vec![Vec::new()];
@@ -415,7 +418,7 @@ impl<'a> Assembler<'a> {
     /// `IDEN`: the average over initial states, and the factor for identical outgoing particles.
     pub fn iden(&self, subprocess: &Subprocess) -> u32 {
         let states = (0..subprocess.incoming).map(|leg| {
-            let particle = self.model.of(subprocess.particles[leg]);
+            let particle = self.model.properties(subprocess.particles[leg]);
             let helicities = match subprocess.polarizations[leg].len() {
                 0 => particle.helicities().len(),
                 some => some,
@@ -433,7 +436,7 @@ impl<'a> Assembler<'a> {
         let legs = interaction
             .particles
             .iter()
-            .map(|&p| self.model.of(p).color);
+            .map(|&p| self.model.properties(p).color);
         let legs: Vec<i8> = legs.collect();
         let color = VertexColor::new(&interaction.terms[term].color, &legs).map_err(|what| {
             format!(
@@ -484,7 +487,7 @@ impl<'a> Assembly<'a> {
     /// own propagator becomes part of the coupling.
     pub(super) fn coupling(&mut self, name: &str, result: Option<ParticleId>) -> CouplingRef {
         let positive = name.strip_prefix('-');
-        let propagator = result.and_then(|p| self.shared.model.of(p).propagator);
+        let propagator = result.and_then(|p| self.shared.model.properties(p).propagator);
         CouplingRef {
             coupling: self
                 .parameters
@@ -508,8 +511,8 @@ impl<'a> Assembly<'a> {
             .enumerate()
         {
             let incoming = number < subprocess.incoming;
-            let mass = self.quantity(&model.of(particle).mass);
-            let out = model.of(outgoing);
+            let mass = self.quantity(&model.properties(particle).mass);
+            let out = model.properties(outgoing);
             // The flow of a Majorana fermion is that of an incoming or outgoing particle, as in MG5aMC.
             let flow_out = match out.anti == outgoing {
                 true => !incoming,
@@ -526,7 +529,7 @@ impl<'a> Assembly<'a> {
             };
             // NSF and NSR distinguish particles from antiparticles, the others outgoing from incoming legs.
             let sign = match out.is_fermion() {
-                true if model.of(particle).is_anti => -1,
+                true if model.properties(particle).is_anti => -1,
                 false if incoming => -1,
                 _ => 1,
             };
@@ -540,7 +543,7 @@ impl<'a> Assembly<'a> {
                 flow_out,
             );
             legs.push(Leg {
-                pdg: model.of(particle).pdg,
+                pdg: model.properties(particle).pdg,
                 incoming,
                 mass,
             });
@@ -591,7 +594,7 @@ impl<'a> Assembly<'a> {
             partner.wrapping_sub(1)
         };
         let particles = &self.shared.model.vertices[node.vertex as usize].particles;
-        let fermions = self.shared.model.of(particles[result]).is_fermion();
+        let fermions = self.shared.model.properties(particles[result]).is_fermion();
         match vertex.inputs.get(input) {
             Some(&input) if fermions => self.flow_out[input as usize],
             _ => false,
@@ -627,14 +630,14 @@ impl<'a> Assembly<'a> {
                 .iter()
                 .map(|(_, coupling)| self.coupling(coupling, line))
                 .collect();
-            if let Some(mass) = line.and_then(|p| model.of(p).complex_mass.as_ref()) {
+            if let Some(mass) = line.and_then(|p| model.properties(p).complex_mass.as_ref()) {
                 couplings.push(self.coupling(mass, None));
             }
             let lorentz = term.lorentz.iter().map(|(l, _)| *l).collect();
             let lorentz: Vec<u32> = lorentz;
             // The previous routine, and the legs at which it takes charge conjugates.
             let mut known: Option<(u16, u32)> = None;
-            let line = line.map(|p| model.of(p));
+            let line = line.map(|p| model.properties(p));
             let mass = line.map_or(Quantity::ZERO, |p| self.quantity(&p.mass));
             let width = line.map_or(Quantity::ZERO, |p| self.quantity(&p.width));
             // All choices of wavefunctions, the last varying fastest.
@@ -663,7 +666,9 @@ impl<'a> Assembly<'a> {
                 let particles = &interaction.particles;
                 let mut conjugated = self.conjugated(particles, result, &inputs);
                 if conjugated != 0 {
-                    let fermions = particles.iter().take_while(|&&p| model.of(p).is_fermion());
+                    let fermions = particles
+                        .iter()
+                        .take_while(|&&p| model.properties(p).is_fermion());
                     let fermions = fermions.count();
                     self.without_clashes(fermions, result, &mut inputs, &mut conjugated)?;
                 }
@@ -694,7 +699,9 @@ impl<'a> Assembly<'a> {
     /// like the line that it continues.
     fn conjugated(&self, particles: &[ParticleId], result: Option<usize>, inputs: &[u32]) -> u16 {
         let model = self.shared.model;
-        let fermions = particles.iter().take_while(|&&p| model.of(p).is_fermion());
+        let fermions = particles
+            .iter()
+            .take_while(|&&p| model.properties(p).is_fermion());
         let mut conjugated = 0;
         for leg in 0..fermions.count() {
             // A result is conjugated if the other end of its line is.
@@ -765,7 +772,7 @@ impl<'a> Assembly<'a> {
 /// a JAMP for each group and colour flow, as with split orders in MG5aMC (NAMPSO). Returns the weights of colour flows.
 fn selected(
     diagrams: &mut mebridge_process::Diagrams,
-    selection: &Selection,
+    selection: &SquaredSelection,
     groups: &[usize],
 ) -> Vec<FlowWeight> {
     let flows = diagrams.color.flows as usize;
@@ -840,9 +847,9 @@ impl Flows {
             let next = self.flows.len();
             let at = *self.numbers.entry(flow).or_insert(next);
             if at == next {
-                if next == MOST_FLOWS {
+                if next == MAX_FLOWS {
                     return Err(format!(
-                        "more than {MOST_FLOWS} colour flows; request fewer coloured particles"
+                        "more than {MAX_FLOWS} colour flows; request fewer coloured particles"
                     ));
                 }
                 self.flows.push(flow);

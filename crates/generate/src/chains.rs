@@ -4,13 +4,13 @@
 //! `identical_decay_chain_factor` in helas_objects.py): if there are as many decays as decaying particles, in the same
 //! order, they are assigned one by one; otherwise every decay of a particle applies to each such particle.
 
-use super::subprocess::{MOST_PROCESSES, Subprocess, too_many};
-use super::trees::{Diagram, Diagrams, MOST_DIAGRAMS, Node, Tree, TreeId};
+use super::subprocess::{MAX_PROCESSES, Subprocess, too_many};
+use super::trees::{Diagram, Diagrams, MAX_DIAGRAMS, Node, Tree, TreeId};
 use crate::model::{Model, ParticleId, PropagatorPart};
 use crate::request::AUXILIARY;
 
 /// Most legs of a process with all decays.
-pub const MOST_LEGS_DECAYED: usize = 20;
+pub const MAX_LEGS_DECAYED: usize = 20;
 
 /// A line of a particle on its mass shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,10 +68,10 @@ impl Chain {
         let legs = subprocess.particles.iter().zip(&subprocess.polarizations);
         let legs = legs.skip(subprocess.incoming);
         let mut names: Vec<String> = legs
-            .map(|(&p, polarization)| format!("{}{polarization:?}", model.of(p).name))
+            .map(|(&p, polarization)| format!("{}{polarization:?}", model.properties(p).name))
             .collect();
         names.sort_unstable();
-        let first = &model.of(subprocess.particles[0]).name;
+        let first = &model.properties(subprocess.particles[0]).name;
         let key = format!("({first} {} {})", ends.len(), names.join(" "));
         Chain {
             subprocess,
@@ -241,9 +241,9 @@ impl Chain {
             legs.polarizations
                 .extend_from_slice(&from.polarizations[range]);
         }
-        if legs.particles.len() > MOST_LEGS_DECAYED {
+        if legs.particles.len() > MAX_LEGS_DECAYED {
             return Err(format!(
-                "{} particles with all decays; at most {MOST_LEGS_DECAYED} can be generated",
+                "{} particles with all decays; at most {MAX_LEGS_DECAYED} can be generated",
                 legs.particles.len()
             ));
         }
@@ -254,7 +254,7 @@ impl Chain {
         for (leg, decay) in decays {
             let start = starts[*leg];
             let leg_of = |leg: u8| start + leg - 1;
-            let mother = model.of(decay.mother());
+            let mother = model.properties(decay.mother());
             let propagator = propagator(&own.polarizations[*leg], mother.spin).ok_or_else(|| {
                 format!(
                     "{} decays with a polarisation other than 0, T or A (vectors), L or R (fermions)",
@@ -315,9 +315,9 @@ impl Chain {
                         node,
                         ..diagram.clone()
                     }));
-                    if all.len() > MOST_DIAGRAMS {
+                    if all.len() > MAX_DIAGRAMS {
                         return Err(format!(
-                            "more than {MOST_DIAGRAMS} diagrams; request lower coupling orders"
+                            "more than {MAX_DIAGRAMS} diagrams; request lower coupling orders"
                         ));
                     }
                 }
@@ -394,9 +394,9 @@ fn propagator(polarization: &[i8], spin: u8) -> Option<PropagatorPart> {
 }
 
 fn push(trees: &mut Vec<Tree>, node: Node) -> Result<TreeId, String> {
-    if trees.len() >= MOST_DIAGRAMS {
+    if trees.len() >= MAX_DIAGRAMS {
         return Err(format!(
-            "more than {MOST_DIAGRAMS} trees; request lower coupling orders"
+            "more than {MAX_DIAGRAMS} trees; request lower coupling orders"
         ));
     }
     trees.push(Tree::Vertex(node));
@@ -450,7 +450,7 @@ fn choices(
 /// All choices of one element per list, the last varying fastest.
 fn products<T: Clone>(lists: &[Vec<T>]) -> Result<Vec<Vec<T>>, String> {
     lists.iter().try_fold(vec![Vec::new()], |all, list| {
-        if all.len().saturating_mul(list.len()) > MOST_PROCESSES {
+        if all.len().saturating_mul(list.len()) > MAX_PROCESSES {
             return Err(too_many());
         }
         let longer = all.iter().flat_map(|start: &Vec<T>| {

@@ -1,6 +1,6 @@
 //! Colour of vertices, trees and diagrams.
 //!
-//! A tree's colour is a sum of products of strings in which one index, [`OPEN`], belongs to the line at its root. It is
+//! A tree's colour is a sum of products of strings in which one index, [`ROOT_LABEL`], belongs to the line at its root. It is
 //! computed from the colours of its vertex and children, so that the colour of shared trees is computed once.
 
 use super::number::{Number, TOO_LARGE};
@@ -8,13 +8,13 @@ use super::strings::{Label, StringSum, Strings, TooLong, collected, reduced, sec
 use crate::model::expression::{BinaryOperator, Expr};
 
 /// The index of the line at the root of a tree; external legs have labels below it.
-pub const OPEN: Label = 100;
+pub const ROOT_LABEL: Label = 100;
 /// First label of the legs of a vertex.
 const SLOTS: Label = 101;
 /// First label of indices that are summed over within a vertex.
 const SUMMED: Label = 110;
 /// Number of these labels.
-const MOST_SUMMED: Label = 40;
+const MAX_SUMMED: Label = 40;
 
 /// Colour of a vertex.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ fn slot(leg: usize) -> Label {
 
 /// Whether an index is summed over within a vertex.
 fn is_summed(label: Label) -> bool {
-    (SUMMED..SUMMED + MOST_SUMMED).contains(&label)
+    (SUMMED..SUMMED + MAX_SUMMED).contains(&label)
 }
 
 /// The message for a product of strings that is too long.
@@ -112,7 +112,7 @@ impl VertexColor {
                 Child::Tree(tree) if self.legs[*leg].abs() == 6 => {
                     // Symmetric between the two indices of the sextet.
                     let half = Number::ratio(1, 2);
-                    let straight = relabelled(&tree.sum, OPEN, label);
+                    let straight = relabelled(&tree.sum, ROOT_LABEL, label);
                     let mut products = Vec::with_capacity(2 * sum.len() * straight.len());
                     for (a, x) in &sum {
                         for (b, y) in &straight {
@@ -127,7 +127,7 @@ impl VertexColor {
                     collected(both_joined(products, label)?)
                 }
                 Child::Tree(tree) => {
-                    let below = relabelled(&tree.sum, OPEN, label);
+                    let below = relabelled(&tree.sum, ROOT_LABEL, label);
                     let mut products = Vec::with_capacity(sum.len() * below.len());
                     for (a, x) in &sum {
                         for (b, y) in &below {
@@ -145,7 +145,7 @@ impl VertexColor {
         // Relabelling may have changed the order of strings.
         let mut sum = collected(sum);
         if let Some(leg) = result {
-            sum = relabelled(&sum, slot(leg), OPEN);
+            sum = relabelled(&sum, slot(leg), ROOT_LABEL);
         }
         Ok(TreeColor {
             sum,

@@ -10,22 +10,22 @@
 //! ...)`; the second term cancels because of `f`.
 
 use super::assemble::Assembly;
-use super::color::{Child, OPEN, VertexColor};
+use super::color::{Child, ROOT_LABEL, VertexColor};
 use super::matrix::product;
-use super::number::{Number, over_one};
+use super::number::{Number, over_common_denominator};
 use super::strings::{Label, Strings};
 use super::subprocess::Subprocess;
 use super::trees::{Legs, Lowest, Rules};
 use crate::model::{Model, ParticleId, RoutineForm, Vertex};
 use mebridge_process::color_ordered::traces;
 use mebridge_process::color_ordered::{
-    Boson, ColorOrdered, Exchange, FlowTerm, MOST_INSERTIONS, OrderedVertex, orders,
+    Boson, ColorOrdered, Exchange, FlowTerm, MAX_INSERTIONS, OrderedVertex, orders,
 };
 use mebridge_process::{CouplingRef, Quantity};
 use std::ops::RangeInclusive;
 
 /// With more colour flows, diagrams are not listed.
-const MOST_LISTED: usize = 1000;
+const MAX_LISTED_FLOWS: usize = 1000;
 /// The octet leg of a vertex that is the result.
 const RESULT: usize = 0;
 
@@ -63,7 +63,8 @@ impl ColorOrderedLegs {
     ) -> Option<ColorOrderedLegs> {
         let outgoing = &subprocess.outgoing;
         let with_color = |color: i8| -> Vec<usize> {
-            let legs = (0..outgoing.len()).filter(|&leg| model.of(outgoing[leg]).color == color);
+            let legs =
+                (0..outgoing.len()).filter(|&leg| model.properties(outgoing[leg]).color == color);
             legs.collect()
         };
         let (octets, heads, tails) = (with_color(8), with_color(3), with_color(-3));
@@ -79,17 +80,17 @@ impl ColorOrderedLegs {
         let quarks = (!heads.is_empty()).then_some(ends.map(|end| outgoing[end]));
         let colorless = with_color(1);
         let is_gluon = |leg: &usize| outgoing[*leg] == gluon;
-        let particle = model.of(gluon);
+        let particle = model.properties(gluon);
         let right = insertions.iter().all(is_gluon)
             && (quarks.is_some() || ends.iter().all(is_gluon))
             && insertions.len() + 2 + colorless.len() == outgoing.len()
             && (colorless.is_empty() || quarks.is_some())
-            && insertions.len() <= MOST_INSERTIONS
+            && insertions.len() <= MAX_INSERTIONS
             && particle.spin == 3
             && particle.mass.is_none()
             && model.anti(gluon) == gluon
             && quarks.is_none_or(|quarks| {
-                let [head, tail] = quarks.map(|quark| model.of(quark));
+                let [head, tail] = quarks.map(|quark| model.properties(quark));
                 let massless = [head, tail].iter().all(|quark| quark.mass.is_none());
                 let same = quarks[0] == model.anti(quarks[1]);
                 (head.spin, tail.spin) == (2, 2)
@@ -100,12 +101,12 @@ impl ColorOrderedLegs {
             return None;
         }
         let massless_fermion = |leg: &usize| {
-            let particle = model.of(outgoing[*leg]);
+            let particle = model.properties(outgoing[*leg]);
             particle.spin == 2 && particle.mass.is_none()
         };
         let pair = match colorless[..] {
             [] => None,
-            [leg] if model.of(outgoing[leg]).spin == 3 => None,
+            [leg] if model.properties(outgoing[leg]).spin == 3 => None,
             [a, b] if colorless.iter().all(massless_fermion) => Some([a, b]),
             _ => return None,
         };
@@ -114,12 +115,14 @@ impl ColorOrderedLegs {
         let of_pair: Legs = pair.iter().flatten().map(|leg| 1 << leg).sum();
         let known = |&(legs, p): &(Legs, ParticleId)| {
             // The form only supports propagators with real mass and width.
-            if model.of(p).propagator.is_some() || model.of(p).complex_mass.is_some() {
+            if model.properties(p).propagator.is_some()
+                || model.properties(p).complex_mass.is_some()
+            {
                 return false;
             }
             let of_line = |quark: &ParticleId| p == *quark || p == model.anti(*quark);
             let line = p == gluon || quarks.is_some_and(|quarks| quarks.iter().any(of_line));
-            match (model.of(p).spin, model.of(p).color) {
+            match (model.properties(p).spin, model.properties(p).color) {
                 (3, 1) => pair.is_some() && (legs == of_pair || legs == all & !of_pair),
                 _ => line && [0, of_pair].contains(&(legs & of_pair)),
             }
@@ -158,7 +161,7 @@ impl ColorOrderedLegs {
 
     /// Whether there are too many diagrams to list them.
     pub fn is_large(&self) -> bool {
-        self.flows() > MOST_LISTED
+        self.flows() > MAX_LISTED_FLOWS
     }
 
     /// The colour flows, in MG5aMC's order.
@@ -409,7 +412,7 @@ fn gluon_vertices(
         children.push((usize::from(n) + 1, Child::Leg(n)));
     }
     let mut labels = neighbours.to_vec();
-    labels.push(OPEN);
+    labels.push(ROOT_LABEL);
     let half = Number::ratio(1, 2);
     let mut found = Vec::new();
     for term in 0..assembly.model().vertices[vertex as usize].terms.len() {
@@ -469,7 +472,7 @@ impl Quarks {
         let model = assembly.model();
         let mut of_gluon =
             |head: ParticleId, tail: ParticleId| match possible.only(model, &[gluon, head, tail]) {
-                Some(v) => Ok(line_vertex(assembly, v, [head, tail], &[0, 1, OPEN])?
+                Some(v) => Ok(line_vertex(assembly, v, [head, tail], &[0, 1, ROOT_LABEL])?
                     .map(|vertex| (v, vertex))),
                 None => Ok::<_, String>(None),
             };
@@ -494,7 +497,7 @@ impl Quarks {
             let Some(number) = possible.only(model, &[vector, head, tail]) else {
                 return Ok(None);
             };
-            let Some(taken) = line_vertex(assembly, number, [head, tail], &[0, OPEN])? else {
+            let Some(taken) = line_vertex(assembly, number, [head, tail], &[0, ROOT_LABEL])? else {
                 return Ok(None);
             };
             let made = match pair {
@@ -611,7 +614,7 @@ fn ordered(
     // The line flows in the direction of its vertices.
     let form = RoutineForm::plain(model, &interaction.particles, Some(result));
     let routine = assembly.routine(structures, form)?;
-    let particle = model.of(interaction.particles[result]);
+    let particle = model.properties(interaction.particles[result]);
     let mass: Quantity = assembly.quantity(&particle.mass);
     let width = assembly.quantity(&particle.width);
     let value = number.value()?;
@@ -638,5 +641,5 @@ fn first_row<E>(
     let first = of(&all[0])?;
     let entries = all.iter().map(|order| product(&first, &of(order)?));
     let entries: Vec<(i64, i64)> = entries.collect::<Result<_, String>>()?;
-    over_one(&entries)
+    over_common_denominator(&entries)
 }

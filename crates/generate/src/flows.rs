@@ -1,15 +1,15 @@
 //! Colour flows: their order and their colour lines.
 
-use super::strings::{Kind, Label, Strings, first_of, is_dummy};
+use super::strings::{Label, PieceKind, Strings, first_of, is_dummy};
 
 /// Legs of the epsilons, and strings and traces.
-pub type Rank = (Vec<Vec<Label>>, Vec<(Kind, Vec<Label>)>);
+pub type Rank = (Vec<Vec<Label>>, Vec<(PieceKind, Vec<Label>)>);
 
 /// The sort key of MG5aMC for colour flows: epsilons by their legs, where a string with generators comes first; then
 /// strings before traces, each by its generators, then head and tail.
 pub fn rank(flow: &Strings) -> Rank {
     let leg = |dummy: Label| {
-        let mut strings = flow.pieces().filter(|p| p.kind == Kind::String);
+        let mut strings = flow.pieces().filter(|p| p.kind == PieceKind::String);
         match strings.find(|p| p.labels.contains(&dummy))?.labels {
             &[a, b] => Some(1 + a.min(b)),
             _ => None,
@@ -19,20 +19,20 @@ pub fn rank(flow: &Strings) -> Rank {
     for piece in flow.pieces() {
         let mut labels = piece.labels.to_vec();
         match piece.kind {
-            Kind::Epsilon | Kind::EpsilonBar => {
+            PieceKind::Epsilon | PieceKind::EpsilonBar => {
                 let legs = labels.iter().map(|&dummy| leg(dummy).unwrap_or(0));
                 let mut legs: Vec<Label> = legs.collect();
                 legs.sort_unstable();
                 epsilons.push(legs);
             }
             // Part of its epsilon.
-            Kind::String if labels.len() == 2 && labels.iter().any(|&l| is_dummy(l)) => (),
-            Kind::String => {
+            PieceKind::String if labels.len() == 2 && labels.iter().any(|&l| is_dummy(l)) => (),
+            PieceKind::String => {
                 let head = labels.remove(0);
                 labels.insert(labels.len() - 1, head);
                 strings.push((piece.kind, labels));
             }
-            Kind::Trace => strings.push((piece.kind, labels)),
+            PieceKind::Trace => strings.push((piece.kind, labels)),
         }
     }
     epsilons.sort_unstable();
@@ -49,8 +49,8 @@ pub fn lines(flow: &Strings, legs: usize, incoming: usize) -> Vec<(i32, i32)> {
     let mut lines: Vec<(Label, bool, Label, Label)> = Vec::new();
     let dummy = |ends: [Label; 2]| ends.into_iter().find(|&l| is_dummy(l));
     for piece in flow.pieces() {
-        let trace = piece.kind == Kind::Trace;
-        if !matches!(piece.kind, Kind::String | Kind::Trace) {
+        let trace = piece.kind == PieceKind::Trace;
+        if !matches!(piece.kind, PieceKind::String | PieceKind::Trace) {
             continue;
         }
         let pairs = piece.labels.windows(2);
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn lines_of_a_string() {
         let flow = Strings::new(false, &[2, 0, 1, 3]).unwrap();
-        assert_eq!(rank(&flow).1, [(Kind::String, vec![0, 1, 2, 3])]);
+        assert_eq!(rank(&flow).1, [(PieceKind::String, vec![0, 1, 2, 3])]);
         assert_eq!(
             lines(&flow, 4, 2),
             [(501, 502), (502, 503), (501, 0), (0, 503)]

@@ -4,19 +4,19 @@
 //! front. `set zerowidth_tchannel True` applies to the following lines. Lines end with a newline or `;`. The decays of
 //! outgoing particles follow the process, separated by commas; a decay with decays of its own is in parentheses.
 
-use super::request::{Labels, ProcessRequest, arrow_apart, particles, sort, without_options};
+use super::request::{Labels, ProcessRequest, particles, sort, with_spaced_arrow, without_options};
 use crate::model::{Model, Scheme};
 
 /// Most characters of a text.
-const MOST_TEXT: usize = 1 << 20;
+const MAX_TEXT_BYTES: usize = 1 << 20;
 /// Most levels of decays within decays.
-const MOST_NESTED: usize = 16;
+const MAX_NESTING: usize = 16;
 
 /// Parses all processes that a text requests.
 pub fn requests(text: &str, model: &Model) -> Result<Vec<ProcessRequest>, String> {
-    if text.len() > MOST_TEXT {
+    if text.len() > MAX_TEXT_BYTES {
         return Err(format!(
-            "a text of {} characters; at most {MOST_TEXT} are possible",
+            "a text of {} characters; at most {MAX_TEXT_BYTES} are possible",
             text.len()
         ));
     }
@@ -250,12 +250,12 @@ fn chain(
     labels: &Labels,
     nested: usize,
 ) -> Result<ProcessRequest, String> {
-    if nested > MOST_NESTED {
+    if nested > MAX_NESTING {
         return Err("decays are nested too deeply".into());
     }
     let end = rest.find([',', ')', '(']).unwrap_or(rest.len());
     let (own, behind) = rest.split_at(end);
-    let mut request = ProcessRequest::parse_one(&arrow_apart(own), model, labels)?;
+    let mut request = ProcessRequest::parse_one(&with_spaced_arrow(own), model, labels)?;
     *rest = behind;
     while let Some(behind) = rest.strip_prefix(',') {
         let behind = behind.trim_start();

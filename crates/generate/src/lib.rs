@@ -47,7 +47,7 @@ mod weighted;
 
 pub use language::imported_model;
 pub use matrix_elements::{MatrixElements, choose_process};
-pub use request::{arrow_apart, is_process};
+pub use request::{is_process, with_spaced_arrow};
 
 use crate::model::Model;
 use mebridge_process::Process;

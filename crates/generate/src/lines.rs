@@ -83,7 +83,7 @@ pub fn list(
     for pdg in legs.iter().copied().chain(others).chain(inner) {
         let particle = model.particles.iter().find(|p| p.pdg == pdg);
         if let Some(particle) = particle {
-            let anti = model.of(particle.anti);
+            let anti = model.properties(particle.anti);
             colors.extend([(pdg, particle.color), (anti.pdg, anti.color)]);
         }
     }
@@ -122,7 +122,7 @@ impl Walk<'_> {
             let legs = self.behind[tree as usize];
             self.lines.push(DiagramLine {
                 legs,
-                pdg: self.model.of(particle).pdg,
+                pdg: self.model.properties(particle).pdg,
                 forced: self.forced(legs, particle),
             });
             self.node(node);

@@ -1,8 +1,8 @@
 //! The colour matrix: products of colour flows, summed over all colours.
 
-use super::number::{Number, TOO_LARGE, over_one};
+use super::number::{Number, TOO_LARGE, over_common_denominator};
 use super::strings::{
-    Kind, Label, StringSum, Strings, collected, first_of, is_dummy, reduced, second,
+    Label, PieceKind, StringSum, Strings, collected, first_of, is_dummy, reduced, second,
 };
 use mebridge_process::color::ColorMatrix;
 use rustc_hash::FxHashMap as HashMap;
@@ -53,7 +53,7 @@ pub fn matrix(flows: &[Strings]) -> Result<ColorMatrix, String> {
             entries.push((sign * entry.0, entry.1));
         }
     }
-    let (upper, denominator) = over_one(&entries)?;
+    let (upper, denominator) = over_common_denominator(&entries)?;
     Ok(ColorMatrix {
         flows: flows.len() as u32,
         denominator,
@@ -64,7 +64,7 @@ pub fn matrix(flows: &[Strings]) -> Result<ColorMatrix, String> {
 /// The sum over all colours of one product times the complex conjugate of another.
 pub fn product(a: &Strings, b: &Strings) -> Result<(i64, i64), String> {
     let fail = |_| "there are too many coloured particles".to_owned();
-    let first = |s: &Strings, kind: Kind| {
+    let first = |s: &Strings, kind: PieceKind| {
         let mut pieces = s.pieces().filter(|p| p.kind == kind);
         pieces.find_map(|p| p.labels.first().copied())
     };
@@ -83,13 +83,16 @@ pub fn product(a: &Strings, b: &Strings) -> Result<(i64, i64), String> {
                 terms.extend(whole.normal().map(|whole| (whole, sign)));
             }
         }
-        if terms.iter().any(|(s, _)| first(s, Kind::String).is_some()) {
+        if terms
+            .iter()
+            .any(|(s, _)| first(s, PieceKind::String).is_some())
+        {
             return Err(UNMATCHED.into());
         }
         sum.extend(terms);
     }
     let mut sum: StringSum = collected(sum);
-    while let Some(label) = sum.iter().find_map(|(s, _)| first(s, Kind::Trace)) {
+    while let Some(label) = sum.iter().find_map(|(s, _)| first(s, PieceKind::Trace)) {
         let mut next = Vec::with_capacity(2 * sum.len());
         for (strings, number) in sum {
             let at = next.len();
@@ -115,7 +118,7 @@ pub fn product(a: &Strings, b: &Strings) -> Result<(i64, i64), String> {
 
 /// A label at which one string ends and another one, or the same, begins.
 fn both_ends(strings: &Strings) -> Option<Label> {
-    let strings = strings.pieces().filter(|p| p.kind == Kind::String);
+    let strings = strings.pieces().filter(|p| p.kind == PieceKind::String);
     let mut ends: Vec<Label> = strings
         .flat_map(|p| [p.labels.first(), p.labels.last()])
         .flatten()
@@ -210,7 +213,7 @@ mod tests {
     fn at(strings: &Strings, colors: &[usize]) -> Complex64 {
         // The values of a string for each colour of the dummy at its end.
         let row = |dummy: Label| {
-            let mut strings = strings.pieces().filter(|p| p.kind == Kind::String);
+            let mut strings = strings.pieces().filter(|p| p.kind == PieceKind::String);
             let string = strings.find(|p| p.labels.ends_with(&[dummy])).unwrap();
             let mut row = [Complex64::ZERO; 3];
             row[colors[usize::from(string.labels[0])]] = Complex64::ONE;
@@ -219,7 +222,7 @@ mod tests {
             }
             row
         };
-        let epsilons = strings.pieces().filter(|p| p.kind == Kind::Epsilon);
+        let epsilons = strings.pieces().filter(|p| p.kind == PieceKind::Epsilon);
         let determinants = epsilons.map(|epsilon| {
             let [a, b, c] = [0, 1, 2].map(|i| row(epsilon.labels[i]));
             let minors = (0..3).map(|i| {

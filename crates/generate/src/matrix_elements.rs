@@ -11,15 +11,15 @@ use super::color_ordered::ColorOrderedLegs;
 use super::language;
 use super::lines::{self, DiagramLines};
 use super::request::{ProcessRequest, SquaredOrder};
-use super::squared::Selection;
+use super::squared::SquaredSelection;
 use super::subprocess::{self, Subprocess};
 use super::trees::{CouplingOrders, Diagrams, Lowest, Node, Rules, Tree};
 use super::vanishing::vanishes;
 use super::weighted;
 use crate::model::{Model, ParticleId};
 use mebridge_process::Process;
+use mebridge_process::model::AutoWidth;
 use mebridge_process::model::CardParameter;
-use mebridge_process::widths::AutoWidth;
 use mebridge_support::error::{Error, Result};
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
@@ -50,7 +50,7 @@ pub struct MatrixElement {
     pub line: Option<ColorOrderedLegs>,
     content: AmplitudeContent,
     /// The selected products of diagrams; `None` for all.
-    pub selection: Option<Selection>,
+    pub selection: Option<SquaredSelection>,
     /// Particles that decayed.
     pub on_shell: Vec<OnShell>,
     /// Particles of s-channels that must not be on their mass shell.
@@ -85,7 +85,7 @@ struct Candidates<'a> {
 impl<'a> Candidates<'a> {
     fn new(request: &ProcessRequest, model: &'a Model) -> Fallible<Candidates<'a>> {
         let rules = Rules::new(model, request)?;
-        let all = Subprocess::all(request, model)?;
+        let all = Subprocess::expand(request, model)?;
         let with_lowest = |s: &Subprocess| (s.clone(), rules.lowest(&s.outgoing));
         let found = all.iter().filter(|s| s.violates(model).is_none());
         let found: Vec<(Subprocess, Lowest)> = found.map(with_lowest).collect();
@@ -116,7 +116,7 @@ impl<'a> Candidates<'a> {
             if required || model.expansion.iter().any(Option::is_some) {
                 // The lowest value with diagrams that have these s-channels, and no more of each coupling order than
                 // the model allows.
-                let most = lowest + MOST_WEIGHTED;
+                let most = lowest + MAX_WEIGHTED_ABOVE_LOWEST;
                 loop {
                     orders[at] = 0..=weighted;
                     let some = |(s, l): &(Subprocess, Lowest)| -> Fallible<bool> {
@@ -170,7 +170,7 @@ impl<'a> Candidates<'a> {
 }
 
 /// How far `WEIGHTED` is searched above its lowest value, for required s-channels and limits of the model.
-const MOST_WEIGHTED: u32 = 16;
+const MAX_WEIGHTED_ABOVE_LOWEST: u32 = 16;
 
 /// Number of diagrams of a subprocess, or of trees of a decay.
 fn count(
@@ -438,7 +438,10 @@ impl<'a> MatrixElements<'a> {
         }
         if let (AmplitudeContent::Diagrams(diagrams), Some(true)) = (
             &element.content,
-            element.selection.as_ref().map(Selection::is_interference),
+            element
+                .selection
+                .as_ref()
+                .map(SquaredSelection::is_interference),
         ) && let Some(process) = self.builder.process(&element, diagrams)?
             && vanishes(&process)
         {
@@ -546,7 +549,7 @@ pub fn two_body(mother: ParticleId, model: &Model) -> Fallible<Vec<TwoBody>> {
     let anti = model.anti(mother);
     // Exclude decays into the particle itself.
     let other = |p: &ParticleId| {
-        let unphysical = model.of(*p).goldstone || model.of(*p).ghost;
+        let unphysical = model.properties(*p).goldstone || model.properties(*p).ghost;
         !unphysical && ![mother, anti].contains(p)
     };
     let products = model.vertices.iter().filter_map(|vertex| {
@@ -597,11 +600,11 @@ fn select(
     diagrams: &mut Diagrams,
     rules: &Rules,
     squared: &mut [SquaredOrder],
-) -> Option<Selection> {
+) -> Option<SquaredSelection> {
     if squared.is_empty() {
         return None;
     }
-    let mut selection = Selection::new(&diagrams.orders(rules), squared)?;
+    let mut selection = SquaredSelection::new(&diagrams.orders(rules), squared)?;
     let mut kept = selection.groups.iter();
     diagrams
         .diagrams

@@ -908,7 +908,7 @@ VVS = "Metric(1,2)"
             let ours = values[partial.value as usize].re;
             if partial.name.contains('(') {
                 let card: Vec<f64> = width.card.iter().map(|p| p.default).collect();
-                refused.push(width.of(&card).map(|(width, _)| width));
+                refused.push(width.width_with_decays(&card).map(|(width, _)| width));
                 continue;
             }
             let process = generate_with(&partial.name, &model).unwrap().remove(0);

@@ -102,7 +102,7 @@ impl Number {
 pub const TOO_LARGE: &str = "the numbers of its colour structures do not fit into 64 bits";
 
 /// Puts fractions over their common denominator: returns numerators, and the denominator.
-pub fn over_one(fractions: &[(i64, i64)]) -> Result<(Vec<f64>, f64), String> {
+pub fn over_common_denominator(fractions: &[(i64, i64)]) -> Result<(Vec<f64>, f64), String> {
     let common = fractions.iter().try_fold(1i64, |all, &(_, d)| {
         let divisor = i64::try_from(gcd(all.into(), d.into())).ok()?;
         all.checked_div(divisor)?.checked_mul(d)
@@ -179,8 +179,11 @@ mod tests {
                 assert!(number.value().is_err() && number.real().is_err());
             }
         }
-        assert_eq!(over_one(&[(1, 2), (1, 3)]), Ok((vec![3.0, 2.0], 6.0)));
-        assert!(over_one(&[(1, 1 << 40), (1, (1 << 40) - 1)]).is_err());
-        assert!(over_one(&[(i64::MAX, 1), (1, 2)]).is_err());
+        assert_eq!(
+            over_common_denominator(&[(1, 2), (1, 3)]),
+            Ok((vec![3.0, 2.0], 6.0))
+        );
+        assert!(over_common_denominator(&[(1, 1 << 40), (1, (1 << 40) - 1)]).is_err());
+        assert!(over_common_denominator(&[(i64::MAX, 1), (1, 2)]).is_err());
     }
 }

@@ -9,9 +9,9 @@ use std::path::Path;
 /// Separates incoming from outgoing particles.
 const ARROW: &str = ">";
 /// Most combinations of particles from labels in required s-channels.
-const MOST_S_CHANNELS: usize = 10_000;
+const MAX_S_CHANNELS: usize = 10_000;
 /// Most legs of a process without its decays.
-pub const MOST_LEGS: usize = 12;
+pub const MAX_LEGS: usize = 12;
 
 /// A requested leg.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,7 +146,7 @@ pub fn is_process(text: &str) -> bool {
 }
 
 /// Returns the text of a process with spaces around its arrow.
-pub fn arrow_apart(text: &str) -> String {
+pub fn with_spaced_arrow(text: &str) -> String {
     match text.split_once(ARROW) {
         Some((before, after)) if !after.starts_with('=') => format!("{before} {ARROW} {after}"),
         _ => text.into(),
@@ -280,9 +280,9 @@ impl ProcessRequest {
         if incoming + outgoing < 3 {
             return Err("a process has at least three particles".into());
         }
-        if incoming + outgoing > MOST_LEGS {
+        if incoming + outgoing > MAX_LEGS {
             return Err(format!(
-                "{} particles; at most {MOST_LEGS} can be generated",
+                "{} particles; at most {MAX_LEGS} can be generated",
                 incoming + outgoing
             ));
         }
@@ -352,7 +352,7 @@ impl ProcessRequest {
             found => (1, found?),
         };
         refuse_unphysical(word, &found, model)?;
-        found.retain(|&p| !model.of(p).goldstone && !model.of(p).ghost);
+        found.retain(|&p| !model.properties(p).goldstone && !model.properties(p).ghost);
         let leg = RequestedLeg {
             polarization: match polarization {
                 Some(text) => polarizations(text, &found, model)
@@ -379,7 +379,7 @@ impl ProcessRequest {
                 if let (Some(&shared), true) = (shared, a != b && both) {
                     return Err(format!(
                         "{} goes out with polarisations that overlap; make them equal or disjoint",
-                        model.of(shared).name
+                        model.properties(shared).name
                     ));
                 }
             }
@@ -407,7 +407,7 @@ impl ProcessRequest {
 
 /// Refuses ghosts and Goldstone bosons as external particles.
 fn refuse_unphysical(word: &str, found: &[ParticleId], model: &Model) -> Result<(), String> {
-    let all = |is: &dyn Fn(&Particle) -> bool| found.iter().all(|&p| is(model.of(p)));
+    let all = |is: &dyn Fn(&Particle) -> bool| found.iter().all(|&p| is(model.properties(p)));
     if all(&|p| p.ghost) {
         return Err(format!(
             "`{word}`: a ghost of the model {}, which cannot be an external particle and only occurs in loops; name other \
@@ -441,9 +441,9 @@ fn required(
                 ));
             }
             let found = particles(word, model, labels)?;
-            if all.len() * found.len() > MOST_S_CHANNELS {
+            if all.len() * found.len() > MAX_S_CHANNELS {
                 return Err(format!(
-                    "labels of required s-channels stand for more than {MOST_S_CHANNELS} choices; name fewer particles"
+                    "labels of required s-channels stand for more than {MAX_S_CHANNELS} choices; name fewer particles"
                 ));
             }
             let longer = all.iter().flat_map(|list| {
@@ -464,8 +464,8 @@ fn required(
 
 /// Parses the helicities in braces.
 fn polarizations(text: &str, of: &[ParticleId], model: &Model) -> Result<Vec<i8>, String> {
-    let spin = model.of(of[0]).spin;
-    if of.iter().any(|&p| model.of(p).spin != spin) {
+    let spin = model.properties(of[0]).spin;
+    if of.iter().any(|&p| model.properties(p).spin != spin) {
         return Err("particles of different spins cannot share a polarisation".into());
     }
     let mut found: Vec<i8> = Vec::new();
@@ -514,7 +514,7 @@ fn polarizations(text: &str, of: &[ParticleId], model: &Model) -> Result<Vec<i8>
     if found.is_empty() || twice {
         return Err("a polarisation is given twice, or none is given".into());
     }
-    if found == [0] && of.iter().all(|&p| model.of(p).mass.is_none()) {
+    if found == [0] && of.iter().all(|&p| model.properties(p).mass.is_none()) {
         return Err("0 (longitudinal) is not a polarisation of massless particles".into());
     }
     // A unique order for equal polarisations.
@@ -590,7 +590,7 @@ fn words(text: &str, is_order: &dyn Fn(&str) -> bool) -> Vec<String> {
         .filter(|word| !word.starts_with("--"));
     let text = kept.collect::<Vec<_>>().join(" ");
     // The text after the first arrow may have a second one.
-    let mut spaced = arrow_apart(&text);
+    let mut spaced = with_spaced_arrow(&text);
     if let Some((before, after)) = spaced.split_once(" > ") {
         spaced = format!("{before} > {}", arrow_behind(after, is_order));
     }
@@ -837,7 +837,7 @@ pub(super) fn particles(
 /// particles before antiparticles.
 pub(super) fn sort(label: &mut [ParticleId], model: &Model) {
     label.sort_by_key(|&p| {
-        let particle = model.of(p);
+        let particle = model.properties(p);
         let color = Reverse(particle.color.unsigned_abs());
         (
             particle.mass.is_some(),

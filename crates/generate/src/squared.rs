@@ -5,7 +5,7 @@ use super::trees::CouplingOrders;
 
 /// The selected products of diagrams.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selection {
+pub struct SquaredSelection {
     /// The group of each diagram; `None` for diagrams in no product. Diagrams of a group have the same split orders.
     pub groups: Vec<Option<usize>>,
     /// Number of groups.
@@ -14,7 +14,7 @@ pub struct Selection {
     pub pairs: Vec<(usize, usize)>,
 }
 
-impl Selection {
+impl SquaredSelection {
     /// Whether no group is multiplied by its own conjugate.
     pub fn is_interference(&self) -> bool {
         self.pairs.iter().all(|(a, b)| a != b)
@@ -23,7 +23,10 @@ impl Selection {
     /// The selection by these bounds from diagrams with these orders; `None` if everything is selected. As in MG5aMC,
     /// diagrams in no product are removed repeatedly, until every remaining one is in a product. A negative bound is
     /// replaced by the value that it stands for, which then, also in MG5aMC, applies to the other processes of a label.
-    pub fn new(orders: &[CouplingOrders], squared: &mut [SquaredOrder]) -> Option<Selection> {
+    pub fn new(
+        orders: &[CouplingOrders],
+        squared: &mut [SquaredOrder],
+    ) -> Option<SquaredSelection> {
         if squared.is_empty() {
             return None;
         }
@@ -90,7 +93,7 @@ impl Selection {
             return None;
         }
         let group = |kind: &usize| kept.iter().position(|k| k == kind);
-        Some(Selection {
+        Some(SquaredSelection {
             groups: kind_of.iter().map(group).collect(),
             count: kept.len(),
             pairs,
@@ -102,7 +105,7 @@ impl Selection {
 mod tests {
     use super::*;
 
-    fn selection(squared: &[(usize, SquaredBound, i64)]) -> Option<Selection> {
+    fn selection(squared: &[(usize, SquaredBound, i64)]) -> Option<SquaredSelection> {
         // QCD and QED of two diagrams by gluons, one by a photon and one by both.
         let orders = [[2, 0], [2, 0], [0, 2], [1, 1]].map(Vec::from);
         let mut squared: Vec<_> = squared
@@ -113,7 +116,7 @@ mod tests {
                 value,
             })
             .collect();
-        Selection::new(&orders, &mut squared)
+        SquaredSelection::new(&orders, &mut squared)
     }
 
     #[test]
@@ -141,9 +144,9 @@ mod tests {
             bound: Equal,
             value: -2,
         }];
-        assert_eq!(Selection::new(&[], &mut squared), None);
+        assert_eq!(SquaredSelection::new(&[], &mut squared), None);
         assert_eq!(squared[0].value, -2);
-        Selection::new(&[vec![2, 1], vec![0, 3]], &mut squared);
+        SquaredSelection::new(&[vec![2, 1], vec![0, 3]], &mut squared);
         assert_eq!(squared[0].value, 4);
         let empty = selection(&[(1, Equal, 9)]).unwrap();
         assert_eq!((empty.count, empty.groups[0]), (0, None));

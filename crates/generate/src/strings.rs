@@ -8,7 +8,7 @@
 //!
 //! `Epsilon` of three triplet indices is a separate piece. Each of its indices is the tail of a string, a *dummy* with
 //! a unique label; those of `EpsilonBar` are heads. A sextet index is two triplet indices, its own label and the
-//! [`second`] one, in which everything is symmetric after summation.
+//! [`second_index`] one, in which everything is symmetric after summation.
 
 use super::number::Number;
 use rustc_hash::FxHashMap as HashMap;
@@ -23,14 +23,14 @@ const KIND: u8 = 0xc0;
 /// First label of dummies of `Epsilon` and `EpsilonBar`; all other labels are below.
 const DUMMY: Label = 220;
 
-/// Whether a label connects a [`Kind::Epsilon`] or [`Kind::EpsilonBar`] with a string.
+/// Whether a label connects a [`PieceKind::Epsilon`] or [`PieceKind::EpsilonBar`] with a string.
 pub fn is_dummy(label: Label) -> bool {
     label >= DUMMY
 }
 
 /// The kinds of pieces of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum PieceKind {
     /// A product of generators between a head and a tail.
     String,
     /// A trace.
@@ -41,27 +41,31 @@ pub enum Kind {
     EpsilonBar,
 }
 
-impl Kind {
+impl PieceKind {
     fn header(self) -> u8 {
         match self {
-            Kind::String => 0,
-            Kind::Trace => 0x80,
-            Kind::Epsilon => 0x40,
-            Kind::EpsilonBar => 0xc0,
+            PieceKind::String => 0,
+            PieceKind::Trace => 0x80,
+            PieceKind::Epsilon => 0x40,
+            PieceKind::EpsilonBar => 0xc0,
         }
     }
 
-    fn from_header(header: u8) -> Kind {
+    fn from_header(header: u8) -> PieceKind {
         match header & KIND {
-            0 => Kind::String,
-            0x80 => Kind::Trace,
-            0x40 => Kind::Epsilon,
-            _ => Kind::EpsilonBar,
+            0 => PieceKind::String,
+            0x80 => PieceKind::Trace,
+            0x40 => PieceKind::Epsilon,
+            _ => PieceKind::EpsilonBar,
         }
     }
 
-    fn string_or_trace(trace: bool) -> Kind {
-        if trace { Kind::Trace } else { Kind::String }
+    fn string_or_trace(trace: bool) -> PieceKind {
+        if trace {
+            PieceKind::Trace
+        } else {
+            PieceKind::String
+        }
     }
 }
 
@@ -74,7 +78,7 @@ pub fn second(label: Label) -> Label {
     }
 }
 
-/// The label whose [`second`] label this is, if any.
+/// The label whose [`second_index`] label this is, if any.
 pub fn first_of(second: Label) -> Option<Label> {
     match second {
         50..100 | 160..=200 => Some(second - 50),
@@ -83,7 +87,7 @@ pub fn first_of(second: Label) -> Option<Label> {
     }
 }
 
-/// A product of strings. Each is a header, which holds length and [`Kind`], and its labels.
+/// A product of strings. Each is a header, which holds length and [`PieceKind`], and its labels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Strings {
     /// Headers and labels; zero from `length` on.
@@ -97,7 +101,7 @@ pub struct Strings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProductPiece<'a> {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: PieceKind,
     /// Its labels; those of a string from head to tail.
     pub labels: &'a [Label],
 }
@@ -105,7 +109,7 @@ pub struct ProductPiece<'a> {
 impl ProductPiece<'_> {
     /// Whether it is the trace of one generator, which is zero.
     pub fn is_trace_of_one(&self) -> bool {
-        self.kind == Kind::Trace && self.labels.len() == 1
+        self.kind == PieceKind::Trace && self.labels.len() == 1
     }
 }
 
@@ -133,7 +137,7 @@ impl Strings {
     /// One string.
     pub fn new(trace: bool, labels: &[Label]) -> Fallible<Strings> {
         let mut strings = Strings::ONE;
-        strings.push(Kind::string_or_trace(trace), &[labels])?;
+        strings.push(PieceKind::string_or_trace(trace), &[labels])?;
         Ok(strings)
     }
 
@@ -143,10 +147,14 @@ impl Strings {
         let dummies = [DUMMY, DUMMY + 1, DUMMY + 2];
         for (label, dummy) in labels.into_iter().zip(dummies) {
             let ends = if bar { [dummy, label] } else { [label, dummy] };
-            strings.push(Kind::String, &[&ends])?;
+            strings.push(PieceKind::String, &[&ends])?;
         }
         strings.push(
-            if bar { Kind::EpsilonBar } else { Kind::Epsilon },
+            if bar {
+                PieceKind::EpsilonBar
+            } else {
+                PieceKind::Epsilon
+            },
             &[&dummies],
         )?;
         Ok(strings)
@@ -154,7 +162,7 @@ impl Strings {
 
     fn epsilons(&self) -> impl Iterator<Item = ProductPiece<'_>> {
         self.pieces()
-            .filter(|p| matches!(p.kind, Kind::Epsilon | Kind::EpsilonBar))
+            .filter(|p| matches!(p.kind, PieceKind::Epsilon | PieceKind::EpsilonBar))
     }
 
     /// Splits the product into factors: the power of `N`, each epsilon with the strings that end in it, and every other
@@ -164,7 +172,7 @@ impl Strings {
         for epsilon in self.epsilons() {
             let mut factor = Strings::ONE;
             factor.push(epsilon.kind, &[epsilon.labels])?;
-            let mut strings = self.pieces().filter(|p| p.kind == Kind::String);
+            let mut strings = self.pieces().filter(|p| p.kind == PieceKind::String);
             let ends_here = |p: &ProductPiece| p.labels.iter().any(|l| epsilon.labels.contains(l));
             strings.try_for_each(|p| match ends_here(&p) {
                 true => factor.push(p.kind, &[p.labels]),
@@ -202,14 +210,14 @@ impl Strings {
             let (labels, behind) = after.split_at(usize::from(header & !KIND));
             rest = behind;
             Some(ProductPiece {
-                kind: Kind::from_header(header),
+                kind: PieceKind::from_header(header),
                 labels,
             })
         })
     }
 
     /// Appends a piece that is concatenated from parts.
-    fn push(&mut self, kind: Kind, parts: &[&[Label]]) -> Fallible<()> {
+    fn push(&mut self, kind: PieceKind, parts: &[&[Label]]) -> Fallible<()> {
         let header = usize::from(self.length);
         let mut end = header + 1;
         for part in parts {
@@ -265,7 +273,7 @@ impl Strings {
 
     /// Whether a label is the head or tail of a string.
     pub fn is_end(&self, label: Label) -> bool {
-        let mut strings = self.pieces().filter(|p| p.kind == Kind::String);
+        let mut strings = self.pieces().filter(|p| p.kind == PieceKind::String);
         strings.any(|p| p.labels.first() == Some(&label) || p.labels.last() == Some(&label))
     }
 
@@ -287,10 +295,10 @@ impl Strings {
         let mut at = 0;
         while at < usize::from(self.length) {
             let end = at + 1 + usize::from(self.bytes[at] & !KIND);
-            match Kind::from_header(self.bytes[at]) {
-                Kind::String | Kind::Trace => strings.bytes[at + 1..end].reverse(),
+            match PieceKind::from_header(self.bytes[at]) {
+                PieceKind::String | PieceKind::Trace => strings.bytes[at + 1..end].reverse(),
                 // One of the two bits distinguishes them.
-                Kind::Epsilon | Kind::EpsilonBar => strings.bytes[at] ^= 0x80,
+                PieceKind::Epsilon | PieceKind::EpsilonBar => strings.bytes[at] ^= 0x80,
             }
             at = end;
         }
@@ -353,11 +361,12 @@ impl Strings {
     /// Renames dummies in the order of the strings that end in them; also returns whether that changes the sign.
     fn named_dummies(&self) -> Option<(Strings, bool)> {
         let mut negative = false;
-        let mut epsilons: Vec<(Kind, Vec<Vec<Label>>, [Label; 3])> = Vec::new();
+        let mut epsilons: Vec<(PieceKind, Vec<Vec<Label>>, [Label; 3])> = Vec::new();
         for piece in self.epsilons() {
             let mut strings: Vec<(Vec<Label>, Label)> = Vec::new();
             for &dummy in piece.labels {
-                let of = |p: &ProductPiece| p.kind == Kind::String && p.labels.contains(&dummy);
+                let of =
+                    |p: &ProductPiece| p.kind == PieceKind::String && p.labels.contains(&dummy);
                 let string = self.pieces().find(of)?;
                 // Dummies of other epsilons are not renamed yet.
                 let labels = string
@@ -398,7 +407,7 @@ impl Strings {
         let mut strings = Strings::ONE.with_power(self.power);
         for piece in renamed.pieces() {
             let mut labels = piece.labels.to_vec();
-            if matches!(piece.kind, Kind::Epsilon | Kind::EpsilonBar) {
+            if matches!(piece.kind, PieceKind::Epsilon | PieceKind::EpsilonBar) {
                 labels.sort_unstable();
             }
             strings.push(piece.kind, &[&labels]).ok()?;
@@ -409,8 +418,8 @@ impl Strings {
     /// Replaces the product of an `Epsilon` and an `EpsilonBar` by strings that connect them, with their signs; `None`
     /// if there is no such product.
     fn without_epsilons(&self) -> Fallible<Option<Vec<(Strings, Number)>>> {
-        let of = |kind: Kind| self.pieces().position(|p| p.kind == kind);
-        let (Some(a), Some(b)) = (of(Kind::Epsilon), of(Kind::EpsilonBar)) else {
+        let of = |kind: PieceKind| self.pieces().position(|p| p.kind == kind);
+        let (Some(a), Some(b)) = (of(PieceKind::Epsilon), of(PieceKind::EpsilonBar)) else {
             return Ok(None);
         };
         let labels = |i: usize| {
@@ -459,7 +468,7 @@ impl Strings {
         };
         let mut strings = Strings::ONE.with_power(power);
         let start = |piece: &ProductPiece| {
-            if piece.kind == Kind::Trace {
+            if piece.kind == PieceKind::Trace {
                 smallest(piece)
             } else {
                 0
@@ -521,8 +530,8 @@ impl Strings {
         let (front, back) = if b.1 == 0 { (a, b) } else { (b, a) };
         let (x, y) = (piece(front.0), piece(back.0));
         match a.0 == b.0 {
-            true => strings.push(Kind::Trace, &[&x[1..x.len() - 1]])?,
-            false => strings.push(Kind::String, &[&x[..x.len() - 1], &y[1..]])?,
+            true => strings.push(PieceKind::Trace, &[&x[1..x.len() - 1]])?,
+            false => strings.push(PieceKind::String, &[&x[..x.len() - 1], &y[1..]])?,
         }
         Ok(Some(strings))
     }
@@ -540,7 +549,7 @@ impl Strings {
         };
         let piece = |i: usize| {
             self.pieces().nth(i).unwrap_or(ProductPiece {
-                kind: Kind::Trace,
+                kind: PieceKind::Trace,
                 labels: &[],
             })
         };
@@ -552,17 +561,17 @@ impl Strings {
         if a.0 == b.0 {
             let (inner, after) = (&x.labels[a.1 + 1..b.1], &x.labels[b.1 + 1..]);
             crossed.push(x.kind, &[before, after])?;
-            crossed.push(Kind::Trace, &[inner])?;
+            crossed.push(PieceKind::Trace, &[inner])?;
             apart.push(x.kind, &[before, inner, after])?;
         } else {
             let (start, end) = (&y.labels[..b.1], &y.labels[b.1 + 1..]);
             match (x.kind, y.kind) {
                 // The other generators of the trace replace the label in the other string.
-                (kind, Kind::Trace) => crossed.push(kind, &[before, end, start, after])?,
-                (Kind::Trace, kind) => crossed.push(kind, &[start, after, before, end])?,
+                (kind, PieceKind::Trace) => crossed.push(kind, &[before, end, start, after])?,
+                (PieceKind::Trace, kind) => crossed.push(kind, &[start, after, before, end])?,
                 _ => {
-                    crossed.push(Kind::String, &[before, end])?;
-                    crossed.push(Kind::String, &[start, after])?;
+                    crossed.push(PieceKind::String, &[before, end])?;
+                    crossed.push(PieceKind::String, &[start, after])?;
                 }
             }
             apart.push(x.kind, &[before, after])?;
@@ -587,10 +596,10 @@ impl std::fmt::Debug for Strings {
         write!(f, "N^{}", self.power)?;
         for piece in self.pieces() {
             let name = match piece.kind {
-                Kind::String => "T",
-                Kind::Trace => "Tr",
-                Kind::Epsilon => "Epsilon",
-                Kind::EpsilonBar => "EpsilonBar",
+                PieceKind::String => "T",
+                PieceKind::Trace => "Tr",
+                PieceKind::Epsilon => "Epsilon",
+                PieceKind::EpsilonBar => "EpsilonBar",
             };
             write!(f, " {name}{:?}", piece.labels)?;
         }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet as HashSet;
 use std::collections::BTreeSet;
 
 /// Most processes from a text with labels; `p p > j j j j j j j` with five flavours has about this many.
-pub const MOST_PROCESSES: usize = 2_500_000;
+pub const MAX_PROCESSES: usize = 2_500_000;
 
 /// A process without labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,13 +27,13 @@ pub struct Subprocess {
 impl Subprocess {
     /// Expands a request into its processes. Final states that differ only in their order are the same, as are
     /// processes with exchanged beams, if both are requested.
-    pub fn all(request: &ProcessRequest, model: &Model) -> Result<Vec<Subprocess>, String> {
+    pub fn expand(request: &ProcessRequest, model: &Model) -> Result<Vec<Subprocess>, String> {
         type Legs = Vec<(ParticleId, Vec<i8>)>;
         // A massless particle cannot be longitudinal; if that is the only choice of a leg, there is no process.
         let legs = |particles: &[ParticleId], asked: &[RequestedLeg]| -> Option<Legs> {
             let leg = |(&p, asked): (&ParticleId, &RequestedLeg)| {
                 let mut polarization = asked.polarization.clone();
-                if model.of(p).mass.is_none() {
+                if model.properties(p).mass.is_none() {
                     polarization.retain(|&h| h != 0);
                 }
                 (polarization.is_empty() == asked.polarization.is_empty())
@@ -64,7 +64,7 @@ impl Subprocess {
                 initial_states.push((incoming, before));
             }
         }
-        if initial_states.len().saturating_mul(final_states.len()) > MOST_PROCESSES {
+        if initial_states.len().saturating_mul(final_states.len()) > MAX_PROCESSES {
             return Err(too_many());
         }
         let mut all = Vec::new();
@@ -89,20 +89,26 @@ impl Subprocess {
     /// The name of a conservation law that the process violates, if any.
     pub fn violates<'a>(&self, model: &'a Model) -> Option<&'a str> {
         let sum = |charge: usize| -> i32 {
-            let charges = self.outgoing.iter().map(|&p| model.of(p).charges[charge]);
+            let charges = self
+                .outgoing
+                .iter()
+                .map(|&p| model.properties(p).charges[charge]);
             charges.sum()
         };
         // Triality is the additive part of colour; a sextet has that of two triplets.
-        let triality = self.outgoing.iter().map(|&p| match model.of(p).color {
-            3 | -6 => 1,
-            -3 | 6 => -1,
-            _ => 0,
-        });
+        let triality = self
+            .outgoing
+            .iter()
+            .map(|&p| match model.properties(p).color {
+                3 | -6 => 1,
+                -3 | 6 => -1,
+                _ => 0,
+            });
         let triality: i32 = triality.sum();
         let colored = self
             .outgoing
             .iter()
-            .filter(|&&p| model.of(p).color != 1)
+            .filter(|&&p| model.properties(p).color != 1)
             .count();
         if triality % 3 != 0 || colored == 1 {
             return Some("colour");
@@ -110,7 +116,7 @@ impl Subprocess {
         let spin = self
             .outgoing
             .iter()
-            .filter(|&&p| model.of(p).is_fermion())
+            .filter(|&&p| model.properties(p).is_fermion())
             .count();
         if spin % 2 != 0 {
             return Some("angular momentum");
@@ -124,7 +130,7 @@ impl Subprocess {
 /// Whether the number of quarks of a generation is not conserved.
 fn changes_generations(particles: &[ParticleId], model: &Model) -> bool {
     let quarks = |generation: i32| -> i32 {
-        let codes = particles.iter().map(|&p| model.of(p).pdg);
+        let codes = particles.iter().map(|&p| model.properties(p).pdg);
         let of =
             codes.filter(|code| matches!(code.abs(), 1..=6) && (code.abs() + 1) / 2 == generation);
         of.map(i32::signum).sum()
@@ -149,7 +155,7 @@ fn ascending(legs: &[RequestedLeg]) -> Result<Vec<Vec<ParticleId>>, String> {
 /// The error for labels with too many processes.
 pub fn too_many() -> String {
     format!(
-        "its labels stand for more than {MOST_PROCESSES} processes; define smaller ones, or use fewer particles"
+        "its labels stand for more than {MAX_PROCESSES} processes; define smaller ones, or use fewer particles"
     )
 }
 
@@ -161,7 +167,7 @@ fn choices(
     let taken = (0..legs.len()).try_fold(vec![Vec::new()], |all, place| {
         let last = |start: &Vec<usize>| first(start, place)..legs[place].particles.len();
         let count: usize = all.iter().map(|start| last(start).len()).sum();
-        if count > MOST_PROCESSES {
+        if count > MAX_PROCESSES {
             return Err(too_many());
         }
         let longer = all.iter().flat_map(|start: &Vec<usize>| {

@@ -410,7 +410,7 @@ fn widths_of_the_standard_model() {
             .unwrap();
         let width = model.auto_width(0, &entry.parameter()).unwrap().unwrap();
         let card: Vec<f64> = width.card.iter().map(|p| p.default).collect();
-        let (width, _) = width.of(&card).unwrap();
+        let (width, _) = width.width_with_decays(&card).unwrap();
         assert!(
             (width / expected - 1.0).abs() < 3e-7,
             "{pdg}: {width} {expected}"

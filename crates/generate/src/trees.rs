@@ -9,7 +9,7 @@
 //! Together with those of the rest of a diagram, these decide which trees can be part of a diagram.
 
 use super::request::{ProcessRequest, SChannels};
-use crate::model::{LARGEST_VERTEX, Model, ParticleId, PropagatorPart};
+use crate::model::{MAX_VERTEX_LEGS, Model, ParticleId, PropagatorPart};
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
 use std::collections::hash_map::Entry;
@@ -24,7 +24,7 @@ pub type CouplingOrders = Vec<u32>;
 pub type Legs = u32;
 
 /// Most trees and diagrams; more do not fit into the memory of most machines.
-pub const MOST_DIAGRAMS: usize = 4_000_000;
+pub const MAX_DIAGRAMS: usize = 4_000_000;
 
 /// A vertex with its subtrees.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Fermions {
         }
         let fermions = legs
             .iter()
-            .take_while(|&&p| model.of(p).is_fermion())
+            .take_while(|&&p| model.properties(p).is_fermion())
             .count();
         for pair in 0..fermions / 2 {
             let end = |leg: usize| children[leg].and_then(|child| child.open);
@@ -107,7 +107,7 @@ impl Fermions {
     }
 }
 
-/// Up to [`LARGEST_VERTEX`] particles, sorted by their numbers.
+/// Up to [`MAX_VERTEX_LEGS`] particles, sorted by their numbers.
 type Particles = u128;
 
 /// Lookup table from sets of particles to vertices.
@@ -164,7 +164,7 @@ impl<'a> Rules<'a> {
             largest: 3,
         };
         for (number, vertex) in (0..).zip(&model.vertices) {
-            if vertex.particles.len() > LARGEST_VERTEX {
+            if vertex.particles.len() > MAX_VERTEX_LEGS {
                 continue;
             }
             let mut legs: Vec<usize> = (0..vertex.particles.len()).collect();
@@ -233,7 +233,7 @@ impl<'a> Rules<'a> {
         let found = vertices.find(|((_, vertex), orders)| {
             let size = vertex.particles.len();
             let fits = orders.iter().zip(allowed).all(|(n, a)| n <= a.end());
-            size > LARGEST_VERTEX && size <= legs && fits
+            size > MAX_VERTEX_LEGS && size <= legs && fits
         });
         found.map(|((number, _), _)| number)
     }
@@ -438,7 +438,7 @@ impl<'a> Rules<'a> {
                         {
                             return ControlFlow::Continue(());
                         }
-                        if diagrams.len() >= MOST_DIAGRAMS {
+                        if diagrams.len() >= MAX_DIAGRAMS {
                             return ControlFlow::Break(());
                         }
                         let (node, properties) = growth.node(self, *vertex, places, chosen, trees);
@@ -499,7 +499,7 @@ impl<'a> Rules<'a> {
             properties: Vec::new(),
             by_legs: vec![TreesOfLegs::default(); full as usize + 1],
         };
-        let fermion = |p: ParticleId| self.model.of(p).is_fermion();
+        let fermion = |p: ParticleId| self.model.properties(p).is_fermion();
         for (leg, &particle) in (0..).zip(particles) {
             let properties = Properties {
                 orders: vec![0; self.model.orders.len() + 1],
@@ -522,7 +522,7 @@ impl<'a> Rules<'a> {
             // The line of the decaying particle is not a propagator of its decay.
             let root = (full & !legs).count_ones() == 1;
             let mut found = Vec::new();
-            let most = MOST_DIAGRAMS.saturating_sub(growth.trees.len());
+            let most = MAX_DIAGRAMS.saturating_sub(growth.trees.len());
             // Stops as soon as there are too many: all of them may be billions.
             let ended = parts(legs, self.table.largest - 1, Legs::MAX, &mut |parts| {
                 combinations(&growth.particles(parts), &mut |chosen| {
@@ -626,7 +626,7 @@ impl Diagrams {
         for tree in &self.trees {
             known.push(match tree {
                 Tree::Leg(leg) => {
-                    let fermion = model.of(particles[usize::from(*leg)]).is_fermion();
+                    let fermion = model.properties(particles[usize::from(*leg)]).is_fermion();
                     let open = fermion.then_some(*leg);
                     let lines = Vec::new();
                     (Fermions { lines, open }, 0)
@@ -643,7 +643,7 @@ impl Diagrams {
 }
 
 fn too_many(what: &str) -> String {
-    format!("more than {MOST_DIAGRAMS} {what}; request fewer particles or lower coupling orders")
+    format!("more than {MAX_DIAGRAMS} {what}; request fewer particles or lower coupling orders")
 }
 
 struct Growth {
@@ -747,7 +747,7 @@ impl Growth {
 }
 
 fn sorted(particles: impl Iterator<Item = ParticleId>) -> Particles {
-    let mut all = [0; LARGEST_VERTEX];
+    let mut all = [0; MAX_VERTEX_LEGS];
     for (place, particle) in all.iter_mut().zip(particles) {
         *place = particle + 1;
     }

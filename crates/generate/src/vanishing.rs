@@ -7,9 +7,9 @@ use mebridge_support::random::SplitMix64;
 const SEED: u64 = 20_261_128;
 /// Number of points for each card, at energies away from thresholds.
 const POINTS: usize = 2;
-/// Energy in units of the threshold or of `LEAST` (in GeV), whichever is larger.
+/// Energy in units of the threshold or of `MIN_ENERGY_UNIT` (in GeV), whichever is larger.
 const ENERGY: f64 = 2.3;
-const LEAST: f64 = 100.0;
+const MIN_ENERGY_UNIT: f64 = 100.0;
 /// The strong coupling.
 const G: f64 = 1.2;
 /// Largest relative remainder of cancelling terms.
@@ -61,7 +61,7 @@ fn momenta(process: &Process, card: &[f64], random: &mut SplitMix64) -> Option<V
     let needed = incoming.iter().sum::<f64>().max(outgoing.iter().sum());
     let energy = match incoming.len() {
         1 => incoming[0],
-        _ => ENERGY * needed.max(LEAST),
+        _ => ENERGY * needed.max(MIN_ENERGY_UNIT),
     };
     let space = PhaseSpace::new(energy, &incoming, &outgoing).ok()?;
     let numbers: Vec<f64> = (0..space.randoms()).map(|_| random.number()).collect();

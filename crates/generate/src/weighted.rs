@@ -62,7 +62,7 @@ pub fn without_gluons<'s>(
     processes: impl Iterator<Item = (&'s Subprocess, Option<&'s CouplingOrders>)>,
 ) -> u32 {
     let (lowest, first) = levels(model);
-    let is_gluon = |particle: ParticleId| model.of(particle).pdg == GLUON;
+    let is_gluon = |particle: ParticleId| model.properties(particle).pdg == GLUON;
     let gluon = lowest.iter().find(|(particle, _)| is_gluon(**particle));
     let strong = model.orders.iter().find(|(name, _)| name == STRONG);
     let (Some((_, level)), Some((_, weight))) = (gluon, strong) else {

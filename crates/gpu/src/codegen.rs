@@ -35,7 +35,7 @@ use mebridge_process::color::FlowWeight;
 use register_allocation::{Allocation, RegisterStep};
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
-use values::Whole;
+use values::WholeProcess;
 
 /// Generator of straight-line code, with its inputs.
 #[derive(Clone, Copy, Debug)]
@@ -145,7 +145,7 @@ DEVICE Momentum load_leg(const Pair *leg) {
 impl Generator<'_> {
     /// Returns the device code, or `None` if the tables are inconsistent.
     pub fn source(&self) -> Option<DeviceCode> {
-        let whole = self.whole()?;
+        let whole = self.whole_process()?;
         let mut text = self.colors_function();
         text.push_str(SPILL_FUNCTIONS);
         self.allowed_table(&mut text);
@@ -225,7 +225,7 @@ impl Generator<'_> {
         let _ = writeln!(text, "{memory}");
         self.room(&steps, &mut text);
         self.steps(&hoisted.subset, steps.groups.iter().flatten(), &mut text);
-        self.leave(&hoisted.subset, subsets, &mut text);
+        self.store_results(&hoisted.subset, subsets, &mut text);
         self.clocks_end("threadIdx.x", &mut text);
         text.push_str("    }\n}\n");
         DeviceCode {
@@ -236,7 +236,7 @@ impl Generator<'_> {
     }
 
     /// Generates a kernel for each group.
-    fn kernels(&self, whole: &Whole, steps: &Allocation, mut text: String) -> DeviceCode {
+    fn kernels(&self, whole: &WholeProcess, steps: &Allocation, mut text: String) -> DeviceCode {
         let vectors = steps.kept;
         let last = steps.groups.len() - 1;
         let mut kernels = Vec::new();
@@ -267,7 +267,7 @@ impl Generator<'_> {
     }
 
     /// Generates a function for each group, called from one kernel and not inlined.
-    fn functions(&self, whole: &Whole, steps: &Allocation, mut text: String) -> DeviceCode {
+    fn functions(&self, whole: &WholeProcess, steps: &Allocation, mut text: String) -> DeviceCode {
         let Some((last, groups)) = steps.groups.split_last() else {
             return DeviceCode::default();
         };
@@ -363,7 +363,7 @@ extern "C" __global__ void THREADS_AND_BLOCKS({threads}, {blocks})
 
     fn steps<'b>(
         &self,
-        whole: &Whole,
+        whole: &WholeProcess,
         steps: impl IntoIterator<Item = &'b RegisterStep>,
         text: &mut String,
     ) {
@@ -373,7 +373,7 @@ extern "C" __global__ void THREADS_AND_BLOCKS({threads}, {blocks})
     /// The same, with a callback after each value.
     fn steps_with<'b>(
         &self,
-        whole: &Whole,
+        whole: &WholeProcess,
         steps: impl IntoIterator<Item = &'b RegisterStep>,
         text: &mut String,
         behind: impl Fn(Id, &mut String),

@@ -20,7 +20,7 @@ mod sys;
 
 pub use context::{current, devices};
 pub use sys::Platform;
-pub use sys::hip::might_be_there as amd_might_be_there;
+pub use sys::hip::is_likely as amd_might_be_there;
 use sys::library::FOLDER;
 
 use super::driver::{

@@ -58,7 +58,7 @@ use blas::Blas;
 use clocks::Clocked;
 use color_ordered::{ArrayLoops, STAGE};
 use device_layout::DeviceLayout;
-use kernel_spec::{KernelSpec, MOST_GENERATED, WHOLE};
+use kernel_spec::{KernelSpec, MAX_GENERATED, MAX_WHOLE};
 use launch::Launch;
 use mebridge_backend::Clocks;
 use mebridge_backend::trial::Trial;
@@ -113,10 +113,10 @@ impl Default for Options {
         Options {
             memory: 0.9,
             graphs: None,
-            most_generated: MOST_GENERATED,
+            most_generated: MAX_GENERATED,
             group: 0,
             functions: true,
-            whole: WHOLE,
+            whole: MAX_WHOLE,
             blas: None,
             tf32: false,
             tune: true,

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Returns the platform of GPUs that might be used, NVIDIA first. The check is cheap.
-pub fn platform_there() -> Option<Platform> {
+pub fn likely_platform() -> Option<Platform> {
     let there = |platform: &Platform| {
         (*platform == Platform::Cuda || cuda::amd_might_be_there())
             && cuda::devices(*platform).is_ok_and(|count| count > 0)
@@ -98,7 +98,7 @@ impl Gpus {
     }
 
     /// Evaluates samples with tables at first, and with generated code once it is ready.
-    pub fn at_once(mut self) -> Gpus {
+    pub fn with_tables_first(mut self) -> Gpus {
         self.options.samples_wait = false;
         self
     }
@@ -232,7 +232,7 @@ impl Backend for Engines {
         lock(&self.engines[0]).kernels(channels)
     }
 
-    fn may_be_lost(&self) -> bool {
+    fn may_be_invalid(&self) -> bool {
         self.engines.iter().any(|engine| lock(engine).is_lost())
     }
 
@@ -269,7 +269,7 @@ impl Backend for Engines {
                     };
                     Ok(lock(engine).run(inputs, outputs)?.map_err(bad))
                 };
-                signals::held_back(|| scope.spawn(work))
+                signals::with_blocked_signals(|| scope.spawn(work))
             };
             let threads: Vec<_> = subsets.map(start).collect();
             let result = |thread: std::thread::ScopedJoinHandle<_>| match thread.join() {

@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Maximum time to wait for a compiler.
-const LONGEST: Duration = Duration::from_secs(600);
+const MAX_WAIT: Duration = Duration::from_secs(600);
 /// Interval at which an exiting program checks for running compilers.
 const LOOK: Duration = Duration::from_millis(2);
 /// Time that the first call waits.
@@ -85,7 +85,7 @@ fn counted(work: impl FnOnce() + Send + 'static) -> impl FnOnce() + Send + 'stat
 
 extern "C" fn wait_for_all() {
     let since = Instant::now();
-    while AT_WORK.count(std::process::id()) > 0 && since.elapsed() < LONGEST {
+    while AT_WORK.count(std::process::id()) > 0 && since.elapsed() < MAX_WAIT {
         std::thread::sleep(LOOK);
     }
 }
@@ -141,7 +141,7 @@ impl Generated {
         let builder = std::thread::Builder::new()
             .name("mebridge-compile".into())
             .stack_size(COMPILER_STACK);
-        if signals::held_back(|| builder.spawn(work)).is_err() {
+        if signals::with_blocked_signals(|| builder.spawn(work)).is_err() {
             *state.0.lock().unwrap_or_else(PoisonError::into_inner) = State::Failed;
         }
         Generated {
@@ -158,7 +158,7 @@ impl Generated {
     }
 
     /// Returns the kernels, if they are ready now.
-    pub fn there(&self) -> Option<Arc<[Function]>> {
+    pub fn ready(&self) -> Option<Arc<[Function]>> {
         self.wait(Duration::ZERO)
     }
 
@@ -177,7 +177,7 @@ impl Generated {
 
     /// Waits for the compiler and returns the kernels.
     pub fn wait_for_compiler(&self) -> Option<Arc<[Function]>> {
-        self.wait(LONGEST)
+        self.wait(MAX_WAIT)
     }
 
     fn wait(&self, limit: Duration) -> Option<Arc<[Function]>> {

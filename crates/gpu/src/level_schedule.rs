@@ -26,7 +26,7 @@ use mebridge_process::color::FlowWeight;
 use rustc_hash::FxHashMap as HashMap;
 
 /// Real numbers of the 16 components of spin 3/2 or 2.
-pub const SIXTEEN: u32 = 32;
+pub const MATRIX_NUMBERS: u32 = 32;
 
 /// Kind of an operation, with the layout of its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -214,7 +214,7 @@ impl LevelSchedule {
         let waves = (0..plan.helicities.len())
             .map(|h| {
                 let table = operations.tables.get(h);
-                let address = |&i: &u32| maker.of(*table?.get(i as usize)?);
+                let address = |&i: &u32| maker.address_of(*table?.get(i as usize)?);
                 looked_up.iter().map(address).collect::<Option<Vec<_>>>()
             })
             .collect::<Option<Vec<_>>>()?;
@@ -226,7 +226,7 @@ impl LevelSchedule {
             maker.batches(&plan.channels().squares, plan)?;
             Some(std::mem::take(&mut maker.operations))
         };
-        let totals = plan.channels().totals.iter().map(|&t| maker.of(t));
+        let totals = plan.channels().totals.iter().map(|&t| maker.address_of(t));
         let totals: Vec<Address> = totals.collect::<Option<_>>()?;
         let workspace = Workspace::new(plan)?;
         let amplitudes = maker.amplitudes(plan, &workspace, &looked_up)?;
@@ -245,7 +245,7 @@ impl LevelSchedule {
             levels: Vec::new(),
             amplitudes: Vec::new(),
             sums: Vec::new(),
-            jamp: workspace.of(plan.jamp_base)?,
+            jamp: workspace.address_of(plan.jamp_base)?,
             flows: match plan.loops() {
                 Some(loops) if !loops.flows.is_empty() => loops.flows.len(),
                 _ => plan.flows,
@@ -263,8 +263,9 @@ impl LevelSchedule {
             squares: Amp2Source::Amplitudes(
                 amp2.iter()
                     .map(|sets| {
-                        let set =
-                            |set: &Vec<Address>| set.iter().map(|&a| workspace.of(a)).collect();
+                        let set = |set: &Vec<Address>| {
+                            set.iter().map(|&a| workspace.address_of(a)).collect()
+                        };
                         sets.iter().map(set).collect::<Option<_>>()
                     })
                     .collect::<Option<_>>()?,
@@ -375,7 +376,7 @@ impl Workspace {
         Some(workspace)
     }
 
-    fn of(&self, address: Address) -> Option<Address> {
+    fn address_of(&self, address: Address) -> Option<Address> {
         (self.start..self.end)
             .contains(&address)
             .then(|| address - self.start)
@@ -420,7 +421,7 @@ impl LevelScheduler {
         self.objects.insert(old, PlacedNumber { address, level });
     }
 
-    fn of(&self, old: Address) -> Option<Address> {
+    fn address_of(&self, old: Address) -> Option<Address> {
         Some(self.objects.get(&old)?.address)
     }
 
@@ -475,7 +476,7 @@ impl LevelScheduler {
             let mut legs = [Vec::new(), Vec::new()];
             for (i, &times) in sum.signs.iter().enumerate() {
                 for _ in 0..times.unsigned_abs() {
-                    legs[usize::from(times < 0)].push(self.of(leg(i))?);
+                    legs[usize::from(times < 0)].push(self.address_of(leg(i))?);
                 }
             }
             let mut operands: Vec<u32> = legs.iter().map(|l| l.len() as u32).collect();
@@ -484,7 +485,7 @@ impl LevelScheduler {
             self.operation(1, OperationKind::Momentum, &operands);
         }
         for square in &plan.squares {
-            let momentum = self.of(leg(square.leg as usize))?;
+            let momentum = self.address_of(leg(square.leg as usize))?;
             let mass = *plan.masses.get(square.leg as usize)?;
             let mass_squared = self.number(mass * mass);
             let result = self.result(square.address, 1, 1);
@@ -493,10 +494,10 @@ impl LevelScheduler {
         for product in &plan.products {
             let mut operands = Vec::new();
             for at in product.legs {
-                operands.push(self.of(leg(at as usize))?);
+                operands.push(self.address_of(leg(at as usize))?);
             }
             for square in product.squares {
-                operands.push(self.of(square)?);
+                operands.push(self.address_of(square)?);
             }
             operands.push(self.result(product.address, COMPLEX, 2));
             self.operation(2, OperationKind::Product, &operands);
@@ -510,10 +511,10 @@ impl LevelScheduler {
                     virtuality.terms.len() as u32,
                 ];
                 for &square in &virtuality.squares {
-                    operands.push(self.of(square)?);
+                    operands.push(self.address_of(square)?);
                 }
                 for &(product, factor) in &virtuality.terms {
-                    operands.push(self.of(product)?);
+                    operands.push(self.address_of(product)?);
                     operands.push(self.number(factor));
                 }
                 operands.push(self.result(p.address, 2, 3));
@@ -554,16 +555,16 @@ impl LevelScheduler {
             self.operation(level + 1, OperationKind::Factor, &operands);
         }
         for e in &plan.externals {
-            let momentum = self.of(leg(e.leg as usize))?;
+            let momentum = self.address_of(leg(e.leg as usize))?;
             let mass = self.number(e.mass);
             let (kind, vectors) = match e.kind {
                 ExternalKind::FermionIn => (OperationKind::ExternalIn, FOUR),
                 ExternalKind::FermionOut => (OperationKind::ExternalOut, FOUR),
                 ExternalKind::Vector => (OperationKind::ExternalVector, FOUR),
                 ExternalKind::Scalar => (OperationKind::ExternalScalar, 2),
-                ExternalKind::Tensor => (OperationKind::ExternalTensor, SIXTEEN),
-                ExternalKind::RaritaIn => (OperationKind::ExternalRaritaIn, SIXTEEN),
-                ExternalKind::RaritaOut => (OperationKind::ExternalRaritaOut, SIXTEEN),
+                ExternalKind::Tensor => (OperationKind::ExternalTensor, MATRIX_NUMBERS),
+                ExternalKind::RaritaIn => (OperationKind::ExternalRaritaIn, MATRIX_NUMBERS),
+                ExternalKind::RaritaOut => (OperationKind::ExternalRaritaOut, MATRIX_NUMBERS),
             };
             for (&helicity, &result) in e.helicities.iter().zip(&e.results) {
                 let plus_8 = |x: i8| (i32::from(x) + 8) as u32;
@@ -648,7 +649,7 @@ impl LevelScheduler {
                             looked_up.binary_search(&operand).ok().map(|i| i as u32)
                         }
                         Access::Read(_) => of_all(operand),
-                        Access::Write(_) | Access::Update(_) => workspace.of(operand),
+                        Access::Write(_) | Access::Update(_) => workspace.address_of(operand),
                     };
                     let Some(new) = new else {
                         sound = false;
@@ -689,7 +690,7 @@ impl LevelScheduler {
             let mut level = 0;
             let mut see = |at: Address| {
                 level = level.max(levels.get(&at).copied().unwrap_or(0));
-                workspace.of(at)
+                workspace.address_of(at)
             };
             let count = sum.units.iter().sum::<u32>() as usize;
             let (mine, rest) = units.split_at_checked(count)?;
@@ -702,12 +703,12 @@ impl LevelScheduler {
             for term in mine {
                 // The number is complex: its address is the smaller of the two.
                 see(term.re.min(term.im))?;
-                operands.push(workspace.of(term.re)?);
-                operands.push(workspace.of(term.im)?);
+                operands.push(workspace.address_of(term.re)?);
+                operands.push(workspace.address_of(term.im)?);
                 operands.push(self.number(term.factor_re));
                 operands.push(self.number(term.factor_im));
             }
-            operands.push(workspace.of(sum.address)?);
+            operands.push(workspace.address_of(sum.address)?);
             levels.insert(sum.address, level + 1);
             self.operation(level + 1, OperationKind::Sum, &operands);
         }

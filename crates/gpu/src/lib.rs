@@ -38,8 +38,8 @@ mod vertices_tests;
 
 #[cfg(test)]
 use cuda::{Nvrtc, Platform};
-pub use engines::{Engines, Gpus, platform_there};
-pub use limits::{lacks, samples_run};
+pub use engines::{Engines, Gpus, likely_platform};
+pub use limits::{check_samples, missing_feature};
 pub use mebridge_driver as driver;
 pub use module_cache::ModuleCache;
 pub use source::CompilationUnit;

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Returns the first feature of a process that device code lacks, if any.
-pub fn lacks(process: &Process) -> Option<&'static str> {
+pub fn missing_feature(process: &Process) -> Option<&'static str> {
     if !process.beam_weights.is_empty() {
         return Some("polarised beams");
     }
@@ -32,8 +32,8 @@ pub fn lacks(process: &Process) -> Option<&'static str> {
 ///
 /// Couplings that are not polynomials in the strong coupling are computed by the CPU, which has no access to a sample's
 /// alpha_s.
-pub fn samples_run(process: &Process) -> Result<()> {
-    if let Some(what) = lacks(process) {
+pub fn check_samples(process: &Process) -> Result<()> {
+    if let Some(what) = missing_feature(process) {
         return Err(Error::NotOnGpu { what: what.into() });
     }
     let model = &process.model;

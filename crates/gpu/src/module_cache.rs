@@ -7,7 +7,7 @@
 use super::driver::{Driver, Function, Module};
 use super::source::CompilationUnit;
 use mebridge_cache::key::{Key, KeyBuilder};
-use mebridge_cache::{Cache, Kind};
+use mebridge_cache::{Cache, EntryKind};
 use mebridge_support::error::Result;
 use mebridge_support::signals;
 use mebridge_support::sync::lock;
@@ -135,7 +135,7 @@ impl ModuleCache {
         std::thread::scope(|scope| {
             for _ in 0..threads.min(missing.len()) {
                 let builder = std::thread::Builder::new().stack_size(COMPILER_STACK);
-                if signals::held_back(|| builder.spawn_scoped(scope, work)).is_err() {
+                if signals::with_blocked_signals(|| builder.spawn_scoped(scope, work)).is_err() {
                     break;
                 }
             }
@@ -159,19 +159,19 @@ impl ModuleCache {
     /// Returns the best number of threads per block of a kernel for some work, if it was determined before.
     pub fn remembered_threads(&self, function: &Function, work: &[u32]) -> Option<u32> {
         let key = self.key_of_threads(function, work)?;
-        self.cache.load(Kind::Blocks, &key)
+        self.cache.load(EntryKind::Blocks, &key)
     }
 
     /// Stores the best number of threads per block.
     pub fn remember_threads(&self, function: &Function, work: &[u32], threads: u32) {
         if let Some(key) = self.key_of_threads(function, work) {
-            self.cache.store(Kind::Blocks, &key, &threads);
+            self.cache.store(EntryKind::Blocks, &key, &threads);
         }
     }
 
     /// Returns the cache key of a number of threads; `None` if the cache is off.
     fn key_of_threads(&self, function: &Function, work: &[u32]) -> Option<Key> {
-        if !self.cache.is_on() {
+        if !self.cache.is_enabled() {
             return None;
         }
         let modules = lock(&self.modules);
@@ -197,13 +197,13 @@ impl ModuleCache {
             Some(key.finish())
         })();
         if let Some(key) = &key
-            && let Some(image) = self.cache.load(Kind::Device, key)
+            && let Some(image) = self.cache.load(EntryKind::Device, key)
         {
             return Ok(image);
         }
         let image = self.driver.compile(&unit.text, &options)?;
         if let Some(key) = &key {
-            self.cache.store(Kind::Device, key, &image);
+            self.cache.store(EntryKind::Device, key, &image);
         }
         Ok(image)
     }

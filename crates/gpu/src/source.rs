@@ -271,7 +271,7 @@ impl CompileOptions {
         let _ = write!(
             text,
             r#"
-extern "C" __global__ void MOST_THREADS(256)
+extern "C" __global__ void MAX_THREADS(256)
 {name}(ARGUMENTS(RunArguments) a) {{
     unsigned blocks = (a.events + LANES - 1) / LANES;
     for (unsigned block = blockIdx.y; block < blocks; block += gridDim.y)

@@ -114,7 +114,7 @@ impl Chooser {
             color: answer(1),
             diagram: answer(2),
             stream: self.stream.raw(),
-            ..DeviceSample::nothing()
+            ..DeviceSample::empty()
         };
         // SAFETY: the buffers hold this many events, and all memory lives until the stream has been synchronised.
         let done = unsafe {

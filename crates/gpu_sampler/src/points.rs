@@ -2,7 +2,7 @@
 
 use crate::source::{RANDOM, unit};
 use crate::structures::{BlockHead, PointRows, SLOTS};
-use crate::tables::{DeviceTables, Known, TablesError};
+use crate::tables::{DeviceTables, TablesError, UploadCache};
 use mebridge_driver::{Function, Pointer, Shape, Stream};
 use mebridge_gpu::{CompilationUnit, DeviceStructure, ModuleCache, device_structures};
 use mebridge_sampler::integrand::Integrand;
@@ -90,7 +90,7 @@ pub struct PointDrawer {
     function: Function,
     /// Maximum bytes of shared memory per block.
     most_shared: u32,
-    known: Mutex<Known>,
+    known: Mutex<UploadCache>,
 }
 
 impl PointDrawer {

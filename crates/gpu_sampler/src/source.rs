@@ -3,7 +3,7 @@
 use crate::slot::EVENT_HEAD;
 use crate::structures::SLOTS;
 use mebridge_gpu::CompilationUnit;
-use mebridge_sampler::sums::LARGEST_WEIGHT;
+use mebridge_sampler::sums::MAX_WEIGHT;
 use mebridge_sampler::{grid, random, unweight};
 
 const COMPILERS: &str = include_str!("../../../cuda/compilers.cuh");
@@ -18,15 +18,15 @@ fn constants() -> String {
         // Bins of a grid and of a spectrum, and the bits that a spectrum keeps of a number within a bin.
         ("GRID_BINS", grid::BINS as u32),
         ("SPECTRUM_BINS", unweight::BINS as u32),
-        ("SPECTRUM_WITHIN", unweight::WITHIN),
-        ("SPECTRUM_SUMMED", unweight::SUMMED),
+        ("SPECTRUM_WITHIN", unweight::BITS_BELOW_BIN),
+        ("SPECTRUM_SUMMED", unweight::BITS_SUMMED),
         // The dimension that decides whether a point becomes an event.
         ("ACCEPTANCE", random::ACCEPTANCE),
         // Words of an event before its momenta.
         ("EVENT_HEAD", EVENT_HEAD as u32),
     ];
     let words = words.map(|(name, value)| format!("#define {name} {value}u\n"));
-    words.concat() + &format!("#define LARGEST_WEIGHT {LARGEST_WEIGHT:e}\n")
+    words.concat() + &format!("#define MAX_WEIGHT {MAX_WEIGHT:e}\n")
 }
 
 /// Returns a compilation unit of these texts, preceded by the common beginning of all device code.

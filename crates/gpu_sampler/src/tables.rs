@@ -1,7 +1,7 @@
 //! The integrand as tables for the kernel `points` (`cuda/points.cuh`).
 
 use mebridge_densities::device::{DensityTables as OfDensities, fixed_coupling};
-use mebridge_densities::{Coupling, Densities};
+use mebridge_densities::{Densities, StrongCoupling};
 use mebridge_driver::{Buffer, Driver, Pointer, Stream};
 use mebridge_phasespace::cuts::Cuts;
 use mebridge_phasespace::device::{NOWHERE, Tables as Words, Unknown};
@@ -279,9 +279,9 @@ pub struct DeviceTables {
 
 /// Cache of uploaded densities and couplings, kept as long as they are in use.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct UploadCache {
     densities: Vec<(Weak<Densities>, Weak<UploadedDensities>)>,
-    coupling: Option<(Weak<Coupling>, Weak<Uploaded>)>,
+    coupling: Option<(Weak<StrongCoupling>, Weak<Uploaded>)>,
 }
 
 /// Returns what was uploaded before for the same object.
@@ -293,7 +293,7 @@ fn same<T, U>(known: &[(Weak<T>, Weak<U>)], of: &Arc<T>) -> Option<Arc<U>> {
         .and_then(|(_, uploaded)| uploaded.upgrade())
 }
 
-impl Known {
+impl UploadCache {
     fn densities(
         &mut self,
         stream: &Stream,
@@ -309,7 +309,11 @@ impl Known {
         Ok(uploaded)
     }
 
-    fn coupling(&mut self, stream: &Stream, of: &Arc<Coupling>) -> Result<Arc<Uploaded>, Error> {
+    fn coupling(
+        &mut self,
+        stream: &Stream,
+        of: &Arc<StrongCoupling>,
+    ) -> Result<Arc<Uploaded>, Error> {
         if let Some(uploaded) = same(self.coupling.as_slice(), of) {
             return Ok(uploaded);
         }
@@ -333,7 +337,7 @@ impl DeviceTables {
     pub(crate) fn new(
         driver: &Arc<dyn Driver>,
         integrand: &Integrand,
-        known: &mut Known,
+        known: &mut UploadCache,
     ) -> Result<DeviceTables, TablesError> {
         let joined = Joined::new(integrand)?;
         let stream = Stream::new(driver)?;

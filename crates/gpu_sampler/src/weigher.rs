@@ -16,15 +16,15 @@ use mebridge_backend::DeviceSession;
 use mebridge_backend::sample::{DeviceSample, Strides};
 use mebridge_driver::{Buffer, Driver, Pinned, Pointer, Stream};
 use mebridge_gpu::{DeviceStructure, ModuleCache};
-use mebridge_sampler::blocks::{Block, Numbers};
+use mebridge_sampler::blocks::{Block, GridInput};
 use mebridge_sampler::events::Event;
 use mebridge_sampler::grid::{self, Training};
 use mebridge_sampler::integrand::{Failure, Integrand};
-use mebridge_sampler::leave_out::{self, Tried};
+use mebridge_sampler::leave_out::{self, TrialPoints};
 use mebridge_sampler::parallel;
 use mebridge_sampler::sums::WeightSums;
 use mebridge_sampler::unweight::{self, Spectrum};
-use mebridge_sampler::weigh::{Drawn, Taught, Weigh};
+use mebridge_sampler::weigh::{DrawnEvents, TrainingData, Weigh};
 use mebridge_support::error::{Error, Result};
 use mebridge_support::signals;
 use std::collections::BTreeMap;
@@ -35,10 +35,10 @@ use std::time::Instant;
 
 /// Maximum number of blocks per launch: 2^19 points.
 const LAUNCH: usize = 1024;
-/// If there were fewer launches than this, each gets fewer blocks, but at least `LEAST_LAUNCH`, so that several GPUs
+/// If there were fewer launches than this, each gets fewer blocks, but at least `MIN_LAUNCH`, so that several GPUs
 /// can share them.
 const LAUNCHES: usize = 16;
-const LEAST_LAUNCH: usize = 64;
+const MIN_LAUNCH: usize = 64;
 /// Launches in progress per GPU.
 const UNDER_WAY: usize = 4;
 /// Launches whose events are queued for reading.
@@ -218,7 +218,7 @@ impl SamplerGpus {
         asked: Asked,
         take: &mut dyn FnMut(Sizes, &LaunchSlot, &Launch<'a>),
     ) -> Result<()> {
-        if !(blocks.iter()).all(|block| matches!(block.numbers, Numbers::Random)) {
+        if !(blocks.iter()).all(|block| matches!(block.numbers, GridInput::Random)) {
             let what = "networks of points".into();
             return Err(Error::NotOnGpu { what });
         }
@@ -226,7 +226,7 @@ impl SamplerGpus {
         let (offsets, edges) = edges(blocks);
         // This must not depend on the number of GPUs.
         let share = (blocks.len() / LAUNCHES).next_power_of_two();
-        let of_launch = share.max(LEAST_LAUNCH).min(self.launch);
+        let of_launch = share.max(MIN_LAUNCH).min(self.launch);
         let mut under_way = UNDER_WAY.min(blocks.len().div_ceil(of_launch * self.gpus.len()));
         for gpu in &mut self.gpus {
             under_way = gpu.begin(&edges, of_launch.min(blocks.len()), under_way)?;
@@ -454,7 +454,7 @@ impl Gpu {
                 alpha_s: from(arguments.compact_alpha_s),
                 matrix_elements: from(arguments.squared),
                 stream: streams.next().unwrap_or_default(),
-                ..DeviceSample::nothing()
+                ..DeviceSample::empty()
             };
             // SAFETY: the arrays hold this many points of the matrix element, and live until the stream has been
             // synchronised.
@@ -549,7 +549,7 @@ impl Gpu {
 struct Found<'a> {
     blocks: &'a [Block<'a>],
     /// For each run, its sums and its number of events.
-    runs: Vec<(Drawn, usize)>,
+    runs: Vec<(DrawnEvents, usize)>,
     records: Option<Arc<Pinned>>,
 }
 
@@ -562,7 +562,7 @@ impl<'a> Found<'a> {
                 .iter()
                 .map(|of| of.accepted as usize)
                 .sum();
-            let drawn = Drawn {
+            let drawn = DrawnEvents {
                 source: run.source,
                 sums: merged(&launch.blocks[own.clone()], &sums[own]),
                 spectrum: spectrum(slot, number),
@@ -578,7 +578,7 @@ impl<'a> Found<'a> {
     }
 
     /// Reads the events from records of `bytes` bytes each.
-    fn read(self, integrand: &Integrand, bytes: usize, threads: usize) -> Vec<Drawn> {
+    fn read(self, integrand: &Integrand, bytes: usize, threads: usize) -> Vec<DrawnEvents> {
         let counts: Vec<usize> = self.runs.iter().map(|(_, count)| *count).collect();
         let firsts: Vec<usize> = (counts.iter())
             .scan(0, |first, count| {
@@ -592,7 +592,7 @@ impl<'a> Found<'a> {
         });
         let drawn = self.runs.into_iter().zip(events);
         drawn
-            .map(|((drawn, _), events)| Drawn { events, ..drawn })
+            .map(|((drawn, _), events)| DrawnEvents { events, ..drawn })
             .collect()
     }
 }
@@ -671,7 +671,7 @@ fn taught(
     number: usize,
     of_blocks: &[BlockSums],
     trial: bool,
-) -> Taught {
+) -> TrainingData {
     let run = &launch.runs[number];
     let source = &integrand.sources[run.source];
     let blocks = &launch.blocks[run.first..run.first + run.count];
@@ -683,7 +683,7 @@ fn taught(
     let used = 16 * source.chances.len();
     let shares: Vec<f64> = doubles(&slot.answers.shares[width * number..][..used]).collect();
     let rows = 4 * integrand.groups[source.group].legs;
-    let mut tried = Tried::default();
+    let mut tried = TrialPoints::default();
     for (place, (block, of)) in blocks.iter().zip(of_blocks).enumerate() {
         let (mut momenta, mut weights) = (Vec::new(), Vec::new());
         if trial {
@@ -697,9 +697,14 @@ fn taught(
             }
         }
         let kept = u64::from(of.kept);
-        tried.merge(&Tried::new(momenta, weights, block.count as u64, kept));
+        tried.merge(&TrialPoints::new(
+            momenta,
+            weights,
+            block.count as u64,
+            kept,
+        ));
     }
-    Taught {
+    TrainingData {
         sums: merged(blocks, of_blocks),
         training: Training::from_squares(training.collect()),
         spectrum: spectrum(slot, number),
@@ -780,7 +785,7 @@ impl Weigh for SamplerGpus {
         integrand: &Integrand,
         blocks: &[Block],
         trial: bool,
-        take: &mut dyn FnMut(usize, &Taught),
+        take: &mut dyn FnMut(usize, &TrainingData),
     ) -> std::result::Result<(), Failure> {
         let asked = Asked::Learn { trial };
         let threads = self.threads;
@@ -801,7 +806,7 @@ impl Weigh for SamplerGpus {
         integrand: &Integrand,
         blocks: &[Block],
         thresholds: &[f64],
-        take: &mut dyn FnMut(Drawn),
+        take: &mut dyn FnMut(DrawnEvents),
     ) -> std::result::Result<(), Failure> {
         let asked = Asked::Draw { thresholds };
         let threads = self.threads;
@@ -817,7 +822,8 @@ impl Weigh for SamplerGpus {
                     let _ = found.send(Found::new(slot, launch));
                 })
             };
-            let weighing = signals::held_back(|| Builder::new().spawn_scoped(scope, weigh));
+            let weighing =
+                signals::with_blocked_signals(|| Builder::new().spawn_scoped(scope, weigh));
             let weighing = weighing.map_err(|error| Error::Internal {
                 what: format!("a thread for GPUs: {error}"),
             })?;

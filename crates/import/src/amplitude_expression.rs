@@ -30,7 +30,7 @@ pub enum AmplitudeExpression {
     /// A sum of products.
     Products(Vec<JampProduct>),
     /// A real number: a sum of real parts, moduli and an earlier value.
-    Real(Real),
+    Real(RealSum),
 }
 
 /// `factor / divisor * left * conjg(right)`.
@@ -45,7 +45,7 @@ pub struct JampProduct {
 
 /// A real sum.
 #[derive(Clone, Debug, Default)]
-pub struct Real {
+pub struct RealSum {
     /// Products whose real parts are added.
     pub products: Vec<JampProduct>,
     /// Sums of products; the absolute values of their real parts are added.
@@ -70,10 +70,10 @@ impl AmplitudeExpression {
     }
 
     /// Creates the unknown value that a variable had before the matrix element was called.
-    pub fn before(number: u32) -> AmplitudeExpression {
-        AmplitudeExpression::Real(Real {
+    pub fn before_call(number: u32) -> AmplitudeExpression {
+        AmplitudeExpression::Real(RealSum {
             before: vec![number],
-            ..Real::default()
+            ..RealSum::default()
         })
     }
 
@@ -105,13 +105,13 @@ impl AmplitudeExpression {
     /// Returns the real part of a sum of products.
     pub fn real_part(self) -> Parsed<AmplitudeExpression> {
         match self {
-            AmplitudeExpression::Real(real) => Ok(AmplitudeExpression::Real(Real {
+            AmplitudeExpression::Real(real) => Ok(AmplitudeExpression::Real(RealSum {
                 complex: false,
                 ..real
             })),
-            AmplitudeExpression::Products(products) => Ok(AmplitudeExpression::Real(Real {
+            AmplitudeExpression::Products(products) => Ok(AmplitudeExpression::Real(RealSum {
                 products,
-                ..Real::default()
+                ..RealSum::default()
             })),
             AmplitudeExpression::Linear(_) | AmplitudeExpression::Conjugate(_) => {
                 Err("the real part of an amplitude is no part of a matrix element".into())
@@ -206,9 +206,9 @@ impl AmplitudeExpression {
                 {
                     return Err("a sum of squares of amplitudes with a factor".into());
                 }
-                AmplitudeExpression::Real(Real {
+                AmplitudeExpression::Real(RealSum {
                     products: products(real.products),
-                    ..Real::default()
+                    ..RealSum::default()
                 })
             }
         })
@@ -234,8 +234,8 @@ impl AmplitudeExpression {
     }
 }
 
-impl Real {
-    fn add(&mut self, other: Real) -> Parsed<()> {
+impl RealSum {
+    fn add(&mut self, other: RealSum) -> Parsed<()> {
         self.products.extend(other.products);
         self.moduli.extend(other.moduli);
         self.before.extend(other.before);

@@ -325,7 +325,7 @@ pub fn routines_in(path: &Path) -> Result<Vec<String>> {
 
 /// A subroutine or function of a Fortran file, or the statements outside of them, which have no name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Routine {
+pub struct FortranRoutine {
     /// Name, in upper case.
     pub name: String,
     /// First line, from 1.
@@ -336,9 +336,9 @@ pub struct Routine {
 }
 
 /// Returns the routines of a fixed-form Fortran file in order.
-pub fn routines_of(path: &Path, bytes: &[u8]) -> Vec<Routine> {
+pub fn routines_of(path: &Path, bytes: &[u8]) -> Vec<FortranRoutine> {
     let source = Rc::new(source::SourceFile::parse(path, bytes));
-    let mut found: Vec<Routine> = Vec::new();
+    let mut found: Vec<FortranRoutine> = Vec::new();
     let mut routine = |name: String, from: usize, to: usize| {
         let mut text = Vec::new();
         for statement in from..to {
@@ -350,7 +350,7 @@ pub fn routines_of(path: &Path, bytes: &[u8]) -> Vec<Routine> {
         }
         if from < to {
             let line = source.line(from);
-            found.push(Routine { name, line, text });
+            found.push(FortranRoutine { name, line, text });
         }
     };
     let mut next = 0;

@@ -16,7 +16,7 @@ use super::symbolic::Interpreter;
 use super::value::{FortranValue, Truth};
 use mebridge_process::arith::{Builder, Op, ValueId};
 use mebridge_process::card::Card;
-use mebridge_process::model::{CardParameter, Model, Named};
+use mebridge_process::model::{CardParameter, Model, NamedValue};
 use mebridge_process::running::entry as running_entry;
 use mebridge_support::error::{Error, Result};
 use std::cell::RefCell;
@@ -111,8 +111,8 @@ pub struct ModelReader<'l> {
 /// Masses, widths and couplings that a matrix element uses, in the order of first use.
 #[derive(Default)]
 pub struct ParameterNames {
-    parameters: Vec<Named>,
-    couplings: Vec<Named>,
+    parameters: Vec<NamedValue>,
+    couplings: Vec<NamedValue>,
     parameter_index: HashMap<(String, ValueId), u32>,
     coupling_index: HashMap<(String, ValueId), u32>,
 }
@@ -123,7 +123,7 @@ impl ParameterNames {
         let key = (name.to_owned(), value);
         let parameters = &mut self.parameters;
         *self.parameter_index.entry(key).or_insert_with(|| {
-            parameters.push(Named {
+            parameters.push(NamedValue {
                 name: name.to_owned(),
                 value,
             });
@@ -136,7 +136,7 @@ impl ParameterNames {
         let key = (name.to_owned(), value);
         let couplings = &mut self.couplings;
         *self.coupling_index.entry(key).or_insert_with(|| {
-            couplings.push(Named {
+            couplings.push(NamedValue {
                 name: name.to_owned(),
                 value,
             });
@@ -267,10 +267,10 @@ impl<'l> ModelReader<'l> {
             }
         }
         program.inputs = new_g + 1;
-        let renamed = |list: Vec<Named>| -> Vec<Named> {
+        let renamed = |list: Vec<NamedValue>| -> Vec<NamedValue> {
             list.into_iter()
                 .filter_map(|n| {
-                    ids[n.value as usize].map(|value| Named {
+                    ids[n.value as usize].map(|value| NamedValue {
                         name: n.name,
                         value,
                     })

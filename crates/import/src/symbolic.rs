@@ -126,12 +126,12 @@ pub enum Preset {
     Zero,
     /// This value at every index.
     Value(FortranValue),
-    /// An unknown, to check that it is added to ([`AmplitudeExpression::before`] with [`before`]).
+    /// An unknown, to check that it is added to ([`AmplitudeExpression::before_call`] with [`unknown_before_call`]).
     Before,
 }
 
 /// Returns the number of the unknown in an element of a COMMON block, from its place in the block and index.
-pub fn before(place: usize, index: i64) -> u32 {
+pub fn unknown_before_call(place: usize, index: i64) -> u32 {
     (place as u32) << 28 | (index as u32 & 0x0fff_ffff)
 }
 
@@ -319,7 +319,8 @@ impl<'l> Interpreter<'l> {
                 match self.presets.get(&(block.clone(), *place))?.clone() {
                     Preset::Zero => self.zero(ty),
                     Preset::Before => {
-                        let form = AmplitudeExpression::before(before(*place, at.1));
+                        let form =
+                            AmplitudeExpression::before_call(unknown_before_call(*place, at.1));
                         (ty == Type::Real).then(|| FortranValue::AmplitudeExpression(Rc::new(form)))
                     }
                     Preset::Value(value) => {

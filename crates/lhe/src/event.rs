@@ -2,7 +2,7 @@
 
 use crate::text::lines;
 use crate::word::{integer, real};
-use crate::written::{Written, name};
+use crate::written::{WeightsInText, name};
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
@@ -52,7 +52,7 @@ pub struct Event {
     pub end: usize,
     /// Offset of `</rwgt>` in `text`, if it is there.
     pub list_end: Option<usize>,
-    pub(crate) written: Vec<Written>,
+    pub(crate) written: Vec<WeightsInText>,
 }
 
 /// A particle of an event; capitals are the names of the accord.
@@ -214,7 +214,7 @@ impl Event {
     /// Returns the names of its named weights.
     pub fn weight_names(&self) -> impl Iterator<Item = String> {
         self.written.iter().filter_map(|written| match written {
-            Written::One { id: Some(id), .. } => Some(name(&self.text[id.clone()])),
+            WeightsInText::One { id: Some(id), .. } => Some(name(&self.text[id.clone()])),
             _ => None,
         })
     }

@@ -7,9 +7,9 @@
 use std::io::Write;
 
 /// Largest power of ten by which a 53-bit significand can be multiplied in 128 bits.
-const MOST_TENS: i32 = 22;
-const TENS: [u128; MOST_TENS as usize + 1] = {
-    let mut tens = [1; MOST_TENS as usize + 1];
+const MAX_POWER_OF_TEN: i32 = 22;
+const TENS: [u128; MAX_POWER_OF_TEN as usize + 1] = {
+    let mut tens = [1; MAX_POWER_OF_TEN as usize + 1];
     let mut i = 1;
     while i < tens.len() {
         tens[i] = tens[i - 1] * 10;
@@ -18,7 +18,7 @@ const TENS: [u128; MOST_TENS as usize + 1] = {
     tens
 };
 /// Maximum number of digits after the point: with the one before it they are below 2^64.
-const MOST_DIGITS: usize = 17;
+const MAX_DIGITS: usize = 17;
 const BITS: u64 = f64::MANTISSA_DIGITS as u64 - 1;
 
 /// Appends a number with `digits` digits, at most 17, after the point, and a sign if it is negative or `plus` is set.
@@ -49,7 +49,7 @@ pub fn push_scientific(text: &mut Vec<u8>, value: f64, digits: usize, plus: bool
 /// Returns the first digits of a positive number as an integer, and its power of ten; `None` if 128 bits do not
 /// suffice.
 fn short(value: f64, digits: usize) -> Option<(u64, i32)> {
-    debug_assert!(digits <= MOST_DIGITS);
+    debug_assert!(digits <= MAX_DIGITS);
     let bits = value.to_bits();
     let power = (bits >> BITS) as i32;
     if power == 0 {
@@ -61,7 +61,7 @@ fn short(value: f64, digits: usize) -> Option<(u64, i32)> {
     let guess = ((q + BITS as i32) * 78_913) >> 18;
     for exponent in [guess, guess + 1] {
         let k = digits as i32 - exponent;
-        if !(0..=MOST_TENS).contains(&k) || !(-127..=0).contains(&q) {
+        if !(0..=MAX_POWER_OF_TEN).contains(&k) || !(-127..=0).contains(&q) {
             return None;
         }
         let (product, shift) = (m * TENS[k as usize], -q as u32);
@@ -88,7 +88,7 @@ fn rounded(number: u128, shift: u32) -> u128 {
 
 /// Appends a number below ten, given as its digits without the point.
 fn push_digits(text: &mut Vec<u8>, significand: u64, digits: usize) {
-    let mut buffer = [b'0'; MOST_DIGITS + 2];
+    let mut buffer = [b'0'; MAX_DIGITS + 2];
     let mut rest = significand;
     for place in buffer[..digits + 1].iter_mut().rev() {
         *place = b'0' + (rest % 10) as u8;

@@ -9,17 +9,17 @@ use crate::event::{Columns, EVENT, Event, EventLocation, Number, PARTICLE, Parti
 use crate::text::{Tag, Text};
 use crate::weights::Names;
 use crate::word::{integer, real, shown};
-use crate::written::{Written, name};
+use crate::written::{WeightsInText, name};
 use mebridge_support::{Error, Result};
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
 /// Maximum number of particles of an event, including intermediate ones.
-const MOST_PARTICLES: i32 = 1000;
+const MAX_PARTICLES: i32 = 1000;
 
 /// Maximum number of open elements in an event.
-const MOST_OPEN: usize = 10_000;
+const MAX_OPEN_ELEMENTS: usize = 10_000;
 
 /// The byte order mark that some editors put before UTF-8 text.
 const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -425,7 +425,7 @@ impl Reader {
             "is no first line of an event",
         )?;
         let count = event.take_head(&values);
-        if !(1..=MOST_PARTICLES).contains(&count) {
+        if !(1..=MAX_PARTICLES).contains(&count) {
             let line = self.text.line_of(self.text.at);
             return Err(self.error(format!(
                 "{}: line {line} is no first line of an event: NUP, the number of its particles, is {count}",
@@ -529,9 +529,9 @@ impl Reader {
                 }
                 continue;
             };
-            if open.len() > MOST_OPEN {
+            if open.len() > MAX_OPEN_ELEMENTS {
                 return Err(self.error(format!(
-                    "{} has more than {MOST_OPEN} elements without an end; make the file again",
+                    "{} has more than {MAX_OPEN_ELEMENTS} elements without an end; make the file again",
                     event.place
                 )));
             }
@@ -559,11 +559,11 @@ impl Reader {
                     open.truncate(begun);
                     let contents = relative(first.end..at);
                     match first.name.as_str() {
-                        "wgt" => event.written.push(Written::One {
+                        "wgt" => event.written.push(WeightsInText::One {
                             id: id.take(),
                             value: contents,
                         }),
-                        "weights" => event.written.push(Written::List(contents)),
+                        "weights" => event.written.push(WeightsInText::List(contents)),
                         "rwgt" => event.list_end = event.list_end.or(Some(contents.end)),
                         _ => {}
                     }
@@ -572,7 +572,7 @@ impl Reader {
                     let of = self.text.attribute(&tag, "id").map(relative);
                     if tag.empty {
                         let value = relative(tag.end..tag.end);
-                        event.written.push(Written::One { id: of, value });
+                        event.written.push(WeightsInText::One { id: of, value });
                     } else {
                         id = of;
                         open.push(tag);

@@ -3,7 +3,7 @@
 use crate::event::Event;
 use crate::number::push_scientific;
 use crate::word::{real, shown};
-use crate::written::Written;
+use crate::written::WeightsInText;
 use std::ops::Range;
 
 /// Bounds for the number of digits after the point of a weight, otherwise that of the original.
@@ -135,8 +135,8 @@ impl Event {
             found
         };
         self.written.iter().flat_map(move |written| match written {
-            Written::One { value, .. } => words(value),
-            Written::List(values) => words(values),
+            WeightsInText::One { value, .. } => words(value),
+            WeightsInText::List(values) => words(values),
         })
     }
 }

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 const CHUNK: usize = 1 << 16;
 /// Maximum size of a header, an event, or the text between two events. A few compressed kilobytes can expand to
 /// gigabytes.
-pub const LONGEST: usize = 1 << 26;
+pub const MAX_BYTES: usize = 1 << 26;
 /// Maximum length of a tag, and of a number.
-const LONGEST_TAG: usize = 1 << 16;
-const LONGEST_WORD: usize = 1 << 10;
+const MAX_TAG_BYTES: usize = 1 << 16;
+const MAX_WORD_BYTES: usize = 1 << 10;
 
 /// The text, of which only the part after a place is kept in memory.
 pub struct Text {
@@ -28,7 +28,7 @@ pub struct Text {
     needed: usize,
     /// Current position.
     pub at: usize,
-    /// End of the last event: at most [`LONGEST`] bytes are read without another one.
+    /// End of the last event: at most [`MAX_BYTES`] bytes are read without another one.
     since: usize,
     ended: bool,
     /// Line of `needed`.
@@ -122,10 +122,10 @@ impl Text {
         if self.ended {
             return Ok(false);
         }
-        if self.first + self.bytes.len() - self.since > LONGEST {
+        if self.first + self.bytes.len() - self.since > MAX_BYTES {
             let line = self.line_of(self.at);
             return Err(self.error(format!(
-                "there are more than {LONGEST} bytes without an end of an event up to line {line}; this is no file with \
+                "there are more than {MAX_BYTES} bytes without an end of an event up to line {line}; this is no file with \
                  events"
             )));
         }
@@ -244,11 +244,11 @@ impl Text {
                 break;
             }
             self.at += 1;
-            if self.at - begin > LONGEST_WORD {
+            if self.at - begin > MAX_WORD_BYTES {
                 let line = self.line_of(begin);
                 let text = self.shown(begin);
                 return Err(self.error(format!(
-                    "line {line} has a word of more than {LONGEST_WORD} bytes: `{text}`; no number is as long"
+                    "line {line} has a word of more than {MAX_WORD_BYTES} bytes: `{text}`; no number is as long"
                 )));
             }
         }
@@ -303,8 +303,8 @@ impl Text {
 
     /// Returns the name of the tag at the current position, as [`Tag::name`]; empty if there is none.
     pub fn tag_name(&mut self) -> Result<String> {
-        const LONGEST_NAME: usize = 32;
-        self.looking_at(&[0; LONGEST_NAME])?;
+        const MAX_NAME_LENGTH: usize = 32;
+        self.looking_at(&[0; MAX_NAME_LENGTH])?;
         let bytes = &self.bytes[self.at - self.first..];
         let (slash, rest) = match bytes.get(1) {
             Some(b'/') => ("/", &bytes[2..]),
@@ -312,7 +312,7 @@ impl Text {
         };
         let name = rest
             .iter()
-            .take(LONGEST_NAME)
+            .take(MAX_NAME_LENGTH)
             .take_while(|&&byte| is_name(byte));
         let name: String = name
             .map(|byte| char::from(byte.to_ascii_lowercase()))
@@ -321,7 +321,7 @@ impl Text {
     }
 
     fn check_tag(&self, begin: usize) -> Result<()> {
-        match self.at - begin > LONGEST_TAG {
+        match self.at - begin > MAX_TAG_BYTES {
             true => Err(self.without_end(begin)),
             false => Ok(()),
         }

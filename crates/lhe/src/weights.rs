@@ -2,7 +2,7 @@
 
 use crate::event::Event;
 use crate::word::{real, shown};
-use crate::written::{Written, name};
+use crate::written::{WeightsInText, name};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ impl Names {
         for written in &event.written {
             let of = |range: &Range<usize>| &event.text[range.clone()];
             match written {
-                Written::One {
+                WeightsInText::One {
                     id: Some(id),
                     value,
                 } => {
@@ -57,10 +57,10 @@ impl Names {
                     };
                     self.put(event, row, index, value.start, of(value).trim_ascii())?;
                 }
-                Written::One { id: None, value } => {
+                WeightsInText::One { id: None, value } => {
                     unnamed.push((value.start, of(value).trim_ascii()))
                 }
-                Written::List(range) => {
+                WeightsInText::List(range) => {
                     let words = of(range)
                         .split(u8::is_ascii_whitespace)
                         .filter(|word| !word.is_empty());

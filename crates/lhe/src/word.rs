@@ -35,9 +35,9 @@ pub fn integer(word: &str) -> Option<i32> {
 
 /// Shortens text for a message, and escapes what a terminal would act on.
 pub fn shown(text: &str) -> String {
-    const MOST: usize = 40;
-    let mut some = visible(&text.chars().take(MOST).collect::<String>()).into_owned();
-    if text.chars().nth(MOST).is_some() {
+    const MAX_SHOWN: usize = 40;
+    let mut some = visible(&text.chars().take(MAX_SHOWN).collect::<String>()).into_owned();
+    if text.chars().nth(MAX_SHOWN).is_some() {
         some.push_str("...");
     }
     some

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// One or more weights in an event's text. Ranges refer to that text.
-pub enum Written {
+pub enum WeightsInText {
     /// `<wgt>`, and its name if it has one.
     One {
         id: Option<Range<usize>>,

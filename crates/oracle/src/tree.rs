@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
 /// Size limit in bytes; larger files are ignored.
-const LONGEST: u64 = 64 << 20;
+const MAX_FILE_BYTES: u64 = 64 << 20;
 /// Extensions of files that are copied.
 const EXTENSIONS: [&str; 6] = ["f", "inc", "dat", "mg", "txt", "f90"];
 
@@ -136,11 +136,12 @@ impl Tree {
             let Ok(data) = std::fs::metadata(entry.path()) else {
                 continue;
             };
-            if !data.is_file() || data.len() > LONGEST {
+            if !data.is_file() || data.len() > MAX_FILE_BYTES {
                 continue;
             }
             let path = folder.join(name);
-            let bytes = regular::read(&entry.path(), LONGEST).map_err(Error::io(entry.path()))?;
+            let bytes =
+                regular::read(&entry.path(), MAX_FILE_BYTES).map_err(Error::io(entry.path()))?;
             let text = String::from_utf8_lossy(&bytes).into_owned();
             if let Ok(real) = std::fs::canonicalize(entry.path())
                 && let Ok(real) = real.strip_prefix(output)

@@ -288,7 +288,7 @@ impl Builder<'_> {
     fn node(&mut self, children: Vec<usize>, split: Branching, of: Option<Propagator>) -> usize {
         let legs = (children.iter()).fold(0, |legs, &child| legs | self.nodes[child].legs);
         let sum: f64 = children.iter().map(|&child| self.nodes[child].least).sum();
-        let floor = self.settings.limits.least_mass(legs, self.masses);
+        let floor = self.settings.limits.min_mass(legs, self.masses);
         let least = f64::max(sum, floor);
         let of = of.unwrap_or(Propagator {
             mass: 0.0,
@@ -426,7 +426,7 @@ impl Builder<'_> {
         let root = self.nodes.len() - 1;
         self.set_depths(root, 0);
         let limits = &self.settings.limits;
-        let mut needed = f64::max(self.nodes[root].least, limits.least_energy(self.masses));
+        let mut needed = f64::max(self.nodes[root].least, limits.min_energy(self.masses));
         if beams != Beams::AtRest {
             needed = needed.max(self.settings.incoming.iter().sum());
         }
@@ -555,7 +555,7 @@ impl Builder<'_> {
             least,
             whole,
             without,
-            ceiling: self.settings.limits.largest_mass(legs),
+            ceiling: self.settings.limits.max_mass(legs),
             to: part,
             measure: if self.nodes[node].parent.is_none() {
                 1.0
@@ -734,6 +734,6 @@ pub(crate) fn resonant(of: Propagator, legs: Legs, masses: &[f64], limits: &Limi
     let least: f64 = some.map(|(_, mass)| mass).sum();
     of.width > 0.0
         && least < of.mass
-        && limits.least_mass(legs, masses) < of.mass + WIDTHS * of.width
-        && limits.largest_mass(legs) > of.mass - WIDTHS * of.width
+        && limits.min_mass(legs, masses) < of.mass + WIDTHS * of.width
+        && limits.max_mass(legs) > of.mass - WIDTHS * of.width
 }

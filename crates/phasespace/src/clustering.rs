@@ -9,7 +9,7 @@
 //! channel, and all resonances that are on their mass shells in its channel; and it must have the same number of jets
 //! as its channel.
 //!
-//! Everything that depends on the order of the steps alone is computed once per order ([`Memory`]); for each point,
+//! Everything that depends on the order of the steps alone is computed once per order ([`ClusteringCache`]); for each point,
 //! only the distances are computed.
 
 mod matching;
@@ -19,8 +19,8 @@ mod point;
 mod trace;
 
 use crate::Rows;
-pub use matching::{Given, Matched, Matching, Weighing};
-pub use memory::Memory;
+pub use matching::{InitialScales, Matched, Matching, Weighing};
+pub use memory::ClusteringCache;
 use memory::Start;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ pub enum Error {
     },
     /// The number of legs is not supported.
     #[error(
-        "{0} legs cannot be clustered: it takes from 3 to {MOST_LEGS}; set dynamical_scale_choice to 3"
+        "{0} legs cannot be clustered: it takes from 3 to {MAX_LEGS}; set dynamical_scale_choice to 3"
     )]
     Legs(usize),
     /// Processes of one matrix element have different numbers of legs.
@@ -59,7 +59,7 @@ pub enum Error {
 }
 
 /// Most legs.
-pub const MOST_LEGS: usize = 16;
+pub const MAX_LEGS: usize = 16;
 
 /// The condition on the mass of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -170,7 +170,7 @@ pub struct Clustering {
 
 /// A clustered point that passes the cuts.
 #[derive(Clone, Debug)]
-pub struct Clustered {
+pub struct ClusteredPoint {
     /// Renormalisation scale, and factorisation scales of both beams, GeV.
     pub scales: [f64; 3],
     /// Squared scales of the central process, for both beams.
@@ -183,11 +183,11 @@ pub struct Clustered {
 #[derive(Debug, Default)]
 pub struct JetCounts {
     counts: BTreeMap<(usize, u32), Vec<usize>>,
-    memory: Memory,
+    memory: ClusteringCache,
 }
 
 /// Least squared factorisation scale, GeV^2.
-const LEAST: f64 = 4.0;
+const MIN_SCALE_SQUARE: f64 = 4.0;
 
 impl Clustering {
     /// Creates the clustering for a matrix element.
@@ -206,7 +206,7 @@ impl Clustering {
         matching: Matching,
     ) -> Result<Self, Error> {
         let legs = processes.first().map_or(0, Vec::len);
-        if !(3..=MOST_LEGS).contains(&legs) {
+        if !(3..=MAX_LEGS).contains(&legs) {
             return Err(Error::Legs(legs));
         }
         if let Some(other) = processes.iter().find(|codes| codes.len() != legs) {
@@ -277,12 +277,12 @@ impl Clustering {
         counts: &mut JetCounts,
     ) -> Result<(), Error> {
         assert_eq!(channels.len(), momenta.points(), "a channel for each point");
-        let mut momentum = [[0.0; 4]; MOST_LEGS];
+        let mut momentum = [[0.0; 4]; MAX_LEGS];
         for (point, &channel) in channels.iter().enumerate() {
             let Ok(channel) = usize::try_from(channel) else {
                 continue;
             };
-            let p = take(momenta, point, &mut momentum[..self.legs]);
+            let p = copy_momenta(momenta, point, &mut momentum[..self.legs]);
             let Some(key) = self.on_shell(channel, p) else {
                 continue;
             };
@@ -318,14 +318,14 @@ impl Clustering {
     ///
     /// # Panics
     /// If the array lengths differ.
-    pub fn at(
+    pub fn cluster(
         &self,
         channel: usize,
         process: usize,
         p: &[[f64; 4]],
-        given: &Given,
-        memory: &mut Memory,
-    ) -> Result<Option<Clustered>, Error> {
+        given: &InitialScales,
+        memory: &mut ClusteringCache,
+    ) -> Result<Option<ClusteredPoint>, Error> {
         assert_eq!(p.len(), self.legs, "momenta of all legs");
         let Some(key) = self.on_shell(channel, p) else {
             return Ok(None);
@@ -349,10 +349,10 @@ impl Clustering {
     /// Returns the weight and the event data of the point that was clustered last.
     pub fn matched(
         &self,
-        of: &Clustered,
-        given: &Given,
+        of: &ClusteredPoint,
+        given: &InitialScales,
         by: &Weighing,
-        memory: &Memory,
+        memory: &ClusteringCache,
     ) -> Matched {
         let traced = memory.traced(of.traced);
         let (path, central) = (&memory.path, of.central);
@@ -365,7 +365,12 @@ impl Clustering {
         self.on_shell(channel, p).is_none()
     }
 
-    fn scaled(&self, number: usize, given: &Given, memory: &Memory) -> Option<Clustered> {
+    fn scaled(
+        &self,
+        number: usize,
+        given: &InitialScales,
+        memory: &ClusteringCache,
+    ) -> Option<ClusteredPoint> {
         let (path, traced) = (&memory.path, memory.traced(number));
         let mut squares = matching::vertices(path, traced);
         if !self.matching.passed(&squares, traced) {
@@ -375,12 +380,12 @@ impl Clustering {
         let scales = found.scales();
         let densities =
             [0, 1].map(|beam| self.settings.hadrons && self.settings.parton_beam != Some(beam));
-        let low = |beam: usize| densities[beam] && found.densities[beam] < LEAST;
+        let low = |beam: usize| densities[beam] && found.densities[beam] < MIN_SCALE_SQUARE;
         let is_low = !given.fixed && found.clustered && (low(0) || low(1));
         if found.renormalisation.is_nan() || found.renormalisation <= 0.0 || is_low {
             return None;
         }
-        Some(Clustered {
+        Some(ClusteredPoint {
             scales,
             central: found.central,
             traced: number,
@@ -396,7 +401,7 @@ impl Clustering {
         alone: bool,
         process: usize,
         p: &[[f64; 4]],
-        memory: &mut Memory,
+        memory: &mut ClusteringCache,
     ) -> Result<Option<usize>, Error> {
         let start = Start {
             channel: channel as u32,
@@ -412,7 +417,7 @@ impl Clustering {
     /// The propagators of the channel that are on their mass shells, as a bit mask; `None` if the point is dropped.
     fn on_shell(&self, channel: usize, p: &[[f64; 4]]) -> Option<u32> {
         let lines = &self.diagrams[channel].lines;
-        let (mut found, mut masses) = ([false; MOST_LEGS], [0.0; MOST_LEGS]);
+        let (mut found, mut masses) = ([false; MAX_LEGS], [0.0; MAX_LEGS]);
         let (mut beyond, mut dropped) = (false, false);
         for (place, line) in lines.iter().enumerate() {
             beyond |= line.spacelike || line.legs & 3 != 0;
@@ -465,7 +470,7 @@ impl Clustering {
 }
 
 /// Copies the momenta of a point.
-pub fn take<'a>(momenta: &Rows, point: usize, to: &'a mut [[f64; 4]]) -> &'a [[f64; 4]] {
+pub fn copy_momenta<'a>(momenta: &Rows, point: usize, to: &'a mut [[f64; 4]]) -> &'a [[f64; 4]] {
     for (leg, p) in to.iter_mut().enumerate() {
         *p = [0, 1, 2, 3].map(|i| momenta.row(4 * leg + i)[point]);
     }

@@ -3,10 +3,10 @@
 use crate::Rows;
 
 /// A multiple of every register length, in points.
-const LONGEST: usize = 8;
+const MAX_LANES: usize = 8;
 
 /// Collects the numbers of the points that passed, in ascending order.
-pub fn kept(passed: &[bool], kept: &mut Vec<u32>) {
+pub fn collect_passed(passed: &[bool], kept: &mut Vec<u32>) {
     kept.clear();
     kept.resize(passed.len(), 0);
     let mut count = 0;
@@ -21,13 +21,13 @@ pub fn kept(passed: &[bool], kept: &mut Vec<u32>) {
 ///
 /// # Panics
 /// If a point is out of range, or the points are not in ascending order.
-pub fn keep(rows: &mut Rows, kept: &[u32]) {
+pub fn keep_points(rows: &mut Rows, kept: &[u32]) {
     let rising = kept.windows(2).all(|two| two[0] < two[1]);
     let there = kept
         .last()
         .is_none_or(|&last| (last as usize) < rows.points());
     assert!(rising && there, "points to keep");
-    rows.set_points(rows.points().next_multiple_of(LONGEST));
+    rows.set_points(rows.points().next_multiple_of(MAX_LANES));
     for row in 0..rows.count() {
         let row = rows.row_mut(row);
         for (to, &from) in kept.iter().enumerate() {
@@ -35,7 +35,7 @@ pub fn keep(rows: &mut Rows, kept: &[u32]) {
         }
         if let Some(last) = kept.len().checked_sub(1) {
             let last = row[last];
-            row[kept.len()..kept.len().next_multiple_of(LONGEST)].fill(last);
+            row[kept.len()..kept.len().next_multiple_of(MAX_LANES)].fill(last);
         }
     }
     rows.set_points(kept.len());
@@ -56,8 +56,8 @@ mod tests {
             }
             let passed: Vec<bool> = (1..=points).map(|point| point % every == 0).collect();
             let mut found = vec![7; 3];
-            kept(&passed, &mut found);
-            keep(&mut rows, &found);
+            collect_passed(&passed, &mut found);
+            keep_points(&mut rows, &found);
             let wanted: Vec<usize> = (0..points).filter(|&point| passed[point]).collect();
             assert_eq!(rows.points(), wanted.len());
             for row in 0..3 {
@@ -76,6 +76,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "points to keep")]
     fn a_point_that_is_not_there() {
-        keep(&mut Rows::new(1, 3), &[0, 3]);
+        keep_points(&mut Rows::new(1, 3), &[0, 3]);
     }
 }

@@ -32,7 +32,7 @@ pub enum Error {
     /// A limit is NaN.
     #[error("a window in {0:?} whose limits are {1} and {2}: both must be numbers or infinite")]
     NoNumber(Observable, f64, f64),
-    /// An invalid [`Take`].
+    /// An invalid [`GroupValue`].
     #[error(
         "a window takes {0:?} of its groups: it must be all, any, sum, a number such as 0, or +2"
     )]
@@ -61,7 +61,7 @@ pub enum Observable {
 /// The value, from those of several groups, that must be in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Take {
+pub enum GroupValue {
     /// Each of them.
     #[default]
     All,
@@ -75,7 +75,7 @@ pub enum Take {
     First(usize),
 }
 
-impl FromStr for Take {
+impl FromStr for GroupValue {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -84,28 +84,28 @@ impl FromStr for Take {
             false => Err(Error::Take(text.to_owned())),
         };
         match (text, text.strip_prefix('+')) {
-            ("all", _) => Ok(Take::All),
-            ("any", _) => Ok(Take::Any),
-            ("sum", _) => Ok(Take::Sum),
-            (_, Some(digits)) => Ok(Take::First(number(digits)?)),
-            (digits, None) => Ok(Take::Number(number(digits)?)),
+            ("all", _) => Ok(GroupValue::All),
+            ("any", _) => Ok(GroupValue::Any),
+            ("sum", _) => Ok(GroupValue::Sum),
+            (_, Some(digits)) => Ok(GroupValue::First(number(digits)?)),
+            (digits, None) => Ok(GroupValue::Number(number(digits)?)),
         }
     }
 }
 
-impl From<Take> for String {
-    fn from(take: Take) -> String {
+impl From<GroupValue> for String {
+    fn from(take: GroupValue) -> String {
         match take {
-            Take::All => "all".to_owned(),
-            Take::Any => "any".to_owned(),
-            Take::Sum => "sum".to_owned(),
-            Take::Number(number) => number.to_string(),
-            Take::First(count) => format!("+{count}"),
+            GroupValue::All => "all".to_owned(),
+            GroupValue::Any => "any".to_owned(),
+            GroupValue::Sum => "sum".to_owned(),
+            GroupValue::Number(number) => number.to_string(),
+            GroupValue::First(count) => format!("+{count}"),
         }
     }
 }
 
-impl TryFrom<String> for Take {
+impl TryFrom<String> for GroupValue {
     type Error = Error;
 
     fn try_from(text: String) -> Result<Self, Error> {
@@ -136,7 +136,7 @@ pub struct Window {
     pub largest: f64,
     /// The value that must be in the window.
     #[serde(default)]
-    pub take: Take,
+    pub take: GroupValue,
     /// Whether the observable must instead be outside the window, or on its border.
     #[serde(default)]
     pub outside: bool,
@@ -171,7 +171,7 @@ impl Window {
             legs,
             least,
             largest,
-            take: Take::All,
+            take: GroupValue::All,
             outside: false,
         }
     }

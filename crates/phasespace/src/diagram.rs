@@ -60,7 +60,7 @@ pub enum Error {
     #[error("the lines of the diagram do not form a tree: {0}")]
     Tree(&'static str),
     /// More legs than [`Legs`] can hold.
-    #[error("the diagram has {0} outgoing legs; at most {MOST_LEGS} are possible")]
+    #[error("the diagram has {0} outgoing legs; at most {MAX_LEGS} are possible")]
     Legs(usize),
     /// A mass, width or energy is invalid.
     #[error("{0} GeV is not a mass, width or energy")]
@@ -83,7 +83,7 @@ pub enum Error {
 }
 
 /// Most outgoing legs.
-pub const MOST_LEGS: usize = 16;
+pub const MAX_LEGS: usize = 16;
 
 /// A set of outgoing legs, as a bit mask.
 pub type Legs = u32;
@@ -127,7 +127,7 @@ type Path = (Vec<usize>, Vec<Edge>);
 impl Diagram {
     /// The tree as seen from the incoming legs.
     pub fn spine(&self) -> Result<Spine, Error> {
-        if self.masses.len() > MOST_LEGS {
+        if self.masses.len() > MAX_LEGS {
             return Err(Error::Legs(self.masses.len()));
         }
         let numbers = self.masses.iter().copied();

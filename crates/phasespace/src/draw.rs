@@ -280,7 +280,11 @@ fn put<V: Simd<Scalar = f64>>(rows: &mut Rows, row: usize, register: usize, p: M
 /// # Safety
 /// The CPU must support the level of `V`.
 #[inline(always)]
-pub unsafe fn take<V: Simd<Scalar = f64>>(rows: &Rows, row: usize, register: usize) -> Momentum<V> {
+pub unsafe fn load_momentum<V: Simd<Scalar = f64>>(
+    rows: &Rows,
+    row: usize,
+    register: usize,
+) -> Momentum<V> {
     // SAFETY: the caller guarantees the level.
     unsafe {
         [
@@ -602,7 +606,9 @@ impl Task<f64> for Invert<'_> {
                 for (leg, place) in permutation.legs.iter().enumerate() {
                     if legs & (1 << leg) != 0 {
                         // SAFETY: as above.
-                        let p = unsafe { take(self.points, layout.momentum(place + 2), register) };
+                        let p = unsafe {
+                            load_momentum(self.points, layout.momentum(place + 2), register)
+                        };
                         whole = sum(whole, p);
                     }
                 }
@@ -619,7 +625,7 @@ impl Task<f64> for Invert<'_> {
             }
             for (leg, incoming) in channel.incoming.iter().enumerate() {
                 // SAFETY: as above.
-                let p = unsafe { take(self.points, layout.momentum(leg), register) };
+                let p = unsafe { load_momentum(self.points, layout.momentum(leg), register) };
                 slots.set_momentum(incoming.momentum, p);
             }
             // SAFETY: as above.

@@ -18,7 +18,7 @@ pub mod scales;
 mod weights;
 
 pub use channel::{Beams, Channel, ChannelSettings};
-pub use diagram::{Diagram, Edge, Error, Legs, MOST_LEGS, Propagator};
+pub use diagram::{Diagram, Edge, Error, Legs, MAX_LEGS, Propagator};
 pub use draw::Layout;
 pub use limits::Limits;
 pub use permutations::{Permutation, PermutedDiagrams, canonical, permuted};

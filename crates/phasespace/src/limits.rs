@@ -1,6 +1,6 @@
 //! Limits on invariants that follow from the cuts, so that no points are drawn where all would fail.
 
-use super::cuts::{Observable, Take, Window};
+use super::cuts::{GroupValue, Observable, Window};
 use super::diagram::Legs;
 use super::permutations::Permutation;
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ impl Limits {
             out.fold(0, |set: Legs, leg| set | 1 << (leg - 2))
         };
         let mut all: Vec<&Window> = windows.iter().collect();
-        all.retain(|window| window.take == Take::All && !window.outside);
+        all.retain(|window| window.take == GroupValue::All && !window.outside);
         for window in &all {
             if window.observable == Observable::Mass && window.largest < f64::INFINITY {
                 let groups = window.legs.iter().map(|group| (set(group), window.largest));
@@ -83,7 +83,7 @@ impl Limits {
         };
         let masses = |legs| largest(&self.masses, legs);
         let distances = |legs| largest(&self.distances, legs);
-        let largest_masses = |legs| self.largest_mass(legs);
+        let largest_masses = |legs| self.max_mass(legs);
         Limits {
             pt: pt.collect(),
             masses: sets(&self.masses, &masses, f64::min),
@@ -93,7 +93,7 @@ impl Limits {
     }
 
     /// Upper limit on the invariant mass of these legs, GeV.
-    pub fn largest_mass(&self, legs: Legs) -> f64 {
+    pub fn max_mass(&self, legs: Legs) -> f64 {
         let some = self.largest_masses.iter().filter(|(one, _)| *one == legs);
         some.map(|(_, value)| *value).fold(f64::INFINITY, f64::min)
     }
@@ -104,7 +104,7 @@ impl Limits {
     }
 
     /// Lower limit on the energy of the partons in their rest frame, GeV.
-    pub fn least_energy(&self, masses: &[f64]) -> f64 {
+    pub fn min_energy(&self, masses: &[f64]) -> f64 {
         let transverse = masses
             .iter()
             .enumerate()
@@ -116,7 +116,7 @@ impl Limits {
     ///
     /// For two massless legs its square is 2 pt pt' (cosh y - cos phi); if y^2 + phi^2 >= R^2, the bracket is at least
     /// 1 - cos R.
-    pub fn least_mass(&self, legs: Legs, masses: &[f64]) -> f64 {
+    pub fn min_mass(&self, legs: Legs, masses: &[f64]) -> f64 {
         let of: Vec<usize> = (0..masses.len())
             .filter(|leg| legs & (1 << leg) != 0)
             .collect();

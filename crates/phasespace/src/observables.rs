@@ -615,7 +615,7 @@ impl Radius {
 
 /// Margin for rounding, relative; and products below which it does not suffice.
 const ROUNDING: f64 = 1e-12;
-const SMALLEST: f64 = 1e-280;
+const MIN_PRODUCT: f64 = 1e-280;
 
 impl Separation {
     /// Creates the pair; `cone` decides between rapidity and pseudorapidity.
@@ -694,7 +694,7 @@ impl<V: Simd<Scalar = f64>> PairOf<'_, V> {
         let half = a.mul_sub(d, b * c) * a.same(0.5);
         let (sine, sinh) = (cross * cross * masses, half * half * pts);
         let both = pts * masses;
-        let known = a.same(SMALLEST).lt(both);
+        let known = a.same(MIN_PRODUCT).lt(both);
         let (more, less) = (
             both * a.same(radius.square * (1.0 + ROUNDING)),
             both * a.same(radius.square * (1.0 - ROUNDING)),

@@ -18,7 +18,7 @@ pub struct Permutation {
 
 impl Permutation {
     /// The identity.
-    pub fn none(legs: usize) -> Self {
+    pub fn identity(legs: usize) -> Self {
         Permutation {
             legs: (0..legs).collect(),
             turned: false,

@@ -3,12 +3,12 @@
 use mebridge_simd::Simd;
 
 /// Number of doubles in the longest register.
-const LONGEST: usize = 8;
+const MAX_LANES: usize = 8;
 
 /// The numbers of one cache line, which is also the longest register.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-struct CacheLine([f64; LONGEST]);
+struct CacheLine([f64; MAX_LANES]);
 
 /// Rows of doubles, one row per quantity, one column per point. Each row starts at a register boundary. The padding
 /// after the last point is computed like the others, but never read.
@@ -23,9 +23,9 @@ pub struct Rows {
 impl Rows {
     /// Creates rows of zeros.
     pub fn new(rows: usize, points: usize) -> Self {
-        let per_row = points.div_ceil(LONGEST);
+        let per_row = points.div_ceil(MAX_LANES);
         Rows {
-            lines: vec![CacheLine([0.0; LONGEST]); rows * per_row],
+            lines: vec![CacheLine([0.0; MAX_LANES]); rows * per_row],
             per_row,
             points,
         }
@@ -41,13 +41,13 @@ impl Rows {
     /// # Panics
     /// If the rows are too short.
     pub fn set_points(&mut self, points: usize) {
-        assert!(points <= self.per_row * LONGEST, "rows have no room");
+        assert!(points <= self.per_row * MAX_LANES, "rows have no room");
         self.points = points;
     }
 
     /// Distance from one row to the next, in numbers.
     pub fn stride(&self) -> usize {
-        self.per_row * LONGEST
+        self.per_row * MAX_LANES
     }
 
     /// Number of rows.
@@ -57,7 +57,7 @@ impl Rows {
 
     /// All rows, each [`Rows::stride`] numbers after the one before.
     pub fn numbers(&self) -> &[f64] {
-        let count = self.lines.len() * LONGEST;
+        let count = self.lines.len() * MAX_LANES;
         // SAFETY: a line is eight doubles without padding.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast::<f64>(), count) }
     }
@@ -69,7 +69,7 @@ impl Rows {
 
     /// A row, mutable.
     pub fn row_mut(&mut self, row: usize) -> &mut [f64] {
-        let (begin, count) = (row * self.stride(), self.lines.len() * LONGEST);
+        let (begin, count) = (row * self.stride(), self.lines.len() * MAX_LANES);
         // SAFETY: a line is eight doubles without padding; `self` is borrowed mutably.
         let numbers =
             unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<f64>(), count) };
@@ -105,16 +105,16 @@ impl Rows {
     /// The start of a row, and the number of doubles that may be read from there, padding included.
     pub(crate) fn begin(&self, row: usize) -> (*const f64, usize) {
         let lines = &self.lines[row * self.per_row..][..self.per_row];
-        (lines.as_ptr().cast(), self.per_row * LONGEST)
+        (lines.as_ptr().cast(), self.per_row * MAX_LANES)
     }
 
     /// The offset of a register, in numbers.
     #[inline(always)]
     fn at<V: Simd<Scalar = f64>>(&self, row: usize, register: usize) -> usize {
         let within = register * V::LANES;
-        let at = row * self.per_row * LONGEST + within;
+        let at = row * self.per_row * MAX_LANES + within;
         assert!(
-            within < self.per_row * LONGEST && at < self.lines.len() * LONGEST,
+            within < self.per_row * MAX_LANES && at < self.lines.len() * MAX_LANES,
             "a register outside its rows"
         );
         at

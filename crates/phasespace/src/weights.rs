@@ -8,7 +8,7 @@
 //! the mass shell. The weights ignore cancellations between diagrams, which occur with gluons and vector bosons.
 
 use super::diagram::{Diagram, Error, Legs};
-use super::draw::{Layout, take};
+use super::draw::{Layout, load_momentum};
 use super::kinematics::{Momentum, difference, square, sum};
 use super::limits::Limits;
 use super::{Rows, channel};
@@ -104,7 +104,7 @@ impl Weights {
     ///
     /// # Panics
     /// If a diagram is out of range.
-    pub fn of(&self, diagrams: &[u32]) -> Weights {
+    pub fn select(&self, diagrams: &[u32]) -> Weights {
         let mut found = Weights {
             legs: self.legs,
             squared: self.squared,
@@ -210,7 +210,7 @@ impl Task<f64> for Shares<'_> {
                 // The last entry is the first incoming leg.
                 let leg = if leg == weights.legs { 0 } else { leg + 2 };
                 // SAFETY: as above.
-                *to = unsafe { take(self.points, layout.momentum(leg), register) };
+                *to = unsafe { load_momentum(self.points, layout.momentum(leg), register) };
             }
             for (to, &(legs, exchanged)) in squares.iter_mut().zip(&weights.squares) {
                 let mut whole = [zero; 4];
@@ -229,11 +229,11 @@ impl Task<f64> for Shares<'_> {
                 // Poles are cut off, so that the sum stays finite.
                 *to = if weights.squared {
                     let size = off.mul_add(off, zero.same(width));
-                    zero.same(1.0) / size.max(zero.same(SMALLEST * SMALLEST))
+                    zero.same(1.0) / size.max(zero.same(MIN_DISTANCE * MIN_DISTANCE))
                 } else if width > 0.0 {
                     zero.same(scale(width)) / off.mul_add(off, zero.same(width))
                 } else {
-                    let off = off.abs().max(zero.same(SMALLEST));
+                    let off = off.abs().max(zero.same(MIN_DISTANCE));
                     zero.same(1.0) / (off * off.sqrt())
                 };
             }
@@ -274,7 +274,7 @@ impl Task<f64> for Shares<'_> {
 }
 
 /// Lower limit on the distance of a line's squared momentum from its squared mass, GeV^2.
-const SMALLEST: f64 = 1e-15;
+const MIN_DISTANCE: f64 = 1e-15;
 
 /// Computes `(m width)^0.5` from `(m width)^2`.
 pub(crate) fn scale(width: f64) -> f64 {

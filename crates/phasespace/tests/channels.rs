@@ -55,7 +55,7 @@ fn random(dimension: usize, points: usize) -> Rows {
 fn draw(channel: &Channel, legs: usize, level: Level, count: usize) -> (Rows, Rows) {
     let from = random(channel.dimension(), count);
     let mut points = Rows::new(Layout::new(legs + 2).rows(), count);
-    let order = [Permutation::none(legs)];
+    let order = [Permutation::identity(legs)];
     channel.draw(level, &from, &order, 0, &mut points);
     (from, points)
 }
@@ -581,7 +581,7 @@ fn momenta_and_the_way_back() {
                 assert!((share * 1e6 / (energy * energy) - 1.0).abs() < 1e-9);
             }
             let mut back = Rows::new(channel.dimension() + 1, 500);
-            channel.invert(level, &points, &[Permutation::none(n)], 0, &mut back);
+            channel.invert(level, &points, &[Permutation::identity(n)], 0, &mut back);
             let (mut close, mut count) = (0, 0);
             for k in (0..500).filter(|&k| weights[k] > 0.0) {
                 count += 1;

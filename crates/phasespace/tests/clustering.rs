@@ -3,8 +3,8 @@
 
 use mebridge_phasespace::Rows;
 use mebridge_phasespace::clustering::{
-    Clustering, ClusteringSettings, Given, JetCounts, ListedDiagram, Matched, Matching, Memory,
-    Weighing,
+    Clustering, ClusteringCache, ClusteringSettings, InitialScales, JetCounts, ListedDiagram,
+    Matched, Matching, Weighing,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -137,17 +137,17 @@ fn points_are_clustered_as_in_the_python_package() {
         (clustering.count_jets(&rows, &channels, &mut counts)).expect("jets");
         clustering.settle(&counts);
         let (renormalisation, factorisation, fixed, factor) = case.given;
-        let given = Given {
+        let given = InitialScales {
             renormalisation,
             factorisation,
             fixed,
             factor,
         };
-        let mut memory = Memory::default();
+        let mut memory = ClusteringCache::default();
         for (number, event) in case.events.iter().enumerate() {
             let what = format!("{} {:?} event {number}", case.process, case.matching);
             let p = event.momenta(&case.masses);
-            let at = clustering.at(
+            let at = clustering.cluster(
                 event.channel as usize,
                 event.process,
                 &p,

@@ -4,7 +4,7 @@
 //! backends can evaluate them on vectors of events; any other coupling is evaluated event by event from the model's
 //! program.
 
-use crate::series::{LARGEST, Series, series};
+use crate::series::{MAX_ARGUMENT, Series, series};
 use mebridge_process::arith::{Builder, Comparison, Function, Op, Program, ValueId, evaluate_op};
 use mebridge_process::model::Model;
 use mebridge_process::{Leg, Quantity};
@@ -236,7 +236,7 @@ fn outside(model: &Model, values: &[Complex64], varies: &[bool]) -> Option<Strin
         found.push(inner);
     }
     let named = model.parameters.iter().chain(&model.couplings);
-    let line = |named: &mebridge_process::model::Named| {
+    let line = |named: &mebridge_process::model::NamedValue| {
         let (function, x) = found[named.value as usize]?;
         let function = format!("{function:?}").to_lowercase();
         Some(format!(
@@ -251,7 +251,7 @@ fn outside(model: &Model, values: &[Complex64], varies: &[bool]) -> Option<Strin
 /// [`mebridge_process::running`] gives to bounded values.
 fn is_real(program: &Program, value: ValueId) -> bool {
     let bounded = |v: ValueId| match program.ops[v as usize] {
-        Op::Const(most, _) => most <= LARGEST,
+        Op::Const(most, _) => most <= MAX_ARGUMENT,
         _ => false,
     };
     matches!(program.ops[value as usize],
@@ -361,7 +361,7 @@ fn product(a: Option<&[Complex64]>, b: Option<&[Complex64]>) -> Option<Vec<Compl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mebridge_process::model::{CardParameter, Named};
+    use mebridge_process::model::{CardParameter, NamedValue};
 
     fn model() -> Model {
         let mut b = Builder::new(2);
@@ -373,7 +373,7 @@ mod tests {
         let one = b.real(1.0);
         let both = b.push(Op::Add(g2m, one));
         let root = b.push(Op::Call(Function::RealSqrt, g));
-        let name = |name: &str, value| Named {
+        let name = |name: &str, value| NamedValue {
             name: name.into(),
             value,
         };
@@ -483,11 +483,11 @@ mod tests {
         let model = Model {
             program: b.finish(),
             couplings: vec![
-                Named {
+                NamedValue {
                     name: "GC_1".into(),
                     value: none,
                 },
-                Named {
+                NamedValue {
                     name: "GC_2".into(),
                     value: shifted,
                 },

@@ -311,7 +311,7 @@ impl ChannelPlan {
 
     /// Diagrams (from 0) that have an AMP2 and a configuration, each with the index of its AMP2: those from which a
     /// sampler draws.
-    pub fn drawn(&self, channels: &Channels) -> Vec<(u32, u32)> {
+    pub fn drawn_diagrams(&self, channels: &Channels) -> Vec<(u32, u32)> {
         let configs = channels.config_of_diagrams(self.amp2_of_diagram.len() as u32);
         let both = self.amp2_of_diagram.iter().zip(configs);
         let amp2 = |(diagram, (amp2, config)): (u32, (&Option<u32>, Option<u32>))| {

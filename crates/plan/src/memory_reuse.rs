@@ -41,7 +41,10 @@ pub fn reuse(plan: &mut Plan) -> Option<()> {
         }
     }
     for external in &mut new.externals {
-        external.results.iter_mut().for_each(|r| *r = map.of(*r));
+        external
+            .results
+            .iter_mut()
+            .for_each(|r| *r = map.new_address(*r));
     }
     let old = plan.operations();
     let operations = new.operations_mut()?;
@@ -55,7 +58,7 @@ pub fn reuse(plan: &mut Plan) -> Option<()> {
     for (table, old) in operations.tables.iter_mut().zip(&old.tables) {
         table.fill(0);
         for &i in &looked_up {
-            table[i as usize] = map.of(old[i as usize]);
+            table[i as usize] = map.new_address(old[i as usize]);
         }
     }
     for batch in &mut operations.amplitudes {
@@ -218,7 +221,7 @@ impl Map {
         }
     }
 
-    fn of(&self, old: Address) -> Address {
+    fn new_address(&self, old: Address) -> Address {
         self.new[old as usize]
     }
 
@@ -244,7 +247,7 @@ impl Map {
     }
 
     fn free(&mut self, object: &Lifetime) {
-        let at = self.of(object.start);
+        let at = self.new_address(object.start);
         self.free.entry(object.vectors).or_default().push(at);
     }
 
@@ -254,7 +257,7 @@ impl Map {
         visit(batch, general, tables, &mut |operand, access| {
             operands.push(match access {
                 Access::Number | Access::Indexed(_) => operand,
-                Access::Read(_) | Access::Write(_) | Access::Update(_) => self.of(operand),
+                Access::Read(_) | Access::Write(_) | Access::Update(_) => self.new_address(operand),
             });
         })?;
         batch.operands = operands;
@@ -263,7 +266,7 @@ impl Map {
 
     /// Rewrites the addresses of all numbers that are not reallocated.
     fn persistent(&self, plan: &mut Plan) {
-        let to = |at: &mut Address| *at = self.of(*at);
+        let to = |at: &mut Address| *at = self.new_address(*at);
         to(&mut plan.leg_momenta);
         plan.constants.iter_mut().for_each(|c| to(&mut c.0));
         plan.couplings.iter_mut().for_each(to);

@@ -5,13 +5,13 @@ use mebridge_process::arith::{Function, Op, Program, ValueId};
 use num_complex::Complex64;
 
 /// Maximum powers of G and of the function.
-const MOST: [usize; 2] = [12, 200];
+const MAX_POWERS: [usize; 2] = [12, 200];
 /// Relative size of terms that are omitted from a sum.
 const ACCURACY: f64 = 1e-18;
 /// Number of ranges of arguments with separate numbers of terms; each range ends at half the previous one.
 const RANGES: usize = 10;
 /// Largest argument; that of running parameters is smaller.
-pub const LARGEST: f64 = 0.25;
+pub const MAX_ARGUMENT: f64 = 0.25;
 
 /// The function of G that a value depends on, besides powers of G.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +39,7 @@ type Coefficients = Vec<Vec<Complex64>>;
 #[derive(Clone, Debug)]
 pub struct Series {
     coefficients: Coefficients,
-    /// Number of terms needed for arguments up to [`LARGEST`], half of it and so on.
+    /// Number of terms needed for arguments up to [`MAX_ARGUMENT`], half of it and so on.
     terms: [usize; RANGES],
 }
 
@@ -47,10 +47,10 @@ impl Series {
     /// The value at G and f; `None` if f is too large.
     pub fn value(&self, g: f64, f: f64) -> Option<Complex64> {
         let size = f.abs();
-        if size.is_nan() || size > LARGEST {
+        if size.is_nan() || size > MAX_ARGUMENT {
             return None;
         }
-        let (mut range, mut bound) = (0, LARGEST / 2.0);
+        let (mut range, mut bound) = (0, MAX_ARGUMENT / 2.0);
         while range + 1 < RANGES && size <= bound {
             (range, bound) = (range + 1, bound / 2.0);
         }
@@ -70,7 +70,7 @@ impl Series {
             of.map(|c| c.norm()).fold(0.0, f64::max)
         };
         let sizes: Vec<f64> = (0..longest).map(largest).collect();
-        let mut bound = LARGEST;
+        let mut bound = MAX_ARGUMENT;
         let terms = [(); RANGES].map(|()| {
             let powers = sizes.iter().zip(0..);
             let sizes: Vec<f64> = powers.map(|(c, n)| c * bound.powi(n)).collect();
@@ -172,7 +172,7 @@ fn sum(a: &Coefficients, b: &Coefficients, sign: f64) -> Coefficients {
 fn product(a: &Coefficients, b: &Coefficients) -> Option<Coefficients> {
     let width = |p: &Coefficients| p.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let (height, wide) = (a.len() + b.len() - 1, width(a) + width(b) - 1);
-    if height > MOST[0] + 1 || wide > MOST[1] + 1 {
+    if height > MAX_POWERS[0] + 1 || wide > MAX_POWERS[1] + 1 {
         return None;
     }
     let mut found = vec![vec![Complex64::default(); wide]; height];

@@ -16,9 +16,9 @@ use std::collections::HashSet;
 use std::ops::Deref;
 
 /// Maximum number of vectors of a plan, so that vectors appended by the engine can still be addressed.
-const MOST_VECTORS: u32 = 1 << 30;
+const MAX_VECTORS: u32 = 1 << 30;
 /// Largest absolute helicity supported for external wavefunctions (see [`mebridge_process::external`]).
-const LARGEST_HELICITY: u8 = 4;
+const MAX_HELICITY: u8 = 4;
 
 /// A plan that has been validated, and cannot be changed any more.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ impl Plan {
     /// range.
     pub fn validate(self, process: &Process) -> Result<ValidPlan> {
         let valid = self.is_for(process)
-            && self.vectors <= MOST_VECTORS
+            && self.vectors <= MAX_VECTORS
             && self.event_valid(process)
             && self.operations_valid()
             && self.jamps_valid()
@@ -122,7 +122,7 @@ impl Plan {
                 && e.helicities.len() == e.results.len()
                 && e.helicities
                     .iter()
-                    .all(|h| h.unsigned_abs() <= LARGEST_HELICITY)
+                    .all(|h| h.unsigned_abs() <= MAX_HELICITY)
                 && e.results.iter().all(|&to| self.holds(to, vectors))
         };
         self.holds(self.leg_momenta, 4 * legs as u32)

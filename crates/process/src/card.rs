@@ -13,11 +13,9 @@
 //! | `6 173.0 5`, `DECAY 6 1.49 5` | not a number, `ValueError` | 173.0 | |
 //! | `6 173 5` where 6 is needed | entry of indices 6 173; the default, with a warning | 173 | |
 
-use super::model::{CardParameter, Model};
-use super::running;
+use super::model::CardParameter;
 use mebridge_support::error::{Error, Result};
 use mebridge_support::files::{lines, regular};
-use mebridge_support::message;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -155,7 +153,7 @@ impl Card {
     }
 
     /// Whether the card gives a particle a mass below zero.
-    fn has_negative_mass(&self, pdg: &[i32]) -> bool {
+    pub(super) fn has_negative_mass(&self, pdg: &[i32]) -> bool {
         self.number("mass", pdg).is_some_and(|mass| mass < 0.0)
     }
 
@@ -264,50 +262,10 @@ pub(crate) fn place(parameter: &CardParameter) -> String {
     }
 }
 
-impl Model {
-    /// The card's values for [`Model::card`], in its order. A width left to be computed is computed if the model has
-    /// formulas for it, and reported on stderr.
-    pub fn card_values(&self, card: &Card) -> Result<Vec<f64>> {
-        self.values(card, false)
-    }
-
-    /// The same, but NaN for widths that the card leaves to be computed and the model has no formulas for; the caller
-    /// obtains these later.
-    pub fn card_values_so_far(&self, card: &Card) -> Result<Vec<f64>> {
-        self.values(card, true)
-    }
-
-    fn values(&self, card: &Card, so_far: bool) -> Result<Vec<f64>> {
-        let value = |(at, parameter): (u32, &CardParameter)| {
-            if parameter.block.is_empty() {
-                return Ok(parameter.default);
-            }
-            if running::entry(parameter).is_some() && !card.has(parameter) {
-                return running::absent(card, parameter);
-            }
-            let is_width = parameter.block == "decay";
-            let negative =
-                self.widths_signed && is_width && card.has_negative_mass(&parameter.index);
-            // The formulas do not give one-loop widths (`Auto@NLO`).
-            let auto = self.auto_widths.iter().find(|width| width.parameter == at);
-            let value = match auto.filter(|_| card.leaves_open(parameter)) {
-                Some(width) => {
-                    let (value, line) = width.value(card, parameter)?;
-                    message::say_once(line);
-                    value
-                }
-                None if so_far && is_width && card.is_auto("decay", &parameter.index) => f64::NAN,
-                None => card.value(parameter)?,
-            };
-            Ok(if negative { -value } else { value })
-        };
-        (0..).zip(&self.card).map(value).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Model;
 
     const CARD: &str = "\
 # a card

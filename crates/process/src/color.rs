@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Matrices with more rows are not factorised, and taken to be positive.
-const MOST_FACTORED: usize = 2000;
+const MAX_FACTORISED_ROWS: usize = 2000;
 
 /// `CF` and `DENOM`: `|M|^2` is the sum over i and j of `JAMP_i^* C_ij JAMP_j`, with
 /// `C_ij = upper / denominator`.
@@ -53,7 +53,7 @@ impl ColorMatrix {
     /// with pivoting succeeds. Very large matrices are taken to be positive.
     pub fn is_positive(&self) -> bool {
         let n = self.flows as usize;
-        if n > MOST_FACTORED {
+        if n > MAX_FACTORISED_ROWS {
             return true;
         }
         let mut left: Vec<f64> = (0..n)

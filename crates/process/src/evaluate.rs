@@ -28,7 +28,7 @@ pub struct Evaluation {
 }
 
 /// A process with numbers for its masses, widths and couplings.
-pub struct Numbers<'a> {
+pub struct NumericProcess<'a> {
     pub(crate) process: &'a Process,
     parameters: Vec<f64>,
     couplings: Vec<Complex64>,
@@ -47,7 +47,7 @@ impl Process {
         let diagrams = self.amplitudes.diagrams();
         let diagrams = diagrams.expect("a process with diagrams");
         let values = self.model.evaluate(card, g);
-        let numbers = Numbers::new(self, |value| values[value as usize]);
+        let numbers = NumericProcess::new(self, |value| values[value as usize]);
         let mut result = Evaluation {
             contributions: Vec::with_capacity(self.helicities.len()),
             amp2: vec![0.0; self.channels.amp2.len()],
@@ -82,7 +82,7 @@ impl Process {
                 }
             }
             for (sum, weight) in result.jamp2.iter_mut().zip(&self.flow_weights) {
-                *sum += weight.of(&jamp);
+                *sum += weight.weight(&jamp);
             }
         }
         result
@@ -118,13 +118,13 @@ impl ColorMatrix {
     }
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> NumericProcess<'a> {
     /// Takes masses, widths and couplings from the values of the model's program.
-    pub fn new(process: &'a Process, value: impl Fn(ValueId) -> Complex64) -> Numbers<'a> {
+    pub fn new(process: &'a Process, value: impl Fn(ValueId) -> Complex64) -> NumericProcess<'a> {
         let model = &process.model;
         let parameters = model.parameters.iter().map(|p| value(p.value).re);
         let couplings = model.couplings.iter().map(|c| value(c.value));
-        Numbers {
+        NumericProcess {
             process,
             parameters: parameters.collect(),
             couplings: couplings.collect(),
@@ -186,7 +186,7 @@ impl<'a> Numbers<'a> {
 
 impl FlowWeight {
     /// The weight of a colour flow.
-    pub fn of(&self, jamp: &[Complex64]) -> f64 {
+    pub fn weight(&self, jamp: &[Complex64]) -> f64 {
         let product = |&(a, b): &(u32, u32)| (jamp[a as usize] * jamp[b as usize].conj()).re;
         let modulus = |pairs: &Vec<(u32, u32)>| pairs.iter().map(product).sum::<f64>().abs();
         self.moduli.iter().map(modulus).sum()

@@ -8,7 +8,7 @@ use super::arith::{Builder, Op};
 use super::channels::{Amp2, Channels};
 use super::color::ColorMatrix;
 use super::lorentz::Routine;
-use super::model::{CardParameter, Model, Named};
+use super::model::{CardParameter, Model, NamedValue};
 use super::{
     Amplitudes, Contract, CouplingRef, Diagrams, External, ExternalKind, HelicitySum, Leg,
     LinearMap, Process, Quantity, Term, TermSource, Vertex, Wavefunction,
@@ -109,7 +109,7 @@ fn model() -> Model {
     let g = b.input(1);
     let i = b.complex(0.0, 1.0);
     let coupling = b.push(Op::Mul(i, g));
-    let named = |name: &str, value| Named {
+    let named = |name: &str, value| NamedValue {
         name: name.into(),
         value,
     };

@@ -31,7 +31,7 @@ pub const EXTENSION: &str = "mebridge";
 const MAGIC: &[u8; 8] = b"mebridge";
 const HEADER: usize = 24;
 /// Largest process file that is read, in bytes.
-const MOST: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// Defect of a process file.
 #[derive(Debug, thiserror::Error)]
@@ -108,7 +108,7 @@ impl Process {
     /// Reads a process file.
     pub fn read(path: impl AsRef<Path>) -> Result<Process> {
         let path = path.as_ref();
-        match regular::read(path, MOST) {
+        match regular::read(path, MAX_BYTES) {
             Ok(bytes) => Process::from_bytes(&bytes, path),
             Err(error) if error.kind() == ErrorKind::InvalidInput => Err(Error::ProcessFile {
                 path: path.to_owned(),

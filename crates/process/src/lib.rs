@@ -15,6 +15,7 @@
 
 pub mod arith;
 pub mod card;
+mod card_values;
 pub mod channels;
 pub mod color;
 pub mod color_ordered;

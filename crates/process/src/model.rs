@@ -6,7 +6,6 @@
 //! for all events.
 
 use super::arith::{Program, ValueId};
-use super::widths::AutoWidth;
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +17,9 @@ pub struct Model {
     /// Everything computed from the card's parameters and G.
     pub program: Program,
     /// Masses and widths.
-    pub parameters: Vec<Named>,
+    pub parameters: Vec<NamedValue>,
     /// Couplings.
-    pub couplings: Vec<Named>,
+    pub couplings: Vec<NamedValue>,
     /// Whether a particle of negative mass has a negative width. MG5aMC writes the card that way for MadEvent
     /// (`write_inc_file` of check_param_card.py), while a standalone output takes the card as it is.
     pub widths_signed: bool,
@@ -44,11 +43,29 @@ pub struct CardParameter {
 
 /// A named value of the model's program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Named {
+pub struct NamedValue {
     /// Fortran name in upper case, such as `GC_11`.
     pub name: String,
     /// The value's position in the program.
     pub value: ValueId,
+}
+
+/// A width as the sum of partial widths.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AutoWidth {
+    /// Index of the width in [`Model::card`].
+    pub parameter: u32,
+    /// The card parameters that the formulas need: the inputs of the program, whose last input is the strong coupling.
+    pub card: Vec<CardParameter>,
+    /// Index of alpha_s in `card`.
+    pub alpha_s: Option<u32>,
+    /// The mass of the particle, then its partial widths with their names (`t > w+ b`); those of closed decays are
+    /// zero.
+    pub values: Vec<NamedValue>,
+    /// The formulas.
+    pub program: Program,
+    /// Whether the particle has colour.
+    pub colored: bool,
 }
 
 impl Model {

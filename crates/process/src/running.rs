@@ -122,15 +122,15 @@ pub fn unknown<'m>(model: &'m Model, card: Option<&Card>, values: &[f64]) -> Opt
 /// alpha_s may differ from its value at the card's scale by at least this factor. Further away, the formulas give NaN.
 const FARTHEST: f64 = 6.0;
 /// The largest number of flavours, for which the beta function is smallest.
-const MOST_QUARKS: f64 = 6.0;
+const MAX_QUARKS: f64 = 6.0;
 /// Bound on the first omitted term of the series, relative to the parameters.
 const ACCURACY: f64 = 1e-18;
 /// Largest number of terms of the exponential series; enough unless gamma is absurdly large.
-const MOST_TERMS: u32 = 150;
+const MAX_TERMS: u32 = 150;
 
 /// The largest r that the series must cover.
 fn largest() -> f64 {
-    FARTHEST.ln() / 2.0 / (11.0 - 2.0 / 3.0 * MOST_QUARKS)
+    FARTHEST.ln() / 2.0 / (11.0 - 2.0 / 3.0 * MAX_QUARKS)
 }
 
 /// The running of the parameters of one block, which mix.
@@ -152,7 +152,7 @@ impl Mixing {
         let norm = rows.into_iter().fold(0.0, f64::max);
         let largest = norm * largest();
         let mut term = 1.0;
-        for n in 1..=MOST_TERMS {
+        for n in 1..=MAX_TERMS {
             term *= largest / f64::from(n);
             if term < ACCURACY && f64::from(n) > largest {
                 return Ok(n);

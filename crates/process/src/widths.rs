@@ -4,36 +4,16 @@
 //! products, and alpha_s is taken at the mother's mass. For coloured mothers, partial widths below 0.1 GeV are left
 //! out, because perturbation theory does not apply to them.
 
-use super::arith::Program;
 use super::card::Card;
-use super::model::{CardParameter, Named};
+use super::model::{AutoWidth, CardParameter};
 use mebridge_support::error::{Error, Result};
 use num_complex::Complex64;
-use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
 /// Partial widths of coloured particles below this are left out, in GeV.
-const LEAST_COLORED: f64 = 0.1;
+const MIN_COLORED_WIDTH: f64 = 0.1;
 /// Rounding errors of a vanishing width are below this, in GeV.
 const ROUNDING: f64 = 1e-10;
-
-/// A width as the sum of partial widths.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AutoWidth {
-    /// Index of the width in [`super::model::Model::card`].
-    pub parameter: u32,
-    /// The card parameters that the formulas need: the inputs of the program, whose last input is the strong coupling.
-    pub card: Vec<CardParameter>,
-    /// Index of alpha_s in `card`.
-    pub alpha_s: Option<u32>,
-    /// The mass of the particle, then its partial widths with their names (`t > w+ b`); those of closed decays are
-    /// zero.
-    pub values: Vec<Named>,
-    /// The formulas.
-    pub program: Program,
-    /// Whether the particle has colour.
-    pub colored: bool,
-}
 
 impl AutoWidth {
     /// Returns the width for the values of a card, and a message line about it.
@@ -41,13 +21,15 @@ impl AutoWidth {
         let values = self.card.iter().map(|parameter| card.value(parameter));
         let values: Vec<f64> = values.collect::<Result<_>>()?;
         let place = super::card::place(parameter);
-        let (width, of) = self.of(&values).map_err(|what| Error::Card {
-            path: card.path().to_path_buf(),
-            what: format!(
-                "{place} ({}) is Auto, and {what}; write a number in its place",
-                parameter.name
-            ),
-        })?;
+        let (width, of) = self
+            .width_with_decays(&values)
+            .map_err(|what| Error::Card {
+                path: card.path().to_path_buf(),
+                what: format!(
+                    "{place} ({}) is Auto, and {what}; write a number in its place",
+                    parameter.name
+                ),
+            })?;
         let line = self.line(width, &of);
         Ok((
             width,
@@ -55,13 +37,13 @@ impl AutoWidth {
         ))
     }
 
-    /// The message about a computed width; `of` describes the sum, as returned by [`AutoWidth::of`].
+    /// The message about a computed width; `of` describes the sum, as returned by [`AutoWidth::width_with_decays`].
     pub fn line(&self, width: f64, of: &str) -> String {
         format!("{width:.6e} GeV, {of}; decays into more particles, or by loops, are not included")
     }
 
     /// Returns the width for these card values, and a text that lists the decays it sums over.
-    pub fn of(&self, card: &[f64]) -> std::result::Result<(f64, String), String> {
+    pub fn width_with_decays(&self, card: &[f64]) -> std::result::Result<(f64, String), String> {
         let evaluate = |card: &[f64]| {
             let alpha_s = self
                 .alpha_s
@@ -90,7 +72,7 @@ impl AutoWidth {
                     ));
                 }
                 x if x <= 0.0 => {}
-                x if self.colored && x < LEAST_COLORED => {
+                x if self.colored && x < MIN_COLORED_WIDTH => {
                     small.push(format!("{} ({x:.2e})", decay.name))
                 }
                 x => {
@@ -105,7 +87,7 @@ impl AutoWidth {
         };
         if !small.is_empty() {
             of += &format!(
-                "; left out, below {LEAST_COLORED} GeV and with colour, are {}",
+                "; left out, below {MIN_COLORED_WIDTH} GeV and with colour, are {}",
                 small.join(", ")
             );
         }
@@ -118,7 +100,7 @@ const CHARM: f64 = 1.4;
 const BOTTOM: f64 = 4.7;
 const Z: f64 = 91.188;
 /// Below this scale the strong coupling is not small, in GeV.
-const LEAST_SCALE: f64 = 0.188_775_276_209;
+const MIN_SCALE: f64 = 0.188_775_276_209;
 
 /// alpha_s at a scale by two-loop evolution from the mass of the Z boson; zero where it is undefined.
 pub(crate) fn running(alpha_s: f64, scale: f64) -> f64 {
@@ -138,7 +120,7 @@ pub(crate) fn running(alpha_s: f64, scale: f64) -> f64 {
         }
         a
     };
-    if alpha_s.is_nan() || alpha_s <= 0.0 || scale < LEAST_SCALE {
+    if alpha_s.is_nan() || alpha_s <= 0.0 || scale < MIN_SCALE {
         return 0.0;
     }
     if scale >= BOTTOM {
@@ -155,6 +137,7 @@ pub(crate) fn running(alpha_s: f64, scale: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::arith::{Builder, Comparison, Op};
+    use crate::model::NamedValue;
     use std::path::Path;
 
     /// A particle of mass M that decays into one of mass m with the width w, where M > m, and by alpha_s.
@@ -177,7 +160,7 @@ mod tests {
             index: vec![n as i32],
             default: 0.0,
         });
-        let named = |name: &str, value| Named {
+        let named = |name: &str, value| NamedValue {
             name: name.into(),
             value,
         };
@@ -197,7 +180,7 @@ mod tests {
 
     #[test]
     fn open_decays_are_added() {
-        let at = |colored, card: [f64; 4]| example(colored).of(&card);
+        let at = |colored, card: [f64; 4]| example(colored).width_with_decays(&card);
         let strong = |alpha_s: f64| 4.0 * PI * alpha_s;
         let (width, of) = at(false, [0.118, Z, 5.0, 0.01]).unwrap();
         assert!((width - 0.01 - strong(0.118)).abs() < 1e-12, "{width}");

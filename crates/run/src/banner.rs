@@ -2,7 +2,7 @@
 
 use crate::event_file::{self, Banner, Blocks, nominal_weight, one_weight, overweights};
 use crate::overweight::{Overweights, Weighting};
-use crate::records::Round;
+use crate::records::RoundFile;
 use crate::rounds::BiasedEvents;
 use crate::run_card::with_entries;
 use crate::summary::Measured;
@@ -91,7 +91,7 @@ impl Norm {
 
 /// Everything that the event files of a process and its cards have in common.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Head {
+pub struct CommonBanner {
     /// The blocks after the particles of each event, and the beams.
     pub blocks: Blocks,
     /// Normalisation of the weights.
@@ -112,7 +112,7 @@ pub struct Head {
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
     /// Rounds of events.
-    pub rounds: &'a [Round],
+    pub rounds: &'a [RoundFile],
     /// Number of events already in the file, to which these are added.
     pub before: u64,
     /// How the events of the file are chosen and weighted.
@@ -153,7 +153,7 @@ impl Contents<'_> {
     }
 }
 
-impl Head {
+impl CommonBanner {
     /// The blocks of the header, MG5aMC's first.
     pub fn banner(&self, events: usize, seed: u64, cross_section: f64) -> String {
         let cards = self.cards.as_ref();

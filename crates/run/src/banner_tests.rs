@@ -2,8 +2,8 @@ use super::*;
 use crate::event_file::InitBeams;
 use serde_json::json;
 
-fn head() -> Head {
-    Head {
+fn head() -> CommonBanner {
+    CommonBanner {
         blocks: Blocks {
             beams: InitBeams::equal([2212, 2212], 13_000.0, 0),
             powers: Vec::new(),
@@ -41,7 +41,7 @@ fn a_banner_repeats_the_cards() {
         "<LesHouchesEvents version=\"3.0\">\n<header>\n{wanted}</header>\n</LesHouchesEvents>\n"
     );
     assert_eq!(file, whole);
-    let plain = Head {
+    let plain = CommonBanner {
         cards: None,
         ..head()
     };
@@ -93,5 +93,8 @@ fn norms_say_what_weights_are() {
 #[test]
 fn a_head_is_read_as_it_is_written() {
     let written = serde_json::to_string(&head()).unwrap();
-    assert_eq!(serde_json::from_str::<Head>(&written).unwrap(), head());
+    assert_eq!(
+        serde_json::from_str::<CommonBanner>(&written).unwrap(),
+        head()
+    );
 }

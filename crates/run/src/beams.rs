@@ -12,11 +12,11 @@ const NEUTRON: i32 = 2112;
 /// The code of a nucleus is this plus 10000 per proton and 10 per nucleon.
 const NUCLEUS: i32 = 1_000_000_000;
 /// Largest number of protons or neutrons that fits into its digits.
-const MOST_NUCLEONS: u64 = 499;
+const MAX_NUCLEONS: u64 = 499;
 /// Least energy of a nucleon in GeV, as its mass is neglected.
-const LEAST_ENERGY: f64 = 10.0;
+const MIN_ENERGY: f64 = 10.0;
 /// Largest mass of an ion as a fraction of its energy.
-const LARGEST_MASS: f64 = 0.1;
+const MAX_MASS: f64 = 0.1;
 const ELECTRON: i32 = 11;
 const MUON: i32 = 13;
 /// The `pdlabel` of an LHAPDF set, which `lhaid` names.
@@ -67,7 +67,7 @@ fn is_hadron(lpp: i64) -> bool {
 impl Beams {
     /// Returns whether a run card takes scales from the clustering of events.
     pub fn cluster_scales(&self, card: &RunCard) -> bool {
-        !self.scales_are_fixed(card) && card.whole("dynamical_scale_choice") == -1
+        !self.scales_are_fixed(card) && card.integer("dynamical_scale_choice") == -1
     }
 
     /// Returns whether no scale of a run card depends on the momenta.
@@ -116,7 +116,7 @@ impl Beams {
     pub fn of_decays(card: &RunCard) -> Beams {
         Beams {
             codes: [0, 0],
-            lpp: ["lpp1", "lpp2"].map(|name| card.whole(name)),
+            lpp: ["lpp1", "lpp2"].map(|name| card.integer(name)),
             energies: ["ebeam1", "ebeam2"].map(|name| card.number(name)),
             ions: [None; 2],
         }
@@ -140,12 +140,12 @@ impl Beams {
             let (number, is_hadron) = (beam + 1, is_hadron(self.lpp[beam]));
             let mass = card.number(&format!("mass_ion{number}"));
             let what = match () {
-                () if is_hadron && energy < LEAST_ENERGY => format!(
+                () if is_hadron && energy < MIN_ENERGY => format!(
                     "ebeam{number} = {}: a nucleon has {} GeV, and masses of nucleons are left out",
                     general(whole),
                     general(energy)
                 ),
-                () if mass >= 0.0 && (!is_hadron || mass > LARGEST_MASS * whole) => format!(
+                () if mass >= 0.0 && (!is_hadron || mass > MAX_MASS * whole) => format!(
                     "mass_ion{number} = {} cannot be honoured: masses of beams are left out",
                     general(mass)
                 ),
@@ -155,7 +155,7 @@ impl Beams {
                         as mass_ion";
             return Err(card.refused(what, cure));
         }
-        if self.has_ions() && (card.whole("ickkw") != 0 || card.number("xqcut") != 0.0) {
+        if self.has_ions() && (card.integer("ickkw") != 0 || card.number("xqcut") != 0.0) {
             let what = "ickkw and xqcut are not for beams of ions here".to_owned();
             return Err(card.refused(what, "set both to 0"));
         }
@@ -196,7 +196,7 @@ impl Beams {
     }
 
     fn check_scales(&self, card: &RunCard) -> Result<()> {
-        let choice = card.whole("dynamical_scale_choice");
+        let choice = card.integer("dynamical_scale_choice");
         let is_known = choice == -1 || crate::scale::dynamical(choice).is_some();
         if is_known || self.scales_are_fixed(card) {
             return Ok(());
@@ -217,7 +217,7 @@ impl Beams {
 
     /// The index of the beam that is not a hadron, if the other one is: it is a parton, or a particle that radiates
     /// photons.
-    pub fn other(&self) -> Option<usize> {
+    pub fn non_hadron(&self) -> Option<usize> {
         match self.lpp.map(is_hadron) {
             [false, true] => Some(0),
             [true, false] => Some(1),
@@ -225,30 +225,30 @@ impl Beams {
         }
     }
 
-    /// The entry `lpp` of the beam [`Beams::other`] if that radiates photons; otherwise 0.
+    /// The entry `lpp` of the beam [`Beams::non_hadron`] if that radiates photons; otherwise 0.
     pub fn photons(&self) -> i64 {
-        self.other().map_or(0, |beam| self.lpp[beam])
+        self.non_hadron().map_or(0, |beam| self.lpp[beam])
     }
 
     /// The index of the beam that is a parton, if the other one is a hadron.
     pub fn parton(&self) -> Option<usize> {
-        self.other().filter(|beam| self.lpp[*beam] == 0)
+        self.non_hadron().filter(|beam| self.lpp[*beam] == 0)
     }
 
     /// Whether each beam is the antiparticle of the hadron that the set of densities describes. A beam that is not a
     /// hadron beside one that is counts as an antiparticle, too.
     pub fn anti(&self) -> [bool; 2] {
-        [0, 1].map(|beam| self.lpp[beam] == -1 || self.other() == Some(beam))
+        [0, 1].map(|beam| self.lpp[beam] == -1 || self.non_hadron() == Some(beam))
     }
 
     /// Whether `<mgrwt>` in an event file can describe how an event depends on densities and alpha_s.
     pub fn reweightable(&self) -> bool {
-        !self.radiated() && self.other().is_none() && !self.has_ions()
+        !self.radiated() && self.non_hadron().is_none() && !self.has_ions()
     }
 
     /// Returns the label of the densities: `pdlabel` of a hadron, or of both beams.
     pub fn label<'a>(&self, card: &'a RunCard) -> &'a str {
-        match self.other() {
+        match self.non_hadron() {
             Some(0) => card.text("pdlabel2"),
             _ => card.text("pdlabel1"),
         }
@@ -285,12 +285,12 @@ fn nucleus([protons, neutrons]: [u32; 2]) -> i32 {
 /// # Errors
 /// There is no such ion.
 fn ion(card: &RunCard, beam: usize) -> Result<Option<[u32; 2]>> {
-    let count = |name: &str| card.whole_within(&format!("{name}{beam}"), 0, MOST_NUCLEONS);
+    let count = |name: &str| card.integer_within(&format!("{name}{beam}"), 0, MAX_NUCLEONS);
     let both = [count("nb_proton")? as u32, count("nb_neutron")? as u32];
     if both == [1, 0] {
         return Ok(None);
     }
-    let lpp = card.whole(&format!("lpp{beam}"));
+    let lpp = card.integer(&format!("lpp{beam}"));
     let what = match () {
         () if both == [0, 0] => format!("nb_proton{beam} and nb_neutron{beam} are 0"),
         () if lpp != 1 => {
@@ -350,7 +350,7 @@ pub fn polarised(card: &RunCard, own: &Path) -> Result<()> {
             );
             return Err(card.refused(what, "change it there"));
         }
-        if value != 0.0 && card.whole(&format!("lpp{beam}")) != 0 {
+        if value != 0.0 && card.integer(&format!("lpp{beam}")) != 0 {
             let cure = format!("set {name} to 0");
             return Err(card.refused(format!("{is} needs lpp{beam} = 0"), &cure));
         }
@@ -405,22 +405,22 @@ mod tests {
             ])
         };
         let protons = of("1", "-1");
-        assert_eq!((protons.other(), protons.photons()), (None, 0));
+        assert_eq!((protons.non_hadron(), protons.photons()), (None, 0));
         assert_eq!(protons.anti(), [false, true]);
         assert!(protons.reweightable() && !protons.resting() && !protons.radiated());
         let partons = of("0", "0");
-        assert_eq!((partons.other(), partons.anti()), (None, [false; 2]));
+        assert_eq!((partons.non_hadron(), partons.anti()), (None, [false; 2]));
         assert!(partons.resting() && partons.reweightable());
         let whole = of("0", "1");
-        assert_eq!((whole.other(), whole.photons()), (Some(0), 0));
+        assert_eq!((whole.non_hadron(), whole.photons()), (Some(0), 0));
         assert_eq!((whole.parton(), whole.anti()), (Some(0), [true, false]));
         assert!(!whole.reweightable());
         let photons = of("1", "-3");
-        assert_eq!((photons.other(), photons.photons()), (Some(1), -3));
+        assert_eq!((photons.non_hadron(), photons.photons()), (Some(1), -3));
         assert_eq!((photons.parton(), photons.anti()), (None, [false, true]));
         assert!(!photons.radiated() && !photons.resting() && !photons.reweightable());
         let both = of("3", "-3");
-        assert_eq!((both.other(), both.photons()), (None, 0));
+        assert_eq!((both.non_hadron(), both.photons()), (None, 0));
         assert!(both.radiated() && !both.reweightable());
         let card = card(&[("lpp1", "3"), ("pdlabel1", "iww"), ("pdlabel2", "nn23lo")]);
         let found = Beams::of_run_card(&card, &LABELS).unwrap();

@@ -10,7 +10,7 @@ use mebridge::runtime::{BackendChoice, Switches};
 use mebridge::sample::{Momenta, Sample, SampleAnswers, g_s};
 use mebridge::simd::Level;
 use mebridge::{Error, Result};
-use mebridge_densities::Coupling;
+use mebridge_densities::StrongCoupling;
 use mebridge_phasespace::Rows;
 use mebridge_phasespace::clustering::Matched;
 use mebridge_phasespace::scales::{Dynamical, ROWS, Scale};
@@ -36,7 +36,7 @@ struct Weights {
     /// Energies of both beams, GeV.
     energies: [f64; 2],
     /// The running coupling of the events, followed by those of PDF members that differ.
-    couplings: Vec<Coupling>,
+    couplings: Vec<StrongCoupling>,
     beams: Option<[BeamDensity; 2]>,
     members: Vec<OtherMember>,
     elements: Vec<ElementInfo>,
@@ -80,7 +80,8 @@ impl Calculator {
             let own = member.alpha_s.as_ref().unwrap_or(alpha_s);
             let coupling = tables.iter().position(|known| *known == own);
             members.push(OtherMember {
-                beams: (beams.as_ref()).map(|both| both.each_ref().map(|one| one.with(&densities))),
+                beams: (beams.as_ref())
+                    .map(|both| both.each_ref().map(|one| one.with_densities(&densities))),
                 coupling: coupling.unwrap_or(tables.len()),
             });
             if coupling.is_none() {
@@ -542,7 +543,7 @@ impl<'a> ThreadEvents<'a> {
     }
 
     /// The factor for the clustered vertices of matched events, whose alpha_s are taken at their own scales.
-    fn emitted(&self, table: &Coupling, factor: f64, change: &[f64]) -> Vec<f64> {
+    fn emitted(&self, table: &StrongCoupling, factor: f64, change: &[f64]) -> Vec<f64> {
         let nominal = &self.weights.couplings[0];
         let of = |(matched, change): (&&Matched, &f64)| {
             let emissions = matched.emissions.iter().filter(|scale| **scale > 0.0);

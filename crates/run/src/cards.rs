@@ -61,11 +61,11 @@ impl Cards {
             Some(file) => file.clone(),
             None => source.card("run_card.dat")?,
         };
-        let changed = run_card::of_both(changed)?;
+        let changed = run_card::for_both_beams(changed)?;
         let mut run_card = RunCard::read(&run_card_file, &changed)?;
         if file.is_none() && matches!(source, Source::Named(_)) {
             // One of MG5aMC's defaults with the changed entries.
-            run_card = run_card.called("the run card");
+            run_card = run_card.with_source("the run card");
         }
         run_card.check()?;
         let mut notices = run_card.notices();
@@ -88,7 +88,7 @@ impl Cards {
         }
         let version = source.version();
         if (version.starts_with("2.") || version == UNKNOWN)
-            && run_card.whole("ickkw") == 1
+            && run_card.integer("ickkw") == 1
             && run_card.flag("fixed_fac_scale1")
         {
             return Err(Error::run_at(

@@ -6,7 +6,7 @@ use mebridge::describe::Channel;
 use std::collections::BTreeSet;
 
 /// Smallest ratio of width to mass; smaller widths are lost in the rounding of invariant masses.
-pub const NARROWEST: f64 = 1e-14;
+pub const MIN_WIDTH_RATIO: f64 = 1e-14;
 
 /// A propagator of a channel.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,9 +42,9 @@ impl ChannelLine {
         (0..channel.masses.len()).map(|number| ChannelLine::new(channel, number))
     }
 
-    /// Whether it has a mass but no width, or a width below [`NARROWEST`].
+    /// Whether it has a mass but no width, or a width below [`MIN_WIDTH_RATIO`].
     pub fn is_narrow(&self) -> bool {
-        self.width < NARROWEST * self.mass
+        self.width < MIN_WIDTH_RATIO * self.mass
     }
 
     /// The message about a narrow particle that can be on its mass shell.
@@ -53,7 +53,7 @@ impl ChannelLine {
     }
 }
 
-/// The message about a particle that can be on its mass shell but has no width, or a width below [`NARROWEST`].
+/// The message about a particle that can be on its mass shell but has no width, or a width below [`MIN_WIDTH_RATIO`].
 ///
 /// Args: the PDG code, and mass and width, GeV.
 pub fn without_width(code: i32, mass: f64, width: f64) -> String {
@@ -69,6 +69,6 @@ pub fn without_width(code: i32, mass: f64, width: f64) -> String {
         "particle {code} (PDG code) can be on its mass shell, at {} GeV, and has {has}; give it one of at least {} GeV in the \
          parameter card (DECAY {code})",
         general(mass),
-        significant(NARROWEST * mass, 1)
+        significant(MIN_WIDTH_RATIO * mass, 1)
     )
 }

@@ -8,10 +8,10 @@ use crate::run_card::value::Value;
 use crate::text::general;
 use mebridge::Result;
 use mebridge::event_generator::LundLegs;
-use mebridge_phasespace::cuts::{Observable, Rule, Take, Window};
+use mebridge_phasespace::cuts::{GroupValue, Observable, Rule, Window};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use bounds::{least, least_mass};
+pub use bounds::{min_energy, min_mass};
 
 /// Mass in GeV above which a particle only has the cuts by its PDG code.
 const NO_CUTS: f64 = 20.0;
@@ -50,7 +50,7 @@ impl Cut {
     /// Returns the entries that request it; if there are none, a description of the window.
     pub fn name(&self, pdg: &[i32]) -> String {
         match self.entries.is_empty() {
-            true => described([&self.window], pdg),
+            true => describe([&self.window], pdg),
             false => self.entries.join(" with "),
         }
     }
@@ -58,7 +58,7 @@ impl Cut {
 
 /// The kind of a leg in a run card, in the order of the letters in names of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum LegKind {
     /// `a`
     Photon,
     /// `b`: a quark that is not a jet.
@@ -71,15 +71,15 @@ pub enum Kind {
     Neutrino,
 }
 
-impl Kind {
+impl LegKind {
     /// The letter in names of entries.
     pub fn letter(self) -> char {
         match self {
-            Kind::Photon => 'a',
-            Kind::Bottom => 'b',
-            Kind::Jet => 'j',
-            Kind::Lepton => 'l',
-            Kind::Neutrino => 'n',
+            LegKind::Photon => 'a',
+            LegKind::Bottom => 'b',
+            LegKind::Jet => 'j',
+            LegKind::Lepton => 'l',
+            LegKind::Neutrino => 'n',
         }
     }
 }
@@ -104,21 +104,21 @@ impl Legs<'_> {
     }
 
     /// The kind of a leg; `None` for particles such as top quarks or weak bosons.
-    pub fn kind(&self, leg: usize) -> Option<Kind> {
+    pub fn kind(&self, leg: usize) -> Option<LegKind> {
         let code = i64::from(self.pdg[leg].unsigned_abs());
         match code {
-            21 => Some(Kind::Jet),
-            _ if code <= self.card.whole("maxjetflavor").min(6) => Some(Kind::Jet),
-            ..=5 => Some(Kind::Bottom),
-            11 | 13 | 15 => Some(Kind::Lepton),
-            12 | 14 | 16 => Some(Kind::Neutrino),
-            22 => Some(Kind::Photon),
+            21 => Some(LegKind::Jet),
+            _ if code <= self.card.integer("maxjetflavor").min(6) => Some(LegKind::Jet),
+            ..=5 => Some(LegKind::Bottom),
+            11 | 13 | 15 => Some(LegKind::Lepton),
+            12 | 14 | 16 => Some(LegKind::Neutrino),
+            22 => Some(LegKind::Photon),
             _ => None,
         }
     }
 
     /// The legs of a kind.
-    pub fn of(&self, kind: Kind) -> Vec<usize> {
+    pub fn of_kind(&self, kind: LegKind) -> Vec<usize> {
         let legs = self.outgoing();
         legs.filter(|&leg| self.kind(leg) == Some(kind)).collect()
     }
@@ -136,8 +136,8 @@ impl Legs<'_> {
         let legs = self.outgoing();
         let merged = |&leg: &usize| self.is_merged(self.pdg[leg]) && !self.decayed.contains(&leg);
         let merged: Vec<usize> = legs.filter(merged).collect();
-        let jet = |leg: &usize| self.kind(*leg) == Some(Kind::Jet);
-        match merged.iter().any(jet) || !self.of(Kind::Bottom).is_empty() {
+        let jet = |leg: &usize| self.kind(*leg) == Some(LegKind::Jet);
+        match merged.iter().any(jet) || !self.of_kind(LegKind::Bottom).is_empty() {
             true => merged,
             false => Vec::new(),
         }
@@ -155,7 +155,8 @@ impl Legs<'_> {
         if legs.is_empty() {
             return Ok(LundLegs::default());
         }
-        let massless = |leg: &usize| matches!(self.kind(*leg), Some(Kind::Jet | Kind::Bottom));
+        let massless =
+            |leg: &usize| matches!(self.kind(*leg), Some(LegKind::Jet | LegKind::Bottom));
         let codes = self.pdg[..2]
             .iter()
             .chain(legs.iter().map(|&leg| &self.pdg[leg]));
@@ -189,7 +190,7 @@ impl Legs<'_> {
 
     /// Whether the cuts on its kind apply to a leg.
     fn is_cut(&self, leg: usize) -> bool {
-        let neutrino = self.kind(leg) == Some(Kind::Neutrino);
+        let neutrino = self.kind(leg) == Some(LegKind::Neutrino);
         !self.is_free(leg) && self.masses[leg] <= NO_CUTS && !neutrino
     }
 }
@@ -231,8 +232,8 @@ fn rules(legs: &Legs, energy: f64) -> (Vec<Rule>, Vec<Cut>) {
             radius: card.number("dparameter"),
         });
     }
-    let (jets, photons) = (legs.of(Kind::Jet), legs.of(Kind::Photon));
-    if card.whole("cutuse") != 0 && !jets.is_empty() {
+    let (jets, photons) = (legs.of_kind(LegKind::Jet), legs.of_kind(LegKind::Photon));
+    if card.integer("cutuse") != 0 && !jets.is_empty() {
         let limit = |number: usize| {
             let [least, largest] = ["min", "max"].map(|end| format!("ptj{number}{end}"));
             [
@@ -268,7 +269,7 @@ fn rules(legs: &Legs, energy: f64) -> (Vec<Rule>, Vec<Cut>) {
         found.push(Rule::Isolated {
             photons,
             jets,
-            electromagnetic: card.flag("isoem").then(|| legs.of(Kind::Lepton)),
+            electromagnetic: card.flag("isoem").then(|| legs.of_kind(LegKind::Lepton)),
             least,
             radius,
             power,
@@ -319,16 +320,16 @@ fn closest(least: f64, largest: f64, [radius, power, share]: [f64; 3]) -> f64 {
 }
 
 /// Returns an entry that no event of these legs passes, because it requires more jets or leptons than there are.
-pub fn empty(legs: &Legs) -> Option<String> {
+pub fn impossible_entry(legs: &Legs) -> Option<String> {
     let wanted = |name: &String| legs.card.number(name) > 0.0;
-    for kind in [Kind::Jet, Kind::Lepton] {
-        let (letter, count) = (kind.letter(), legs.of(kind).len());
+    for kind in [LegKind::Jet, LegKind::Lepton] {
+        let (letter, count) = (kind.letter(), legs.of_kind(kind).len());
         let mut names = (count + 1..=4).map(|number| format!("pt{letter}{number}min"));
         if let Some(name) = names.find(wanted) {
             return Some(name);
         }
         let total = "htjmin".to_owned();
-        if kind == Kind::Jet && count == 0 && wanted(&total) {
+        if kind == LegKind::Jet && count == 0 && wanted(&total) {
             return Some(total);
         }
     }
@@ -336,10 +337,12 @@ pub fn empty(legs: &Legs) -> Option<String> {
 }
 
 /// Returns the first cut that no event of this energy passes.
-pub fn nowhere(cuts: &[Cut], energy: f64) -> Option<&Cut> {
+pub fn impossible_cut(cuts: &[Cut], energy: f64) -> Option<&Cut> {
     cuts.iter().find(|Cut { window, .. }| {
         let most = match (window.observable, window.take) {
-            (Observable::Pt, Take::Sum | Take::First(_)) | (Observable::Mass, _) => energy,
+            (Observable::Pt, GroupValue::Sum | GroupValue::First(_)) | (Observable::Mass, _) => {
+                energy
+            }
             (Observable::Pt, _) => energy / 2.0,
             _ => f64::INFINITY,
         };
@@ -348,7 +351,7 @@ pub fn nowhere(cuts: &[Cut], energy: f64) -> Option<&Cut> {
 }
 
 /// Describes windows with PDG codes without signs; equal descriptions appear once.
-pub fn described<'a>(windows: impl IntoIterator<Item = &'a Window>, pdg: &[i32]) -> String {
+pub fn describe<'a>(windows: impl IntoIterator<Item = &'a Window>, pdg: &[i32]) -> String {
     let mut found: Vec<String> = Vec::new();
     for window in windows {
         let group = |legs: &Vec<usize>| {
@@ -357,8 +360,8 @@ pub fn described<'a>(windows: impl IntoIterator<Item = &'a Window>, pdg: &[i32])
         };
         let groups: Vec<String> = window.legs.iter().map(group).collect();
         let which = match window.take {
-            Take::All => String::new(),
-            Take::Any => "one of ".to_owned(),
+            GroupValue::All => String::new(),
+            GroupValue::Any => "one of ".to_owned(),
             take => format!("({}) of ", String::from(take)),
         };
         let observable = match window.observable {
@@ -390,7 +393,7 @@ pub fn described<'a>(windows: impl IntoIterator<Item = &'a Window>, pdg: &[i32])
 /// share their cuts.
 ///
 /// Args: `processes` has the PDG codes of the legs of each process.
-pub fn divided(legs: &Legs, processes: &[Vec<i32>]) -> Option<String> {
+pub fn differing_entry(legs: &Legs, processes: &[Vec<i32>]) -> Option<String> {
     let card = legs.card;
     for leg in legs.outgoing().filter(|&leg| !legs.is_free(leg)) {
         let codes = processes.iter().map(|pdg| code_of(pdg[leg]));
@@ -494,7 +497,7 @@ fn largest_of(value: f64) -> f64 {
 /// Properties of a window besides its observable, legs and entries.
 #[derive(Clone, Copy, Default)]
 struct How {
-    take: Take,
+    take: GroupValue,
     /// The PDG code, if entries are numbers by code.
     code: Option<i32>,
     /// Whether a lower limit above the upper one excludes the values in between instead of all values.
@@ -502,7 +505,7 @@ struct How {
 }
 
 impl How {
-    fn taking(take: Take) -> Self {
+    fn taking(take: GroupValue) -> Self {
         How {
             take,
             ..How::default()
@@ -581,7 +584,7 @@ impl Windows<'_> {
             }
         } else if let Some(kind) = legs.kind(leg).filter(|_| legs.is_cut(leg)) {
             let k = kind.letter();
-            let isolated = kind == Kind::Photon && card.number("ptgmin") > card.number("pta");
+            let isolated = kind == LegKind::Photon && card.number("ptgmin") > card.number("pta");
             let softest = if isolated {
                 "ptgmin".to_owned()
             } else {
@@ -606,7 +609,7 @@ impl Windows<'_> {
 
     /// Adds the windows of two legs.
     fn pair(&mut self, first: usize, second: usize) {
-        use Kind::{Bottom, Jet, Lepton, Neutrino, Photon};
+        use LegKind::{Bottom, Jet, Lepton, Neutrino, Photon};
         let (legs, card, plain) = (self.legs, self.legs.card, How::default());
         let (one, other) = (legs.pdg[first], legs.pdg[second]);
         let mut kinds = [legs.kind(first), legs.kind(second)];
@@ -644,11 +647,11 @@ impl Windows<'_> {
 
     /// Adds the windows of all legs of some kinds.
     fn global(&mut self) {
-        use Kind::{Bottom, Jet, Lepton, Neutrino, Photon};
+        use LegKind::{Bottom, Jet, Lepton, Neutrino, Photon};
         use Observable::{Mass, Pt};
         let (legs, plain) = (self.legs, How::default());
         let [jets, bottoms, leptons, neutrinos] =
-            [Jet, Bottom, Lepton, Neutrino].map(|kind| legs.of(kind));
+            [Jet, Bottom, Lepton, Neutrino].map(|kind| legs.of_kind(kind));
         let everything = legs.outgoing().collect();
         self.add(
             Mass,
@@ -665,31 +668,35 @@ impl Windows<'_> {
             self.add(Mass, vec![light], ["mmnl", "mmnlmax"], plain);
         }
         let heavy = legs.outgoing().filter(|&leg| legs.masses[leg] > HEAVY);
-        self.of_each(heavy.collect(), ["ptheavy", ""], Take::Any);
+        self.of_each(heavy.collect(), ["ptheavy", ""], GroupValue::Any);
         for kind in [Jet, Bottom, Photon, Lepton] {
             let name = format!("xpt{}", kind.letter());
-            self.of_each(legs.of(kind), [&name, ""], Take::Any);
+            self.of_each(legs.of_kind(kind), [&name, ""], GroupValue::Any);
         }
         let ends = |name: String| ["min", "max"].map(|end| format!("{name}{end}"));
         for (some, letter) in [(&jets, 'j'), (&leptons, 'l')] {
-            if letter == 'j' && legs.card.whole("cutuse") != 0 {
+            if letter == 'j' && legs.card.integer("cutuse") != 0 {
                 continue;
             }
             for place in 0..some.len().min(4) {
                 let names = ends(format!("pt{letter}{}", place + 1));
-                self.of_each(some.clone(), names, Take::Number(place));
+                self.of_each(some.clone(), names, GroupValue::Number(place));
             }
         }
-        self.of_each(jets.clone(), ["htjmin", "htjmax"], Take::Sum);
+        self.of_each(jets.clone(), ["htjmin", "htjmax"], GroupValue::Sum);
         for count in 2..=jets.len().min(4) {
             let names = ends(format!("ht{count}"));
-            self.of_each(jets.clone(), names, Take::First(count));
+            self.of_each(jets.clone(), names, GroupValue::First(count));
         }
-        self.of_each([jets, bottoms].concat(), ["ihtmin", "ihtmax"], Take::Sum);
+        self.of_each(
+            [jets, bottoms].concat(),
+            ["ihtmin", "ihtmax"],
+            GroupValue::Sum,
+        );
     }
 
     /// Adds a window in the transverse momenta of some legs, if there are any.
-    fn of_each(&mut self, legs: Vec<usize>, names: [impl AsRef<str>; 2], take: Take) {
+    fn of_each(&mut self, legs: Vec<usize>, names: [impl AsRef<str>; 2], take: GroupValue) {
         if !legs.is_empty() {
             let groups = legs.into_iter().map(|leg| vec![leg]).collect();
             self.add(Observable::Pt, groups, names, How::taking(take));

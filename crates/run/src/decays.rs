@@ -14,7 +14,7 @@ use mebridge::event_generator::{ColorSum, ElementRequest, Request};
 use mebridge::{Error, Result};
 use mebridge_densities::evolved;
 use mebridge_phasespace::clustering::Forced;
-use mebridge_phasespace::cuts::{Observable, Rule, Take, Window};
+use mebridge_phasespace::cuts::{GroupValue, Observable, Rule, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -120,7 +120,7 @@ pub fn plan(
             threads,
             backend: Some("cpu".to_owned()),
             widths: card.number("bwcutoff"),
-            by_propagators: card.whole("sde_strategy") == 2,
+            by_propagators: card.integer("sde_strategy") == 2,
             alpha_qed,
             forced: forced.into_iter().collect(),
             excluded: off.difference(&elsewhere).copied().collect(),
@@ -130,7 +130,7 @@ pub fn plan(
             color: ColorSum::Full,
         },
         conditions,
-        cuts: cuts::described(first.windows(), &first.pdg),
+        cuts: cuts::describe(first.windows(), &first.pdg),
         pdg: first.pdg[0],
         mass: first.masses[0],
         notices: cuts::unused(card, &there.collect()).into_iter().collect(),
@@ -193,9 +193,11 @@ impl Decay {
     fn cuts_of(&self, card: &RunCard, options: &[Vec<i32>]) -> Result<(Vec<Cut>, Vec<Rule>)> {
         let (name, mass) = (&self.name, self.masses[0]);
         let (mut found, decayed) = self.on_shell(card);
-        let ours = NO_CUTS.into_iter().filter(|(name, _)| !card.gives(name));
+        let ours = NO_CUTS
+            .into_iter()
+            .filter(|(name, _)| !card.has_entry(name));
         let energy = [("dsqrt_shat", 0.0), ("dsqrt_shatmax", -1.0)];
-        let own = card.with(ours.chain(energy));
+        let own = card.with_numbers(ours.chain(energy));
         let legs = Legs {
             pdg: &self.pdg,
             masses: &self.masses,
@@ -203,16 +205,16 @@ impl Decay {
             card: &own,
         };
         let options: Vec<Vec<i32>> = options.iter().map(|pdg| as_two(pdg, 0)).collect();
-        if let Some(divided) = cuts::divided(&legs, &options) {
+        if let Some(divided) = cuts::differing_entry(&legs, &options) {
             let what = format!("{divided} in the run card, which are one matrix element, {name}");
             return Err(Error::run(what, "give all of them the same"));
         }
         let nothing = |of: String| format!("{of} of the run card leaves nothing of {name}");
-        if let Some(entry) = cuts::empty(&legs) {
+        if let Some(entry) = cuts::impossible_entry(&legs) {
             return Err(Error::run(nothing(entry), "set it to 0"));
         }
         let (of_card, rules) = cuts::of_run_card(&legs, mass);
-        if let Some(cut) = cuts::nowhere(&of_card, mass) {
+        if let Some(cut) = cuts::impossible_cut(&of_card, mass) {
             let what = nothing(cut.name(&self.pdg));
             let what = format!("{what}, which has {} GeV", general(mass));
             return Err(Error::run(what, ""));
@@ -265,7 +267,7 @@ impl Decay {
         let every: BTreeSet<usize> = (2..masses.len()).collect();
         let beside = &every - &line.legs;
         let windows: Vec<Window> = self.windows().cloned().collect();
-        let least = cuts::least_mass(&windows, masses, &line.legs);
+        let least = cuts::min_mass(&windows, masses, &line.legs);
         let largest = masses[0] - beside.iter().map(|&leg| masses[leg]).sum::<f64>();
         for (legs, limit) in [(&line.legs, least), (&beside, largest)] {
             let free = legs.iter().copied();
@@ -289,7 +291,7 @@ impl Decay {
     fn is_bounded(&self, leg: usize, legs: &BTreeSet<usize>) -> bool {
         let has = |observable| {
             self.windows().any(|window| {
-                let is_least = window.least > 0.0 && window.take == Take::All;
+                let is_least = window.least > 0.0 && window.take == GroupValue::All;
                 let of_leg = window.legs.iter().any(|group| group.contains(&leg));
                 window.observable == observable && is_least && of_leg
             })
@@ -395,7 +397,7 @@ fn scale(card: &RunCard, mass: f64) -> Result<f64> {
     if card.flag("fixed_ren_scale") {
         return Ok(card.number("scale"));
     }
-    match card.whole("dynamical_scale_choice") {
+    match card.integer("dynamical_scale_choice") {
         // The clustering of a decay ends with the decaying particle.
         -1 | 5 => Ok(card.number("scalefact") * mass),
         choice => {

@@ -8,7 +8,7 @@ use crate::beams::{OF_PHOTONS, radiator};
 use crate::text::{general, quoted};
 use mebridge::event_generator::BeamRequest;
 use mebridge::{Error, Result};
-use mebridge_densities::{Coupling, Densities, Radiator, evolved};
+use mebridge_densities::{Densities, Radiator, StrongCoupling, evolved};
 use mebridge_support::files::regular;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ const PHOTONS_SCALES: [f64; 2] = [0.5, 1e5];
 /// Largest size of the header of an LHAPDF member, the only part that is read here, in bytes.
 const HEAD: u64 = 1 << 16;
 /// Largest size of the `.info` file of a set, in bytes.
-const MOST_BYTES: u64 = 1 << 24;
+const MAX_BYTES: u64 = 1 << 24;
 
 /// A table of alpha_s, for interpolation between scales.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -128,8 +128,8 @@ impl AlphaS {
     ///
     /// # Errors
     /// Scales do not rise, or a number is not positive.
-    pub fn table(&self) -> Result<Coupling> {
-        Coupling::new(&self.scales, &self.values)
+    pub fn table(&self) -> Result<StrongCoupling> {
+        StrongCoupling::new(&self.scales, &self.values)
             .map_err(|what| Error::run(format!("alpha_s: {what}"), ""))
     }
 }
@@ -147,7 +147,7 @@ fn geometric(low: f64, high: f64, count: usize) -> impl Iterator<Item = f64> {
 
 /// A member of a set of parton densities.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct PdfSet {
+pub struct PdfMember {
     /// A file of LHAPDF, or of `lib/Pdfdata` in an output.
     pub file: PathBuf,
     /// alpha_s of the set, if it has a table.
@@ -156,7 +156,7 @@ pub struct PdfSet {
     pub number: i32,
 }
 
-impl PdfSet {
+impl PdfMember {
     /// Reads the header of a member and the `.info` file of its set. `pdf` is a file, the folder of a set, or the name
     /// of a set.
     ///
@@ -167,7 +167,7 @@ impl PdfSet {
             .extension()
             .is_some_and(|end| end == "grid" || end == "tbl");
         if of_mg5amc && pdf.is_file() {
-            return PdfSet::of_mg5amc(pdf);
+            return PdfMember::of_mg5amc(pdf);
         }
         let file = locate(pdf)?;
         let head = head(&file)?;
@@ -182,7 +182,7 @@ impl PdfSet {
         let number = first
             .zip(member)
             .and_then(|(first, member)| first.checked_add(member));
-        Ok(PdfSet {
+        Ok(PdfMember {
             file,
             coupling,
             number: number.unwrap_or(0),
@@ -202,14 +202,14 @@ impl PdfSet {
             );
             return Err(Error::run(what, "take one of these, or a set of LHAPDF"));
         };
-        Ok(PdfSet {
+        Ok(PdfMember {
             coupling: Some(AlphaS::by_loops(set.at_z, set.loops)),
             number: set.number,
             file,
         })
     }
 
-    /// The files that [`PdfSet::read`] reads.
+    /// The files that [`PdfMember::read`] reads.
     pub fn files(&self) -> Vec<PathBuf> {
         let beside = about_file(&self.file);
         let beside = beside.is_file().then_some(beside);
@@ -220,7 +220,7 @@ impl PdfSet {
     ///
     /// # Errors
     /// The file of a member is invalid.
-    pub fn members(&self) -> Result<Vec<PdfSet>> {
+    pub fn members(&self) -> Result<Vec<PdfMember>> {
         let (folder, set) = (folder_of(&self.file), set_of(&self.file));
         let is_member = |path: &PathBuf| {
             let number = name_of(path).strip_prefix(&set);
@@ -231,7 +231,7 @@ impl PdfSet {
         };
         let mut files: Vec<PathBuf> = paths_in(folder).filter(is_member).collect();
         files.sort();
-        files.iter().map(|file| PdfSet::read(file)).collect()
+        files.iter().map(|file| PdfMember::read(file)).collect()
     }
 
     /// The name of its set.
@@ -257,8 +257,8 @@ impl PdfSet {
     }
 
     /// Whether both are members of the same set.
-    pub fn is_of_set_of(&self, other: &PdfSet) -> bool {
-        let of = |one: &PdfSet| (folder_of(&one.file).to_owned(), set_of(&one.file));
+    pub fn is_of_set_of(&self, other: &PdfMember) -> bool {
+        let of = |one: &PdfMember| (folder_of(&one.file).to_owned(), set_of(&one.file));
         of(self) == of(other)
     }
 
@@ -360,7 +360,7 @@ pub fn labels() -> impl Iterator<Item = &'static str> {
 ///
 /// # Panics
 /// If the label is unknown.
-pub fn of_label(label: &str, data: &Path) -> Result<PdfSet> {
+pub fn of_label(label: &str, data: &Path) -> Result<PdfMember> {
     let set = MG5AMC.iter().find(|set| set.label == label);
     let file = data.join("lib/Pdfdata").join(set.expect("a label").file);
     if !file.is_file() {
@@ -370,14 +370,14 @@ pub fn of_label(label: &str, data: &Path) -> Result<PdfSet> {
         );
         return Err(Error::run(what, "MG5aMC writes it with the output"));
     }
-    PdfSet::of_mg5amc(&file)
+    PdfMember::of_mg5amc(&file)
 }
 
 /// The densities of both beams, or of the only beam that is a hadron.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BeamDensities {
     /// Partons of a set.
-    Set(PdfSet),
+    Set(PdfMember),
     /// Photons of both beams, whose particles stay intact, by a formula.
     Photons(Radiator),
 }
@@ -400,7 +400,7 @@ impl BeamDensities {
     }
 
     /// The set; `None` for photons.
-    pub fn set(&self) -> Option<&PdfSet> {
+    pub fn set(&self) -> Option<&PdfMember> {
         match self {
             BeamDensities::Set(set) => Some(set),
             BeamDensities::Photons(_) => None,
@@ -424,14 +424,14 @@ impl BeamDensities {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn knots(&self) -> Result<Knots> {
+    pub fn grid_range(&self) -> Result<GridRange> {
         match self {
-            BeamDensities::Set(set) => Knots::read(&set.file),
-            BeamDensities::Photons(_) => Ok(Knots {
+            BeamDensities::Set(set) => GridRange::read(&set.file),
+            BeamDensities::Photons(_) => Ok(GridRange {
                 place: format!("the photons {OF_PHOTONS}"),
                 name: OF_PHOTONS.to_owned(),
                 codes: BTreeSet::from([PHOTON]),
-                least_x: PHOTONS_FROM,
+                min_x: PHOTONS_FROM,
                 scales: PHOTONS_SCALES,
             }),
         }
@@ -440,7 +440,7 @@ impl BeamDensities {
 
 /// The entries of a run card and other inputs that determine densities and alpha_s.
 #[derive(Clone, Copy, Debug)]
-pub struct Entries<'a> {
+pub struct DensityEntries<'a> {
     /// `pdlabel1`, or `pdlabel2` if only the second beam is a hadron.
     pub label: &'a str,
     /// The LHAPDF number of a set, or its name.
@@ -457,7 +457,7 @@ pub struct Entries<'a> {
 
 /// Densities and alpha_s of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Chosen {
+pub struct RunDensities {
     /// `None` if both beams are partons.
     pub densities: Option<BeamDensities>,
     /// alpha_s of all events.
@@ -466,15 +466,15 @@ pub struct Chosen {
     pub source: String,
 }
 
-impl Entries<'_> {
+impl DensityEntries<'_> {
     /// Chooses densities and alpha_s as `setrun.f` does.
     ///
     /// # Errors
     /// A set does not exist or has no alpha_s, or that of the parameter card is invalid.
-    pub fn choose(&self) -> Result<Chosen> {
+    pub fn choose(&self) -> Result<RunDensities> {
         if self.resting || self.label == OF_PHOTONS {
             let of = radiator(self.lpp).filter(|_| !self.resting);
-            return Ok(Chosen {
+            return Ok(RunDensities {
                 densities: of.map(BeamDensities::Photons),
                 alpha_s: AlphaS::of_param_card(self.at_z)?,
                 source: "the parameter card".to_owned(),
@@ -483,11 +483,11 @@ impl Entries<'_> {
         let (set, source) = match labels().any(|label| label == self.label) {
             true => (of_label(self.label, self.data)?, self.label.to_owned()),
             false => {
-                let set = PdfSet::read(&by_lhaid(self.lhaid)?)?;
+                let set = PdfMember::read(&by_lhaid(self.lhaid)?)?;
                 (set, format!("lhaid {}", self.lhaid))
             }
         };
-        Ok(Chosen {
+        Ok(RunDensities {
             alpha_s: set.with_alpha_s("")?,
             densities: Some(BeamDensities::Set(set)),
             source,
@@ -497,7 +497,7 @@ impl Entries<'_> {
 
 /// The range of a grid of parton densities.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Knots {
+pub struct GridRange {
     /// Its name in messages: the file.
     pub place: String,
     /// The name of its set.
@@ -505,12 +505,12 @@ pub struct Knots {
     /// PDG codes of its partons.
     pub codes: BTreeSet<i32>,
     /// The least x.
-    pub least_x: f64,
+    pub min_x: f64,
     /// The first and the last scale, GeV.
     pub scales: [f64; 2],
 }
 
-impl Knots {
+impl GridRange {
     /// Reads the range of a file.
     ///
     /// # Errors
@@ -522,21 +522,21 @@ impl Knots {
             scales[1] = scales[1].max(CTEQ6_TO);
         }
         let name = stem(file);
-        Ok(Knots {
+        Ok(GridRange {
             place: file.display().to_string(),
             name: name.strip_suffix("_0000").unwrap_or(&name).to_owned(),
             codes: densities.codes().iter().copied().collect(),
-            least_x: densities.range_of_x()[0],
+            min_x: densities.range_of_x()[0],
             scales,
         })
     }
 
-    /// Checks that the grid has these partons, by PDG code, and momentum fractions down to `least_x`; `cure` is the
+    /// Checks that the grid has these partons, by PDG code, and momentum fractions down to `min_x`; `cure` is the
     /// advice if it does not reach so far.
     ///
     /// # Errors
     /// Partons are missing, or the grid begins at a larger x.
-    pub fn check(&self, incoming: &BTreeSet<i32>, least_x: f64, cure: &str) -> Result<()> {
+    pub fn check(&self, incoming: &BTreeSet<i32>, min_x: f64, cure: &str) -> Result<()> {
         let missing: Vec<String> = incoming
             .difference(&self.codes)
             .map(i32::to_string)
@@ -549,12 +549,12 @@ impl Knots {
             );
             return Err(Error::run(what, ""));
         }
-        if least_x < self.least_x {
+        if min_x < self.min_x {
             let what = format!(
                 "the densities {} begin at x = {}, and events have x from {} on",
                 self.name,
-                general(self.least_x),
-                general(least_x)
+                general(self.min_x),
+                general(min_x)
             );
             return Err(Error::run(what, cure));
         }
@@ -639,7 +639,7 @@ impl BeamDensity {
     }
 
     /// Returns the same beam with other densities.
-    pub fn with(&self, other: &Arc<Densities>) -> Self {
+    pub fn with_densities(&self, other: &Arc<Densities>) -> Self {
         match self {
             BeamDensity::One => BeamDensity::One,
             BeamDensity::Of { anti, .. } => BeamDensity::Of {
@@ -841,7 +841,7 @@ fn table(text: &str, file: &Path) -> Result<Option<AlphaS>> {
     let [scales, values] = <[Vec<f64>; 2]>::try_from(found).expect("two of them");
     let found = AlphaS { scales, values };
     let what = "does not hold rising scales with positive values";
-    match Coupling::new(&found.scales, &found.values) {
+    match StrongCoupling::new(&found.scales, &found.values) {
         Ok(_) => Ok(Some(found)),
         Err(_) => Err(Error::run(
             format!("the table of alpha_s of {set} {what}"),
@@ -903,7 +903,7 @@ fn about(file: &Path) -> String {
 }
 
 fn text_of(file: &Path) -> String {
-    let bytes = regular::read(file, MOST_BYTES).unwrap_or_default();
+    let bytes = regular::read(file, MAX_BYTES).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

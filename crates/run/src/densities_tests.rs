@@ -107,7 +107,7 @@ pub(crate) fn sets() -> tempfile::TempDir {
 #[test]
 fn sets_of_lhapdf_are_read() {
     let sets = sets();
-    let toy = PdfSet::read(&sets.path().join("toy")).unwrap();
+    let toy = PdfMember::read(&sets.path().join("toy")).unwrap();
     let folder = sets.path().canonicalize().unwrap().join("toy");
     assert_eq!(toy.file, folder.join("toy_0000.dat"));
     assert_eq!((toy.number, toy.label()), (90000, "90000".to_owned()));
@@ -128,7 +128,7 @@ fn sets_of_lhapdf_are_read() {
         [vec![0.4, 0.1], vec![0.4, 0.1], own]
     );
 
-    let plain = PdfSet::read(&sets.path().join("plain/plain_0000.dat")).unwrap();
+    let plain = PdfMember::read(&sets.path().join("plain/plain_0000.dat")).unwrap();
     assert_eq!((plain.number, plain.label()), (0, "plain_0000".to_owned()));
     assert_eq!(
         (plain.files().len(), plain.error_type()),
@@ -152,11 +152,11 @@ fn sets_of_lhapdf_are_read() {
         ),
     ] {
         fs::write(sets.path().join("plain/plain.info"), about).unwrap();
-        let error = PdfSet::read(&plain.file).unwrap_err().to_string();
+        let error = PdfMember::read(&plain.file).unwrap_err().to_string();
         assert!(error.contains(wrong), "{error}");
     }
     fs::write(&plain.file, "hello").unwrap();
-    let error = PdfSet::read(&plain.file).unwrap_err().to_string();
+    let error = PdfMember::read(&plain.file).unwrap_err().to_string();
     assert!(
         error.contains("plain_0000.dat is no grid of LHAPDF"),
         "{error}"
@@ -206,7 +206,7 @@ fn sets_are_found() {
 fn a_run_card_chooses() {
     let sets = sets();
     let grid = sets.path().join("lib/Pdfdata/cteq6l1.tbl");
-    let entries = Entries {
+    let entries = DensityEntries {
         label: "cteq6l1",
         lhaid: "247000",
         lpp: 1,
@@ -241,7 +241,7 @@ fn a_run_card_chooses() {
         ion: None,
     };
     assert_eq!(densities.beam(true, None), hadron);
-    let other = PdfSet::read(&grid.with_file_name("cteq5m.tbl"));
+    let other = PdfMember::read(&grid.with_file_name("cteq5m.tbl"));
     assert!(
         other
             .unwrap_err()
@@ -249,14 +249,14 @@ fn a_run_card_chooses() {
             .contains("no parton densities")
     );
     fs::rename(&grid, grid.with_file_name("cteq5m.tbl")).unwrap();
-    let other = PdfSet::read(&grid.with_file_name("cteq5m.tbl")).unwrap_err();
+    let other = PdfMember::read(&grid.with_file_name("cteq5m.tbl")).unwrap_err();
     assert!(
         other
             .to_string()
             .contains("cteq5m.tbl is no set that MG5aMC puts into outputs")
     );
 
-    let resting = Entries {
+    let resting = DensityEntries {
         resting: true,
         ..entries
     }
@@ -267,7 +267,7 @@ fn a_run_card_chooses() {
         (None, "the parameter card")
     );
     assert_eq!(resting.alpha_s, AlphaS::by_loops(0.12, 2));
-    let photons = Entries {
+    let photons = DensityEntries {
         label: OF_PHOTONS,
         lpp: -3,
         ..entries
@@ -286,9 +286,9 @@ fn a_run_card_chooses() {
 #[test]
 fn a_grid_ends_somewhere() {
     let sets = sets();
-    let knots = Knots::read(&sets.path().join("toy/toy_0000.dat")).unwrap();
+    let knots = GridRange::read(&sets.path().join("toy/toy_0000.dat")).unwrap();
     assert_eq!(
-        (knots.name.as_str(), knots.least_x, knots.scales),
+        (knots.name.as_str(), knots.min_x, knots.scales),
         ("toy", 1e-4, [5.0, 1e4])
     );
     let said = |found: Result<()>| found.map_or_else(|error| error.to_string(), |()| String::new());
@@ -312,7 +312,9 @@ fn a_grid_ends_somewhere() {
             "the scale is 4 GeV, and the densities of {place} lie between 5 and 10000 GeV; take one of these"
         )
     );
-    let photons = BeamDensities::Photons(Radiator::Proton).knots().unwrap();
+    let photons = BeamDensities::Photons(Radiator::Proton)
+        .grid_range()
+        .unwrap();
     assert!(photons.check(&BTreeSet::from([22]), 1e-8, "").is_ok());
     assert!(photons.check(&BTreeSet::from([22]), 1e-9, "").is_err());
     assert!(photons.check(&BTreeSet::from([21]), 0.1, "").is_err());

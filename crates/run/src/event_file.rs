@@ -1,7 +1,7 @@
 //! Writer of Les Houches event files (hep-ph/0609017) from the records of rounds.
 
 use crate::overweight::{Overweights, Weighting};
-use crate::records::{self, Matched, Round, Table, Weights, doubles};
+use crate::records::{self, MatchingRecord, RoundFile, RoundWeights, RowFile, doubles};
 use crate::summary::Measured;
 use crate::{exact, in_order, replaced, text};
 use flate2::Compression;
@@ -101,7 +101,7 @@ pub struct Banner<'a> {
 }
 
 /// Statistics of the events of these rounds that are above the nominal weight.
-pub fn overweights(rounds: &[Round]) -> Overweights {
+pub fn overweights(rounds: &[RoundFile]) -> Overweights {
     let weights = || rounds.iter().map(|round| round.weights);
     let total = exact::sum(weights().map(|of| of.drawn() / of.nominal));
     let events: usize = rounds.iter().map(|round| round.events).sum();
@@ -118,12 +118,12 @@ pub fn overweights(rounds: &[Round]) -> Overweights {
 ///
 /// If weights have both signs, this would have the noise of a small difference; then it is computed from the weights
 /// without signs, whose average is the cross section without signs.
-pub fn nominal_weight(rounds: &[Round], mean: f64) -> f64 {
-    let over = |of: fn(&Weights) -> f64| {
+pub fn nominal_weight(rounds: &[RoundFile], mean: f64) -> f64 {
+    let over = |of: fn(&RoundWeights) -> f64| {
         let weights = rounds.iter().map(|round| &round.weights);
         exact::sum(weights.map(|weights| of(weights) / weights.nominal))
     };
-    let has_one_sign = |round: &Round| round.weights.total.abs() == round.weights.absolute;
+    let has_one_sign = |round: &RoundFile| round.weights.total.abs() == round.weights.absolute;
     if rounds.iter().all(has_one_sign) {
         let events: usize = rounds.iter().map(|round| round.events).sum();
         return mean * events as f64 / over(|weights| weights.total);
@@ -133,7 +133,7 @@ pub fn nominal_weight(rounds: &[Round], mean: f64) -> f64 {
 }
 
 /// The absolute weight of all events, if all get the same.
-pub fn one_weight(rounds: &[Round], mean: f64) -> f64 {
+pub fn one_weight(rounds: &[RoundFile], mean: f64) -> f64 {
     let weights = || rounds.iter().map(|round| &round.weights);
     if weights().all(|weights| weights.total.abs() == weights.absolute) {
         return mean.abs();
@@ -153,7 +153,7 @@ pub fn write(
     output: &Path,
     banner: &Banner,
     blocks: &Blocks,
-    rounds: &[Round],
+    rounds: &[RoundFile],
     weighting: Weighting,
     nominal: f64,
     threads: usize,
@@ -256,12 +256,12 @@ fn head(banner: &Banner, beams: &InitBeams, weight: f64) -> String {
 
 /// The files of a round.
 struct Source {
-    records: Table,
+    records: RowFile,
     particles: usize,
-    ratios: Option<Table>,
-    scales: Option<Table>,
+    ratios: Option<RowFile>,
+    scales: Option<RowFile>,
     /// The table, and the largest number of legs in its rows.
-    matched: Option<(Table, usize)>,
+    matched: Option<(RowFile, usize)>,
     /// Factor from the weights of the records to those of the file.
     factor: f64,
     /// The smallest absolute weight in the records.
@@ -333,16 +333,16 @@ impl Bytes {
 }
 
 impl Source {
-    fn open(round: &Round, blocks: &Blocks, nominal: f64, before: usize) -> Result<Source> {
+    fn open(round: &RoundFile, blocks: &Blocks, nominal: f64, before: usize) -> Result<Source> {
         let (file, events) = (&round.file, round.events);
-        let (records, particles) = Table::records(file, events)?;
+        let (records, particles) = RowFile::records(file, events)?;
         let names = blocks.names.len();
-        let table = |path: PathBuf, columns| Table::doubles(&path, events, columns);
+        let table = |path: PathBuf, columns| RowFile::doubles(&path, events, columns);
         let ratios = (names > 0).then(|| table(records::ratios(file), names));
         let scales = (!blocks.powers.is_empty()).then(|| table(records::scales(file), 4));
         let matched = blocks
             .matched
-            .then(|| Table::matched(&records::matched(file), events));
+            .then(|| RowFile::matched(&records::matched(file), events));
         Ok(Source {
             records,
             particles,
@@ -393,11 +393,12 @@ impl Source {
         record: &Record,
         text: &mut Vec<u8>,
     ) -> std::result::Result<(), &'static str> {
-        let row = |bytes, table: &Table| row_of(bytes, table.row(), number);
+        let row = |bytes, table: &RowFile| row_of(bytes, table.row(), number);
         let scales = self.scales.as_ref();
         let scales = scales.map(|table| Scales::new(row(&bytes.scales, table)));
         let matched = self.matched.as_ref();
-        let matched = matched.map(|(table, legs)| Matched::new(row(&bytes.matched, table), *legs));
+        let matched =
+            matched.map(|(table, legs)| MatchingRecord::new(row(&bytes.matched, table), *legs));
         if let Some(matched) = &matched {
             push_jets(text, record, matched);
         }
@@ -495,7 +496,7 @@ fn push_matched_weight(
     record: &Record,
     power: u32,
     scales: &Scales,
-    matched: &Matched,
+    matched: &MatchingRecord,
 ) {
     let emissions = || matched.emissions().filter(|scale| *scale > 0.0);
     let count = emissions().count() as i32;
@@ -561,7 +562,7 @@ fn outgoing(record: &Record) -> impl Iterator<Item = i32> {
 }
 
 /// Appends the scales at which jets were clustered, GeV; for other particles the energy of the beams.
-fn push_jets(text: &mut Vec<u8>, record: &Record, matched: &Matched) {
+fn push_jets(text: &mut Vec<u8>, record: &Record, matched: &MatchingRecord) {
     text.extend_from_slice(b"<scales ");
     for (place, (number, scale)) in outgoing(record).zip(matched.pt()).enumerate() {
         let space = if place == 0 { "" } else { " " };
@@ -577,7 +578,7 @@ fn push_jets(text: &mut Vec<u8>, record: &Record, matched: &Matched) {
 fn push_steps(
     text: &mut Vec<u8>,
     record: &Record,
-    matched: &Matched,
+    matched: &MatchingRecord,
 ) -> std::result::Result<(), &'static str> {
     // Legs of the process to particles of the event: incoming ones have the same number, then the outgoing ones follow.
     let number = |leg: i32| {

@@ -50,7 +50,7 @@ fn record(process: i32, weight: f64, energies: [f64; 2], others: &[Particle]) ->
 }
 
 /// A round of these records, with space for this many particles.
-fn save(path: PathBuf, records: &[Vec<u8>], particles: usize) -> Round {
+fn save(path: PathBuf, records: &[Vec<u8>], particles: usize) -> RoundFile {
     let mut bytes = Vec::new();
     for record in records {
         let end = bytes.len() + record_bytes(particles).unwrap();
@@ -62,8 +62,8 @@ fn save(path: PathBuf, records: &[Vec<u8>], particles: usize) -> Round {
     file.write_all(&bytes).unwrap();
     let weights = records.iter().map(|record| Record::new(record).weight());
     let weights: Vec<f64> = weights.collect();
-    Round {
-        weights: Weights::read(&path, &weights).unwrap(),
+    RoundFile {
+        weights: RoundWeights::read(&path, &weights).unwrap(),
         events: records.len(),
         file: path,
     }
@@ -83,7 +83,7 @@ fn some(events: usize, weight: f64) -> Vec<Vec<u8>> {
 fn files_are_the_same_with_many_threads_and_compressed() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let rounds: Vec<Round> = [(25_000, 2.0), (300, 7.0), (1, 1.0)]
+    let rounds: Vec<RoundFile> = [(25_000, 2.0), (300, 7.0), (1, 1.0)]
         .iter()
         .map(|&(events, weight)| save(at(&format!("{events}.npy")), &some(events, weight), 4))
         .collect();
@@ -158,11 +158,11 @@ fn beams_of_runs() {
     assert_eq!(InitBeams::equal([11, -11], 90.0, 0), lepton);
 }
 
-fn round(weights: &[f64]) -> Round {
-    Round {
+fn round(weights: &[f64]) -> RoundFile {
+    RoundFile {
         file: PathBuf::new(),
         events: weights.len(),
-        weights: Weights::read("x".as_ref(), weights).unwrap(),
+        weights: RoundWeights::read("x".as_ref(), weights).unwrap(),
     }
 }
 

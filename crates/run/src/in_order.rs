@@ -63,7 +63,8 @@ pub fn write<W: Default, E: Send>(
         }
     };
     std::thread::scope(|scope| {
-        let start = |work| signals::held_back(|| Builder::new().spawn_scoped(scope, work));
+        let start =
+            |work| signals::with_blocked_signals(|| Builder::new().spawn_scoped(scope, work));
         let mut writers =
             (0..threads.min(WRITERS)).map(|_| start(&write_all as &(dyn Fn() + Sync)));
         // If further threads cannot be started, those running do all the work; one writer is required.

@@ -2,8 +2,8 @@
 
 use crate::Element;
 use crate::beams::radiator;
-use crate::cuts::least;
-use crate::densities::{AlphaS, BeamDensities, Knots, PHOTON};
+use crate::cuts::min_energy;
+use crate::densities::{AlphaS, BeamDensities, GridRange, PHOTON};
 use crate::element::listed;
 use crate::named_cuts::NamedCut;
 use crate::poles::{larger_masses, resonances, vanishes_below};
@@ -15,7 +15,7 @@ use mebridge_phasespace::scales::Scale;
 use std::collections::BTreeSet;
 
 /// Number of legs of a process with a single outgoing particle.
-pub const ALONE: usize = 3;
+pub const LEGS_OF_SINGLE: usize = 3;
 /// A little less than 1, to keep x above the first x of the densities despite rounding.
 const BELOW: f64 = 1.0 - 1e-9;
 /// Neutrinos, by PDG code.
@@ -23,11 +23,11 @@ const NEUTRINOS: [u32; 3] = [12, 14, 16];
 
 /// Properties that all matrix elements of a run have in common.
 #[derive(Clone, Copy)]
-pub struct Judge<'a> {
+pub struct PhaseSpaceCheck<'a> {
     /// Energy of both beams in their centre of mass, GeV.
     pub energy: f64,
     /// The range of the densities; `None` without densities.
-    pub knots: Option<&'a Knots>,
+    pub grid_range: Option<&'a GridRange>,
     /// alpha_s of the run.
     pub alpha_s: &'a AlphaS,
     /// The scales of the run.
@@ -36,7 +36,7 @@ pub struct Judge<'a> {
     pub cuts: Option<&'a [NamedCut]>,
 }
 
-impl Judge<'_> {
+impl PhaseSpaceCheck<'_> {
     /// Checks that events of a matrix element can be made. If densities begin at an x that is too large for the
     /// smallest masses, and events of such masses can be neglected, a window that removes these is added.
     ///
@@ -44,20 +44,20 @@ impl Judge<'_> {
     ///
     /// # Errors
     /// There would be no events, or infinitely many, or some outside the range of densities or alpha_s.
-    pub fn judge(
+    pub fn check(
         &self,
         element: &Element,
         windows: &mut Vec<Window>,
         partons: &BTreeSet<i32>,
         notices: &mut Vec<String>,
     ) -> Result<()> {
-        resonances(element, windows, self.energy, self.knots.is_some())?;
+        resonances(element, windows, self.energy, self.grid_range.is_some())?;
         let legs = element.masses.len();
-        let mut lowest = least(windows, &element.masses);
+        let mut lowest = min_energy(windows, &element.masses);
         let floor = self
-            .knots
-            .map_or(0.0, |knots| self.energy * knots.least_x.sqrt());
-        if self.knots.is_some() && legs != ALONE {
+            .grid_range
+            .map_or(0.0, |grid_range| self.energy * grid_range.min_x.sqrt());
+        if self.grid_range.is_some() && legs != LEGS_OF_SINGLE {
             let begin = floor / BELOW.powi(2);
             if lowest < begin && vanishes_below(element, begin) {
                 notices.push(format!(
@@ -84,16 +84,16 @@ impl Judge<'_> {
             let name = "the scale of renormalisation (scale)";
             self.alpha_s.check_scale(scale, name)?;
         }
-        let Some(knots) = self.knots else {
+        let Some(grid_range) = self.grid_range else {
             return Ok(());
         };
         // Each x is at least x1 * x2, the squared mass divided by the squared energy, as the other one is at most 1.
         let cure = larger_masses(element.pdg(), floor, self.cuts);
-        knots.check(partons, (lowest / self.energy).powi(2), &cure)?;
+        grid_range.check(partons, (lowest / self.energy).powi(2), &cure)?;
         let entries = ["dsqrt_q2fact1", "dsqrt_q2fact2"];
         for (scale, entry) in self.scale.factorisation.iter().flatten().zip(entries) {
             let entry = if self.cuts.is_some() { "scale" } else { entry };
-            knots.check_scale(*scale, &format!("the scale of factorisation ({entry})"))?;
+            grid_range.check_scale(*scale, &format!("the scale of factorisation ({entry})"))?;
         }
         Ok(())
     }
@@ -104,7 +104,7 @@ impl Judge<'_> {
 /// # Errors
 /// The process is a decay, has no channels, or its particles are too heavy.
 pub fn check(element: &Element, energy: f64) -> Result<()> {
-    if element.described.incoming.len() != 2 || element.pdg().len() < ALONE {
+    if element.described.incoming.len() != 2 || element.pdg().len() < LEGS_OF_SINGLE {
         return Err(Error::run(
             "events are generated for two particles that come in and one or more that go out"
                 .to_owned(),
@@ -224,7 +224,10 @@ impl Incoming<'_> {
                     "",
                 ));
             }
-            if elements.iter().any(|element| element.pdg().len() == ALONE) {
+            if elements
+                .iter()
+                .any(|element| element.pdg().len() == LEGS_OF_SINGLE)
+            {
                 return Err(Error::run(
                     "a particle that goes out alone has the energy of its mass: its events need parton densities".to_owned(),
                     "",

@@ -1,7 +1,7 @@
 //! The propagators listed in a directory, matched to the channels of its matrix elements for masses, widths and
 //! topologies.
 
-use crate::channel_line::{NARROWEST, without_width};
+use crate::channel_line::{MIN_WIDTH_RATIO, without_width};
 use crate::cuts::{Cut, resonance};
 use crate::element::Element;
 use crate::output::{Config, DiagramLine, Directory};
@@ -184,7 +184,7 @@ impl<'a> ListedLines<'a> {
         let lines = self.configs().flat_map(|config| &config.lines);
         for line in lines.filter(|line| line.forced == Forced::On && !line.spacelike) {
             let (mass, width) = self.masses(line);
-            if width < NARROWEST * mass {
+            if width < MIN_WIDTH_RATIO * mass {
                 let what = without_width(line.codes[self.number], mass, width);
                 return Err(Error::run_at(
                     "decay chain",

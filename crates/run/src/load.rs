@@ -3,7 +3,7 @@
 use crate::element::Element;
 use crate::source::Source;
 use mebridge::files::regular;
-use mebridge::generate::arrow_apart;
+use mebridge::generate::with_spaced_arrow;
 use mebridge::import::Options;
 use mebridge::locate::{Located, locate, locate_every, process_text};
 use mebridge::models;
@@ -19,7 +19,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 /// Largest size of a table of a directory, in bytes.
-const LONGEST: u64 = 64 << 20;
+const MAX_TABLE_BYTES: u64 = 64 << 20;
 
 /// A process with the values of a parameter card.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ impl CardedProcess {
 ///
 /// # Errors
 /// There is no process, a process cannot be read, or the card does not fit.
-pub fn all(
+pub fn processes(
     argument: &OsStr,
     card: Option<&Path>,
     model: Option<&Path>,
@@ -65,20 +65,20 @@ pub fn all(
     match process_text(&choice.path) {
         Some(text) if choice.element.is_none() => {
             let model = models::model(models::of_text(text, model).as_deref())?;
-            numbered(mebridge::generate::generate_with(text, &model)?, card)
+            with_card_values(mebridge::generate::generate_with(text, &model)?, card)
         }
-        _ => Ok(vec![one(&switches(choice, card, model)?)?]),
+        _ => Ok(vec![single_process(&switches(choice, card, model)?)?]),
     }
 }
 
 /// The processes of a P directory, or the single one of `DIR#N`.
 ///
 /// # Errors
-/// Those of [`all`].
+/// Those of [`processes`].
 pub fn directory(argument: &OsStr, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
     let choice = ProcessChoice::parse(argument);
     if choice.element.is_some() && choice.path.is_dir() {
-        return Ok(vec![one(&switches(choice, card, None)?)?]);
+        return Ok(vec![single_process(&switches(choice, card, None)?)?]);
     }
     let options = Options {
         card,
@@ -86,14 +86,17 @@ pub fn directory(argument: &OsStr, card: Option<&Path>) -> Result<Vec<CardedProc
         ..Options::default()
     };
     // The importer has already applied the card.
-    numbered(import(&choice.path, &options)?, None)
+    with_card_values(import(&choice.path, &options)?, None)
 }
 
 /// Numbers the processes and gives them the values of a card, by default their own.
 ///
 /// # Errors
 /// The card cannot be read, or lacks a parameter.
-pub fn numbered(processes: Vec<Process>, card: Option<&Path>) -> Result<Vec<CardedProcess>> {
+pub fn with_card_values(
+    processes: Vec<Process>,
+    card: Option<&Path>,
+) -> Result<Vec<CardedProcess>> {
     let card = card.map(Card::read).transpose()?;
     let sources = (1..).zip(processes).map(|(number, process)| {
         let model = &process.model;
@@ -129,7 +132,7 @@ pub fn switches(
 ///
 /// # Errors
 /// There is no such process, or there are several.
-pub fn one(switches: &Switches) -> Result<CardedProcess> {
+pub fn single_process(switches: &Switches) -> Result<CardedProcess> {
     let number = switches.process.as_ref().and_then(|p| p.element);
     Ok(CardedProcess::new(locate(switches)?, number.unwrap_or(1)))
 }
@@ -138,7 +141,7 @@ pub fn one(switches: &Switches) -> Result<CardedProcess> {
 ///
 /// # Errors
 /// No matrix element has it; the text lists the known parameters.
-pub fn set<'a>(
+pub fn set_parameter<'a>(
     sources: impl IntoIterator<Item = &'a mut CardedProcess>,
     name: &str,
     value: f64,
@@ -186,7 +189,7 @@ pub fn mirrored(choice: &ProcessChoice, processes: &[&Process]) -> Result<Vec<bo
     }
     let none = vec![false; processes.len()];
     let table = choice.path.join("mirrorprocs.inc");
-    let text = match regular::read_to_string(&table, LONGEST) {
+    let text = match regular::read_to_string(&table, MAX_TABLE_BYTES) {
         Ok(text) => text,
         // A process file, or a standalone output.
         Err(_) if !table.exists() => return Ok(none),
@@ -219,7 +222,7 @@ pub fn mirrored(choice: &ProcessChoice, processes: &[&Process]) -> Result<Vec<bo
 /// Whether both beams of a statement are the same label or particle; `None` for statements without a process, such as
 /// `define`.
 fn either_beam(statement: &str) -> Option<bool> {
-    let text = arrow_apart(statement);
+    let text = with_spaced_arrow(statement);
     let mut words = text.split_whitespace().peekable();
     while words
         .next_if(|w| ["generate", "add", "process"].contains(w))
@@ -236,7 +239,7 @@ fn either_beam(statement: &str) -> Option<bool> {
 /// Whether a directory requires resonances to be on shell (decay chains) or off shell (`$`), which is not part of its
 /// matrix elements.
 pub fn asks_for_masses(directory: &Path) -> bool {
-    let text = regular::read_to_string(&directory.join("decayBW.inc"), LONGEST);
+    let text = regular::read_to_string(&directory.join("decayBW.inc"), MAX_TABLE_BYTES);
     let asks = |text: String| {
         let text = text.to_ascii_uppercase().replace(' ', "");
         // The last one is written by MG5aMC 2.
@@ -261,7 +264,7 @@ pub fn load_elements(
     match source {
         Source::Named(named) => {
             let choice = ProcessChoice::parse(&named.process);
-            let of = numbered(named.processes.clone(), card)?;
+            let of = with_card_values(named.processes.clone(), card)?;
             elements(0, &choice, of, parameters, threads)
         }
         Source::Output(output) => {
@@ -293,14 +296,14 @@ pub fn load_process(
     let choice = ProcessChoice::parse(process);
     let of = match choice.element {
         None if choice.path.is_dir() => from_directory(&choice, card)?,
-        _ => all(process.as_ref(), card, model)?,
+        _ => processes(process.as_ref(), card, model)?,
     };
     elements(0, &choice, of, parameters, threads)
 }
 
 /// A notice for runs with [`load_process`] if the directory requires on-shell or off-shell resonances, which these runs
 /// ignore.
-pub fn not_followed(process: &str) -> Option<String> {
+pub fn ignored_resonances(process: &str) -> Option<String> {
     let directory = ProcessChoice::parse(process).path;
     asks_for_masses(&directory).then(|| {
         format!(
@@ -339,7 +342,7 @@ fn elements(
     threads: usize,
 ) -> Result<Vec<Element>> {
     for (name, value) in parameters {
-        set(&mut of, name, *value).map_err(|what| Error::run(what, ""))?;
+        set_parameter(&mut of, name, *value).map_err(|what| Error::run(what, ""))?;
     }
     let processes: Vec<&Process> = of.iter().map(|one| &one.process).collect();
     let mirrored = mirrored(choice, &processes)?;
@@ -446,7 +449,7 @@ mod tests {
         assert_eq!(found[0].pdg(), [21, 21, 6, -6]);
         assert_eq!(found[0].channels().len(), 3);
         let same = &source.sources()[0];
-        assert_eq!(not_followed(same), None);
+        assert_eq!(ignored_resonances(same), None);
         let same = load_process(same, None, Some(&card), &BTreeMap::new(), 1);
         assert_eq!(same.unwrap()[0].process, found[0].process);
         // A card other than the directory's own, and one that lacks an entry.

@@ -1,7 +1,7 @@
 //! Survey and rounds with the event generator, and the files written for them.
 
-use crate::records::{self, Weights};
-use crate::round::{ChannelMean, Measured, POINTS, RoundCounts, RoundFound, SurveyPoints};
+use crate::records::{self, RoundWeights};
+use crate::round::{ChannelMean, Measured, POINTS, RoundCounts, RoundResult, SurveyPoints};
 use crate::scratch::check_room;
 use crate::state::{RECORDS, SURVEY};
 use mebridge::event_generator::{BeamRequest, EventGenerator, Records, Request};
@@ -12,7 +12,7 @@ use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds::CorrectionSums;
 use mebridge_sampler::rounds::shares;
 use mebridge_sampler::sums::WeightSums;
-use mebridge_sampler::survey::{Nothing, SurveySettings};
+use mebridge_sampler::survey::{NoEvents, SurveySettings};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,18 +30,18 @@ pub struct RoundEvents<'a> {
 }
 
 /// Computes numbers for the events of a round, equally many for each.
-pub type OfEvents<'a> = Box<dyn FnMut(&RoundEvents) -> Result<Vec<f64>> + Send + 'a>;
+pub type EventValues<'a> = Box<dyn FnMut(&RoundEvents) -> Result<Vec<f64>> + Send + 'a>;
 
 /// Values written for events besides their records.
 #[derive(Default)]
-pub struct Further<'a> {
+pub struct ExtraValues<'a> {
     /// Further weights, relative to the weight of the event.
-    pub ratios: Option<OfEvents<'a>>,
+    pub ratios: Option<EventValues<'a>>,
     /// Products of both densities f(x), if the scales of events are written.
-    pub densities: Option<OfEvents<'a>>,
+    pub densities: Option<EventValues<'a>>,
 }
 
-impl Further<'_> {
+impl ExtraValues<'_> {
     fn is_empty(&self) -> bool {
         self.ratios.is_none() && self.densities.is_none()
     }
@@ -51,7 +51,7 @@ impl Further<'_> {
 pub struct Maker<'a> {
     generator: EventGenerator,
     description: Description,
-    further: Further<'a>,
+    further: ExtraValues<'a>,
     loaded: Option<PathBuf>,
 }
 
@@ -169,7 +169,11 @@ impl Selection for CountedSelection {
 
 impl<'a> Maker<'a> {
     /// A maker that uses this generator.
-    pub fn new(generator: EventGenerator, description: Description, further: Further<'a>) -> Self {
+    pub fn new(
+        generator: EventGenerator,
+        description: Description,
+        further: ExtraValues<'a>,
+    ) -> Self {
         Maker {
             generator,
             description,
@@ -215,7 +219,7 @@ impl<'a> Maker<'a> {
         });
         notices.extend(by_threads);
         found.map_err(|failure| self.without_events(failure))?;
-        let points = self.keep(folder)?;
+        let points = self.write_survey(folder)?;
         notices.extend(self.empty_elements(&points));
         Ok(())
     }
@@ -224,7 +228,7 @@ impl<'a> Maker<'a> {
     ///
     /// # Errors
     /// There is no survey, or a file cannot be written.
-    pub fn keep(&self, folder: &Path) -> Result<SurveyPoints> {
+    pub fn write_survey(&self, folder: &Path) -> Result<SurveyPoints> {
         let survey = self.generator.surveyed()?;
         let write = |name: &str, bytes: &[u8]| {
             let file = folder.join(name);
@@ -249,12 +253,12 @@ impl<'a> Maker<'a> {
     /// The error for a survey without events.
     fn without_events(&self, failure: Failure) -> Error {
         let cuts = &self.description.cuts;
-        let (what, cure) = match failure.downcast_ref::<Nothing>() {
-            Some(Nothing::Passes(points)) => (
+        let (what, cure) = match failure.downcast_ref::<NoEvents>() {
+            Some(NoEvents::NonePasses(points)) => (
                 format!("none of {points} points passes the cuts ({cuts})"),
                 "do they leave anything?",
             ),
-            Some(Nothing::Weighs) => match (&self.description.selection, self.selected()) {
+            Some(NoEvents::AllZero) => match (&self.description.selection, self.selected()) {
                 (Some(selection), [given, 0]) => {
                     let name = &selection.name;
                     let what = format!(
@@ -305,7 +309,7 @@ impl<'a> Maker<'a> {
     ///
     /// # Errors
     /// A matrix element cannot be evaluated, or a file cannot be written.
-    pub fn round(&mut self, folder: &Path, settings: &SurveySettings) -> Result<RoundFound> {
+    pub fn round(&mut self, folder: &Path, settings: &SurveySettings) -> Result<RoundResult> {
         let output = folder.join(RECORDS);
         check_room(folder, settings.events)?;
         self.selected();
@@ -324,10 +328,10 @@ impl<'a> Maker<'a> {
         let weights: Vec<f64> = made.weights().collect();
         let counted = biased(&made.round.sums);
         let weights = match counted.is_empty() {
-            true => Weights::read(&output, &weights)?,
+            true => RoundWeights::read(&output, &weights)?,
             false => {
                 let drawn: Vec<f64> = made.biased_weights().collect();
-                Weights::of_biased(&output, &weights, &drawn, made.unit)?
+                RoundWeights::of_biased(&output, &weights, &drawn, made.unit)?
             }
         };
         let of_sources = made.round.events.of_sources(made.round.sums.len());
@@ -343,7 +347,7 @@ impl<'a> Maker<'a> {
             Some(own) if own.weights > 0.0 => own.mean().mean,
             _ => of_all.mean().mean,
         };
-        Ok(RoundFound {
+        Ok(RoundResult {
             weights,
             channels: channels
                 .enumerate()
@@ -378,14 +382,14 @@ impl<'a> Maker<'a> {
             return Ok(());
         }
         let row = matched.len() / made.round.events.len();
-        let legs = (2..).find(|&legs| records::Matched::bytes(legs) >= row);
+        let legs = (2..).find(|&legs| records::MatchingRecord::bytes(legs) >= row);
         let legs = legs.expect("there is no end of numbers");
         records::write_matched(&records::matched(output), &matched, legs)
     }
 
     /// Writes the further weights of events, or the values that these are computed from.
     fn weigh(&mut self, output: &Path, made: &Records, bytes: &[u8]) -> Result<()> {
-        let Further { ratios, densities } = &mut self.further;
+        let ExtraValues { ratios, densities } = &mut self.further;
         let threads = self.description.threads;
         let (count, events) = (made.round.events.len(), || made.round.events.iter());
         let scales: Vec<[f64; 3]> = events().map(|event| event.scales).collect();

@@ -5,7 +5,7 @@
 //! process are weighted by the ratio of its share of the cross section to its share of the events.
 
 mod head;
-mod look;
+mod input_file;
 
 use crate::banner::Norm;
 use crate::replaced;
@@ -13,7 +13,7 @@ use crate::summary::Measured;
 use crate::text::without_number;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use look::Looked;
+use input_file::InputFile;
 use mebridge::lhe::{Event, Reader};
 use mebridge::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -73,7 +73,7 @@ pub fn merge(files: &[PathBuf], output: &Path, open: Open) -> Result<Merged> {
                 "save what it gives in a file",
             ));
         }
-        groups.add(Looked::read(file, open)?)?;
+        groups.add(InputFile::read(file, open)?)?;
     }
     let joined = groups.joined()?;
     let text = joined.head()?;
@@ -91,7 +91,10 @@ pub fn merge(files: &[PathBuf], output: &Path, open: Open) -> Result<Merged> {
 /// # Errors
 /// A file cannot be read or written, has another number of events, or events with other weights.
 pub fn append(before: &Path, events: u64, added: &Path, open: Open) -> Result<()> {
-    let parts = [Looked::read(before, open)?, Looked::read(added, open)?];
+    let parts = [
+        InputFile::read(before, open)?,
+        InputFile::read(added, open)?,
+    ];
     let [old, new] = &parts;
     if old.events != events {
         let what = format!(
@@ -121,7 +124,7 @@ pub fn append(before: &Path, events: u64, added: &Path, open: Open) -> Result<()
 
 /// Factors for the files after which most events of all files have the same weight, and the average absolute weight is
 /// `mean`. Weights whose sum is the cross section are first multiplied by the number of events of their file.
-fn to_one_weight<'a>(files: impl Iterator<Item = &'a Looked> + Clone, mean: f64) -> Vec<f64> {
+fn to_one_weight<'a>(files: impl Iterator<Item = &'a InputFile> + Clone, mean: f64) -> Vec<f64> {
     let all: f64 = files.clone().map(|file| file.events as f64).sum();
     let shares = files
         .clone()
@@ -133,7 +136,7 @@ fn to_one_weight<'a>(files: impl Iterator<Item = &'a Looked> + Clone, mean: f64)
 /// Files grouped by process, or by processes that were generated together.
 #[derive(Default)]
 struct JoinedGroups {
-    all: Vec<Vec<Looked>>,
+    all: Vec<Vec<InputFile>>,
     /// Files by their first events, and by process and seed.
     first: HashMap<Vec<u8>, PathBuf>,
     seeds: HashMap<(String, u64), PathBuf>,
@@ -141,7 +144,7 @@ struct JoinedGroups {
 
 impl JoinedGroups {
     /// Adds a file if it fits the others.
-    fn add(&mut self, mut file: Looked) -> Result<()> {
+    fn add(&mut self, mut file: InputFile) -> Result<()> {
         if let Some(first) = self.all.first() {
             first[0].fits(&file)?;
         }
@@ -164,7 +167,7 @@ impl JoinedGroups {
                         "it holds events of a process of {}, and one of both holds others besides",
                         other.path.display()
                     );
-                    return Err(file.refused(&what, "merge the files of each process first"));
+                    return Err(file.refusal(&what, "merge the files of each process first"));
                 }
                 self.all.push(vec![file]);
             }
@@ -173,14 +176,14 @@ impl JoinedGroups {
     }
 
     /// Checks that a file does not contain the same events as another one.
-    fn differs(&mut self, file: &Looked) -> Result<()> {
+    fn differs(&mut self, file: &InputFile) -> Result<()> {
         let path = file.path.clone();
         if let Some(other) = self.first.insert(file.first.clone(), path.clone()) {
             let what = format!(
                 "it begins with the event that {} begins with",
                 other.display()
             );
-            return Err(file.refused(
+            return Err(file.refusal(
                 &what,
                 "merge each file once, of jobs with seeds of their own",
             ));
@@ -188,7 +191,7 @@ impl JoinedGroups {
         for key in &file.seeds {
             if let Some(other) = self.seeds.insert(key.clone(), path.clone()) {
                 let what = format!("it has the seed {}, as {} has", key.1, other.display());
-                return Err(file.refused(&what, "merge files of jobs with seeds of their own"));
+                return Err(file.refusal(&what, "merge files of jobs with seeds of their own"));
             }
         }
         Ok(())
@@ -201,7 +204,7 @@ impl JoinedGroups {
             && self.all.len() > 1
         {
             let what = "it does not say which process its events are of, and other files do, or have other LPRUP";
-            return Err(file.refused(
+            return Err(file.refusal(
                 what,
                 "merge files of one process, or of MG5aMC and mebridge",
             ));
@@ -212,7 +215,7 @@ impl JoinedGroups {
 
 /// Files that fit together.
 struct Joined {
-    groups: Vec<Vec<Looked>>,
+    groups: Vec<Vec<InputFile>>,
     /// For each group the new LPRUP by the old ones.
     numbers: Vec<BTreeMap<i32, i32>>,
     processes: Vec<(i32, Measured)>,
@@ -220,7 +223,7 @@ struct Joined {
 }
 
 impl Joined {
-    fn new(groups: Vec<Vec<Looked>>) -> Self {
+    fn new(groups: Vec<Vec<InputFile>>) -> Self {
         let (mut numbers, mut taken) = (Vec::new(), BTreeSet::new());
         let (mut processes, mut notices) = (Vec::new(), Vec::new());
         for group in &groups {
@@ -269,23 +272,24 @@ impl Joined {
             let weight = largest.get(number).copied().unwrap_or(0.0);
             (*number, *measured, weight)
         });
-        let files: Vec<&Looked> = self.groups.iter().flatten().collect();
+        let files: Vec<&InputFile> = self.groups.iter().flatten().collect();
         head::text(&files, &rows.collect::<Vec<_>>())
     }
 
     /// The factor for the weights of each file.
     fn factors(&self) -> Vec<Vec<f64>> {
         let all = self.events() as f64;
-        let signed = |group: &[Looked]| mean(group).iter().map(|(_, (mean, _))| mean).sum::<f64>();
+        let signed =
+            |group: &[InputFile]| mean(group).iter().map(|(_, (mean, _))| mean).sum::<f64>();
         let total: f64 = self.groups.iter().map(|group| signed(group)).sum();
-        let of = |group: &Vec<Looked>| {
+        let of = |group: &Vec<InputFile>| {
             let own = events(group) as f64;
             let averages = group.iter().map(|file| file.events as f64 * file.average());
             let factors = match group[0].is_biased {
                 true => vec![1.0; group.len()],
                 false => to_one_weight(group.iter(), averages.sum::<f64>() / own),
             };
-            let more = |file: &Looked| match file.normalization {
+            let more = |file: &InputFile| match file.normalization {
                 Norm::Average => all / own,
                 Norm::Sum => file.events as f64 / own,
                 Norm::Unity => all / own * signed(group) / total,
@@ -303,7 +307,7 @@ impl Joined {
         let groups = self.groups.iter().zip(&factors).zip(&self.numbers);
         let parts = groups.map(|((group, factors), numbers)| {
             let files = group.iter().zip(factors);
-            let part = |(file, factor): (&Looked, &f64)| JoinedPart {
+            let part = |(file, factor): (&InputFile, &f64)| JoinedPart {
                 path: file.path.clone(),
                 factor: *factor,
                 numbers: numbers.clone(),
@@ -327,13 +331,13 @@ fn rounded(factor: f64) -> f64 {
     }
 }
 
-fn events(group: &[Looked]) -> u64 {
+fn events(group: &[InputFile]) -> u64 {
     group.iter().map(|file| file.events).sum()
 }
 
 /// Checks that two cross sections can be those of the same process.
-fn agree(one: &Looked, other: &Looked) -> Result<()> {
-    let sum = |file: &Looked| {
+fn agree(one: &InputFile, other: &InputFile) -> Result<()> {
+    let sum = |file: &InputFile| {
         let rows = file.init.processes.iter();
         rows.fold((0.0, 0.0), |(sum, error), (_, [mean, its, _])| {
             (sum + mean, f64::hypot(error, *its))
@@ -348,13 +352,13 @@ fn agree(one: &Looked, other: &Looked) -> Result<()> {
         "its cross section is {second} +- {of_other} pb, and that of {}, of the same process, {first} +- {its} pb",
         one.path.display()
     );
-    Err(other.refused(&what, "were they made with the same cards?"))
+    Err(other.refusal(&what, "were they made with the same cards?"))
 }
 
 /// Cross sections of a group by LPRUP: averages over files, weighted by their numbers of events. Files count as
 /// statistically independent, except for jobs of one pack, which share most of their points. (With a
 /// bias, errors follow from the numbers of events.)
-fn mean(group: &[Looked]) -> Vec<(i32, Measured)> {
+fn mean(group: &[InputFile]) -> Vec<(i32, Measured)> {
     let all = events(group) as f64;
     let mut found: Vec<(i32, f64, BTreeMap<PointsOf, f64>)> = Vec::new();
     for (place, file) in group.iter().enumerate() {
@@ -522,7 +526,7 @@ impl<'a> JoinedFile<'a> {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn open_own(path: &Path) -> Result<Box<dyn Read>> {
+pub fn open_written(path: &Path) -> Result<Box<dyn Read>> {
     let file = File::open(path).map_err(|error| {
         let what = format!(
             "{} cannot be read: {}",

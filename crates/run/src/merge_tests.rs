@@ -99,13 +99,13 @@ impl TestFolder {
         let files: Vec<PathBuf> = files
             .map(|(place, text)| self.save(&format!("{place}.lhe"), text))
             .collect();
-        merge(&files, &self.at("all.lhe"), &open_own)
+        merge(&files, &self.at("all.lhe"), &open_written)
     }
 
     /// The contents of a file: `<init>`, and LPRUP, weight and further weight of each event.
     fn read(&self, name: &str) -> (mebridge::lhe::Init, Vec<(i32, f64, f64)>) {
         let path = self.at(name);
-        let mut reader = Reader::new(open_own(&path).unwrap(), &path, false).unwrap();
+        let mut reader = Reader::new(open_written(&path).unwrap(), &path, false).unwrap();
         let (mut event, mut rows, mut row) = (Event::default(), Vec::new(), Vec::new());
         while reader.next(&mut event).unwrap() {
             reader.weights(&event, &mut row).unwrap();
@@ -191,7 +191,7 @@ fn files_of_one_process_have_one_cross_section() {
         place.at("all.lhe"),
         place.save("3.lhe", &Made::new(3, 99.0, 10).text()),
     ];
-    let merged = merge(&files, &place.at("more.lhe.gz"), &open_own).unwrap();
+    let merged = merge(&files, &place.at("more.lhe.gz"), &open_written).unwrap();
     assert_eq!((merged.events, place.read("more.lhe.gz").1.len()), (50, 50));
 }
 
@@ -366,18 +366,20 @@ fn files_that_do_not_fit_are_named() {
         .replace("2 = iseed", "1 = iseed");
     let seed = texts(seed.replace("\"seed\": 2", "\"seed\": 1"));
     assert!(seed.contains("it has the seed 1, as"), "{seed}");
-    let alone = merge(&[place.at("0.lhe")], &place.at("all.lhe"), &open_own);
+    let alone = merge(&[place.at("0.lhe")], &place.at("all.lhe"), &open_written);
     assert!(alone.unwrap_err().to_string().contains("one file alone"));
     let files = [place.save("0.lhe", &one.text()), place.save("1.lhe", &text)];
     let device = [files[0].clone(), "/dev/null".into()];
-    let device = merge(&device, &place.at("all.lhe"), &open_own)
+    let device = merge(&device, &place.at("all.lhe"), &open_written)
         .unwrap_err()
         .to_string();
     assert!(
         device.contains("/dev/null: it is a pipe or a device"),
         "{device}"
     );
-    let read = merge(&files, &files[1], &open_own).unwrap_err().to_string();
+    let read = merge(&files, &files[1], &open_written)
+        .unwrap_err()
+        .to_string();
     assert!(read.contains("is read by this run"), "{read}");
 }
 
@@ -386,7 +388,7 @@ fn events_are_added_to_those_of_a_run() {
     let place = TestFolder::new();
     let old = place.save("old.lhe", &Made::new(1, 100.0, 10).text());
     let new = place.save("new.lhe", &Made::new(2, 102.0, 5).text());
-    append(&old, 10, &new, &open_own).unwrap();
+    append(&old, 10, &new, &open_written).unwrap();
     let (init, events) = place.read("old.lhe");
     assert_eq!(events.len(), 15);
     near(init.processes[0].1[0], 102.0 * 0.6);
@@ -408,13 +410,15 @@ fn events_are_added_to_those_of_a_run() {
     };
     let sum = place.save("sum.lhe", &parts(Made::new(3, 100.0, 10), 10.0));
     let new = place.save("new.lhe", &parts(Made::new(4, 102.0, 20), 102.0 / 30.0));
-    append(&sum, 10, &new, &open_own).unwrap();
+    append(&sum, 10, &new, &open_written).unwrap();
     let (_, events) = place.read("sum.lhe");
     assert_eq!(events.len(), 30);
     events
         .iter()
         .for_each(|(_, weight, _)| near(weight.abs(), 102.0 / 30.0));
-    let error = append(&old, 10, &new, &open_own).unwrap_err().to_string();
+    let error = append(&old, 10, &new, &open_written)
+        .unwrap_err()
+        .to_string();
     assert!(
         error.contains("holds 15 events, and the run made 10"),
         "{error}"
@@ -471,7 +475,7 @@ fn events_with_a_bias_are_added_to_those_of_a_run() {
     new.events = [1.1, 33.0].map(|weight| (0, weight)).to_vec();
     let before = folder.save("a.lhe", &biased(&old, "{\"unit\": 2.0}"));
     let added = folder.save("b.lhe", &biased(&new, "{\"unit\": 2.2}"));
-    append(&before, 3, &added, &open_own).unwrap();
+    append(&before, 3, &added, &open_written).unwrap();
     let (_, rows) = folder.read("a.lhe");
     let weights: Vec<f64> = rows.iter().map(|(_, weight, _)| *weight).collect();
     for (found, wanted) in weights.iter().zip([1.1, 2.2, 4.4, 1.1, 33.0]) {

@@ -24,7 +24,7 @@ const SECOND: u32 = 2;
 
 /// Everything that a run takes from an output, for a process given by its name.
 #[derive(Debug)]
-pub struct Named {
+pub struct NamedProcess {
     /// The folder that `Events` is in.
     pub path: PathBuf,
     /// The process text.
@@ -40,7 +40,7 @@ pub struct Named {
     cards: Temporary,
 }
 
-impl Named {
+impl NamedProcess {
     /// Generates a process.
     ///
     /// Args: `folder` is the one that `Events` is in; `pdf_data` is an output or MG5aMC folder that has the grids of
@@ -73,7 +73,7 @@ impl Named {
             let file = cards.path().join(name);
             std::fs::write(&file, text).map_err(Error::io(file))?;
         }
-        Ok(Named {
+        Ok(NamedProcess {
             path: absolute(folder),
             process: process.to_owned(),
             model: model.map(Path::to_owned),
@@ -322,8 +322,8 @@ mod tests {
     use mebridge::model::CardEntry;
     use std::collections::BTreeMap;
 
-    fn named(process: &str) -> Named {
-        Named::new(process, None, ".".as_ref(), None).unwrap()
+    fn named(process: &str) -> NamedProcess {
+        NamedProcess::new(process, None, ".".as_ref(), None).unwrap()
     }
 
     fn directory(process: &str) -> Directory {
@@ -398,7 +398,7 @@ mod tests {
         let found = named("p p > t t~#2");
         assert_eq!(found.processes.len(), 1);
         assert_eq!(found.directories().unwrap()[0].legs, [[2, -2, 6, -6]]);
-        let error = Named::new("p p > t t~#3", None, ".".as_ref(), None).unwrap_err();
+        let error = NamedProcess::new("p p > t t~#3", None, ".".as_ref(), None).unwrap_err();
         assert!(error.to_string().contains("no number 3"), "{error}");
     }
 
@@ -488,7 +488,8 @@ mod tests {
     #[test]
     fn grids_are_in_an_output_or_in_mg5amc() {
         let folder = tempfile::tempdir().unwrap();
-        let of = |given: Option<&Path>| Named::new("e+ e- > mu+ mu-", None, ".".as_ref(), given);
+        let of =
+            |given: Option<&Path>| NamedProcess::new("e+ e- > mu+ mu-", None, ".".as_ref(), given);
         let error = of(None).unwrap().data().unwrap_err().to_string();
         assert!(
             error.contains("give --pdf-data (pdf_data): an output"),

@@ -14,7 +14,7 @@ pub const WIDTHS: f64 = 15.0;
 
 /// Classes of particles that named cuts apply to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
+pub enum ParticleClass {
     /// `j`: gluons and quarks without the top quark.
     Jet,
     /// `l`: charged leptons.
@@ -23,15 +23,19 @@ pub enum Class {
     Photon,
 }
 
-impl Class {
-    const ALL: [Class; 3] = [Class::Jet, Class::Lepton, Class::Photon];
+impl ParticleClass {
+    const ALL: [ParticleClass; 3] = [
+        ParticleClass::Jet,
+        ParticleClass::Lepton,
+        ParticleClass::Photon,
+    ];
 
     /// The class of a particle, if it has one.
     pub fn from_pdg(pdg: i32) -> Option<Self> {
         match pdg.unsigned_abs() {
-            1..=5 | 21 => Some(Class::Jet),
-            11 | 13 | 15 => Some(Class::Lepton),
-            22 => Some(Class::Photon),
+            1..=5 | 21 => Some(ParticleClass::Jet),
+            11 | 13 | 15 => Some(ParticleClass::Lepton),
+            22 => Some(ParticleClass::Photon),
             _ => None,
         }
     }
@@ -39,9 +43,9 @@ impl Class {
     /// The letter of the class in names of cuts.
     fn letter(self) -> char {
         match self {
-            Class::Jet => 'j',
-            Class::Lepton => 'l',
-            Class::Photon => 'a',
+            ParticleClass::Jet => 'j',
+            ParticleClass::Lepton => 'l',
+            ParticleClass::Photon => 'a',
         }
     }
 }
@@ -54,12 +58,12 @@ pub struct CutName {
     /// The observable.
     pub observable: Observable,
     /// The classes of its particles: one, or two for a pair.
-    pub classes: Vec<Class>,
+    pub classes: Vec<ParticleClass>,
 }
 
 /// All named cuts, in the order in which messages list them.
 pub fn names() -> Vec<CutName> {
-    use Class::{Jet, Lepton, Photon};
+    use ParticleClass::{Jet, Lepton, Photon};
     let pairs = [
         [Jet, Jet],
         [Lepton, Lepton],
@@ -67,8 +71,8 @@ pub fn names() -> Vec<CutName> {
         [Jet, Lepton],
     ];
     let pairs = pairs.into_iter().chain([[Photon, Jet], [Photon, Lepton]]);
-    let pairs: Vec<Vec<Class>> = pairs.map(Vec::from).collect();
-    let single: Vec<Vec<Class>> = Class::ALL.map(|class| vec![class]).to_vec();
+    let pairs: Vec<Vec<ParticleClass>> = pairs.map(Vec::from).collect();
+    let single: Vec<Vec<ParticleClass>> = ParticleClass::ALL.map(|class| vec![class]).to_vec();
     let mut found = Vec::new();
     for (name, observable, each) in [
         ("pt", Observable::Pt, &single),
@@ -76,7 +80,7 @@ pub fn names() -> Vec<CutName> {
         ("dr", Observable::Distance, &pairs),
         ("mass", Observable::Mass, &pairs),
     ] {
-        let mut add = |name: String, classes: &[Class]| {
+        let mut add = |name: String, classes: &[ParticleClass]| {
             found.push(CutName {
                 name,
                 observable,
@@ -100,7 +104,7 @@ impl CutName {
     }
 
     /// Whether it is a cut on this observable of these particles.
-    pub fn is_of(&self, observable: Observable, classes: &[Class]) -> bool {
+    pub fn is_of(&self, observable: Observable, classes: &[ParticleClass]) -> bool {
         let turned = self.classes.iter().rev();
         let same = self.classes == classes || turned.eq(classes);
         self.observable == observable && same
@@ -149,8 +153,8 @@ pub fn read<'a>(cuts: impl IntoIterator<Item = (&'a String, &'a f64)>) -> Result
 impl NamedCut {
     /// The groups of legs of a process that the cut applies to.
     fn groups(&self, pdg: &[i32]) -> Vec<Vec<usize>> {
-        let of = |class: Class| {
-            (2..pdg.len()).filter(move |&leg| Class::from_pdg(pdg[leg]) == Some(class))
+        let of = |class: ParticleClass| {
+            (2..pdg.len()).filter(move |&leg| ParticleClass::from_pdg(pdg[leg]) == Some(class))
         };
         match self.cut.classes[..] {
             [class] => of(class).map(|leg| vec![leg]).collect(),
@@ -243,7 +247,7 @@ fn on_shell(channels: &[Channel]) -> Result<Vec<Window>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuts::described as windows_described;
+    use crate::cuts::describe as describe_windows;
     use crate::poles::tests::{cuts, elements};
     use std::collections::BTreeMap;
 
@@ -285,7 +289,7 @@ mod tests {
         let legs: Vec<i32> = (0..7).collect();
         let found: Vec<String> = of_legs(&pdg, &given)
             .iter()
-            .map(|window| windows_described([window], &legs))
+            .map(|window| describe_windows([window], &legs))
             .collect();
         assert_eq!(
             found,
@@ -310,7 +314,7 @@ mod tests {
         let element = &elements(chain, &[])[0];
         let found = windows(element, &[]).unwrap();
         let wanted = "mass of 13 13 from 54.5669 to 127.809";
-        assert_eq!(windows_described(&found, element.pdg()), wanted);
+        assert_eq!(describe_windows(&found, element.pdg()), wanted);
         assert_eq!(found.len(), 1);
         let narrow = windows(&elements(chain, &[("wz", 0.0)])[0], &[])
             .unwrap_err()

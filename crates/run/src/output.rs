@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Largest size of a table of an output, in bytes.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 /// Advice for an incomplete table.
-pub const ANEW: &str = "write the output anew";
+pub const REWRITE_OUTPUT: &str = "write the output anew";
 
 /// A propagator of a diagram, as a line between two vertices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Directory {
         }
         let file = self.path.join("get_color.f");
         let text =
-            regular::read(&file, MOST_BYTES).map_err(|error| unreadable(&file, &error, ""))?;
+            regular::read(&file, MAX_BYTES).map_err(|error| unreadable(&file, &error, ""))?;
         Ok(colors_of(&String::from_utf8_lossy(&text)))
     }
 
@@ -201,7 +201,7 @@ impl Table {
         let file = self.file.display();
         Error::run(
             format!("{file}: {array} of diagram {diagram} is {value}"),
-            ANEW,
+            REWRITE_OUTPUT,
         )
     }
 
@@ -263,7 +263,7 @@ impl Tables {
                 self.configs.file.display(),
                 numbers.len()
             );
-            return Err(Error::run(what, ANEW));
+            return Err(Error::run(what, REWRITE_OUTPUT));
         }
         let timelike = self.configs.array("SPROP");
         let timelike = timelike.filter(|(_, code)| *code != 0);
@@ -277,7 +277,7 @@ impl Tables {
                     "{} has nothing of diagram {missing}, which configs.inc lists",
                     table.file.display()
                 );
-                return Err(Error::run(what, ANEW));
+                return Err(Error::run(what, REWRITE_OUTPUT));
             }
         }
         Ok(numbers)
@@ -289,7 +289,7 @@ impl Tables {
         let broken = |branch: i64| {
             let file = self.configs.file.display();
             let what = format!("{file}: line {branch} of diagram {number} joins no two lines");
-            Error::run(what, ANEW)
+            Error::run(what, REWRITE_OUTPUT)
         };
         let mut bits: BTreeMap<i64, u32> = (1..=legs).map(|leg| (leg, 1 << (leg - 1))).collect();
         let mut found = Vec::new();
@@ -515,7 +515,7 @@ pub fn absolute(path: &Path) -> PathBuf {
 
 /// Reads a small text file of an output.
 fn text(file: &Path) -> Result<String> {
-    let bytes = regular::read(file, MOST_BYTES).map_err(|error| unreadable(file, &error, ""))?;
+    let bytes = regular::read(file, MAX_BYTES).map_err(|error| unreadable(file, &error, ""))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -1,7 +1,7 @@
 //! Treatment of overweight events, whose weights exceed the maximum expected from the survey (see `overweight` of
 //! [`RunSpec`](crate::RunSpec)).
 
-use crate::records::{Round, Table};
+use crate::records::{RoundFile, RowFile};
 use crate::rounds::{Perform, Rounds, seed};
 use crate::text::significant;
 use mebridge::lhe::Record;
@@ -10,7 +10,7 @@ use mebridge_sampler::random::Philox;
 use serde::{Deserialize, Serialize};
 
 /// Largest number of times that more events are made.
-const MOST_TIMES: usize = 20;
+const MAX_COMPLETIONS: usize = 20;
 /// Safety factor on the number of events expected to suffice.
 const MORE: f64 = 1.02;
 
@@ -132,13 +132,13 @@ impl ChosenEvents {
     /// # Errors
     /// A round cannot be read.
     fn choose(
-        rounds: &[Round],
+        rounds: &[RoundFile],
         events: usize,
         seed: u64,
     ) -> Result<std::result::Result<Self, f64>> {
         let (mut scores, mut largest) = (Vec::new(), 1.0_f64);
         for round in rounds {
-            let (table, _) = Table::records(&round.file, round.events)?;
+            let (table, _) = RowFile::records(&round.file, round.events)?;
             table.each(round.events, |record| {
                 let times = Record::new(record).weight().abs() / round.weights.nominal;
                 scores.push(score(seed, scores.len(), times));
@@ -188,7 +188,7 @@ pub fn complete(
     }
     let seed = seed(rounds.seed(), "one weight");
     let wanted = usize::try_from(events).unwrap_or(usize::MAX);
-    for _ in 0..MOST_TIMES {
+    for _ in 0..MAX_COMPLETIONS {
         let found = rounds.state().unwritten_rounds();
         let share = match ChosenEvents::choose(&found, wanted, seed)? {
             Ok(choice) => return Ok(Weighting::Chosen(choice)),

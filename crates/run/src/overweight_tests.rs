@@ -1,10 +1,10 @@
 use super::*;
-use crate::records::{self, Weights};
+use crate::records::{self, RoundWeights};
 use std::io::Write;
 use std::path::Path;
 
 /// A round of events without particles, with these weights.
-fn round(file: &Path, weights: &[f64]) -> Round {
+fn round(file: &Path, weights: &[f64]) -> RoundFile {
     records::begin(file, weights.len(), 1).unwrap();
     let mut bytes = Vec::new();
     for weight in weights {
@@ -14,10 +14,10 @@ fn round(file: &Path, weights: &[f64]) -> Round {
     }
     let mut file_of = std::fs::OpenOptions::new().append(true).open(file).unwrap();
     file_of.write_all(&bytes).unwrap();
-    Round {
+    RoundFile {
         file: file.to_owned(),
         events: weights.len(),
-        weights: Weights::read(file, weights).unwrap(),
+        weights: RoundWeights::read(file, weights).unwrap(),
     }
 }
 

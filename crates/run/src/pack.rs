@@ -6,12 +6,12 @@ use crate::packed::{
     CARDS, CMS_EVENTS, CMS_SCRIPT, FILES, PLAN, RECIPE, ROOT, ROUNDS, RUN_SCRIPT, Recipe, SUMS,
     SURVEY, digest, files, write_rounds,
 };
-use crate::plan::Plan;
-use crate::progress::{Progress, Stage};
+use crate::plan::RunPlan;
+use crate::progress::{RunProgress, Stage};
 use crate::replaced;
 use crate::round::RoundCounts;
 use crate::rounds::Rounds;
-use crate::run::{Observer, arguments, hex, of_a_run, performer};
+use crate::run::{Observer, arguments, check_event_count, hex, performer};
 use crate::run_card::{RunCard, value};
 use crate::scratch::Scratch;
 use crate::source::Source;
@@ -148,7 +148,7 @@ pub fn pack_stated(
 }
 
 /// The plan of a run by cards, and its seed.
-fn of_cards(spec: &RunSpec) -> Result<(Plan, u64)> {
+fn of_cards(spec: &RunSpec) -> Result<(RunPlan, u64)> {
     let cards = Cards::read(spec)?;
     if cards.source.decays() {
         let sources = cards.source.sources();
@@ -159,7 +159,7 @@ fn of_cards(spec: &RunSpec) -> Result<(Plan, u64)> {
         Some(seed) => seed,
         None => cards.run_card.seed()?.max(1),
     };
-    let mut plan = Plan::of_cards(&cards, spec)?;
+    let mut plan = RunPlan::of_cards(&cards, spec)?;
     plan.notices = [cards.notices, plan.notices].concat();
     Ok((plan, seed))
 }
@@ -204,7 +204,7 @@ fn spec_of_run(
             Some(overweight) => overweight,
             None => RunSpec::default().overweight,
         },
-        overweights: text("overweight_rule")
+        overweight_rule: text("overweight_rule")
             .and_then(Overweight::of_name)
             .unwrap_or_default(),
         ..RunSpec::default()
@@ -254,14 +254,14 @@ impl Packing<'_> {
         let begun = Instant::now();
         let (plan, seed) = match &spec.conditions {
             Conditions::RunCard { .. } => of_cards(spec)?,
-            Conditions::Stated { .. } => (Plan::stated(spec)?, spec.seed.unwrap_or(1)),
+            Conditions::Stated { .. } => (RunPlan::stated(spec)?, spec.seed.unwrap_or(1)),
         };
         for notice in &plan.notices {
             observer.notice(notice);
         }
         let run = PackRun {
             spec,
-            events: of_a_run("events", spec.events.unwrap_or(EVENTS))?,
+            events: check_event_count("events", spec.events.unwrap_or(EVENTS))?,
             seed,
             plan,
         };
@@ -309,8 +309,8 @@ fn format_of(output: &Path) -> Result<Format> {
     })
 }
 
-fn progress(stage: Stage, target: u64, begun: Instant) -> Progress {
-    Progress {
+fn progress(stage: Stage, target: u64, begun: Instant) -> RunProgress {
+    RunProgress {
         stage,
         events: 0,
         target,
@@ -325,7 +325,7 @@ struct PackRun<'a> {
     spec: &'a RunSpec,
     events: u64,
     seed: u64,
-    plan: Plan,
+    plan: RunPlan,
 }
 
 impl PackRun<'_> {
@@ -358,7 +358,7 @@ impl PackRun<'_> {
         let state = State::open(&scratch.join("measured"), &[], false)?;
         let key = format!("{} before jobs", self.seed);
         let mut rounds = Rounds::new(state, measured, key, spec.overweight, false)?;
-        rounds.take(&folder)?;
+        rounds.use_survey(&folder)?;
         rounds.run(&mut *performer, |_| Ok(()))?;
         Ok((folder, rounds.counted()))
     }
@@ -417,7 +417,7 @@ impl Pack<'_> {
 
     fn recipe(
         &self,
-        plan: &Plan,
+        plan: &RunPlan,
         spec: &RunSpec,
         (events, seed): (u64, u64),
         mut arguments: Map<String, Value>,
@@ -442,7 +442,7 @@ impl Pack<'_> {
             simd: self.how.simd.to_owned(),
             precision: precision.unwrap_or_default(),
             overweight: spec.overweight,
-            overweights: self.how.overweights.unwrap_or(spec.overweights),
+            overweights: self.how.overweights.unwrap_or(spec.overweight_rule),
             arguments,
         }
     }

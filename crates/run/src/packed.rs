@@ -3,7 +3,7 @@
 use crate::banner::Contents;
 use crate::event_file::overweights;
 use crate::overweight::{self, Overweight};
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::progress::shown;
 use crate::round::RoundCounts;
 use crate::rounds::Rounds;
@@ -40,7 +40,7 @@ pub(crate) const SURVEY: &str = "run/survey";
 pub(crate) const ROUNDS: &str = "run/rounds";
 pub(crate) const CARDS: &str = "run/cards";
 /// Largest size of such a file.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 /// Bytes of a file read at a time.
 const AT_ONCE: usize = 1 << 20;
 /// Folder of files with densities, beside the plan.
@@ -122,7 +122,7 @@ impl Job<'_> {
         let (begun, root) = (Instant::now(), self.root);
         let (recipe, text) = Recipe::with_bytes(root)?;
         let key = random_key(&text, self.seed);
-        let plan = Plan::read(&root.join(PLAN), self.threads)?;
+        let plan = RunPlan::read(&root.join(PLAN), self.threads)?;
         let switches = recipe.switches()?;
         overweight::check(self.overweight, plan.request.bias.is_some())?;
         let head = plan.head.clone();
@@ -130,10 +130,10 @@ impl Job<'_> {
         let scratch = Scratch::new()?;
         let state = State::open(&scratch.path().join("state"), &[], false)?;
         let mut rounds = Rounds::new(state, self.events, key, recipe.overweight, false)?;
-        rounds.take(&root.join(SURVEY))?;
+        rounds.use_survey(&root.join(SURVEY))?;
         rounds.count(read_rounds(&root.join(ROUNDS))?);
         let mut report = |rounds: &Rounds| {
-            let (done, events) = (rounds.done(), self.events);
+            let (done, events) = (rounds.finished_events(), self.events);
             let took = begun.elapsed().as_secs_f64();
             let of = rounds
                 .cross_section()
@@ -203,7 +203,7 @@ fn read_rounds(file: &Path) -> Result<Vec<RoundCounts>> {
 }
 
 fn bytes(file: &Path) -> Result<Vec<u8>> {
-    regular::read(file, MOST_BYTES).map_err(Error::io(file))
+    regular::read(file, MAX_BYTES).map_err(Error::io(file))
 }
 
 fn no(file: &Path, what: &str) -> Error {

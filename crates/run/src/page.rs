@@ -1,6 +1,6 @@
 //! The page about a run, `run.html`: its summary, spectra with errors, cuts and settings.
 
-use crate::banner::Head;
+use crate::banner::CommonBanner;
 use crate::event_file::InitBeams;
 use crate::figures::{ScaledSpectra, figures};
 use crate::markup::{Cell, document, escaped, table};
@@ -37,7 +37,7 @@ pub struct RunSettings {
 
 /// Returns the entries of a run card that differ from their defaults: name, value and default.
 pub fn changed_entries(card: &RunCard) -> Vec<[String; 3]> {
-    let differs = |(name, row): (&str, &entries::Row)| {
+    let differs = |(name, row): (&str, &entries::EntryRow)| {
         let (value, default) = (card.value(name), row.value());
         let differs = !value.is_same(&default);
         differs.then(|| [name.to_owned(), value.to_string(), default.to_string()])
@@ -46,7 +46,7 @@ pub fn changed_entries(card: &RunCard) -> Vec<[String; 3]> {
 }
 
 /// Returns the commands in a banner that define the process, without comments and MG5aMC's settings.
-pub fn commands(head: &Head) -> Vec<String> {
+pub fn commands(head: &CommonBanner) -> Vec<String> {
     let text = head.cards.as_ref().map_or("", |cards| &cards.process);
     let lines = text
         .lines()

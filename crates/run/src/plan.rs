@@ -1,13 +1,13 @@
 //! The plan of a run, made from its cards and its process: the request to the event generator, and the constant parts
 //! of its files.
 
-use crate::banner::{self, Head, Norm};
+use crate::banner::{self, CommonBanner, Norm};
 use crate::cards::Cards;
-use crate::cuts::{self, Cut, Kind, Legs};
-use crate::densities::{self, AlphaS, BeamDensities, Chosen, PdfSet};
+use crate::cuts::{self, Cut, LegKind, Legs};
+use crate::densities::{self, AlphaS, BeamDensities, PdfMember, RunDensities};
 use crate::element::{Element, names};
 use crate::event_file::{Blocks, InitBeams};
-use crate::limits::{self, Incoming, Judge};
+use crate::limits::{self, Incoming, PhaseSpaceCheck};
 use crate::lines::{self, ForcedCodes, ListedLines};
 use crate::param_card::{self, ParamCard};
 use crate::poles;
@@ -28,13 +28,13 @@ use std::path::PathBuf;
 
 /// Everything that determines the events of a run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct RunPlan {
     /// Its matrix elements.
     pub elements: Vec<Element>,
     /// The request to the event generator.
     pub request: Request,
     /// The parts of its event files besides the events.
-    pub head: Head,
+    pub head: CommonBanner,
     /// The further weights of the events.
     pub systematics: Systematics,
     /// Whether parameters of the model run with alpha_s.
@@ -55,7 +55,7 @@ struct ElementCuts {
     request: ElementRequest,
 }
 
-impl Plan {
+impl RunPlan {
     /// The plan of a run by cards.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Plan {
     pub fn of_cards(cards: &Cards, spec: &RunSpec) -> Result<Self> {
         let card = &cards.run_card;
         let parameters = ParamCard::read(&cards.param_card)?;
-        let Chosen {
+        let RunDensities {
             densities,
             alpha_s,
             source,
@@ -74,7 +74,7 @@ impl Plan {
         let scales = running::scales(elements.iter().map(|element| &element.process));
         let fixed = card.flag("fixed_extra_scale");
         let fixed = fixed.then(|| card.number("mue_ref_fixed"));
-        let quarks = Some(card.whole("maxjetflavor"));
+        let quarks = Some(card.integer("maxjetflavor"));
         let blocks = running::blocks(&scales, &alpha_s, fixed, quarks)?;
         if !blocks.is_empty() {
             for element in &mut elements {
@@ -87,7 +87,7 @@ impl Plan {
         let incoming = Incoming {
             densities: densities.as_ref(),
             anti: cards.beams.anti(),
-            other: cards.beams.other(),
+            other: cards.beams.non_hadron(),
             photons: cards.beams.photons(),
             ions: cards.beams.ions,
         };
@@ -97,10 +97,13 @@ impl Plan {
         let matching = matching(cards, &elements)?;
         let codes = ForcedCodes::new(&cards.directories);
         let clustering = clustering(cards, matching, !codes.off.is_empty());
-        let knots = densities.as_ref().map(BeamDensities::knots).transpose()?;
-        let judge = Judge {
+        let grid_range = densities
+            .as_ref()
+            .map(BeamDensities::grid_range)
+            .transpose()?;
+        let judge = PhaseSpaceCheck {
             energy,
-            knots: knots.as_ref(),
+            grid_range: grid_range.as_ref(),
             alpha_s: &alpha_s,
             scale: &scale,
             cuts: None,
@@ -126,7 +129,7 @@ impl Plan {
             poles::by_run_card(element, &windows)?;
             request.windows = windows.iter().map(|cut| cut.window.clone()).collect();
             let partons = incoming.partons(element);
-            judge.judge(element, &mut request.windows, &partons, &mut notices)?;
+            judge.check(element, &mut request.windows, &partons, &mut notices)?;
             if clustering.is_none() {
                 request.clustered = Default::default();
             }
@@ -175,7 +178,7 @@ impl Plan {
             threads: spec.threads,
             backend: Some(spec.backend()?.to_owned()),
             widths: card.number("bwcutoff"),
-            by_propagators: card.whole("sde_strategy") == 2,
+            by_propagators: card.integer("sde_strategy") == 2,
             alpha_qed,
             forced: codes.on,
             excluded: codes.off,
@@ -187,7 +190,7 @@ impl Plan {
         if request.bias.is_some() && request.elements.iter().all(|of| of.jets.is_empty()) {
             notices.push("nothing is a jet, so bias_module changes nothing".to_owned());
         }
-        Ok(Plan {
+        Ok(RunPlan {
             runs,
             arguments: arguments(cards, densities.as_ref(), &systematics)?,
             conditions: vec![conditions + &conditions::bias(card)?],
@@ -207,11 +210,11 @@ impl Plan {
 }
 
 fn is_alone(element: &Element) -> bool {
-    element.pdg().len() == limits::ALONE
+    element.pdg().len() == limits::LEGS_OF_SINGLE
 }
 
 /// Densities and alpha_s, chosen as in `setrun.f`.
-fn chosen_densities(cards: &Cards, parameters: &ParamCard) -> Result<Chosen> {
+fn chosen_densities(cards: &Cards, parameters: &ParamCard) -> Result<RunDensities> {
     let (card, beams) = (&cards.run_card, &cards.beams);
     let label = beams.label(card);
     let resting = beams.resting();
@@ -220,7 +223,7 @@ fn chosen_densities(cards: &Cards, parameters: &ParamCard) -> Result<Chosen> {
         true => cards.source.data()?,
         false => PathBuf::new(),
     };
-    let entries = densities::Entries {
+    let entries = densities::DensityEntries {
         label,
         lhaid: &card.value("lhaid").to_string(),
         lpp: beams.lpp[0],
@@ -240,7 +243,7 @@ fn systematics(
     notices: &mut Vec<String>,
 ) -> Result<Systematics> {
     let (card, none) = (&cards.run_card, Systematics::default());
-    let other = cards.beams.other().is_some();
+    let other = cards.beams.non_hadron().is_some();
     let on_cpu = spec.backend()? == "cpu";
     if let Some(wanted) = &spec.systematics {
         let found = Systematics::choose(wanted, densities, true)?;
@@ -320,7 +323,7 @@ fn elements_of_cards(
             card,
         };
         check_frame(&frame, element, &name, card)?;
-        if let Some(divided) = cuts::divided(&legs, element.options()) {
+        if let Some(divided) = cuts::differing_entry(&legs, element.options()) {
             let what =
                 format!("{divided}, which are one matrix element of {name} with the same cuts");
             let cure = "give all of them the same, or make events of one process after the other";
@@ -329,12 +332,12 @@ fn elements_of_cards(
         for leg in legs.outgoing().filter(|&leg| !legs.is_free(leg)) {
             codes.extend(element.options().iter().map(|pdg| pdg[leg].abs()));
         }
-        if let Some(entry) = cuts::empty(&legs) {
+        if let Some(entry) = cuts::impossible_entry(&legs) {
             let what = format!("{entry} of the run card leaves nothing of {name}");
             return Err(Error::run(what, "set it to 0"));
         }
         let (mut windows, rules) = cuts::of_run_card(&legs, energy);
-        nowhere.push(cuts::nowhere(&windows, energy).map(|cut| {
+        nowhere.push(cuts::impossible_cut(&windows, energy).map(|cut| {
             let above = match cut.window.least <= cut.window.largest {
                 true => format!(", at {} GeV,", crate::text::general(energy)),
                 false => String::new(),
@@ -350,9 +353,9 @@ fn elements_of_cards(
             windows,
             request: ElementRequest {
                 rules,
-                clustered: listed.clustered(card.whole("sde_strategy") == 2)?,
+                clustered: listed.clustered(card.integer("sde_strategy") == 2)?,
                 frame: frame.clone(),
-                jets: legs.of(Kind::Jet),
+                jets: legs.of_kind(LegKind::Jet),
                 lund: legs.lund()?,
                 ..element.request()
             },
@@ -416,19 +419,19 @@ fn matching(cards: &Cards, elements: &[Element]) -> Result<Option<Matching>> {
         true => card.number("xmtcentral"),
         false => 0.0,
     };
-    let reweighted = card.whole("ickkw") == 1;
-    if card.whole("ickkw") == 0 && card.number("xqcut") == 0.0 && xmtcentral == 0.0 {
+    let reweighted = card.integer("ickkw") == 1;
+    if card.integer("ickkw") == 0 && card.number("xqcut") == 0.0 && xmtcentral == 0.0 {
         return Ok(None);
     }
     for element in elements.iter().filter(|_| reweighted) {
-        limits::check_flavors(element, card.whole("maxjetflavor"), card.source())?;
+        limits::check_flavors(element, card.integer("maxjetflavor"), card.source())?;
     }
     Ok(Some(Matching {
         reweighted,
         xqcut: card.number("xqcut"),
         xmtcentral,
         alpsfact: card.number("alpsfact"),
-        asrwgtflavor: card.whole("asrwgtflavor") as i32,
+        asrwgtflavor: card.integer("asrwgtflavor") as i32,
         pdfwgt: reweighted && card.flag("pdfwgt"),
     }))
 }
@@ -444,12 +447,12 @@ fn clustering(cards: &Cards, matching: Option<Matching>, excludes: bool) -> Opti
         settings: Clustering {
             hadrons: !cards.beams.resting(),
             parton_beam: cards.beams.parton(),
-            maxjetflavor: card.whole("maxjetflavor") as i32,
+            maxjetflavor: card.integer("maxjetflavor") as i32,
             bwcutoff: card.number("bwcutoff"),
             small_width: card.number("small_width_treatment"),
             distance: card.number("d"),
-            denominators: card.whole("sde_strategy") == 2,
-            scheme: card.whole("ktscheme") as i32,
+            denominators: card.integer("sde_strategy") == 2,
+            scheme: card.integer("ktscheme") as i32,
             alone: card.flag("chcluster"),
         },
         matching,
@@ -479,18 +482,18 @@ fn head(
     systematics: &Systematics,
     blocks: &running::CardBlocks,
     powers: Vec<u32>,
-) -> Result<Head> {
+) -> Result<CommonBanner> {
     let card = &cards.run_card;
-    let matched = card.whole("ickkw") == 1;
+    let matched = card.integer("ickkw") == 1;
     let incoming = [0, 1].map(|beam| elements[0].pdg()[beam]);
     let number = densities.map(|of| i64::from(of.number()));
     let header = match systematics.groups.is_empty() {
         true => String::new(),
         false => systematics.header() + "\n",
     };
-    Ok(Head {
+    Ok(CommonBanner {
         norm: Norm::of_card(card.text("event_norm")),
-        generator: banner::generator(&cards.source.by()),
+        generator: banner::generator(&cards.source.origin()),
         header,
         cards: Some(card_texts(cards, elements, blocks, !powers.is_empty())?),
         blocks: Blocks {
@@ -499,7 +502,7 @@ fn head(
                 incoming,
                 cards.beams.whole_energies(),
                 number,
-                cards.beams.other(),
+                cards.beams.non_hadron(),
             ),
             powers,
             matched,
@@ -528,7 +531,7 @@ pub fn card_texts(
     let run = crate::text::read(&cards.run_card_file, "the run card")?;
     // Cards from MG5aMC are complete; others are completed for readers without defaults, such as Pythia.
     let mut entries = match &cards.source {
-        Source::Named(_) => run_card::missing(cards.run_card.given()),
+        Source::Named(_) => run_card::missing(cards.run_card.given_entries()),
         Source::Output(_) => Vec::new(),
     };
     entries.extend(cards.changed.iter().cloned());
@@ -554,7 +557,7 @@ fn arguments(
     let pdf = match densities {
         None => Value::Null,
         Some(BeamDensities::Photons(of)) => json!(format!("{of:?}")),
-        Some(BeamDensities::Set(PdfSet { file, .. })) => file_digest(file)?,
+        Some(BeamDensities::Set(PdfMember { file, .. })) => file_digest(file)?,
     };
     let files: Vec<Value> = systematics
         .files()

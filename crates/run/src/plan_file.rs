@@ -1,12 +1,12 @@
-//! A [`Plan`] as a file, for other programs that make its events: jobs of packs, and workers.
+//! A [`RunPlan`] as a file, for other programs that make its events: jobs of packs, and workers.
 //!
 //! The file has a line with name and format, the BLAKE3 hash of the rest in 32 bytes, and the rest: `postcard` with
 //! JSON for some parts. Both encodings keep every bit of numbers, so all programs make the same events.
 
-use crate::banner::Head;
+use crate::banner::CommonBanner;
 use crate::densities::AlphaS;
 use crate::element::Element;
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::systematics::Systematics;
 use mebridge::event_generator::{BeamRequest, Request};
 use mebridge::files::regular;
@@ -24,7 +24,7 @@ const BEGIN: &[u8] = b"mebridge plan 3\n";
 /// Size of a hash in bytes.
 const HASH: usize = 32;
 /// Largest size of a file; processes of the largest runs take a few hundred MB.
-const MOST_BYTES: u64 = 1 << 34;
+const MAX_BYTES: u64 = 1 << 34;
 
 /// The problem if the contents are not those expected.
 const OTHER: &str = "is a plan of another version of mebridge";
@@ -35,7 +35,7 @@ struct Stored<'a> {
     elements: Vec<StoredElement>,
     /// JSON.
     request: String,
-    head: Cow<'a, Head>,
+    head: Cow<'a, CommonBanner>,
     systematics: Cow<'a, Systematics>,
     runs: bool,
     alpha_s: Cow<'a, AlphaS>,
@@ -52,7 +52,7 @@ struct StoredElement {
     number: usize,
 }
 
-impl Plan {
+impl RunPlan {
     /// Writes the plan to a file. Notices are left out, as the program that makes the plan reports them.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl Plan {
     /// # Errors
     /// The file cannot be read, or has no plan of this version of mebridge.
     pub fn read(file: &Path, threads: usize) -> Result<Self> {
-        let bytes = regular::read(file, MOST_BYTES).map_err(Error::io(file))?;
+        let bytes = regular::read(file, MAX_BYTES).map_err(Error::io(file))?;
         let wrong = |what: &str| {
             let what = format!("{} {what}", file.display());
             Error::run(what, "write it again, by this version of mebridge")
@@ -112,7 +112,7 @@ impl Plan {
         let elements = parallel::collect(threads, stored.elements.len(), |number| {
             stored.elements[number].read(&request, number, file)
         })?;
-        let mut plan = Plan {
+        let mut plan = RunPlan {
             elements,
             request,
             head: stored.head.into_owned(),

@@ -3,7 +3,9 @@
 use crate::figures::{ScaledSpectra, figures, legend};
 use crate::markup::{document, escaped};
 use crate::merge::Open;
-use crate::spectra::{Bin, Collection, KINDS, MOST, ParticleSpectrum, Ranges, Spectra, kind_name};
+use crate::spectra::{
+    Bin, Collection, KINDS, MAX_EVENTS, ParticleSpectrum, Ranges, Spectra, kind_name,
+};
 use crate::summary::{Measured, shown};
 use crate::text::{repr, scientific};
 use mebridge::lhe::{Event, Reader};
@@ -205,7 +207,7 @@ impl OpenFile {
             row: Vec::new(),
         };
         let mut event = Event::default();
-        while file.first[0].events() < MOST
+        while file.first[0].events() < MAX_EVENTS
             && let Some(values) = file.next(&mut event, weights)?
         {
             for (of, weight) in file.first.iter_mut().zip(values) {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::merge::open_own;
+use crate::merge::open_written;
 use std::fs;
 
 /// An event: its weight, further weights by name, and PDG codes and transverse momenta of outgoing particles.
@@ -34,7 +34,7 @@ const PROCESS: &str = "8.0 0.4 1.0 1";
 
 fn read(files: &[PathBuf], weights: &[&str], shapes: bool) -> Result<Plot> {
     let weights: Vec<String> = weights.iter().map(|name| (*name).to_owned()).collect();
-    Plot::read(files, &weights, shapes, &open_own)
+    Plot::read(files, &weights, shapes, &open_written)
 }
 
 /// Weights whose average is not the cross section, as with event_norm = unity; one is negative.

@@ -3,8 +3,8 @@
 
 use crate::Element;
 use crate::channel_line::ChannelLine;
-use crate::cuts::{Cut, least_mass};
-use crate::named_cuts::{self, Class, CutName, NamedCut};
+use crate::cuts::{Cut, min_mass};
+use crate::named_cuts::{self, CutName, NamedCut, ParticleClass};
 use crate::text::general;
 use mebridge::{Error, Result};
 use mebridge_phasespace::cuts::{Observable, Window};
@@ -171,7 +171,7 @@ struct Bounds<'a> {
 }
 
 impl Bounds<'_> {
-    fn has(&self, observable: Observable, classes: &[Class]) -> bool {
+    fn has(&self, observable: Observable, classes: &[ParticleClass]) -> bool {
         let bounds = |named: &&NamedCut| named.value > 0.0 || named.cut.is_largest();
         let mut bounds = self.cuts.iter().filter(bounds);
         bounds.any(|named| named.cut.is_of(observable, classes))
@@ -179,11 +179,12 @@ impl Bounds<'_> {
 
     /// The cuts that would keep a pole away; empty if the given ones do, or if no named cut applies to its particles.
     fn missing(&self, pole: &Pole, pdg: &[i32]) -> Vec<&str> {
-        let class = |&leg: &usize| Class::from_pdg(pdg[leg]);
+        let class = |&leg: &usize| ParticleClass::from_pdg(pdg[leg]);
         let Some(classes) = pole.legs().iter().map(class).collect::<Option<Vec<_>>>() else {
             return Vec::new();
         };
-        let name = |observable, classes: &[Class]| shortest(&self.known, observable, classes);
+        let name =
+            |observable, classes: &[ParticleClass]| shortest(&self.known, observable, classes);
         let (vectors, collinear) = match pole {
             Pole::AlongBeam(_) if self.off_the_beam(classes[0], pdg) => return Vec::new(),
             Pole::AlongBeam(_) => return vec![name(Observable::Pt, &classes)],
@@ -205,11 +206,13 @@ impl Bounds<'_> {
     }
 
     /// Whether particles of this class are kept away from the beams and from being soft.
-    fn off_the_beam(&self, class: Class, pdg: &[i32]) -> bool {
-        let classes = pdg[2..].iter().filter_map(|&code| Class::from_pdg(code));
-        let mut others: BTreeSet<Class> = classes.collect();
-        let has_pt = |one: &Class| self.has(Observable::Pt, &[*one]);
-        let has_rapidity = |one: &Class| self.has(Observable::Rapidity, &[*one]);
+    fn off_the_beam(&self, class: ParticleClass, pdg: &[i32]) -> bool {
+        let classes = pdg[2..]
+            .iter()
+            .filter_map(|&code| ParticleClass::from_pdg(code));
+        let mut others: BTreeSet<ParticleClass> = classes.collect();
+        let has_pt = |one: &ParticleClass| self.has(Observable::Pt, &[*one]);
+        let has_rapidity = |one: &ParticleClass| self.has(Observable::Rapidity, &[*one]);
         if pdg.len() == 4 {
             // The two particles are back to back.
             others.insert(class);
@@ -222,7 +225,11 @@ impl Bounds<'_> {
 }
 
 /// The shortest name of a cut; one exists for each class and each pair of classes.
-fn shortest<'a>(known: &'a [CutName], observable: Observable, classes: &[Class]) -> &'a str {
+fn shortest<'a>(
+    known: &'a [CutName],
+    observable: Observable,
+    classes: &[ParticleClass],
+) -> &'a str {
     let names = known.iter().filter(|cut| cut.is_of(observable, classes));
     let names = names.map(|cut| cut.name.as_str());
     names.min_by_key(|name| name.len()).unwrap_or_default()
@@ -331,7 +338,7 @@ pub fn resonances(
         }
         let least = match line.legs == every && !densities {
             true => energy,
-            false => least_mass(windows, masses, &line.legs),
+            false => min_mass(windows, masses, &line.legs),
         };
         let of_line = windows.iter().filter(|window| {
             let legs: BTreeSet<usize> = window.legs[0].iter().copied().collect();
@@ -382,8 +389,10 @@ pub fn larger_masses(pdg: &[i32], mass: f64, cuts: Option<&[NamedCut]>) -> Strin
             "set their least mass in the run card, {entry} = {least} or more, or take densities that go down to smaller x"
         );
     }
-    let classes = pdg[2..].iter().filter_map(|&code| Class::from_pdg(code));
-    let classes: Vec<Class> = classes.collect();
+    let classes = pdg[2..]
+        .iter()
+        .filter_map(|&code| ParticleClass::from_pdg(code));
+    let classes: Vec<ParticleClass> = classes.collect();
     let known = named_cuts::names();
     let (name, value) = match classes[..] {
         [] => return "take densities that go down to smaller x, or a lower energy".to_owned(),

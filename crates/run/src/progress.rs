@@ -33,7 +33,7 @@ impl fmt::Display for Stage {
 
 /// The progress of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Progress {
+pub struct RunProgress {
     /// The current stage.
     pub stage: Stage,
     /// Number of events made.
@@ -48,7 +48,7 @@ pub struct Progress {
     pub unit: &'static str,
 }
 
-impl Progress {
+impl RunProgress {
     /// Percentage of the events that are made.
     fn percent(&self) -> u64 {
         let share = self.events.min(self.target) as f64 / self.target.max(1) as f64;
@@ -93,7 +93,7 @@ impl Lines {
     }
 
     /// The line for this progress, if one is due.
-    pub fn line(&mut self, progress: &Progress) -> Option<String> {
+    pub fn line(&mut self, progress: &RunProgress) -> Option<String> {
         let (stage, percent) = (progress.stage, progress.percent());
         let found = progress.found();
         if self.is_terminal {
@@ -121,12 +121,12 @@ impl Lines {
 mod tests {
     use super::*;
 
-    fn progress(stage: Stage, events: u64, seconds: f64) -> Progress {
+    fn progress(stage: Stage, events: u64, seconds: f64) -> RunProgress {
         let found = Estimate {
             mean: 505.91234,
             error: 1.2345,
         };
-        Progress {
+        RunProgress {
             stage,
             events,
             target: 600,

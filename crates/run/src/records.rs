@@ -56,18 +56,18 @@ const AT_ONCE: usize = 10_000;
 
 /// A round of events in a file, with further files beside it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Round {
+pub struct RoundFile {
     /// The file with its records.
     pub file: PathBuf,
     /// Number of events.
     pub events: usize,
     /// Statistics of their weights.
-    pub weights: Weights,
+    pub weights: RoundWeights,
 }
 
 /// Statistics of the weights of a round.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Weights {
+pub struct RoundWeights {
     /// The smallest absolute weight, which all events have that are not overweight; with a bias, that of an event whose
     /// bias is 1.
     pub nominal: f64,
@@ -84,19 +84,19 @@ pub struct Weights {
     pub biased: Option<f64>,
 }
 
-impl Weights {
+impl RoundWeights {
     /// Statistics of the weights of the events in a file; the file is for messages.
     ///
     /// # Errors
     /// A weight is 0 or not finite: the file is damaged.
-    pub fn read(file: &Path, weights: &[f64]) -> Result<Weights> {
+    pub fn read(file: &Path, weights: &[f64]) -> Result<RoundWeights> {
         let sizes = || weights.iter().map(|weight| weight.abs());
         if weights.is_empty() || !sizes().all(|size| size > 0.0 && size.is_finite()) {
             return Err(not_whole(file, weights.len()));
         }
         let nominal = sizes().fold(f64::INFINITY, f64::min);
         let above = sizes().filter(|size| *size > nominal * (1.0 + ROUNDING));
-        Ok(Weights {
+        Ok(RoundWeights {
             nominal,
             total: exact::sum(weights.iter().copied()),
             above: above.count() as u64,
@@ -115,15 +115,15 @@ impl Weights {
         weights: &[f64],
         biased: &[f64],
         nominal: f64,
-    ) -> Result<Weights> {
-        let Weights {
+    ) -> Result<RoundWeights> {
+        let RoundWeights {
             total, absolute, ..
-        } = Weights::read(file, weights)?;
-        let of = Weights::read(file, biased)?;
+        } = RoundWeights::read(file, weights)?;
+        let of = RoundWeights::read(file, biased)?;
         let above = biased
             .iter()
             .filter(|weight| weight.abs() > nominal * (1.0 + ROUNDING));
-        Ok(Weights {
+        Ok(RoundWeights {
             nominal,
             total,
             above: above.count() as u64,
@@ -156,7 +156,7 @@ pub fn matched(file: &Path) -> PathBuf {
 
 /// A file with one row per event.
 #[derive(Debug)]
-pub struct Table {
+pub struct RowFile {
     file: File,
     path: PathBuf,
     /// Offset of the first row.
@@ -166,13 +166,13 @@ pub struct Table {
     row: usize,
 }
 
-impl Table {
+impl RowFile {
     /// Opens the records of `events` events; also returns the number of particles that a record has space for.
     ///
     /// # Errors
     /// The file cannot be read, is incomplete, or has other fields.
-    pub fn records(path: &Path, events: usize) -> Result<(Table, usize)> {
-        let (table, header) = Table::open(path, events)?;
+    pub fn records(path: &Path, events: usize) -> Result<(RowFile, usize)> {
+        let (table, header) = RowFile::open(path, events)?;
         let particles = header.kind.matches("_pdg_id'").count();
         if header.kind != record_kind(particles) || header.columns.is_some() {
             return Err(other_fields(path));
@@ -184,9 +184,9 @@ impl Table {
     /// Opens a table of doubles, `[event][column]`.
     ///
     /// # Errors
-    /// Those of [`Table::records`].
-    pub fn doubles(path: &Path, events: usize, columns: usize) -> Result<Table> {
-        let (table, header) = Table::open(path, events)?;
+    /// Those of [`RowFile::records`].
+    pub fn doubles(path: &Path, events: usize, columns: usize) -> Result<RowFile> {
+        let (table, header) = RowFile::open(path, events)?;
         if header.kind != DOUBLE || header.columns != Some(columns) {
             return Err(other_fields(path));
         }
@@ -196,18 +196,18 @@ impl Table {
     /// Opens the matching results of `events` events; also returns the largest number of legs.
     ///
     /// # Errors
-    /// Those of [`Table::records`].
-    pub fn matched(path: &Path, events: usize) -> Result<(Table, usize)> {
-        let (table, header) = Table::open(path, events)?;
+    /// Those of [`RowFile::records`].
+    pub fn matched(path: &Path, events: usize) -> Result<(RowFile, usize)> {
+        let (table, header) = RowFile::open(path, events)?;
         // The shape of the PDG codes of both beams gives the number of legs.
         let legs = header.kind.split_once("('pdg', '<i4', (2, ");
         let legs = legs.and_then(|(_, rest)| rest.split_once(')')?.0.parse().ok());
         let legs = legs.filter(|&legs| header.kind == matched_kind(legs));
         let legs = legs.ok_or_else(|| other_fields(path))?;
-        Ok((table.with_rows(Matched::bytes(legs))?, legs))
+        Ok((table.with_rows(MatchingRecord::bytes(legs))?, legs))
     }
 
-    fn open(path: &Path, events: usize) -> Result<(Table, Header)> {
+    fn open(path: &Path, events: usize) -> Result<(RowFile, Header)> {
         let file = regular::open(path, u64::MAX).map_err(Error::io(path))?;
         let header = match Header::read(&file) {
             Ok(header) => header.filter(|header| header.rows == events),
@@ -215,7 +215,7 @@ impl Table {
             Err(error) => return Err(Error::io(path)(error)),
         };
         let header = header.ok_or_else(|| not_whole(path, events))?;
-        let table = Table {
+        let table = RowFile {
             file,
             path: path.to_owned(),
             begin: header.bytes,
@@ -226,11 +226,11 @@ impl Table {
     }
 
     /// Sets the size of a row; the file must end with the last row.
-    fn with_rows(self, row: usize) -> Result<Table> {
+    fn with_rows(self, row: usize) -> Result<RowFile> {
         let size = self.file.metadata().map_err(Error::io(&self.path))?.len();
         let held = (self.rows as u64).checked_mul(row as u64);
         match held.and_then(|held| held.checked_add(self.begin)) == Some(size) {
-            true => Ok(Table { row, ..self }),
+            true => Ok(RowFile { row, ..self }),
             false => Err(not_whole(&self.path, self.rows)),
         }
     }
@@ -336,7 +336,7 @@ fn append_parts<'a, T: Sync + 'a>(
 /// # Errors
 /// The file cannot be written.
 pub fn write_matched(path: &Path, matched: &[u8], legs: usize) -> Result<()> {
-    let events = matched.len() / Matched::bytes(legs);
+    let events = matched.len() / MatchingRecord::bytes(legs);
     write(path, &header(&matched_kind(legs), &[events], 1), matched)
 }
 
@@ -348,16 +348,16 @@ fn write(path: &Path, header: &[u8], bytes: &[u8]) -> Result<()> {
 
 /// The matching results of an event (MLM, arXiv:0706.2569).
 #[derive(Clone, Copy, Debug)]
-pub struct Matched<'a> {
+pub struct MatchingRecord<'a> {
     bytes: &'a [u8],
     /// Number of legs that the row has space for.
     legs: usize,
 }
 
 /// The densities of a beam that reweight an event: PDG codes, momentum fractions and scales, GeV.
-pub struct Along<'a>([&'a [u8]; 3]);
+pub struct BeamRecord<'a>([&'a [u8]; 3]);
 
-impl<'a> Matched<'a> {
+impl<'a> MatchingRecord<'a> {
     /// Bytes of a row with space for this many legs.
     pub fn bytes(legs: usize) -> usize {
         let (inner, densities) = (legs.max(3) - 2, legs.max(2));
@@ -366,7 +366,7 @@ impl<'a> Matched<'a> {
 
     /// Interprets bytes as a row with space for this many legs.
     pub fn new(bytes: &'a [u8], legs: usize) -> Self {
-        Matched { bytes, legs }
+        MatchingRecord { bytes, legs }
     }
 
     /// Number of outgoing particles, and of steps, that the row has space for.
@@ -407,10 +407,10 @@ impl<'a> Matched<'a> {
     }
 
     /// The densities of a beam, 0 or 1, that reweight the event.
-    pub fn densities(&self, beam: usize) -> Along<'a> {
+    pub fn densities(&self, beam: usize) -> BeamRecord<'a> {
         let (begin, room) = (16 + 36 * self.inner(), self.legs.max(2));
         let of = |begin: usize, bytes: usize| self.part(begin + beam * room * bytes, room * bytes);
-        Along([
+        BeamRecord([
             of(begin, 4),
             of(begin + 8 * room, 8),
             of(begin + 24 * room, 8),
@@ -418,7 +418,7 @@ impl<'a> Matched<'a> {
     }
 }
 
-impl<'a> Along<'a> {
+impl<'a> BeamRecord<'a> {
     /// PDG codes; 0 after the last one.
     pub fn codes(&self) -> impl Iterator<Item = i32> + use<'a> {
         integers(self.0[0])

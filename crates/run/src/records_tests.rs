@@ -23,7 +23,7 @@ fn headers_are_those_of_numpy() {
                 ('legs', '<i4', (5, 3)), ('emissions', '<f8', (5,)), ('pdg', '<i4', (2, 7)), ('x', '<f8', (2, 7)), \
                 ('q', '<f8', (2, 7))], 'fortran_order': False, 'shape': (0,), }";
     assert_eq!(matched[10..], *format!("{text:<309}\n").as_bytes());
-    assert_eq!([2, 3, 7].map(Matched::bytes), [132, 172, 476]);
+    assert_eq!([2, 3, 7].map(MatchingRecord::bytes), [132, 172, 476]);
     for (particles, events, bytes) in [(5, 50_000, 1856), (12, 123_456, 4096)] {
         assert_eq!(header(&record_kind(particles), &[events], 2).len(), bytes);
     }
@@ -54,7 +54,7 @@ fn files_that_are_not_whole_are_refused() {
     let found: Vec<f64> = (1..=1000).map(f64::from).collect();
     begin(&path, 1000, 2).unwrap();
     append(&path, &records(&found));
-    let (table, _) = Table::records(&path, 1000).unwrap();
+    let (table, _) = RowFile::records(&path, 1000).unwrap();
     let mut there = Vec::new();
     let take = |row: &[u8]| there.push(Record::new(row).weight());
     table.each(1000, take).unwrap();
@@ -62,7 +62,7 @@ fn files_that_are_not_whole_are_refused() {
     let whole = fs::read(&path).unwrap();
     let refused = |bytes: &[u8], events: usize, why: &str| {
         fs::write(&path, bytes).unwrap();
-        let error = Table::records(&path, events).unwrap_err().to_string();
+        let error = RowFile::records(&path, events).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     };
     let size = whole.len();
@@ -86,7 +86,7 @@ fn files_that_are_not_whole_are_refused() {
     refused(&header(DOUBLE, &[3, 2], 1), 3, "other fields");
     fs::remove_file(&path).unwrap();
     assert!(
-        Table::records(&path, 1)
+        RowFile::records(&path, 1)
             .unwrap_err()
             .to_string()
             .contains("round0000.npy")
@@ -95,9 +95,9 @@ fn files_that_are_not_whole_are_refused() {
 
 #[test]
 fn weights_are_summed_up() {
-    let of = |weights: &[f64]| Weights::read("x.npy".as_ref(), weights);
+    let of = |weights: &[f64]| RoundWeights::read("x.npy".as_ref(), weights);
     let found = of(&[2.0, -2.0, 2.0 + 1e-9, 5.0, 1e30, -1e30]).unwrap();
-    let wanted = Weights {
+    let wanted = RoundWeights {
         nominal: 2.0,
         total: 7.0 + 1e-9,
         above: 3,
@@ -116,14 +116,17 @@ fn weights_are_summed_up() {
     assert!(of(&[]).is_err());
     // Also as lists, as earlier versions wrote them.
     let list = serde_json::json!([2.0, 7.0 + 1e-9, 3, 1e30, 2e30]);
-    assert_eq!(serde_json::from_value::<Weights>(list).unwrap(), wanted);
+    assert_eq!(
+        serde_json::from_value::<RoundWeights>(list).unwrap(),
+        wanted
+    );
 }
 
 #[test]
 fn weights_with_a_bias_are_summed_up() {
     let (weights, biased) = ([4.0, -1.0, 0.5], [2.0, -2.0, 3.0]);
-    let found = Weights::of_biased("x.npy".as_ref(), &weights, &biased, 2.0).unwrap();
-    let wanted = Weights {
+    let found = RoundWeights::of_biased("x.npy".as_ref(), &weights, &biased, 2.0).unwrap();
+    let wanted = RoundWeights {
         nominal: 2.0,
         total: 3.5,
         above: 1,
@@ -133,9 +136,11 @@ fn weights_with_a_bias_are_summed_up() {
     };
     assert_eq!(found, wanted);
     assert_eq!(found.drawn(), 7.0);
-    let without = Weights::read("x.npy".as_ref(), &weights).unwrap();
+    let without = RoundWeights::read("x.npy".as_ref(), &weights).unwrap();
     assert_eq!(without.drawn(), 5.5);
-    assert!(Weights::of_biased("x.npy".as_ref(), &[1.0, f64::NAN], &biased[..2], 2.0).is_err());
+    assert!(
+        RoundWeights::of_biased("x.npy".as_ref(), &[1.0, f64::NAN], &biased[..2], 2.0).is_err()
+    );
 }
 
 #[test]
@@ -154,15 +159,15 @@ fn what_lies_beside_records() {
     );
     let (numbers, path) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], scales(&round));
     write_doubles(&path, &numbers, 2, 3).unwrap();
-    let table = Table::doubles(&path, 3, 2).unwrap();
+    let table = RowFile::doubles(&path, 3, 2).unwrap();
     let mut bytes = Vec::new();
     table.read(1, 2, &mut bytes).unwrap();
     assert_eq!(doubles(&bytes).collect::<Vec<_>>(), numbers[2..]);
-    let columns = Table::doubles(&path, 3, 3).unwrap_err().to_string();
+    let columns = RowFile::doubles(&path, 3, 3).unwrap_err().to_string();
     assert!(columns.contains("other fields"), "{columns}");
     let path = matched(&round);
-    write_matched(&path, &vec![0; 2 * Matched::bytes(5)], 5).unwrap();
-    assert_eq!(Table::matched(&path, 2).unwrap().1, 5);
+    write_matched(&path, &vec![0; 2 * MatchingRecord::bytes(5)], 5).unwrap();
+    assert_eq!(RowFile::matched(&path, 2).unwrap().1, 5);
     append(&path, b"x");
-    assert!(Table::matched(&path, 2).is_err());
+    assert!(RowFile::matched(&path, 2).is_err());
 }

@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// Largest number of links followed, as in Linux.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// The file that `output` refers to, if it can be written and is not one of the `inputs`. Links are followed: the
 /// target of a link is replaced, not the link.
@@ -77,7 +77,7 @@ pub fn unwritten(output: &Path, error: &io::Error) -> Error {
 /// The absolute path that a name leads to, which need not exist.
 fn leads_to(name: &Path) -> io::Result<PathBuf> {
     let mut path = std::path::absolute(name)?;
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let Ok(to) = fs::read_link(&path) else {
             break;
         };

@@ -1,6 +1,6 @@
 //! Results of a survey and of a round, as they are stored and sent.
 
-use crate::records::Weights;
+use crate::records::RoundWeights;
 use mebridge_sampler::rounds::CorrectionSums;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -44,11 +44,11 @@ pub struct RoundCounts {
 
 /// Results of a round.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct RoundFound {
+pub struct RoundResult {
     /// The part that counts for cross sections.
     pub counted: RoundCounts,
     /// Statistics of the weights of its events, pb.
-    pub weights: Weights,
+    pub weights: RoundWeights,
     /// Results of each channel.
     pub channels: Vec<ChannelMean>,
     /// Number of events passed to a function of the momenta, and of those that it kept.

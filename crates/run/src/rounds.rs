@@ -3,7 +3,7 @@
 
 use crate::exact::sum;
 use crate::maker::Maker;
-use crate::round::{Measured, POINTS, RoundCounts, RoundFound, SurveyPoints};
+use crate::round::{Measured, POINTS, RoundCounts, RoundResult, SurveyPoints};
 use crate::state::{SURVEY, SettledRound, State};
 use crate::summary;
 use crate::text::significant;
@@ -22,14 +22,14 @@ use std::thread::{Builder, ScopedJoinHandle};
 /// largest number limits memory: longer runs have more rounds. On a GPU a round of few events takes as long as one of
 /// many.
 const ROUNDS: u64 = 20;
-const LEAST: [u64; 2] = [5000, 250_000];
-const MOST: [u64; 2] = [50_000, 500_000];
+const MIN_ROUND: [u64; 2] = [5000, 250_000];
+const MAX_ROUND: [u64; 2] = [50_000, 500_000];
 /// Number of points that are drawn as a group.
 const GROUP: f64 = 8.0;
 
 /// Returns the number of events of each round.
 pub fn sizes(events: u64, on_gpus: bool) -> Vec<u64> {
-    let [least, most] = [LEAST, MOST].map(|of| of[usize::from(on_gpus)]);
+    let [least, most] = [MIN_ROUND, MAX_ROUND].map(|of| of[usize::from(on_gpus)]);
     let count = (events / least)
         .min(ROUNDS)
         .max(events.div_ceil(most))
@@ -110,7 +110,7 @@ impl Perform for Maker<'_> {
                     let (part, found) = (part.clone(), found.clone());
                     move || settle(number, &part, found)
                 };
-                match signals::held_back(|| Builder::new().spawn_scoped(scope, all)) {
+                match signals::with_blocked_signals(|| Builder::new().spawn_scoped(scope, all)) {
                     Ok(thread) => before = Some((number, thread)),
                     // If no thread can be started, this one writes the files.
                     Err(_) => keep(rounds, number, settle(number, &part, found)?)?,
@@ -193,7 +193,7 @@ impl Rounds {
     }
 
     /// Number of events of the finished rounds.
-    pub fn done(&self) -> u64 {
+    pub fn finished_events(&self) -> u64 {
         let rounds = self.state.rounds().values();
         rounds.map(|round| round.counted.events).sum()
     }
@@ -222,23 +222,23 @@ impl Rounds {
         precision: Option<f64>,
         notices: &mut Vec<String>,
     ) -> Result<()> {
-        let folder = match self.state.kept(SURVEY) {
+        let folder = match self.state.kept_part(SURVEY) {
             Some(folder) => folder,
             None => {
                 let settings = self.settings(self.events, SURVEY, precision);
                 let part = self.state.part(SURVEY)?;
                 performer.survey(&part, &settings, notices)?;
-                self.state.keep(SURVEY, &part)?
+                self.state.keep_part(SURVEY, &part)?
             }
         };
-        self.take(&folder)
+        self.use_survey(&folder)
     }
 
     /// Uses the survey in this folder for the rounds.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn take(&mut self, folder: &Path) -> Result<()> {
+    pub fn use_survey(&mut self, folder: &Path) -> Result<()> {
         let path = folder.join(POINTS);
         let bytes = std::fs::read(&path).map_err(Error::io(&path))?;
         let points: SurveyPoints = postcard::from_bytes(&bytes)
@@ -294,7 +294,7 @@ impl Rounds {
     ///
     /// # Errors
     /// The state cannot be written.
-    pub fn keep(&mut self, number: usize, part: &Path, found: RoundFound) -> Result<()> {
+    pub fn add_round(&mut self, number: usize, part: &Path, found: RoundResult) -> Result<()> {
         let settled = self.state.settle()(number, part, found)?;
         self.state.keep_round(number, settled)
     }
@@ -350,7 +350,7 @@ impl Rounds {
         let size = total(channels.into_iter());
         let rounds = || self.state.rounds().values();
         let events = rounds().map(|round| round.counted.events).sum::<u64>() as f64;
-        let of = |round: &RoundFound| round.weights.drawn() / round.weights.nominal;
+        let of = |round: &RoundResult| round.weights.drawn() / round.weights.nominal;
         let unit = size.mean * events / sum(rounds().map(of));
         // Sums of weights and of squared weights, by process.
         let mut sums: BTreeMap<i32, [f64; 2]> =

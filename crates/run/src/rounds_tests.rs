@@ -1,12 +1,12 @@
 use super::*;
-use crate::maker::{CountedSelection, Description, Further, RoundEvents, identity};
+use crate::maker::{CountedSelection, Description, ExtraValues, RoundEvents, identity};
 use crate::scratch::check_room;
 use mebridge::event_generator::{
     ColorSum, ElementRequest, EventGenerator, JetBias, Lifetimes, Request,
 };
 use mebridge::generate::generate_with;
 use mebridge::models;
-use mebridge_phasespace::cuts::{Observable, Take, Window};
+use mebridge_phasespace::cuts::{GroupValue, Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_sampler::integrand::{Failure, Selection};
 use std::fs;
@@ -113,7 +113,7 @@ fn rounds_count_together() {
         postcard::to_stdvec(&points).unwrap(),
     )
     .unwrap();
-    rounds.take(place.path()).unwrap();
+    rounds.use_survey(place.path()).unwrap();
     assert_eq!(rounds.cross_section(), None);
     let rows = [(100, 1), (77, 2), (1000, 3), (999, 4), (33, 5)];
     rounds.count(
@@ -200,7 +200,7 @@ fn request(energy: f64, windows: Vec<Window>) -> Request {
 fn maker<'a>(
     windows: Vec<Window>,
     selection: Option<Arc<CountedSelection>>,
-    further: Further<'a>,
+    further: ExtraValues<'a>,
 ) -> Maker<'a> {
     maker_of("g g > t t~", &request(1000.0, windows), selection, further)
 }
@@ -209,7 +209,7 @@ fn maker_of<'a>(
     process: &str,
     request: &Request,
     selection: Option<Arc<CountedSelection>>,
-    further: Further<'a>,
+    further: ExtraValues<'a>,
 ) -> Maker<'a> {
     let model = models::model(None).expect("the Standard Model");
     let processes = generate_with(process, &model).expect("a process");
@@ -226,7 +226,7 @@ fn maker_of<'a>(
 }
 
 fn plain() -> Maker<'static> {
-    maker(Vec::new(), None, Further::default())
+    maker(Vec::new(), None, ExtraValues::default())
 }
 
 fn begin(folder: &Path, events: u64) -> Rounds {
@@ -265,7 +265,7 @@ fn rounds_at_leading_color_are_corrected() {
             color,
             ..request(1000.0, vec![hard.clone()])
         };
-        let mut maker = maker_of("g g > t t~ g", &request, None, Further::default());
+        let mut maker = maker_of("g g > t t~ g", &request, None, ExtraValues::default());
         let mut rounds = begin(folder.path(), 8000);
         rounds.survey(&mut maker, None, &mut Vec::new()).unwrap();
         rounds.run(&mut maker, |_| Ok(())).unwrap();
@@ -308,7 +308,7 @@ fn an_interrupted_run_goes_on_as_if_nothing_had_been() {
     let (whole, parts) = (place.path().join("whole"), place.path().join("parts"));
     let events = 10_003;
     let run = go_on(&whole, events, usize::MAX).unwrap();
-    assert_eq!((run.done(), run.open().len()), (events, 0));
+    assert_eq!((run.finished_events(), run.open().len()), (events, 0));
     // Interruptions during the survey, and after each round.
     let rounds = begin(&parts, events);
     let part = rounds.state().part(SURVEY).unwrap();
@@ -365,7 +365,7 @@ fn more_events_keep_those_that_are_there() {
     let first = fs::read(place.path().join("round0000.npy")).unwrap();
     let more = go_on(place.path(), 1000, usize::MAX).unwrap();
     assert_eq!(more.state().sizes(), [300, 700]);
-    assert_eq!(more.done(), 1000);
+    assert_eq!(more.finished_events(), 1000);
     assert_eq!(fs::read(more.state().records(0)).unwrap(), first);
     // Earlier rounds of other runs count, too.
     let error = more.cross_section().unwrap().error;
@@ -377,7 +377,7 @@ fn more_events_keep_those_that_are_there() {
 #[test]
 fn further_weights_lie_beside_the_records() {
     let place = tempfile::tempdir().unwrap();
-    let further = Further {
+    let further = ExtraValues {
         ratios: Some(Box::new(|events: &RoundEvents| {
             assert_eq!(events.bytes.len(), 300 * (36 + 4 * 80));
             let pairs = events
@@ -431,7 +431,7 @@ fn harder_than(least: f64) -> Window {
         legs: vec![vec![2]],
         least,
         largest: f64::INFINITY,
-        take: Take::default(),
+        take: GroupValue::default(),
         outside: false,
     }
 }
@@ -468,7 +468,7 @@ fn runs_without_events_say_why() {
     let said = refusal(maker(
         vec![harder_than(400.0), ahead],
         None,
-        Further::default(),
+        ExtraValues::default(),
     ));
     let (before, after) = (
         "none of ",
@@ -476,7 +476,7 @@ fn runs_without_events_say_why() {
     );
     assert!(said.starts_with(before) && said.ends_with(after), "{said}");
     let selection = Arc::new(CountedSelection::new(Arc::new(Nowhere), "high in cuts.py"));
-    let said = refusal(maker(Vec::new(), Some(selection), Further::default()));
+    let said = refusal(maker(Vec::new(), Some(selection), ExtraValues::default()));
     let after = " points passes the cuts of the run, among which is high in cuts.py";
     assert!(said.starts_with(before) && said.ends_with(after), "{said}");
 }
@@ -486,7 +486,7 @@ fn another_survey_is_not_taken() {
     let place = tempfile::tempdir().unwrap();
     drop(go_on(place.path(), 100, usize::MAX).unwrap());
     let survey = place.path().join(SURVEY);
-    let mut maker = maker(vec![harder_than(1.0)], None, Further::default());
+    let mut maker = maker(vec![harder_than(1.0)], None, ExtraValues::default());
     let said = maker.load(&survey).unwrap_err().to_string();
     assert!(said.contains("the survey is of another run"), "{said}");
     assert!(check_room(&survey, 1).is_ok());
@@ -497,7 +497,7 @@ fn round_of(process: &str, change: impl FnOnce(&mut Request)) -> (Vec<u8>, usize
     let pt = Window::new(Observable::Pt, vec![vec![3]], 50.0, f64::INFINITY);
     let mut request = request(1000.0, vec![pt]);
     change(&mut request);
-    let mut maker = maker_of(process, &request, None, Further::default());
+    let mut maker = maker_of(process, &request, None, ExtraValues::default());
     let generator = maker.generator();
     let settings = SurveySettings {
         seed: 3,
@@ -580,7 +580,7 @@ fn events_with_a_bias_have_its_inverse_as_weights() {
         let mut request = request(1000.0, Vec::new());
         request.elements[0].jets = vec![2, 3];
         request.bias = bias;
-        let mut maker = maker_of("g g > t t~", &request, None, Further::default());
+        let mut maker = maker_of("g g > t t~", &request, None, ExtraValues::default());
         let arguments = [("events".to_owned(), events.into())];
         let state = State::open(&place.path().join(name), &arguments, true).unwrap();
         let mut rounds = Rounds::new(state, events, 3, 0.01, false).unwrap();
@@ -602,7 +602,7 @@ fn events_with_a_bias_have_its_inverse_as_weights() {
     for (number, round) in biased.state().rounds() {
         let events = round.counted.events as usize;
         let file = biased.state().records(*number);
-        let (table, _) = crate::records::Table::records(&file, events).unwrap();
+        let (table, _) = crate::records::RowFile::records(&file, events).unwrap();
         table
             .each(events, |row| {
                 let record = mebridge::lhe::Record::new(row);

@@ -9,11 +9,11 @@ pub use stated::{Destination, stated};
 use crate::calculator::{Calculator, density_products};
 use crate::densities::BeamDensity;
 use crate::event_file::{InitBeams, nominal_weight};
-use crate::maker::{CountedSelection, Description, Further, Maker, digest, failed, identity};
+use crate::maker::{CountedSelection, Description, ExtraValues, Maker, digest, failed, identity};
 use crate::overweight::{Overweight, Weighting};
-use crate::plan::Plan;
-use crate::progress::{Progress, Stage};
-use crate::records::Round;
+use crate::plan::RunPlan;
+use crate::progress::{RunProgress, Stage};
+use crate::records::RoundFile;
 use crate::rounds::{BiasedEvents, Perform, Rounds};
 use crate::run_folder::RunFolder;
 use crate::spec::RunSpec;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Largest number of events of a run; it bounds the list of rounds.
-pub const MOST_EVENTS: u64 = 10_000_000_000;
+pub const MAX_EVENTS: u64 = 10_000_000_000;
 
 /// Callbacks of the caller during a run.
 pub trait Observer {
@@ -50,9 +50,9 @@ pub trait Observer {
     ///
     /// # Errors
     /// The caller ends the run; finished rounds are kept.
-    fn report(&mut self, progress: &Progress) -> Result<()>;
+    fn report(&mut self, progress: &RunProgress) -> Result<()>;
     /// Functions of the caller.
-    fn functions(&self) -> Option<CallersFunctions> {
+    fn functions(&self) -> Option<CallerFunctions> {
         None
     }
     /// Further arguments that distinguish this run from others.
@@ -60,7 +60,7 @@ pub trait Observer {
         Vec::new()
     }
     /// A replacement for this process's event generator, if the caller has one.
-    fn performer(&mut self, _plan: &Plan) -> Result<Option<Box<dyn Perform>>> {
+    fn performer(&mut self, _plan: &RunPlan) -> Result<Option<Box<dyn Perform>>> {
         Ok(None)
     }
     /// Whether events get weights for other parameter cards.
@@ -91,7 +91,7 @@ pub trait Observer {
 
 /// The caller's cut and bias.
 #[derive(Clone, Debug)]
-pub struct CallersFunctions {
+pub struct CallerFunctions {
     /// Cut and bias.
     pub selection: Arc<dyn Selection>,
     /// The name of the cut in messages, and a value that identifies it; none without a cut.
@@ -100,7 +100,7 @@ pub struct CallersFunctions {
     pub bias: Option<(String, Value)>,
 }
 
-impl CallersFunctions {
+impl CallerFunctions {
     /// Returns the functions with the name of the cut.
     fn named(self) -> NamedSelection {
         (self.selection, self.cut.map(|(name, _)| name))
@@ -109,7 +109,7 @@ impl CallersFunctions {
 
 /// Results of a run.
 #[derive(Clone, Debug, Serialize)]
-pub struct Made {
+pub struct RunResult {
     /// `Events/run_NN` of a run by cards.
     pub folder: Option<PathBuf>,
     /// Its event file, if it has one.
@@ -129,7 +129,7 @@ pub struct Made {
     /// Cross sections and spectra of a run by cards, for a terminal.
     pub summary: String,
     /// Its events as records, if they were not written to a file.
-    pub rounds: Vec<Round>,
+    pub rounds: Vec<RoundFile>,
     /// The weight of most events, up to the sign, with which the average of all is the cross section; with a bias, the
     /// weight of an event whose bias is 1.
     pub nominal: f64,
@@ -160,7 +160,7 @@ impl Found {
 
 /// Results of the rounds of a run.
 struct Found {
-    rounds: Vec<Round>,
+    rounds: Vec<RoundFile>,
     all: Measured,
     of_elements: Vec<Measured>,
     /// By process: LPRUP, cross section and error.
@@ -177,7 +177,7 @@ struct Found {
 
 impl Session<'_> {
     /// The performer of the parts of a planned run.
-    fn performer(&self, plan: Plan, observer: &mut dyn Observer) -> Result<Box<dyn Perform>> {
+    fn performer(&self, plan: RunPlan, observer: &mut dyn Observer) -> Result<Box<dyn Perform>> {
         performer(plan, self.switches()?, observer)
     }
 
@@ -201,9 +201,9 @@ impl Session<'_> {
         unit: &'static str,
         observer: &mut dyn Observer,
     ) -> Result<Found> {
-        let progress = |stage: Stage, rounds: &Rounds| Progress {
+        let progress = |stage: Stage, rounds: &Rounds| RunProgress {
             stage,
-            events: rounds.done(),
+            events: rounds.finished_events(),
             target: self.events,
             cross_section: rounds.cross_section(),
             seconds: self.begun.elapsed().as_secs_f64(),
@@ -219,7 +219,7 @@ impl Session<'_> {
         let surveyed = self.begun.elapsed().as_secs_f64();
         let mut report = |rounds: &Rounds| observer.report(&progress(Stage::Events, rounds));
         rounds.run(performer, &mut report)?;
-        let rule = self.spec.overweights;
+        let rule = self.spec.overweight_rule;
         let events = self.events - rounds.state().written().events;
         let weighting = overweight::complete(rule, rounds, performer, events, report)?;
         let done = self.begun.elapsed().as_secs_f64();
@@ -309,28 +309,28 @@ pub(crate) fn arguments(
     if spec.color != ColorSum::Auto {
         found.push(("color".to_owned(), json!(spec.color)));
     }
-    if spec.overweights != Overweight::Keep {
-        found.push(("overweight_rule".to_owned(), json!(spec.overweights)));
+    if spec.overweight_rule != Overweight::Keep {
+        found.push(("overweight_rule".to_owned(), json!(spec.overweight_rule)));
     }
     Ok(found)
 }
 
 /// Returns whether the events of a run have a bias, by a card or by the caller.
-pub(crate) fn is_biased(plan: &Plan, observer: &dyn Observer) -> bool {
+pub(crate) fn is_biased(plan: &RunPlan, observer: &dyn Observer) -> bool {
     let functions = observer.functions();
     plan.request.bias.is_some() || functions.is_some_and(|of| of.bias.is_some())
 }
 
 /// The performer of the parts of a planned run: the observer's, or the event generator of this process.
 pub(crate) fn performer(
-    plan: Plan,
+    plan: RunPlan,
     switches: Switches,
     observer: &mut dyn Observer,
 ) -> Result<Box<dyn Perform>> {
     if let Some(performer) = observer.performer(&plan)? {
         return Ok(performer);
     }
-    let selection = observer.functions().map(CallersFunctions::named);
+    let selection = observer.functions().map(CallerFunctions::named);
     let mut notices = Vec::new();
     let maker = open(plan, selection, switches, &mut notices)?;
     for notice in &notices {
@@ -347,14 +347,14 @@ pub type NamedSelection = (Arc<dyn Selection>, Option<String>);
 /// # Errors
 /// A matrix element cannot be evaluated, or the request cannot be honoured.
 pub fn open(
-    plan: Plan,
+    plan: RunPlan,
     selection: Option<NamedSelection>,
     switches: Switches,
     notices: &mut Vec<String>,
 ) -> Result<Maker<'static>> {
     let further = further(&plan, &switches)?;
     let names = plan.elements.iter().map(Element::name).collect();
-    let cuts = cuts::described(&plan.request.elements[0].windows, plan.elements[0].pdg());
+    let cuts = cuts::describe(&plan.request.elements[0].windows, plan.elements[0].pdg());
     let elements = plan.elements.into_iter();
     let processes = elements.map(|element| element.process).collect();
     open_with(
@@ -376,7 +376,7 @@ fn open_with<'m>(
     request: &Request,
     names: Vec<String>,
     cuts: String,
-    further: Further<'m>,
+    further: ExtraValues<'m>,
     selection: Option<NamedSelection>,
     switches: Switches,
     notices: &mut Vec<String>,
@@ -395,7 +395,7 @@ fn open_with<'m>(
         Some(counted) => Some(counted as Arc<dyn Selection>),
         None => selection,
     };
-    let generator = EventGenerator::with(processes, request, selection, switches);
+    let generator = EventGenerator::with_switches(processes, request, selection, switches);
     let generator = generator.map_err(failed)?;
     notices.extend(generator.vanishing().iter().map(|&number| {
         let name = &description.names[number];
@@ -405,12 +405,12 @@ fn open_with<'m>(
 }
 
 /// Further values computed for the events: ratios of weights, and density products.
-fn further(plan: &Plan, switches: &Switches) -> Result<Further<'static>> {
+fn further(plan: &RunPlan, switches: &Switches) -> Result<ExtraValues<'static>> {
     let beams = plan.request.beams()?;
     let (energies, threads) = (plan.head.blocks.beams.energies, plan.request.threads);
     // Events with `<mgrwt>`.
     let keeps_scales = !plan.head.blocks.powers.is_empty();
-    let mut further = Further::default();
+    let mut further = ExtraValues::default();
     if plan.systematics.groups.is_empty() && !keeps_scales {
         return Ok(further);
     }
@@ -449,11 +449,11 @@ fn further(plan: &Plan, switches: &Switches) -> Result<Further<'static>> {
 }
 
 /// Checks a number of events, which messages call `name`.
-pub(crate) fn of_a_run(name: &str, events: u64) -> Result<u64> {
-    if (1..=MOST_EVENTS).contains(&events) {
+pub(crate) fn check_event_count(name: &str, events: u64) -> Result<u64> {
+    if (1..=MAX_EVENTS).contains(&events) {
         return Ok(events);
     }
-    let cure = format!("it must be a whole number from 1 to {MOST_EVENTS}");
+    let cure = format!("it must be a whole number from 1 to {MAX_EVENTS}");
     Err(Error::run(format!("{name} is {events}"), cure))
 }
 

@@ -95,7 +95,7 @@ impl RunCard {
                 ));
             }
         }
-        let changed = of_both(changed)?;
+        let changed = for_both_beams(changed)?;
         of_cms(&parse(&text), &source)?;
         let is_changed = |name: &str| changed.iter().any(|(other, _)| other == name);
         // Changed entries come last, so that their values are used.
@@ -156,7 +156,7 @@ impl RunCard {
     }
 
     /// The same card with the name `source` in messages, for files that users do not know.
-    pub fn called(self, source: &str) -> RunCard {
+    pub fn with_source(self, source: &str) -> RunCard {
         RunCard {
             source: source.to_owned(),
             ..self
@@ -169,12 +169,12 @@ impl RunCard {
     }
 
     /// The entries of the card and of the caller, without defaults.
-    pub fn given(&self) -> &[(String, String)] {
+    pub fn given_entries(&self) -> &[(String, String)] {
         &self.given
     }
 
     /// Whether the card or the caller contains an entry.
-    pub fn gives(&self, name: &str) -> bool {
+    pub fn has_entry(&self, name: &str) -> bool {
         self.given.iter().any(|(other, _)| other == name)
     }
 
@@ -218,7 +218,7 @@ impl RunCard {
     ///
     /// # Panics
     /// If there is no such entry, or it is of another kind.
-    pub fn whole(&self, name: &str) -> i64 {
+    pub fn integer(&self, name: &str) -> i64 {
         let Value::Whole(value) = self.value(name) else {
             panic!("{name} is no whole number");
         };
@@ -232,7 +232,7 @@ impl RunCard {
     ///
     /// # Panics
     /// If there is no such entry, or it is of another kind.
-    pub fn whole_within(&self, name: &str, least: u64, most: u64) -> Result<u64> {
+    pub fn integer_within(&self, name: &str, least: u64, most: u64) -> Result<u64> {
         let Value::Whole(value) = self.value(name) else {
             panic!("{name} is no whole number");
         };
@@ -344,7 +344,7 @@ impl RunCard {
     ///
     /// # Panics
     /// If there is no such entry, or it is of another kind.
-    pub fn with<'a>(&self, changes: impl IntoIterator<Item = (&'a str, f64)>) -> RunCard {
+    pub fn with_numbers<'a>(&self, changes: impl IntoIterator<Item = (&'a str, f64)>) -> RunCard {
         let mut card = self.clone();
         for (name, number) in changes {
             let value = card.values.get_mut(name);
@@ -404,7 +404,7 @@ impl RunCard {
             set(self, "drjj", 0.0);
             set(self, "drjl", 0.0);
             let automatic = self.flag("auto_ptj_mjj");
-            for (name, together) in [("ptj", self.whole("ktscheme") == 1), ("mmjj", true)] {
+            for (name, together) in [("ptj", self.integer("ktscheme") == 1), ("mmjj", true)] {
                 let value = self.number(name);
                 if automatic && together && value >= 0.0 {
                     set(self, name, xqcut);
@@ -413,7 +413,7 @@ impl RunCard {
                 }
             }
         }
-        if self.whole("ickkw") > 0 && self.flag("use_syst") {
+        if self.integer("ickkw") > 0 && self.flag("use_syst") {
             set(self, "alpsfact", 1.0);
         }
     }
@@ -497,7 +497,7 @@ impl RunCard {
             return Err(refused("event_norm", &NORMS.map(str::to_owned)));
         }
         for (name, known) in CHOICES {
-            if !known.contains(&self.whole(name)) {
+            if !known.contains(&self.integer(name)) {
                 return Err(refused(name, &known.map(|value| value.to_string())));
             }
         }
@@ -549,7 +549,7 @@ impl RunCard {
         if self.number("ktdurham") > 0.0 && self.number("dparameter") <= 0.0 {
             return Err(self.refused(is("dparameter"), "it must be a positive number"));
         }
-        let partons = ["lpp1", "lpp2"].map(|name| self.whole(name) == 0);
+        let partons = ["lpp1", "lpp2"].map(|name| self.integer(name) == 0);
         for (name, beams) in [
             ("ktdurham", partons == [true; 2]),
             ("ptlund", partons != [false; 2]),
@@ -559,14 +559,14 @@ impl RunCard {
                 return Err(self.refused(what, "set it to -1, or run MadEvent (mebridge link)"));
             }
         }
-        if self.whole("ickkw") == 1 {
-            if self.whole("maxjetflavor") > 5 {
+        if self.integer("ickkw") == 1 {
+            if self.integer("maxjetflavor") > 5 {
                 let what = format!("{} is too large for ickkw = 1", is("maxjetflavor"));
                 return Err(self.refused(what, "set it to 5 or less"));
             }
             if ["lpp1", "lpp2"]
                 .iter()
-                .any(|name| self.whole(name).unsigned_abs() != 1)
+                .any(|name| self.integer(name).unsigned_abs() != 1)
             {
                 let what = "ickkw = 1 is for beams of hadrons".to_owned();
                 return Err(self.refused(what, "set ickkw to 0"));
@@ -608,7 +608,7 @@ fn unknown(name: &str, source: &str, changed: &[String]) -> Error {
 ///
 /// # Errors
 /// An entry has two values.
-pub fn of_both(changed: &[(String, String)]) -> Result<Entries> {
+pub fn for_both_beams(changed: &[(String, String)]) -> Result<Entries> {
     let mut found = Entries::new();
     for (name, value) in changed {
         let name = name.to_lowercase();

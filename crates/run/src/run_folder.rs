@@ -12,13 +12,13 @@ use std::path::{Component, Path, PathBuf};
 /// File name of the events.
 pub const EVENTS: &str = "unweighted_events.lhe.gz";
 /// File name of the events before weights of other parameter cards are added.
-pub const PLAIN: &str = ".plain-unweighted_events.lhe.gz";
+pub const EVENTS_BEFORE_WEIGHTS: &str = ".plain-unweighted_events.lhe.gz";
 /// File name of events that are to be appended to [`EVENTS`].
-pub const ADDED: &str = ".added-unweighted_events.lhe.gz";
+pub const ADDED_EVENTS: &str = ".added-unweighted_events.lhe.gz";
 /// Name of the folder of the state.
 const STATE: &str = "state";
 /// Largest seed that is drawn; MG5aMC accepts all seeds up to it.
-const LARGEST_DRAWN: u64 = (1 << 31) - 1;
+const MAX_DRAWN_SEED: u64 = (1 << 31) - 1;
 
 /// The folder of a run. Dropping this removes the folder if it contains nothing that could be continued.
 #[derive(Debug)]
@@ -119,7 +119,7 @@ impl RunFolder {
     /// Returns a seed if none is given: that of the run to be continued, or else a random one.
     pub fn seed(&self) -> u64 {
         let before = argument(&self.state(), "seed").and_then(|seed| seed.as_u64());
-        before.unwrap_or_else(|| RandomState::new().build_hasher().finish() % LARGEST_DRAWN + 1)
+        before.unwrap_or_else(|| RandomState::new().build_hasher().finish() % MAX_DRAWN_SEED + 1)
     }
 
     /// Removes unfinished files of a program that was killed. The caller must hold the lock of the state.
@@ -128,7 +128,7 @@ impl RunFolder {
         for entry in entries {
             let name = entry.file_name().display().to_string();
             let is_part = name.starts_with(".mebridge-") && name.ends_with(".tmp");
-            if is_part || name == PLAIN || name == ADDED {
+            if is_part || name == EVENTS_BEFORE_WEIGHTS || name == ADDED_EVENTS {
                 // This fails for folders, which are not such files and stay.
                 let _ = fs::remove_file(entry.path());
             }
@@ -193,7 +193,7 @@ mod tests {
             ("run_01".into(), "run_02".into())
         );
         let drawn = first.seed();
-        assert!((1..=LARGEST_DRAWN).contains(&drawn));
+        assert!((1..=MAX_DRAWN_SEED).contains(&drawn));
         drop(second);
         assert!(!events.join("run_02").exists());
         drop(first);
@@ -247,7 +247,12 @@ mod tests {
     fn what_a_killed_run_left_goes() {
         let place = tempfile::tempdir().unwrap();
         let folder = RunFolder::claim(&place.path().join("Events"), Some("r")).unwrap();
-        for name in [".mebridge-1f.tmp", PLAIN, ".mine.tmp", "summary.txt"] {
+        for name in [
+            ".mebridge-1f.tmp",
+            EVENTS_BEFORE_WEIGHTS,
+            ".mine.tmp",
+            "summary.txt",
+        ] {
             fs::write(folder.path().join(name), "").unwrap();
         }
         fs::create_dir(folder.path().join(".mebridge-2.tmp")).unwrap();

@@ -40,7 +40,7 @@ pub fn of_run_card(card: &RunCard, alone: bool) -> Scale {
     let is_fixed = card.flag("fixed_fac_scale1") && card.flag("fixed_fac_scale2");
     let fixed = ["dsqrt_q2fact1", "dsqrt_q2fact2"].map(|name| card.number(name));
     Scale {
-        dynamical: dynamical(card.whole("dynamical_scale_choice")).unwrap_or(otherwise),
+        dynamical: dynamical(card.integer("dynamical_scale_choice")).unwrap_or(otherwise),
         factor: card.number("scalefact"),
         renormalisation: card.flag("fixed_ren_scale").then(|| card.number("scale")),
         factorisation: is_fixed.then_some(fixed),

@@ -1,7 +1,7 @@
 //! The process of a run: an output of MG5aMC, or a process given by its name.
 
 use crate::element::Element;
-use crate::named::{Named, model_path};
+use crate::named::{NamedProcess, model_path};
 use crate::output::{Directory, ElementPlace, Output, absolute};
 use crate::state::Arguments;
 use mebridge::runtime::Switches;
@@ -15,7 +15,7 @@ pub enum Source {
     /// An output of MG5aMC.
     Output(Output),
     /// A process given by its name.
-    Named(Box<Named>),
+    Named(Box<NamedProcess>),
 }
 
 impl Source {
@@ -35,7 +35,7 @@ impl Source {
             let model = model.map(Path::to_owned).or(Switches::from_env()?.model);
             let model = model.as_deref().map(model_path);
             let folder = folder.unwrap_or(".".as_ref());
-            let named = Named::new(process, model.as_deref(), folder, pdf_data)?;
+            let named = NamedProcess::new(process, model.as_deref(), folder, pdf_data)?;
             return Ok(Source::Named(Box::new(named)));
         }
         for (name, given) in [("model", model), ("folder", folder), ("pdf_data", pdf_data)] {
@@ -153,7 +153,7 @@ impl Source {
     }
 
     /// The origin of the matrix elements, as event files state it.
-    pub fn by(&self) -> String {
+    pub fn origin(&self) -> String {
         match self {
             Source::Output(output) => format!("by the cards of MG5aMC {}", output.version()),
             Source::Named(_) => "by a run card of MG5aMC".to_owned(),
@@ -232,7 +232,7 @@ mod tests {
             (found.path(), found.version()),
             (folder.path(), "3.5.7".to_owned())
         );
-        assert_eq!(found.by(), "by the cards of MG5aMC 3.5.7");
+        assert_eq!(found.origin(), "by the cards of MG5aMC 3.5.7");
         assert_eq!(found.name(), None);
         assert_eq!(found.model(), None);
     }

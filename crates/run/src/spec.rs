@@ -40,8 +40,8 @@ pub struct RunSpec {
     #[serde(default = "overweight")]
     pub overweight: f64,
     /// The treatment of overweight events.
-    #[serde(default)]
-    pub overweights: Overweight,
+    #[serde(default, rename = "overweights")]
+    pub overweight_rule: Overweight,
     /// How colour is summed.
     #[serde(default)]
     pub color: ColorSum,
@@ -59,7 +59,7 @@ pub struct RunSpec {
 /// Least value of `precision`, as no survey reaches a smaller error.
 const FINEST: f64 = 1e-6;
 /// Largest number of threads of a run.
-pub const MOST_THREADS: usize = 1024;
+pub const MAX_THREADS: usize = 1024;
 
 impl Default for RunSpec {
     /// A run without a process, with MG5aMC's default run card.
@@ -80,7 +80,7 @@ impl Default for RunSpec {
             seed: None,
             precision: None,
             overweight: overweight(),
-            overweights: Overweight::Keep,
+            overweight_rule: Overweight::Keep,
             color: ColorSum::Auto,
             threads: one(),
             devices: cpu(),
@@ -95,8 +95,8 @@ impl RunSpec {
     /// # Errors
     /// A number is not.
     pub fn check(&self) -> Result<()> {
-        if !(1..=MOST_THREADS).contains(&self.threads) {
-            let cure = format!("it must be a whole number from 1 to {MOST_THREADS}");
+        if !(1..=MAX_THREADS).contains(&self.threads) {
+            let cure = format!("it must be a whole number from 1 to {MAX_THREADS}");
             return Err(Error::run(format!("threads is {}", self.threads), cure));
         }
         let numbers = [

@@ -1,7 +1,7 @@
 //! Spectra of the outgoing particles: histograms of their transverse momenta and rapidities, and their text for a
 //! terminal.
 
-use crate::records::{Round, Table};
+use crate::records::{RoundFile, RowFile};
 use crate::text::significant;
 use mebridge::Result;
 use mebridge::lhe::{OUTGOING, Particle, Record};
@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 
 /// Largest number of events in the spectra of a run; for an event file, the number of events from which bins are
 /// chosen.
-pub const MOST: usize = 200_000;
+pub const MAX_EVENTS: usize = 200_000;
 /// Number of bins of a histogram.
 pub const BINS: usize = 12;
 /// Lengths in characters: of the longest bar, and of the first of two columns.
-const LONGEST: f64 = 24.0;
+const BAR_LENGTH: f64 = 24.0;
 const COLUMN: usize = 47;
 /// Largest number of particle kinds that are shown, the most frequent first.
 pub const KINDS: usize = 4;
@@ -355,11 +355,11 @@ impl Spectra {
     ///
     /// # Errors
     /// A round cannot be read.
-    pub fn of_rounds(rounds: &[Round]) -> Result<Self> {
+    pub fn of_rounds(rounds: &[RoundFile]) -> Result<Self> {
         let mut found = Collection::default();
         for round in rounds {
-            let taken = round.events.min(MOST - found.events());
-            let (table, _) = Table::records(&round.file, round.events)?;
+            let taken = round.events.min(MAX_EVENTS - found.events());
+            let (table, _) = RowFile::records(&round.file, round.events)?;
             table.each(taken, |row| {
                 let record = Record::new(row);
                 // In units of the nominal weight of the round, as in the event file, where most weights are the same.
@@ -450,7 +450,7 @@ fn bars(histogram: &Histogram) -> impl Iterator<Item = String> {
         .fold(0.0, |largest: f64, share| largest.max(share.abs()));
     let largest = if largest == 0.0 { 1.0 } else { largest };
     shares.into_iter().enumerate().map(move |(bin, share)| {
-        let length = (LONGEST * share.max(0.0) / largest).round_ties_even();
+        let length = (BAR_LENGTH * share.max(0.0) / largest).round_ties_even();
         let (begin, bar) = (
             significant(histogram.edge(bin), 4),
             "#".repeat(length as usize),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::records::{self, Weights};
+use crate::records::{self, RoundWeights};
 use mebridge::lhe::{Event, record_bytes};
 use std::fs;
 use std::io::Write;
@@ -7,7 +7,12 @@ use std::path::Path;
 
 /// Writes a round of events with particles of these PDG codes, masses and momentum factors. Transverse momenta are
 /// uniform from 0 to half of the number of events times the factor, and rapidities from -2 to 3.
-fn round(path: &Path, events: usize, kinds: &[(i32, f64, f64)], weight: fn(usize) -> f64) -> Round {
+fn round(
+    path: &Path,
+    events: usize,
+    kinds: &[(i32, f64, f64)],
+    weight: fn(usize) -> f64,
+) -> RoundFile {
     let mut bytes = Vec::new();
     for number in 0..events {
         let incoming = Particle {
@@ -38,14 +43,14 @@ fn round(path: &Path, events: usize, kinds: &[(i32, f64, f64)], weight: fn(usize
     records::begin(path, events, 5).unwrap();
     let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
     file.write_all(&bytes).unwrap();
-    Round {
+    RoundFile {
         file: path.to_owned(),
         events,
-        weights: Weights::read(path, &[1.0]).unwrap(),
+        weights: RoundWeights::read(path, &[1.0]).unwrap(),
     }
 }
 
-fn text(rounds: &[Round]) -> String {
+fn text(rounds: &[RoundFile]) -> String {
     Spectra::of_rounds(rounds).unwrap().text()
 }
 

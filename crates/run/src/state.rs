@@ -3,8 +3,8 @@
 //! Files are complete under their final names: each is written under a temporary name, synced to the disk, and renamed.
 //! `run.json` lists the files with their hashes and is written last.
 
-use crate::records::{self, Round};
-use crate::round::{RoundCounts, RoundFound};
+use crate::records::{self, RoundFile};
+use crate::round::{RoundCounts, RoundResult};
 use crate::text::without_number;
 use mebridge::files::regular;
 use mebridge::{Error, Result};
@@ -26,7 +26,7 @@ const FORMAT: u64 = 11;
 /// Number of threads that remove files.
 const REMOVERS: usize = 8;
 /// Largest size of `run.json` in bytes; it has a name and a hash for each file.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// The arguments that distinguish a run from others, by name. Those that a caller can change come before those that
 /// follow from them, as messages name the first difference.
@@ -38,7 +38,7 @@ pub struct State {
     folder: PathBuf,
     lasting: bool,
     known: Known,
-    rounds: BTreeMap<usize, RoundFound>,
+    rounds: BTreeMap<usize, RoundResult>,
     /// Held for the lifetime of this value.
     _lock: File,
 }
@@ -76,9 +76,9 @@ pub fn written(folder: &Path) -> Option<WrittenEvents> {
 
 impl State {
     /// Finished rounds that are not yet in an event file.
-    pub fn unwritten_rounds(&self) -> Vec<Round> {
+    pub fn unwritten_rounds(&self) -> Vec<RoundFile> {
         let rounds = self.rounds().range(self.written().rounds..);
-        let rounds = rounds.map(|(&number, round)| Round {
+        let rounds = rounds.map(|(&number, round)| RoundFile {
             file: self.records(number),
             events: round.counted.events as usize,
             weights: round.weights,
@@ -153,7 +153,7 @@ impl State {
     }
 
     /// Results of the finished rounds, by number.
-    pub fn rounds(&self) -> &BTreeMap<usize, RoundFound> {
+    pub fn rounds(&self) -> &BTreeMap<usize, RoundResult> {
         &self.rounds
     }
 
@@ -191,7 +191,7 @@ impl State {
     }
 
     /// The folder of a kept part of the run.
-    pub fn kept(&self, name: &str) -> Option<PathBuf> {
+    pub fn kept_part(&self, name: &str) -> Option<PathBuf> {
         self.known.has_part(name).then(|| self.folder.join(name))
     }
 
@@ -214,7 +214,7 @@ impl State {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn keep(&mut self, name: &str, part: &Path) -> Result<PathBuf> {
+    pub fn keep_part(&mut self, name: &str, part: &Path) -> Result<PathBuf> {
         let folder = self.folder.join(name);
         let settled = || -> io::Result<BTreeMap<String, String>> {
             let mut hashes = BTreeMap::new();
@@ -279,7 +279,7 @@ impl State {
     /// Returns [`SettledRound::new`] for this run, as a function that any thread may call.
     pub fn settle(
         &self,
-    ) -> impl Fn(usize, &Path, RoundFound) -> Result<SettledRound> + Send + Sync + use<> {
+    ) -> impl Fn(usize, &Path, RoundResult) -> Result<SettledRound> + Send + Sync + use<> {
         let (lasting, folder) = (self.lasting, self.folder.clone());
         move |number, part, found| {
             let settled = SettledRound::new(number, part, found, lasting);
@@ -297,7 +297,7 @@ impl State {
 /// the events, so the next round is made meanwhile.
 pub struct SettledRound {
     part: PathBuf,
-    found: RoundFound,
+    found: RoundResult,
     /// For each file its present path, its final name, and its hash.
     files: Vec<(PathBuf, String, String)>,
 }
@@ -305,7 +305,7 @@ pub struct SettledRound {
 impl SettledRound {
     /// Settles the files of a round in the folder `part`: the records `events.npy`, and the weights and scales beside
     /// them.
-    fn new(number: usize, part: &Path, found: RoundFound, lasting: bool) -> io::Result<Self> {
+    fn new(number: usize, part: &Path, found: RoundResult, lasting: bool) -> io::Result<Self> {
         let (records, name) = (part.join(RECORDS), records_file(number));
         let numbers = found_file(number);
         let bytes = postcard::to_stdvec(&found).expect("numbers");
@@ -595,7 +595,7 @@ fn check(folder: &Path, name: &str, kept: &str) -> Result<()> {
     }
 }
 
-fn read_round(folder: &Path, name: &str) -> Result<RoundFound> {
+fn read_round(folder: &Path, name: &str) -> Result<RoundResult> {
     let path = folder.join(name);
     let bytes = fs::read(&path).ok();
     let found = bytes.and_then(|bytes| postcard::from_bytes(&bytes).ok());
@@ -605,7 +605,7 @@ fn read_round(folder: &Path, name: &str) -> Result<RoundFound> {
 fn read_text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open_regular(path)?
-        .take(MOST_BYTES)
+        .take(MAX_BYTES)
         .read_to_string(&mut text)?;
     Ok(text)
 }

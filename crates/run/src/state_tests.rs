@@ -1,5 +1,5 @@
 use super::*;
-use crate::records::Weights;
+use crate::records::RoundWeights;
 use crate::round::ChannelMean;
 use serde_json::json;
 use std::os::unix::ffi::OsStrExt;
@@ -16,8 +16,8 @@ fn seeded(seed: u64) -> Arguments {
     arguments(json!({"seed": seed, "events": 100, "energy": 0.1}))
 }
 
-fn found(events: u64) -> RoundFound {
-    RoundFound {
+fn found(events: u64) -> RoundResult {
+    RoundResult {
         counted: RoundCounts {
             events,
             measured: vec![(8, 0.1 + 0.2, 1.0 / 3.0)],
@@ -25,7 +25,7 @@ fn found(events: u64) -> RoundFound {
             corrections: Vec::new(),
             drawn: BTreeMap::from([(0, [events as f64, 0.1, 0.7])]),
         },
-        weights: Weights::read("x".as_ref(), &[0.1, -0.3]).expect("weights"),
+        weights: RoundWeights::read("x".as_ref(), &[0.1, -0.3]).expect("weights"),
         channels: vec![ChannelMean {
             drawn: 16,
             mean: 1e-300,
@@ -44,7 +44,7 @@ fn make(folder: &Path, rounds: &[usize], lasting: bool) -> State {
     let part = state.part(SURVEY).unwrap();
     fs::write(part.join("survey"), "a survey of a run that is long enough").unwrap();
     fs::write(part.join("points"), "points of a run that are enough").unwrap();
-    assert_eq!(state.keep(SURVEY, &part).unwrap(), folder.join(SURVEY));
+    assert_eq!(state.keep_part(SURVEY, &part).unwrap(), folder.join(SURVEY));
     for &number in rounds {
         let part = state.part("round").unwrap();
         for name in [RECORDS, "events.scales.npy"] {
@@ -85,8 +85,8 @@ fn what_is_done_is_there_again() {
     let state = State::open(&folder, &seeded(1), true).unwrap();
     assert_eq!(state.rounds(), &BTreeMap::from([(1, found(50))]));
     assert_eq!(state.sizes(), [50, 50]);
-    assert_eq!(state.kept(SURVEY), Some(folder.join(SURVEY)));
-    assert_eq!(state.kept("surv"), None);
+    assert_eq!(state.kept_part(SURVEY), Some(folder.join(SURVEY)));
+    assert_eq!(state.kept_part("surv"), None);
     assert_eq!(
         entries(&folder).unwrap(),
         [
@@ -317,11 +317,11 @@ fn what_an_interrupted_run_left_is_made_again() {
         fs::create_dir(place.path().join(name)).unwrap();
         fs::write(place.path().join(name).join("old"), "").unwrap();
     }
-    assert_eq!(state.kept(SURVEY), None);
+    assert_eq!(state.kept_part(SURVEY), None);
     let again = state.part(SURVEY).unwrap();
     assert_eq!(part, again);
     fs::write(again.join("survey"), "new").unwrap();
-    let folder = state.keep(SURVEY, &again).unwrap();
+    let folder = state.keep_part(SURVEY, &again).unwrap();
     assert_eq!(
         entries(&folder).unwrap(),
         BTreeSet::from(["survey".to_owned()])
@@ -330,7 +330,7 @@ fn what_an_interrupted_run_left_is_made_again() {
     assert!(
         State::open(place.path(), &seeded(1), true)
             .unwrap()
-            .kept(SURVEY)
+            .kept_part(SURVEY)
             .is_some()
     );
 }
@@ -379,7 +379,7 @@ fn what_was_surveyed_stays_after_a_run() {
     state.begin_again().unwrap();
     drop(state);
     let state = State::open(&folder, &seeded(1), true).unwrap();
-    assert!(state.kept(SURVEY).is_some() && state.rounds().is_empty());
+    assert!(state.kept_part(SURVEY).is_some() && state.rounds().is_empty());
     assert!(state.written() == WrittenEvents::default() && state.sizes().is_empty());
     drop(state);
     fs::write(folder.join("round0000.found"), "").unwrap();

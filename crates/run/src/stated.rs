@@ -1,13 +1,13 @@
 //! Plans of runs whose conditions are stated by the caller: energy, densities, scales and named cuts.
 
-use crate::banner::{Head, Norm};
-use crate::densities::{AT_Z, AlphaS, BeamDensities, PdfSet};
+use crate::banner::{CommonBanner, Norm};
+use crate::densities::{AT_Z, AlphaS, BeamDensities, PdfMember};
 use crate::element::Element;
 use crate::event_file::{Blocks, InitBeams};
-use crate::limits::{self, Incoming, Judge};
+use crate::limits::{self, Incoming, PhaseSpaceCheck};
 use crate::named_cuts::{self, NamedCut, WIDTHS};
 use crate::param_card::ParamCard;
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::spec::{Conditions, RunSpec};
 use crate::state::{Arguments, file_digest};
 use crate::systematics::Systematics;
@@ -22,7 +22,7 @@ use std::path::Path;
 
 const PROTON: i32 = 2212;
 
-impl Plan {
+impl RunPlan {
     /// The plan of a run under stated conditions.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Plan {
             let what = format!("energy is {}", crate::text::repr(energy));
             return Err(Error::run(what, "it must be a positive number"));
         }
-        let densities = pdf.as_ref().map(|pdf| PdfSet::read(Path::new(pdf)));
+        let densities = pdf.as_ref().map(|pdf| PdfMember::read(Path::new(pdf)));
         let densities = densities.transpose()?.map(BeamDensities::Set);
         let scale = scale::stated(choice.as_ref(), *scale_factor, energy, densities.is_some())?;
         let cuts = named_cuts::read(cuts)?;
@@ -55,7 +55,9 @@ impl Plan {
         let model = spec.model.as_deref();
         let mut elements =
             load::load_process(&spec.process, model, card, &spec.parameters, spec.threads)?;
-        let mut notices: Vec<String> = load::not_followed(&spec.process).into_iter().collect();
+        let mut notices: Vec<String> = load::ignored_resonances(&spec.process)
+            .into_iter()
+            .collect();
         let (alpha_s, source) = alpha_s(spec, *given, densities.as_ref(), &elements)?;
         let scales = running::scales(elements.iter().map(|element| &element.process));
         let blocks = running::blocks(&scales, &alpha_s, None, None)?;
@@ -73,17 +75,20 @@ impl Plan {
             ions: [None; 2],
         };
         check(spec, &elements, &cuts, &incoming, energy)?;
-        let knots = densities.as_ref().map(BeamDensities::knots).transpose()?;
-        let judge = Judge {
+        let grid_range = densities
+            .as_ref()
+            .map(BeamDensities::grid_range)
+            .transpose()?;
+        let judge = PhaseSpaceCheck {
             energy,
-            knots: knots.as_ref(),
+            grid_range: grid_range.as_ref(),
             alpha_s: &alpha_s,
             scale: &scale,
             cuts: Some(&cuts),
         };
         let request = |element: &Element| -> Result<ElementRequest> {
             let mut windows = named_cuts::windows(element, &cuts)?;
-            judge.judge(
+            judge.check(
                 element,
                 &mut windows,
                 &incoming.partons(element),
@@ -119,7 +124,7 @@ impl Plan {
             None => [elements[0].pdg()[0], elements[0].pdg()[1]],
         };
         let number = densities.as_ref().map_or(0, |of| i64::from(of.number()));
-        let head = Head {
+        let head = CommonBanner {
             blocks: Blocks {
                 beams: InitBeams::equal(codes, energy, number),
                 powers: Vec::new(),
@@ -160,7 +165,7 @@ impl Plan {
             lund: None,
             color: spec.color,
         };
-        Ok(Plan {
+        Ok(RunPlan {
             runs: !blocks.is_empty(),
             arguments: arguments(spec, &cuts, densities.as_ref(), &alpha_s, &systematics)?,
             conditions: vec![line],

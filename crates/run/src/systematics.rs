@@ -6,7 +6,7 @@
 mod arguments;
 mod naming;
 
-use crate::densities::{AlphaS, BeamDensities, PdfSet};
+use crate::densities::{AlphaS, BeamDensities, PdfMember};
 use crate::scale;
 use crate::text::quoted;
 use mebridge::{Error, Result};
@@ -144,7 +144,7 @@ impl Systematics {
             let set = match (word == MEMBERS, nominal.set()) {
                 (true, Some(set)) => set.clone(),
                 (true, None) => return Err(no_others(&label)),
-                (false, _) => PdfSet::read(Path::new(word))?,
+                (false, _) => PdfMember::read(Path::new(word))?,
             };
             let alone = word != MEMBERS && Path::new(word).is_file();
             let members = if alone {
@@ -180,9 +180,9 @@ impl Systematics {
     /// Adds the members of a set, except for that of the events.
     fn add_members(
         &mut self,
-        set: &PdfSet,
-        mut members: Vec<PdfSet>,
-        nominal: Option<&PdfSet>,
+        set: &PdfMember,
+        mut members: Vec<PdfMember>,
+        nominal: Option<&PdfMember>,
         running: bool,
     ) -> Result<()> {
         members.retain(|one| nominal.is_none_or(|nominal| one.file != nominal.file));

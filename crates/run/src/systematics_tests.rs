@@ -7,8 +7,8 @@ fn words(words: &[&str]) -> Vec<String> {
 }
 
 /// The first member of a set whose others are 90001 and 90002.
-fn toy(sets: &tempfile::TempDir) -> PdfSet {
-    PdfSet::read(&sets.path().join("toy")).unwrap()
+fn toy(sets: &tempfile::TempDir) -> PdfMember {
+    PdfMember::read(&sets.path().join("toy")).unwrap()
 }
 
 fn said<T>(found: Result<T>) -> String {
@@ -86,7 +86,7 @@ fn a_caller_names_weights() {
 #[test]
 fn not_all_densities_have_others() {
     let sets = sets();
-    let plain = PdfSet::read(&sets.path().join("plain/plain_0000.dat")).unwrap();
+    let plain = PdfMember::read(&sets.path().join("plain/plain_0000.dat")).unwrap();
     let plain = BeamDensities::Set(plain);
     let photons = BeamDensities::Photons(Radiator::Proton);
     for densities in [&plain, &photons] {

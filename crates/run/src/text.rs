@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 /// Largest size of a card in bytes; cards are usually a few kilobytes.
-const MOST_BYTES: u64 = 1 << 26;
+const MAX_BYTES: u64 = 1 << 26;
 
 /// A number in C's format `%g`: at most six significant digits, without trailing zeros.
 pub fn general(value: f64) -> String {
@@ -113,7 +113,7 @@ pub(crate) fn without_number(error: &io::Error) -> String {
 /// # Errors
 /// It is not a regular file, is too large for a card, or cannot be read; `what` is its name in the message.
 pub fn read(path: &Path, what: &str) -> Result<String> {
-    let bytes = regular::read(path, MOST_BYTES).map_err(|error| {
+    let bytes = regular::read(path, MAX_BYTES).map_err(|error| {
         let why = without_number(&error);
         let cure = match path.is_dir() || path.is_file() || !path.exists() {
             true => "",

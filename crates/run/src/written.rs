@@ -3,8 +3,8 @@
 //! A run computes cuts and scales itself. A routine of these files that MG5aMC did not write may contain a cut or a
 //! scale of the user, which the run would miss.
 
-use crate::output::{ANEW, Output, version_of_mg5};
-use mebridge::import::{Routine, routines_of};
+use crate::output::{Output, REWRITE_OUTPUT, version_of_mg5};
+use mebridge::import::{FortranRoutine, routines_of};
 use mebridge::{Error, Result};
 use mebridge_support::files::regular;
 use sha2::{Digest, Sha256};
@@ -34,7 +34,7 @@ pub const FILES: [&str; 11] = [
 /// versions.
 const BIAS: (&str, u64) = ("Source/BIAS/ptj_bias/ptj_bias.f", 0xd550_b056_267a_f428);
 /// Largest size of such a file, in bytes.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The known routines of one file.
 #[derive(Default)]
@@ -67,13 +67,13 @@ fn table(text: &str) -> Table<'_> {
     found
 }
 
-fn digest(routine: &Routine) -> u64 {
+fn digest(routine: &FortranRoutine) -> u64 {
     let bytes: [u8; 32] = Sha256::digest(&routine.text).into();
     let first = bytes.first_chunk().expect("a hash has 32 bytes");
     u64::from_be_bytes(*first)
 }
 
-fn name(routine: &Routine) -> &str {
+fn name(routine: &FortranRoutine) -> &str {
     match routine.name.as_str() {
         "" => "-",
         name => name,
@@ -88,7 +88,7 @@ pub fn rows(folder: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for file in FILES {
         let path = folder.join(file);
-        let text = regular::read(&path, MOST_BYTES).map_err(Error::io(&path))?;
+        let text = regular::read(&path, MAX_BYTES).map_err(Error::io(&path))?;
         let routines = routines_of(&path, &text);
         found.extend(
             routines
@@ -132,7 +132,7 @@ fn differences(output: &Output, table: &Table, template: Option<&Path>) -> Diffe
             {
                 continue;
             }
-            let text = place.and_then(|place| regular::read(&place, MOST_BYTES));
+            let text = place.and_then(|place| regular::read(&place, MAX_BYTES));
             let short = || {
                 file.strip_prefix(&output.path)
                     .unwrap_or(&file)
@@ -157,8 +157,8 @@ fn differences(output: &Output, table: &Table, template: Option<&Path>) -> Diffe
     found
 }
 
-fn routines_in(file: &Path) -> Vec<Routine> {
-    let text = regular::read(file, MOST_BYTES).unwrap_or_default();
+fn routines_in(file: &Path) -> Vec<FortranRoutine> {
+    let text = regular::read(file, MAX_BYTES).unwrap_or_default();
     routines_of(file, &text)
 }
 
@@ -176,11 +176,16 @@ impl Written<'_> {
     }
 
     /// The changed routines of a file, and those that only a later template has.
-    fn compare(&self, routines: &[Routine], template: &[Routine]) -> (Vec<String>, Vec<String>) {
+    fn compare(
+        &self,
+        routines: &[FortranRoutine],
+        template: &[FortranRoutine],
+    ) -> (Vec<String>, Vec<String>) {
         let (mut changed, mut later) = (Vec::new(), Vec::new());
         for routine in routines {
-            let same =
-                |other: &Routine| (&other.name, &other.text) == (&routine.name, &routine.text);
+            let same = |other: &FortranRoutine| {
+                (&other.name, &other.text) == (&routine.name, &routine.text)
+            };
             let shown = match routine.name.as_str() {
                 "" => format!("line {}, outside of routines", routine.line),
                 name => format!("{name}, line {}", routine.line),
@@ -230,7 +235,7 @@ pub fn check(output: &Output) -> Result<Option<String>> {
                 "{}: {one} says MG5aMC {of_one}, {other} {of_other}",
                 output.path.display()
             ),
-            ANEW,
+            REWRITE_OUTPUT,
         ));
     }
     let table = table(WRITTEN);
@@ -286,7 +291,7 @@ pub fn check_bias(output: &Output) -> Result<()> {
 }
 
 fn check_module(file: &Path, written: u64) -> Result<()> {
-    let text = regular::read(file, MOST_BYTES).map_err(Error::io(file))?;
+    let text = regular::read(file, MAX_BYTES).map_err(Error::io(file))?;
     match &routines_of(file, &text)[..] {
         [routine] if digest(routine) == written => Ok(()),
         _ => Err(Error::run(
@@ -313,7 +318,8 @@ mod tests {
 
     fn lines(file: &str, text: &str, version: &str) -> String {
         let routines = routines_of(file.as_ref(), text.as_bytes());
-        let line = |of: &Routine| format!("{file} {} {:016x} {version}\n", name(of), digest(of));
+        let line =
+            |of: &FortranRoutine| format!("{file} {} {:016x} {version}\n", name(of), digest(of));
         routines.iter().map(line).collect()
     }
 

@@ -2,7 +2,7 @@
 
 use super::flow::Flow;
 use super::grid::Grid;
-use super::integrand::{Failure, Integrand, Squared, Workspace};
+use super::integrand::{Failure, Integrand, MatrixElementSource, Workspace};
 use super::parallel;
 use super::random::Philox;
 
@@ -23,12 +23,12 @@ pub struct Block<'a> {
     /// Number of points, at most [`POINTS`], a multiple of 8.
     pub count: usize,
     /// Input of the grid.
-    pub numbers: Numbers<'a>,
+    pub numbers: GridInput<'a>,
 }
 
 /// Input of a grid.
 #[derive(Clone, Copy, Debug)]
-pub enum Numbers<'a> {
+pub enum GridInput<'a> {
     /// Random numbers.
     Random,
     /// Random numbers mapped by a flow.
@@ -37,15 +37,15 @@ pub enum Numbers<'a> {
     Given(&'a [f64]),
 }
 
-impl<'a> From<Option<&'a Flow>> for Numbers<'a> {
+impl<'a> From<Option<&'a Flow>> for GridInput<'a> {
     fn from(flow: Option<&'a Flow>) -> Self {
-        flow.map_or(Numbers::Random, Numbers::Flow)
+        flow.map_or(GridInput::Random, GridInput::Flow)
     }
 }
 
 impl<'a> Block<'a> {
     /// Returns the block with other numbers.
-    pub fn with(self, numbers: Numbers<'a>) -> Self {
+    pub fn with_numbers(self, numbers: GridInput<'a>) -> Self {
         Block { numbers, ..self }
     }
 }
@@ -64,16 +64,16 @@ pub fn blocks<'a>(
         random,
         first: first + begin as u64,
         count: POINTS.min(count - begin),
-        numbers: Numbers::Random,
+        numbers: GridInput::Random,
     })
 }
 
 /// What is extracted from each weighed block.
-pub trait Harvest: Sync {
+pub trait BlockReader: Sync {
     /// The extracted data.
-    type Kept: Send;
+    type Output: Send;
     /// Extracts data from the workspace that holds the block.
-    fn keep(&self, block: &Block, work: &Workspace) -> Self::Kept;
+    fn read(&self, block: &Block, work: &Workspace) -> Self::Output;
 }
 
 /// Weighs blocks with one thread per evaluator, and passes the extracted data to `take` in the order of the blocks.
@@ -83,19 +83,19 @@ pub trait Harvest: Sync {
 ///
 /// # Panics
 /// If there is no evaluator, or a thread panics.
-pub fn weigh_each<S: Squared + Send, H: Harvest>(
+pub fn weigh_each<S: MatrixElementSource + Send, H: BlockReader>(
     integrand: &Integrand,
     blocks: &[Block],
     evaluators: &mut [S],
-    harvest: &H,
-    take: impl FnMut(H::Kept),
+    reader: &H,
+    take: impl FnMut(H::Output),
 ) -> Result<(), Failure> {
     let with_workspace = |evaluator| (evaluator, Workspace::new(integrand, POINTS));
     let mut workers: Vec<(&mut S, Workspace)> = evaluators.iter_mut().map(with_workspace).collect();
     let weigh = |(evaluator, work): &mut (&mut S, Workspace), number: usize| {
         let block = &blocks[number];
         integrand.weigh(block, *evaluator, work)?;
-        Ok(harvest.keep(block, work))
+        Ok(reader.read(block, work))
     };
     parallel::each(&mut workers, blocks.len(), weigh, take)
 }

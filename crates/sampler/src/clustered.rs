@@ -10,11 +10,13 @@
 
 use super::blocks::Block;
 use super::integrand::{
-    ElementGroup, Failure, Integrand, PointNumbers, RunningCoupling, Squared, Workspace, evaluate,
+    ElementGroup, Failure, Integrand, MatrixElementSource, PointNumbers, RunningCoupling,
+    Workspace, evaluate,
 };
 use super::random::Philox;
 use mebridge_phasespace::clustering::{
-    Clustering, Given, JetCounts, MOST_LEGS, Matched, Memory, Weighing, take,
+    Clustering, ClusteringCache, InitialScales, JetCounts, MAX_LEGS, Matched, Weighing,
+    copy_momenta,
 };
 use mebridge_phasespace::scales::Scale;
 use mebridge_phasespace::{Layout, Rows};
@@ -39,7 +41,7 @@ pub struct Clusterings {
 }
 
 /// Memories of the matrix elements of a group, by thread.
-pub type Memories = Arc<Mutex<Vec<Vec<Memory>>>>;
+pub type Memories = Arc<Mutex<Vec<Vec<ClusteringCache>>>>;
 
 /// Clustering of a matrix element.
 #[derive(Clone, Debug)]
@@ -60,14 +62,14 @@ pub struct ClusteringWork {
     /// For each point the result of matching, if points are weighted.
     pub matched: Vec<Option<Matched>>,
     /// For each group its memories, and the pool to return them to.
-    memories: Vec<(Vec<Memory>, Memories)>,
+    memories: Vec<(Vec<ClusteringCache>, Memories)>,
     before: Vec<f64>,
     alpha_s: Vec<f64>,
 }
 
 /// Lower bound in GeV for the scales by which partons are drawn: densities of heavy quarks vanish at their masses,
 /// where those at clustered scales may not.
-const LEAST: f64 = 10.0;
+const MIN_SCALE: f64 = 10.0;
 
 /// Points per source used to count jets.
 const COUNTED: usize = 64;
@@ -80,7 +82,12 @@ impl ClusteringWork {
                 return Default::default();
             };
             let left = lock(&of.memories).pop();
-            let new = || of.elements.iter().map(|_| Memory::default()).collect();
+            let new = || {
+                of.elements
+                    .iter()
+                    .map(|_| ClusteringCache::default())
+                    .collect()
+            };
             (left.unwrap_or_else(new), of.memories.clone())
         };
         ClusteringWork {
@@ -103,12 +110,12 @@ impl Drop for ClusteringWork {
     }
 }
 
-fn lock(memories: &Memories) -> MutexGuard<'_, Vec<Vec<Memory>>> {
+fn lock(memories: &Memories) -> MutexGuard<'_, Vec<Vec<ClusteringCache>>> {
     memories.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Clusterings {
-    /// Raises the scales by which partons are drawn to [`LEAST`], except for fixed scales.
+    /// Raises the scales by which partons are drawn to [`MIN_SCALE`], except for fixed scales.
     pub(crate) fn raise(&self, of: &Scale, scales: &mut Rows) {
         let beams = of.factorisation.is_some();
         for (row, fixed) in [of.renormalisation.is_some(), beams, beams]
@@ -117,7 +124,7 @@ impl Clusterings {
         {
             if self.scaled && !fixed {
                 for scale in scales.row_mut(row) {
-                    *scale = scale.max(LEAST);
+                    *scale = scale.max(MIN_SCALE);
                 }
             }
         }
@@ -142,7 +149,7 @@ impl Integrand {
         group: &ElementGroup,
         of: &Clusterings,
         block: &Block,
-        elements: &mut dyn Squared,
+        elements: &mut dyn MatrixElementSource,
         work: &mut Workspace,
     ) -> Result<(), Failure> {
         let passed = work.kept.len();
@@ -157,7 +164,7 @@ impl Integrand {
         }
         clustering.alpha_s.clear();
         clustering.alpha_s.extend_from_slice(&work.alpha_s);
-        let mut momenta = [[0.0; 4]; MOST_LEGS];
+        let mut momenta = [[0.0; 4]; MAX_LEGS];
         for place in 0..passed {
             let drawn = work.drawn[place] as usize;
             let partons = &group.partons[drawn];
@@ -171,7 +178,7 @@ impl Integrand {
                 clustering.matched.push(None);
                 continue;
             };
-            let p = take(&work.points, place, &mut momenta[..group.legs]);
+            let p = copy_momenta(&work.points, place, &mut momenta[..group.legs]);
             if !of.scaled && !of.matched {
                 if own.excludes(channel, p) {
                     work.squared[place] = 0.0;
@@ -181,7 +188,7 @@ impl Integrand {
             let number = block.first + u64::from(work.kept[place]);
             let process = of.process(drawn, block.random.number(number, next));
             let given = self.given(group, of, &work.scales, place);
-            match own.at(channel, process, p, &given, memory)? {
+            match own.cluster(channel, process, p, &given, memory)? {
                 None => work.squared[place] = 0.0,
                 Some(found) => {
                     for (row, scale) in found.scales.into_iter().enumerate() {
@@ -222,7 +229,7 @@ impl Integrand {
         of: &Clusterings,
         layout: Layout,
         clustering: &ClusteringWork,
-        elements: &mut dyn Squared,
+        elements: &mut dyn MatrixElementSource,
         work: &mut Workspace,
     ) -> Result<(), Failure> {
         let passed = work.kept.len();
@@ -259,7 +266,13 @@ impl Integrand {
     }
 
     /// Returns the scales of a point before it is clustered.
-    fn given(&self, group: &ElementGroup, of: &Clusterings, scales: &Rows, place: usize) -> Given {
+    fn given(
+        &self,
+        group: &ElementGroup,
+        of: &Clusterings,
+        scales: &Rows,
+        place: usize,
+    ) -> InitialScales {
         let fixed = group.scale.factorisation;
         let (renormalisation, factorisation) = match of.scaled {
             true => (
@@ -271,7 +284,7 @@ impl Integrand {
                 (own, [first, second])
             }
         };
-        Given {
+        InitialScales {
             renormalisation,
             factorisation,
             fixed: fixed.is_some(),
@@ -290,7 +303,7 @@ impl Integrand {
     ///
     /// # Errors
     /// A matrix element cannot be evaluated, or points cannot be clustered.
-    pub fn count_jets(&mut self, elements: &mut dyn Squared) -> Result<(), Failure> {
+    pub fn count_jets(&mut self, elements: &mut dyn MatrixElementSource) -> Result<(), Failure> {
         let mut counts: Vec<Vec<[JetCounts; 2]>> = Vec::new();
         for group in &self.groups {
             let of = group.clustering.iter().flat_map(|of| &of.elements);

@@ -1,11 +1,11 @@
 //! Points that become events.
 
-use super::blocks::{Block, Harvest};
+use super::blocks::{Block, BlockReader};
 use super::integrand::{Flux, Integrand, Workspace};
 use super::parallel;
 use super::random::ACCEPTANCE;
 use super::unweight::{Spectrum, is_event};
-use super::weigh::Drawn;
+use super::weigh::DrawnEvents;
 use mebridge_phasespace::clustering::Matched;
 use mebridge_phasespace::{Layout, Rows};
 
@@ -210,10 +210,10 @@ pub(crate) struct Draw<'a> {
     pub thresholds: &'a [f64],
 }
 
-impl Harvest for Draw<'_> {
-    type Kept = Drawn;
+impl BlockReader for Draw<'_> {
+    type Output = DrawnEvents;
 
-    fn keep(&self, block: &Block, work: &Workspace) -> Drawn {
+    fn read(&self, block: &Block, work: &Workspace) -> DrawnEvents {
         let threshold = self.thresholds[block.source];
         let mut spectrum = Spectrum::default();
         spectrum.add(&work.weights);
@@ -225,7 +225,7 @@ impl Harvest for Draw<'_> {
                 events.push(self.event(block, work, place, number, weight));
             }
         }
-        Drawn {
+        DrawnEvents {
             source: block.source,
             sums: work.sums(),
             spectrum,

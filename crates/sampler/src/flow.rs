@@ -19,11 +19,11 @@ const POINTS: usize = 32;
 /// Neurons computed at a time.
 const TOGETHER: usize = 4;
 /// Lower bound for the width and height of bins and for the derivatives at their edges.
-const LEAST: f64 = 1e-3;
+const MIN_BIN: f64 = 1e-3;
 /// Slope of a neuron (leaky ReLU) for negative input.
 const LEAK: f64 = 0.01;
 /// The smallest possible random number.
-const LEAST_NUMBER: f64 = f64::EPSILON / 2.0;
+const MIN_NUMBER: f64 = f64::EPSILON / 2.0;
 
 /// The shape of a flow, without its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -362,7 +362,7 @@ impl Task<f64> for Splines<'_> {
 #[inline(always)]
 fn slope<V: Simd<Scalar = f64>>(of: V) -> V {
     let soft = of.max(of.same(0.0)) + functions::ln(of.same(1.0) + functions::exp(-of.abs()));
-    (soft + of.same(LEAST)) / of.same(LEAST + std::f64::consts::LN_2)
+    (soft + of.same(MIN_BIN)) / of.same(MIN_BIN + std::f64::consts::LN_2)
 }
 
 /// Loads a register of a row; `_proof` shows that the CPU has the level.
@@ -376,7 +376,7 @@ fn register<V: Simd<Scalar = f64>>(of: &Doubles, at: usize, _proof: V) -> V {
 /// of their heights, then the parameters of the derivatives at the edges; `at` is the first of the points.
 #[inline(always)]
 fn invert<V: Simd<Scalar = f64>>(bins: usize, y: V, made: &mut [Doubles], at: usize) -> (V, V) {
-    let (zero, one, least) = (y.same(0.0), y.same(1.0), y.same(LEAST));
+    let (zero, one, least) = (y.same(0.0), y.same(1.0), y.same(MIN_BIN));
     let (sizes, edges) = made.split_at_mut(2 * bins);
     let mut scales = [zero; 2];
     for (sizes, scale) in sizes.chunks_exact_mut(bins).zip(&mut scales) {
@@ -391,7 +391,7 @@ fn invert<V: Simd<Scalar = f64>>(bins: usize, y: V, made: &mut [Doubles], at: us
             // SAFETY: as for `register`.
             unsafe { size.store(row.0[at..][..V::LANES].as_mut_ptr()) };
         }
-        *scale = y.same(1.0 - LEAST * bins as f64) / sum;
+        *scale = y.same(1.0 - MIN_BIN * bins as f64) / sum;
     }
     let mut begins = [zero; 2];
     let (mut found, mut slopes) = ([[zero, one]; 2], [zero; 2]);
@@ -427,7 +427,7 @@ fn invert<V: Simd<Scalar = f64>>(bins: usize, y: V, made: &mut [Doubles], at: us
     let derivative =
         delta * delta * (last * part * part + (delta + delta) * both + first * rest * rest);
     let x = part.mul_add(width, left);
-    let x = x.max(y.same(LEAST_NUMBER)).min(y.same(f64::BELOW_ONE));
+    let x = x.max(y.same(MIN_NUMBER)).min(y.same(f64::BELOW_ONE));
     (x, denominator * denominator / derivative)
 }
 

@@ -19,17 +19,17 @@ use mebridge_simd::{Level, Real, Simd, Task, dispatch, functions};
 pub const BINS: usize = 64;
 const EDGES: usize = BINS + 1;
 /// Minimum width of a bin, so that no bin is empty.
-const LEAST_WIDTH: f64 = 1e-10;
+const MIN_WIDTH: f64 = 1e-10;
 /// Minimum share of a bin. A bin without contributions keeps a tenth of an average importance or more: that no point
 /// hit it does not prove that the integrand vanishes there.
-const LEAST_SHARE: f64 = 1e-10;
+const MIN_SHARE: f64 = 1e-10;
 /// How often a bin takes a quarter of each of its neighbours: 16 times spread it by three bins. A part of a survey has
 /// few large weights in each bin, and grids that follow them individually have half the efficiency.
 const SMOOTHED: usize = 16;
 /// Adding this rounds a number to an integer, held in its lowest bits.
 const TO_WHOLE: f64 = (1_u64 << 52) as f64;
 /// Lanes of the longest register.
-const LONGEST: usize = 8;
+const MAX_LANES: usize = 8;
 
 /// The bins of all dimensions.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,7 +168,7 @@ impl Task<f64> for MapGrid<'_> {
 }
 
 #[repr(align(64))]
-struct Aligned([f64; LONGEST]);
+struct Aligned([f64; MAX_LANES]);
 
 /// Returns x for a random number, and the width of its bin.
 #[inline(always)]
@@ -178,10 +178,10 @@ fn place<V: Simd<Scalar = f64>>(edges: &[f64], number: V) -> (V, V) {
     let nearest = (scaled + to_whole) - to_whole;
     let above = scaled.lt(nearest);
     let bin = V::select(above, nearest - number.same(1.0), nearest);
-    let mut bins = Aligned([0.0; LONGEST]);
+    let mut bins = Aligned([0.0; MAX_LANES]);
     // SAFETY: the array holds the longest register and is aligned to it.
     unsafe { (bin + to_whole).store(bins.0.as_mut_ptr()) };
-    let (mut left, mut right) = (Aligned([0.0; LONGEST]), Aligned([0.0; LONGEST]));
+    let (mut left, mut right) = (Aligned([0.0; MAX_LANES]), Aligned([0.0; MAX_LANES]));
     for lane in 0..V::LANES {
         // A valid bin for any number, even NaN.
         let at = bins.0[lane].to_bits() as usize % BINS;
@@ -265,7 +265,7 @@ fn importance(squares: &[f64], most: f64, damping: f64) -> [f64; BINS] {
     }
     let total: f64 = shares.iter().sum();
     for share in &mut shares {
-        *share = (*share / total).max(LEAST_SHARE);
+        *share = (*share / total).max(MIN_SHARE);
     }
     let task = Compress {
         shares: &mut shares,
@@ -316,10 +316,10 @@ fn divide(edges: &mut [f64], importance: &[f64; BINS]) {
     new[BINS] = 1.0;
     // Bins of the minimum width push their neighbours up, and those near 1 down again.
     for i in 1..BINS {
-        new[i] = new[i].max(new[i - 1] + LEAST_WIDTH);
+        new[i] = new[i].max(new[i - 1] + MIN_WIDTH);
     }
     for i in (1..BINS).rev() {
-        new[i] = new[i].min(new[i + 1] - LEAST_WIDTH);
+        new[i] = new[i].min(new[i + 1] - MIN_WIDTH);
     }
     edges.copy_from_slice(&new);
 }

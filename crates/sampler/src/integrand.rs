@@ -5,12 +5,12 @@
 //! channels; one of them is drawn for each point, according to its densities and the known size of its |M|^2, so that
 //! each point costs one |M|^2.
 
-use super::blocks::{Block, Numbers};
+use super::blocks::{Block, GridInput};
 use super::clustered::{ClusteringWork, Clusterings};
 use super::events::{self, Event};
 use super::sums::WeightSums;
-use mebridge_densities::{Coupling, Densities};
-use mebridge_phasespace::compact::{keep, kept};
+use mebridge_densities::{Densities, StrongCoupling};
+use mebridge_phasespace::compact::{collect_passed, keep_points};
 use mebridge_phasespace::cuts::Cuts;
 use mebridge_phasespace::scales::{self, Scale};
 use mebridge_phasespace::{Channel, Layout, Permutation, Rows, Weights};
@@ -33,9 +33,9 @@ pub struct PointNumbers<'a> {
 }
 
 /// The matrix elements of a run, evaluated by one thread.
-pub trait Squared {
+pub trait MatrixElementSource {
     /// Evaluates |M|^2 of points, summed and averaged, in GeV^(4-2n) for n outgoing legs; or an approximation that
-    /// [`Squared::correct`] corrects.
+    /// [`MatrixElementSource::correct`] corrects.
     ///
     /// `element` is the index of the matrix element; `points` hold its momenta in the rows of [`Layout`]; `alpha_s` and
     /// `squared` have one number per point. With numbers for channels, `channels` gets the channel in which each point
@@ -53,12 +53,12 @@ pub trait Squared {
         channels: &mut [i32],
     ) -> Result<(), Failure>;
 
-    /// Whether [`Squared::evaluate`] needs numbers for colour flows.
+    /// Whether [`MatrixElementSource::evaluate`] needs numbers for colour flows.
     fn draws_flows(&self) -> bool {
         false
     }
 
-    /// Whether [`Squared::correct`] has something to correct.
+    /// Whether [`MatrixElementSource::correct`] has something to correct.
     fn approximates(&self) -> bool {
         false
     }
@@ -269,7 +269,7 @@ pub enum RunningCoupling {
     /// Constant.
     Fixed(f64),
     /// From a table.
-    Table(Arc<Coupling>),
+    Table(Arc<StrongCoupling>),
 }
 
 /// The integrand of a run.
@@ -420,7 +420,7 @@ impl Integrand {
     pub fn weigh(
         &self,
         block: &Block,
-        elements: &mut dyn Squared,
+        elements: &mut dyn MatrixElementSource,
         work: &mut Workspace,
     ) -> Result<(), Failure> {
         let Block { first, count, .. } = *block;
@@ -540,8 +540,8 @@ impl Integrand {
         for (passed, weight) in work.passed.iter_mut().zip(work.points.row(layout.weight())) {
             *passed &= *weight > 0.0;
         }
-        kept(&work.passed, &mut work.kept);
-        keep(&mut work.points, &work.kept);
+        collect_passed(&work.passed, &mut work.kept);
+        keep_points(&mut work.points, &work.kept);
     }
 
     /// Returns whether points have a bias.
@@ -731,10 +731,10 @@ impl Integrand {
 /// Fills in the input of a block's grid, and the Jacobians of its flow.
 fn fill(block: &Block, level: Level, dimension: usize, work: &mut Workspace) {
     work.jacobians.clear();
-    let Numbers::Given(given) = block.numbers else {
+    let GridInput::Given(given) = block.numbers else {
         let dimensions = 0..dimension as u32 + 1;
         (block.random).fill(level, block.first, dimensions, &mut work.numbers, 0);
-        if let Numbers::Flow(flow) = block.numbers {
+        if let GridInput::Flow(flow) = block.numbers {
             work.jacobians.resize(block.count, 1.0);
             flow.map(level, &mut work.numbers, &mut work.jacobians);
         }
@@ -751,7 +751,7 @@ fn fill(block: &Block, level: Level, dimension: usize, work: &mut Workspace) {
 /// Evaluates |M|^2 of all points, by matrix element, and draws the channels of clustered ones.
 pub(crate) fn evaluate(
     group: &ElementGroup,
-    elements: &mut dyn Squared,
+    elements: &mut dyn MatrixElementSource,
     passed: usize,
     work: &mut Workspace,
 ) -> Result<(), Failure> {

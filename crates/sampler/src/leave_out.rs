@@ -26,7 +26,7 @@ const FEW: u64 = 10;
 
 /// Points of a trial that pass the cuts, in the order in which they were drawn.
 #[derive(Clone, Debug, Default)]
-pub struct Tried {
+pub struct TrialPoints {
     /// Momenta, `[point][leg][4]`.
     momenta: Vec<f64>,
     weights: Vec<f64>,
@@ -36,16 +36,16 @@ pub struct Tried {
     pub passed: u64,
 }
 
-impl Tried {
+impl TrialPoints {
     /// Takes the points of a block. If `legs` is 0, they are only counted.
-    pub fn from_workspace(work: &Workspace, legs: usize) -> Tried {
+    pub fn from_workspace(work: &Workspace, legs: usize) -> TrialPoints {
         let weights = work.kept.iter().map(|&point| work.weights[point as usize]);
         let weights: Vec<f64> = weights.take(if legs > 0 { POINTS } else { 0 }).collect();
         let mut momenta = Vec::with_capacity(4 * legs * weights.len());
         for place in 0..weights.len() {
             momenta.extend((0..4 * legs).map(|row| work.points.row(row)[place]));
         }
-        Tried {
+        TrialPoints {
             momenta,
             weights,
             drawn: work.weights.len() as u64,
@@ -56,8 +56,8 @@ impl Tried {
     /// Creates the result of a trial.
     ///
     /// `momenta` (`[point][leg][4]`) and `weights` are those of the first [`POINTS`] points that pass.
-    pub fn new(momenta: Vec<f64>, weights: Vec<f64>, drawn: u64, passed: u64) -> Tried {
-        Tried {
+    pub fn new(momenta: Vec<f64>, weights: Vec<f64>, drawn: u64, passed: u64) -> TrialPoints {
+        TrialPoints {
             momenta,
             weights,
             drawn,
@@ -71,7 +71,7 @@ impl Tried {
     }
 
     /// Adds later points.
-    pub fn merge(&mut self, later: &Tried) {
+    pub fn merge(&mut self, later: &TrialPoints) {
         if self.weights.len() < POINTS {
             self.momenta.extend_from_slice(&later.momenta);
             self.weights.extend_from_slice(&later.weights);
@@ -82,7 +82,7 @@ impl Tried {
 }
 
 /// Returns the indices of the sources to keep, ascending.
-pub fn staying(integrand: &Integrand, tried: &[&Tried], threads: usize) -> Vec<u32> {
+pub fn sources_to_keep(integrand: &Integrand, tried: &[&TrialPoints], threads: usize) -> Vec<u32> {
     let of_group = |group: usize| {
         let own = (0..integrand.sources.len()).filter(|&i| integrand.sources[i].group == group);
         let own: Vec<usize> = own.collect();
@@ -112,12 +112,12 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(integrand: &Integrand, group: usize, own: &[usize], tried: &[&Tried]) -> Trial {
+    fn new(integrand: &Integrand, group: usize, own: &[usize], tried: &[&TrialPoints]) -> Trial {
         let of = &integrand.groups[group];
         let (layout, rows) = (Layout::new(of.legs), 4 * of.legs);
         let columns = own.iter().flat_map(|&i| &integrand.sources[i].columns);
         let columns: Vec<u32> = columns.copied().collect();
-        let weights = of.weights.of(&columns);
+        let weights = of.weights.select(&columns);
         let most = (NUMBERS / own.len().pow(2).max(1)).clamp(1, POINTS);
         let mut points = Rows::new(layout.rows(), most);
         let mut every = Rows::new(columns.len().max(1), most);
@@ -228,7 +228,7 @@ impl Trial {
 }
 
 /// Returns the entries of these sources.
-pub fn those<T: Clone>(all: &[T], sources: &[u32]) -> Vec<T> {
+pub fn select<T: Clone>(all: &[T], sources: &[u32]) -> Vec<T> {
     sources.iter().map(|&i| all[i as usize].clone()).collect()
 }
 
@@ -236,8 +236,8 @@ pub fn those<T: Clone>(all: &[T], sources: &[u32]) -> Vec<T> {
 ///
 /// # Panics
 /// If there is no such source.
-pub fn keep(integrand: &mut Integrand, sources: &[u32]) {
-    integrand.sources = those(&integrand.sources, sources);
+pub fn keep_sources(integrand: &mut Integrand, sources: &[u32]) {
+    integrand.sources = select(&integrand.sources, sources);
     for (number, group) in integrand.groups.iter_mut().enumerate() {
         let mut columns = Vec::new();
         for source in integrand
@@ -250,6 +250,6 @@ pub fn keep(integrand: &mut Integrand, sources: &[u32]) {
                 *column = columns.len() as u32 - 1;
             }
         }
-        group.weights = group.weights.of(&columns);
+        group.weights = group.weights.select(&columns);
     }
 }

@@ -5,7 +5,7 @@
 //! found, and seem better for it: it is rejected if its cross section is too far from that of the survey. The points of
 //! this decision do not count. The cross section of the survey remains that of grids alone.
 
-use super::blocks::{Block, Numbers, blocks};
+use super::blocks::{Block, GridInput, blocks};
 use super::flow::Flow;
 use super::integrand::{Failure, Integrand};
 use super::random::Philox;
@@ -45,7 +45,7 @@ pub fn weigh_given<W: Weigh + ?Sized>(
     let plan: Vec<Block> = plan
         .map(|block| {
             let begin = (block.first - first) as usize * each;
-            block.with(Numbers::Given(&numbers[begin..][..block.count * each]))
+            block.with_numbers(GridInput::Given(&numbers[begin..][..block.count * each]))
         })
         .collect();
     let mut found = Vec::with_capacity(numbers.len() / each);
@@ -80,7 +80,7 @@ pub fn try_flows<W: Weigh + ?Sized>(
         };
         let points = known.sums.points() as usize;
         let own = blocks(source, &known.grid, random, 0, points);
-        plan.extend(own.map(|block| block.with(Numbers::Flow(flow))));
+        plan.extend(own.map(|block| block.with_numbers(GridInput::Flow(flow))));
     }
     let mut found = vec![(WeightSums::default(), Spectrum::default()); flows.len()];
     weigher.set(integrand)?;

@@ -59,7 +59,7 @@ pub fn each<W: Send, T: Send, E: Send>(
         for worker in others {
             let all = move || while one(worker) {};
             // A thread that cannot be started is not needed.
-            let _ = signals::held_back(|| Builder::new().spawn_scoped(scope, all));
+            let _ = signals::with_blocked_signals(|| Builder::new().spawn_scoped(scope, all));
         }
         let mut taking = Ok(());
         while one(first) {
@@ -85,7 +85,7 @@ fn share<P: Send>(threads: usize, parts: Vec<P>, work: impl Fn(P) + Sync) {
     };
     std::thread::scope(|scope| {
         for _ in 0..others {
-            let _ = signals::held_back(|| Builder::new().spawn_scoped(scope, all));
+            let _ = signals::with_blocked_signals(|| Builder::new().spawn_scoped(scope, all));
         }
         all();
     });

@@ -19,11 +19,11 @@ use mebridge_simd::{Level, Simd, Task, dispatch};
 use std::ops::Range;
 
 /// Maximum number of dimensions of a point, including [`ACCEPTANCE`] and [`CORRECTION`].
-pub const MOST_DIMENSIONS: u32 = 1 << 17;
+pub const MAX_DIMENSIONS: u32 = 1 << 17;
 /// The dimension that decides whether a point becomes an event.
-pub const ACCEPTANCE: u32 = MOST_DIMENSIONS - 1;
+pub const ACCEPTANCE: u32 = MAX_DIMENSIONS - 1;
 /// The dimension that decides whether an event stays one after its correction.
-pub const CORRECTION: u32 = MOST_DIMENSIONS - 2;
+pub const CORRECTION: u32 = MAX_DIMENSIONS - 2;
 
 const ROUNDS: u32 = 10;
 const PRODUCTS: [u64; 2] = [0xd251_1f53, 0xcd9e_8d57];
@@ -48,9 +48,9 @@ impl Philox {
     /// Returns the number, in (0, 1), of a point for one of its dimensions.
     ///
     /// # Panics
-    /// If the dimension is not below [`MOST_DIMENSIONS`].
+    /// If the dimension is not below [`MAX_DIMENSIONS`].
     pub fn number(self, point: u64, dimension: u32) -> f64 {
-        assert!(dimension < MOST_DIMENSIONS, "dimension {dimension}");
+        assert!(dimension < MAX_DIMENSIONS, "dimension {dimension}");
         let words = encrypt(self.counter([point], dimension / 2), self.key());
         let first = 2 * (dimension % 2) as usize;
         numbers(words[first], words[first + 1])[0]
@@ -60,7 +60,7 @@ impl Philox {
     /// to row `row`.
     ///
     /// # Panics
-    /// If rows are missing, dimensions are not below [`MOST_DIMENSIONS`], or the CPU lacks the level.
+    /// If rows are missing, dimensions are not below [`MAX_DIMENSIONS`], or the CPU lacks the level.
     pub fn fill(
         self,
         level: Level,
@@ -120,7 +120,7 @@ impl Task<f64> for Fill<'_> {
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = f64>>(self) {
         let Range { start, end } = self.dimensions;
-        assert!(end <= MOST_DIMENSIONS, "dimension {end}");
+        assert!(end <= MAX_DIMENSIONS, "dimension {end}");
         let key = self.philox.key();
         let registers = self.rows.registers::<V>();
         for pair in start / 2..end.div_ceil(2) {
@@ -315,6 +315,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "dimension 131072")]
     fn a_dimension_too_many_is_refused() {
-        PHILOX.number(0, MOST_DIMENSIONS);
+        PHILOX.number(0, MAX_DIMENSIONS);
     }
 }

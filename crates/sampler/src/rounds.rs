@@ -16,7 +16,7 @@ use super::integrand::{Failure, Integrand};
 use super::parallel;
 use super::random::{ACCEPTANCE, CORRECTION, Philox};
 use super::sums::{Estimate, WeightSums, is_usable};
-use super::survey::{self, Known, Nothing, Survey, SurveySettings, whole};
+use super::survey::{self, NoEvents, Survey, SurveySettings, SurveyedSource, whole_registers};
 use super::unweight::{Spectrum, event_weight, is_event, thresholds};
 use super::weigh::Weigh;
 use serde::{Deserialize, Serialize};
@@ -144,7 +144,7 @@ pub fn round<W: Weigh + ?Sized>(
     });
     let total: f64 = sizes.sum();
     if total.is_nan() || total <= 0.0 {
-        return Err(Nothing::Weighs.into());
+        return Err(NoEvents::AllZero.into());
     }
     let wanted = events.max(1) as f64;
     let mut luminosity = wanted / total;
@@ -166,17 +166,17 @@ pub fn round<W: Weigh + ?Sized>(
         if planned.is_nan() || planned > most {
             let drawn = drawn.iter().map(|&count: &usize| count as u64).sum();
             let count: usize = found.iter().map(Vec::len).sum();
-            return Err(Nothing::Hardly(drawn, count as u64).into());
+            return Err(NoEvents::TooFew(drawn, count as u64).into());
         }
         let mut plan = Vec::new();
         for (source, threshold) in thresholds.iter_mut().enumerate() {
-            let until = whole(luminosity * *threshold * (1.0 - 1e-12)).max(drawn[source]);
+            let until = whole_registers(luminosity * *threshold * (1.0 - 1e-12)).max(drawn[source]);
             // The number of points is rounded up to whole registers, and the threshold is raised accordingly.
             *threshold = until as f64 / luminosity;
             let from = std::mem::replace(&mut drawn[source], until);
-            let Known { grid, flow, .. } = &known[source];
+            let SurveyedSource { grid, flow, .. } = &known[source];
             let more = blocks(source, grid, of(source), from as u64, until - from);
-            plan.extend(more.map(|block| block.with(flow.as_ref().into())));
+            plan.extend(more.map(|block| block.with_numbers(flow.as_ref().into())));
         }
         // Selects again among earlier points with the current thresholds.
         parallel::for_each(threads, &mut found, |part| {
@@ -229,7 +229,7 @@ pub fn round<W: Weigh + ?Sized>(
         let mut done = count as u64 >= events;
         if !done {
             let count_so_far = count.max(1) as f64;
-            luminosity *= ((wanted + wanted.sqrt()) / count_so_far).min(MOST_RISE);
+            luminosity *= ((wanted + wanted.sqrt()) / count_so_far).min(MAX_RISE);
         }
         for (threshold, now) in thresholds.iter_mut().zip(together(&spectra, &points)) {
             let now = now.unwrap_or(0.0);
@@ -278,18 +278,18 @@ const DRAWN_BEFORE_CORRECTION: f64 = 1.5;
 const HOPELESS: f64 = 100.0;
 
 /// Maximum factor by which the luminosity rises at once: with few events, their expected number is uncertain.
-const MOST_RISE: f64 = 4.0;
+const MAX_RISE: f64 = 4.0;
 
 /// Returns the number of planned points of a source for a round of `events` events; `share` is that of [`shares`].
 fn planned(events: u64, share: f64) -> f64 {
-    whole(events as f64 * share) as f64
+    whole_registers(events as f64 * share) as f64
 }
 
 /// Returns the planned number of points per event for each source, from the estimates before the last part of the
 /// survey.
 pub fn shares(survey: &Survey) -> Vec<f64> {
     let total: f64 = survey.sources.iter().map(|one| one.trial[0]).sum();
-    let of_source = |one: &Known| one.trial[1] / total;
+    let of_source = |one: &SurveyedSource| one.trial[1] / total;
     survey.sources.iter().map(of_source).collect()
 }
 
@@ -320,7 +320,7 @@ fn together<'a>(
 ) -> Estimate {
     let shares = shares(survey);
     let rounds: Vec<(u64, &[WeightSums])> = rounds.into_iter().collect();
-    let of_source = |(source, one): (usize, &Known)| {
+    let of_source = |(source, one): (usize, &SurveyedSource)| {
         let last = (one.sums.points() as f64, of(&one.sums));
         let more = rounds
             .iter()

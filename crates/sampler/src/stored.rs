@@ -6,7 +6,7 @@
 use super::flow::{Flow, FlowShape};
 use super::grid::Grid;
 use super::sums::{self, WeightSums};
-use super::survey::{Known, Survey};
+use super::survey::{Survey, SurveyedSource};
 use super::unweight::Spectrum;
 use super::{Error, Result};
 
@@ -93,7 +93,7 @@ impl Survey {
                 true => sums,
                 false => sums.with_unbiased(unbiased.array::<{ sums::WORDS_UNBIASED }>()?),
             };
-            found.sources.push(Known {
+            found.sources.push(SurveyedSource {
                 grid,
                 chances,
                 sums,

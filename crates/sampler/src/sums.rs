@@ -8,13 +8,13 @@
 //! and the square of its error (sum w^2 / N - m^2) / (N - 1).
 
 /// The largest usable weight: squares of larger ones would overflow.
-pub const LARGEST_WEIGHT: f64 = 1e140;
+pub const MAX_WEIGHT: f64 = 1e140;
 
 /// Returns whether a weight is a number that can be squared and summed.
 #[inline(always)]
 pub fn is_usable(weight: f64) -> bool {
     // False for NaN.
-    weight.abs() <= LARGEST_WEIGHT
+    weight.abs() <= MAX_WEIGHT
 }
 
 /// Length of serialised sums in words, and of those of [`Unbiased`].
@@ -196,7 +196,7 @@ impl WeightSums {
         self.passed
     }
 
-    /// Returns the number of points whose weight was NaN, infinite or above [`LARGEST_WEIGHT`]. The sums exclude them.
+    /// Returns the number of points whose weight was NaN, infinite or above [`MAX_WEIGHT`]. The sums exclude them.
     pub fn unusable(&self) -> u64 {
         self.unusable
     }
@@ -357,10 +357,10 @@ mod tests {
     fn weights_that_are_no_numbers_are_counted_and_poison_nothing() {
         let bad = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 2e140];
         let mut sums = WeightSums::new(&[&[1.0, 0.0, 3.0], &bad[..]].concat());
-        sums.merge(&WeightSums::new(&[LARGEST_WEIGHT, -LARGEST_WEIGHT]));
+        sums.merge(&WeightSums::new(&[MAX_WEIGHT, -MAX_WEIGHT]));
         assert_eq!([sums.points(), sums.passed(), sums.unusable()], [9, 4, 4]);
         assert!(sums.mean().mean.is_finite() && sums.mean().error.is_finite());
-        assert_eq!(sums.largest(), LARGEST_WEIGHT);
+        assert_eq!(sums.largest(), MAX_WEIGHT);
     }
 
     #[test]

@@ -11,12 +11,12 @@ use super::blocks::blocks;
 use super::flow::Flow;
 use super::grid::{Grid, Training};
 use super::integrand::{Failure, Integrand, PointSource};
-use super::leave_out::{self, Tried};
+use super::leave_out::{self, TrialPoints};
 use super::parallel;
 use super::random::Philox;
 use super::sums::{Estimate, WeightSums};
 use super::unweight::{Spectrum, thresholds};
-use super::weigh::{Taught, Weigh};
+use super::weigh::{TrainingData, Weigh};
 use serde::{Deserialize, Serialize};
 
 /// Settings of a survey.
@@ -36,7 +36,7 @@ pub struct SurveySettings {
 
 /// Results of the survey for a source.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Known {
+pub struct SurveyedSource {
     /// Its grid.
     pub grid: Grid,
     /// The flow before the grid, if it is better; then `spectrum` and `trial` are those of flow and grid together.
@@ -55,7 +55,7 @@ pub struct Known {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Survey {
     /// The sources that are kept.
-    pub sources: Vec<Known>,
+    pub sources: Vec<SurveyedSource>,
     /// Their indices in the integrand that was surveyed.
     pub stay: Vec<u32>,
     /// Number of sources of that integrand.
@@ -66,45 +66,45 @@ pub struct Survey {
 
 /// Reason why there are no events.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Nothing {
+pub enum NoEvents {
     /// No point passes the cuts.
     #[error(
         "of {0} points none passes the cuts, in any channel: loosen them, or look whether they exclude each other"
     )]
-    Passes(u64),
+    NonePasses(u64),
     /// All weights are zero.
     #[error(
         "all points that pass the cuts have the weight zero: |M|^2 or the densities vanish there"
     )]
-    Weighs,
+    AllZero,
     /// A few points carry nearly all of the cross section.
     #[error(
         "of {0} points only {1} become events, as a few have nearly all of the cross section: it is infinite, or hardly \
          within reach; give cuts that keep propagators from their poles"
     )]
-    Hardly(u64, u64),
+    TooFew(u64, u64),
 }
 
 /// Points of a source in the trial: it begins with `FIRST` and adds three times as many as it has until `ENOUGH` of
-/// them pass the cuts or it has `MOST_TRIED`.
+/// them pass the cuts or it has `MAX_TRIED`.
 const FIRST: usize = 1024;
 const ENOUGH: u64 = 32;
-const MOST_TRIED: u64 = 1 << 16;
+const MAX_TRIED: u64 = 1 << 16;
 /// Points of all sources in the trial: if there are thousands of sources, each gets an equal part, but at least
-/// [`LEAST_TRIED`], since other sources cover what it hardly reaches.
+/// [`MIN_TRIED`], since other sources cover what it hardly reaches.
 const ALL_TRIED: u64 = 1 << 22;
-const LEAST_TRIED: u64 = 1 << 12;
+const MIN_TRIED: u64 = 1 << 12;
 /// Points that pass the cuts in the part after the trial; each further part has twice as many.
 const PASSING: f64 = 256.0;
-/// Maximum number of points of that part, as a multiple of what the run needs of the source; at least `LEAST_FIRST`.
-const MOST_FIRST: f64 = 8.0;
-const LEAST_FIRST: f64 = 1024.0;
+/// Maximum number of points of that part, as a multiple of what the run needs of the source; at least `MIN_FIRST`.
+const MAX_FIRST: f64 = 8.0;
+const MIN_FIRST: f64 = 1024.0;
 /// Lower bound for the share of points that pass, which limits the points of a part.
-const LEAST_PASSING: f64 = 0.05;
+const MIN_PASSING: f64 = 0.05;
 /// Points of the last part, as a share of what the run needs, within bounds.
 const MEASURED: f64 = 0.2;
-const LEAST_MEASURED: f64 = 512.0;
-const MOST_MEASURED: f64 = 65536.0;
+const MIN_MEASURED: f64 = 512.0;
+const MAX_MEASURED: f64 = 65536.0;
 /// Maximum number of parts, which also limits the points of the last of them.
 const PARTS: u16 = 12;
 /// Relative difference of weights that are equal up to rounding.
@@ -117,23 +117,23 @@ pub(crate) const ROUNDS: u16 = 64;
 const LAST: u16 = ROUNDS - 1;
 pub(crate) const FLOWS: u16 = ROUNDS - 2;
 
-impl Taught {
+impl TrainingData {
     /// Returns the number of points of which `passing` are expected to pass the cuts.
     fn points(&self, passing: f64) -> usize {
         let share = self.tried.passed as f64 / self.tried.drawn.max(1) as f64;
-        whole(passing / share.max(LEAST_PASSING))
+        whole_registers(passing / share.max(MIN_PASSING))
     }
 }
 
 /// Rounds a number of points up to whole registers.
-pub(crate) fn whole(points: f64) -> usize {
+pub(crate) fn whole_registers(points: f64) -> usize {
     (points.ceil() as usize).next_multiple_of(8)
 }
 
 /// Surveys an integrand and removes sources that others can replace.
 ///
 /// # Errors
-/// A matrix element cannot be evaluated, or there are no events ([`Nothing`]).
+/// A matrix element cannot be evaluated, or there are no events ([`NoEvents`]).
 pub fn survey<W: Weigh + ?Sized>(
     integrand: &mut Integrand,
     settings: &SurveySettings,
@@ -148,17 +148,17 @@ pub fn survey<W: Weigh + ?Sized>(
     let of = integrand.sources.len() as u32;
     weigher.set(integrand)?;
     let mut latest = surveyed.try_all(integrand, weigher)?;
-    let tried: Vec<&Tried> = latest.iter().map(|one| &one.tried).collect();
-    let stay = leave_out::staying(integrand, &tried, weigher.threads());
+    let tried: Vec<&TrialPoints> = latest.iter().map(|one| &one.tried).collect();
+    let stay = leave_out::sources_to_keep(integrand, &tried, weigher.threads());
     if stay.is_empty() {
-        return Err(Nothing::Passes(surveyed.points).into());
+        return Err(NoEvents::NonePasses(surveyed.points).into());
     }
-    leave_out::keep(integrand, &stay);
-    surveyed.grids = leave_out::those(&surveyed.grids, &stay);
+    leave_out::keep_sources(integrand, &stay);
+    surveyed.grids = leave_out::select(&surveyed.grids, &stay);
     for one in &mut latest {
         one.tried.forget_points();
     }
-    latest = leave_out::those(&latest, &stay);
+    latest = leave_out::select(&latest, &stay);
     surveyed.learn(integrand, &latest, |_| true, weigher.threads());
     weigher.set(integrand)?;
     let mut more = first(&latest, settings);
@@ -189,7 +189,7 @@ pub fn survey<W: Weigh + ?Sized>(
     let counts = measured(&latest, settings);
     let last = surveyed.part(integrand, LAST, &counts, weigher)?;
     if last.iter().all(|one| one.sums.passed() == 0) {
-        return Err(Nothing::Weighs.into());
+        return Err(NoEvents::AllZero.into());
     }
     let Surveyed { grids, points, .. } = surveyed;
     let sources = (grids
@@ -197,7 +197,7 @@ pub fn survey<W: Weigh + ?Sized>(
         .zip(last)
         .zip(&latest)
         .zip(&integrand.sources))
-    .map(|(((grid, last), trial), source)| Known {
+    .map(|(((grid, last), trial), source)| SurveyedSource {
         grid,
         flow: None,
         chances: source.chances.clone(),
@@ -228,11 +228,12 @@ impl Surveyed {
         &mut self,
         integrand: &Integrand,
         weigher: &mut W,
-    ) -> Result<Vec<Taught>, Failure> {
-        let mut found: Vec<Taught> = integrand.sources.iter().map(Taught::nothing).collect();
-        let most = (ALL_TRIED / found.len().max(1) as u64).clamp(LEAST_TRIED, MOST_TRIED);
+    ) -> Result<Vec<TrainingData>, Failure> {
+        let mut found: Vec<TrainingData> =
+            integrand.sources.iter().map(TrainingData::empty).collect();
+        let most = (ALL_TRIED / found.len().max(1) as u64).clamp(MIN_TRIED, MAX_TRIED);
         loop {
-            let missing = |one: &Taught| match one.tried.drawn {
+            let missing = |one: &TrainingData| match one.tried.drawn {
                 0 => FIRST,
                 drawn if one.tried.passed < ENOUGH && drawn < most => 3 * drawn as usize,
                 _ => 0,
@@ -253,8 +254,9 @@ impl Surveyed {
         part: u16,
         counts: &[usize],
         weigher: &mut W,
-    ) -> Result<Vec<Taught>, Failure> {
-        let mut found: Vec<Taught> = integrand.sources.iter().map(Taught::nothing).collect();
+    ) -> Result<Vec<TrainingData>, Failure> {
+        let mut found: Vec<TrainingData> =
+            integrand.sources.iter().map(TrainingData::empty).collect();
         let firsts = vec![0; counts.len()];
         self.draw(integrand, part, &firsts, counts, weigher, &mut found)?;
         Ok(found)
@@ -267,7 +269,7 @@ impl Surveyed {
         firsts: &[u64],
         counts: &[usize],
         weigher: &mut W,
-        found: &mut [Taught],
+        found: &mut [TrainingData],
     ) -> Result<(), Failure> {
         let mut plan = Vec::new();
         for (number, grid) in self.grids.iter().enumerate() {
@@ -288,7 +290,7 @@ impl Surveyed {
     fn learn(
         &mut self,
         integrand: &mut Integrand,
-        found: &[Taught],
+        found: &[TrainingData],
         of: impl Fn(usize) -> bool + Sync,
         threads: usize,
     ) {
@@ -321,7 +323,7 @@ fn differ(sums: &WeightSums) -> bool {
 
 /// Returns the number of points of each source for the events of the run. Events of all sources have the same weight if
 /// the points of each are in proportion to its threshold.
-fn needed(latest: &[Taught], settings: &SurveySettings) -> Vec<f64> {
+fn needed(latest: &[TrainingData], settings: &SurveySettings) -> Vec<f64> {
     let total: f64 = latest.iter().map(|one| one.sums.mean_size().mean).sum();
     let spectra = latest.iter().map(|one| (&one.spectrum, one.sums.points()));
     let thresholds = thresholds(&spectra.collect::<Vec<_>>(), settings.overweight).into_iter();
@@ -333,10 +335,10 @@ fn needed(latest: &[Taught], settings: &SurveySettings) -> Vec<f64> {
 }
 
 /// Returns the points of the part after the trial: few for a source with few points in the run.
-fn first(latest: &[Taught], settings: &SurveySettings) -> Vec<usize> {
-    let of = |(one, needed): (&Taught, f64)| {
-        let most = (MOST_FIRST * needed).max(LEAST_FIRST);
-        one.points(PASSING).min(whole(most))
+fn first(latest: &[TrainingData], settings: &SurveySettings) -> Vec<usize> {
+    let of = |(one, needed): (&TrainingData, f64)| {
+        let most = (MAX_FIRST * needed).max(MIN_FIRST);
+        one.points(PASSING).min(whole_registers(most))
     };
     latest
         .iter()
@@ -346,25 +348,25 @@ fn first(latest: &[Taught], settings: &SurveySettings) -> Vec<usize> {
 }
 
 /// Returns the points of the last part.
-fn measured(latest: &[Taught], settings: &SurveySettings) -> Vec<usize> {
+fn measured(latest: &[TrainingData], settings: &SurveySettings) -> Vec<usize> {
     let needed = needed(latest, settings);
     let share = needed.into_iter().map(|needed| {
-        let points = (MEASURED * needed).clamp(LEAST_MEASURED, MOST_MEASURED);
-        whole(points)
+        let points = (MEASURED * needed).clamp(MIN_MEASURED, MAX_MEASURED);
+        whole_registers(points)
     });
     let mut points: Vec<usize> = share.collect();
     if let Some(precision) = settings.precision {
         // For a given total, the error is smallest if the points of each source are in proportion to the spread of its
         // weights.
         let spread =
-            |one: &Taught| one.sums.unbiased_mean().error * (one.sums.points() as f64).sqrt();
+            |one: &TrainingData| one.sums.unbiased_mean().error * (one.sums.points() as f64).sqrt();
         let (all, mean) = latest.iter().fold((0.0, 0.0), |(all, mean), one| {
             (all + spread(one), mean + one.sums.unbiased_mean().mean)
         });
         for (points, one) in points.iter_mut().zip(latest) {
             let least = spread(one) * all / (precision * mean).powi(2);
             if least.is_finite() {
-                *points = (*points).max(whole(least));
+                *points = (*points).max(whole_registers(least));
             }
         }
     }
@@ -373,7 +375,7 @@ fn measured(latest: &[Taught], settings: &SurveySettings) -> Vec<usize> {
 
 /// Minimum chance of a matrix element, relative to equal chances: few points determine only its average |M|^2, not
 /// |M|^2 everywhere.
-const LEAST_CHANCE: f64 = 0.3;
+const MIN_CHANCE: f64 = 0.3;
 
 /// Updates the chances, so that matrix elements are drawn by their densities and their mean |M|^2.
 fn learn_chances(chances: &mut [f64], sizes: &[[f64; 2]]) {
@@ -383,7 +385,7 @@ fn learn_chances(chances: &mut [f64], sizes: &[[f64; 2]]) {
     if chances.len() < 2 || !(total > 0.0 && total.is_finite()) {
         return;
     }
-    let least = LEAST_CHANCE / chances.len() as f64;
+    let least = MIN_CHANCE / chances.len() as f64;
     for (chance, mean) in chances.iter_mut().zip(means) {
         *chance = f64::max(mean / total, least);
     }
@@ -396,7 +398,7 @@ impl Survey {
     /// # Errors
     /// The integrand has other sources.
     pub fn apply(&self, integrand: &mut Integrand) -> crate::Result<()> {
-        let fits = |(known, &source): (&Known, &u32)| {
+        let fits = |(known, &source): (&SurveyedSource, &u32)| {
             let source = integrand.sources.get(source as usize);
             source.is_some_and(|source| {
                 known.grid.dimensions() == source.channel.dimension()
@@ -408,7 +410,7 @@ impl Survey {
         if !same || !self.sources.iter().zip(&self.stay).all(fits) {
             return Err(crate::Error::OtherRun);
         }
-        leave_out::keep(integrand, &self.stay);
+        leave_out::keep_sources(integrand, &self.stay);
         for (source, known) in integrand.sources.iter_mut().zip(&self.sources) {
             source.chances.clone_from(&known.chances);
         }
@@ -426,17 +428,17 @@ mod tests {
     use super::*;
 
     /// A source of which `passed` of 65536 points pass, all with the same weight.
-    fn taught(passed: usize, weight: f64) -> Taught {
+    fn taught(passed: usize, weight: f64) -> TrainingData {
         let mut weights = vec![0.0; 1 << 16];
         weights[..passed].fill(weight);
         let mut spectrum = Spectrum::default();
         spectrum.add(&weights);
-        Taught {
+        TrainingData {
             sums: WeightSums::new(&weights),
             training: Training::new(0),
             spectrum,
             sizes: Vec::new(),
-            tried: Tried::new(Vec::new(), Vec::new(), 1 << 16, passed as u64),
+            tried: TrialPoints::new(Vec::new(), Vec::new(), 1 << 16, passed as u64),
         }
     }
 

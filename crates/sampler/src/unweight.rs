@@ -21,7 +21,7 @@
 //!
 //! *Several channels.* With a luminosity L, channel j gets L t_j points, so that all events have the weight 1 / L: see
 //! [`crate::rounds`]. [`thresholds`] minimises the sum of t_j, and so the number of points, with an excess of at most
-//! `overweight` of the cross section of all channels, and in each channel [`MOST_OF_ONE`] times `overweight` of its
+//! `overweight` of the cross section of all channels, and in each channel [`MAX_CHANNEL_EXCESS`] times `overweight` of its
 //! own.
 
 use crate::sums::is_usable;
@@ -31,9 +31,9 @@ use std::collections::BinaryHeap;
 /// Bins of a spectrum, which covers sixteen powers of two.
 pub const BINS: usize = 256;
 /// Bits of a number below those that determine its bin, which are 11 of the exponent and 4 of the fraction.
-pub const WITHIN: u32 = 48;
+pub const BITS_BELOW_BIN: u32 = 48;
 /// The leading bits of these that are summed: 2^36 points fit into a bin.
-pub const SUMMED: u32 = 28;
+pub const BITS_SUMMED: u32 = 28;
 
 /// The sizes (absolute values) of a channel's weights, from the largest down to 2^-16 of it. Smaller ones are left out,
 /// also of S.
@@ -48,7 +48,7 @@ pub struct Spectrum {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Contents {
     points: u64,
-    /// Sum of the first [`SUMMED`] bits of each size within the bin.
+    /// Sum of the first [`BITS_SUMMED`] bits of each size within the bin.
     within: u64,
 }
 
@@ -63,19 +63,19 @@ impl Default for Spectrum {
 
 /// Returns the bin of a size.
 fn bin_of(size: f64) -> usize {
-    (size.to_bits() >> WITHIN) as usize
+    (size.to_bits() >> BITS_BELOW_BIN) as usize
 }
 
 /// Returns the smallest size in a bin.
 fn edge(bin: usize) -> f64 {
-    f64::from_bits((bin as u64) << WITHIN)
+    f64::from_bits((bin as u64) << BITS_BELOW_BIN)
 }
 
 impl Contents {
     /// Returns the sum of the sizes in the bin.
     fn sum(self, bin: usize) -> f64 {
         let width = edge(bin + 1) - edge(bin);
-        let unit = 1.0 / (1_u64 << SUMMED) as f64;
+        let unit = 1.0 / (1_u64 << BITS_SUMMED) as f64;
         self.points as f64 * edge(bin) + self.within as f64 * unit * width
     }
 }
@@ -107,7 +107,8 @@ impl Spectrum {
             if bin + BINS > bin_of(self.largest) {
                 let sizes = &mut self.bins[bin % BINS];
                 sizes.points += 1;
-                sizes.within += (size.to_bits() & ((1 << WITHIN) - 1)) >> (WITHIN - SUMMED);
+                sizes.within += (size.to_bits() & ((1 << BITS_BELOW_BIN) - 1))
+                    >> (BITS_BELOW_BIN - BITS_SUMMED);
             }
         }
     }
@@ -256,7 +257,7 @@ impl Spectrum {
 }
 
 /// Maximum excess of one channel in units of `overweight`, if others need less.
-const MOST_OF_ONE: f64 = 5.0;
+const MAX_CHANNEL_EXCESS: f64 = 5.0;
 
 /// A step by which the threshold of a channel falls.
 struct Fall {
@@ -276,7 +277,7 @@ pub fn thresholds(spectra: &[(&Spectrum, u64)], overweight: f64) -> Vec<Option<f
         .collect();
     let mut left = overweight * totals.iter().sum::<f64>();
     let mut left_of_one: Vec<f64> = (totals.iter())
-        .map(|total| MOST_OF_ONE * overweight * total)
+        .map(|total| MAX_CHANNEL_EXCESS * overweight * total)
         .collect();
     let mut found: Vec<Option<f64>> = (spectra.iter())
         .map(|(of, _)| (of.largest > 0.0).then_some(of.largest))

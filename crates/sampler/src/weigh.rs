@@ -3,11 +3,11 @@
 //! Surveys and rounds plan blocks and pass them to a [`Weigh`]. Results come back in the order of the blocks. A GPU may
 //! merge consecutive blocks of one source before it answers.
 
-use super::blocks::{Block, Harvest, weigh_each};
+use super::blocks::{Block, BlockReader, weigh_each};
 use super::events::{Draw, Event};
 use super::grid::Training;
-use super::integrand::{Failure, Integrand, PointSource, Squared, Workspace};
-use super::leave_out::Tried;
+use super::integrand::{Failure, Integrand, MatrixElementSource, PointSource, Workspace};
+use super::leave_out::TrialPoints;
 use super::parallel;
 use super::sums::WeightSums;
 use super::unweight::Spectrum;
@@ -41,7 +41,7 @@ pub trait Weigh {
         integrand: &Integrand,
         blocks: &[Block],
         trial: bool,
-        take: &mut dyn FnMut(usize, &Taught),
+        take: &mut dyn FnMut(usize, &TrainingData),
     ) -> Result<(), Failure>;
 
     /// Weighs blocks, and passes the weights of all their points to `take`.
@@ -66,7 +66,7 @@ pub trait Weigh {
         integrand: &Integrand,
         blocks: &[Block],
         thresholds: &[f64],
-        take: &mut dyn FnMut(Drawn),
+        take: &mut dyn FnMut(DrawnEvents),
     ) -> Result<(), Failure>;
 
     /// Whether points are weighed by an approximation that [`Weigh::correct`] corrects.
@@ -85,7 +85,7 @@ pub trait Weigh {
 
 /// Training data from points of a source.
 #[derive(Clone, Debug)]
-pub struct Taught {
+pub struct TrainingData {
     /// Sums of their weights.
     pub sums: WeightSums,
     /// Sums for the grid.
@@ -95,23 +95,23 @@ pub struct Taught {
     /// For each matrix element of the group, the sum of the sizes of weights, and the same without |M|^2.
     pub sizes: Vec<[f64; 2]>,
     /// Number of points that pass the cuts and, in a trial, the points themselves.
-    pub tried: Tried,
+    pub tried: TrialPoints,
 }
 
-impl Taught {
+impl TrainingData {
     /// Creates training data without points.
-    pub fn nothing(source: &PointSource) -> Self {
-        Taught {
+    pub fn empty(source: &PointSource) -> Self {
+        TrainingData {
             sums: WeightSums::default(),
             training: Training::new(source.channel.dimension()),
             spectrum: Spectrum::default(),
             sizes: vec![[0.0; 2]; source.chances.len()],
-            tried: Tried::default(),
+            tried: TrialPoints::default(),
         }
     }
 
     /// Adds later points.
-    pub fn merge(&mut self, later: &Taught) {
+    pub fn merge(&mut self, later: &TrainingData) {
         self.sums.merge(&later.sums);
         self.training.merge(&later.training);
         self.spectrum.merge(&later.spectrum);
@@ -125,7 +125,7 @@ impl Taught {
 
 /// Points of a source, some of which are events.
 #[derive(Clone, Debug)]
-pub struct Drawn {
+pub struct DrawnEvents {
     /// Index of the source.
     pub source: usize,
     /// Sums of the weights of all points.
@@ -142,17 +142,17 @@ struct Learn<'a> {
     trial: bool,
 }
 
-impl Harvest for Learn<'_> {
-    type Kept = (usize, Taught);
+impl BlockReader for Learn<'_> {
+    type Output = (usize, TrainingData);
 
-    fn keep(&self, block: &Block, work: &Workspace) -> (usize, Taught) {
+    fn read(&self, block: &Block, work: &Workspace) -> (usize, TrainingData) {
         let source = &self.integrand.sources[block.source];
         let group = &self.integrand.groups[source.group];
-        let mut taught = Taught::nothing(source);
+        let mut taught = TrainingData::empty(source);
         taught.sums = work.sums();
         taught.training.add(&work.numbers, &work.weights);
         taught.spectrum.add(&work.weights);
-        taught.tried = Tried::from_workspace(work, if self.trial { group.legs } else { 0 });
+        taught.tried = TrialPoints::from_workspace(work, if self.trial { group.legs } else { 0 });
         for (place, (&point, &drawn)) in work.kept.iter().zip(&work.drawn).enumerate() {
             let weight = work.weights[point as usize].abs();
             let without = weight / work.squared[place].abs();
@@ -168,16 +168,16 @@ impl Harvest for Learn<'_> {
 
 struct Weights;
 
-impl Harvest for Weights {
-    type Kept = Vec<f64>;
+impl BlockReader for Weights {
+    type Output = Vec<f64>;
 
-    fn keep(&self, _: &Block, work: &Workspace) -> Vec<f64> {
+    fn read(&self, _: &Block, work: &Workspace) -> Vec<f64> {
         work.weights.clone()
     }
 }
 
 /// CPU threads, one per evaluator.
-impl<S: Squared + Send> Weigh for Vec<S> {
+impl<S: MatrixElementSource + Send> Weigh for Vec<S> {
     fn threads(&self) -> usize {
         self.len()
     }
@@ -191,7 +191,7 @@ impl<S: Squared + Send> Weigh for Vec<S> {
         integrand: &Integrand,
         blocks: &[Block],
         trial: bool,
-        take: &mut dyn FnMut(usize, &Taught),
+        take: &mut dyn FnMut(usize, &TrainingData),
     ) -> Result<(), Failure> {
         let learn = Learn { integrand, trial };
         weigh_each(integrand, blocks, self, &learn, |(source, taught)| {
@@ -213,7 +213,7 @@ impl<S: Squared + Send> Weigh for Vec<S> {
         integrand: &Integrand,
         blocks: &[Block],
         thresholds: &[f64],
-        take: &mut dyn FnMut(Drawn),
+        take: &mut dyn FnMut(DrawnEvents),
     ) -> Result<(), Failure> {
         let draw = Draw {
             integrand,
@@ -223,7 +223,7 @@ impl<S: Squared + Send> Weigh for Vec<S> {
     }
 
     fn approximates(&self) -> bool {
-        self.first().is_some_and(Squared::approximates)
+        self.first().is_some_and(MatrixElementSource::approximates)
     }
 
     fn correct(&mut self, parts: &mut [Vec<Event>]) -> Result<(), Failure> {

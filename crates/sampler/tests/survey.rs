@@ -8,28 +8,28 @@ use mebridge_phasespace::{
     Rows, Weights,
 };
 use mebridge_sampler::Error;
-use mebridge_sampler::blocks::{Block, Harvest, blocks, weigh_each};
+use mebridge_sampler::blocks::{Block, BlockReader, blocks, weigh_each};
 use mebridge_sampler::events::{Event, Events};
 use mebridge_sampler::flow::{Flow, FlowShape};
 use mebridge_sampler::grid::Grid;
 use mebridge_sampler::integrand::{
-    Beam, ElementGroup, Failure, Flux, Integrand, PICOBARN, Partons, PointNumbers, PointSource,
-    RunningCoupling, Squared, Workspace,
+    Beam, ElementGroup, Failure, Flux, Integrand, MatrixElementSource, PICOBARN, Partons,
+    PointNumbers, PointSource, RunningCoupling, Workspace,
 };
 use mebridge_sampler::networks::{try_flows, weigh_given};
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::{Estimate, WeightSums};
-use mebridge_sampler::survey::{Nothing, Survey, SurveySettings, survey};
+use mebridge_sampler::survey::{NoEvents, Survey, SurveySettings, survey};
 use mebridge_simd::Level;
 use std::f64::consts::PI;
 
 const ENERGY: f64 = 1000.0;
-const LEAST: f64 = 50.0;
+const MIN_ENERGY: f64 = 50.0;
 
 struct OverMass;
 
-impl Squared for OverMass {
+impl MatrixElementSource for OverMass {
     fn evaluate(
         &mut self,
         _: usize,
@@ -93,7 +93,7 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
     let source = |(column, diagram): (u32, &Diagram)| PointSource {
         group: 0,
         channel: Channel::new(diagram, &space).expect("a channel"),
-        permutations: vec![Permutation::none(3)],
+        permutations: vec![Permutation::identity(3)],
         columns: vec![column],
         chances: vec![1.0],
     };
@@ -129,7 +129,12 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
 }
 
 fn heavy() -> Window {
-    Window::new(Observable::Mass, vec![vec![2, 3]], LEAST, f64::INFINITY)
+    Window::new(
+        Observable::Mass,
+        vec![vec![2, 3]],
+        MIN_ENERGY,
+        f64::INFINITY,
+    )
 }
 
 fn three() -> Integrand {
@@ -179,7 +184,7 @@ fn cross_sections_scatter_by_their_errors_about_the_closed_form() {
     for seed in 0..seeds {
         let (survey, rounds) = made(&settings(seed, events), 2, 1);
         let found = rounds::cross_section(&survey, summed(events, &rounds));
-        let pull = (found.mean - exact(LEAST, ENERGY)) / found.error;
+        let pull = (found.mean - exact(MIN_ENERGY, ENERGY)) / found.error;
         sum += pull;
         square += pull * pull;
         assert!(found.error < 0.03 * found.mean, "{found:?}");
@@ -213,7 +218,7 @@ fn masses_follow_the_cross_section(events: &Events) {
             .iter()
             .filter(|event| (from..to).contains(&mass(event)));
         let share = within.map(|event| event.weight).sum::<f64>() / total;
-        let wanted = exact(from, to) / exact(LEAST, ENERGY);
+        let wanted = exact(from, to) / exact(MIN_ENERGY, ENERGY);
         let error = (wanted * (1.0 - wanted) / count).sqrt();
         assert!(
             (share - wanted).abs() < 4.0 * error,
@@ -251,7 +256,7 @@ fn sources_that_others_can_stand_for_are_left_out() {
     assert!(matches!(stay, [0, 2 | 3]) && found.of == 4, "{stay:?}");
     let xs = found.cross_section();
     assert!(
-        (xs.mean - exact(LEAST, ENERGY)).abs() < 4.0 * xs.error,
+        (xs.mean - exact(MIN_ENERGY, ENERGY)).abs() < 4.0 * xs.error,
         "{xs:?}"
     );
     let columns: Vec<&[u32]> = what.sources.iter().map(|of| &of.columns[..]).collect();
@@ -292,10 +297,10 @@ fn a_survey_measures_as_well_as_is_wanted() {
 /// The input numbers of each point, including the one for its partons, and its weight.
 struct Given;
 
-impl Harvest for Given {
-    type Kept = (Vec<f64>, Vec<f64>);
+impl BlockReader for Given {
+    type Output = (Vec<f64>, Vec<f64>);
 
-    fn keep(&self, _: &Block, work: &Workspace) -> Self::Kept {
+    fn read(&self, _: &Block, work: &Workspace) -> Self::Output {
         let numbers = (0..work.weights.len()).flat_map(|point| {
             let row = move |row| work.numbers.row(row)[point];
             (0..work.numbers.count()).map(row)
@@ -414,10 +419,10 @@ fn events_by_flows_are_those_of_grids() {
     assert!(round.events == other.events && round.sums == other.sums);
     // Only points of the round: those of the survey used grids alone.
     let of_round = Estimate::sum(round.sums.iter().map(WeightSums::mean));
-    let pull = (of_round.mean - exact(LEAST, ENERGY)) / of_round.error;
+    let pull = (of_round.mean - exact(MIN_ENERGY, ENERGY)) / of_round.error;
     assert!(pull.abs() < 4.0, "{of_round:?}");
     let both = rounds::cross_section(&survey, [(settings.events, &round.sums[..])]);
-    let pull = (both.mean - exact(LEAST, ENERGY)) / both.error;
+    let pull = (both.mean - exact(MIN_ENERGY, ENERGY)) / both.error;
     assert!(pull.abs() < 4.0 && both.error < of_round.error, "{both:?}");
     masses_follow_the_cross_section(&round.events);
 }
@@ -461,7 +466,7 @@ fn where_nothing_passes_it_is_said() {
     let mut what = integrand(&[diagram([1, 2], 0.0, 0.0)], &[none]);
     let error = survey(&mut what, &settings(1, 10), &mut evaluators(1)).expect_err("nothing");
     assert!(
-        matches!(error.downcast_ref(), Some(Nothing::Passes(_))),
+        matches!(error.downcast_ref(), Some(NoEvents::NonePasses(_))),
         "{error}"
     );
     assert!(
@@ -473,7 +478,7 @@ fn where_nothing_passes_it_is_said() {
 /// |M|^2 with a pole that no cut excludes.
 struct Pole;
 
-impl Squared for Pole {
+impl MatrixElementSource for Pole {
     fn evaluate(
         &mut self,
         element: usize,

@@ -29,9 +29,9 @@ const HALF_PI: [f64; 3] = [
     f64::from_bits(0x3dd0_b461_1a60_0000),
     f64::from_bits(0x3ba3_198a_2e03_7073),
 ];
-const MOST_ANGLE: f64 = 1e5;
-const LEAST_EXP: f64 = -708.3;
-const MOST_EXP: f64 = 709.782_712_893_384;
+const MAX_ANGLE: f64 = 1e5;
+const MIN_EXP: f64 = -708.3;
+const MAX_EXP: f64 = 709.782_712_893_384;
 
 /// The bit patterns of the numbers in a register.
 #[repr(C, align(64))]
@@ -153,8 +153,8 @@ fn exp_of_sum<V: Simd<Scalar = f64>>(x: V, more: V) -> V {
     ];
     let whole = x.same(TO_WHOLE);
     // NaN is preserved, as the comparisons are false.
-    let inside = V::select(x.lt(x.same(LEAST_EXP)), x.same(LEAST_EXP), x);
-    let inside = V::select(x.same(MOST_EXP).lt(inside), x.same(MOST_EXP), inside);
+    let inside = V::select(x.lt(x.same(MIN_EXP)), x.same(MIN_EXP), x);
+    let inside = V::select(x.same(MAX_EXP).lt(inside), x.same(MAX_EXP), inside);
     let n = inside.mul_add(x.same(LOG2_E), whole) - whole;
     let high = n.neg_mul_add(x.same(LN_2_HIGH), inside);
     let (r, left) = exact_sum(high, more - n * x.same(LN_2_LOW));
@@ -163,8 +163,8 @@ fn exp_of_sum<V: Simd<Scalar = f64>>(x: V, more: V) -> V {
     let half = (n.mul_add(x.same(0.5), whole) - whole).min(x.same(1023.0));
     let (first, second) = (power_of_two(half), power_of_two(n - half));
     let result = first.mul_add(series, first) * second;
-    let result = V::select(x.lt(x.same(LEAST_EXP)), x.same(0.0), result);
-    V::select(x.same(MOST_EXP).lt(x), x.same(f64::INFINITY), result)
+    let result = V::select(x.lt(x.same(MIN_EXP)), x.same(0.0), result);
+    V::select(x.same(MAX_EXP).lt(x), x.same(f64::INFINITY), result)
 }
 
 /// The logarithm as a sum of two parts, for positive normal numbers.
@@ -277,7 +277,7 @@ pub fn sin_cos<V: Simd<Scalar = f64>>(x: V) -> (V, V) {
     let two = turn.abs().eq(x.same(2.0));
     let sine_negative = V::select(two, -one, V::select(turn.eq(-one), -one, one));
     let cosine_negative = V::select(two, -one, V::select(turn.eq(one), -one, one));
-    let known = x.abs().le(x.same(MOST_ANGLE));
+    let known = x.abs().le(x.same(MAX_ANGLE));
     let nan = x.same(f64::NAN);
     (
         V::select(known, s * sine_negative, nan),
@@ -291,7 +291,7 @@ pub fn tan<V: Simd<Scalar = f64>>(x: V) -> V {
     let (sine, cosine, turn) = reduced(x);
     let odd = turn.abs().eq(x.same(1.0));
     let result = V::select(odd, -cosine, sine) / V::select(odd, sine, cosine);
-    let known = x.abs().le(x.same(MOST_ANGLE));
+    let known = x.abs().le(x.same(MAX_ANGLE));
     V::select(known, result, x.same(f64::NAN))
 }
 

@@ -557,7 +557,7 @@ impl Error {
     }
 
     /// Converts the error of a part of a call, which begins at event number `events`, to an error of the whole call.
-    pub fn behind(self, events: usize) -> Error {
+    pub fn with_event_offset(self, events: usize) -> Error {
         match self {
             Error::NoSuchIndex {
                 what,

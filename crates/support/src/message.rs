@@ -17,14 +17,14 @@ pub fn say_once(line: impl Display) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let line = line.to_string();
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    if said.len() < MOST_SAID && said.insert(line.clone()) {
+    if said.len() < MAX_REMEMBERED_LINES && said.insert(line.clone()) {
         drop(said);
         say(line);
     }
 }
 
 /// Maximum number of lines remembered.
-const MOST_SAID: usize = 10_000;
+const MAX_REMEMBERED_LINES: usize = 10_000;
 
 /// Makes a text safe for a terminal. Names and contents of files are untrusted: control characters in them, which could
 /// move the cursor or change the window title, are escaped (`\u{1b}`). Newlines and tabs are kept.

@@ -5,7 +5,7 @@
 
 /// Runs `f`, which starts a thread. The new thread blocks all signals except the synchronous ones and that of
 /// profilers.
-pub fn held_back<T>(f: impl FnOnce() -> T) -> T {
+pub fn with_blocked_signals<T>(f: impl FnOnce() -> T) -> T {
     #[cfg(unix)]
     let _restored = Restored::new();
     f()
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn a_thread_that_is_started_there_runs_no_handlers() {
         let before = held();
-        let thread = held_back(|| std::thread::spawn(held));
+        let thread = with_blocked_signals(|| std::thread::spawn(held));
         assert_eq!(held(), before);
         assert_eq!(thread.join().expect("no panic"), [true, true, false]);
     }

@@ -5,7 +5,7 @@ mod share;
 mod written;
 
 use clap::{Parser, Subcommand};
-use mebridge_command::{ended, interrupt, output};
+use mebridge_command::{exit_code, interrupt, output};
 use std::process::ExitCode;
 
 /// Tools for developing mebridge.
@@ -26,10 +26,10 @@ enum Subcommands {
 fn main() -> ExitCode {
     let command = match Command::try_parse() {
         Ok(command) => command,
-        Err(told) => return ended(output::tell(&told)),
+        Err(told) => return exit_code(output::tell(&told)),
     };
     interrupt::watch();
-    ended(match command.subcommand {
+    exit_code(match command.subcommand {
         Subcommands::Mutate(options) => options.run(),
         Subcommands::Share(options) => options.run().map(|()| ExitCode::SUCCESS),
         Subcommands::Written(options) => options.run().map(|()| ExitCode::SUCCESS),

@@ -17,7 +17,7 @@ type Fallible<T> = Result<T, String>;
 /// `expansion_order` from which on there is no limit.
 const NO_LIMIT: i32 = 99;
 /// The largest denominator of a charge.
-const MOST_PARTS: i32 = 360;
+const MAX_PARTS: i32 = 360;
 
 /// MG5aMC's labels; a model gets those whose particles it has.
 const LABELS: [(&str, &str); 6] = [
@@ -338,7 +338,7 @@ fn charges(model: &Imported, document: &mut Document) -> Fallible<()> {
             continue;
         }
         let whole = |x: f64| (x - x.round()).abs() < 1e-6 && x.abs() < 1e6;
-        let parts = (1..=MOST_PARTS).find(|&parts| {
+        let parts = (1..=MAX_PARTS).find(|&parts| {
             model
                 .particles
                 .iter()

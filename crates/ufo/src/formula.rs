@@ -1,10 +1,10 @@
 //! Formulas of a model, with its own functions substituted.
 
-use mebridge_generate::model::expression::{Expr, HIGHEST, parse};
+use mebridge_generate::model::expression::{Expr, MAX_DEPTH, parse};
 use std::collections::{BTreeMap, HashMap};
 
 /// Most operations of a formula after substitution.
-const MOST_NODES: usize = 200_000;
+const MAX_NODES: usize = 200_000;
 /// Deepest nesting of function calls.
 const DEEPEST: usize = 20;
 
@@ -36,7 +36,7 @@ impl Functions {
 
     /// Parses a formula and substitutes functions.
     pub fn read(&self, text: &str) -> Result<Expr, String> {
-        let mut left = MOST_NODES;
+        let mut left = MAX_NODES;
         self.expand(&parse(text)?, &BTreeMap::new(), [0, 0], &mut left)
     }
 
@@ -47,7 +47,7 @@ impl Functions {
         [functions, height]: [usize; 2],
         left: &mut usize,
     ) -> Result<Expr, String> {
-        if height > HIGHEST {
+        if height > MAX_DEPTH {
             return Err("too many operations within each other".into());
         }
         *left = left
@@ -58,7 +58,7 @@ impl Functions {
         {
             let (size, inner) = extent(value);
             *left = left.saturating_sub(size);
-            if height + inner > HIGHEST {
+            if height + inner > MAX_DEPTH {
                 return Err("too many operations within each other".into());
             }
             return Ok(value.clone());
@@ -164,7 +164,7 @@ mod tests {
             .unwrap();
         functions.read("longer(x)").unwrap();
         let twice = functions.read(&format!("long({}x)", "1 * ".repeat(100)));
-        assert!(twice.is_ok_and(|expr| extent(&expr).1 < HIGHEST));
+        assert!(twice.is_ok_and(|expr| extent(&expr).1 < MAX_DEPTH));
         let both = functions.read(&format!("{}long(x)", "(1 - ".repeat(90) + &")".repeat(0)));
         assert!(both.is_err());
     }

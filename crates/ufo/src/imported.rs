@@ -1,14 +1,14 @@
 //! Import of a model as in MG5aMC (`UFOMG5Converter` of import_ufo.py): choice of particle and antiparticle, names,
 //! charges, merging of Lorentz structures with the same coupling.
 
-use crate::restrict::OpenWidths;
-use crate::running;
 use crate::source::{
-    CouplingOrder, Parameter, UfoCoupling, UfoDecays, UfoFolder, UfoLorentz, UfoPropagator,
+    CouplingOrder, Parameter, RunningTerm, UfoCoupling, UfoDecays, UfoFolder, UfoLorentz,
+    UfoPropagator,
 };
 use mebridge_generate::model::Gauge;
 use mebridge_generate::model::lorentz::Structure;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
 
 /// A particle with its antiparticle.
 #[derive(Clone, Debug)]
@@ -56,6 +56,18 @@ pub struct ImportedVertex {
     pub place: String,
 }
 
+/// A width that a card leaves to be computed.
+#[derive(Clone, Debug)]
+pub struct OpenWidth {
+    /// The card.
+    pub card: PathBuf,
+    /// The model's own value, unless it is a placeholder.
+    pub own: Option<f64>,
+}
+
+/// Widths that a card leaves to be computed, by PDG code.
+pub type OpenWidths = BTreeMap<i32, OpenWidth>;
+
 /// A model.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
@@ -70,7 +82,7 @@ pub struct Imported {
     pub orders: Vec<CouplingOrder>,
     pub decays: Vec<UfoDecays>,
     /// The terms in `running.py`.
-    pub running: Vec<running::RunningTerm>,
+    pub running: Vec<RunningTerm>,
     /// The gauge.
     pub gauge: Gauge,
     /// Widths that a card leaves to be computed.
@@ -84,10 +96,10 @@ pub struct Imported {
 type Fallible<T> = Result<T, String>;
 
 /// Most attributes of particles that may be charges.
-const MOST_CHARGES: usize = 100;
+const MAX_CHARGES: usize = 100;
 /// Most merged Lorentz structures, and most characters of one. Beyond, structures are not merged.
-const MOST_MERGED: usize = 20_000;
-const LONGEST_MERGED: usize = 1 << 14;
+const MAX_MERGED: usize = 20_000;
+const MAX_MERGED_LENGTH: usize = 1 << 14;
 
 /// MG5aMC's names for particles of the Standard Model and of the minimal supersymmetric one, which replace those of the
 /// model (input/particles_name_default.txt): PDG code, name, name of the antiparticle if different.
@@ -194,8 +206,8 @@ impl Imported {
             .iter()
             .flat_map(|p| p.charges.keys().cloned())
             .collect();
-        if names.len() > MOST_CHARGES {
-            return Err(format!("particles.py: more than {MOST_CHARGES} charges"));
+        if names.len() > MAX_CHARGES {
+            return Err(format!("particles.py: more than {MAX_CHARGES} charges"));
         }
         let mut by_code: HashMap<i32, usize> = HashMap::new();
         for (n, pair) in self.particles.iter().enumerate() {
@@ -272,7 +284,7 @@ impl Imported {
                 .collect();
             names.sort();
             let length: usize = terms.iter().map(|t| self.lorentz[&t.lorentz].len()).sum();
-            if self.merged.len() == MOST_MERGED || length > LONGEST_MERGED {
+            if self.merged.len() == MAX_MERGED || length > MAX_MERGED_LENGTH {
                 continue;
             }
             let names = (signed, names);

@@ -3,7 +3,7 @@
 
 use crate::complex_masses::mass_of_w;
 use crate::formula::replaced;
-use crate::imported::Imported;
+use crate::imported::{Imported, OpenWidth, OpenWidths};
 use crate::source::{Parameter, ParameterValue, UfoCoupling};
 use crate::values::{ParameterValues, evaluate};
 use mebridge_generate::model::expression::Expr;
@@ -11,7 +11,7 @@ use mebridge_process::card::Card;
 use mebridge_support::message;
 use num_complex::Complex64;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Couplings below this are zero.
 const ZERO: f64 = 1e-13;
@@ -29,18 +29,6 @@ const NOT_YET_COMPUTED: f64 = 0.5;
 const NEITHER_ZERO_NOR_ONE: [f64; 2] = [0.000001e-99, 9.999999e-1];
 
 type Fallible<T> = Result<T, String>;
-
-/// A width that a card leaves to be computed.
-#[derive(Clone, Debug)]
-pub struct OpenWidth {
-    /// The card.
-    pub card: PathBuf,
-    /// The model's own value, unless it is a placeholder.
-    pub own: Option<f64>,
-}
-
-/// Widths that a card leaves to be computed, by PDG code.
-pub type OpenWidths = BTreeMap<i32, OpenWidth>;
 
 /// Updates the open widths by a card's entry for a width; returns whether the width is open. A number closes it; a card
 /// without an entry changes nothing.

@@ -1,63 +1,13 @@
 //! `running.py`: running parameters and their mixing (arXiv:2304.09883).
 
 use crate::imported::Imported;
-use crate::python::modules::{Modules, Object, PythonValue};
-use crate::source::ParameterValue;
+use crate::source::{ParameterValue, RunningTerm};
 use crate::values::{ALPHA_S, STRONG_COUPLING};
+use mebridge_generate::model::constant_value;
 use mebridge_generate::model::file::RunningRow;
-use mebridge_generate::model::running::number;
 use std::collections::BTreeSet;
 
 type Fallible<T> = Result<T, String>;
-
-/// Most entries of `run_objects` in a model.
-const MOST_TERMS: usize = 20_000;
-
-/// A term of the derivative of a parameter by ln mu: one entry of `run_objects`, with its coefficient.
-#[derive(Clone, Debug)]
-pub struct RunningTerm {
-    /// Names of parameters: the one that runs, and the factors of its derivative.
-    pub objects: Vec<String>,
-    /// The coefficient, as written.
-    pub value: String,
-    /// File and line.
-    pub place: String,
-}
-
-/// Reads the terms from the modules.
-pub fn terms(modules: &Modules) -> Fallible<Vec<RunningTerm>> {
-    let mut found = Vec::new();
-    for object in modules.objects.iter().filter(|o| o.class == "Running") {
-        let value = match object.get("value") {
-            Some(PythonValue::Number(x, _)) if x.is_finite() => format!("{x:?}"),
-            _ => object.text("value")?.to_string(),
-        };
-        for objects in object.list("run_objects")?.iter() {
-            if found.len() == MOST_TERMS {
-                return Err(object.fail(format!("more than {MOST_TERMS} terms")));
-            }
-            found.push(RunningTerm {
-                objects: names(object, objects, modules)?,
-                value: value.clone(),
-                place: object.place.clone(),
-            });
-        }
-    }
-    Ok(found)
-}
-
-fn names(object: &Object, objects: &PythonValue, modules: &Modules) -> Fallible<Vec<String>> {
-    let PythonValue::List(objects, _) = objects else {
-        return Err(object.fail("`run_objects` is not a list of lists"));
-    };
-    let name = |value: &PythonValue| match value {
-        PythonValue::Object(at) if modules.objects[*at].class == "Parameter" => {
-            Ok(modules.objects[*at].text("name")?.to_string())
-        }
-        _ => Err(object.fail("there is something else in the place of a Parameter")),
-    };
-    objects.iter().map(name).collect()
-}
 
 /// A term in the supported form: d `of` / d ln mu is proportional to `by`.
 struct Mixed<'a> {
@@ -142,7 +92,7 @@ fn row(
             Err((names, what)) if names.iter().any(|name| set.contains(name)) => {
                 why.get_or_insert(what.clone());
             }
-            Ok(term) if set.contains(term.of) => match number(&term.term.value) {
+            Ok(term) if set.contains(term.of) => match constant_value(&term.term.value) {
                 Ok(value) => {
                     let [of, by] = [term.of, term.by].map(renamed);
                     if row.gamma.iter().any(|[a, b, _]| (a, b) == (&of, &by)) {

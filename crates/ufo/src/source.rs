@@ -2,7 +2,6 @@
 
 use crate::formula::Functions;
 use crate::python::modules::{Modules, Object, PythonValue};
-use crate::running;
 use mebridge_generate::model::Gauge;
 use mebridge_generate::model::expression::Expr;
 use mebridge_support::message;
@@ -118,6 +117,17 @@ pub struct CouplingOrder {
     pub perturbative: bool,
 }
 
+/// A term of the derivative of a parameter by ln mu: one entry of `run_objects`, with its coefficient.
+#[derive(Clone, Debug)]
+pub struct RunningTerm {
+    /// Names of parameters: the one that runs, and the factors of its derivative.
+    pub objects: Vec<String>,
+    /// The coefficient, as written.
+    pub value: String,
+    /// File and line.
+    pub place: String,
+}
+
 /// A UFO folder.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
@@ -134,7 +144,7 @@ pub struct UfoFolder {
     /// The content of `decays.py`; empty if it is missing or cannot be read.
     pub decays: Vec<UfoDecays>,
     /// The content of `running.py`.
-    pub running: Vec<running::RunningTerm>,
+    pub running: Vec<RunningTerm>,
 }
 
 type Fallible<T> = Result<T, String>;
@@ -161,11 +171,14 @@ const NO_CHARGES: [&str; 17] = [
 ];
 
 /// Most particles and antiparticles.
-const MOST_PARTICLES: usize = u16::MAX as usize;
+const MAX_PARTICLES: usize = u16::MAX as usize;
 /// Most characters of a Lorentz structure with its form factors.
-const LONGEST_STRUCTURE: usize = 1 << 16;
+const MAX_STRUCTURE_LENGTH: usize = 1 << 16;
 /// Most terms of a vertex.
-const MOST_TERMS: usize = 10_000;
+const MAX_TERMS: usize = 10_000;
+
+/// Most entries of `run_objects` in a model.
+const MAX_RUNNING_TERMS: usize = 20_000;
 
 /// The files of a model, in the order of their imports, and whether they are mandatory.
 const FILES: [(&str, bool); 9] = [
@@ -194,7 +207,7 @@ impl UfoFolder {
         let gauges = modules.numbers_of_init("gauge")?;
         let mut source = UfoFolder {
             gauge: available(gauge, &gauges.unwrap_or_else(|| vec![0.0, 1.0]))?,
-            running: running::terms(&modules)?,
+            running: running_terms(&modules)?,
             ..UfoFolder::default()
         };
         let functions = source.collect(&modules)?;
@@ -300,8 +313,8 @@ impl UfoFolder {
             self.propagators.push(propagator);
         }
         for (number, object) in of("Particle") {
-            if self.particles.len() == MOST_PARTICLES {
-                return Err(object.fail(format!("more than {MOST_PARTICLES} particles")));
+            if self.particles.len() == MAX_PARTICLES {
+                return Err(object.fail(format!("more than {MAX_PARTICLES} particles")));
             }
             let particle = self.particle(object, modules, &places)?;
             places.insert(number, self.particles.len());
@@ -494,7 +507,7 @@ fn with_form_factors(object: &Object, structure: &str, objects: &[Object]) -> Fa
         let other = rest.find(is_name).unwrap_or(rest.len());
         found += &rest[..other];
         rest = &rest[other..];
-        if found.len() > LONGEST_STRUCTURE {
+        if found.len() > MAX_STRUCTURE_LENGTH {
             return Err(object.fail("its structure with the form factors is too long"));
         }
     }
@@ -637,8 +650,8 @@ fn vertex(
             one => vec![one],
         };
         for coupling in couplings {
-            if terms.len() == MOST_TERMS {
-                return Err(object.fail(format!("more than {MOST_TERMS} couplings")));
+            if terms.len() == MAX_TERMS {
+                return Err(object.fail(format!("more than {MAX_TERMS} couplings")));
             }
             terms.push((color, lorentz[l], object_of(coupling, "Coupling")?));
         }
@@ -650,4 +663,44 @@ fn vertex(
         terms,
         place: object.place.clone(),
     })
+}
+
+/// Reads the terms of `running.py`.
+fn running_terms(modules: &Modules) -> Fallible<Vec<RunningTerm>> {
+    let mut found = Vec::new();
+    for object in modules.objects.iter().filter(|o| o.class == "Running") {
+        let value = match object.get("value") {
+            Some(PythonValue::Number(x, _)) if x.is_finite() => format!("{x:?}"),
+            _ => object.text("value")?.to_string(),
+        };
+        for objects in object.list("run_objects")?.iter() {
+            if found.len() == MAX_RUNNING_TERMS {
+                return Err(object.fail(format!("more than {MAX_RUNNING_TERMS} terms")));
+            }
+            found.push(RunningTerm {
+                objects: running_names(object, objects, modules)?,
+                value: value.clone(),
+                place: object.place.clone(),
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// The names of the parameters in an entry of `run_objects`.
+fn running_names(
+    object: &Object,
+    objects: &PythonValue,
+    modules: &Modules,
+) -> Fallible<Vec<String>> {
+    let PythonValue::List(objects, _) = objects else {
+        return Err(object.fail("`run_objects` is not a list of lists"));
+    };
+    let name = |value: &PythonValue| match value {
+        PythonValue::Object(at) if modules.objects[*at].class == "Parameter" => {
+            Ok(modules.objects[*at].text("name")?.to_string())
+        }
+        _ => Err(object.fail("there is something else in the place of a Parameter")),
+    };
+    objects.iter().map(name).collect()
 }

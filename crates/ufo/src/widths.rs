@@ -24,7 +24,7 @@ pub fn compute(from: &Imported, model: &Model, document: &mut Document) -> Resul
                 entry.value = value;
             }
             Err(why) => {
-                let is_mother = |p: &ParticleId| model.of(*p).pdg.abs() == pdg.abs();
+                let is_mother = |p: &ParticleId| model.properties(*p).pdg.abs() == pdg.abs();
                 let has_formulas = model.decays.keys().any(is_mother);
                 let Some(own) = open.own.filter(|_| !has_formulas) else {
                     return Err(format!("{auto}, and {why}; write a number in its place"));
@@ -62,6 +62,6 @@ fn computed(
         )));
     }
     let inputs: Vec<f64> = width.card.iter().map(|p| p.default).collect();
-    let found = width.of(&inputs);
+    let found = width.width_with_decays(&inputs);
     Ok(found.map(|(value, of)| (value, width.line(value, &of))))
 }

@@ -200,14 +200,14 @@ fn a_model_has_its_gauges() {
         (model, processes.map(|all| all.len()).ok())
     };
     let (model, found) = count(FEYNMAN);
-    let zp = model.of(model.particle("zp").unwrap());
+    let zp = model.properties(model.particle("zp").unwrap());
     assert!(zp.feynman && found == Some(1), "{found:?}");
     let error = generate_with("x x > g0 g0", &model)
         .unwrap_err()
         .to_string();
     assert!(error.contains("cannot be an external particle"), "{error}");
     let (model, found) = count(Scheme::default());
-    let zp = model.of(model.particle("zp").unwrap());
+    let zp = model.properties(model.particle("zp").unwrap());
     assert!(!zp.feynman && found.is_none());
     // A vector without a Goldstone boson of its mass has the propagator of the unitary gauge.
     let other = (
@@ -217,7 +217,7 @@ fn a_model_has_its_gauges() {
     );
     let alone = Copy::with(&[plain, other]).read(FEYNMAN).unwrap();
     let alone = Model::from_document(alone).unwrap();
-    assert!(!alone.of(alone.particle("zp").unwrap()).feynman);
+    assert!(!alone.properties(alone.particle("zp").unwrap()).feynman);
     let gauges = |which: &'static str, scheme: Scheme| {
         Copy::with(&[("__init__.py", "gauge = [0, 1]", which)]).read(scheme)
     };

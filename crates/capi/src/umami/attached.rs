@@ -28,7 +28,7 @@ const NAME: [u8; 32] = *b"mebridge carries its process at:";
 /// Bytes of a mark: name, begin, length, hash.
 const BYTES: usize = 32 + 8 + 8 + 32;
 /// Upper bound for the length of the appended bytes; a larger value means that the mark is damaged.
-const MOST: u64 = 4 << 30;
+const MAX_BYTES: u64 = 4 << 30;
 
 /// The mark of this library. A copy of the file has other bytes here than those the compiler knows, so they are read
 /// only by `read_volatile`.
@@ -80,7 +80,7 @@ const BACKENDS: [BackendChoice; 4] = [
 ];
 
 /// Returns the matrix elements that this library carries and their backend; `None` if it carries none.
-pub fn attached() -> Result<Option<(Vec<Process>, BackendChoice)>> {
+pub fn attached_to_self() -> Result<Option<(Vec<Process>, BackendChoice)>> {
     // SAFETY: a static of this library that is never written.
     let mark = unsafe { (&raw const MARK).read_volatile() };
     let Some(attached) = Attached::read(&mark.0) else {
@@ -102,7 +102,7 @@ fn damaged(path: &Path, what: &str) -> Error {
 }
 
 fn read(path: &Path, attached: &Attached) -> Result<Vec<u8>> {
-    if attached.length > MOST {
+    if attached.length > MAX_BYTES {
         return Err(damaged(path, "its mark is damaged"));
     }
     let mut file = File::open(path).map_err(Error::io(path))?;
@@ -186,7 +186,7 @@ fn mark_of(library: &[u8]) -> Option<(usize, Option<Attached>)> {
 }
 
 /// Reads the matrix elements that the library in this file carries.
-pub fn carried(path: &Path) -> Result<Vec<Process>> {
+pub fn attached_to(path: &Path) -> Result<Vec<Process>> {
     let library = std::fs::read(path).map_err(Error::io(path))?;
     let Some((_, Some(attached))) = mark_of(&library) else {
         return Err(damaged(path, "carries no process, or ends too early"));
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_library_by_itself_carries_nothing() {
-        assert!(attached().unwrap().is_none());
+        assert!(attached_to_self().unwrap().is_none());
         #[cfg(target_os = "linux")]
         assert_eq!(own_file().unwrap(), std::env::current_exe().unwrap());
     }

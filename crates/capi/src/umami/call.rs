@@ -15,7 +15,7 @@ use std::ffi::{c_int, c_void};
 /// Name of the function in messages.
 pub(super) const NAME: &str = "umami_matrix_element";
 /// Upper bound for the length of a list of keys, each of which appears once.
-const MOST_KEYS: usize = 255;
+const MAX_KEYS: usize = 255;
 
 /// The range of events in the arrays.
 #[derive(Clone, Copy)]
@@ -79,7 +79,7 @@ unsafe fn lists<'a, P: Copy + 'a>(
 ) -> Answer<impl Iterator<Item = (c_int, P)> + 'a> {
     let (keys, pointers): (&[c_int], &[P]) = match count {
         0 => (&[], &[]),
-        _ if count > MOST_KEYS => {
+        _ if count > MAX_KEYS => {
             let text = format!("there are {count} {what}s; no list of keys is as long");
             return Err(wrong(NAME, text));
         }
@@ -172,7 +172,7 @@ impl Call {
                 _ => {
                     return Err(Refusal::Status(
                         UMAMI_ERROR_UNSUPPORTED_INPUT,
-                        crate::pointers::wrong(NAME, format!("there is no input {key}")),
+                        crate::pointers::argument_error(NAME, format!("there is no input {key}")),
                     ));
                 }
             };
@@ -190,7 +190,7 @@ impl Call {
         if !has_momenta {
             return Err(Refusal::Status(
                 UMAMI_ERROR_MISSING_INPUT,
-                crate::pointers::wrong(NAME, "momenta (input 0) are missing"),
+                crate::pointers::argument_error(NAME, "momenta (input 0) are missing"),
             ));
         }
         let there = elements.outputs();
@@ -200,7 +200,7 @@ impl Call {
             if known != Some(&true) {
                 return Err(Refusal::Status(
                     UMAMI_ERROR_UNSUPPORTED_OUTPUT,
-                    crate::pointers::wrong(NAME, format!("there is no output {key}")),
+                    crate::pointers::argument_error(NAME, format!("there is no output {key}")),
                 ));
             }
             if key == UMAMI_OUT_GPU_STREAM {

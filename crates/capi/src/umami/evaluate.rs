@@ -10,7 +10,7 @@ use mebridge::bridge::Sampler;
 use mebridge::error::Error;
 use mebridge::message::say;
 use mebridge::runtime::Switches;
-use mebridge::sample::{Bad, Momenta, Rows, Sample, SampleAnswers, Strides};
+use mebridge::sample::{BadEvents, Momenta, Rows, Sample, SampleAnswers, Strides};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -251,7 +251,7 @@ impl Instance {
         let legs = 0..momenta.legs();
         let numbers = legs.flat_map(|leg| (0..4).map(move |i| (leg, i)));
         let numbers: Vec<f64> = numbers.map(|(leg, i)| momenta.get(0, leg, i)).collect();
-        let what = self.compiled.what_is_wrong(element, &numbers, event);
+        let what = self.compiled.momentum_error(element, &numbers, event);
         say(format_args!(
             "{NAME}: {what}. The matrix element of such an event is NaN (this is said once)"
         ));
@@ -295,7 +295,7 @@ impl Instance {
 fn no_parameter(function: &'static str, name: &str) -> Refusal {
     Refusal::Status(
         UMAMI_ERROR_NOT_IMPLEMENTED,
-        crate::pointers::wrong(
+        crate::pointers::argument_error(
             function,
             format!("this process has no parameter {name} in its card"),
         ),
@@ -330,7 +330,7 @@ fn in_place(
     chunk: Chunk,
     fixed: (&mut Vec<i32>, &mut Vec<i32>),
     begin: usize,
-) -> Result<Bad, Error> {
+) -> Result<BadEvents, Error> {
     let Chunk {
         mut sample,
         mut answers,
@@ -375,7 +375,7 @@ fn in_place(
             diagram: answers.diagram,
             amp2: own
                 .as_mut()
-                .map(|rows| rows.some(ranges.diagrams.0, ranges.diagrams.1)),
+                .map(|rows| rows.range(ranges.diagrams.0, ranges.diagrams.1)),
         },
     )?;
     for (indices, first) in [

@@ -50,7 +50,7 @@ pub fn after_a_fork() {
 }
 
 /// Checks that these matrix elements can share one library, selected by the flavour index.
-pub fn fit_together(processes: &[Process]) -> Result<()> {
+pub fn check_compatible(processes: &[Process]) -> Result<()> {
     let legs = |process: &Process| {
         let legs = process.legs.iter();
         let mass = |leg: &mebridge::process::Leg| match leg.mass.0 {
@@ -105,7 +105,7 @@ impl MatrixElements {
 
     fn find() -> Result<MatrixElements> {
         let mut switches = Switches::from_env()?;
-        let (processes, cards) = match super::attached::attached()? {
+        let (processes, cards) = match super::attached::attached_to_self()? {
             Some((processes, backend)) => {
                 if backend != BackendChoice::Auto {
                     switches.backend = backend;
@@ -119,7 +119,7 @@ impl MatrixElements {
                 (vec![located.process], vec![located.card])
             }
         };
-        fit_together(&processes)?;
+        check_compatible(&processes)?;
         Ok(MatrixElements {
             tables: TableOffsets::new(&processes),
             processes,
@@ -244,7 +244,7 @@ impl Compiled {
     }
 
     /// Returns the error that describes the momenta of a bad event, `[leg][component]`.
-    pub fn what_is_wrong(&self, element: usize, momenta: &[f64], event: usize) -> Error {
+    pub fn momentum_error(&self, element: usize, momenta: &[f64], event: usize) -> Error {
         match self.bridges[element].lock() {
             Ok(bridge) => bridge.what_is_wrong(momenta, event),
             Err(_) => Error::Broken { kind: "bridge" },
@@ -272,10 +272,10 @@ mod tests {
         assert_eq!(tables.helicities.count, 32);
         assert_eq!(tables.colors.first, [0, 2, 0]);
         assert_eq!(tables.colors.count, 4);
-        fit_together(&processes).unwrap();
+        check_compatible(&processes).unwrap();
         let others = mebridge::generate("p p > t t~ j").unwrap();
         let other = [processes[0].clone(), others[0].clone()];
-        let error = fit_together(&other).unwrap_err().to_string();
+        let error = check_compatible(&other).unwrap_err().to_string();
         assert!(error.contains("cannot share a library"), "{error}");
     }
 }

@@ -21,11 +21,11 @@ mod device;
 mod evaluate;
 pub mod matrix_elements;
 
-use super::c::{keep_error, keep_within};
-use super::pointers::{self, null, put, string};
+use super::c::{keep_error, keep_nested_call};
+use super::pointers::{self, null, string, write};
 use super::registry::Registry;
 use super::survivor::Survivor;
-use super::{no_panic, say_within};
+use super::{no_panic, report_nested_call};
 pub(super) use evaluate::Instance;
 use matrix_elements::{Compiled, MatrixElements};
 use mebridge::bridge::Platform;
@@ -145,7 +145,7 @@ impl From<Error> for Refusal {
 pub(super) type Answer<T = ()> = Result<T, Refusal>;
 
 fn wrong(function: &'static str, what: impl Into<String>) -> Refusal {
-    Refusal::Error(pointers::wrong(function, what))
+    Refusal::Error(pointers::argument_error(function, what))
 }
 
 /// Runs `f` and returns its status.
@@ -157,8 +157,8 @@ fn status(f: impl FnOnce() -> Answer) -> i32 {
             return status;
         }
         Err(Error::CallWithinCall) => {
-            keep_within();
-            say_within();
+            keep_nested_call();
+            report_nested_call();
             return UMAMI_ERROR;
         }
         Ok(Err(Refusal::Error(error))) | Err(error) => error,
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn umami_get_meta(key: c_int, result: *mut c_void) -> i32 
         if !(UMAMI_META_DEVICE..=UMAMI_META_MASSES).contains(&key) {
             return Err(Refusal::Status(
                 UMAMI_ERROR_UNSUPPORTED_META,
-                pointers::wrong(NAME, format!("there is no key {key}")),
+                pointers::argument_error(NAME, format!("there is no key {key}")),
             ));
         }
         if result.is_null() {
@@ -203,7 +203,7 @@ pub unsafe extern "C" fn umami_get_meta(key: c_int, result: *mut c_void) -> i32 
                 let Some(masses) = &*masses else {
                     return Err(Refusal::Status(
                         UMAMI_ERROR_UNINITIALIZED_META,
-                        pointers::wrong(NAME, "masses are known after umami_initialize"),
+                        pointers::argument_error(NAME, "masses are known after umami_initialize"),
                     ));
                 };
                 for (i, &mass) in masses.iter().enumerate() {
@@ -271,8 +271,8 @@ unsafe fn table(
 ) -> Answer {
     // SAFETY: guaranteed by the caller; NULL is rejected.
     unsafe {
-        put(function, "the list", to, keys.as_ptr())?;
-        put(function, "its length", count, keys.len() as c_int)?;
+        write(function, "the list", to, keys.as_ptr())?;
+        write(function, "its length", count, keys.len() as c_int)?;
     }
     Ok(())
 }
@@ -290,7 +290,7 @@ pub unsafe extern "C" fn umami_initialize(
     const NAME: &str = "umami_initialize";
     status(|| {
         // SAFETY: guaranteed by the caller; NULL is rejected.
-        unsafe { put(NAME, "handle", handle, std::ptr::null_mut()) }?;
+        unsafe { write(NAME, "handle", handle, std::ptr::null_mut()) }?;
         let path = match param_card_path.is_null() {
             true => None,
             // SAFETY: guaranteed by the caller.
@@ -416,7 +416,7 @@ pub unsafe extern "C" fn umami_get_parameter(
         })??;
         // SAFETY: guaranteed by the caller.
         unsafe {
-            put(NAME, "parameter_real", parameter_real, value)?;
+            write(NAME, "parameter_real", parameter_real, value)?;
             if !parameter_imag.is_null() {
                 parameter_imag.write_unaligned(0.0);
             }

@@ -1,12 +1,12 @@
 //! Lists on the command line: `32,1024:16384:4`, `none,avx2`, `d,f`.
 
-use super::record::Door;
+use super::record::SequenceFunction;
 use mebridge::runtime::Precision;
 use mebridge::simd::Level;
 use std::str::FromStr;
 
 /// Largest number of items in a list: a range such as `1:2000000000:1.000001` is a mistake.
-const MOST: usize = 1000;
+const MAX_ITEMS: usize = 1000;
 
 /// Numbers, and geometric ranges of them; ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +34,8 @@ impl FromStr for NumberList {
                 }
                 _ => return Err(format!("'{item}' is neither N nor FIRST:LAST:FACTOR")),
             }
-            if numbers.len() > MOST {
-                return Err(format!("more than {MOST} numbers"));
+            if numbers.len() > MAX_ITEMS {
+                return Err(format!("more than {MAX_ITEMS} numbers"));
             }
         }
         numbers.sort_unstable();
@@ -55,7 +55,7 @@ fn range(first: u64, last: u64, factor: f64, numbers: &mut Vec<u64>) -> Result<(
     }
     let mut x = first as f64;
     while x < last as f64 + 0.5 {
-        if numbers.len() > MOST {
+        if numbers.len() > MAX_ITEMS {
             break;
         }
         numbers.push(x.round() as u64);
@@ -85,11 +85,11 @@ impl Spelling for Precision {
     }
 }
 
-impl Spelling for Door {
+impl Spelling for SequenceFunction {
     fn parse(word: &str) -> Result<Self, &'static str> {
         match word {
-            "sequence" => Ok(Door::Sequence),
-            "nomultichannel" => Ok(Door::NoMultichannel),
+            "sequence" => Ok(SequenceFunction::Sequence),
+            "nomultichannel" => Ok(SequenceFunction::NoMultichannel),
             _ => Err("sequence and nomultichannel"),
         }
     }

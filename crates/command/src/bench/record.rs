@@ -9,7 +9,7 @@ pub const FORMAT: &str = "mebridge-bench-1";
 
 /// A result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Record {
+pub struct BenchRecord {
     /// [`FORMAT`].
     pub format: String,
     /// The measured program, with its version.
@@ -47,27 +47,27 @@ pub struct Settings {
 
 /// One of the two functions of the Fortran interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Door {
+pub enum SequenceFunction {
     /// Without channels.
     NoMultichannel,
     /// With channels.
     Sequence,
 }
 
-impl Door {
+impl SequenceFunction {
     /// Returns the function of calls with or without channels.
-    pub fn for_channels(channels: bool) -> Door {
+    pub fn for_channels(channels: bool) -> SequenceFunction {
         match channels {
-            true => Door::Sequence,
-            false => Door::NoMultichannel,
+            true => SequenceFunction::Sequence,
+            false => SequenceFunction::NoMultichannel,
         }
     }
 
     /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
-            Door::NoMultichannel => "nomultichannel",
-            Door::Sequence => "sequence",
+            SequenceFunction::NoMultichannel => "nomultichannel",
+            SequenceFunction::Sequence => "sequence",
         }
     }
 }
@@ -145,10 +145,10 @@ impl Display for Skipped {
     }
 }
 
-impl Record {
+impl BenchRecord {
     /// Makes a record without measurements.
-    pub fn new(label: Option<String>, settings: Settings) -> Record {
-        Record {
+    pub fn new(label: Option<String>, settings: Settings) -> BenchRecord {
+        BenchRecord {
             format: FORMAT.into(),
             program: format!("mebridge {}", env!("CARGO_PKG_VERSION")),
             label,

@@ -5,10 +5,10 @@
 //! makes as many calls as fit into its share of the time. It is preceded by a call that is not measured, which loads
 //! the plan's data into the caches, unless the repetition is only a few calls long.
 
-use super::record::{Door, Point, Record, Settings, Skipped, Spread};
+use super::record::{BenchRecord, Point, SequenceFunction, Settings, Skipped, Spread};
 use crate::interrupt;
 use crate::progress::Progress;
-use crate::random_events::{self, Numbers, RandomEvents};
+use crate::random_events::{self, RandomEvents, RandomSource};
 use crate::source::CardedProcess;
 use mebridge::Result;
 use mebridge::backend::Clocks;
@@ -33,7 +33,7 @@ pub struct Sweep {
     pub nevt: Vec<usize>,
     pub levels: Vec<Level>,
     pub precisions: Vec<Precision>,
-    pub doors: Vec<Door>,
+    pub doors: Vec<SequenceFunction>,
     pub threads: Vec<usize>,
     pub repetitions: usize,
     pub seconds: Duration,
@@ -55,7 +55,7 @@ struct Setup {
 
 impl Setup {
     /// Returns the name of a point.
-    fn point(&self, process: &str, door: Door, nevt: usize) -> String {
+    fn point(&self, process: &str, door: SequenceFunction, nevt: usize) -> String {
         format!(
             "{process}, {}, {}, {} threads, {}, nevt {nevt}",
             self.precision.name(),
@@ -76,7 +76,7 @@ struct Work {
 /// A point while it is measured.
 struct Running {
     setup: usize,
-    door: Door,
+    door: SequenceFunction,
     nevt: usize,
     calls: u64,
     repetitions: usize,
@@ -102,7 +102,7 @@ impl Sweep {
         name: &str,
         source: &CardedProcess,
         base: &Switches,
-        record: &mut Record,
+        record: &mut BenchRecord,
     ) -> Result<()> {
         let mut work = Work {
             name: name.to_owned(),
@@ -111,16 +111,17 @@ impl Sweep {
         };
         let channel = first_channel(&source.process);
         let mut doors = self.doors.clone();
-        if channel.is_none() && doors.contains(&Door::Sequence) {
-            doors.retain(|&door| door != Door::Sequence);
+        if channel.is_none() && doors.contains(&SequenceFunction::Sequence) {
+            doors.retain(|&door| door != SequenceFunction::Sequence);
             work.skipped.push(Skipped {
-                point: format!("{name}, {}", Door::Sequence.name()),
+                point: format!("{name}, {}", SequenceFunction::Sequence.name()),
                 why: "the process has no channels".into(),
             });
         }
         let most = self.nevt.iter().copied().fold(FEW, usize::max);
         let space = random_events::phase_space(source, self.energy)?;
-        let mut drawn = RandomEvents::new(space, Numbers::Seed(SEED), most, self.g_s, channel)?;
+        let mut drawn =
+            RandomEvents::new(space, RandomSource::Seed(SEED), most, self.g_s, channel)?;
         drawn.draw(0);
         drawn.make_momenta();
         let mut setups = self.setups(source, base, most)?;
@@ -129,7 +130,7 @@ impl Sweep {
         let progress = Progress::new(&format!("{name}: warm-up"), combinations as u64);
         for (i, setup) in setups.iter_mut().enumerate() {
             for &door in &doors {
-                if interrupt::came() {
+                if interrupt::stop_requested() {
                     break;
                 }
                 self.warm_up((i, setup), door, &mut drawn, &mut work)?;
@@ -147,7 +148,7 @@ impl Sweep {
                 order.reverse();
             }
             for i in order {
-                if interrupt::came() {
+                if interrupt::stop_requested() {
                     break;
                 }
                 let point = &mut points[i];
@@ -214,7 +215,7 @@ impl Sweep {
     fn warm_up(
         &self,
         (index, setup): (usize, &mut Setup),
-        door: Door,
+        door: SequenceFunction,
         drawn: &mut RandomEvents,
         work: &mut Work,
     ) -> Result<()> {
@@ -224,7 +225,7 @@ impl Sweep {
         let mut probed = few;
         let mut per_event = call(&mut setup.bridge, drawn, door, few)? / few as f64;
         for &nevt in &self.nevt {
-            if interrupt::came() {
+            if interrupt::stop_requested() {
                 break;
             }
             let seconds =
@@ -295,7 +296,7 @@ impl Running {
     /// Returns the result of the point.
     fn result(&self, process: &str, setups: &[Setup]) -> Point {
         let setup = &setups[self.setup];
-        let channels = self.door == Door::Sequence;
+        let channels = self.door == SequenceFunction::Sequence;
         let plan = setup.bridge.serving(channels);
         let multiply_adds = setup.bridge.multiply_adds(channels).map(|n| n as u64);
         let rates = self.times.iter().map(|time| self.nevt as f64 / time);
@@ -325,10 +326,15 @@ impl Running {
 
 /// Makes one call with the first `nevt` events, and returns the seconds that it took, or if requested those of a GPU's
 /// kernels.
-fn call(bridge: &mut Bridge, drawn: &mut RandomEvents, door: Door, nevt: usize) -> Result<f64> {
+fn call(
+    bridge: &mut Bridge,
+    drawn: &mut RandomEvents,
+    door: SequenceFunction,
+    nevt: usize,
+) -> Result<f64> {
     let (events, answers) = drawn.call();
     let mut events = events.first(nevt);
-    if door == Door::NoMultichannel {
+    if door == SequenceFunction::NoMultichannel {
         events.channels = None;
     }
     let mut answers = Answers {

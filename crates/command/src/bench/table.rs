@@ -1,10 +1,10 @@
 //! A result as text.
 
-use super::record::{Door, Point, Record};
+use super::record::{BenchRecord, Point, SequenceFunction};
 use std::fmt::Write;
 
 /// Formats the whole result, process by process.
-pub fn text(record: &Record) -> String {
+pub fn text(record: &BenchRecord) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     let out = &mut text;
@@ -44,7 +44,7 @@ fn line(out: &mut String, point: &Point) {
         point.precision,
         point.simd,
         point.threads,
-        Door::for_channels(point.channels).name(),
+        SequenceFunction::for_channels(point.channels).name(),
         point.nevt,
         short(rate.median),
         short(rate.min),

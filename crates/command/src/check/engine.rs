@@ -19,7 +19,7 @@ pub enum Engine {
     /// A bridge.
     Direct(Box<Bridge>),
     /// The Fortran functions.
-    Door(Door),
+    Door(FortranBridge),
 }
 
 impl Engine {
@@ -116,12 +116,12 @@ static FALSE: i32 = 0;
 
 /// The Fortran functions, called as MadEvent (3.7 and later) calls them. They read their settings from the environment,
 /// and end the program with a message on errors.
-pub struct Door {
+pub struct FortranBridge {
     handle: u64,
     igraph: Vec<i32>,
 }
 
-impl Door {
+impl FortranBridge {
     /// Calls `fbridgecreate` with these switches (names without their prefix) in the environment.
     pub fn open(switches: &[(&str, OsString)], nevt: usize, legs: usize) -> Engine {
         for (name, value) in switches.iter().chain([&("IGRAPH", OsString::from("yes"))]) {
@@ -134,7 +134,7 @@ impl Door {
         let (nevt_f, legs) = (nevt as i32, legs as i32);
         // SAFETY: all four pointers are to variables of their types.
         unsafe { fbridge::fbridgecreate_(&mut handle, &nevt_f, &legs, &4) };
-        Engine::Door(Door {
+        Engine::Door(FortranBridge {
             handle,
             igraph: vec![0; nevt],
         })
@@ -196,7 +196,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for FortranBridge {
     fn drop(&mut self) {
         // SAFETY: the pointer is to a variable of its type.
         unsafe { fbridge::fbridgedelete_(&self.handle) };

@@ -1,6 +1,6 @@
 //! The comparison of one matrix element.
 
-use super::report::{ChannelRow, Row, Values, Verdict};
+use super::report::{ChannelRow, ComparisonRow, Values, Verdict};
 use super::{Opened, Options};
 use crate::eval;
 use mebridge::Result;
@@ -28,18 +28,18 @@ const LOST: f64 = 8.0 * f64::EPSILON;
 const AS_GOOD: f64 = 10.0;
 
 /// One matrix element: its Fortran and its process.
-pub struct Comparison<'a> {
+pub struct FortranComparison<'a> {
     pub options: &'a Options,
     pub element: MatrixElement,
     /// The process, or the reason why it was refused.
     pub process: std::result::Result<&'a Process, String>,
 }
 
-impl Comparison<'_> {
+impl FortranComparison<'_> {
     /// Fills in a row of the table.
     pub fn fill(
         &self,
-        row: &mut Row,
+        row: &mut ComparisonRow,
         fortran: &mut Opened,
         quad: Option<&mut Opened>,
     ) -> Result<()> {
@@ -57,7 +57,7 @@ impl Comparison<'_> {
 
     fn compare(
         &self,
-        row: &mut Row,
+        row: &mut ComparisonRow,
         fortran: &mut Opened,
         quad: Option<&mut Opened>,
     ) -> Result<std::result::Result<(), Verdict>> {
@@ -210,7 +210,7 @@ impl Comparison<'_> {
     /// Returns the errors relative to quadruple precision, and whether the library's are no worse than the Fortran's.
     fn against_quad(
         &self,
-        row: &mut Row,
+        row: &mut ComparisonRow,
         points: &[Point],
         mine: &[library::Answer],
         [fortran, exact]: [&[Answer]; 2],
@@ -234,7 +234,7 @@ impl Comparison<'_> {
     /// Compares channels, and the choices in them.
     fn channels(
         &self,
-        row: &mut Row,
+        row: &mut ComparisonRow,
         process: &Process,
         workshop: &Workshop,
         program: &Path,
@@ -243,7 +243,7 @@ impl Comparison<'_> {
     ) -> std::result::Result<bool, String> {
         let points = &points[..points.len().min(CHANNEL_POINTS)];
         let mut agrees = true;
-        for channel in some(&channels(process), CHANNELS) {
+        for channel in evenly_spread(&channels(process), CHANNELS) {
             let fortran = workshop.ask(program, points, Some(channel), limit)?;
             let mine = self.library(process, points, Some(channel))?;
             let kept = self.beyond_rounding(process, points, &mine, &fortran);
@@ -282,7 +282,7 @@ pub fn channels(process: &Process) -> Vec<Channel> {
 }
 
 /// Returns at most `at_most` items of a list, spread evenly.
-pub fn some<T: Copy>(all: &[T], at_most: usize) -> Vec<T> {
+pub fn evenly_spread<T: Copy>(all: &[T], at_most: usize) -> Vec<T> {
     let count = all.len().min(at_most);
     (0..count).map(|i| all[i * all.len() / count]).collect()
 }
@@ -364,9 +364,9 @@ mod tests {
 
     #[test]
     fn some_are_spread_evenly() {
-        assert_eq!(some(&[1, 2, 3], 8), [1, 2, 3]);
-        assert_eq!(some(&[1, 2, 3, 4, 5, 6], 3), [1, 3, 5]);
-        assert!(some::<i32>(&[], 3).is_empty());
+        assert_eq!(evenly_spread(&[1, 2, 3], 8), [1, 2, 3]);
+        assert_eq!(evenly_spread(&[1, 2, 3, 4, 5, 6], 3), [1, 3, 5]);
+        assert!(evenly_spread::<i32>(&[], 3).is_empty());
     }
 
     #[test]

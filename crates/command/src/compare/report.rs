@@ -85,7 +85,7 @@ impl Values {
 
 /// One matrix element.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct ComparisonRow {
     /// Its directory, with its number after `#` if there are several.
     pub directory: String,
     /// Its name as written by MG5aMC.
@@ -115,14 +115,14 @@ pub struct Row {
     pub values: Option<Values>,
 }
 
-impl Row {
+impl ComparisonRow {
     /// Makes a row without results.
-    pub fn new(directory: &Path, number: &str, several: bool) -> Row {
+    pub fn new(directory: &Path, number: &str, several: bool) -> ComparisonRow {
         let mut name = directory.display().to_string();
         if several {
             name = format!("{name}#{number}");
         }
-        Row {
+        ComparisonRow {
             directory: name,
             process: String::new(),
             points: 0,
@@ -174,7 +174,7 @@ fn short(x: Option<f64>) -> String {
 }
 
 /// Formats all rows as a table.
-pub fn table(rows: &[Row]) -> String {
+pub fn table(rows: &[ComparisonRow]) -> String {
     let quad = rows.iter().any(|row| row.library_error.is_some());
     let mut heads = vec!["directory", "process", "points", "difference"];
     if quad {

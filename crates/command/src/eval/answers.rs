@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// Information that is written besides the numbers.
-pub struct Head {
+pub struct OutputHead {
     /// Names of the matrix elements.
     pub processes: Vec<String>,
     /// Format of the events.
@@ -75,13 +75,13 @@ impl Seek for Shared {
 
 impl Writer {
     /// Writes to stdout.
-    pub fn stdout(json: bool, head: &Head) -> Result<Writer> {
+    pub fn stdout(json: bool, head: &OutputHead) -> Result<Writer> {
         let out = Sink::Stdout(BufWriter::new(io::stdout().lock()));
         Writer::new(out, "stdout".as_ref(), json, head)
     }
 
     /// Writes to a file, as a NumPy array if its name ends so.
-    pub fn file(path: &Path, json: bool, head: &Head) -> Result<Writer> {
+    pub fn file(path: &Path, json: bool, head: &OutputHead) -> Result<Writer> {
         let array = path
             .extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("npy"));
@@ -101,7 +101,7 @@ impl Writer {
         })
     }
 
-    fn new(out: Sink, path: &Path, json: bool, head: &Head) -> Result<Writer> {
+    fn new(out: Sink, path: &Path, json: bool, head: &OutputHead) -> Result<Writer> {
         let mut writer = Writer {
             format: match json {
                 true => Format::Json(out),
@@ -188,7 +188,7 @@ fn went(done: io::Result<()>, path: &Path) -> Result<bool> {
     }
 }
 
-impl Head {
+impl OutputHead {
     fn begin(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,

@@ -29,11 +29,11 @@ impl Chunk {
 
     /// Adds an event of the first matrix element, whose momenta were already added.
     pub fn add(&mut self, place: EventLocation) {
-        self.add_of(place, 0);
+        self.add_event(place, 0);
     }
 
     /// Adds an event of this matrix element, whose momenta were already added.
-    pub fn add_of(&mut self, place: EventLocation, element: usize) {
+    pub fn add_event(&mut self, place: EventLocation, element: usize) {
         self.places.push(place);
         self.elements.push(element);
         self.rows.push(true);
@@ -41,7 +41,7 @@ impl Chunk {
 }
 
 /// A matrix element with its origin.
-pub struct Known<'a> {
+pub struct ElementOrigin<'a> {
     pub process: &'a Process,
     pub place: &'a str,
 }

@@ -1,10 +1,10 @@
 //! Reads a file with events, in any format, in chunks.
 
-use super::chunk::{Chunk, Known};
+use super::chunk::{Chunk, ElementOrigin};
 use super::lhe::Lhe;
 use super::lines::LineReader;
 use super::npy::{self, Npy};
-use super::text::Text;
+use super::text::TextEvents;
 use crate::unpacked::{self, Unpacked};
 use mebridge::lhe::{Reader, broken};
 use mebridge::{Error, Result};
@@ -17,7 +17,7 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// A file with events.
 pub enum Input {
     /// Numbers as text.
-    Text(Text),
+    Text(TextEvents),
     /// A NumPy array.
     Npy(Npy),
     /// A Les Houches event file.
@@ -27,7 +27,7 @@ pub enum Input {
 impl Input {
     /// Opens a file (`-`: stdin) for the events of these matrix elements; if there are several, the particles decide to
     /// which one an event belongs. With `skip_others` events with other particles are left out.
-    pub fn open(path: &Path, known: &[Known], skip_others: bool) -> Result<Input> {
+    pub fn open(path: &Path, known: &[ElementOrigin], skip_others: bool) -> Result<Input> {
         let stdin = path == Path::new("-");
         let path = name(path);
         let wrong = |what: &str| Error::EventsFile {
@@ -41,7 +41,7 @@ impl Input {
             mut first,
             file,
         } = match stdin {
-            true => unpacked::of(Box::new(std::io::stdin().lock()), None, path)?,
+            true => unpacked::from_input(Box::new(std::io::stdin().lock()), None, path)?,
             false => unpacked::open(path)?,
         };
         if first.starts_with(BOM) {
@@ -71,7 +71,10 @@ impl Input {
             }
             _ => {
                 numbers()?;
-                Ok(Input::Text(Text::new(LineReader::new(input, path), legs)))
+                Ok(Input::Text(TextEvents::new(
+                    LineReader::new(input, path),
+                    legs,
+                )))
             }
         }
     }
@@ -118,7 +121,7 @@ impl Input {
 }
 
 /// Explains why numbers without particles are not sufficient.
-fn alone(known: &[Known]) -> String {
+fn alone(known: &[ElementOrigin]) -> String {
     let lines = known
         .iter()
         .map(|one| format!("\n  {}: {}", one.place, one.process.name));

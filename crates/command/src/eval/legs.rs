@@ -74,7 +74,7 @@ impl ElementIndex {
 
     /// Describes the particles of an event that matches nothing, and those expected; continues a message that names the
     /// event.
-    pub fn others(&self, particles: &[Particle]) -> String {
+    pub fn describe_mismatch(&self, particles: &[Particle]) -> String {
         let has = codes(sides(particles));
         let [one] = self.elements.as_slice() else {
             return format!(

@@ -2,7 +2,7 @@
 //!
 //! Particles and alpha_s of an event are used; weights are ignored.
 
-use super::chunk::{Chunk, Known};
+use super::chunk::{Chunk, ElementOrigin};
 use super::legs::{ElementIndex, assign_from};
 use crate::output;
 use mebridge::lhe::{Event, EventLocation, Particle, Reader};
@@ -20,7 +20,7 @@ pub struct Lhe {
 
 impl Lhe {
     /// Reads events for these matrix elements.
-    pub fn new(reader: Reader, known: &[Known], skip_others: bool) -> Result<Lhe> {
+    pub fn new(reader: Reader, known: &[ElementOrigin], skip_others: bool) -> Result<Lhe> {
         for process in known.iter().map(|one| one.process) {
             if let Some(leg) = process.legs.iter().position(|leg| leg.pdg == 0) {
                 return Err(reader.error(format!(
@@ -61,7 +61,7 @@ impl Lhe {
                 .extend(self.particles[particle].four_momentum());
         }
         chunk.alpha_s.push(self.event.alpha_s());
-        chunk.add_of(place, element);
+        chunk.add_event(place, element);
         Ok(true)
     }
 
@@ -81,7 +81,7 @@ impl Lhe {
 
     /// Returns the error for an event that belongs to none of the requested matrix elements.
     fn of_others(&self, place: EventLocation) -> Error {
-        let what = self.index.others(&self.particles);
+        let what = self.index.describe_mismatch(&self.particles);
         self.reader.error(format!(
             "{place} {what}; give the process that the events are of, or leave out events of others with --skip-others"
         ))

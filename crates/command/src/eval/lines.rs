@@ -7,13 +7,13 @@ use std::io::{self, BufRead, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// Longest line with numbers, in bytes; the rest of a longer line is skipped.
-pub const LONGEST: usize = 1 << 16;
+pub const MAX_LINE_BYTES: usize = 1 << 16;
 
 /// Largest number of consecutive empty lines. A few kilobytes, compressed, can be billions of them.
-const MOST_EMPTY: u64 = 1_000_000;
+const MAX_EMPTY_LINES: u64 = 1_000_000;
 
 /// Largest number of bytes between events, such as a header: also the limit for a single line, and for comments.
-const MOST_BETWEEN: u64 = 1 << 28;
+const MAX_BYTES_BETWEEN_EVENTS: u64 = 1 << 28;
 
 /// Lines of a file.
 pub struct LineReader {
@@ -35,7 +35,7 @@ pub struct TextLine<'a> {
     pub text: Cow<'a, str>,
     /// Its number, from 1.
     pub number: u64,
-    /// Whether it is longer than [`LONGEST`].
+    /// Whether it is longer than [`MAX_LINE_BYTES`].
     pub cut: bool,
 }
 
@@ -73,15 +73,15 @@ impl LineReader {
             true => self.empty + 1,
             false => 0,
         };
-        if self.empty > MOST_EMPTY {
+        if self.empty > MAX_EMPTY_LINES {
             return Err(self.error(format!(
-                "there are more than {MOST_EMPTY} empty lines up to line {}; this is no file with events",
+                "there are more than {MAX_EMPTY_LINES} empty lines up to line {}; this is no file with events",
                 self.number
             )));
         }
-        if self.between > MOST_BETWEEN {
+        if self.between > MAX_BYTES_BETWEEN_EVENTS {
             return Err(self.error(format!(
-                "there are more than {MOST_BETWEEN} bytes without an event up to line {}; this is no file with events",
+                "there are more than {MAX_BYTES_BETWEEN_EVENTS} bytes without an event up to line {}; this is no file with events",
                 self.number
             )));
         }
@@ -121,13 +121,13 @@ impl LineReader {
             let end = available.iter().position(|c| b"\n\r".contains(c));
             self.after_cr = end.is_some_and(|end| available[end] == b'\r');
             let part = &available[..end.unwrap_or(available.len())];
-            let room = LONGEST - self.buffer.len();
+            let room = MAX_LINE_BYTES - self.buffer.len();
             cut |= part.len() > room;
             self.buffer.extend_from_slice(&part[..part.len().min(room)]);
             let used = part.len() + usize::from(end.is_some());
             self.input.consume(used);
             self.between += used as u64;
-            if end.is_some() || self.between > MOST_BETWEEN {
+            if end.is_some() || self.between > MAX_BYTES_BETWEEN_EVENTS {
                 break;
             }
         }
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn lines_have_numbers_and_bounds() {
         let mut text = b"one\r\n\nthree\r\rfive\n".to_vec();
-        text.extend(vec![b'x'; 3 * LONGEST]);
+        text.extend(vec![b'x'; 3 * MAX_LINE_BYTES]);
         text.extend(b"\nlast");
         let mut lines = LineReader::new(Box::new(Cursor::new(text)), Path::new("file"));
         let mut found = Vec::new();
@@ -165,7 +165,7 @@ mod tests {
             (3, 5, false),
             (4, 0, false),
             (5, 4, false),
-            (6, LONGEST, true),
+            (6, MAX_LINE_BYTES, true),
             (7, 4, false),
         ];
         assert_eq!(found, expected);

@@ -3,7 +3,7 @@
 use super::CHUNK;
 use super::chunk::Chunk;
 use crate::info::DEFAULT_G;
-use crate::random_events::{self, Numbers, RandomEvents};
+use crate::random_events::{self, RandomEvents, RandomSource};
 use crate::source::CardedProcess;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
@@ -187,7 +187,7 @@ fn prepared(located: &Located, switches: &Switches) -> Result<Bridge> {
     let mut bridge = Bridge::new(source.process, &source.card, switches, CHUNK)?;
     // Without a phase space (a decay that is forbidden on shell) the events of the file are used.
     if let Ok(space) = space {
-        let numbers = Numbers::Seed(0);
+        let numbers = RandomSource::Seed(0);
         let mut drawn = RandomEvents::new(space, numbers, TRIED, DEFAULT_G, None)?;
         drawn.draw(0);
         drawn.make_momenta();

@@ -15,14 +15,14 @@ pub const MAGIC: &[u8] = b"\x93NUMPY";
 /// Length of magic and version, in bytes.
 const BEFORE_LENGTH: usize = 8;
 /// Longest header for an array of numbers; NumPy pads it to a multiple of 64.
-const LONGEST_HEADER: usize = 4096;
+const MAX_HEADER_BYTES: usize = 4096;
 /// Largest number of digits in a header: products of numbers with this many digits in total do not overflow.
-const MOST_DIGITS: usize = 18;
+const MAX_DIGITS: usize = 18;
 
 /// Largest number of brackets in a header. An array of numbers has two; parsers become ever slower with nested
 /// brackets.
 /// brackets in brackets.
-const MOST_BRACKETS: usize = 8;
+const MAX_BRACKETS: usize = 8;
 
 /// A NumPy array with the momenta of events.
 pub struct Npy {
@@ -283,7 +283,7 @@ fn read_header(input: &mut impl Read) -> Result<Vec<u8>, Refused> {
     input.read_exact(&mut length[..size]).map_err(Refused::Io)?;
     bytes.extend_from_slice(&length[..size]);
     let length = u32::from_le_bytes(length) as usize;
-    if length > LONGEST_HEADER {
+    if length > MAX_HEADER_BYTES {
         return Err(Refused::Header(format!(
             "its header is said to have {length} bytes; that of an array of numbers has about a hundred"
         )));
@@ -295,7 +295,7 @@ fn read_header(input: &mut impl Read) -> Result<Vec<u8>, Refused> {
         .map_err(Refused::Io)?;
     let digits = bytes[before..].iter().filter(|c| c.is_ascii_digit());
     let brackets = bytes[before..].iter().filter(|c| b"([{".contains(c));
-    if digits.count() > MOST_DIGITS || brackets.count() > MOST_BRACKETS {
+    if digits.count() > MAX_DIGITS || brackets.count() > MAX_BRACKETS {
         return Err(Refused::Header(
             "its header speaks of more numbers than a file can hold, or of records; an array of \
              numbers is needed"

@@ -1,12 +1,12 @@
 //! Reads events from text: one line per event, or one line per leg and an empty line between events.
 
 use super::chunk::Chunk;
-use super::lines::{LONGEST, LineReader, number};
+use super::lines::{LineReader, MAX_LINE_BYTES, number};
 use mebridge::Result;
 use mebridge::lhe::{EventLocation, shown};
 
 /// Events as text.
-pub struct Text {
+pub struct TextEvents {
     lines: LineReader,
     legs: usize,
     events: u64,
@@ -24,10 +24,10 @@ enum LineContent {
     Numbers(u64),
 }
 
-impl Text {
+impl TextEvents {
     /// Reads events with this number of legs.
-    pub fn new(lines: LineReader, legs: usize) -> Text {
-        Text {
+    pub fn new(lines: LineReader, legs: usize) -> TextEvents {
+        TextEvents {
             lines,
             legs,
             events: 0,
@@ -105,7 +105,7 @@ impl Text {
         let words = text.split(|c: char| c.is_whitespace() || c == ',');
         let mut wrong = line
             .cut
-            .then(|| format!("it is longer than {LONGEST} bytes"));
+            .then(|| format!("it is longer than {MAX_LINE_BYTES} bytes"));
         for word in words.filter(|word| !word.is_empty()) {
             match number(word) {
                 Some(x) => self.numbers.push(x),

@@ -11,12 +11,12 @@ use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 
 /// Longest names of processes and reasons in the table; longer ones are cut.
-const LONGEST_NAME: usize = 40;
-const LONGEST_REASON: usize = 60;
+const MAX_NAME_LENGTH: usize = 40;
+const MAX_REASON_LENGTH: usize = 60;
 /// A row for each matrix element.
 #[derive(Serialize)]
 #[serde(transparent)]
-pub struct Table {
+pub struct ProcessTable {
     rows: Vec<Row>,
 }
 
@@ -41,17 +41,17 @@ struct Row {
 }
 
 /// Whether these arguments give a table.
-pub fn asked_for(arguments: &[OsString]) -> bool {
+pub fn requests_table(arguments: &[OsString]) -> bool {
     match arguments {
-        [one] => source::directories(one).is_some(),
+        [one] => source::p_directories(one).is_some(),
         _ => true,
     }
 }
 
-impl Table {
+impl ProcessTable {
     /// Reads everything that the arguments stand for. It is an error if none of it exists.
-    pub fn new(arguments: &[OsString], card: Option<&Path>) -> Result<Table> {
-        let places = source::places(arguments);
+    pub fn new(arguments: &[OsString], card: Option<&Path>) -> Result<ProcessTable> {
+        let places = source::expand_outputs(arguments);
         let progress = Progress::new("directories", places.len() as u64);
         let mut rows = Vec::new();
         let mut first_error = None;
@@ -62,7 +62,7 @@ impl Table {
             any |= origin
                 .as_ref()
                 .is_some_and(|o| o.kind != OutputKind::Unknown);
-            match source::all(place, card) {
+            match source::all_processes(place, card) {
                 Ok(sources) => {
                     any = true;
                     rows.extend(sources.iter().map(|s| Row::new(s, &path, origin.as_ref())));
@@ -76,7 +76,7 @@ impl Table {
         }
         match first_error {
             Some(error) if !any => Err(error),
-            _ => Ok(Table { rows }),
+            _ => Ok(ProcessTable { rows }),
         }
     }
 }
@@ -113,7 +113,7 @@ fn refused(error: &Error, place: &OsStr, path: &Path, origin: Option<&Origin>) -
         color_flows: None,
         helicities: None,
         refused: Some(error.to_string()),
-        shortly: cut(&shortly(error), LONGEST_REASON),
+        shortly: cut(&shortly(error), MAX_REASON_LENGTH),
     };
     let element = ProcessChoice::parse(place).element;
     let processes = origin.map_or(&[][..], |o| &o.processes);
@@ -165,7 +165,7 @@ fn common(paths: &[&Path]) -> PathBuf {
     })
 }
 
-impl Display for Table {
+impl Display for ProcessTable {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         let paths: Vec<&Path> = self.rows.iter().map(|r| Path::new(&r.directory)).collect();
         let common = common(&paths);
@@ -198,7 +198,7 @@ impl Display for Table {
                 name.clone(),
                 match row.process.is_empty() {
                     true => "-".into(),
-                    false => cut(&row.process, LONGEST_NAME),
+                    false => cut(&row.process, MAX_NAME_LENGTH),
                 },
                 word(row.kind.map(|kind| kind.to_string())),
                 word(row.mg5amc.clone()),
@@ -253,7 +253,7 @@ impl Display for Table {
     }
 }
 
-impl Table {
+impl ProcessTable {
     /// Returns the name of this row for other commands, relative to `common`.
     fn name(&self, row: &Row, common: &Path) -> String {
         let path = Path::new(&row.directory);

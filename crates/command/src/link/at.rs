@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// An open folder.
 #[derive(Debug)]
-pub struct Folder(File);
+pub struct OpenFolder(File);
 
 /// The kind of an entry in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,18 +22,18 @@ pub enum FolderEntryKind {
     Other,
 }
 
-impl Folder {
+impl OpenFolder {
     /// Opens a folder; only this function follows symbolic links.
-    pub fn open(path: &Path) -> Result<Folder> {
+    pub fn open(path: &Path) -> Result<OpenFolder> {
         let mut options = OpenOptions::new();
         let options = options.read(true).custom_flags(libc::O_DIRECTORY);
-        Ok(Folder(options.open(path)?))
+        Ok(OpenFolder(options.open(path)?))
     }
 
     /// Opens a folder in it.
-    pub fn enter(&self, name: &OsStr) -> Result<Folder> {
+    pub fn enter(&self, name: &OsStr) -> Result<OpenFolder> {
         self.open_at(name, libc::O_RDONLY | libc::O_DIRECTORY, 0)
-            .map(Folder)
+            .map(OpenFolder)
     }
 
     /// Opens the entry of this name, with the flags and permissions of `open(2)`. Does not wait for the other end of a
@@ -80,14 +80,14 @@ impl Folder {
     }
 
     /// Renames an entry, replacing an existing one.
-    pub fn rename(&self, name: &OsStr, to: &Folder, new: &OsStr) -> Result<()> {
+    pub fn rename(&self, name: &OsStr, to: &OpenFolder, new: &OsStr) -> Result<()> {
         let (name, new) = (c_name(name)?, c_name(new)?);
         // SAFETY: open folders, and names that end with a zero byte.
         done(unsafe { libc::renameat(self.fd(), name.as_ptr(), to.fd(), new.as_ptr()) })
     }
 
     /// Makes a hard link to an entry.
-    pub fn link(&self, name: &OsStr, to: &Folder, new: &OsStr) -> Result<()> {
+    pub fn link(&self, name: &OsStr, to: &OpenFolder, new: &OsStr) -> Result<()> {
         let (name, new) = (c_name(name)?, c_name(new)?);
         // SAFETY: open folders, and names that end with a zero byte.
         done(unsafe { libc::linkat(self.fd(), name.as_ptr(), to.fd(), new.as_ptr(), 0) })

@@ -1,7 +1,7 @@
 //! The number of events per call of MadEvent in a linked output.
 
 use super::card::{self, Sizes};
-use super::layout::Layout;
+use super::layout::OutputLayout;
 use super::matrix_element::latin;
 use super::wrong;
 use mebridge::Result;
@@ -10,46 +10,46 @@ use mebridge::Result;
 const EVENTS: usize = 512;
 
 /// Largest batch: MadEvent has many arrays of fixed size with one entry per event.
-pub const MOST: u32 = 1 << 20;
+pub const MAX_BATCH: u32 = 1 << 20;
 
 /// The run card.
 pub const CARD: &str = "Cards/run_card.dat";
 
 /// Reason why MadEvent has to request one event at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Alone {
+pub enum OneEventReason {
     /// It samples helicities, and has one HEL_PICKED for all events of a batch.
     Helicities,
     /// In ungrouped outputs the batch routine takes other arguments than MadEvent's integration passes.
     Ungrouped,
 }
 
-impl Alone {
+impl OneEventReason {
     /// Returns the reason for an output with this run card.
-    pub fn find(layout: &Layout, card: &str) -> Option<Alone> {
+    pub fn find(layout: &OutputLayout, card: &str) -> Option<OneEventReason> {
         if layout.ungrouped {
-            Some(Alone::Ungrouped)
+            Some(OneEventReason::Ungrouped)
         } else {
-            card::samples_helicities(card).then_some(Alone::Helicities)
+            card::samples_helicities(card).then_some(OneEventReason::Helicities)
         }
     }
 
     /// Returns the reason as a clause.
     pub fn reason(self) -> &'static str {
         match self {
-            Alone::Helicities => "nhel is not 0",
-            Alone::Ungrouped => "the output is ungrouped",
+            OneEventReason::Helicities => "nhel is not 0",
+            OneEventReason::Ungrouped => "the output is ungrouped",
         }
     }
 
     /// Explains why batches are refused, and the remedy.
     pub fn refusal(self) -> &'static str {
         match self {
-            Alone::Helicities => {
+            OneEventReason::Helicities => {
                 "nhel of the run card is not 0: MadEvent would pick one helicity for all events of a batch, and its cross \
                  sections would be wrong; set nhel to 0, or vector_size and nb_warp to 1 (without --vector)"
             }
-            Alone::Ungrouped => {
+            OneEventReason::Ungrouped => {
                 "the output is ungrouped, where MadEvent cannot take batches of events (its DSIG_VEC has other arguments \
                  than its dsample.f passes); set vector_size and nb_warp to 1 (without --vector)"
             }
@@ -59,17 +59,17 @@ impl Alone {
 
 /// The current and the new batch sizes, for an output with `Source/vector.inc`.
 #[derive(Clone, Debug)]
-pub struct Batch {
+pub struct BatchSizes {
     /// The run card.
     pub card: String,
     pub now: Sizes,
     pub sizes: Sizes,
-    pub alone: Option<Alone>,
+    pub alone: Option<OneEventReason>,
 }
 
-impl Batch {
+impl BatchSizes {
     /// Determines the sizes from the run card, or from `--vector`.
-    pub fn new(layout: &Layout, asked: Option<u32>) -> Result<Option<Batch>> {
+    pub fn new(layout: &OutputLayout, asked: Option<u32>) -> Result<Option<BatchSizes>> {
         if !layout.vector {
             return match asked {
                 None => Ok(None),
@@ -84,13 +84,13 @@ impl Batch {
         let path = layout.root.join(CARD);
         let card = latin(&path)?;
         let now = card::sizes(&card);
-        if now.events() > MOST as usize {
+        if now.events() > MAX_BATCH as usize {
             return Err(wrong(
                 &path,
-                format!("vector_size times nb_warp is more than {MOST} events"),
+                format!("vector_size times nb_warp is more than {MAX_BATCH} events"),
             ));
         }
-        let alone = Alone::find(layout, &card);
+        let alone = OneEventReason::find(layout, &card);
         let sizes = match (alone, asked) {
             (Some(alone), asked) if asked.is_some() || now.events() > 1 => {
                 return Err(wrong(&path, alone.refusal().into()));
@@ -104,7 +104,7 @@ impl Batch {
             },
             (None, None) => now,
         };
-        Ok(Some(Batch {
+        Ok(Some(BatchSizes {
             card,
             now,
             sizes,

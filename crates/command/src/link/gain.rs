@@ -18,7 +18,7 @@ fn share(process: &Process) -> f64 {
 }
 
 /// Describes the expected gain for a P directory with these matrix elements.
-pub fn expected(processes: &[Process]) -> String {
+pub fn expected_gain(processes: &[Process]) -> String {
     let most = processes.iter().map(share).fold(0.0, f64::max);
     let percent = (100.0 * most).clamp(1.0, 99.0);
     let of = format!(
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn little_is_promised_of_small_processes() {
-        let of = |text| expected(&generate(text).unwrap());
+        let of = |text| expected_gain(&generate(text).unwrap());
         assert_eq!(
             of("e+ e- > mu+ mu-"),
             "estimated from the number of amplitudes, the Fortran matrix element takes some 5 % of the time of an event: runs \

@@ -9,9 +9,9 @@
 use super::layout::EXECUTABLES;
 use super::library::is_compiled;
 use super::matrix_element::latin;
-use super::record::{Change, FOLDER, How, Record, State};
-use super::root::{FolderEntry, Root};
-use super::{MatrixElementSource, calls, card, makefile, wrong};
+use super::record::{Change, EditKind, FOLDER, LinkRecord, LinkState};
+use super::root::{FolderEntry, OutputRoot};
+use super::{EvaluatedBy, calls, card, makefile, wrong};
 use crate::output;
 use mebridge::files::regular;
 use mebridge::{Error, Result};
@@ -29,13 +29,13 @@ const NEW: &str = "new";
 const BEFORE: &str = "before";
 const LOCK: &str = "lock";
 /// Largest record, in bytes.
-const LONGEST: u64 = 64 << 20;
+const MAX_RECORD_BYTES: u64 = 64 << 20;
 /// Largest file that link makes or changes, in bytes.
-const LARGEST: u64 = 1 << 30;
+const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// An output whose lock this process holds.
 pub struct Journal {
-    root: Root,
+    root: OutputRoot,
     lock: File,
 }
 
@@ -56,7 +56,7 @@ impl Journal {
                     .into(),
             ));
         }
-        let root = Root::open(path)?;
+        let root = OutputRoot::open(path)?;
         loop {
             let (lock, place) = open_lock(&root)?;
             match lock.try_lock() {
@@ -78,26 +78,28 @@ impl Journal {
     }
 
     /// Returns the record of an output, without locking it.
-    pub fn peek(path: &Path) -> Result<Option<Record>> {
-        Journal::read(&Root::open(path)?)
+    pub fn peek(path: &Path) -> Result<Option<LinkRecord>> {
+        Journal::read(&OutputRoot::open(path)?)
     }
 
     /// Returns the record.
-    pub fn record(&self) -> Result<Option<Record>> {
+    pub fn record(&self) -> Result<Option<LinkRecord>> {
         Journal::read(&self.root)
     }
 
-    fn read(root: &Root) -> Result<Option<Record>> {
-        let read = |name: &str| -> Result<Option<Record>> {
+    fn read(root: &OutputRoot) -> Result<Option<LinkRecord>> {
+        let read = |name: &str| -> Result<Option<LinkRecord>> {
             let Some(place) = root.find(ours(name))? else {
                 return Ok(None);
             };
-            let bytes = place.read(LONGEST)?;
-            bytes.map(|b| Record::read(&b, place.path())).transpose()
+            let bytes = place.read(MAX_RECORD_BYTES)?;
+            bytes
+                .map(|b| LinkRecord::read(&b, place.path()))
+                .transpose()
         };
         match read(UNDO)? {
-            Some(record) => Ok(Some(Record {
-                state: State::Unlinking,
+            Some(record) => Ok(Some(LinkRecord {
+                state: LinkState::Unlinking,
                 ..record
             })),
             None => read(RECORD),
@@ -105,14 +107,17 @@ impl Journal {
     }
 
     /// Returns the output.
-    pub fn root(&self) -> &Root {
+    pub fn root(&self) -> &OutputRoot {
         &self.root
     }
 
     /// Checks that all paths to be changed are within the output, before anything is changed.
     pub fn check(&self, changes: &[Change]) -> Result<()> {
         for change in changes {
-            for path in [Some(change.path()), change.kept()].into_iter().flatten() {
+            for path in [Some(change.path()), change.kept_path()]
+                .into_iter()
+                .flatten()
+            {
                 self.root.find(path)?;
             }
         }
@@ -120,23 +125,23 @@ impl Journal {
     }
 
     /// Writes the record.
-    pub fn write(&self, record: &Record) -> Result<()> {
+    pub fn write(&self, record: &LinkRecord) -> Result<()> {
         let path = ours(RECORD);
         let text = serde_json::to_vec_pretty(record).map_err(|e| Error::io(&path)(e.into()))?;
         self.put(&path, &text)
     }
 
     /// Records that a link is being undone.
-    pub fn begin_undo(&self, record: &Record) -> Result<()> {
+    pub fn begin_undo(&self, record: &LinkRecord) -> Result<()> {
         match record.state {
             // The next call undoes it in any case.
-            State::Linking | State::Unlinking => Ok(()),
-            State::Linked => self.rename(&ours(RECORD), &ours(UNDO)),
+            LinkState::Linking | LinkState::Unlinking => Ok(()),
+            LinkState::Linked => self.rename(&ours(RECORD), &ours(UNDO)),
         }
     }
 
     /// Records that the undo is complete except for the changes in this record.
-    pub fn end_undo(&self, record: &Record) -> Result<()> {
+    pub fn end_undo(&self, record: &LinkRecord) -> Result<()> {
         self.write(record)?;
         self.root.remove(ours(UNDO))
     }
@@ -162,7 +167,7 @@ impl Journal {
 
     /// Makes or replaces a file with the contents and permissions of another one.
     pub fn make_copy(&self, path: &str, of: &Path) -> Result<()> {
-        let mut from = regular::open(of, LARGEST).map_err(Error::io(of))?;
+        let mut from = regular::open(of, MAX_FILE_BYTES).map_err(Error::io(of))?;
         let permissions = from.metadata().map(|seen| usual(seen.permissions()));
         let place = self.root.make(path)?;
         let new = self.new_place()?;
@@ -186,7 +191,7 @@ impl Journal {
             match from.read_link() {
                 Some(link) => to.symlink(&link)?,
                 None => {
-                    let old = regular::read(from.path(), LARGEST);
+                    let old = regular::read(from.path(), MAX_FILE_BYTES);
                     self.put(kept, &old.map_err(Error::io(from.path()))?)?;
                 }
             }
@@ -195,7 +200,7 @@ impl Journal {
     }
 
     /// Moves a file aside.
-    pub fn aside(&self, path: &str, kept: &str) -> Result<()> {
+    pub fn move_aside(&self, path: &str, kept: &str) -> Result<()> {
         if self.root.kind(path)?.is_none() || self.root.kind(kept)?.is_some() {
             return Ok(());
         }
@@ -222,7 +227,7 @@ impl Journal {
         }
     }
 
-    fn undo_edit(&self, path: &str, kept: &str, how: How) -> Result<()> {
+    fn undo_edit(&self, path: &str, kept: &str, how: EditKind) -> Result<()> {
         let Some(before) = self.root.find(kept)? else {
             return Ok(());
         };
@@ -247,9 +252,9 @@ impl Journal {
                     former.display()
                 ));
                 let without = match how {
-                    How::Hook => makefile::unhook(&now),
-                    How::RunCard(_) => card::without_marked(&now),
-                    How::Vector(_) => now,
+                    EditKind::Hook => makefile::unhook(&now),
+                    EditKind::RunCard(_) => card::without_marked(&now),
+                    EditKind::Vector(_) => now,
                 };
                 self.put(path, &bytes(&without))?;
                 return before.remove();
@@ -257,12 +262,12 @@ impl Journal {
             Err(error) => return Err(error),
         };
         let (ours, back) = match how {
-            How::Hook => (makefile::hook(&text), makefile::unhook(&now)),
-            How::RunCard(sizes) => (
+            EditKind::Hook => (makefile::hook(&text), makefile::unhook(&now)),
+            EditKind::RunCard(sizes) => (
                 card::with_sizes(&text, sizes),
                 card::without_sizes(&now, &text, sizes),
             ),
-            How::Vector(sizes) => (
+            EditKind::Vector(sizes) => (
                 card::vector_inc(&text, sizes),
                 match now == card::vector_inc(&now, sizes) {
                     true => text.clone(),
@@ -286,8 +291,7 @@ impl Journal {
         let executables = EXECUTABLES.map(|name| format!("{folder}/{name}"));
         let of_library = |path: &String| {
             let path = self.root.path().join(path);
-            calls(&path).is_ok_and(|calls| calls != MatrixElementSource::Fortran)
-                && is_compiled(&path)
+            calls(&path).is_ok_and(|calls| calls != EvaluatedBy::Fortran) && is_compiled(&path)
         };
         let found: Vec<String> = executables.into_iter().filter(of_library).collect();
         let built = makefile::products(numbers);
@@ -324,7 +328,7 @@ impl Journal {
 
     /// Whether a file already has these contents.
     fn holds(&self, path: &str, contents: &[u8]) -> bool {
-        let now = regular::read(&self.root.path().join(path), LARGEST);
+        let now = regular::read(&self.root.path().join(path), MAX_FILE_BYTES);
         now.is_ok_and(|now| now == contents)
     }
 
@@ -368,7 +372,7 @@ impl Journal {
 }
 
 /// Opens the lock of an output, and makes it if necessary.
-fn open_lock(root: &Root) -> Result<(File, FolderEntry)> {
+fn open_lock(root: &OutputRoot) -> Result<(File, FolderEntry)> {
     let locked = || {
         let place = root.make(ours(LOCK))?;
         Ok((place.open_or_create()?, place))

@@ -4,7 +4,7 @@ use super::at::FolderEntryKind;
 use super::fortran::Surroundings;
 use super::listing::files;
 use super::matrix_element::{is_ungrouped, latin};
-use super::root::Root;
+use super::root::OutputRoot;
 use super::{card, wrong};
 use mebridge::{Error, Result};
 use std::collections::HashSet;
@@ -16,7 +16,7 @@ pub const EXECUTABLES: [&str; 4] = ["madevent", "madevent_cpp", "madevent_cuda",
 
 /// An output of MG5aMC.
 #[derive(Debug)]
-pub struct Layout {
+pub struct OutputLayout {
     pub root: PathBuf,
     /// The selected P directories, by name.
     pub chosen: Vec<String>,
@@ -43,9 +43,9 @@ pub struct Subprocess {
     pub kind: CallerKind,
 }
 
-impl Layout {
+impl OutputLayout {
     /// Finds the output of a path, which is the output or one of its P directories.
-    pub fn find(path: &Path) -> Result<Layout> {
+    pub fn find(path: &Path) -> Result<OutputLayout> {
         let path = path.canonicalize().map_err(Error::io(path))?;
         let is_root = |path: &Path| {
             path.join("SubProcesses").is_dir() && path.join("Source/make_opts").is_file()
@@ -88,7 +88,7 @@ impl Layout {
             .iter()
             .map(|name| is_ungrouped(&folder.join(name)))
             .collect();
-        Ok(Layout {
+        Ok(OutputLayout {
             ungrouped: ungrouped?.into_iter().any(|is| is),
             vector: root.join("Source/vector.inc").is_file(),
             root,
@@ -134,7 +134,7 @@ impl Layout {
     }
 
     /// Checks that an output with the plugin is linked as a whole, because its P directories share libraries.
-    pub fn whole(&self) -> Result<()> {
+    pub fn check_whole_output(&self) -> Result<()> {
         match self.chosen == subprocesses(&self.root)? {
             true => Ok(()),
             false => Err(wrong(
@@ -177,7 +177,7 @@ impl Layout {
     }
 
     /// Returns the folders in which the plugin builds: a folder, and `build.*` in it.
-    fn build_folders(&self, root: &Root, folder: &str) -> Result<Vec<String>> {
+    fn build_folders(&self, root: &OutputRoot, folder: &str) -> Result<Vec<String>> {
         let inner = root.names(folder)?.into_iter().filter_map(|name| {
             let name = name.into_string().ok()?;
             name.starts_with("build.")
@@ -188,8 +188,8 @@ impl Layout {
 
     /// Returns products of the plugin's makefiles for a P directory and for the shared parts: its libraries, and the
     /// stamps for them. Paths are relative to the output; `ours` selects those that lead to our library.
-    pub fn of_plugin(&self, directory: &str, ours: bool) -> Result<Vec<String>> {
-        let root = Root::open(&self.root)?;
+    pub fn plugin_products(&self, directory: &str, ours: bool) -> Result<Vec<String>> {
+        let root = OutputRoot::open(&self.root)?;
         let mut found = Vec::new();
         for folder in self.build_folders(&root, &format!("SubProcesses/{directory}"))? {
             let stamp = format!("{folder}/.cudacpplibs");
@@ -219,7 +219,7 @@ impl Layout {
     /// Removes the objects of an output that make recompiles: all of them depend on VECSIZE_MEMMAX. Returns the objects
     /// that are kept because make would not recompile them: those without a source, and those in a user's own folders
     /// without a makefile.
-    pub fn remove_objects(&self, root: &Root) -> Result<Vec<PathBuf>> {
+    pub fn remove_objects(&self, root: &OutputRoot) -> Result<Vec<PathBuf>> {
         let mut folders = vec![PathBuf::from("Source")];
         for folder in ["Source", "Source/PDF", "Source/BIAS", "SubProcesses"] {
             let names = root.names(folder)?.into_iter();

@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
 
 /// Largest library or executable, in bytes.
-pub const LARGEST: u64 = 1 << 30;
+pub const MAX_LIBRARY_BYTES: u64 = 1 << 30;
 
 /// The folder of the library in an output. MG5aMC makes it, but outputs of other programs may lack it.
 pub const FOLDER: &str = "lib";
@@ -40,7 +40,7 @@ pub fn library(named: Option<&Path>) -> Result<PathBuf> {
     let found = candidates.iter().find(|path| path.exists());
     let found =
         found.ok_or_else(|| wrong(&candidates[0], format!("there is no such library; {cure}")))?;
-    let file = regular::open(found, LARGEST).map_err(Error::io(found))?;
+    let file = regular::open(found, MAX_LIBRARY_BYTES).map_err(Error::io(found))?;
     let mut head = Vec::new();
     let read = (&file).take(HEAD).read_to_end(&mut head);
     let back = read.and_then(|_| (&file).rewind());
@@ -122,7 +122,7 @@ fn is_shared(head: &[u8]) -> bool {
 
 /// The source of an executable's matrix elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MatrixElementSource {
+pub enum EvaluatedBy {
     /// The library: the executable was made by a linked output.
     Library,
     /// The libraries of the plugin, which may be ours under their names.
@@ -133,21 +133,21 @@ pub enum MatrixElementSource {
 
 /// Determines the source of an executable's matrix elements from the libraries that it names. A dangling link does not
 /// call ours.
-pub fn calls(path: &Path) -> Result<MatrixElementSource> {
+pub fn calls(path: &Path) -> Result<EvaluatedBy> {
     let words: [&[u8]; 2] = [b"libmebridge.so", b"libmg5amc_"];
-    let found = regular::open(path, LARGEST).and_then(|file| holds(&file, words));
+    let found = regular::open(path, MAX_LIBRARY_BYTES).and_then(|file| holds(&file, words));
     match found {
-        Ok([true, _]) => Ok(MatrixElementSource::Library),
-        Ok([false, true]) => Ok(MatrixElementSource::Plugin),
-        Ok([false, false]) => Ok(MatrixElementSource::Fortran),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(MatrixElementSource::Fortran),
+        Ok([true, _]) => Ok(EvaluatedBy::Library),
+        Ok([false, true]) => Ok(EvaluatedBy::Plugin),
+        Ok([false, false]) => Ok(EvaluatedBy::Fortran),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(EvaluatedBy::Fortran),
         Err(error) => Err(Error::io(path)(error)),
     }
 }
 
 /// Whether a file is the output of a compiler, and not a user's script.
 pub fn is_compiled(path: &Path) -> bool {
-    let file = regular::open(path, LARGEST);
+    let file = regular::open(path, MAX_LIBRARY_BYTES);
     let mut head = [0; 4];
     file.is_ok_and(|mut file| file.read_exact(&mut head).is_ok() && head == *b"\x7fELF")
 }
@@ -157,7 +157,7 @@ fn holds<const N: usize>(file: &File, words: [&[u8]; N]) -> std::io::Result<[boo
     let mut found = [false; N];
     let longest = words.iter().map(|word| word.len()).max().unwrap_or(0);
     let mut piece = Vec::with_capacity(1 << 20);
-    let mut file = file.take(LARGEST);
+    let mut file = file.take(MAX_LIBRARY_BYTES);
     loop {
         // A word may straddle two pieces.
         let kept = piece.len().min(longest);
@@ -180,8 +180,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("madevent");
         for (at, calls_it) in [
-            (5, MatrixElementSource::Library),
-            ((1 << 20) - 3, MatrixElementSource::Library),
+            (5, EvaluatedBy::Library),
+            ((1 << 20) - 3, EvaluatedBy::Library),
         ] {
             let mut bytes = vec![0; (1 << 20) + 100];
             bytes[at..at + 14].copy_from_slice(b"libmebridge.so");
@@ -189,10 +189,10 @@ mod tests {
             assert_eq!(calls(&path).unwrap(), calls_it);
         }
         std::fs::write(&path, "libmg5amc_gg").unwrap();
-        assert_eq!(calls(&path).unwrap(), MatrixElementSource::Plugin);
+        assert_eq!(calls(&path).unwrap(), EvaluatedBy::Plugin);
         assert_eq!(
             calls(&folder.path().join("none")).unwrap(),
-            MatrixElementSource::Fortran
+            EvaluatedBy::Fortran
         );
         assert!(calls(folder.path()).is_err());
     }

@@ -44,7 +44,7 @@ pub fn unhook(make_opts: &str) -> String {
 pub fn is_hooked(make_opts: &str) -> bool {
     let mut before = "";
     make_opts.split_inclusive('\n').any(|line| {
-        let is = is_hook(line) && !goes_on(before);
+        let is = is_hook(line) && !continues_line(before);
         before = line;
         is
     })
@@ -56,7 +56,7 @@ fn is_hook(line: &str) -> bool {
 }
 
 /// Whether make would append a following line to the last one.
-pub fn goes_on(text: &str) -> bool {
+pub fn continues_line(text: &str) -> bool {
     let line = text.strip_suffix('\n').unwrap_or(text);
     let backslashes = line.len() - line.trim_end_matches('\\').len();
     backslashes % 2 == 1
@@ -81,7 +81,7 @@ fn quoted(path: &Path) -> Option<String> {
 }
 
 /// Returns `mebridge.mk` for a folder in Source, with the path of `vector.inc`.
-pub fn source(vector_inc: &str) -> String {
+pub fn source_makefile(vector_inc: &str) -> String {
     let mut m = format!(
         "# Written by `mebridge link`; `mebridge unlink` removes it.\n\
          mebridge_goal := $(.DEFAULT_GOAL)\n{}",
@@ -111,7 +111,11 @@ pub fn products(numbers: &[String]) -> impl Iterator<Item = String> {
 
 /// Returns `mebridge.mk` for a P directory whose `madevent` is Fortran. `library` is the folder of the library, where
 /// executables look for it if it is not in the output; `vector` whether there is a Source/vector.inc.
-pub fn plain(elements: &[MatrixElement], library: Option<&Path>, vector: bool) -> String {
+pub fn fortran_makefile(
+    elements: &[MatrixElement],
+    library: Option<&Path>,
+    vector: bool,
+) -> String {
     let mut m = String::from(
         "# Written by `mebridge link`; `mebridge unlink` removes it.\n\
          mebridge_goal := $(.DEFAULT_GOAL)\n\
@@ -287,7 +291,12 @@ mod tests {
             assert!(!is_hooked(other), "{other}");
         }
         assert!(is_hooked("-include mebridge.mk # mebridge link\r\n"));
-        assert!(goes_on("A=1\\\n") && goes_on("A=\\") && !goes_on("A=\\\\\n") && !goes_on(""));
+        assert!(
+            continues_line("A=1\\\n")
+                && continues_line("A=\\")
+                && !continues_line("A=\\\\\n")
+                && !continues_line("")
+        );
         // MG5aMC writes the file without a final newline.
         assert_eq!(unhook("B=2\n-include mebridge.mk # mebridge link"), "B=2");
     }

@@ -7,7 +7,7 @@ use mebridge_oracle::statements;
 use std::path::{Path, PathBuf};
 
 /// Largest Fortran file of MG5aMC, in bytes.
-const LARGEST: u64 = 1 << 30;
+const MAX_SOURCE_BYTES: u64 = 1 << 30;
 
 /// A routine and its arguments, in upper case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -227,7 +227,7 @@ fn check(signature: Signature, known: &[&str], file: &Path) -> Result<Signature>
 
 /// Reads a file of MG5aMC, whose comments may contain any bytes.
 pub fn latin(path: &Path) -> Result<String> {
-    let bytes = regular::read(path, LARGEST).map_err(Error::io(path))?;
+    let bytes = regular::read(path, MAX_SOURCE_BYTES).map_err(Error::io(path))?;
     Ok(bytes.into_iter().map(char::from).collect())
 }
 

@@ -33,24 +33,24 @@ mod root;
 mod settings;
 mod sources;
 
-pub use batch::Alone;
+pub use batch::OneEventReason;
 pub use journal::Journal;
-pub use layout::{CallerKind, Layout};
+pub use layout::{CallerKind, OutputLayout};
 use library::is_compiled;
-pub use library::{LARGEST as LARGEST_LIBRARY, MatrixElementSource, calls, library};
+pub use library::{EvaluatedBy, MAX_LIBRARY_BYTES, calls, library};
 pub use makefile::is_hooked;
-pub use record::State;
+pub use record::LinkState;
 pub use settings::other_settings;
 pub use sources::changed;
 
 use crate::output;
 use crate::progress::Progress;
-use batch::Batch;
+use batch::BatchSizes;
 use journal::bytes;
 use layout::Subprocess;
 use matrix_element::{MatrixElement, latin};
 use mebridge::{Error, Result};
-use record::{Change, How, Record, kept_name};
+use record::{Change, EditKind, LinkRecord, kept_name};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -68,7 +68,7 @@ pub struct Options {
     #[arg(long)]
     copy: bool,
     /// Events per batch, a multiple of 32 [default: that of the run card, or 512 if that is 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(32..=i64::from(batch::MOST)))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(32..=i64::from(batch::MAX_BATCH)))]
     vector: Option<u32>,
     /// The library [default: MEBRIDGE_LIBRARY, or the one installed with this command]
     #[arg(long, value_name = "FILE")]
@@ -103,7 +103,7 @@ struct GeneratedFile {
 struct Edited {
     path: String,
     contents: Vec<u8>,
-    how: How,
+    how: EditKind,
 }
 
 /// All changes to make.
@@ -133,7 +133,7 @@ impl Options {
     }
 
     fn output(&self, output: &Path, library: &Path) -> Result<()> {
-        let layout = Layout::find(output)?;
+        let layout = OutputLayout::find(output)?;
         let journal = Journal::open(&layout.root)?;
         let before = recover(&journal)?;
         let mut names = layout.chosen.clone();
@@ -149,7 +149,7 @@ impl Options {
                 // The former state stays; a link that was begun is undone.
                 match journal.record() {
                     Ok(None) => journal.close()?,
-                    Ok(Some(record)) if record.state == State::Linking && before.is_none() => {
+                    Ok(Some(record)) if record.state == LinkState::Linking && before.is_none() => {
                         match undo(&journal, record, &[]).and_then(|()| journal.close()) {
                             Ok(()) => {
                                 output::warn("what was begun is undone: the output is as it was")
@@ -168,14 +168,14 @@ impl Options {
 
     fn link(
         &self,
-        layout: &Layout,
+        layout: &OutputLayout,
         journal: &Journal,
-        before: Option<&Record>,
+        before: Option<&LinkRecord>,
         names: Vec<String>,
         library: &Path,
     ) -> Result<String> {
         let mut work = Work::default();
-        let batch = Batch::new(layout, self.vector)?;
+        let batch = BatchSizes::new(layout, self.vector)?;
         let events = batch.as_ref().map_or(1, |b| b.sizes.events());
         let mut subprocesses = Vec::new();
         {
@@ -251,9 +251,9 @@ impl Options {
                 }),
             }
         }
-        let mut record = Record {
+        let mut record = LinkRecord {
             mebridge: env!("CARGO_PKG_VERSION").into(),
-            state: State::Linking,
+            state: LinkState::Linking,
             directories: names,
             changes,
         };
@@ -261,7 +261,7 @@ impl Options {
         journal.write(&record)?;
         // Executables first: make must not consider any of them up to date.
         for path in &work.aside {
-            journal.aside(path, &kept_name(path))?;
+            journal.move_aside(path, &kept_name(path))?;
         }
         for made in &work.made {
             journal.make(&made.path, &made.contents)?;
@@ -276,12 +276,12 @@ impl Options {
         for edited in &work.edited {
             let kept = kept_name(&edited.path);
             journal.edit(&edited.path, &kept, &edited.contents)?;
-            if matches!(edited.how, How::Vector(_)) {
+            if matches!(edited.how, EditKind::Vector(_)) {
                 stay.extend(layout.remove_objects(journal.root())?);
             }
         }
         warn_of_objects(&stay);
-        record.state = State::Linked;
+        record.state = LinkState::Linked;
         journal.write(&record)?;
         let how = match self.copy {
             true => "copied to",
@@ -299,7 +299,7 @@ impl Options {
     /// Links one P directory; returns whether it was not linked before, and the batch size.
     fn subprocess(
         &self,
-        layout: &Layout,
+        layout: &OutputLayout,
         subprocess: &Subprocess,
         library: &Path,
         (fresh, events): (bool, usize),
@@ -329,7 +329,7 @@ impl Options {
         let recycled = elements.iter().any(MatrixElement::is_recycled);
         let what = match subprocess.kind {
             CallerKind::Plugin => {
-                layout.whole()?;
+                layout.check_whole_output()?;
                 if events <= 1 {
                     return Err(wrong(
                         &layout.root.join(batch::CARD),
@@ -344,7 +344,7 @@ impl Options {
                 format!("in the place of the plugin's libraries, batches of {events} events")
             }
             CallerKind::Plain => {
-                if let Some((file, name)) = sources::elsewhere(&subprocess.path).first() {
+                if let Some((file, name)) = sources::overridden_routines(&subprocess.path).first() {
                     return Err(wrong(
                         &subprocess.path,
                         format!(
@@ -385,7 +385,7 @@ impl Options {
                 made(sources::SCRIPT, sources::COMPARE.into());
                 made("mebridge_process.s", fortran::processes(&numbers).into());
                 made("mebridge_nhel.awk", makefile::NHEL.into());
-                let text = makefile::plain(&elements, library.parent(), layout.vector);
+                let text = makefile::fortran_makefile(&elements, library.parent(), layout.vector);
                 made(makefile::NAME, text.into_bytes());
                 match events > 1 && elements.iter().all(|e| e.batch.is_some()) {
                     true => format!("batches of {events} events"),
@@ -397,7 +397,7 @@ impl Options {
             for name in subprocess.executables()? {
                 let path = subprocess.path.join(&name);
                 // A script may mention the library.
-                if calls(&path)? != MatrixElementSource::Library || !is_compiled(&path) {
+                if calls(&path)? != EvaluatedBy::Library || !is_compiled(&path) {
                     work.aside.push(format!("{folder}/{name}"));
                 }
             }
@@ -408,7 +408,7 @@ impl Options {
                 .extend(products.map(|name| format!("{folder}/{name}")));
             if subprocess.kind == CallerKind::Plugin {
                 work.aside
-                    .extend(layout.of_plugin(&subprocess.name, false)?);
+                    .extend(layout.plugin_products(&subprocess.name, false)?);
             }
         }
         for process in &processes {
@@ -419,7 +419,7 @@ impl Options {
                 work.report,
                 "{}: {}",
                 subprocess.name,
-                gain::expected(&processes)
+                gain::expected_gain(&processes)
             );
         }
         if subprocess.kind == CallerKind::Plain && recycled {
@@ -429,7 +429,7 @@ impl Options {
                  with other routines of DHELAS (*P1N_*.f). What was edited by hand has to be in both; check mode compares",
                 subprocess.name
             );
-            if let Some(what) = recycled::otherwise(layout, &subprocess.path)? {
+            if let Some(what) = recycled::changed_vertices(layout, &subprocess.path)? {
                 let _ = writeln!(work.report, "!! {}: {what}", subprocess.name);
             }
         }
@@ -439,16 +439,16 @@ impl Options {
     /// Changes the files that all P directories share.
     fn shared(
         &self,
-        layout: &Layout,
+        layout: &OutputLayout,
         subprocesses: &[Subprocess],
-        batch: Option<Batch>,
+        batch: Option<BatchSizes>,
         work: &mut Work,
     ) -> Result<()> {
         let path = makefile::HOOKED;
         let text = latin(&layout.root.join(path))?;
         let hooked = match is_hooked(&text) {
             true => text,
-            false if makefile::goes_on(&text) => {
+            false if makefile::continues_line(&text) => {
                 return Err(wrong(
                     &layout.root.join(path),
                     "its last line ends with a backslash, so that make would take a line behind it for more of that \
@@ -462,7 +462,7 @@ impl Options {
         work.edited.push(Edited {
             path: path.into(),
             contents: bytes(&hooked),
-            how: How::Hook,
+            how: EditKind::Hook,
         });
         let Some(batch) = batch else {
             return Ok(());
@@ -482,7 +482,7 @@ impl Options {
             work.edited.push(Edited {
                 path: path.into(),
                 contents: bytes(&card::with_sizes(&batch.card, sizes)),
-                how: How::RunCard(sizes),
+                how: EditKind::RunCard(sizes),
             });
         }
         let path = "Source/vector.inc";
@@ -499,7 +499,7 @@ impl Options {
             if layout.root.join(folder).is_dir() {
                 work.made.push(GeneratedFile {
                     path: format!("{folder}/{}", makefile::NAME),
-                    contents: makefile::source(vector_inc).into_bytes(),
+                    contents: makefile::source_makefile(vector_inc).into_bytes(),
                 });
             }
         }
@@ -512,7 +512,7 @@ impl Options {
             work.edited.push(Edited {
                 path: path.into(),
                 contents: bytes(&new),
-                how: How::Vector(sizes),
+                how: EditKind::Vector(sizes),
             });
         }
         Ok(())
@@ -555,9 +555,9 @@ fn check_card(
 }
 
 /// Undoes an interrupted call, and returns the record of a completed link.
-fn recover(journal: &Journal) -> Result<Option<Record>> {
+fn recover(journal: &Journal) -> Result<Option<LinkRecord>> {
     match journal.record()? {
-        Some(record) if record.state != State::Linked => {
+        Some(record) if record.state != LinkState::Linked => {
             output::warn(
                 "an earlier link or unlink of this output was interrupted; it is undone first",
             );
@@ -569,8 +569,8 @@ fn recover(journal: &Journal) -> Result<Option<Record>> {
 }
 
 /// Undoes a link except for the P directories `keep`.
-fn undo(journal: &Journal, mut record: Record, keep: &[String]) -> Result<()> {
-    let layout = Layout::find(journal.root().path())?;
+fn undo(journal: &Journal, mut record: LinkRecord, keep: &[String]) -> Result<()> {
+    let layout = OutputLayout::find(journal.root().path())?;
     journal.check(&record.changes)?;
     journal.begin_undo(&record)?;
     let changes = record.changes.iter().cloned();
@@ -589,7 +589,7 @@ fn undo(journal: &Journal, mut record: Record, keep: &[String]) -> Result<()> {
     let gone = record.directories.iter().filter(|d| !keep.contains(d));
     for name in gone.clone() {
         journal.remove_products(name, &record.numbers(name))?;
-        for path in layout.of_plugin(name, true)? {
+        for path in layout.plugin_products(name, true)? {
             journal.root().remove(path)?;
         }
     }
@@ -601,7 +601,7 @@ fn undo(journal: &Journal, mut record: Record, keep: &[String]) -> Result<()> {
     if keep.is_empty() {
         return journal.forget();
     }
-    record.state = State::Linked;
+    record.state = LinkState::Linked;
     record.changes = stay;
     record.directories.retain(|name| keep.contains(name));
     journal.end_undo(&record)
@@ -611,8 +611,8 @@ impl Undo {
     /// Unlinks the outputs.
     pub fn run(self) -> Result<()> {
         for path in &self.outputs {
-            let layout = Layout::find(path)?;
-            if root::Root::open(&layout.root)?
+            let layout = OutputLayout::find(path)?;
+            if root::OutputRoot::open(&layout.root)?
                 .kind(record::FOLDER)?
                 .is_none()
             {
@@ -625,9 +625,9 @@ impl Undo {
                 output::print(&format!("{}: it is not linked\n", layout.root.display()))?;
                 continue;
             };
-            let interrupted = record.state != State::Linked;
+            let interrupted = record.state != LinkState::Linked;
             if !interrupted && layout.has_plugin() {
-                layout.whole()?;
+                layout.check_whole_output()?;
             }
             let keep: Vec<String> = match interrupted {
                 true => Vec::new(),

@@ -12,7 +12,7 @@ pub const FOLDER: &str = "Source/.mebridge";
 
 /// State of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum State {
+pub enum LinkState {
     /// In progress, or interrupted.
     Linking,
     /// Completed.
@@ -23,10 +23,10 @@ pub enum State {
 
 /// The changes made by link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct LinkRecord {
     /// Version of mebridge.
     pub mebridge: String,
-    pub state: State,
+    pub state: LinkState,
     /// The linked P directories, by name.
     pub directories: Vec<String>,
     /// The changes, in order.
@@ -44,7 +44,7 @@ pub enum Change {
     Edit {
         path: String,
         kept: String,
-        how: How,
+        how: EditKind,
     },
     /// A file moved aside because it is in the way of ours, or because make builds it.
     Aside { path: String, kept: String },
@@ -52,7 +52,7 @@ pub enum Change {
 
 /// The content of a change, so that it can be removed from a file that was changed further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum How {
+pub enum EditKind {
     /// The line of `Source/make_opts`.
     Hook,
     /// The sizes in the run card.
@@ -61,10 +61,10 @@ pub enum How {
     Vector(Sizes),
 }
 
-impl Record {
+impl LinkRecord {
     /// Reads a record. Changes that link never makes are refused, because undoing removes files.
-    pub fn read(bytes: &[u8], path: &Path) -> Result<Record> {
-        let record: Record = serde_json::from_slice(bytes).map_err(|error| {
+    pub fn read(bytes: &[u8], path: &Path) -> Result<LinkRecord> {
+        let record: LinkRecord = serde_json::from_slice(bytes).map_err(|error| {
             wrong(
                 path,
                 format!(
@@ -97,13 +97,13 @@ impl Record {
     }
 }
 
-impl How {
+impl EditKind {
     /// Returns the file that is changed this way.
     fn path(self) -> &'static str {
         match self {
-            How::Hook => makefile::HOOKED,
-            How::RunCard(_) => batch::CARD,
-            How::Vector(_) => "Source/vector.inc",
+            EditKind::Hook => makefile::HOOKED,
+            EditKind::RunCard(_) => batch::CARD,
+            EditKind::Vector(_) => "Source/vector.inc",
         }
     }
 }
@@ -127,7 +127,7 @@ impl Change {
             Change::Aside { .. } => is_made(path) || is_built(path),
             Change::Edit { how, .. } => path == how.path(),
         };
-        match self.kept() {
+        match self.kept_path() {
             _ if !right => Some(path),
             Some(kept) if kept != kept_name(path) => Some(kept),
             _ => None,
@@ -135,7 +135,7 @@ impl Change {
     }
 
     /// Returns where the original is kept.
-    pub fn kept(&self) -> Option<&str> {
+    pub fn kept_path(&self) -> Option<&str> {
         match self {
             Change::Make { .. } | Change::MakeFolder { .. } => None,
             Change::Edit { kept, .. } | Change::Aside { kept, .. } => Some(kept),
@@ -206,15 +206,15 @@ fn without_build_folder(path: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn read(changes: &[Change], directories: &[&str]) -> Result<Record> {
-        let record = Record {
+    fn read(changes: &[Change], directories: &[&str]) -> Result<LinkRecord> {
+        let record = LinkRecord {
             mebridge: "1".into(),
-            state: State::Linked,
+            state: LinkState::Linked,
             directories: directories.iter().map(|d| (*d).to_owned()).collect(),
             changes: changes.to_vec(),
         };
         let bytes = serde_json::to_vec(&record).unwrap();
-        Record::read(&bytes, Path::new("link.json"))
+        LinkRecord::read(&bytes, Path::new("link.json"))
     }
 
     fn make(path: &str) -> Change {
@@ -247,7 +247,7 @@ mod tests {
             Change::Edit {
                 path: "Source/make_opts".into(),
                 kept: kept_name("Source/make_opts"),
-                how: How::Hook,
+                how: EditKind::Hook,
             },
         ];
         let record = read(&changes, &["P1_gg_ttx"]).unwrap();
@@ -260,7 +260,7 @@ mod tests {
         let edit = |path: &str, kept: &str| Change::Edit {
             path: path.into(),
             kept: kept.into(),
-            how: How::Hook,
+            how: EditKind::Hook,
         };
         for change in [
             folder("Cards"),

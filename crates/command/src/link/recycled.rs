@@ -2,7 +2,7 @@
 
 use super::batch::CARD;
 use super::card;
-use super::layout::Layout;
+use super::layout::OutputLayout;
 use super::matrix_element::{MatrixElement, latin};
 use mebridge::Result;
 use mebridge::import::recycled_otherwise;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Returns a message if a P directory's Fortran evaluates vertices that differ from those that were read: with
 /// recycling it runs `FFV1P1N_3` instead of `FFV1_0`, so an edit of one of them does not affect the other.
-pub fn otherwise(layout: &Layout, directory: &Path) -> Result<Option<String>> {
+pub fn changed_vertices(layout: &OutputLayout, directory: &Path) -> Result<Option<String>> {
     if !MatrixElement::read_all(directory)?
         .iter()
         .any(MatrixElement::is_recycled)

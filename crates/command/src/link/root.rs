@@ -4,7 +4,7 @@
 //! A path is walked from the open folder of the output, one folder at a time, and symbolic links are followed neither
 //! on the way nor at the end ([`at`](super::at)).
 
-use super::at::{Folder, FolderEntryKind};
+use super::at::{FolderEntryKind, OpenFolder};
 use super::wrong;
 use mebridge::files::regular;
 use mebridge::{Error, Result};
@@ -15,26 +15,26 @@ use std::path::{Component, Path, PathBuf};
 
 /// An output.
 #[derive(Debug)]
-pub struct Root {
+pub struct OutputRoot {
     path: PathBuf,
-    folder: Folder,
+    folder: OpenFolder,
 }
 
 /// An entry in a folder of an output.
 #[derive(Debug)]
 pub struct FolderEntry {
-    folder: Folder,
+    folder: OpenFolder,
     name: OsString,
     /// For messages.
     path: PathBuf,
 }
 
-impl Root {
+impl OutputRoot {
     /// Opens an output, whose own path may contain links.
-    pub fn open(path: &Path) -> Result<Root> {
-        Ok(Root {
+    pub fn open(path: &Path) -> Result<OutputRoot> {
+        Ok(OutputRoot {
             path: path.to_owned(),
-            folder: Folder::open(path).map_err(Error::io(path))?,
+            folder: OpenFolder::open(path).map_err(Error::io(path))?,
         })
     }
 

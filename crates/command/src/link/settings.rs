@@ -1,7 +1,7 @@
 //! Run card entries that are part of the process: an executable stops if they differ from those at the time of the
 //! link.
 
-use super::layout::{Layout, Subprocess};
+use super::layout::{OutputLayout, Subprocess};
 use super::listing::files;
 use super::matrix_element::latin;
 use mebridge::Result;
@@ -16,7 +16,7 @@ const SETTINGS: [(&str, &str); 2] = [
 const SAME: f64 = 1e-9;
 
 /// Returns the run card entries that differ from those that a P directory was linked with.
-pub fn other_settings(layout: &Layout, subprocess: &Subprocess) -> Result<Vec<&'static str>> {
+pub fn other_settings(layout: &OutputLayout, subprocess: &Subprocess) -> Result<Vec<&'static str>> {
     let around = layout.surroundings()?;
     let mut found = Vec::new();
     for file in files(&subprocess.path)? {

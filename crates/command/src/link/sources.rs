@@ -20,7 +20,7 @@ pub const LIST: &str = "mebridge_sources.txt";
 /// The script that make runs to compare.
 pub const SCRIPT: &str = "mebridge_sources.sh";
 /// Largest file that was read, in bytes.
-const LARGEST: u64 = 1 << 30;
+const MAX_FILE_BYTES: u64 = 1 << 30;
 const ABSENT: &str = "absent";
 const FOLDER: &str = "folder";
 
@@ -105,7 +105,7 @@ fn changes_by_itself(path: &Path) -> bool {
 }
 
 fn file(path: &Path) -> Result<PathState> {
-    let bytes = regular::read(path, LARGEST).map_err(Error::io(path))?;
+    let bytes = regular::read(path, MAX_FILE_BYTES).map_err(Error::io(path))?;
     Ok(PathState::File {
         sum: cksum(&bytes),
         size: bytes.len() as u64,
@@ -118,7 +118,7 @@ pub fn changed(directory: &Path) -> Result<Option<Vec<String>>> {
     if !path.exists() {
         return Ok(None);
     }
-    let text = regular::read_to_string(&path, LARGEST).map_err(Error::io(&path))?;
+    let text = regular::read_to_string(&path, MAX_FILE_BYTES).map_err(Error::io(&path))?;
     let mut known = BTreeMap::new();
     for line in text.lines() {
         let mut words = line.splitn(3, ' ');
@@ -166,7 +166,7 @@ pub fn changed(directory: &Path) -> Result<Option<Vec<String>>> {
             PathState::File { .. } => tell(name, "has changed"),
         }
     }
-    for (file, name) in elsewhere(directory) {
+    for (file, name) in overridden_routines(directory) {
         changes.push(format!("{file} has a {name} of its own"));
     }
     Ok(Some(changes))
@@ -174,7 +174,7 @@ pub fn changed(directory: &Path) -> Result<Option<Vec<String>>> {
 
 /// Returns routines of DHELAS and MODEL that a file of a P directory or of `SubProcesses` also defines: file and name.
 /// A makefile that compiles this file makes `madevent` use its routine, which link does not read.
-pub fn elsewhere(directory: &Path) -> Vec<(String, String)> {
+pub fn overridden_routines(directory: &Path) -> Vec<(String, String)> {
     let of = |folder: &str| -> Vec<(String, String)> {
         let files = fortran(&directory.join(folder)).into_iter();
         let names = |file: String| {

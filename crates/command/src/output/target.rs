@@ -23,7 +23,7 @@ pub struct OutputFile {
 
 /// Writes a file.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    OutputFile::with(path, bytes, false)?.finish()
+    OutputFile::with_contents(path, bytes, false)?.finish()
 }
 
 impl OutputFile {
@@ -33,7 +33,7 @@ impl OutputFile {
     }
 
     /// Writes an output with these contents; with `executable` it is executable for everyone who may read it.
-    pub fn with(path: &Path, bytes: &[u8], executable: bool) -> Result<OutputFile> {
+    pub fn with_contents(path: &Path, bytes: &[u8], executable: bool) -> Result<OutputFile> {
         let mut target = OutputFile::begin(path, executable)?;
         target.write_all(bytes).map_err(Error::io(path))?;
         Ok(target)

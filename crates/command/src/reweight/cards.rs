@@ -9,7 +9,7 @@ use mebridge_oracle::workshop::scratch;
 use std::path::{Path, PathBuf};
 
 /// Largest card, in bytes.
-pub const LONGEST: u64 = 64 << 20;
+pub const MAX_CARD_BYTES: u64 = 64 << 20;
 
 /// The card that the events were made with.
 pub struct Original {
@@ -49,7 +49,7 @@ impl Original {
 }
 
 /// A card with the parameters of a weight.
-pub struct Variation {
+pub struct CardVariation {
     /// The name of the weight, if it has one.
     pub name: Option<String>,
     /// Name of the card in messages.
@@ -58,9 +58,9 @@ pub struct Variation {
     pub text: String,
 }
 
-impl Variation {
+impl CardVariation {
     /// Reads a card from a file.
-    pub fn read(path: &Path, name: Option<&String>) -> Result<Variation> {
+    pub fn read(path: &Path, name: Option<&String>) -> Result<CardVariation> {
         let text = read(path)?;
         let begins = |line: &str| line.split_whitespace().next() == Some("launch");
         if text.lines().any(begins) {
@@ -71,7 +71,7 @@ impl Variation {
                     .into(),
             });
         }
-        Ok(Variation {
+        Ok(CardVariation {
             name: name.cloned(),
             shown: path.into(),
             text,
@@ -80,7 +80,7 @@ impl Variation {
 }
 
 fn read(path: &Path) -> Result<String> {
-    let bytes = regular::read_or_pipe(path, LONGEST).map_err(Error::io(path))?;
+    let bytes = regular::read_or_pipe(path, MAX_CARD_BYTES).map_err(Error::io(path))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -109,7 +109,7 @@ pub fn original(banner: &Banner, named: Option<&Path>) -> Result<Original> {
 }
 
 /// Describes the differences of each card, in the syntax of MG5aMC's `set` command.
-pub fn describe(original: &Original, weights: &[Variation]) -> Vec<String> {
+pub fn describe(original: &Original, weights: &[CardVariation]) -> Vec<String> {
     let numbers = |text: &str| -> Vec<(String, f64)> {
         let entries = entries(text).into_iter();
         entries
@@ -117,7 +117,7 @@ pub fn describe(original: &Original, weights: &[Variation]) -> Vec<String> {
             .collect()
     };
     let old = numbers(&original.text);
-    let describe = |weight: &Variation| {
+    let describe = |weight: &CardVariation| {
         let mut text = String::new();
         for (place, value) in numbers(&weight.text) {
             let before = old.iter().find(|(known, _)| *known == place);
@@ -274,7 +274,7 @@ mod tests {
         let new = old
             .replace("1.730000e+02", "1.7D+02")
             .replace("6 1.5", "6 1.4");
-        let weights = [new, old.to_owned()].map(|text| Variation {
+        let weights = [new, old.to_owned()].map(|text| CardVariation {
             name: None,
             shown: "b".into(),
             text,

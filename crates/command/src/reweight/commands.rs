@@ -5,7 +5,7 @@
 //! `launch` begins with the card of the events, which `set` and names of cards after it change. Lines that would give
 //! weights other than those of docs/reweight.md are refused, not ignored.
 
-use super::cards::{LONGEST, Variation, set};
+use super::cards::{CardVariation, MAX_CARD_BYTES, set};
 use mebridge::files::{lines, regular};
 use mebridge::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// Contents of a reweight card.
 pub struct Commands {
     /// A weight for each `launch`.
-    pub weights: Vec<Variation>,
+    pub weights: Vec<CardVariation>,
     /// Whether weights are those of the events' helicities (`change helicity`).
     pub by_helicity: bool,
     /// Whether they are of next-to-leading order (`change mode NLO`). For events without the necessary data MG5aMC
@@ -38,7 +38,7 @@ const ONLY: [(&str, &str); 7] = [
 
 /// Reads a card; `original` is the text of the card of the events.
 pub fn read(path: &Path, original: &str) -> Result<Commands> {
-    let bytes = regular::read_or_pipe(path, LONGEST).map_err(Error::io(path))?;
+    let bytes = regular::read_or_pipe(path, MAX_CARD_BYTES).map_err(Error::io(path))?;
     parse(&String::from_utf8_lossy(&bytes), path, original)
 }
 
@@ -58,7 +58,7 @@ fn parse(text: &str, path: &Path, original: &str) -> Result<Commands> {
         let Some((&first, rest)) = words.split_first() else {
             continue;
         };
-        let launch = |name| Variation {
+        let launch = |name| CardVariation {
             name,
             shown: PathBuf::from(format!("{} (line {number})", path.display())),
             text: original.to_owned(),
@@ -100,7 +100,7 @@ fn parse(text: &str, path: &Path, original: &str) -> Result<Commands> {
                             .into(),
                     ));
                 };
-                let bytes = regular::read_or_pipe(card, LONGEST).map_err(Error::io(card))?;
+                let bytes = regular::read_or_pipe(card, MAX_CARD_BYTES).map_err(Error::io(card))?;
                 if commands.weights.is_empty() {
                     commands.weights.push(launch(None));
                 }

@@ -22,7 +22,7 @@ pub struct Event {
 pub type LegOrder = Vec<usize>;
 
 /// Largest number of orders of an event.
-const MOST_ORDERS: usize = 720;
+const MAX_ORDERS: usize = 720;
 /// A particle whose momentum is this small relative to its energy is at rest: the remaining digits in a file define no
 /// direction for its helicity. (MG5aMC drops the z component if it is this small, also for particles that move
 /// transversely; here those keep it, so that momentum is conserved.)
@@ -75,7 +75,7 @@ impl Event {
             }
             let members: Vec<usize> = places.iter().map(|&leg| first[leg]).collect();
             let arranged = arrangements(&members, &classes);
-            if orders.len() * arranged.len() > MOST_ORDERS {
+            if orders.len() * arranged.len() > MAX_ORDERS {
                 continue;
             }
             orders = orders
@@ -162,7 +162,7 @@ fn arrange(
     count: usize,
     found: &mut Vec<Vec<usize>>,
 ) {
-    if so_far.len() == count || found.len() > MOST_ORDERS {
+    if so_far.len() == count || found.len() > MAX_ORDERS {
         found.push(so_far.clone());
         return;
     }

@@ -11,7 +11,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Maximum size of several events in memory, in bytes.
-const LONGEST: usize = 1 << 28;
+const MAX_CHUNK_BYTES: usize = 1 << 28;
 
 /// The pieces of a file.
 pub struct Pieces {
@@ -35,7 +35,7 @@ impl Pieces {
     pub fn fill(&mut self, chunk: &mut Vec<Event>, most: usize) -> Result<usize> {
         chunk.clear();
         let mut bytes = 0;
-        while chunk.len() < most && bytes < LONGEST {
+        while chunk.len() < most && bytes < MAX_CHUNK_BYTES {
             let mut event = Event::default();
             let more = self.reader.next(&mut event)?;
             if let Some(line) = self.reader.second() {
@@ -74,7 +74,7 @@ pub fn end_of_line(text: &[u8]) -> &'static str {
 }
 
 /// Returns the name of a file with `after` appended to its stem.
-pub fn beside(path: &Path, after: &str) -> PathBuf {
+pub fn with_stem_suffix(path: &Path, after: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let ends = [".lhe.gz", ".lhe", ".gz"];
     let end = ends.into_iter().find(|end| name.ends_with(end));
@@ -158,7 +158,11 @@ mod tests {
 
     #[test]
     fn names_beside_keep_their_ends() {
-        let beside = |name: &str| beside(Path::new(name), "_rwgt").display().to_string();
+        let beside = |name: &str| {
+            with_stem_suffix(Path::new(name), "_rwgt")
+                .display()
+                .to_string()
+        };
         assert_eq!(beside("a/events.lhe.gz"), "a/events_rwgt.lhe.gz");
         assert_eq!(beside("events.lhe"), "events_rwgt.lhe");
         assert_eq!(beside("events"), "events_rwgt");

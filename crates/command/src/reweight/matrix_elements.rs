@@ -1,7 +1,7 @@
 //! The matrix elements of the processes, and the assignment of events to them.
 
 use super::CHUNK;
-use super::cards::{Original, Variation};
+use super::cards::{CardVariation, Original};
 use super::event::{Event, LegOrder};
 use crate::eval::ElementIndex;
 use crate::number::short;
@@ -45,7 +45,7 @@ pub struct MatrixElements {
 struct Cards<'a> {
     old: Card,
     new: Vec<Card>,
-    weights: &'a [Variation],
+    weights: &'a [CardVariation],
 }
 
 struct MatrixElement {
@@ -89,7 +89,7 @@ impl MatrixElements {
     pub fn read(
         places: &[OsString],
         original: &Original,
-        weights: &[Variation],
+        weights: &[CardVariation],
         settings: Settings,
     ) -> Result<MatrixElements> {
         let mut each: Vec<MatrixElement> = Vec::new();
@@ -104,8 +104,8 @@ impl MatrixElements {
         let mut derived = BTreeSet::new();
         for place in places {
             let shown = Path::new(place).display().to_string();
-            let sources =
-                source::all(place, Some(original.path())).map_err(|error| original.name(error))?;
+            let sources = source::all_processes(place, Some(original.path()))
+                .map_err(|error| original.name(error))?;
             for source in sources {
                 let new = cards
                     .new
@@ -210,7 +210,7 @@ impl MatrixElements {
         let found = self.index.find(&event.particles, assign);
         let found = found.map_err(|what| event.error(path, &what))?;
         found.ok_or_else(|| {
-            let what = self.index.others(&event.particles);
+            let what = self.index.describe_mismatch(&event.particles);
             event.error(
                 path,
                 &format!("{what}; give the process that the events are of"),

@@ -8,7 +8,7 @@ use mebridge_process::HelicitySum;
 use mebridge_simd::{Real, Simd};
 
 /// Upper bound on the lanes of a register.
-pub(super) const MOST_LANES: usize = 16;
+pub(super) const MAX_LANES: usize = 16;
 
 /// An index in each lane, or none. Stored as floating-point numbers, which registers can compare and select, with
 /// [`NONE`] as -1, and converted to integers on output.
@@ -55,9 +55,9 @@ impl<V: Simd> Choice<V> {
 
     /// The indices of all lanes, padded with [`NONE`].
     #[inline(always)]
-    pub(super) fn lanes(self) -> [i32; MOST_LANES] {
-        const { assert!(V::LANES <= MOST_LANES) };
-        let mut lanes = [NONE; MOST_LANES];
+    pub(super) fn lanes(self) -> [i32; MAX_LANES] {
+        const { assert!(V::LANES <= MAX_LANES) };
+        let mut lanes = [NONE; MAX_LANES];
         // SAFETY: there is room for `LANES` numbers.
         unsafe { self.0.store_integers(lanes.as_mut_ptr()) };
         lanes

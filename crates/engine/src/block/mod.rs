@@ -12,7 +12,7 @@ mod propagators;
 mod sample;
 mod start;
 
-use super::at_once::AtOnce;
+use super::at_once::HelicityPortions;
 use super::color::{self, ColorSumTask};
 use super::engine::{ChannelSquares, ColorSum, Engine, Squares};
 use super::pairs::BatchStep;
@@ -194,7 +194,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
     unsafe fn at_once<V: Simd<Scalar = T>>(
         &mut self,
         m: Memory<V>,
-        all: &AtOnce<T>,
+        all: &HelicityPortions<T>,
         weights: bool,
         colors: bool,
     ) {

@@ -2,7 +2,7 @@
 //! the contribution of a single helicity. If nothing can be chosen, index 0 is.
 
 use super::answer::put_doubles;
-use super::choice::{MOST_LANES, choose};
+use super::choice::{MAX_LANES, choose};
 use super::{EventBlocks, Sampled, lane_of};
 use mebridge_backend::inputs::NONE;
 use mebridge_ops::kernels::Memory;
@@ -90,7 +90,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 (None, None) => diagram.fill(0),
             }
             let all = engine.color_allowed.len() - 1;
-            let mut configs = [NONE; MOST_LANES];
+            let mut configs = [NONE; MAX_LANES];
             for (config, &diagram) in configs.iter_mut().zip(diagram.iter()) {
                 *config = match engine.config_of_diagram.get(diagram as usize) {
                     Some(Some(config)) => *config as i32,

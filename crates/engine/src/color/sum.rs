@@ -51,7 +51,7 @@ impl<T: Copy + Default> ColorSum<T> {
             match blocks.last_mut() {
                 // The same matrix applied to other coordinates.
                 Some(triangle) if last.is_some_and(|last| last.matrix == block.matrix) => {
-                    triangle.also(first);
+                    triangle.apply_to(first);
                 }
                 _ => blocks.push(Triangle::new(&block.matrix, first, |x| {
                     convert(x / color_blocks.denominator)

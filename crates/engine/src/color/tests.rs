@@ -358,17 +358,17 @@ fn symmetries_are_symmetries_and_commute() {
         let found = commuting(&full, 3, &mut Work::limit(1 << 28));
         assert_eq!(found.len(), expected);
         for (k, p) in found.iter().enumerate() {
-            assert!((0..n).any(|i| p.of(i).0 != i));
+            assert!((0..n).any(|i| p.image(i).0 != i));
             for i in 0..n {
-                let (a, s) = p.of(i);
-                assert_eq!(p.of(a), (i, s));
+                let (a, s) = p.image(i);
+                assert_eq!(p.image(a), (i, s));
                 for j in 0..n {
-                    let (b, t) = p.of(j);
+                    let (b, t) = p.image(j);
                     let x = full[(a, b)];
                     assert_eq!(full[(i, j)], if s != t { -x } else { x });
                 }
                 for q in &found[k + 1..] {
-                    assert_eq!(p.of(q.of(i).0).0, q.of(p.of(i).0).0);
+                    assert_eq!(p.image(q.image(i).0).0, q.image(p.image(i).0).0);
                 }
             }
         }

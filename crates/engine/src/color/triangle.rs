@@ -43,7 +43,7 @@ impl<T: Copy> Triangle<T> {
     }
 
     /// Also applies the matrix to the JAMPs starting at `first`.
-    pub fn also(&mut self, first: usize) {
+    pub fn apply_to(&mut self, first: usize) {
         self.firsts.push(first);
     }
 

@@ -74,7 +74,7 @@ impl BinaryOperator {
 const DEEPEST: usize = 100;
 
 /// Deepest nesting of operations: `a + b + c` is `(a + b) + c`. Known models have up to 150.
-pub const HIGHEST: usize = 500;
+pub const MAX_DEPTH: usize = 500;
 
 /// Most characters of an expression shown in a message.
 const SHOWN: usize = 160;
@@ -131,7 +131,7 @@ impl Parser<'_> {
     /// Accounts for an operation on the expression parsed last and one with this nesting.
     fn higher(&mut self, height: usize) -> Result<(), String> {
         self.height = self.height.max(height) + 1;
-        match self.height > HIGHEST {
+        match self.height > MAX_DEPTH {
             true => Err(self.fail("too many operations within each other")),
             false => Ok(()),
         }

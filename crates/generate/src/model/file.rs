@@ -3,23 +3,26 @@
 use super::expression::{Expr, parse as expression};
 use super::joined::join;
 use super::lorentz::Structure;
+use super::parameters::constant_value;
 use super::running::Running;
 use super::{
     CardEntry, ColorTerm, Gauge, Lorentz, Model, Particle, ParticleId, Propagator, Vertex,
 };
+use mebridge_process::running::Mixing;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
+use std::f64::consts::PI;
 use std::fmt::{self, Display, Formatter};
 
 /// Version of the format.
 pub const FORMAT: u32 = 1;
 
 /// The largest weight and power of a coupling order, so that sums over the vertices of a diagram do not overflow.
-const MOST_WEIGHT: u32 = 1000;
+const MAX_WEIGHT: u32 = 1000;
 /// The coupling order of alpha_s.
 const STRONG: &str = "QCD";
 /// The largest charge.
-const MOST_CHARGE: u32 = 1_000_000;
+const MAX_CHARGE: u32 = 1_000_000;
 
 type Fallible<T> = Result<T, String>;
 
@@ -110,6 +113,46 @@ pub struct RunningRow {
     pub gamma: Vec<[String; 3]>,
     /// The reason if no process may depend on these parameters.
     pub refused: Option<String>,
+}
+
+impl RunningRow {
+    /// Returns the set of running parameters.
+    fn running(&self) -> Result<Running, String> {
+        let within = |what: String| format!("running of {}: {what}", self.parameters.join(", "));
+        let place = |name: &String| {
+            let place = self.parameters.iter().position(|known| known == name);
+            place.ok_or_else(|| within(format!("`{name}` is not one of them")))
+        };
+        let mut matrix: Vec<(usize, usize, f64)> = Vec::new();
+        for [of, by, value] in &self.gamma {
+            let (of, by) = (place(of)?, place(by)?);
+            let value = constant_value(value).map_err(within)?;
+            if matrix
+                .iter()
+                .any(|&(row, column, _)| (row, column) == (of, by))
+            {
+                let names = [of, by].map(|n| self.parameters[n].as_str()).join(", ");
+                return Err(within(format!("there are two coefficients of {names}")));
+            }
+            matrix.push((of, by, 4.0 * PI * value));
+        }
+        if self.refused.is_none() && !(self.scale > 0.0 && self.scale.is_finite()) {
+            return Err(within(format!(
+                "scale = {}, which is not a scale in GeV",
+                self.scale
+            )));
+        }
+        Ok(Running {
+            block: self.block.to_ascii_lowercase(),
+            scale: self.scale,
+            mixing: Mixing {
+                parameters: self.parameters.len(),
+                matrix,
+            },
+            refused: self.refused.clone(),
+            parameters: self.parameters.clone(),
+        })
+    }
 }
 
 /// A coupling.
@@ -303,19 +346,19 @@ impl Document {
         if let Some(order) = self.expansion.keys().find(unknown) {
             return Err(format!("expansion: there is no order `{order}`"));
         }
-        if let Some((order, n)) = self.orders.iter().find(|(_, n)| **n > MOST_WEIGHT) {
+        if let Some((order, n)) = self.orders.iter().find(|(_, n)| **n > MAX_WEIGHT) {
             return Err(format!(
-                "order {order} has the weight {n}; it can be {MOST_WEIGHT} at most"
+                "order {order} has the weight {n}; it can be {MAX_WEIGHT} at most"
             ));
         }
         for (name, row) in &self.couplings {
             if let Some((order, n)) = row
                 .orders
                 .iter()
-                .find(|(_, n)| n.unsigned_abs() > MOST_WEIGHT)
+                .find(|(_, n)| n.unsigned_abs() > MAX_WEIGHT)
             {
                 return Err(format!(
-                    "coupling {name}: {order} = {n}; it can be {MOST_WEIGHT} at most"
+                    "coupling {name}: {order} = {n}; it can be {MAX_WEIGHT} at most"
                 ));
             }
         }
@@ -327,7 +370,7 @@ impl Document {
             running: self
                 .running
                 .iter()
-                .map(Running::from_row)
+                .map(RunningRow::running)
                 .collect::<Fallible<_>>()?,
             couplings,
             expansion: expansion.collect(),
@@ -507,10 +550,10 @@ fn particles(file: &Document) -> Fallible<(Vec<Particle>, HashMap<String, Partic
             ));
         }
         if let Some((name, charge)) =
-            (row.charges.iter()).find(|(_, c)| c.unsigned_abs() > MOST_CHARGE)
+            (row.charges.iter()).find(|(_, c)| c.unsigned_abs() > MAX_CHARGE)
         {
             return Err(format!(
-                "particle {}: {name} = {charge}; it can be {MOST_CHARGE} at most",
+                "particle {}: {name} = {charge}; it can be {MAX_CHARGE} at most",
                 row.name
             ));
         }

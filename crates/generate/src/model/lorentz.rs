@@ -11,12 +11,12 @@ use num_complex::Complex64;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Structure {
     /// Its terms.
-    pub terms: Vec<Term>,
+    pub terms: Vec<TensorTerm>,
 }
 
 /// A number times tensors.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Term {
+pub struct TensorTerm {
     /// The number.
     pub factor: Complex64,
     /// The tensors.
@@ -99,7 +99,7 @@ impl TensorKind {
 }
 
 /// Most terms of a structure.
-const MOST_TERMS: usize = 1000;
+const MAX_TERMS: usize = 1000;
 
 /// The indices of leg n with spin 2 are n + 1000 and n + 2000.
 pub const SPIN_2: i32 = 1000;
@@ -122,8 +122,8 @@ impl Structure {
         for (negative, term) in parse_terms(text)? {
             let sign = if negative { -1.0 } else { 1.0 };
             all.extend(scaled(terms(&term, false)?, sign.into()));
-            if all.len() > MOST_TERMS {
-                return Err(format!("more than {MOST_TERMS} terms"));
+            if all.len() > MAX_TERMS {
+                return Err(format!("more than {MAX_TERMS} terms"));
             }
         }
         Ok(Structure { terms: all })
@@ -132,7 +132,7 @@ impl Structure {
     /// Reverses fermion lines that are written backwards, from the fermion that flows out to the one that flows in:
     /// `M(1,2)` is `C M^T C^-1 (2,1)`, where vectors and `Sigma` change sign.
     pub fn forward(mut self) -> Structure {
-        self.terms.iter_mut().for_each(Term::turn_lines);
+        self.terms.iter_mut().for_each(TensorTerm::turn_lines);
         self
     }
 
@@ -179,7 +179,7 @@ impl Structure {
     }
 }
 
-impl Term {
+impl TensorTerm {
     fn turn_lines(&mut self) {
         let ends = |tensor: &Tensor| match tensor.indices[..] {
             [.., to, from] if tensor.kind.indices().1 == 2 => Some((to, from)),
@@ -212,9 +212,9 @@ impl Term {
 }
 
 /// Expands an expression into terms; `own` if it is part of a propagator.
-fn terms(expr: &Expr, own: bool) -> Result<Vec<Term>, String> {
+fn terms(expr: &Expr, own: bool) -> Result<Vec<TensorTerm>, String> {
     let number = |factor: Complex64| {
-        vec![Term {
+        vec![TensorTerm {
             factor,
             tensors: Vec::new(),
         }]
@@ -228,16 +228,16 @@ fn terms(expr: &Expr, own: bool) -> Result<Vec<Term>, String> {
         Expr::Binary(BinaryOperator::Sub, a, b) => [of(a)?, scaled(of(b)?, (-1.0).into())].concat(),
         Expr::Binary(BinaryOperator::Mul, a, b) => product(&of(a)?, &of(b)?)?,
         Expr::Binary(BinaryOperator::Div, a, b) => match of(b)?.as_slice() {
-            [Term { factor, tensors }] if tensors.is_empty() && factor.norm() > 0.0 => {
+            [TensorTerm { factor, tensors }] if tensors.is_empty() && factor.norm() > 0.0 => {
                 scaled(of(a)?, factor.inv())
             }
             // `/ Mass(id)**2`.
-            [Term { factor, tensors }]
+            [TensorTerm { factor, tensors }]
                 if factor.norm() > 0.0
                     && tensors.len() == 2
                     && tensors.iter().all(|t| t.kind == TensorKind::Mass) =>
             {
-                let over = Term {
+                let over = TensorTerm {
                     factor: factor.inv(),
                     tensors: vec![Tensor {
                         kind: TensorKind::OverMass2,
@@ -261,7 +261,7 @@ fn terms(expr: &Expr, own: bool) -> Result<Vec<Term>, String> {
         }
         Expr::Call(name, arguments) if name == "complex" => {
             let part = |argument: &Expr| match of(argument)?.as_slice() {
-                [Term { factor, tensors }] if tensors.is_empty() => Ok(*factor),
+                [TensorTerm { factor, tensors }] if tensors.is_empty() => Ok(*factor),
                 _ => Err("complex takes two numbers".to_owned()),
             };
             match arguments.as_slice() {
@@ -286,23 +286,23 @@ fn terms(expr: &Expr, own: bool) -> Result<Vec<Term>, String> {
                 kind: momentum_of(leg, own)?,
                 indices: vec![summed],
             };
-            vec![Term {
+            vec![TensorTerm {
                 factor: 1.0.into(),
                 tensors: vec![gamma, momentum],
             }]
         }
-        Expr::Call(name, arguments) => vec![Term {
+        Expr::Call(name, arguments) => vec![TensorTerm {
             factor: 1.0.into(),
             tensors: vec![tensor(name, arguments, own)?],
         }],
     })
 }
 
-fn product(a: &[Term], b: &[Term]) -> Result<Vec<Term>, String> {
-    if a.len() * b.len() > MOST_TERMS {
-        return Err(format!("more than {MOST_TERMS} terms"));
+fn product(a: &[TensorTerm], b: &[TensorTerm]) -> Result<Vec<TensorTerm>, String> {
+    if a.len() * b.len() > MAX_TERMS {
+        return Err(format!("more than {MAX_TERMS} terms"));
     }
-    let product = |x: &Term, y: &Term| Term {
+    let product = |x: &TensorTerm, y: &TensorTerm| TensorTerm {
         factor: x.factor * y.factor,
         tensors: [x.tensors.clone(), y.tensors.clone()].concat(),
     };
@@ -310,8 +310,8 @@ fn product(a: &[Term], b: &[Term]) -> Result<Vec<Term>, String> {
     Ok(pairs.collect())
 }
 
-fn scaled(terms: Vec<Term>, by: Complex64) -> Vec<Term> {
-    let scale = |term: Term| Term {
+fn scaled(terms: Vec<TensorTerm>, by: Complex64) -> Vec<TensorTerm> {
+    let scale = |term: TensorTerm| TensorTerm {
         factor: term.factor * by,
         ..term
     };

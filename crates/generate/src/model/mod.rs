@@ -28,7 +28,7 @@ mod value;
 mod widths;
 mod work;
 
-pub use parameters::{Parameters, program};
+pub use parameters::{Parameters, constant_value, program};
 pub use routine::{PropagatorPart, RoutineForm, derive};
 
 use expression::Expr;
@@ -42,7 +42,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// Longest text of a model, in bytes.
-const MOST: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Index into [`Model::particles`].
 pub type ParticleId = u16;
@@ -225,7 +225,7 @@ pub struct Propagator {
 }
 
 /// Most legs of a vertex.
-pub const LARGEST_VERTEX: usize = 8;
+pub const MAX_VERTEX_LEGS: usize = 8;
 
 /// A vertex.
 #[derive(Clone, Debug)]
@@ -340,7 +340,7 @@ impl Model {
 
     /// Reads a model from a file.
     pub fn read(path: &Path) -> Result<Model> {
-        let text = regular::read_to_string(path, MOST).map_err(Error::io(path))?;
+        let text = regular::read_to_string(path, MAX_BYTES).map_err(Error::io(path))?;
         Model::parse(&text, path)
     }
 
@@ -379,7 +379,7 @@ impl Model {
     }
 
     /// Properties of a particle.
-    pub fn of(&self, particle: ParticleId) -> &Particle {
+    pub fn properties(&self, particle: ParticleId) -> &Particle {
         &self.particles[usize::from(particle)]
     }
 
@@ -431,7 +431,7 @@ impl Model {
     }
 
     fn conserves(&self, vertex: &Vertex) -> std::result::Result<(), String> {
-        let particles = || vertex.particles.iter().map(|&p| self.of(p));
+        let particles = || vertex.particles.iter().map(|&p| self.properties(p));
         let broken = |charge: &usize| particles().map(|p| p.charges[*charge]).sum::<i32>() != 0;
         match (0..self.charges.len()).find(broken) {
             None => Ok(()),
@@ -445,12 +445,12 @@ impl Model {
 
     /// Refuses vertices that the generator does not support.
     fn refusal(&self, vertex: &Vertex) -> std::result::Result<(), String> {
-        if !(3..=LARGEST_VERTEX).contains(&vertex.particles.len()) {
+        if !(3..=MAX_VERTEX_LEGS).contains(&vertex.particles.len()) {
             return Err(format!(
-                "only vertices of 3 to {LARGEST_VERTEX} particles can be generated"
+                "only vertices of 3 to {MAX_VERTEX_LEGS} particles can be generated"
             ));
         }
-        let is_fermion = |p: &&ParticleId| self.of(**p).is_fermion();
+        let is_fermion = |p: &&ParticleId| self.properties(**p).is_fermion();
         let fermions = vertex.particles.iter().filter(is_fermion).count();
         if vertex.particles.iter().take_while(is_fermion).count() < fermions {
             return Err("fermions have to come first".into());
@@ -460,7 +460,7 @@ impl Model {
         }
         for pair in vertex.particles[..fermions].chunks(2) {
             let [first, second] =
-                [pair[0], pair[1]].map(|p| (self.of(p), self.of(p).is_majorana(p)));
+                [pair[0], pair[1]].map(|p| (self.properties(p), self.properties(p).is_majorana(p)));
             if !first.1 && !second.1 && !first.0.is_anti && second.0.is_anti {
                 return Err(format!(
                     "of {} and {}, the first must be the antiparticle",
@@ -468,7 +468,11 @@ impl Model {
                 ));
             }
         }
-        let spins: Vec<u8> = vertex.particles.iter().map(|&p| self.of(p).spin).collect();
+        let spins: Vec<u8> = vertex
+            .particles
+            .iter()
+            .map(|&p| self.properties(p).spin)
+            .collect();
         for term in &vertex.terms {
             for &(lorentz, _) in &term.lorentz {
                 let fits = self.structure(lorentz)?.check(&spins);
@@ -481,7 +485,7 @@ impl Model {
 
     /// Names of particles, as in a process.
     pub fn names(&self, particles: &[ParticleId]) -> String {
-        let names = particles.iter().map(|&p| self.of(p).name.as_str());
+        let names = particles.iter().map(|&p| self.properties(p).name.as_str());
         names.collect::<Vec<_>>().join(" ")
     }
 }

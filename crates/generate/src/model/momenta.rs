@@ -4,12 +4,12 @@
 //! antisymmetric. Here, terms are products of scalar products and `Epsilon`s of the legs' indices and momenta in a
 //! unique order, so that equal terms are recognised, and those with the same momentum twice in an `Epsilon` vanish.
 
-use super::lorentz::{Structure, Tensor, TensorKind, Term};
+use super::lorentz::{Structure, Tensor, TensorKind, TensorTerm};
 use num_complex::Complex64;
 use std::collections::BTreeMap;
 
 /// Most intermediate terms of a structure.
-const MOST: usize = 4000;
+const MAX_TERMS: usize = 4000;
 
 /// An argument of a scalar product or `Epsilon`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +64,7 @@ pub fn collected(structure: &Structure, legs: u8, without: Option<u8>) -> Option
         let mut products = vec![(factors(term)?, term.factor)];
         while let Some((mut product, mut number)) = products.pop() {
             count += 1;
-            if count > MOST {
+            if count > MAX_TERMS {
                 return None;
             }
             let gone =
@@ -93,7 +93,7 @@ pub fn collected(structure: &Structure, legs: u8, without: Option<u8>) -> Option
     let left = sum
         .into_iter()
         .filter(|(_, (number, size))| number.norm() > 1e-13 * size);
-    let terms = left.map(|(product, (factor, _))| Term {
+    let terms = left.map(|(product, (factor, _))| TensorTerm {
         factor,
         tensors: tensors(&product),
     });
@@ -102,7 +102,7 @@ pub fn collected(structure: &Structure, legs: u8, without: Option<u8>) -> Option
     })
 }
 
-fn factors(term: &Term) -> Option<Vec<Factor>> {
+fn factors(term: &TensorTerm) -> Option<Vec<Factor>> {
     let tensors = &term.tensors;
     let with = |index: i32, but: usize| {
         let mut others = tensors.iter().enumerate();

@@ -1,11 +1,12 @@
 //! Lowering of the parameters and couplings that a process uses to arithmetic.
 
-use super::expression::{BinaryOperator, Expr};
+use super::expression::{BinaryOperator, Expr, parse};
 use super::running::Running;
 use super::{CardEntry, Model};
 use mebridge_process::arith::{Builder, Comparison, Function, Op, Program, ValueId};
-use mebridge_process::model::{CardParameter, Model as Formulas, Named};
+use mebridge_process::model::{CardParameter, Model as Formulas, NamedValue};
 use mebridge_process::running::{entries, logarithm};
+use num_complex::Complex64;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The strong coupling of the event.
@@ -109,12 +110,12 @@ impl<'a> Parameters<'a> {
         lowering.all(&before)?;
         let mut named = |names: &[String], formulas: &[Expr], prefix: &str| {
             let each = names.iter().zip(formulas).map(|(name, formula)| {
-                Ok(Named {
+                Ok(NamedValue {
                     name: format!("{prefix}{}", name.to_uppercase()),
                     value: lowering.lower(formula)?,
                 })
             });
-            each.collect::<Result<Vec<Named>, String>>()
+            each.collect::<Result<Vec<NamedValue>, String>>()
         };
         let parameters = named(&self.used, &parameters, "MDL_")?;
         let couplings = named(&coupling_names, &couplings, "")?;
@@ -244,6 +245,20 @@ pub fn program(
     let values = formulas.iter().map(|formula| lowering.lower(formula));
     let values = values.collect::<Result<_, String>>()?;
     Ok((lowering.builder.finish(), values))
+}
+
+/// Evaluates a formula without names.
+pub fn constant_value(text: &str) -> Result<f64, String> {
+    let formula = parse(text)?;
+    let (program, values) = program(&[], &HashMap::new(), &[&formula])
+        .map_err(|what| format!("{text} is not a number: {what}"))?;
+    let value = program.evaluate(&[Complex64::default()])[values[0] as usize];
+    match value.re.is_finite() && value.im == 0.0 {
+        true => Ok(value.re),
+        false => Err(format!(
+            "{text} = {value}, which is not a finite real number"
+        )),
+    }
 }
 
 fn number<T: PartialEq>(known: &mut Vec<T>, thing: T) -> u32 {

@@ -8,7 +8,7 @@
 //! the other legs' momenta.
 
 use super::expression::parse;
-use super::lorentz::{Structure, TensorKind, Term, indices_of};
+use super::lorentz::{Structure, TensorKind, TensorTerm, indices_of};
 use super::momenta::collected;
 use super::tensor::{Algebra, Line, METRIC, Tensor};
 use super::work::work;
@@ -63,9 +63,12 @@ impl RoutineForm {
         particles: &[super::ParticleId],
         result: Option<usize>,
     ) -> RoutineForm {
-        let of = |leg: usize| model.of(particles[leg]);
+        let of = |leg: usize| model.properties(particles[leg]);
         RoutineForm {
-            spins: particles.iter().map(|&p| model.of(p).spin).collect(),
+            spins: particles
+                .iter()
+                .map(|&p| model.properties(p).spin)
+                .collect(),
             result,
             massless: result.is_some_and(|leg| of(leg).mass.is_none() || of(leg).feynman),
             complex: result.is_some_and(|leg| of(leg).complex_mass.is_some()),
@@ -142,7 +145,7 @@ pub(super) fn as_written(
 /// Alternative terms of the same structures: collected, and without the momentum of one leg. For an amplitude no
 /// momentum is eliminated: all are arguments, and conservation is up to the caller.
 fn collections(structures: &[&Structure], form: &RoutineForm) -> Vec<Vec<Structure>> {
-    let momenta = |term: &Term| {
+    let momenta = |term: &TensorTerm| {
         let kinds = term.tensors.iter().map(|tensor| tensor.kind);
         kinds
             .filter(|kind| matches!(kind, TensorKind::Momentum(_) | TensorKind::Epsilon))
@@ -305,7 +308,7 @@ impl Derivation<'_> {
     }
 
     /// The tensors of a term and the wavefunctions of the arguments; common indices are to be summed over.
-    fn tensors(&mut self, term: &Term) -> Vec<Tensor> {
+    fn tensors(&mut self, term: &TensorTerm) -> Vec<Tensor> {
         let factor = self.algebra.number(term.factor);
         let mut tensors = vec![Tensor {
             indices: Vec::new(),

@@ -1,13 +1,9 @@
 //! Parameters that run with alpha_s, in sets that mix. See `mebridge_process::running` for the equation.
 
 use super::Model;
-use super::file::RunningRow;
-use super::parameters::program;
 use mebridge_process::model::CardParameter;
 use mebridge_process::running::{Mixing, QUARKS, alpha_s, entries};
-use num_complex::Complex64;
-use std::collections::{BTreeSet, HashMap};
-use std::f64::consts::PI;
+use std::collections::BTreeSet;
 
 /// A set of running parameters.
 #[derive(Clone, Debug)]
@@ -25,61 +21,9 @@ pub struct Running {
 }
 
 impl Running {
-    /// Creates the set of a row.
-    pub fn from_row(row: &RunningRow) -> Result<Running, String> {
-        let within = |what: String| format!("running of {}: {what}", row.parameters.join(", "));
-        let place = |name: &String| {
-            let place = row.parameters.iter().position(|known| known == name);
-            place.ok_or_else(|| within(format!("`{name}` is not one of them")))
-        };
-        let mut matrix: Vec<(usize, usize, f64)> = Vec::new();
-        for [of, by, value] in &row.gamma {
-            let (of, by) = (place(of)?, place(by)?);
-            let value = number(value).map_err(within)?;
-            if matrix
-                .iter()
-                .any(|&(row, column, _)| (row, column) == (of, by))
-            {
-                let names = [of, by].map(|n| row.parameters[n].as_str()).join(", ");
-                return Err(within(format!("there are two coefficients of {names}")));
-            }
-            matrix.push((of, by, 4.0 * PI * value));
-        }
-        if row.refused.is_none() && !(row.scale > 0.0 && row.scale.is_finite()) {
-            return Err(within(format!(
-                "scale = {}, which is not a scale in GeV",
-                row.scale
-            )));
-        }
-        Ok(Running {
-            block: row.block.to_ascii_lowercase(),
-            scale: row.scale,
-            mixing: Mixing {
-                parameters: row.parameters.len(),
-                matrix,
-            },
-            refused: row.refused.clone(),
-            parameters: row.parameters.clone(),
-        })
-    }
-
     /// Whether the set contains any of these names.
     fn is_needed(&self, names: &BTreeSet<String>) -> bool {
         self.parameters.iter().any(|name| names.contains(name))
-    }
-}
-
-/// Evaluates a formula without names.
-pub fn number(text: &str) -> Result<f64, String> {
-    let formula = super::expression::parse(text)?;
-    let (program, values) = program(&[], &HashMap::new(), &[&formula])
-        .map_err(|what| format!("{text} is not a number: {what}"))?;
-    let value = program.evaluate(&[Complex64::default()])[values[0] as usize];
-    match value.re.is_finite() && value.im == 0.0 {
-        true => Ok(value.re),
-        false => Err(format!(
-            "{text} = {value}, which is not a finite real number"
-        )),
     }
 }
 

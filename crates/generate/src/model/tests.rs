@@ -15,7 +15,11 @@ fn spins(model: &Model, name: &str) -> Vec<u8> {
             .any(|t| t.lorentz.iter().any(|l| l.0 == index))
     };
     let vertex = model.vertices.iter().find(has).unwrap();
-    vertex.particles.iter().map(|&p| model.of(p).spin).collect()
+    vertex
+        .particles
+        .iter()
+        .map(|&p| model.properties(p).spin)
+        .collect()
 }
 
 fn form(
@@ -197,7 +201,7 @@ fn the_standard_model_is_whole() {
     assert_eq!(model.names(&model.labels["l+"]), "e+ mu+");
     let w = model.particle("W-").unwrap();
     assert_eq!(
-        (model.of(w).pdg, model.of(w).helicities()),
+        (model.properties(w).pdg, model.properties(w).helicities()),
         (-24, vec![1, 0, -1])
     );
     // Masses and couplings of the default card; MW is the value that MG5aMC writes into its card.
@@ -209,7 +213,7 @@ fn the_standard_model_is_whole() {
     let names: Vec<&str> = formulas.card.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["MDL_AEWM1", "MDL_GF", "MDL_AS", "MDL_MZ"]);
     let values = formulas.evaluate(&formulas.default_card(), 1.2);
-    let value = |named: &mebridge_process::model::Named| values[named.value as usize];
+    let value = |named: &mebridge_process::model::NamedValue| values[named.value as usize];
     assert!((value(&formulas.parameters[0]).re - 80.419).abs() < 1e-3);
     assert_eq!(value(&formulas.couplings[0]), Complex64::new(0.0, 1.2));
     assert!((value(&formulas.couplings[1]).im + 0.307_954).abs() < 1e-6);
@@ -313,7 +317,11 @@ fn derived_routines_are_alohas() {
 fn derived_routines_are_recognised() {
     let model = Model::standard().unwrap();
     for vertex in &model.vertices {
-        let spins: Vec<u8> = vertex.particles.iter().map(|&p| model.of(p).spin).collect();
+        let spins: Vec<u8> = vertex
+            .particles
+            .iter()
+            .map(|&p| model.properties(p).spin)
+            .collect();
         for term in &vertex.terms {
             let structures: Vec<&Structure> = term
                 .lorentz
@@ -321,7 +329,8 @@ fn derived_routines_are_recognised() {
                 .map(|(l, _)| model.structure(*l).unwrap())
                 .collect();
             for result in (0..spins.len()).map(Some).chain([None]) {
-                let massless = result.is_none_or(|r| model.of(vertex.particles[r]).mass.is_none());
+                let massless =
+                    result.is_none_or(|r| model.properties(vertex.particles[r]).mass.is_none());
                 let routine = form("V", &structures, &spins, result, massless);
                 let known = recognize(&routine, massless).is_some();
                 assert!(

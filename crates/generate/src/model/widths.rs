@@ -6,8 +6,8 @@ use super::{Decay, Model, ParticleId};
 use crate::matrix_elements::{TwoBody, two_body};
 use crate::partial_widths::Formulas;
 use mebridge_process::arith::ValueId;
-use mebridge_process::model::{CardParameter, Named};
-use mebridge_process::widths::AutoWidth;
+use mebridge_process::model::AutoWidth;
+use mebridge_process::model::{CardParameter, NamedValue};
 
 impl Model {
     /// Formulas for a width of the card, if the parameter is one: the sum of the model's partial widths or, if there
@@ -21,7 +21,7 @@ impl Model {
         let (&[pdg], "decay") = (&*parameter.index, parameter.block.as_str()) else {
             return Ok(None);
         };
-        let is_mother = |p: &ParticleId| self.of(*p).pdg.abs() == pdg.abs();
+        let is_mother = |p: &ParticleId| self.properties(*p).pdg.abs() == pdg.abs();
         if let Some((&mother, decays)) = self.decays.iter().find(|(p, _)| is_mother(p)) {
             return self.sum_of(place, mother, decays, &[]).map(Some);
         }
@@ -58,12 +58,12 @@ impl Model {
         decays: &[Decay],
         squared: &[TwoBody],
     ) -> Result<AutoWidth, String> {
-        let mass = |p: ParticleId| match &self.of(p).mass {
+        let mass = |p: ParticleId| match &self.properties(p).mass {
             Some(name) => Expr::Call("abs".into(), vec![Expr::Name(name.clone())]),
             None => Expr::Number(0.0),
         };
         let mut formulas = vec![mass(mother)];
-        let mut names = vec![self.of(mother).name.clone()];
+        let mut names = vec![self.properties(mother).name.clone()];
         for (n, (particles, width)) in decays.iter().enumerate() {
             let sum = particles.iter().map(|&p| mass(p));
             let add = |a, b| Expr::Binary(BinaryOperator::Add, Box::new(a), Box::new(b));
@@ -80,7 +80,7 @@ impl Model {
                 .and_then(|(_, squared)| squared.as_ref().err());
             names.push(format!(
                 "{} > {}{}",
-                self.of(mother).name,
+                self.properties(mother).name,
                 self.names(particles),
                 why.map_or(String::new(), |why| format!(" ({why})"))
             ));
@@ -123,9 +123,11 @@ impl Model {
             parameter: place,
             alpha_s,
             card,
-            values: values.map(|(name, value)| Named { name, value }).collect(),
+            values: values
+                .map(|(name, value)| NamedValue { name, value })
+                .collect(),
             program,
-            colored: self.of(mother).color != 1,
+            colored: self.properties(mother).color != 1,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! The last part of the code: colour sums and results.
 
 use super::expression::{Id, number};
-use super::values::Whole;
+use super::values::WholeProcess;
 use super::{COLOR_SUM, Generator};
 use crate::helicity_split::HelicitySplit;
 use mebridge_process::HelicitySum;
@@ -9,7 +9,12 @@ use std::fmt::Write;
 
 impl Generator<'_> {
     /// Writes code that stores the results of a subset for the kernel `answer`.
-    pub(super) fn leave(&self, whole: &Whole, subsets: &HelicitySplit, text: &mut String) {
+    pub(super) fn store_results(
+        &self,
+        whole: &WholeProcess,
+        subsets: &HelicitySplit,
+        text: &mut String,
+    ) {
         text.push_str("        const unsigned padded = (events + LANES - 1) / LANES * LANES;\n");
         let own = subsets.order[0].len();
         for (i, &id) in whole.contributions.iter().enumerate() {
@@ -38,7 +43,7 @@ impl Generator<'_> {
     }
 
     /// Writes code that computes results from contributions.
-    pub(super) fn answer(&self, whole: &Whole, text: &mut String) {
+    pub(super) fn answer(&self, whole: &WholeProcess, text: &mut String) {
         let name = |id: Id| whole.graph.name(id);
         let random = "random_number(random_helicity[e])";
         let bound = self.sum_of_helicities(whole, random, text);
@@ -108,7 +113,7 @@ impl Generator<'_> {
     /// `total`, the sum over helicities. Returns the name of the last running sum.
     pub(super) fn sum_of_helicities(
         &self,
-        whole: &Whole,
+        whole: &WholeProcess,
         random: &str,
         text: &mut String,
     ) -> &'static str {
@@ -147,7 +152,7 @@ impl Generator<'_> {
         self.color_flows().div_ceil(32)
     }
 
-    fn color_choice(&self, whole: &Whole, text: &mut String) {
+    fn color_choice(&self, whole: &WholeProcess, text: &mut String) {
         text.push_str(
             "        const int allowed_by = config ? config[e] : NONE;\n        if (allowed_by >= 0) {\n",
         );

@@ -7,7 +7,7 @@
 use super::Generator;
 use super::expression::{Expression, Id};
 use super::value_graph::{Schedule, Value, ValueGraph};
-use super::values::Whole;
+use super::values::WholeProcess;
 use crate::helicity_split::HelicitySplit;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 use std::fmt::Write;
@@ -15,11 +15,11 @@ use std::fmt::Write;
 /// Values computed before the subsets, and values computed by them.
 pub(super) struct Hoisted {
     /// Values of the first kernel; only `order` is used.
-    pub(super) before: Whole,
+    pub(super) before: WholeProcess,
     /// Address at which it stores each value.
     pub(super) puts: HashMap<Id, Vec<usize>>,
     /// Values of a subset; those of the first kernel are loaded.
-    pub(super) subset: Whole,
+    pub(super) subset: WholeProcess,
     /// Numbers of memory per event.
     pub(super) vectors: usize,
     /// Sets of legs, as bits, whose settings a subset needs.
@@ -128,7 +128,7 @@ impl Generator<'_> {
     /// Divides the values of a subset: those that depend on at most the given number of fixed legs are computed before.
     pub(super) fn hoist(
         &self,
-        whole: &Whole,
+        whole: &WholeProcess,
         subsets: &HelicitySplit,
         most: u32,
     ) -> Option<Hoisted> {
@@ -184,7 +184,7 @@ impl Generator<'_> {
         let share_of = [&whole.contributions, &whole.jamp2, &whole.amp2];
         let [contributions, jamp2, amp2] =
             share_of.map(|ids| ids.iter().map(&mut result).collect());
-        let subset = Whole {
+        let subset = WholeProcess {
             graph: subset,
             contributions,
             jamp2,
@@ -197,7 +197,7 @@ impl Generator<'_> {
         for (id, _) in kept {
             first.need(&variants.graph, id);
         }
-        let before = Whole {
+        let before = WholeProcess {
             graph: variants.graph,
             contributions: Vec::new(),
             jamp2: Vec::new(),

@@ -2,7 +2,7 @@
 //! there are too many for the registers, or between groups.
 
 use super::expression::Id;
-use super::values::Whole;
+use super::values::WholeProcess;
 use rustc_hash::FxHashMap as HashMap;
 
 /// Number of `float`s in 16 bytes.
@@ -32,7 +32,7 @@ impl Allocation {
     /// Allocates registers. If there are more than `registers` numbers in registers (unless it is 0), the values with
     /// the most distant next use are spilled. After each group of `group` values (unless it is 0), all live values are
     /// spilled.
-    pub fn new(whole: &Whole, registers: usize, group: usize) -> Allocation {
+    pub fn new(whole: &WholeProcess, registers: usize, group: usize) -> Allocation {
         let mut state = State::new(whole);
         let mut groups = Vec::new();
         for (time, &id) in whole.order.iter().enumerate() {
@@ -68,7 +68,7 @@ impl Allocation {
 
 /// Locations of values.
 struct State<'a> {
-    whole: &'a Whole,
+    whole: &'a WholeProcess,
     steps: Vec<RegisterStep>,
     /// Steps at which each value is used, in reverse order.
     uses: Vec<Vec<usize>>,
@@ -83,7 +83,7 @@ struct State<'a> {
 }
 
 impl State<'_> {
-    fn new(whole: &Whole) -> State<'_> {
+    fn new(whole: &WholeProcess) -> State<'_> {
         let values = &whole.graph.values;
         let mut uses: Vec<Vec<usize>> = vec![Vec::new(); values.len()];
         for id in whole.results() {

@@ -4,7 +4,7 @@
 use super::Generator;
 use super::answer::running_sums;
 use super::expression::Id;
-use super::values::Whole;
+use super::values::WholeProcess;
 use crate::structures::{DeviceStructure, SampleArguments, SampleTables};
 use std::fmt::Write;
 
@@ -62,7 +62,7 @@ impl Generator<'_> {
     }
 
     /// Writes code that computes the results of a sample from contributions.
-    pub(super) fn answer_sample(&self, whole: &Whole, text: &mut String) {
+    pub(super) fn answer_sample(&self, whole: &WholeProcess, text: &mut String) {
         let Some(drawn) = self.sample else {
             return;
         };

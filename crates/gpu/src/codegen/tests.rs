@@ -461,7 +461,7 @@ fn shares_find_what_they_have_in_common() {
         sample: None,
         clocks: false,
     };
-    let whole = generator.whole().expect("values");
+    let whole = generator.whole_process().expect("values");
     let mut before = 0;
     for most in 0..=subsets.fixed.len() as u32 {
         let hoisted = generator.hoist(&whole, &subsets, most).expect("cut");

@@ -1,7 +1,7 @@
 //! Graph of the values in generated code, each computed from others.
 
 use super::expression::{Expression, Id};
-use crate::level_schedule::SIXTEEN;
+use crate::level_schedule::MATRIX_NUMBERS;
 use mebridge_ops::Address;
 use mebridge_process::color::FlowWeight;
 
@@ -29,7 +29,7 @@ impl Type {
             MOMENTUM => Type::Momentum,
             FOUR => Type::Four,
             MATRIX => Type::Matrix,
-            SIXTEEN => Type::Sixteen,
+            MATRIX_NUMBERS => Type::Sixteen,
             _ => return None,
         })
     }
@@ -42,7 +42,7 @@ impl Type {
             Type::Momentum => 4,
             Type::Four => 8,
             Type::Matrix => MATRIX as usize,
-            Type::Sixteen => SIXTEEN as usize,
+            Type::Sixteen => MATRIX_NUMBERS as usize,
         }
     }
 

@@ -12,7 +12,7 @@ use mebridge_ops::{Address, Batch};
 use rustc_hash::FxHashMap as HashMap;
 
 /// Values that a thread computes for one event.
-pub(super) struct Whole {
+pub(super) struct WholeProcess {
     pub(super) graph: ValueGraph,
     /// For each helicity, its part of |M|^2.
     pub(super) contributions: Vec<Id>,
@@ -22,7 +22,7 @@ pub(super) struct Whole {
     pub(super) order: Vec<Id>,
 }
 
-impl Whole {
+impl WholeProcess {
     /// Values from which the results are computed.
     pub(super) fn results(&self) -> Vec<Id> {
         let results = self.contributions.iter().chain(&self.jamp2);
@@ -65,7 +65,7 @@ impl Generator<'_> {
         })
     }
 
-    pub(super) fn whole(&self) -> Option<Whole> {
+    pub(super) fn whole_process(&self) -> Option<WholeProcess> {
         let tables = self.tables;
         let ends = self.ends();
         let mut graph = ValueGraph::default();
@@ -94,7 +94,7 @@ impl Generator<'_> {
                 squares.push(*graph.memory.get(address)?);
             }
         }
-        let mut whole = Whole {
+        let mut whole = WholeProcess {
             contributions: vec![usize::MAX; tables.waves.len()],
             jamp2: Vec::new(),
             amp2: squares,

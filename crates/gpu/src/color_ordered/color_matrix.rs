@@ -17,7 +17,7 @@ pub const WARPS: usize = 16;
 /// Number of which the columns of a tile are a multiple; `COLOR_ORDERED_AHEAD` in the device code.
 pub const AHEAD: usize = 4;
 /// Numbers per thread in shared memory, `COLOR_ORDERED_COLUMNS` in the device code.
-pub const KEPT: usize = 8;
+pub const SHARED_COLUMNS: usize = 8;
 /// Warps per block of the kernel for groups, `GROUP_WARPS` in the device code.
 pub const GROUP_WARPS: u32 = 4;
 /// Maximum coordinates of a group; `GROUP_SLOTS` in the device code.

@@ -14,7 +14,7 @@ use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
 /// Size in bytes of the argument structure of all kernels.
 pub const ARGUMENT: usize = 32;
 /// An error code that no enumeration contains.
-pub const LATER: Status = 4242;
+pub const UNKNOWN_STATUS: Status = 4242;
 
 #[derive(Default)]
 struct State {
@@ -101,7 +101,7 @@ fn called(call: &'static str) -> Status {
         match &mut state.fails {
             Some(0) => {
                 state.fails = None;
-                LATER
+                UNKNOWN_STATUS
             }
             Some(left) => {
                 *left -= 1;
@@ -160,7 +160,7 @@ static OLD: Symbols = symbols(false);
 
 /// Names and meanings of errors.
 unsafe extern "C" fn error_text(status: Status, text: *mut *const c_char) -> Status {
-    if status == LATER {
+    if status == UNKNOWN_STATUS {
         return INVALID_VALUE;
     }
     // SAFETY: the caller passes a valid output pointer.

@@ -1,7 +1,7 @@
 //! Evaluation of a call: its chunks of events, and the work put into a stream for each.
 
 use super::slot::Arrays;
-use super::thread_blocks::{Sizes, Sort};
+use super::thread_blocks::{BlockSizes, LaunchClass};
 use super::{Engine, Phase};
 use crate::driver::{Event, Stream};
 use mebridge_backend::BadMomentum;
@@ -61,7 +61,7 @@ pub(super) struct Copies {
 
 impl Copies {
     /// Disarms the guard, because the copies have been waited for.
-    pub(super) fn are_over(mut self) {
+    pub(super) fn disarm(mut self) {
         self.streams.clear();
     }
 }
@@ -120,7 +120,7 @@ impl Engine {
             let done = self.slots[i].synchronize();
             result = result.and(done);
         }
-        copies.are_over();
+        copies.disarm();
         result?;
         self.measure()?;
         self.learn()?;
@@ -151,13 +151,13 @@ impl Engine {
             Evaluation::Tables | Evaluation::AllAmp2 => None,
             Evaluation::Generated => self.generated(channels, colors),
         };
-        let sort = Sort {
+        let sort = LaunchClass {
             channels,
             colors,
             generated: generated.is_some(),
         };
         self.slots[slot].sizes = match evaluation {
-            Evaluation::AllAmp2 => Sizes::default(),
+            Evaluation::AllAmp2 => BlockSizes::default(),
             _ => self.sizes(sort, generated.as_deref(), count)?,
         };
         let clocked = match &generated {

@@ -7,7 +7,9 @@ use super::launch::{by_warp, launch};
 use super::slot::Slot;
 use super::{Engine, LOOPS_LANES, not_whole};
 use crate::arena::{DeviceArena, Offset};
-use crate::color_ordered::color_matrix::{AHEAD, ColorMatrixTables, GROUP_WARPS, KEPT, WARPS};
+use crate::color_ordered::color_matrix::{
+    AHEAD, ColorMatrixTables, GROUP_WARPS, SHARED_COLUMNS, WARPS,
+};
 use crate::color_ordered::schedule::{ArrayKernel, ArrayLevel, ArraySchedule};
 use crate::driver::{Function, Pointer, Shape};
 use crate::module_cache::ModuleCache;
@@ -114,7 +116,7 @@ impl ArrayLoops {
         let number = if shape.double { 8 } else { 4 };
         let of_slot = 2 * LOOPS_LANES as usize * number;
         let gpu = library.driver().properties();
-        let kept = |warps: usize| warps * LOOPS_LANES as usize * KEPT * number;
+        let kept = |warps: usize| warps * LOOPS_LANES as usize * SHARED_COLUMNS * number;
         // With fewer warps if large blocks do not fit otherwise.
         let with = |warps: usize| {
             let room = gpu.shared_per_block.checked_sub(kept(warps))? / of_slot;

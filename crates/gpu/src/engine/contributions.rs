@@ -32,7 +32,7 @@ impl Engine {
             let copies = self.copies();
             let done = self.enqueue(0, &chunk, outputs, &mut bad, Evaluation::AllAmp2);
             self.slots[0].synchronize()?;
-            copies.are_over();
+            copies.disarm();
             done?;
             if bad[0] != u32::MAX {
                 return Ok(Err(BadMomentum {

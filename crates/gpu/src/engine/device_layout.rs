@@ -161,7 +161,7 @@ impl DeviceLayout {
         };
         let choices_of_subsets = choices(None);
         let choices = choices(totals);
-        let drawn = plan.channels().drawn(channels);
+        let drawn = plan.channels().drawn_diagrams(channels);
         let drawn_count = count(drawn.len());
         let drawn = arena.numbers(
             drawn

@@ -13,10 +13,10 @@ use mebridge_process::color::FlowWeight;
 use mebridge_process::{HelicitySum, Process};
 
 /// Maximum multiply-adds per thread for which straight-line code is generated.
-pub(super) const MOST_GENERATED: usize = 3_500;
+pub(super) const MAX_GENERATED: usize = 3_500;
 
 /// Maximum multiply-adds per event for which one thread computes all helicities.
-pub(super) const WHOLE: usize = 5_000;
+pub(super) const MAX_WHOLE: usize = 5_000;
 
 /// Numbers kept in registers if a thread computes a subset of the helicities, in `float` and in `double`.
 pub(super) const REGISTERS: [usize; 2] = [200, 115];
@@ -117,7 +117,7 @@ impl KernelSpec {
             allowed: process.channels.allowed_flows(),
             flow_weights: process.flow_weights.clone(),
             helicity_sum: process.helicity_sum,
-            drawn: plan.channels().drawn(&process.channels),
+            drawn: plan.channels().drawn_diagrams(&process.channels),
             signs: process.signs(),
             normalization: 1.0 / f64::from(process.iden),
             group: options.group,

@@ -15,7 +15,7 @@ const PARTS: usize = 256;
 /// Fraction of the memory for workspaces that do not fit into shared memory.
 const WORKSPACES_SHARE: f64 = 0.25;
 /// Maximum events per chunk: more would gain nothing, and copies should overlap with work.
-const LARGEST_CHUNK: usize = 1 << 20;
+const MAX_CHUNK: usize = 1 << 20;
 /// Minimum multiply-adds per chunk if several are in progress.
 const CHUNK_WORK: usize = 2_000_000_000;
 /// Multiply-adds per chunk of samples, which run one after the other, and the fraction of the memory that a chunk of
@@ -23,7 +23,7 @@ const CHUNK_WORK: usize = 2_000_000_000;
 const SAMPLES_WORK: usize = 4 * CHUNK_WORK;
 const SAMPLES_SHARE: f64 = 0.25;
 /// Minimum events per chunk if several are in progress.
-const SMALLEST_CHUNK: usize = 1 << 14;
+const MIN_CHUNK: usize = 1 << 14;
 /// Maximum multiply-adds per chunk of a plan of loops: about ten milliseconds, with little memory. The time of launches
 /// is negligible in comparison.
 const LOOPS_WORK: usize = 60_000_000_000;
@@ -103,15 +103,15 @@ impl Engine {
         let lanes = self.lanes() as usize;
         let blocks = events.div_ceil(lanes);
         // Minimum size of chunks that justifies a launch.
-        let worth = (CHUNK_WORK / self.plan.count.multiply_adds.max(1)).max(SMALLEST_CHUNK);
+        let worth = (CHUNK_WORK / self.plan.count.multiply_adds.max(1)).max(MIN_CHUNK);
         let most = match &self.loops {
             Some(_) => {
                 let block = self.plan.count.multiply_adds.max(1) * lanes;
-                (LOOPS_WORK / block).clamp(1, LARGEST_CHUNK / lanes)
+                (LOOPS_WORK / block).clamp(1, MAX_CHUNK / lanes)
             }
-            None => LARGEST_CHUNK / lanes,
+            None => MAX_CHUNK / lanes,
         };
-        let smallest = (worth.min(LARGEST_CHUNK) / lanes).min(most);
+        let smallest = (worth.min(MAX_CHUNK) / lanes).min(most);
         // Times of overlapping chunks would not add up.
         let alone = (blocks <= 2 * smallest || self.profile()) && blocks <= most;
         let size = blocks * lanes;
@@ -159,9 +159,7 @@ impl Engine {
     /// Returns the maximum events per chunk of samples. Its memory is kept, while other programs also use the GPU.
     pub(super) fn largest_of_samples(&self) -> Result<usize> {
         let worth = SAMPLES_WORK / self.plan.count.multiply_adds.max(1);
-        let mut size = worth
-            .clamp(SMALLEST_CHUNK, LARGEST_CHUNK)
-            .next_power_of_two();
+        let mut size = worth.clamp(MIN_CHUNK, MAX_CHUNK).next_power_of_two();
         let (free, total) = self.library.driver().memory()?;
         let limit = free as f64 * self.options.memory;
         let share = (limit * SAMPLES_SHARE) as usize;

@@ -26,9 +26,9 @@ use std::sync::Arc;
 use tail::Tail;
 
 /// Maximum events of a launch that needs no memory.
-const LARGEST_LAUNCH: usize = 1 << 24;
+const MAX_LAUNCH: usize = 1 << 24;
 /// Minimum capacity of a slot in events.
-const SMALLEST_SLOT: usize = 1 << 10;
+const MIN_SLOT: usize = 1 << 10;
 
 /// State of an engine for samples.
 #[derive(Default)]
@@ -113,8 +113,8 @@ impl Engine {
         let subsets = self.spec.as_ref().is_some_and(|s| s.subsets.is_some());
         let whole = generated.filter(|_| !self.of_helicity() && !subsets);
         if let Some(functions) = whole {
-            for first in (0..sample.events).step_by(LARGEST_LAUNCH) {
-                let count = LARGEST_LAUNCH.min(sample.events - first);
+            for first in (0..sample.events).step_by(MAX_LAUNCH) {
+                let count = MAX_LAUNCH.min(sample.events - first);
                 let arguments = self.sample_arguments(sample, first, count, None);
                 let shape = by_event(count, GENERATED_SHAPE.0);
                 // SAFETY: the arguments match the kernel; the caller guarantees the rest.
@@ -142,7 +142,7 @@ impl Engine {
             None => self.largest_of_samples()?,
         };
         self.samples.largest = Some(largest);
-        let mut wanted = events.next_power_of_two().max(SMALLEST_SLOT).min(largest);
+        let mut wanted = events.next_power_of_two().max(MIN_SLOT).min(largest);
         let enough = wanted.min(events);
         let there = self.samples.slot.take_if(|slot| slot.capacity >= enough);
         if let Some(slot) = there {

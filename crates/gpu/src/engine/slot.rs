@@ -2,7 +2,7 @@
 
 use super::chunks::bytes;
 use super::launch::optional;
-use super::thread_blocks::Sizes;
+use super::thread_blocks::BlockSizes;
 use super::{Engine, Phase};
 use crate::driver::{Buffer, Event, Function, Graph, Pointer, Shape, Stream};
 use crate::structures::DeviceStructure;
@@ -14,14 +14,14 @@ use std::sync::Arc;
 
 /// Key of a graph: number of events, whether they have channels and colours, whether all AMP2 are kept, and whether it
 /// contains generated code.
-pub(super) type Recorded = (usize, bool, bool, bool, bool);
+pub(super) type GraphKey = (usize, bool, bool, bool, bool);
 
 /// Resources of one chunk of events.
 pub(super) struct Slot {
     /// Stream, events and graphs are declared first, so that they are dropped before the memory that their work uses.
     pub(super) stream: Stream,
     pub(super) events: Vec<Event>,
-    pub(super) graphs: HashMap<Recorded, Graph>,
+    pub(super) graphs: HashMap<GraphKey, Graph>,
     pub(super) capacity: usize,
     pub(super) memory: Buffer,
     pub(super) workspaces: Buffer,
@@ -45,7 +45,7 @@ pub(super) struct Slot {
     /// Events before and after each colour sum by cuBLAS, if timed.
     pub(super) sums: RefCell<Vec<[Event; 2]>>,
     /// Thread block sizes of the chunk's kernels.
-    pub(super) sizes: Sizes,
+    pub(super) sizes: BlockSizes,
 }
 
 /// Offsets of the arrays of a chunk in its input and output buffers.
@@ -145,7 +145,7 @@ impl Slot {
             cycles: None,
             sums: RefCell::default(),
             graphs: HashMap::default(),
-            sizes: Sizes::default(),
+            sizes: BlockSizes::default(),
         })
     }
 

@@ -23,7 +23,7 @@ const FULL: usize = 2;
 
 /// A class of calls that launch the same kernels in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Sort {
+pub(super) struct LaunchClass {
     pub(super) channels: bool,
     pub(super) colors: bool,
     pub(super) generated: bool,
@@ -41,7 +41,7 @@ struct Kernel {
 
 /// Thread block sizes of the kernels of one chunk.
 #[derive(Default)]
-pub(super) struct Sizes {
+pub(super) struct BlockSizes {
     /// Function and threads per block of each kernel, and whether it is a candidate to be timed.
     each: Vec<(Function, u32, bool)>,
     /// Whether there are undecided choices to which such chunks contribute.
@@ -50,7 +50,7 @@ pub(super) struct Sizes {
     clocks: RefCell<Vec<(Function, [Event; 2])>>,
 }
 
-impl Sizes {
+impl BlockSizes {
     /// Returns the threads per block of a kernel.
     pub(super) fn threads(&self, function: &Function, default: u32) -> u32 {
         let mut each = self.each.iter();
@@ -91,16 +91,16 @@ impl Sizes {
 
 /// A chunk with timed launches.
 struct TimedChunk {
-    sort: Sort,
+    sort: LaunchClass,
     events: usize,
-    sizes: Sizes,
+    sizes: BlockSizes,
     end: Event,
 }
 
 /// Chosen block sizes, and those being tried.
 #[derive(Default)]
 pub(super) struct Tuning {
-    kernels: HashMap<Sort, Vec<Kernel>>,
+    kernels: HashMap<LaunchClass, Vec<Kernel>>,
     /// Chunks of this call with timed launches.
     trials: Vec<TimedChunk>,
     /// Whether candidates have been assigned to launches whose times are not yet known.
@@ -113,7 +113,7 @@ impl Tuning {
         if std::mem::take(&mut self.pending) {
             self.trials.clear();
             let kernels = self.kernels.values_mut().flatten();
-            kernels.for_each(|kernel| kernel.chooser.take_back());
+            kernels.for_each(|kernel| kernel.chooser.discard_pending());
         }
     }
 
@@ -125,9 +125,9 @@ impl Tuning {
     /// Records that all kernels of a chunk have been submitted to a stream.
     pub(super) fn put(
         &mut self,
-        sort: Sort,
+        sort: LaunchClass,
         events: usize,
-        sizes: Sizes,
+        sizes: BlockSizes,
         stream: &Stream,
     ) -> Result<()> {
         if !sizes.clocks.borrow().is_empty() {
@@ -146,12 +146,12 @@ impl Engine {
     /// Returns the block sizes for a chunk of `events` events.
     pub(super) fn sizes(
         &mut self,
-        sort: Sort,
+        sort: LaunchClass,
         generated: Option<&[Function]>,
         events: usize,
-    ) -> Result<Sizes> {
+    ) -> Result<BlockSizes> {
         if !self.options.tune {
-            return Ok(Sizes::default());
+            return Ok(BlockSizes::default());
         }
         // Times of kernels with clocks are not valid for those without.
         let may_try = self.clocks != Clocks::Kernels;
@@ -159,12 +159,12 @@ impl Engine {
             let kernels = self.tunable(sort, generated)?;
             self.tuning.kernels.insert(sort, kernels);
         }
-        let mut sizes = Sizes::default();
+        let mut sizes = BlockSizes::default();
         for kernel in self.tuning.kernels.get_mut(&sort).into_iter().flatten() {
             let mut given = None;
             if may_try && !kernel.chooser.is_done() && events >= kernel.least {
                 sizes.tuning = true;
-                given = kernel.chooser.give();
+                given = kernel.chooser.next_candidate();
                 self.tuning.pending |= given.is_some();
             }
             let threads = given.unwrap_or(kernel.chooser.threads());
@@ -175,7 +175,7 @@ impl Engine {
     }
 
     /// Returns the kernels with variable block sizes for a class of calls.
-    fn tunable(&self, sort: Sort, generated: Option<&[Function]>) -> Result<Vec<Kernel>> {
+    fn tunable(&self, sort: LaunchClass, generated: Option<&[Function]>) -> Result<Vec<Kernel>> {
         let mut kernels = Vec::new();
         let process = [
             u32::from(sort.channels),
@@ -274,7 +274,7 @@ impl Engine {
                 }
                 let threads = trial.sizes.threads(&kernel.function, 0);
                 let chosen = seconds
-                    .and_then(|s: f64| kernel.chooser.tell(threads, s / trial.events as f64));
+                    .and_then(|s: f64| kernel.chooser.record(threads, s / trial.events as f64));
                 if let Some(chosen) = chosen {
                     self.library
                         .remember_threads(&kernel.function, &kernel.work, chosen);
@@ -298,7 +298,7 @@ impl Engine {
         default: u32,
     ) -> (u32, Vec<(u32, f64)>) {
         // Those with the most trials, among calls without and with colours.
-        let of_calls = [false, true].map(|colors| Sort {
+        let of_calls = [false, true].map(|colors| LaunchClass {
             channels,
             colors,
             generated,
@@ -308,8 +308,9 @@ impl Engine {
             .filter_map(|sort| self.tuning.kernels.get(sort));
         let kernels = kernels.flatten();
         let kernels = kernels.filter(|kernel| kernel.function == *function);
-        let of = |kernel: &Kernel| (kernel.chooser.threads(), kernel.chooser.tried());
-        let best = kernels.max_by_key(|k| (k.chooser.tried().len(), k.chooser.is_done()));
+        let of = |kernel: &Kernel| (kernel.chooser.threads(), kernel.chooser.timed_candidates());
+        let best =
+            kernels.max_by_key(|k| (k.chooser.timed_candidates().len(), k.chooser.is_done()));
         best.map_or((default, Vec::new()), of)
     }
 }

@@ -67,7 +67,7 @@ impl Chooser {
     }
 
     /// Returns the next candidate, or `None` once all have been assigned, whether or not their times are known.
-    pub(super) fn give(&mut self) -> Option<u32> {
+    pub(super) fn next_candidate(&mut self) -> Option<u32> {
         if self.is_done() {
             return None;
         }
@@ -80,7 +80,7 @@ impl Chooser {
     }
 
     /// Discards launches whose times are not known: they will never be.
-    pub(super) fn take_back(&mut self) {
+    pub(super) fn discard_pending(&mut self) {
         for candidate in &mut self.candidates {
             candidate.given = candidate.timed;
         }
@@ -88,7 +88,7 @@ impl Chooser {
 
     /// Records the time of a launch with a candidate, in seconds per event. Returns the choice if this was the last
     /// launch.
-    pub(super) fn tell(&mut self, threads: u32, seconds: f64) -> Option<u32> {
+    pub(super) fn record(&mut self, threads: u32, seconds: f64) -> Option<u32> {
         let mut candidates = self.candidates.iter_mut();
         let told = candidates.find(|candidate| candidate.threads == threads)?;
         told.timed += 1;
@@ -107,7 +107,7 @@ impl Chooser {
     }
 
     /// Returns the candidates tried, with their seconds per event.
-    pub(super) fn tried(&self) -> Vec<(u32, f64)> {
+    pub(super) fn timed_candidates(&self) -> Vec<(u32, f64)> {
         let timed = self.candidates.iter().filter(|c| c.timed > 0);
         timed.map(|c| (c.threads, c.shortest)).collect()
     }
@@ -124,14 +124,14 @@ mod tests {
             for (i, (threads, seconds)) in [256, 128, 64].into_iter().zip(times).enumerate() {
                 assert!(!chooser.is_done());
                 assert_eq!(chooser.threads(), 256, "until it is done, the default");
-                assert_eq!(chooser.give(), Some(threads));
+                assert_eq!(chooser.next_candidate(), Some(threads));
                 let last = (round, i) == (1, 2);
-                assert_eq!(chooser.tell(threads, seconds).is_some(), last);
+                assert_eq!(chooser.record(threads, seconds).is_some(), last);
             }
         }
         assert!(chooser.is_done());
-        assert_eq!(chooser.give(), None);
-        assert_eq!(chooser.tried().len(), 3);
+        assert_eq!(chooser.next_candidate(), None);
+        assert_eq!(chooser.timed_candidates().len(), 3);
         chooser.threads()
     }
 
@@ -160,11 +160,11 @@ mod tests {
     #[test]
     fn what_is_remembered_counts_if_it_is_a_candidate() {
         let mut chooser = Chooser::new(256, &[128, 64], Some(64));
-        assert!(chooser.is_done() && chooser.threads() == 64 && chooser.give().is_none());
+        assert!(chooser.is_done() && chooser.threads() == 64 && chooser.next_candidate().is_none());
         for threads in [0, 32, 512, u32::MAX] {
             let mut chooser = Chooser::new(256, &[128, 64], Some(threads));
             assert!(!chooser.is_done() && chooser.threads() == 256);
-            assert_eq!(chooser.give(), Some(256));
+            assert_eq!(chooser.next_candidate(), Some(256));
         }
     }
 
@@ -172,24 +172,24 @@ mod tests {
     fn one_candidate_is_no_choice() {
         let mut chooser = Chooser::new(128, &[], Some(64));
         assert!(chooser.is_done() && chooser.threads() == 128);
-        assert_eq!(chooser.give(), None);
+        assert_eq!(chooser.next_candidate(), None);
     }
 
     #[test]
     fn times_may_come_late_or_not_at_all() {
         let mut chooser = Chooser::new(2, &[1], None);
-        let given: Vec<_> = std::iter::from_fn(|| chooser.give()).collect();
+        let given: Vec<_> = std::iter::from_fn(|| chooser.next_candidate()).collect();
         assert_eq!(given, [2, 1, 2, 1]);
         assert!(!chooser.is_done());
-        chooser.tell(2, 5.0);
-        chooser.tell(1, 4.0);
-        chooser.tell(2, 5.0);
-        chooser.take_back();
-        assert_eq!(chooser.give(), Some(1));
-        assert_eq!(chooser.give(), None);
+        chooser.record(2, 5.0);
+        chooser.record(1, 4.0);
+        chooser.record(2, 5.0);
+        chooser.discard_pending();
+        assert_eq!(chooser.next_candidate(), Some(1));
+        assert_eq!(chooser.next_candidate(), None);
         // A number of threads that is not a candidate has no effect.
-        assert_eq!(chooser.tell(7, 0.1), None);
-        assert_eq!(chooser.tell(1, 6.0), Some(1));
-        assert_eq!(chooser.tried(), [(2, 5.0), (1, 4.0)]);
+        assert_eq!(chooser.record(7, 0.1), None);
+        assert_eq!(chooser.record(1, 6.0), Some(1));
+        assert_eq!(chooser.timed_candidates(), [(2, 5.0), (1, 4.0)]);
     }
 }

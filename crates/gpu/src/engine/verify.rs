@@ -50,7 +50,9 @@ impl Engine {
             return Ok(true);
         }
         let trial = self.trial.clone();
-        let compared = trial.as_deref().map_or(*inputs, |trial| trial.like(inputs));
+        let compared = trial
+            .as_deref()
+            .map_or(*inputs, |trial| trial.inputs_like(inputs));
         let count = compared.count().min(self.lanes() as usize);
         let first = compared.part(0, count);
         let mut values = [vec![0.0; count], vec![0.0; count]];
@@ -67,7 +69,7 @@ impl Engine {
             let copies = self.copies();
             let done = self.enqueue(0, &first, outputs, &mut bad, evaluation);
             self.slots[0].synchronize()?;
-            copies.are_over();
+            copies.disarm();
             done?;
             if bad[0] != u32::MAX {
                 // The call itself reports this error.

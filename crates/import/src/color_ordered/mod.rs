@@ -19,7 +19,7 @@ mod vertices;
 
 use legs::ExternalLegs;
 use mebridge_process::color_ordered::{ColorOrdered, traces};
-use mebridge_process::evaluate::Numbers;
+use mebridge_process::evaluate::NumericProcess;
 use mebridge_process::{Diagrams, External, HelicitySum, LinearMap, Process, Wavefunction};
 use mebridge_support::random::SplitMix64;
 use num_complex::Complex64;
@@ -150,9 +150,9 @@ impl Point {
         Point { externals, seed }
     }
 
-    fn numbers<'a>(&self, process: &'a Process) -> Numbers<'a> {
+    fn numbers<'a>(&self, process: &'a Process) -> NumericProcess<'a> {
         // A value that the model computes once counts as one coupling.
-        Numbers::new(process, |value| {
+        NumericProcess::new(process, |value| {
             number(&mut SplitMix64::new(self.seed << 32 | u64::from(value)))
         })
     }

@@ -6,7 +6,7 @@ use num_complex::Complex64;
 /// Relative rounding error, with respect to the largest JAMP.
 const TOLERANCE: f64 = 1e-9;
 /// Largest denominator of the ratio between the sizes of JAMPs.
-const LARGEST: i32 = 64;
+const MAX_DENOMINATOR: i32 = 64;
 
 /// Computes the JAMPs of flows that are sums and differences of others; if `flows` is empty, each JAMP is a flow.
 pub fn flows(jamps: &[Complex64], flows: &[Vec<FlowTerm>]) -> Vec<Complex64> {
@@ -86,7 +86,7 @@ impl Sorted {
     /// Returns the size of the ratio, as a simple fraction if it is close to one.
     pub fn size(&self) -> f64 {
         let size = self.ratio.norm();
-        let fractions = (1..=LARGEST).map(f64::from);
+        let fractions = (1..=MAX_DENOMINATOR).map(f64::from);
         let mut near = fractions.map(|below| (size * below).round() / below);
         near.find(|x| (x - size).abs() < TOLERANCE * size)
             .unwrap_or(size)

@@ -5,9 +5,9 @@
 //! their array; if coupling orders are split (NAMPSO > 1) there is one for each colour flow and order.
 
 use super::{AMP2, JAMP2, Results, form_of};
-use crate::amplitude_expression::{AmplitudeExpression, JampProduct, Real, Terms};
+use crate::amplitude_expression::{AmplitudeExpression, JampProduct, RealSum, Terms};
 use crate::expression::Parsed;
-use crate::symbolic::{Interpreter, before};
+use crate::symbolic::{Interpreter, unknown_before_call};
 use crate::value::FortranValue;
 use mebridge_process::channels::Amp2;
 use mebridge_process::color::{ColorMatrix, FlowWeight};
@@ -85,7 +85,7 @@ pub fn read(
     })
 }
 
-fn plain<'a>(form: &'a AmplitudeExpression, what: &str) -> Parsed<&'a Real> {
+fn plain<'a>(form: &'a AmplitudeExpression, what: &str) -> Parsed<&'a RealSum> {
     match form {
         AmplitudeExpression::Real(real) => Ok(real),
         _ => Err(format!("{what} is no real sum of squares of amplitudes")),
@@ -93,7 +93,7 @@ fn plain<'a>(form: &'a AmplitudeExpression, what: &str) -> Parsed<&'a Real> {
 }
 
 /// Returns the sum that is added to JAMP2 of each colour flow, if any; empty if there is no JAMP2.
-fn jamp2_forms(results: &Results, flows: usize) -> Parsed<Vec<Option<&Real>>> {
+fn jamp2_forms(results: &Results, flows: usize) -> Parsed<Vec<Option<&RealSum>>> {
     if results.jamp2.is_empty() {
         return Ok(Vec::new());
     }
@@ -104,7 +104,7 @@ fn jamp2_forms(results: &Results, flows: usize) -> Parsed<Vec<Option<&Real>>> {
         let place = place.ok_or_else(|| format!("JAMP2({index}) is set, beyond NCOLOR"))?;
         let form = form_of(value).ok_or_else(|| format!("JAMP2({index}) is not added to"))?;
         let real = plain(form, &format!("JAMP2({index})"))?;
-        if real.before != [before(JAMP2, *index)] {
+        if real.before != [unknown_before_call(JAMP2, *index)] {
             return Err(format!("JAMP2({index}) is not added to"));
         }
         forms[place] = Some(real);
@@ -123,7 +123,7 @@ fn amp2(results: &Results) -> Parsed<Vec<Amp2>> {
         let diagram = u32::try_from(*index).map_err(|_| format!("AMP2({index})"))?;
         let wrong = || format!("AMP2({index}) is not added to, by a sum of |AMP|^2");
         let real = plain(form_of(value).ok_or_else(wrong)?, &format!("AMP2({index})"))?;
-        if real.before != [before(AMP2, *index - 1)] || !real.moduli.is_empty() {
+        if real.before != [unknown_before_call(AMP2, *index - 1)] || !real.moduli.is_empty() {
             return Err(wrong());
         }
         let mut squares = Vec::with_capacity(real.products.len());
@@ -235,7 +235,7 @@ impl Jamps {
     }
 
     /// Converts JAMP2 of a colour flow.
-    fn flow(&self, real: &Real) -> Parsed<FlowWeight> {
+    fn flow(&self, real: &RealSum) -> Parsed<FlowWeight> {
         let mut moduli = Vec::with_capacity(real.products.len() + real.moduli.len());
         for p in &real.products {
             if p.left != p.right {

@@ -38,7 +38,7 @@ pub struct SmatrixSum {
 }
 
 /// Number of events to try if there are few helicities; after 25, MadEvent skips those that never contributed.
-const MOST_CALLS: usize = 30;
+const MAX_CALLS: usize = 30;
 /// Maximum number of calls of `MATRIX<i>` for all events.
 const MATRIX_CALLS: usize = 40_000;
 /// Number of diagrams at each end of the list that get an AMP2 in a trial of channel weights.
@@ -102,7 +102,7 @@ pub fn read(
         )));
     }
     let same = |a: f64, b: f64| (a - b).abs() <= ROUNDING * (a.abs() + b.abs());
-    let calls = (MATRIX_CALLS / rows.len()).clamp(2, MOST_CALLS);
+    let calls = (MATRIX_CALLS / rows.len()).clamp(2, MAX_CALLS);
     for _ in 1..calls {
         let (answer, again) = trial.event(0.5)?;
         if table(&again, &fail)? != helicities {

@@ -29,7 +29,7 @@ const SCALE: (&str, &str) = ("MDL__", "__SCALE");
 /// Number of flavours in the beta function while a routine is run.
 const STATED_QUARKS: i64 = 5;
 /// Maximum number of parameters that mix.
-const MOST: i64 = 200;
+const MAX_MIXING: i64 = 200;
 
 /// Settings of these couplings from the cards of a directory.
 #[derive(Clone, Default)]
@@ -287,8 +287,8 @@ fn exponential_of(
     times: ValueId,
 ) -> Parsed<()> {
     let size = m.eval(frame, size)?.int()?;
-    if !(1..=MOST).contains(&size) {
-        return Err(format!("{size} parameters mix; {MOST} are the most"));
+    if !(1..=MAX_MIXING).contains(&size) {
+        return Err(format!("{size} parameters mix; {MAX_MIXING} are the most"));
     }
     let element = |name: &str, indices: &[i64]| {
         let indices = indices.iter().map(|&n| FortranExpr::Int(n)).collect();

@@ -4,12 +4,12 @@
 //! Follows `setclscales` and `rewgt` of `reweight.f`. `rewgt` calls `setclscales` a second time, with the scales from
 //! the first call; events contain the results of the second call.
 
-use super::path::{MOST_STEPS, Path};
+use super::path::{MAX_STEPS, Path};
 use super::trace::Traced;
 use serde::{Deserialize, Serialize};
 
 /// f(x) below which MadEvent drops an event.
-const LEAST: f64 = 1e-10;
+const MIN_DENSITY: f64 = 1e-10;
 /// Least product of the transverse masses of the last pair, GeV^2.
 const PAIR: f64 = 4.0;
 
@@ -47,7 +47,7 @@ impl Default for Matching {
 
 /// Scales of a point before clustering, GeV; 0 for scales that clustering determines.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Given {
+pub struct InitialScales {
     /// Renormalisation scale.
     pub renormalisation: f64,
     /// Factorisation scales of both beams.
@@ -59,7 +59,7 @@ pub struct Given {
 }
 
 /// Scales of a clustered point.
-pub struct Found {
+pub struct ClusteredScales {
     /// Renormalisation scale, GeV.
     pub renormalisation: f64,
     /// Squared factorisation scales of both beams, GeV^2.
@@ -70,7 +70,7 @@ pub struct Found {
     pub clustered: bool,
 }
 
-impl Found {
+impl ClusteredScales {
     /// Renormalisation scale, and factorisation scales of both beams, GeV.
     pub fn scales(&self) -> [f64; 3] {
         let [first, second] = self.densities.map(f64::sqrt);
@@ -168,7 +168,7 @@ impl Matched {
 }
 
 /// Squared scales of the steps.
-pub type Squares = [f64; MOST_STEPS];
+pub type Squares = [f64; MAX_STEPS];
 
 /// Computes the squared scales of the steps; for central steps these are transverse masses.
 pub fn vertices(path: &Path, traced: &Traced) -> Squares {
@@ -205,15 +205,15 @@ impl Matching {
         squares: &mut Squares,
         path: &Path,
         traced: &Traced,
-        given: &Given,
-    ) -> Found {
+        given: &InitialScales,
+    ) -> ClusteredScales {
         let (first, last, central) = (traced.first, traced.last, traced.central);
         let count = path.steps;
         let factor = given.factor * given.factor;
         let mut densities = given.factorisation.map(|scale| scale * scale);
         let there = densities.iter().all(|square| *square > 0.0);
         if there && given.renormalisation > 0.0 && !self.reweighted {
-            return Found {
+            return ClusteredScales {
                 renormalisation: given.renormalisation,
                 densities,
                 central: densities,
@@ -289,7 +289,7 @@ impl Matching {
             }
             _ => {}
         }
-        Found {
+        ClusteredScales {
             renormalisation,
             densities,
             central: middle,
@@ -304,11 +304,11 @@ impl Matching {
         traced: &Traced,
         scales: [f64; 3],
         central: [f64; 2],
-        given: &Given,
+        given: &InitialScales,
         by: &Weighing,
     ) -> Matched {
         let mut squares = vertices(path, traced);
-        let again = Given {
+        let again = InitialScales {
             renormalisation: scales[0],
             factorisation: [scales[1], scales[2]],
             ..*given
@@ -383,7 +383,7 @@ fn weigh_densities(
             continue;
         }
         let [new, former] = [square, old].map(|of| density(beam, piece.code, x[beam], of.sqrt()));
-        let low = former / x[beam] < LEAST;
+        let low = former / x[beam] < MIN_DENSITY;
         found.weight *= if low { 0.0 } else { new / former };
         found.densities[beam].push((piece.code, before, square.sqrt()));
     }

@@ -2,7 +2,7 @@
 
 use super::path::Path;
 use super::trace::{Trace, Traced};
-use super::{Clustering, Error, MOST_LEGS};
+use super::{Clustering, Error, MAX_LEGS};
 use std::collections::HashMap;
 
 /// The start of a clustering: the channel, its propagators on their mass shells (a bit mask), and whether only the
@@ -87,7 +87,7 @@ impl StepOrder {
 
 /// The cache of one thread for one clustering.
 #[derive(Debug, Default)]
-pub struct Memory {
+pub struct ClusteringCache {
     starts: HashMap<Start, u32>,
     orders: Vec<StepOrder>,
     /// Traces by order, process and ranks of transverse momenta.
@@ -98,13 +98,13 @@ pub struct Memory {
 }
 
 /// Most orders and traces before the cache is cleared.
-const MOST: usize = 1 << 15;
+const MAX_ENTRIES: usize = 1 << 15;
 
-impl Memory {
+impl ClusteringCache {
     /// The index of the empty order for a start.
     pub fn start(&mut self, of: &Clustering, start: Start) -> usize {
-        if self.orders.len() + self.traced.len() > MOST {
-            *self = Memory::default();
+        if self.orders.len() + self.traced.len() > MAX_ENTRIES {
+            *self = ClusteringCache::default();
         }
         if let Some(&known) = self.starts.get(&start) {
             return known as usize;
@@ -201,7 +201,8 @@ impl Memory {
         let flavors = of.settings.maxjetflavor;
         let trace = Trace::new(&order.steps, &codes, &of.colors, flavors, ranks, of.legs)?;
         let number = self.traced.len();
-        self.traced.push(trace.found(&of.matching, &order.numbers));
+        self.traced
+            .push(trace.results(&of.matching, &order.numbers));
         match trace.by_ranks() {
             true => drop(self.traces.insert(key, number as u32)),
             false => (self.orders[place].traces).push((process as u32, number as u32)),
@@ -217,7 +218,7 @@ impl Memory {
 
 /// The ranks of the legs in transverse momentum, four bits each.
 fn ranks(p: &[[f64; 4]]) -> u64 {
-    let mut squares = [0.0; MOST_LEGS];
+    let mut squares = [0.0; MAX_LEGS];
     for (square, p) in squares.iter_mut().zip(p) {
         *square = p[1] * p[1] + p[2] * p[2];
     }

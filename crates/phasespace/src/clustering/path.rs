@@ -1,9 +1,9 @@
 //! The steps by which a point was clustered.
 
-use super::MOST_LEGS;
+use super::MAX_LEGS;
 
 /// Most steps.
-pub const MOST_STEPS: usize = MOST_LEGS - 2;
+pub const MAX_STEPS: usize = MAX_LEGS - 2;
 
 /// The steps of a clustered point.
 #[derive(Clone, Debug, Default)]
@@ -13,11 +13,11 @@ pub struct Path {
     /// Number of steps.
     pub steps: usize,
     /// Squared distance of each step, GeV^2.
-    pub distances: [f64; MOST_STEPS],
+    pub distances: [f64; MAX_STEPS],
     /// Squared transverse masses of emissions from a beam, GeV^2; 0 otherwise.
-    pub transverse: [f64; MOST_STEPS],
+    pub transverse: [f64; MAX_STEPS],
     /// Remaining fraction of a beam's momentum.
-    pub fractions: [f64; MOST_STEPS],
+    pub fractions: [f64; MAX_STEPS],
     /// The product of the transverse masses of the last pair, GeV^2.
     pub last: Option<f64>,
 }

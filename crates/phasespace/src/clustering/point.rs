@@ -1,8 +1,8 @@
 //! Clustering of a single point.
 
-use super::memory::{Memory, Mergeable, Start};
+use super::memory::{ClusteringCache, Mergeable, Start};
 use super::path::Path;
-use super::{Clustering, ClusteringSettings, MOST_LEGS};
+use super::{Clustering, ClusteringSettings, MAX_LEGS};
 
 /// Factor on the distance of emissions against the beam's direction, so that those along it come first.
 const AGAINST: f64 = 1.0 + 1e-6;
@@ -27,7 +27,7 @@ struct Remaining {
 /// The state of a clustering.
 struct Parts<'a> {
     settings: &'a ClusteringSettings,
-    left: [Remaining; MOST_LEGS],
+    left: [Remaining; MAX_LEGS],
     count: usize,
     /// Boost and rotation after the last combination with a beam.
     boost: Option<(Momentum, [[f64; 3]; 3])>,
@@ -107,10 +107,10 @@ fn is_negative(x: f64) -> bool {
 }
 
 /// Clusters a point, and stores its path in the memory; returns whether the diagrams allow it.
-pub fn walk(of: &Clustering, start: Start, p: &[Momentum], memory: &mut Memory) -> bool {
+pub fn walk(of: &Clustering, start: Start, p: &[Momentum], memory: &mut ClusteringCache) -> bool {
     let mut parts = Parts {
         settings: &of.settings,
-        left: [Remaining::default(); MOST_LEGS],
+        left: [Remaining::default(); MAX_LEGS],
         count: p.len(),
         boost: None,
     };

@@ -12,7 +12,7 @@ const SETTINGS: ClusteringSettings = ClusteringSettings {
     denominators: false,
 };
 
-const NOTHING: Given = Given {
+const NOTHING: InitialScales = InitialScales {
     renormalisation: 0.0,
     factorisation: [0.0; 2],
     fixed: false,
@@ -65,7 +65,7 @@ fn clustering(
 }
 
 /// The scales of a point in its first channel; `None` if it is dropped.
-fn scales(clustering: &mut Clustering, p: &[[f64; 4]], given: &Given) -> Option<[f64; 3]> {
+fn scales(clustering: &mut Clustering, p: &[[f64; 4]], given: &InitialScales) -> Option<[f64; 3]> {
     let mut rows = Rows::new(4 * p.len(), 1);
     for (row, component) in p.iter().flatten().enumerate() {
         rows.row_mut(row)[0] = *component;
@@ -73,7 +73,7 @@ fn scales(clustering: &mut Clustering, p: &[[f64; 4]], given: &Given) -> Option<
     let mut counts = JetCounts::default();
     (clustering.count_jets(&rows, &[0], &mut counts)).expect("jets");
     clustering.settle(&counts);
-    let found = clustering.at(0, 0, p, given, &mut Memory::default());
+    let found = clustering.cluster(0, 0, p, given, &mut ClusteringCache::default());
     found.expect("a point").map(|found| found.scales)
 }
 
@@ -101,13 +101,13 @@ fn a_strong_pair_has_its_transverse_mass() {
     let wanted = 173f64.hypot(50.0);
     let given = NOTHING;
     assert_near(scales(&mut process, &point(&out), &given), [wanted; 3]);
-    let half = Given {
+    let half = InitialScales {
         factor: 0.5,
         ..NOTHING
     };
     assert_near(scales(&mut process, &point(&out), &half), [wanted / 2.0; 3]);
     // Given scales are kept, and multiplied by the factor unless they are fixed.
-    let given = Given {
+    let given = InitialScales {
         renormalisation: 91.0,
         factorisation: [10.0, 20.0],
         fixed: true,
@@ -117,7 +117,7 @@ fn a_strong_pair_has_its_transverse_mass() {
         scales(&mut process, &point(&out), &given),
         [91.0, 10.0, 20.0],
     );
-    let given = Given {
+    let given = InitialScales {
         fixed: false,
         ..given
     };
@@ -215,7 +215,7 @@ fn points_that_are_dropped() {
         let diagrams = vec![diagram(0, vec![line(12, [4, 8], 23, false)])];
         let mut process =
             clustering(&[2, -2, -11, 11], diagrams, Matching::default()).expect("a process");
-        let given = Given {
+        let given = InitialScales {
             factorisation: [scale; 2],
             fixed,
             ..NOTHING

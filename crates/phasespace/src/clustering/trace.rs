@@ -107,7 +107,7 @@ impl<'a> Trace<'a> {
     }
 
     /// The results of the trace.
-    pub fn found(&self, matching: &Matching, numbers: &[[i32; 3]]) -> Traced {
+    pub fn results(&self, matching: &Matching, numbers: &[[i32; 3]]) -> Traced {
         let mut traced = Traced {
             single: self.single,
             paired: self.is_paired(),

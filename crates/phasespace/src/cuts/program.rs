@@ -1,6 +1,6 @@
 //! Cuts compiled to steps and tests on registers of points, cheap tests first.
 
-use super::{Error, Observable, Rule, Take, Window};
+use super::{Error, GroupValue, Observable, Rule, Window};
 use crate::Rows;
 use crate::observables::{
     ChunkRows, MomentumOf, ObservableKind, Observables, POINTS, PointChunk, Radius, Separation,
@@ -151,7 +151,7 @@ impl CutProgram {
         let mut windows: Vec<&Window> = windows.iter().collect();
         // Cheap and selective tests first.
         windows.sort_by_key(|window| match (window.observable, window.take) {
-            (Observable::Pt | Observable::Rapidity, Take::All) => 0,
+            (Observable::Pt | Observable::Rapidity, GroupValue::All) => 0,
             (Observable::Mass, _) => 1,
             (Observable::Distance, _) => 3,
             _ => 2,
@@ -182,8 +182,8 @@ impl CutProgram {
             .collect();
         if window.observable == Distance {
             return match window.take {
-                Take::Number(1..) => None,
-                Take::First(0) => Some(CutTest::Sum(Vec::new(), Limits::new(window, |x| x))),
+                GroupValue::Number(1..) => None,
+                GroupValue::First(0) => Some(CutTest::Sum(Vec::new(), Limits::new(window, |x| x))),
                 _ => Some(self.distance(window, [bodies[0], bodies[1]])),
             };
         }
@@ -195,9 +195,9 @@ impl CutProgram {
             Distance => unreachable!("handled above"),
         };
         let in_squares = matches!(window.observable, Pt | Mass);
-        let sum = matches!(window.take, Take::Sum | Take::First(_));
+        let sum = matches!(window.take, GroupValue::Sum | GroupValue::First(_));
         // Comparisons may use any monotonic function of the observable.
-        let compared = matches!(window.take, Take::All | Take::Any);
+        let compared = matches!(window.take, GroupValue::All | GroupValue::Any);
         let kind = match compared || (in_squares && !sum) {
             true => squares,
             false => plain,
@@ -216,18 +216,18 @@ impl CutProgram {
             unit: ratios.then_some(value + 1),
         });
         Some(match window.take {
-            Take::All => CutTest::All(with_units.collect(), limits),
-            Take::Any => CutTest::Any(with_units.collect(), limits),
-            Take::Sum => CutTest::Sum(values, limits),
-            Take::Number(number) if number >= values.len() => return None,
-            Take::Number(number) => CutTest::Largest {
+            GroupValue::All => CutTest::All(with_units.collect(), limits),
+            GroupValue::Any => CutTest::Any(with_units.collect(), limits),
+            GroupValue::Sum => CutTest::Sum(values, limits),
+            GroupValue::Number(number) if number >= values.len() => return None,
+            GroupValue::Number(number) => CutTest::Largest {
                 buffer: observables.reserve(number + 1),
                 values,
                 count: number + 1,
                 sum: false,
                 limits,
             },
-            Take::First(count) => {
+            GroupValue::First(count) => {
                 let count = count.min(values.len());
                 CutTest::Largest {
                     buffer: observables.reserve(count),
@@ -437,7 +437,7 @@ impl Task<f64> for CutCall<'_> {
             program.run(&chunk);
             let left = chunk.value(program.left);
             for (register, passed) in passed.chunks_mut(V::LANES).enumerate() {
-                let mut lanes = [0.0; LONGEST];
+                let mut lanes = [0.0; MAX_LANES];
                 // SAFETY: the array is as long as the longest register.
                 unsafe { left.at(register).store_doubles(lanes.as_mut_ptr()) };
                 for (passed, lane) in passed.iter_mut().zip(lanes) {
@@ -449,7 +449,7 @@ impl Task<f64> for CutCall<'_> {
 }
 
 /// Number of doubles in the longest register.
-const LONGEST: usize = 8;
+const MAX_LANES: usize = 8;
 
 impl CutProgram {
     /// Runs all tests on a chunk.

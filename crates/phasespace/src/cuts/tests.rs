@@ -128,16 +128,16 @@ fn lies(window: &Window, point: &Point, boost: f64) -> Option<bool> {
     let mut values = observable(window, point, boost);
     let falling = |values: &mut Vec<f64>| values.sort_by(|a, b| b.total_cmp(a));
     match window.take {
-        Take::Sum => values = vec![values.iter().sum()],
-        Take::Number(number) => {
+        GroupValue::Sum => values = vec![values.iter().sum()],
+        GroupValue::Number(number) => {
             falling(&mut values);
             values = values.get(number).copied().into_iter().collect();
         }
-        Take::First(count) => {
+        GroupValue::First(count) => {
             falling(&mut values);
             values = vec![values.iter().take(count).sum()];
         }
-        Take::All | Take::Any => {}
+        GroupValue::All | GroupValue::Any => {}
     }
     let limits = [window.least, window.largest];
     let close = |value: &f64| limits.iter().any(|limit| (value - limit).abs() < 1e-9);
@@ -146,7 +146,7 @@ fn lies(window: &Window, point: &Point, boost: f64) -> Option<bool> {
     }
     let inside = |value: &f64| (limits[0] < *value && *value < limits[1]) != window.outside;
     Some(match window.take {
-        Take::Any => values.iter().any(inside),
+        GroupValue::Any => values.iter().any(inside),
         _ => values.iter().all(inside),
     })
 }
@@ -188,13 +188,13 @@ fn windows_beside_formulas() {
     let points = points(1, &[0.0, 5.0, 40.0, 0.0], 403);
     let each: Vec<Vec<usize>> = (2..6).map(|leg| vec![leg]).collect();
     let takes = [
-        Take::All,
-        Take::Any,
-        Take::Sum,
-        Take::Number(0),
-        Take::Number(2),
-        Take::First(2),
-        Take::First(9),
+        GroupValue::All,
+        GroupValue::Any,
+        GroupValue::Sum,
+        GroupValue::Number(0),
+        GroupValue::Number(2),
+        GroupValue::First(2),
+        GroupValue::First(9),
     ];
     for (observable, least, largest) in [
         (Pt, 15.0, 150.0),
@@ -206,7 +206,7 @@ fn windows_beside_formulas() {
         for (groups, scale) in [(&each, 1.0), (&pairs, 1.5)] {
             for take in takes {
                 for outside in [false, true] {
-                    let sum = matches!(take, Take::Sum | Take::First(_));
+                    let sum = matches!(take, GroupValue::Sum | GroupValue::First(_));
                     let factor = scale * if sum { 2.0 } else { 1.0 };
                     let window = Window {
                         take,
@@ -435,9 +435,9 @@ fn limits_belong_to_windows() {
     assert_passes(&[of(Observable::Energy, 25.0, 25.0)], &[], &exact(), true);
     // A missing value passes, and an empty sum is 0.
     let mut window = of(Observable::Pt, 1e9, f64::INFINITY);
-    window.take = Take::Number(1);
+    window.take = GroupValue::Number(1);
     assert_passes(&[window.clone()], &[], &exact(), true);
-    window.take = Take::First(0);
+    window.take = GroupValue::First(0);
     assert_passes(&[window], &[], &exact(), false);
 }
 
@@ -521,11 +521,11 @@ fn momenta_along_the_beams_and_at_rest() {
     let nothing = with([0.0; 4]);
     for outside in [false, true] {
         for take in [
-            Take::All,
-            Take::Any,
-            Take::Sum,
-            Take::Number(0),
-            Take::First(1),
+            GroupValue::All,
+            GroupValue::Any,
+            GroupValue::Sum,
+            GroupValue::Number(0),
+            GroupValue::First(1),
         ] {
             let rapidity = Window {
                 take,
@@ -575,10 +575,10 @@ fn as_the_package_in_python_has_them() {
             f64::INFINITY,
         ),
     ];
-    wanted[0].take = Take::Any;
-    wanted[1].take = Take::First(2);
+    wanted[0].take = GroupValue::Any;
+    wanted[1].take = GroupValue::First(2);
     wanted[1].outside = true;
-    wanted[2].take = Take::Number(0);
+    wanted[2].take = GroupValue::Number(0);
     assert_eq!(found, wanted);
     let text = r#"[
         {"kind": "some", "legs": [[2, 3]], "numbers": [20, null, null, 30.5]},
@@ -655,7 +655,7 @@ fn as_the_package_in_python_has_them() {
         "1.5",
         "99999999999999999999999",
     ] {
-        let error = take.parse::<Take>().expect_err("no such thing");
+        let error = take.parse::<GroupValue>().expect_err("no such thing");
         assert!(error.to_string().contains(&format!("{take:?}")), "{error}");
     }
 }

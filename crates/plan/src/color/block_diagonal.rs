@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// Number of entries that the search may examine; takes about a second.
 const WORK: usize = 300_000_000;
 /// Size of the smallest matrix for which symmetries are searched.
-const SMALLEST: usize = 4;
+const MIN_SYMMETRIC_SIZE: usize = 4;
 /// Maximum number of commuting symmetries used in one pass; their sums fit in registers.
 const AT_ONCE: usize = 3;
 
@@ -216,7 +216,7 @@ impl Submatrix {
 
     fn connected(matrix: Matrix, coordinates: Vec<Coordinate>, work: &mut Work) -> Submatrix {
         let mut split = None;
-        if coordinates.len() >= SMALLEST {
+        if coordinates.len() >= MIN_SYMMETRIC_SIZE {
             let mut symmetries = commuting(&matrix, AT_ONCE, work);
             while !symmetries.is_empty() && split.is_none() {
                 let Some(orbits) = orbits(&symmetries, coordinates.len()) else {
@@ -366,13 +366,13 @@ pub(crate) fn orbits(group: &[super::symmetry::Involution], size: usize) -> Opti
         let mut minus = vec![false];
         let (mut generators, mut fixing) = (Vec::new(), Vec::new());
         for (i, p) in group.iter().enumerate() {
-            let (to, s) = p.of(first);
+            let (to, s) = p.image(first);
             match flows.iter().position(|&f| f as usize == to) {
                 Some(label) => fixing.push((1 << i, label, s != minus[label])),
                 None => {
                     generators.push(1 << i);
                     for label in 0..flows.len() {
-                        let (to, s) = p.of(flows[label] as usize);
+                        let (to, s) = p.image(flows[label] as usize);
                         flows.push(to as u32);
                         minus.push(s != minus[label]);
                     }

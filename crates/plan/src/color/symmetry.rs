@@ -100,15 +100,15 @@ pub struct Involution {
 
 impl Involution {
     /// The image of flow `i`, and whether the sign changes.
-    pub fn of(&self, i: usize) -> (usize, bool) {
+    pub fn image(&self, i: usize) -> (usize, bool) {
         (self.image[i] as usize, self.negative[i])
     }
 
     /// The product of two commuting involutions: first `self`, then `next`.
     fn then(&self, next: &Involution) -> Involution {
         let images = (0..self.image.len()).map(|i| {
-            let (j, s) = self.of(i);
-            let (k, t) = next.of(j);
+            let (j, s) = self.image(i);
+            let (k, t) = next.image(j);
             (k as u32, s != t)
         });
         let (image, negative) = images.unzip();
@@ -117,9 +117,9 @@ impl Involution {
 
     fn commutes_with(&self, other: &Involution) -> bool {
         (0..self.image.len()).all(|i| {
-            let (a, s) = self.of(i);
-            let (b, t) = other.of(i);
-            let ((ab, st), (ba, ts)) = (other.of(a), self.of(b));
+            let (a, s) = self.image(i);
+            let (b, t) = other.image(i);
+            let ((ab, st), (ba, ts)) = (other.image(a), self.image(b));
             ab == ba && (s != st) == (t != ts)
         })
     }
@@ -134,7 +134,7 @@ impl Involution {
     fn preserves(&self, matrix: &Matrix, step: usize, work: &mut Work) -> bool {
         let n = matrix.size();
         (0..n).step_by(step).all(|i| {
-            let (a, s) = self.of(i);
+            let (a, s) = self.image(i);
             let (from, to) = (matrix.row(i), matrix.row(a));
             work.add(n);
             (0..n).all(|j| {
@@ -149,7 +149,7 @@ impl Involution {
         let n = matrix.size();
         let (mut moved, mut kind) = (0, 0u64);
         for i in 0..n {
-            let (j, s) = self.of(i);
+            let (j, s) = self.image(i);
             let x = token(matrix[(i, j)]);
             kind = kind.wrapping_add(mix(if s { x.wrapping_neg() } else { x }));
             moved += usize::from(j != i);

@@ -33,7 +33,7 @@ pub(super) fn at_the_top(compiler: &Compiler, line: &DiagramLine) -> bool {
 }
 
 /// Marks a current that has no wavefunction.
-pub const NOWHERE: u32 = u32::MAX;
+pub const NO_WAVEFUNCTION: u32 = u32::MAX;
 
 /// State needed to lower lines and the root.
 pub(super) struct Lowering<'a, 'p> {
@@ -73,7 +73,7 @@ impl SharedTerms {
     }
 
     /// A single vertex, with the constant of its interaction times a coefficient.
-    pub(super) fn one(
+    pub(super) fn single(
         opcode: Opcode,
         (interaction, coefficient): (u32, f64),
         children: Vec<u32>,
@@ -97,7 +97,7 @@ pub(super) fn components(kind: LineKind) -> u32 {
 /// Fills in the compiler's plan. `None` if the root's vertices are not of a fermion and a vector, or of a scalar and
 /// vectors.
 ///
-/// Returns the wavefunction of each current, or [`NOWHERE`] if it is not needed.
+/// Returns the wavefunction of each current, or [`NO_WAVEFUNCTION`] if it is not needed.
 pub fn lower(
     compiler: &mut Compiler,
     forest: &Forest,
@@ -111,7 +111,7 @@ pub fn lower(
     };
     let mut batches = Batches::new();
     let mut scalars = ScalarVertices::default();
-    let mut nodes = vec![NOWHERE; recursion.currents.len()];
+    let mut nodes = vec![NO_WAVEFUNCTION; recursion.currents.len()];
     for (id, current) in recursion.currents.iter().enumerate() {
         if !needed[id] {
             continue;
@@ -149,7 +149,7 @@ pub fn lower(
             for (place, share) in shares(forest, products, &nodes)?.iter().enumerate() {
                 let mode = if place == 0 { Mode::STORE } else { Mode::ADD };
                 let bare = if line.is_none() { Mode::BARE } else { 0 };
-                let others = others(compiler, forest, share, &signs, line);
+                let others = other_operands(compiler, forest, share, &signs, line);
                 let operands = batches.entry((level, place, share.opcode)).or_default();
                 emit(
                     compiler,
@@ -404,7 +404,7 @@ fn factors(
 }
 
 /// The operands of an operation other than its terms.
-pub(super) struct Others {
+pub(super) struct OtherOperands {
     pub(super) factors: Vec<Address>,
     momentum: Address,
     mass: Address,
@@ -412,16 +412,16 @@ pub(super) struct Others {
 
 /// The operands of the operation for shared terms, for a wavefunction with these signs of momenta: with a propagator
 /// for this mass and width, or bare.
-pub(super) fn others(
+pub(super) fn other_operands(
     compiler: &mut Compiler,
     forest: &Forest,
     share: &SharedTerms,
     signs: &[i8],
     line: Option<(Quantity, Quantity)>,
-) -> Others {
+) -> OtherOperands {
     let Some((mass, width)) = line else {
         let unused = compiler.constant(0.0);
-        return Others {
+        return OtherOperands {
             factors: factors(compiler, forest, share, None),
             momentum: unused,
             mass: unused,
@@ -430,7 +430,7 @@ pub(super) fn others(
     let mass = compiler.binding.value(mass);
     let width = compiler.binding.value(width);
     let propagator = compiler.propagator(signs, mass, width);
-    Others {
+    OtherOperands {
         factors: factors(compiler, forest, share, Some(propagator)),
         momentum: compiler.momentum(signs),
         mass: compiler.constant(mass),
@@ -479,7 +479,7 @@ pub(super) fn emit(
     node: u32,
     helicities: &[Example],
     mode: u32,
-    others: Others,
+    others: OtherOperands,
     operands: &mut Vec<Address>,
 ) {
     if share.opcode.layout().is_some() {
@@ -538,7 +538,7 @@ fn emit_one(
     share: &SharedTerms,
     node: u32,
     helicities: &[Example],
-    others: &Others,
+    others: &OtherOperands,
     operands: &mut Vec<Address>,
 ) {
     let children = &share.plus[0];

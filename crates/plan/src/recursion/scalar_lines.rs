@@ -7,7 +7,7 @@
 
 use super::berends_giele::{CurrentId, Product};
 use super::diagrams::{Family, Forest, LineKind};
-use super::lower::{Lowering, SCALAR_VERTICES, components, inputs, others, shares};
+use super::lower::{Lowering, SCALAR_VERTICES, components, inputs, other_operands, shares};
 use mebridge_ops::opcode::{Mode, Opcode};
 use mebridge_process::Quantity;
 use num_complex::Complex64;
@@ -90,7 +90,7 @@ impl ScalarVertices {
         let helicities = compiler.wavefunctions[node as usize].examples.clone();
         for (place, share) in shares(forest, vertices, nodes)?.iter().enumerate() {
             let mode = if place == 0 { Mode::STORE } else { Mode::ADD };
-            let factors = others(compiler, forest, share, &[], None).factors;
+            let factors = other_operands(compiler, forest, share, &[], None).factors;
             let at = (level, SCALAR_VERTICES + place, Opcode::ScalarVertex);
             let operands = batches.entry(at).or_default();
             let three = [&share.plus, &share.minus];

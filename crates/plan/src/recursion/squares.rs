@@ -18,7 +18,8 @@
 use super::berends_giele::{BerendsGiele, Make, Product};
 use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeIndex};
 use super::lower::{
-    Example, NOWHERE, SharedTerms, at_the_top, batch, components, emit, legs_of, others, shares,
+    Example, NO_WAVEFUNCTION, SharedTerms, at_the_top, batch, components, emit, legs_of,
+    other_operands, shares,
 };
 use crate::ChannelPlan;
 use crate::compile::{Compiler, WavefunctionInstances, amp2_index};
@@ -107,7 +108,7 @@ impl Amp2Cuts {
             lowering.needs_whole_children(cut.tree);
         }
         for (id, current) in recursion.currents.iter().enumerate() {
-            if let ([(tree, _)], true) = (&current.trees[..], nodes[id] != NOWHERE)
+            if let ([(tree, _)], true) = (&current.trees[..], nodes[id] != NO_WAVEFUNCTION)
                 && !matches!(current.make, Make::Sum(_))
                 && !at_the_top(compiler, &current.line)
             {
@@ -155,7 +156,7 @@ impl Amp2Cuts {
             let coefficient = 0.5f64.powf(0.5 * twice as f64);
             for share in lowering.shares(branch, coefficient)? {
                 let signs = compiler.wavefunctions[node as usize].signs.clone();
-                let others = others(compiler, forest, &share, &signs, None);
+                let others = other_operands(compiler, forest, &share, &signs, None);
                 let mut operands = Vec::new();
                 emit(
                     compiler,
@@ -294,7 +295,7 @@ impl SquareLowering<'_> {
         let node = compiler.add_wavefunction(signs.clone(), components(line.kind));
         for share in self.shares(branch, 1.0)? {
             let quantities = Some((line.mass, line.width));
-            let others = others(compiler, self.forest, &share, &signs, quantities);
+            let others = other_operands(compiler, self.forest, &share, &signs, quantities);
             let at = (line.legs.count_ones(), share.opcode);
             let operands = self.batches.entry(at).or_default();
             let of_line = &compiler.wavefunctions[node as usize];
@@ -318,7 +319,7 @@ impl SquareLowering<'_> {
 
     /// Allocates wavefunctions for branches; all with the same number of components share memory.
     fn overlaid(&self, compiler: &mut Compiler, branches: &[&Branch]) -> Vec<u32> {
-        let mut nodes = vec![NOWHERE; branches.len()];
+        let mut nodes = vec![NO_WAVEFUNCTION; branches.len()];
         for size in [1, 4] {
             let start = compiler.plan.vectors;
             let mut end = start;
@@ -358,7 +359,7 @@ impl SquareLowering<'_> {
         };
         if let Some(opcode) = opcode {
             let constant = (branch.interaction, coefficient);
-            return Some(vec![SharedTerms::one(opcode, constant, nodes)]);
+            return Some(vec![SharedTerms::single(opcode, constant, nodes)]);
         }
         let coefficient = Complex64::new(coefficient, 0.0);
         let product = Product {

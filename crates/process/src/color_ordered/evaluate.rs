@@ -1,7 +1,7 @@
 //! Reference evaluation of a colour-ordered form ([`super`]).
 
 use super::{Boson, ColorOrdered, Exchange, OrderedVertex, orders, parts};
-use crate::evaluate::Numbers;
+use crate::evaluate::NumericProcess;
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -12,7 +12,7 @@ type Current = Vec<Complex64>;
 /// Currents by the ordered insertions that they contain.
 type Currents = HashMap<Vec<u8>, Current>;
 
-impl Numbers<'_> {
+impl NumericProcess<'_> {
     /// Evaluates the JAMPs of a form from these external wavefunctions, up to a common phase. `None` if the routines of
     /// the line do not take a mass.
     pub fn color_ordered_jamps(
@@ -52,7 +52,7 @@ impl Numbers<'_> {
 }
 
 struct Recursion<'a> {
-    numbers: &'a Numbers<'a>,
+    numbers: &'a NumericProcess<'a>,
     form: &'a ColorOrdered,
     /// The vectors that the line absorbs, with their vertices.
     bosons: Vec<(&'a OrderedVertex, Current)>,

@@ -26,7 +26,7 @@ use super::{CouplingRef, Quantity};
 use serde::{Deserialize, Serialize};
 
 /// Most insertions; the number of JAMPs is the factorial of their number.
-pub const MOST_INSERTIONS: usize = 7;
+pub const MAX_INSERTIONS: usize = 7;
 
 /// The recursion for the JAMPs of a process. JAMPs are numbered by their insertion order, lexicographically.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

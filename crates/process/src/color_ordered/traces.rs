@@ -5,7 +5,7 @@
 //! trace begins with the first gluon; the others are labelled by the numbers of the insertions, from 0, and the last
 //! gluon by their count.
 
-use super::{FlowTerm, MOST_INSERTIONS, number_of, orders, shuffles};
+use super::{FlowTerm, MAX_INSERTIONS, number_of, orders, shuffles};
 
 /// Computes the first row of the colour matrix in the DDM basis of `count` insertions from that in the basis of traces.
 pub fn row(traces: &[f64], count: usize) -> Vec<f64> {
@@ -19,7 +19,7 @@ pub fn row(traces: &[f64], count: usize) -> Vec<f64> {
                 place[usize::from(label)] = at;
             }
             for (v, also) in &second {
-                let mut seen = [0; MOST_INSERTIONS + 1];
+                let mut seen = [0; MAX_INSERTIONS + 1];
                 for (to, &label) in seen.iter_mut().zip(v) {
                     *to = place[usize::from(label)];
                 }

@@ -1,6 +1,6 @@
 //! Validation of a colour-ordered form.
 
-use super::{ColorOrdered, MOST_INSERTIONS, OrderedVertex};
+use super::{ColorOrdered, MAX_INSERTIONS, OrderedVertex};
 use crate::{Process, Wavefunction};
 use mebridge_support::error::{Error, Result};
 
@@ -24,7 +24,7 @@ impl ColorOrdered {
                 _ => return bad("an end or an insertion is not an external fermion or vector"),
             }
         }
-        if !(1..=MOST_INSERTIONS).contains(&self.insertions.len()) || legs.iter().any(|n| *n != 1) {
+        if !(1..=MAX_INSERTIONS).contains(&self.insertions.len()) || legs.iter().any(|n| *n != 1) {
             return bad("not every leg is an end, an insertion or a boson");
         }
         if boson.is_some() && self.line.is_none() {

@@ -32,9 +32,9 @@ use std::path::{Path, PathBuf};
 
 /// Number of events in `events.txt`.
 const EVENTS: usize = 4;
-/// Their energy, in units of the threshold or [`LEAST`] (in GeV), whichever is larger.
+/// Their energy, in units of the threshold or [`MIN_ENERGY_UNIT`] (in GeV), whichever is larger.
 const ENERGY: f64 = 2.3;
-const LEAST: f64 = 200.0;
+const MIN_ENERGY_UNIT: f64 = 200.0;
 const SEED: u64 = 14;
 
 /// Writes processes of one model to a new directory, with a directory `SubProcesses/P<n>_..` per process. Returns the
@@ -212,7 +212,7 @@ fn events(process: &Process) -> Result<String> {
     let needed = incoming.iter().sum::<f64>().max(outgoing.iter().sum());
     let energy = match incoming.len() == 1 || outgoing.len() == 1 {
         true => needed,
-        false => ENERGY * needed.max(LEAST),
+        false => ENERGY * needed.max(MIN_ENERGY_UNIT),
     };
     let space = PhaseSpace::new(energy, &incoming, &outgoing)?;
     let mut random = SplitMix64::new(SEED);

@@ -8,7 +8,7 @@ use crate::arith::{Comparison, Function, Op, Program, ValueId};
 use std::collections::HashMap;
 
 /// Longer expressions also get a variable, in characters.
-const LONGEST: usize = 120;
+const MAX_LENGTH: usize = 120;
 
 /// How tightly an expression binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,7 +101,7 @@ impl Statements {
                 (None, Op::Select { .. }) => statements.choose(op),
                 _ => {
                     let expression = statements.expression(op);
-                    match uses > 1 || expression.text.len() > LONGEST {
+                    match uses > 1 || expression.text.len() > MAX_LENGTH {
                         true => statements.variable(expression),
                         false => expression,
                     }

@@ -3,7 +3,7 @@
 use crate::Process;
 use crate::arith::{Builder, Op, Program, ValueId};
 use crate::lorentz::Routine;
-use crate::model::{CardParameter, Model, Named};
+use crate::model::{CardParameter, Model, NamedValue};
 
 /// The union of the models and routines of several processes.
 #[derive(Default)]
@@ -36,7 +36,7 @@ impl Shared {
             ];
             for (all, these) in each {
                 for named in these {
-                    let named = Named {
+                    let named = NamedValue {
                         name: named.name.clone(),
                         value: values[named.value as usize],
                     };

@@ -1,15 +1,15 @@
 //! Lower bounds on masses that follow from windows.
 
-use mebridge_phasespace::cuts::{Observable, Take, Window};
+use mebridge_phasespace::cuts::{GroupValue, Observable, Window};
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
 
 /// Returns an energy of the partons, GeV, below which no event lies in all windows.
 ///
 /// Args: `masses` of all legs, GeV.
-pub fn least(windows: &[Window], masses: &[f64]) -> f64 {
+pub fn min_energy(windows: &[Window], masses: &[f64]) -> f64 {
     let outgoing: BTreeSet<usize> = (2..masses.len()).collect();
-    let mut found = least_mass(windows, masses, &outgoing);
+    let mut found = min_mass(windows, masses, &outgoing);
     let momenta = least_momenta(windows);
     for window in windows
         .iter()
@@ -26,7 +26,7 @@ pub fn least(windows: &[Window], masses: &[f64]) -> f64 {
 ///
 /// The squared mass of two massless legs is `2 pt pt' (cosh y - cos phi)`. If `y^2 + phi^2` is at least `R^2`, the
 /// bracket is at least `1 - cos R`.
-pub fn least_mass(windows: &[Window], masses: &[f64], legs: &BTreeSet<usize>) -> f64 {
+pub fn min_mass(windows: &[Window], masses: &[f64], legs: &BTreeSet<usize>) -> f64 {
     let momenta = least_momenta(windows);
     let pt = |leg: usize| momenta.get(&leg).copied().unwrap_or(0.0);
     let masses_of = least_of_groups(windows, Observable::Mass);
@@ -58,7 +58,7 @@ fn is_least(window: &Window, observable: Observable) -> bool {
 fn least_momenta(windows: &[Window]) -> BTreeMap<usize, f64> {
     let mut found: BTreeMap<usize, f64> = BTreeMap::new();
     for window in windows {
-        if is_least(window, Observable::Pt) && window.take == Take::All {
+        if is_least(window, Observable::Pt) && window.take == GroupValue::All {
             for group in window.legs.iter().filter(|group| group.len() == 1) {
                 let least = found.entry(group[0]).or_default();
                 *least = least.max(window.least);
@@ -72,7 +72,7 @@ fn least_momenta(windows: &[Window]) -> BTreeMap<usize, f64> {
 fn least_of_groups(windows: &[Window], observable: Observable) -> BTreeMap<BTreeSet<usize>, f64> {
     let mut found: BTreeMap<_, f64> = BTreeMap::new();
     for window in windows {
-        if !is_least(window, observable) || window.take != Take::All {
+        if !is_least(window, observable) || window.take != GroupValue::All {
             continue;
         }
         let groups = match observable {

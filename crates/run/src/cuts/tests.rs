@@ -54,7 +54,7 @@ impl Seen {
 fn legs_of(window: &Window) -> String {
     // Indices instead of PDG codes distinguish legs.
     let legs: Vec<i32> = (0..10).collect();
-    described([window], &legs)
+    describe([window], &legs)
 }
 
 const NO_PAIRS: [(&str, &str); 3] = [("drjj", "0"), ("drll", "0"), ("draa", "0")];
@@ -149,15 +149,18 @@ fn cuts_by_code_that_divide_a_matrix_element() {
     for entry in ["pt_min_pdg", "mxx_min_pdg"] {
         let mut of = Seen::new(&processes[0], &[(entry, "{13: 50}")]);
         let said = format!("{entry} is not the same for 11, 13 (PDG codes)");
-        assert_eq!(divided(&of.legs(), &processes), Some(said));
+        assert_eq!(differing_entry(&of.legs(), &processes), Some(said));
         of.decayed = BTreeSet::from([2, 3]);
-        assert_eq!(divided(&of.legs(), &processes), None);
+        assert_eq!(differing_entry(&of.legs(), &processes), None);
         let same = Seen::new(&processes[0], &[(entry, "{11: 50, 13: 50, 15: 60}")]);
-        assert_eq!(divided(&same.legs(), &processes), None);
+        assert_eq!(differing_entry(&same.legs(), &processes), None);
     }
     let pairs = Seen::new(&processes[0], &[("mxx_only_part_antipart", "{11: False}")]);
     let said = "mxx_only_part_antipart is not the same for 11, 13 (PDG codes)";
-    assert_eq!(divided(&pairs.legs(), &processes).as_deref(), Some(said));
+    assert_eq!(
+        differing_entry(&pairs.legs(), &processes).as_deref(),
+        Some(said)
+    );
 }
 
 #[test]
@@ -198,7 +201,7 @@ fn jets_in_order_and_sums() {
             "pt of (sum) of 2, 3, 4 from 70",
         ]
     );
-    assert_eq!(empty(&jets.legs()), None);
+    assert_eq!(impossible_entry(&jets.legs()), None);
     for (pdg, entry, empty_by) in [
         ([21, 21, 6, -6], "ptj1min", Some("ptj1min")),
         ([21, 21, 21, -6], "ptj1min", None),
@@ -207,7 +210,7 @@ fn jets_in_order_and_sums() {
         ([21, 21, 11, -11], "ptl4min", Some("ptl4min")),
     ] {
         let of = Seen::new(&pdg, &[(entry, "20")]);
-        assert_eq!(empty(&of.legs()).as_deref(), empty_by);
+        assert_eq!(impossible_entry(&of.legs()).as_deref(), empty_by);
     }
 }
 
@@ -253,12 +256,12 @@ fn cuts_that_leave_nothing_are_named() {
         ),
     ] {
         let cuts = Seen::new(&pdg, entries).cuts();
-        let found = nowhere(&cuts, 1000.0).map(|cut| cut.name(&pdg));
+        let found = impossible_cut(&cuts, 1000.0).map(|cut| cut.name(&pdg));
         assert_eq!(found.as_deref(), name);
     }
     let cuts = Seen::new(&pdg, &by_code).cuts();
-    let window = &nowhere(&cuts, 1000.0).unwrap().window;
-    assert_eq!(described([window, window], &pdg), "pt of 21 from 60 to 50");
+    let window = &impossible_cut(&cuts, 1000.0).unwrap().window;
+    assert_eq!(describe([window, window], &pdg), "pt of 21 from 60 to 50");
 }
 
 #[test]
@@ -417,7 +420,8 @@ fn merging_cuts() {
     of.card = card(&[&entries[..], &[("pdgs_for_merging_cut", "21")]].concat());
     assert!(jets(&of).is_empty());
     let legs = of.legs();
-    let divided = |codes: [i32; 2]| divided(&legs, &codes.map(|code| vec![21, 21, 21, code, -2]));
+    let divided =
+        |codes: [i32; 2]| differing_entry(&legs, &codes.map(|code| vec![21, 21, 21, code, -2]));
     assert_eq!(divided([2, 1]), None);
     let found = divided([2, 21]).unwrap();
     assert!(
@@ -461,8 +465,8 @@ fn masses_that_cuts_leave() {
         let windows: Vec<Window> = cuts.into_iter().map(|cut| cut.window).collect();
         let pair = BTreeSet::from([2, 3]);
         [
-            least_mass(&windows, &masses, &pair),
-            least(&windows, &masses),
+            min_mass(&windows, &masses, &pair),
+            min_energy(&windows, &masses),
         ]
     };
     let light = [0.0; 5];

@@ -1,15 +1,15 @@
 use super::*;
-use crate::densities::PdfSet;
+use crate::densities::PdfMember;
 use crate::poles::tests::{cuts, cuts_of_card, elements};
 use mebridge_phasespace::scales::Dynamical;
 
 /// The range of a grid with all light partons.
-fn knots(least_x: f64) -> Knots {
-    Knots {
+fn grid_range(min_x: f64) -> GridRange {
+    GridRange {
         place: "deep.dat".to_owned(),
         name: "deep".to_owned(),
         codes: (-5..=5).filter(|&code| code != 0).chain([21]).collect(),
-        least_x,
+        min_x,
         scales: [1.0, 1e4],
     }
 }
@@ -42,18 +42,18 @@ fn protons(densities: Option<&BeamDensities>) -> Incoming<'_> {
 }
 
 fn grid() -> BeamDensities {
-    BeamDensities::Set(PdfSet {
+    BeamDensities::Set(PdfMember {
         file: "deep.dat".into(),
         coupling: None,
         number: 0,
     })
 }
 
-/// Returns the windows that [`Judge::judge`] adds for a process at 8000 GeV, and its notices.
+/// Returns the windows that [`PhaseSpaceCheck::check`] adds for a process at 8000 GeV, and its notices.
 fn judged(
     text: &str,
     entries: Option<&[(&str, &str)]>,
-    least_x: f64,
+    min_x: f64,
 ) -> std::result::Result<(Vec<Window>, Vec<String>), String> {
     let element = &elements(text, &[])[0];
     let by_name = cuts(&[]);
@@ -64,17 +64,17 @@ fn judged(
             .collect(),
         None => Vec::new(),
     };
-    let (knots, alpha_s, scale, grid) = (knots(least_x), alpha_s(), scale(), grid());
-    let judge = Judge {
+    let (grid_range, alpha_s, scale, grid) = (grid_range(min_x), alpha_s(), scale(), grid());
+    let judge = PhaseSpaceCheck {
         energy: 8000.0,
-        knots: Some(&knots),
+        grid_range: Some(&grid_range),
         alpha_s: &alpha_s,
         scale: &scale,
         cuts: entries.is_none().then_some(&by_name[..]),
     };
     let (before, mut notices) = (windows.len(), Vec::new());
     let partons = protons(Some(&grid)).partons(element);
-    let result = judge.judge(element, &mut windows, &partons, &mut notices);
+    let result = judge.check(element, &mut windows, &partons, &mut notices);
     result.map_err(|error| error.to_string())?;
     Ok((windows.split_off(before), notices))
 }
@@ -130,16 +130,16 @@ fn masses_below_the_densities() {
 #[test]
 fn scales_that_are_fixed_are_known() {
     let element = &elements("u u~ > t t~", &[])[0];
-    let (knots, alpha_s) = (knots(1e-9), alpha_s());
+    let (grid_range, alpha_s) = (grid_range(1e-9), alpha_s());
     let said = |scale: Scale, cuts: Option<&[NamedCut]>| {
-        let judge = Judge {
+        let judge = PhaseSpaceCheck {
             energy: 8000.0,
-            knots: Some(&knots),
+            grid_range: Some(&grid_range),
             alpha_s: &alpha_s,
             scale: &scale,
             cuts,
         };
-        let result = judge.judge(element, &mut Vec::new(), &BTreeSet::new(), &mut Vec::new());
+        let result = judge.check(element, &mut Vec::new(), &BTreeSet::new(), &mut Vec::new());
         result.err().map(|error| error.to_string())
     };
     let fixed = |renormalisation, factorisation| Scale {

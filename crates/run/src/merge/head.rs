@@ -1,6 +1,6 @@
 //! The text before the events of merged files: that of the first file, with numbers for all files.
 
-use super::look::Looked;
+use super::input_file::InputFile;
 use crate::run_card;
 use crate::summary::Measured;
 use crate::text::{repr, scientific};
@@ -14,14 +14,14 @@ const DIGITS: usize = 10;
 ///
 /// # Errors
 /// The header or `<init>` of the first file cannot be changed.
-pub fn text(files: &[&Looked], rows: &[(i32, Measured, f64)]) -> Result<Vec<u8>> {
+pub fn text(files: &[&InputFile], rows: &[(i32, Measured, f64)]) -> Result<Vec<u8>> {
     let first = files[0];
     let whole = String::from_utf8_lossy(&first.head);
     let events: u64 = files.iter().map(|file| file.events).sum();
     let cross_section: f64 = rows.iter().map(|(_, (mean, _), _)| mean).sum();
     let begin = whole.find("<init>").or_else(|| whole.find("<init "));
     let Some((header, init)) = begin.map(|at| whole.split_at(at)) else {
-        return Err(first.refused("its <init> cannot be changed", ""));
+        return Err(first.refusal("its <init> cannot be changed", ""));
     };
     let header = within(header, "MGRunCard", |card| {
         let entries = [("nevents".to_owned(), events.to_string())];
@@ -35,7 +35,7 @@ pub fn text(files: &[&Looked], rows: &[(i32, Measured, f64)]) -> Result<Vec<u8>>
     });
     let header = with_own(&header, files, events);
     let init =
-        with_rows(init, rows).ok_or_else(|| first.refused("its <init> cannot be changed", ""))?;
+        with_rows(init, rows).ok_or_else(|| first.refusal("its <init> cannot be changed", ""))?;
     Ok((header + &init).into_bytes())
 }
 
@@ -53,8 +53,8 @@ fn within(text: &str, name: &str, change: impl FnOnce(&str) -> String) -> String
 }
 
 /// Records the merged files in the block `<mebridge>`.
-fn with_own(header: &str, files: &[&Looked], events: u64) -> String {
-    let rows = |file: &&Looked| {
+fn with_own(header: &str, files: &[&InputFile], events: u64) -> String {
+    let rows = |file: &&InputFile| {
         if !file.merged.is_empty() {
             return file.merged.clone();
         }

@@ -1,17 +1,19 @@
 //! Runs by cards, in `Events/run_NN`.
 
-use super::{Found, MOST_EVENTS, Made, Observer, Session, is_biased, of_a_run, open_with, pairs};
-use crate::banner::{Contents, Head, Norm, generator};
+use super::{
+    Found, MAX_EVENTS, Observer, RunResult, Session, check_event_count, is_biased, open_with, pairs,
+};
+use crate::banner::{CommonBanner, Contents, Norm, generator};
 use crate::cards::Cards;
 use crate::densities::AT_Z;
 use crate::element::names;
 use crate::event_file::{Blocks, InitBeams, overweights};
-use crate::maker::Further;
+use crate::maker::ExtraValues;
 use crate::page::{self, PAGE, RunSettings};
 use crate::param_card::ParamCard;
-use crate::plan::{Plan, card_texts, lifetimes};
+use crate::plan::{RunPlan, card_texts, lifetimes};
 use crate::rounds::{BiasedEvents, Rounds};
-use crate::run_folder::{ADDED, EVENTS, PLAIN, RunFolder};
+use crate::run_folder::{ADDED_EVENTS, EVENTS, EVENTS_BEFORE_WEIGHTS, RunFolder};
 use crate::scratch::Scratch;
 use crate::source::Source;
 use crate::spec::RunSpec;
@@ -28,7 +30,7 @@ use std::time::Instant;
 /// The file with the cross sections of a run.
 const SUMMARY: &str = "summary.txt";
 /// Largest length of a file name in bytes, and number of characters of it that messages show.
-const LONGEST: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 const SHOWN: usize = 40;
 /// Default relative precision of a width.
 const PRECISION: f64 = 3e-3;
@@ -37,7 +39,11 @@ const PRECISION: f64 = 3e-3;
 ///
 /// # Errors
 /// The cards request what cannot be honoured, there are no events, or files cannot be written.
-pub fn by_cards(spec: &RunSpec, name: Option<&str>, observer: &mut dyn Observer) -> Result<Made> {
+pub fn by_cards(
+    spec: &RunSpec,
+    name: Option<&str>,
+    observer: &mut dyn Observer,
+) -> Result<RunResult> {
     let begun = Instant::now();
     let cards = Cards::read(spec)?;
     let card = &cards.run_card;
@@ -53,8 +59,8 @@ pub fn by_cards(spec: &RunSpec, name: Option<&str>, observer: &mut dyn Observer)
         ));
     }
     let events = match spec.events {
-        Some(events) => of_a_run("nevents", events)?,
-        None => card.whole_within("nevents", 1, MOST_EVENTS)?,
+        Some(events) => check_event_count("nevents", events)?,
+        None => card.integer_within("nevents", 1, MAX_EVENTS)?,
     };
     let seed = match spec.seed {
         Some(seed) => seed,
@@ -96,10 +102,10 @@ fn banner_name(cards: &Cards, folder: &RunFolder) -> Result<String> {
     let card = &cards.run_card;
     let tag = card.text("run_tag");
     let name = format!("{}_{tag}_banner.txt", folder.name());
-    if name.len() > LONGEST {
+    if name.len() > MAX_NAME_BYTES {
         let shown: String = tag.chars().take(SHOWN).collect();
         let what = format!(
-            "run_tag = {shown}... is part of a file's name, which has at most {LONGEST} bytes"
+            "run_tag = {shown}... is part of a file's name, which has at most {MAX_NAME_BYTES} bytes"
         );
         return Err(Error::run_at(card.source(), what, "shorten it"));
     }
@@ -119,12 +125,12 @@ struct CardRun<'a> {
 
 impl CardRun<'_> {
     /// Makes events of two colliding beams.
-    fn collide(&self, observer: &mut dyn Observer) -> Result<Made> {
+    fn collide(&self, observer: &mut dyn Observer) -> Result<RunResult> {
         let Session {
             spec, events, seed, ..
         } = self.session;
-        let plan = Plan::of_cards(self.cards, spec)?;
-        overweight::check(spec.overweights, is_biased(&plan, observer))?;
+        let plan = RunPlan::of_cards(self.cards, spec)?;
+        overweight::check(spec.overweight_rule, is_biased(&plan, observer))?;
         for notice in &plan.notices {
             observer.notice(notice);
         }
@@ -186,7 +192,7 @@ impl CardRun<'_> {
     }
 
     /// Makes events of a decaying particle. This takes so little time that no state is kept for continuing the run.
-    fn decay(&self, observer: &mut dyn Observer) -> Result<Made> {
+    fn decay(&self, observer: &mut dyn Observer) -> Result<RunResult> {
         let (cards, session) = (self.cards, &self.session);
         let spec = session.spec;
         let functions = observer.functions();
@@ -248,7 +254,7 @@ impl CardRun<'_> {
             &plan.request,
             names.clone(),
             plan.cuts.clone(),
-            Further::default(),
+            ExtraValues::default(),
             None,
             session.switches()?,
             &mut notices,
@@ -274,7 +280,7 @@ impl CardRun<'_> {
             "GeV",
             observer,
         )?;
-        let head = Head {
+        let head = CommonBanner {
             blocks: Blocks {
                 beams: InitBeams {
                     codes: [plan.pdg, 0],
@@ -288,7 +294,7 @@ impl CardRun<'_> {
                 numbers,
             },
             norm: Norm::of_card(cards.run_card.text("event_norm")),
-            generator: generator(&cards.source.by()),
+            generator: generator(&cards.source.origin()),
             header: String::new(),
             cards: Some(texts),
         };
@@ -315,7 +321,12 @@ impl CardRun<'_> {
     }
 
     /// Settings of the run, for its page.
-    fn settings(&self, head: &Head, conditions: Vec<String>, found: &Found) -> Result<RunSettings> {
+    fn settings(
+        &self,
+        head: &CommonBanner,
+        conditions: Vec<String>,
+        found: &Found,
+    ) -> Result<RunSettings> {
         Ok(RunSettings {
             process: page::commands(head),
             conditions,
@@ -332,13 +343,13 @@ impl CardRun<'_> {
     /// The line of the summary about overweight events.
     fn overweights(&self, found: &Found) -> Option<String> {
         let made = found.rounds.iter().map(|round| round.events as u64).sum();
-        let rule = self.session.spec.overweights;
+        let rule = self.session.spec.overweight_rule;
         let left = self.session.events - self.before;
         rule.line(overweights(&found.rounds), made, left)
     }
 
     /// Checks that weights for other parameter cards can be computed for the events of a plan.
-    fn check_weights(&self, plan: &Plan, observer: &mut dyn Observer) -> Result<()> {
+    fn check_weights(&self, plan: &RunPlan, observer: &mut dyn Observer) -> Result<()> {
         if plan.runs {
             let what =
                 "parameters of the model run, and weights of other cards would not have theirs";
@@ -356,12 +367,12 @@ impl CardRun<'_> {
     /// Writes the files of the run.
     fn write(
         &self,
-        head: &Head,
+        head: &CommonBanner,
         found: Found,
         report: &Report,
         arguments: &Arguments,
         observer: &mut dyn Observer,
-    ) -> Result<Made> {
+    ) -> Result<RunResult> {
         let (events, (cross_section, _)) = (self.session.events as usize, found.all);
         let path = self.folder.path();
         let mean = found.biased.as_ref().map_or(cross_section, |of| of.all.0);
@@ -385,13 +396,13 @@ impl CardRun<'_> {
             };
             let arguments: Map<String, Value> = arguments.iter().cloned().collect();
             let threads = self.session.spec.threads;
-            let added = Hidden(path.join(ADDED));
+            let added = Hidden(path.join(ADDED_EVENTS));
             let whole = match self.before {
                 0 => &output,
                 _ => &added.0,
             };
             if observer.reweights() {
-                let plain = Hidden(path.join(PLAIN));
+                let plain = Hidden(path.join(EVENTS_BEFORE_WEIGHTS));
                 head.write(&plain.0, &contents, &arguments, threads)?;
                 let sources = self.cards.source.sources();
                 let found = observer.weigh(&plain.0, whole, &sources, threads)?;
@@ -401,7 +412,7 @@ impl CardRun<'_> {
                 head.write(whole, &contents, &arguments, threads)?;
             }
             if self.before > 0 {
-                merge::append(&output, self.before, &added.0, &merge::open_own)?;
+                merge::append(&output, self.before, &added.0, &merge::open_written)?;
                 replaced::write_text(&self.banner, &text)?;
             }
             let page = report.page(table.as_deref());
@@ -414,7 +425,7 @@ impl CardRun<'_> {
                 let _ = std::fs::remove_file(file);
             }
         })?;
-        Ok(Made {
+        Ok(RunResult {
             folder: Some(path.to_owned()),
             output: Some(output),
             cross_section: found.all,

@@ -1,9 +1,9 @@
 //! Runs under conditions that the caller states, without a run card.
 
-use super::{Made, Observer, Session, is_biased, of_a_run, pairs};
+use super::{Observer, RunResult, Session, check_event_count, is_biased, pairs};
 use crate::banner::Contents;
 use crate::overweight;
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::rounds::Rounds;
 use crate::spec::RunSpec;
 use crate::state::State;
@@ -30,17 +30,17 @@ pub struct Destination<'a> {
 ///
 /// # Errors
 /// The conditions do not fit the process, there are no events, or files cannot be written.
-pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> Result<Made> {
+pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> Result<RunResult> {
     let begun = Instant::now();
-    let events = of_a_run("events", spec.events.unwrap_or(EVENTS))?;
+    let events = check_event_count("events", spec.events.unwrap_or(EVENTS))?;
     let session = Session {
         spec,
         events,
         seed: spec.seed.unwrap_or(1),
         begun,
     };
-    let plan = Plan::stated(spec)?;
-    overweight::check(spec.overweights, is_biased(&plan, observer))?;
+    let plan = RunPlan::stated(spec)?;
+    overweight::check(spec.overweight_rule, is_biased(&plan, observer))?;
     for notice in &plan.notices {
         observer.notice(notice);
     }
@@ -78,7 +78,7 @@ pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> R
         head.write(output, &contents, &arguments, spec.threads)?;
     }
     let events = found.rounds.iter().map(|round| round.events as u64).sum();
-    Ok(Made {
+    Ok(RunResult {
         folder: None,
         output: to.output.map(Path::to_owned),
         cross_section: found.all,

@@ -3,23 +3,23 @@
 //! Names and defaults are those of `RunCardLO` in `madgraph/various/banner.py`. A test compares docs/run_card.md with
 //! [`table`].
 
-use super::value::{Kind, Value};
+use super::value::{Value, ValueKind};
 use std::fmt::Write;
 
 /// Entries with the same default and meaning.
 #[derive(Debug)]
-pub struct Row {
+pub struct EntryRow {
     /// Names of the entries.
     pub names: &'static [&'static str],
     /// The kind of their values.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Default value, as in a card.
     pub default: &'static str,
     /// The effect of honoured entries; for refused and ignored ones the reason.
     pub meaning: &'static str,
 }
 
-impl Row {
+impl EntryRow {
     /// The default value.
     ///
     /// # Panics
@@ -29,12 +29,12 @@ impl Row {
     }
 }
 
-/// `name name: Kind = "default", "meaning";`
+/// `name name: ValueKind = "default", "meaning";`
 macro_rules! rows {
     ($($($name:ident)+: $kind:ident = $default:literal, $meaning:literal;)*) => {
-        &[$(Row {
+        &[$(EntryRow {
             names: &[$(stringify!($name)),+],
-            kind: Kind::$kind,
+            kind: ValueKind::$kind,
             default: $default,
             meaning: $meaning,
         }),*]
@@ -42,7 +42,7 @@ macro_rules! rows {
 }
 
 /// Entries that a run honours, with their meaning.
-pub const HONOURED: &[Row] = rows! {
+pub const HONOURED: &[EntryRow] = rows! {
     run_tag: Text = "'tag_1'", "written into the banner";
     nevents: Whole = "10000", "events of the run";
     iseed: Whole = "0", "of the random numbers, whatever its sign; 0: drawn for each run";
@@ -137,7 +137,7 @@ pub const HONOURED: &[Row] = rows! {
 };
 
 /// Entries for which only the default is supported, with the reason and alternatives.
-pub const REFUSED: &[Row] = rows! {
+pub const REFUSED: &[EntryRow] = rows! {
     gridrun: Flag = "False", "it is of a gridpack that MG5aMC made";
     boost_event: Text = "'False'", "MG5aMC 3.5.7 to 3.7.1 end with a TypeError at the documented form (lambda p: p.pid==25), so no events are known to compare with; boost events afterwards";
     highestmult: Whole = "1", "it belongs to ickkw = 2";
@@ -150,7 +150,7 @@ pub const REFUSED: &[Row] = rows! {
 };
 
 /// Entries without effect in a run, with the reason.
-pub const IGNORED: &[Row] = rows! {
+pub const IGNORED: &[EntryRow] = rows! {
     python_seed: Whole = "-2", "one seed gives all random numbers";
     ptonium: Real = "1.0", "MadEvent reads it no longer";
     etaonium: Real = "0.6", "MadEvent reads it no longer";
@@ -183,13 +183,13 @@ pub const IGNORED: &[Row] = rows! {
 };
 
 /// Returns all entries with their rows, in the order of the table.
-pub fn all() -> impl Iterator<Item = (&'static str, &'static Row)> {
+pub fn all() -> impl Iterator<Item = (&'static str, &'static EntryRow)> {
     let rows = [HONOURED, REFUSED, IGNORED].into_iter().flatten();
     rows.flat_map(|row| row.names.iter().map(move |name| (*name, row)))
 }
 
 /// Returns the name of an entry, as a static string, and its row.
-pub fn find(name: &str) -> Option<(&'static str, &'static Row)> {
+pub fn find(name: &str) -> Option<(&'static str, &'static EntryRow)> {
     all().find(|(known, _)| *known == name)
 }
 
@@ -202,10 +202,10 @@ pub fn table() -> String {
         ("Without meaning here", "default | why", IGNORED),
     ] {
         let _ = write!(text, "### {title}\n\n| entry | {head} |\n|---|---|---|\n");
-        let mut lines: Vec<(&Row, Vec<String>)> = Vec::new();
+        let mut lines: Vec<(&EntryRow, Vec<String>)> = Vec::new();
         for row in rows {
             let names = row.names.iter().map(|name| format!("`{name}`"));
-            let same = |of: &&mut (&Row, Vec<String>)| {
+            let same = |of: &&mut (&EntryRow, Vec<String>)| {
                 (of.0.default, of.0.meaning) == (row.default, row.meaning)
             };
             match lines.iter_mut().find(same) {

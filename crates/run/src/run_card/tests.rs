@@ -59,7 +59,7 @@ fn no_entry_is_there_twice() {
 #[test]
 fn values_are_read_as_fortran_and_python_write_them() {
     let found = read(CARD, &[("nevents", "10k")]).unwrap();
-    assert_eq!(found.whole("nevents"), 10_000);
+    assert_eq!(found.integer("nevents"), 10_000);
     assert_eq!(
         (found.number("ebeam1"), found.number("ebeam2")),
         (6500.0, 6500.0)
@@ -305,7 +305,7 @@ fn a_bias_is_that_of_a_module() {
 fn numbers_are_finite_and_as_cards_have_them() {
     let digits = "9".repeat(400);
     let numbers = entries::all()
-        .filter(|(_, row)| matches!(row.kind, value::Kind::Whole | value::Kind::Real));
+        .filter(|(_, row)| matches!(row.kind, value::ValueKind::Whole | value::ValueKind::Real));
     let mut count = 0;
     for (name, _) in numbers {
         count += 1;
@@ -389,7 +389,7 @@ fn numbers_out_of_their_ranges() {
 #[test]
 fn cuts_by_code_have_codes() {
     let names: Vec<&str> = entries::all()
-        .filter(|(_, row)| matches!(row.kind, value::Kind::ByCode | value::Kind::Pairs))
+        .filter(|(_, row)| matches!(row.kind, value::ValueKind::ByCode | value::ValueKind::Pairs))
         .map(|(name, _)| name)
         .collect();
     assert_eq!(names.len(), 8);
@@ -595,12 +595,12 @@ fn defaults_of_what_is_left_out() {
 fn other_values_of_some_entries() {
     let found = card(&[("ptgmin", "10")])
         .unwrap()
-        .with([("pta", 7.0), ("dsqrt_shat", 1.0)]);
+        .with_numbers([("pta", 7.0), ("dsqrt_shat", 1.0)]);
     assert_eq!(
         (found.number("pta"), found.number("dsqrt_shat")),
         (7.0, 1.0)
     );
-    assert!(found.gives("ptgmin") && !found.gives("pta"));
+    assert!(found.has_entry("ptgmin") && !found.has_entry("pta"));
     assert_eq!(found.to_json()["pta"], 7.0);
     assert_eq!(found.to_json()["iseed"], 0);
 }

@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Formatter};
 
 /// The kind of an entry's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// `True` or `False`.
     Flag,
     /// A whole number.
@@ -32,26 +32,26 @@ pub enum Kind {
 /// The value of an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Of [`Kind::Flag`].
+    /// Of [`ValueKind::Flag`].
     Flag(bool),
-    /// Of [`Kind::Whole`], below [`LARGEST`].
+    /// Of [`ValueKind::Whole`], below [`MAX_WHOLE`].
     Whole(i128),
-    /// Of [`Kind::Real`], finite.
+    /// Of [`ValueKind::Real`], finite.
     Real(f64),
-    /// Of [`Kind::Text`] and [`Kind::Set`].
+    /// Of [`ValueKind::Text`] and [`ValueKind::Set`].
     Text(String),
-    /// Of [`Kind::Words`] and [`Kind::Arguments`].
+    /// Of [`ValueKind::Words`] and [`ValueKind::Arguments`].
     Words(Vec<String>),
-    /// Of [`Kind::ByCode`].
+    /// Of [`ValueKind::ByCode`].
     ByCode(BTreeMap<i32, f64>),
-    /// Of [`Kind::Pairs`]: by PDG code, and `default` for particles without an entry of their own.
+    /// Of [`ValueKind::Pairs`]: by PDG code, and `default` for particles without an entry of their own.
     Pairs(BTreeMap<String, bool>),
-    /// Of [`Kind::Named`].
+    /// Of [`ValueKind::Named`].
     Named(BTreeMap<String, f64>),
 }
 
 /// Bound on whole numbers. They are not limited to doubles because a seed may have more digits.
-const LARGEST: f64 = 1e20;
+const MAX_WHOLE: f64 = 1e20;
 /// Largest number of digits of a whole number without exponent.
 const DIGITS: usize = 20;
 
@@ -60,29 +60,29 @@ impl Value {
     ///
     /// # Errors
     /// A message on what the value must be.
-    pub fn parse(kind: Kind, text: &str) -> Result<Value, String> {
+    pub fn parse(kind: ValueKind, text: &str) -> Result<Value, String> {
         let text = text.trim();
         Ok(match kind {
-            Kind::Flag => Value::Flag(flag(text)?),
-            Kind::Whole => Value::Whole(whole(text)?),
-            Kind::Real => Value::Real(number(text)?),
-            Kind::Text => Value::Text(unquoted(text).to_owned()),
-            Kind::Set => Value::Text(set(text)?),
-            Kind::Words => {
+            ValueKind::Flag => Value::Flag(flag(text)?),
+            ValueKind::Whole => Value::Whole(whole(text)?),
+            ValueKind::Real => Value::Real(number(text)?),
+            ValueKind::Text => Value::Text(unquoted(text).to_owned()),
+            ValueKind::Set => Value::Text(set(text)?),
+            ValueKind::Words => {
                 let inner = text.trim_matches(['[', ']', '(', ')', ' ']);
                 let words = inner.split(|c: char| c == ',' || c.is_whitespace());
                 Value::Words(words.filter(|word| !word.is_empty()).map(word).collect())
             }
-            Kind::Arguments => Value::Words(arguments(text)),
-            Kind::ByCode => Value::ByCode(dict(text, "{6: 50}", code, number)?),
-            Kind::Pairs => {
+            ValueKind::Arguments => Value::Words(arguments(text)),
+            ValueKind::ByCode => Value::ByCode(dict(text, "{6: 50}", code, number)?),
+            ValueKind::Pairs => {
                 let key = |name: &str, example: &str| match name {
                     "default" => Ok(Some(name.to_owned())),
                     name => Ok(code(name, example)?.map(|code| code.to_string())),
                 };
                 Value::Pairs(dict(text, "{6: True}", key, flag)?)
             }
-            Kind::Named => {
+            ValueKind::Named => {
                 let key = |name: &str, _: &str| Ok(Some(name.to_owned()));
                 Value::Named(dict(text, "{name: 1.0}", key, number)?)
             }
@@ -229,7 +229,7 @@ fn real(text: &str, what: &str) -> Result<f64, String> {
 
 fn whole(text: &str) -> Result<i128, String> {
     let value = real(text, "a whole number")?;
-    if value.fract() != 0.0 || value.abs() >= LARGEST {
+    if value.fract() != 0.0 || value.abs() >= MAX_WHOLE {
         return Err("it must be a whole number below 1e+20".to_owned());
     }
     Ok(match is_whole(text) {

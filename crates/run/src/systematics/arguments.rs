@@ -4,7 +4,7 @@ use super::naming::{Naming, WeightFormat};
 use super::{
     CENTRAL, CURE, EMISSION, ENVELOPE, Member, Systematics, Variation, WeightGroup, wrong,
 };
-use crate::densities::{PdfSet, by_lhaid};
+use crate::densities::{PdfMember, by_lhaid};
 use crate::scale;
 use crate::text::quoted;
 use mebridge::{Error, Result};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Default factors of scales.
 const FACTORS: [f64; 3] = [0.5, 1.0, 2.0];
 /// Largest number of weights of an event.
-const MOST: usize = 100_000;
+const MAX_WEIGHTS: usize = 100_000;
 /// Quantities that can be varied, in the order in which they are varied alone.
 const VARIED: [&str; 5] = ["mur", "muf", "alps", "dyn", "pdf"];
 /// Arguments without effect here: they are about earlier weights of a file, or about the LHAPDF library.
@@ -27,7 +27,7 @@ impl Systematics {
     ///
     /// # Errors
     /// An argument is unknown or has an invalid value; densities do not exist; or there are too many weights.
-    pub fn of_arguments(arguments: &[String], densities: &PdfSet) -> Result<Self> {
+    pub fn of_arguments(arguments: &[String], densities: &PdfMember) -> Result<Self> {
         let of = Arguments::read(arguments)?;
         let list = NamedSets::read(&of.pdf, densities)?;
         let mut all = Vec::new();
@@ -39,8 +39,8 @@ impl Systematics {
             let mut some = vec![WeightPoint::new(list.own)];
             for name in block {
                 let values = of.values(name, list.members.len())?;
-                if some.len().saturating_mul(values.len()) > MOST {
-                    let what = format!("asks for more than {MOST} weights of an event");
+                if some.len().saturating_mul(values.len()) > MAX_WEIGHTS {
+                    let what = format!("asks for more than {MAX_WEIGHTS} weights of an event");
                     return Err(wrong(&what));
                 }
                 let each = some
@@ -125,7 +125,7 @@ impl WeightPoint {
 
 /// All PDF members named by the arguments.
 struct NamedSets {
-    members: Vec<PdfSet>,
+    members: Vec<PdfMember>,
     /// Number of each member in its set.
     numbers: Vec<u32>,
     /// Indices of the first members of sets that are named as a whole.
@@ -135,7 +135,7 @@ struct NamedSets {
 }
 
 impl NamedSets {
-    fn read(words: &[String], own: &PdfSet) -> Result<Self> {
+    fn read(words: &[String], own: &PdfMember) -> Result<Self> {
         let mut found = NamedSets {
             members: Vec::new(),
             numbers: Vec::new(),
@@ -158,13 +158,13 @@ impl NamedSets {
                     let member = members.into_iter().find(|one| one.place() == number);
                     found.push(member.ok_or_else(|| no_member(word))?);
                 }
-                (set, None) => found.push_all(&PdfSet::read(&by_lhaid(set)?)?)?,
+                (set, None) => found.push_all(&PdfMember::read(&by_lhaid(set)?)?)?,
                 (set, Some(number)) => {
                     let place = match set.parse::<u32>() {
                         Ok(first) => (u64::from(first) + u64::from(number)).to_string(),
                         Err(_) => format!("{set}/{number}"),
                     };
-                    found.push(PdfSet::read(&by_lhaid(&place)?)?);
+                    found.push(PdfMember::read(&by_lhaid(&place)?)?);
                 }
             }
         }
@@ -172,26 +172,26 @@ impl NamedSets {
         Ok(found)
     }
 
-    fn push(&mut self, member: PdfSet) {
+    fn push(&mut self, member: PdfMember) {
         self.numbers.push(member.place());
         self.members.push(member);
     }
 
-    fn push_all(&mut self, set: &PdfSet) -> Result<()> {
+    fn push_all(&mut self, set: &PdfMember) -> Result<()> {
         self.begins.push(self.members.len());
         set.members()?.into_iter().for_each(|one| self.push(one));
         Ok(())
     }
 
     /// Index of the member after that of the event in the same set.
-    fn second_of_own(&self, own: &PdfSet) -> Option<usize> {
+    fn second_of_own(&self, own: &PdfMember) -> Option<usize> {
         let next = own.place() + 1;
         let mut places = 0..self.members.len();
         places.find(|&place| self.numbers[place] == next && self.members[place].is_of_set_of(own))
     }
 
     /// Groups the weights.
-    fn grouped(&self, points: &[WeightPoint], naming: Naming, own: &PdfSet) -> Systematics {
+    fn grouped(&self, points: &[WeightPoint], naming: Naming, own: &PdfMember) -> Systematics {
         let mut found = Systematics {
             naming,
             ..Systematics::default()

@@ -221,7 +221,7 @@ fn no_bin_becomes_empty() {
                 grid.adapt(&training, 1.5);
                 let widths = grid.edges(0).windows(2).map(|pair| pair[1] - pair[0]);
                 let least = widths.fold(1.0, f64::min);
-                assert!(least > 0.99 * LEAST_WIDTH, "{least}");
+                assert!(least > 0.99 * MIN_WIDTH, "{least}");
                 assert_eq!([grid.edges(0)[0], grid.edges(0)[BINS]], [0.0, 1.0]);
             }
             let mut to = Rows::new(2, 1);

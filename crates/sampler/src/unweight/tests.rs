@@ -219,7 +219,7 @@ fn thresholds_of_channels_together_have_the_least_sum() {
     };
     let allowed = overweight * means.iter().sum::<f64>();
     assert!((0.97..1.0 + 1e-9).contains(&(carried(&found) / allowed)));
-    let most = MOST_OF_ONE * overweight + 1e-9;
+    let most = MAX_CHANNEL_EXCESS * overweight + 1e-9;
     assert!(excesses(&found).iter().all(|&excess| excess < most));
     // Lowering one threshold by a bin and raising another by no more increases the excess.
     for (falls, rises) in [(0, 1), (1, 0), (1, 2), (2, 1), (0, 2), (2, 0)] {

@@ -35,11 +35,11 @@ from code_object import CodeObject, Kernel
 # The architecture by tinygrad's names, and threads of a wave.
 GPUS = {"gfx1100": ("rdna3", 32), "gfx942": ("cdna", 64)}
 REGISTERS, SCALARS = 256, 106
-MOST_SHARED = 64 << 10
+MAX_SHARED = 64 << 10
 # Where shared memory and scratch stand for instructions that take any address: a kernel is told the upper half of these.
 SHARED, PRIVATE = 1 << 45, 1 << 46
 # As long as a block may run, and most instructions of a wave before another one has its turn.
-MOST_INSTRUCTIONS, TURN = 50_000_000, 400
+MAX_INSTRUCTIONS, TURN = 50_000_000, 400
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
@@ -114,7 +114,7 @@ class Emulator:
         shared += says[".group_segment_fixed_size"]
         if threads > says[".max_flat_workgroup_size"]:
             raise ValueError(f"{name} has {threads} threads a block, compiled for {says['.max_flat_workgroup_size']}")
-        if shared > MOST_SHARED:
+        if shared > MAX_SHARED:
             raise ValueError(f"{name} has {shared} bytes of shared memory")
         if says[".wavefront_size"] != self.lanes:
             raise ValueError(f"{name} is for waves of {says['.wavefront_size']}")
@@ -127,10 +127,10 @@ class Emulator:
         self.random.shuffle(blocks)
         done = 0
         for at in blocks:
-            ctypes.memset(SHARED, 0xFF, MOST_SHARED)
+            ctypes.memset(SHARED, 0xFF, MAX_SHARED)
             waves = [self.wave(kernel, at, block, start, scalars) for start in range(0, threads, self.lanes)]
             done += self.run(loaded, waves)
-            if ctypes.string_at(SHARED + shared, MOST_SHARED - shared).strip(b"\xff"):
+            if ctypes.string_at(SHARED + shared, MAX_SHARED - shared).strip(b"\xff"):
                 raise ValueError(f"block {at} of {name} wrote behind its shared memory")
         return f"ok {done}"
 
@@ -179,8 +179,8 @@ class Emulator:
                     running.remove(wave)
                     waiting.append(wave)
                     break
-            if total > MOST_INSTRUCTIONS:
-                raise ValueError(f"a block does not end within {MOST_INSTRUCTIONS} instructions")
+            if total > MAX_INSTRUCTIONS:
+                raise ValueError(f"a block does not end within {MAX_INSTRUCTIONS} instructions")
         return total
 
     def instruction(self, at: int) -> Instruction:

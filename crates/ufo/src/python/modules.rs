@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// Largest file, in bytes; those of MG5aMC's models are below half a megabyte.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 /// Longest concatenated text or list.
-const MOST_PARTS: usize = 1 << 20;
+const MAX_PARTS: usize = 1 << 20;
 /// Most characters, entries and names that a model copies in total.
-const MOST_COPIED: usize = 1 << 24;
+const MAX_COPIED: usize = 1 << 24;
 /// Most objects of a model.
-const MOST_OBJECTS: usize = 1_000_000;
+const MAX_OBJECTS: usize = 1_000_000;
 /// Most characters and entries in the attributes of all objects, counted for each object that shares a list or text.
-const MOST_ATTRIBUTES: usize = 1 << 26;
+const MAX_ATTRIBUTES: usize = 1 << 26;
 /// Deepest nesting of imports, and of lists.
 const DEEPEST: usize = 20;
 
@@ -153,7 +153,7 @@ impl Modules {
             names: HashMap::new(),
             open: Vec::new(),
             copied: 0,
-            left: MOST_ATTRIBUTES,
+            left: MAX_ATTRIBUTES,
             objects: Vec::new(),
             functions: Vec::new(),
         }
@@ -170,7 +170,7 @@ impl Modules {
         if seen.file_type().is_symlink() {
             return Err(format!("{file}: this is a link; put the file itself there"));
         }
-        let text = regular::read(&path, MOST_BYTES).map_err(|e| format!("{file}: {e}"))?;
+        let text = regular::read(&path, MAX_BYTES).map_err(|e| format!("{file}: {e}"))?;
         // Comments of older models may have other encodings.
         Ok(Some(String::from_utf8_lossy(&text).into_owned()))
     }
@@ -349,10 +349,10 @@ impl Modules {
     /// Counts copied items, because a few short lines may copy a lot.
     fn copies(&mut self, parts: usize) -> Fallible<()> {
         self.copied += parts;
-        match self.copied <= MOST_COPIED {
+        match self.copied <= MAX_COPIED {
             true => Ok(()),
             false => Err(format!(
-                "more than {MOST_COPIED} characters, entries and names are copied"
+                "more than {MAX_COPIED} characters, entries and names are copied"
             )),
         }
     }
@@ -363,7 +363,7 @@ impl Modules {
         take(value, 2, &mut self.left);
         match self.left {
             0 => Err(format!(
-                "objects have more than {MOST_ATTRIBUTES} characters and entries"
+                "objects have more than {MAX_ATTRIBUTES} characters and entries"
             )),
             _ => Ok(()),
         }
@@ -529,8 +529,8 @@ impl Modules {
         attributes: BTreeMap<String, PythonValue>,
         place: String,
     ) -> Fallible<PythonValue> {
-        if self.objects.len() == MOST_OBJECTS {
-            return Err(format!("more than {MOST_OBJECTS} objects"));
+        if self.objects.len() == MAX_OBJECTS {
+            return Err(format!("more than {MAX_OBJECTS} objects"));
         }
         attributes.values().try_for_each(|value| self.hold(value))?;
         self.objects.push(Object {
@@ -612,14 +612,14 @@ fn arithmetic(sign: &str, a: PythonValue, b: PythonValue) -> Fallible<PythonValu
             PythonValue::Unread(name)
         }
         ("+", PythonValue::Text(a), PythonValue::Text(b)) => {
-            if a.len() + b.len() > MOST_PARTS {
-                return Err(format!("a text of more than {MOST_PARTS} characters"));
+            if a.len() + b.len() > MAX_PARTS {
+                return Err(format!("a text of more than {MAX_PARTS} characters"));
             }
             PythonValue::Text([&*a, &*b].concat().into())
         }
         ("+", PythonValue::List(a, x), PythonValue::List(b, y)) => {
-            if a.len() + b.len() > MOST_PARTS {
-                return Err(format!("a list of more than {MOST_PARTS} entries"));
+            if a.len() + b.len() > MAX_PARTS {
+                return Err(format!("a list of more than {MAX_PARTS} entries"));
             }
             PythonValue::List(Rc::new([&**a, &**b].concat()), x.max(y))
         }

@@ -70,7 +70,7 @@ pub enum StatementKind {
 const DEEPEST: usize = 60;
 
 /// Most operators of a statement; the longest are concatenations of strings.
-const MOST_OPERATORS: usize = 500;
+const MAX_OPERATORS: usize = 500;
 
 type Fallible<T> = Result<T, (usize, String)>;
 
@@ -491,7 +491,7 @@ impl<'a> Parser<'a> {
     /// Consumes a binary operator; returns its line.
     fn operator(&mut self) -> Fallible<usize> {
         self.operators += 1;
-        if self.operators > MOST_OPERATORS {
+        if self.operators > MAX_OPERATORS {
             return self.fail("too many operators in one statement");
         }
         self.at += 1;

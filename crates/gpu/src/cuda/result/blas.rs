@@ -26,7 +26,8 @@ impl Calls {
         let mut handle = null_mut();
         // SAFETY: the output pointer is valid.
         let status = unsafe { (self.symbols.create)(&mut handle) };
-        self.check(self.symbols.own.create, status).map(|()| handle)
+        self.check(self.symbols.traits.create, status)
+            .map(|()| handle)
     }
 
     /// Destroys a handle, after waiting for the work of the GPU.
@@ -36,7 +37,7 @@ impl Calls {
     pub unsafe fn destroy(self, handle: Handle) -> Result<()> {
         // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.symbols.destroy)(handle) };
-        self.check(self.symbols.own.destroy, status)
+        self.check(self.symbols.traits.destroy, status)
     }
 
     /// Sets the stream of a handle.
@@ -46,12 +47,12 @@ impl Calls {
     pub unsafe fn set_stream(self, handle: Handle, stream: RawStream) -> Result<()> {
         // SAFETY: guaranteed by the caller.
         let status = unsafe { (self.symbols.set_stream)(handle, pointer(stream.0)) };
-        self.check(self.symbols.own.set_stream, status)
+        self.check(self.symbols.traits.set_stream, status)
     }
 
     /// Returns whether the scratch memory of a handle can be set.
     pub fn takes_workspace(self) -> bool {
-        self.symbols.further.is_some()
+        self.symbols.nvidia.is_some()
     }
 
     /// Sets the scratch memory of a handle, if the library supports that. Setting a stream resets it.
@@ -59,11 +60,11 @@ impl Calls {
     /// # Safety
     /// The handle is alive. The memory has this size as long as products are launched, and has no other use.
     pub unsafe fn set_workspace(self, handle: Handle, memory: Pointer, bytes: usize) -> Result<()> {
-        let Some(further) = &self.symbols.further else {
+        let Some(nvidia) = &self.symbols.nvidia else {
             return Ok(());
         };
         // SAFETY: guaranteed by the caller.
-        let status = unsafe { (further.set_workspace)(handle, memory as *mut c_void, bytes) };
+        let status = unsafe { (nvidia.set_workspace)(handle, memory as *mut c_void, bytes) };
         self.check("cublasSetWorkspace", status)
     }
 
@@ -74,8 +75,8 @@ impl Calls {
     /// until the products have finished.
     pub unsafe fn multiply(self, handle: Handle, product: &Product) -> Result<()> {
         let call = match product.double {
-            true => self.symbols.own.double,
-            false => self.symbols.own.single,
+            true => self.symbols.traits.double,
+            false => self.symbols.traits.single,
         };
         let int = |number: u32| {
             c_int::try_from(number).map_err(|_| Error::GpuCall {
@@ -105,10 +106,10 @@ impl Calls {
             ),
         };
         let stride = |numbers: u64| numbers as c_longlong;
-        match &self.symbols.further {
-            Some(further) => {
+        match &self.symbols.nvidia {
+            Some(nvidia) => {
                 // SAFETY: guaranteed by the caller.
-                let status = unsafe { (further.set_math_mode)(handle, math) };
+                let status = unsafe { (nvidia.set_math_mode)(handle, math) };
                 self.check("cublasSetMathMode", status)?;
             }
             None if tf32 => {
@@ -123,8 +124,8 @@ impl Calls {
         let status = unsafe {
             function(
                 handle,
-                self.symbols.own.as_is,
-                self.symbols.own.as_is,
+                self.symbols.traits.as_is,
+                self.symbols.traits.as_is,
                 rows,
                 columns,
                 inner,
@@ -146,14 +147,14 @@ impl Calls {
     }
 
     fn check(self, call: &'static str, status: Status) -> Result<()> {
-        let own = self.symbols.own;
+        let traits = self.symbols.traits;
         if status == sys::SUCCESS {
             return Ok(());
         }
-        if status == own.alloc_failed {
+        if status == traits.alloc_failed {
             return Err(self.driver.refused(format!("what {call} needs")));
         }
-        let meaning = own.meanings.iter().find(|(known, _)| *known == status);
+        let meaning = traits.meanings.iter().find(|(known, _)| *known == status);
         let meaning = meaning.map_or("unknown", |(_, meaning)| meaning);
         Err(Error::GpuCall {
             call,

@@ -42,7 +42,7 @@ pub const DEFAULT_MATH: c_int = 0;
 pub const TF32_MATH: c_int = 3;
 
 /// Properties in which the libraries differ.
-pub struct Own {
+pub struct LibraryTraits {
     /// Name of the library.
     pub library: &'static str,
     pub create: &'static str,
@@ -59,7 +59,7 @@ pub struct Own {
 }
 
 /// cuBLAS.
-const CUDA: Own = Own {
+const CUDA: LibraryTraits = LibraryTraits {
     library: "cuBLAS",
     create: "cublasCreate_v2",
     destroy: "cublasDestroy_v2",
@@ -83,7 +83,7 @@ const CUDA: Own = Own {
 };
 
 /// hipBLAS.
-const HIP: Own = Own {
+const HIP: LibraryTraits = LibraryTraits {
     library: "hipBLAS",
     create: "hipblasCreate",
     destroy: "hipblasDestroy",
@@ -107,20 +107,20 @@ const HIP: Own = Own {
 };
 
 /// Functions that only NVIDIA's library has.
-pub struct Further {
+pub struct NvidiaFunctions {
     pub set_workspace: unsafe extern "C" fn(Handle, *mut c_void, usize) -> Status,
     pub set_math_mode: unsafe extern "C" fn(Handle, c_int) -> Status,
 }
 
 /// The functions of the library.
 pub struct Symbols {
-    pub own: &'static Own,
+    pub traits: &'static LibraryTraits,
     pub create: unsafe extern "C" fn(*mut Handle) -> Status,
     pub destroy: unsafe extern "C" fn(Handle) -> Status,
     pub set_stream: unsafe extern "C" fn(Handle, CUstream) -> Status,
     pub single: Multiply,
     pub double: Multiply,
-    pub further: Option<Further>,
+    pub nvidia: Option<NvidiaFunctions>,
     /// File of the library.
     _library: FoundLibrary,
 }
@@ -135,32 +135,36 @@ impl Symbols {
             Platform::Cuda => library::once(&OF_CUDA, || {
                 let found = library::load(CUDA.library, "cublas", "nvidia-cublas", Some(driver))?;
                 // SAFETY: the types are those of cublas_api.h, the same in CUDA 12 and 13.
-                let further = unsafe {
-                    Further {
+                let nvidia = unsafe {
+                    NvidiaFunctions {
                         set_workspace: found.get("cublasSetWorkspace_v2")?,
                         set_math_mode: found.get("cublasSetMathMode")?,
                     }
                 };
-                Symbols::new(&CUDA, found, Some(further))
+                Symbols::new(&CUDA, found, Some(nvidia))
             }),
             Platform::Hip => library::once(&OF_HIP, || {
-                Symbols::new(&HIP, library::amd(HIP.library, &hip::BLAS)?, None)
+                Symbols::new(&HIP, library::load_amd(HIP.library, &hip::BLAS)?, None)
             }),
         }
     }
 
-    fn new(own: &'static Own, found: FoundLibrary, further: Option<Further>) -> Result<Symbols> {
+    fn new(
+        traits: &'static LibraryTraits,
+        found: FoundLibrary,
+        nvidia: Option<NvidiaFunctions>,
+    ) -> Result<Symbols> {
         // SAFETY: the types are those of cublas_api.h, the same in CUDA 12 and 13, and of hipblas.h; device pointers
         // are 64 bits.
         unsafe {
             Ok(Symbols {
-                own,
-                create: found.get(own.create)?,
-                destroy: found.get(own.destroy)?,
-                set_stream: found.get(own.set_stream)?,
-                single: found.get(own.single)?,
-                double: found.get(own.double)?,
-                further,
+                traits,
+                create: found.get(traits.create)?,
+                destroy: found.get(traits.destroy)?,
+                set_stream: found.get(traits.set_stream)?,
+                single: found.get(traits.single)?,
+                double: found.get(traits.double)?,
+                nvidia,
                 _library: found,
             })
         }

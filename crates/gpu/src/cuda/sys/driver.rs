@@ -190,14 +190,14 @@ impl Symbols {
         look_up: impl Fn(&Library) -> Result<Symbols, libloading::Error>,
         oldest: &str,
     ) -> Result<Symbols, String> {
-        let said = super::library::said;
-        let library =
-            library.map_err(|error| format!("the driver does not load: {}", said(&error)))?;
+        let error_message = super::library::error_message;
+        let library = library
+            .map_err(|error| format!("the driver does not load: {}", error_message(&error)))?;
         let symbols = look_up(&library);
         let symbols = symbols.map_err(|error| {
             format!(
                 "the driver is too old, {oldest} is needed: {}",
-                said(&error)
+                error_message(&error)
             )
         });
         std::mem::forget(library);
@@ -219,7 +219,7 @@ mod tests {
             (Symbols::of_cuda(&library), "cuInit"),
             (Symbols::of_hip(&library), "hipGetDevice"),
         ] {
-            let message = super::super::library::said(&error.map(|_| ()).unwrap_err());
+            let message = super::super::library::error_message(&error.map(|_| ()).unwrap_err());
             assert!(message.contains(name), "{message}");
         }
     }

@@ -54,7 +54,7 @@ pub fn places() -> Vec<PathBuf> {
 
 /// Returns whether AMD's libraries should be loaded without a request: they are large. On Linux, AMD GPUs appear as a
 /// device file.
-pub fn might_be_there() -> bool {
+pub fn is_likely() -> bool {
     let named = environment::variable(FOLDER).is_some_and(|folder| !folder.is_empty());
     named
         || ["/dev/kfd", "/dev/dxg"]

@@ -84,13 +84,13 @@ pub fn load(
 
 /// Loads AMD's compiler.
 pub fn hiprtc() -> Result<FoundLibrary> {
-    amd("hiprtc", &hip::COMPILER)
+    load_amd("hiprtc", &hip::COMPILER)
 }
 
 /// Loads an AMD library from the first of these files that works.
-pub fn amd(library: &'static str, files: &[&str]) -> Result<FoundLibrary> {
+pub fn load_amd(library: &'static str, files: &[&str]) -> Result<FoundLibrary> {
     let wrong = |what: String| Error::AmdLibrary { library, what };
-    let (path, file) = hip::load(files).map_err(|error| wrong(said(&error)))?;
+    let (path, file) = hip::load(files).map_err(|error| wrong(error_message(&error)))?;
     Ok(FoundLibrary {
         library,
         package: None,
@@ -100,7 +100,7 @@ pub fn amd(library: &'static str, files: &[&str]) -> Result<FoundLibrary> {
 }
 
 /// Returns the error message of the system's loader.
-pub fn said(error: &libloading::Error) -> String {
+pub fn error_message(error: &libloading::Error) -> String {
     let source = std::error::Error::source(error);
     source.map_or_else(|| error.to_string(), |source| source.to_string())
 }
@@ -149,7 +149,11 @@ impl FoundLibrary {
         match unsafe { self.file.get::<F>(name) } {
             Ok(symbol) => Ok(*symbol),
             Err(error) => {
-                let what = format!("{} does not serve: {}", self.path.display(), said(&error));
+                let what = format!(
+                    "{} does not serve: {}",
+                    self.path.display(),
+                    error_message(&error)
+                );
                 let library = self.library;
                 Err(match self.package.clone() {
                     Some(package) => Error::GpuLibrary {

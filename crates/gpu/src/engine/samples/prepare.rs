@@ -81,7 +81,7 @@ impl Engine {
         };
         let mut kinds = vec![plain];
         if !self.plan.channels().is_empty() {
-            kinds.push(trial.like(&with_channels));
+            kinds.push(trial.inputs_like(&with_channels));
         }
         kinds
     }
@@ -103,7 +103,7 @@ impl Engine {
             };
             let (channels, colors) = (inputs.channel.is_some(), inputs.config.is_some());
             let begun = self.begin_generated(channels, colors);
-            if begun.is_some_and(|generated| generated.there().is_some()) {
+            if begun.is_some_and(|generated| generated.ready().is_some()) {
                 self.prepare(self.lanes() as usize, 1)?;
                 self.samples.settled[which] = true;
                 if self.trusted(inputs)? {
@@ -116,7 +116,7 @@ impl Engine {
         let pending = self.samples.pending[which].get_or_insert_with(|| {
             Generated::begin(library, move || spec.unit_of_samples(which > 0))
         });
-        if let Some(functions) = pending.there() {
+        if let Some(functions) = pending.ready() {
             self.samples.settled[which] = true;
             if self.agrees(which, &functions)? {
                 self.samples.generated[which] = Some(functions);
@@ -176,8 +176,8 @@ impl Engine {
             matrix_elements: answer(0),
             amp2: if rows > 0 { answer(1) } else { 0 },
             amp2_stride: count,
-            element: MatrixElementOffsets::only(diagrams),
-            ..DeviceSample::nothing()
+            element: MatrixElementOffsets::single(diagrams),
+            ..DeviceSample::empty()
         };
         for (values, generated) in values.iter_mut().zip([None, Some(functions)]) {
             // SAFETY: the buffers have this size and, like the arrays, live until the stream has been synchronised.

@@ -9,7 +9,7 @@ use crate::kernels::Memory;
 use mebridge_simd::{Cx, Real, Simd, Task, prefetch};
 
 /// Upper bound on inputs and intermediate sums for which those of two elements fit in the caches.
-const MOST_OF_TWO: u32 = 3000;
+const MAX_INPUTS_OF_TWO: u32 = 3000;
 /// Number of products by which prefetching of the second vector is ahead.
 const PRODUCTS_AHEAD: usize = 3;
 /// Number of results by which prefetching of their destinations is ahead.
@@ -46,7 +46,7 @@ impl<T: Real> Task<T> for ShufflesTask<'_, T> {
             unsafe {
                 self.products::<V>(op);
                 let shuffle = self.pools.shuffles.get_unchecked(op.shuffle as usize);
-                let two = shuffle.all <= MOST_OF_TWO;
+                let two = shuffle.all <= MAX_INPUTS_OF_TWO;
                 let mut element = 0;
                 while element < count {
                     if two && element + 1 < count {

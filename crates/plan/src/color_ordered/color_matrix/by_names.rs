@@ -18,7 +18,7 @@ use mebridge_process::color_ordered::{number_of, orders};
 /// Number of insertions in A.
 const FOUR: usize = 4;
 /// Maximum number of insertions: four, and three others.
-const MOST: usize = FOUR + 3;
+const MAX_INSERTIONS: usize = FOUR + 3;
 
 type Permutation = Vec<u8>;
 
@@ -250,7 +250,7 @@ impl BlockDiagonal {
     /// The block-diagonal form for all orders of `count` insertions, given the first row of the matrix. `None` if there
     /// are too few or too many insertions.
     pub fn of_names(count: usize, row: &[f64], denominator: f64) -> Option<BlockDiagonal> {
-        if !(FOUR + 1..=MOST).contains(&count) {
+        if !(FOUR + 1..=MAX_INSERTIONS).contains(&count) {
             return None;
         }
         let orders = PermutationTable::new(count);
@@ -445,7 +445,7 @@ impl PermutationTable {
     /// times the representation matrix.
     fn between(&self, word: usize, other: usize, a: &Irrep, b: &Irrep, row: &[f64]) -> Vec<f64> {
         let (m, n) = (a.dimension(), b.dimension());
-        let mut place = [0; MOST];
+        let mut place = [0; MAX_INSERTIONS];
         for (at, &x) in (0..).zip(&self.words[word].order) {
             place[usize::from(x)] = at;
         }

@@ -4,7 +4,7 @@ use super::whole;
 use crate::compile::Compiler;
 use crate::recursion::berends_giele::{BerendsGiele, CurrentId};
 use crate::recursion::diagrams::{Family, Forest};
-use crate::recursion::lower::{Batches, Lowering, SharedTerms, at_the_top, emit, others};
+use crate::recursion::lower::{Batches, Lowering, SharedTerms, at_the_top, emit, other_operands};
 use mebridge_ops::Address;
 use mebridge_ops::opcode::{Mode, Opcode};
 use mebridge_process::{LinearMap, Quantity, Term, TermSource};
@@ -130,14 +130,14 @@ fn at_the_root(
     batches: &mut Batches,
 ) -> u32 {
     let signs = compiler.sum_of(&children);
-    let share = SharedTerms::one(opcode, (interaction, 1.0), children);
+    let share = SharedTerms::single(opcode, (interaction, 1.0), children);
     let node = compiler.add_wavefunction(signs.clone(), 4);
     let helicities = compiler.wavefunctions[node as usize].examples.clone();
     let mode = match line {
         Some(_) => Mode::STORE,
         None => Mode::BARE,
     };
-    let others = others(compiler, forest, &share, &signs, line);
+    let others = other_operands(compiler, forest, &share, &signs, line);
     let operands = batches.entry((usize::MAX, 0, share.opcode)).or_default();
     emit(compiler, &share, node, &helicities, mode, others, operands);
     node

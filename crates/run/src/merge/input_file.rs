@@ -28,7 +28,7 @@ const OWN: [&str; 11] = [
 const ROUNDING: f64 = 1e-6;
 
 /// An event file after a first pass.
-pub struct Looked {
+pub struct InputFile {
     pub path: PathBuf,
     /// The text before its events.
     pub head: Vec<u8>,
@@ -60,7 +60,7 @@ pub struct Looked {
     weights: Vec<String>,
 }
 
-impl Looked {
+impl InputFile {
     /// Reads a file.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl Looked {
             return refused("all its weights are 0");
         }
         let cards = HeaderCards::parse(&head);
-        Ok(Looked {
+        Ok(InputFile {
             path: path.to_owned(),
             normalization: normalization(&init, events, [sum, absolute], &cards.run_card),
             head,
@@ -147,7 +147,7 @@ impl Looked {
         }
     }
 
-    /// The weight of most events, in the normalisation of [`Looked::average`]; the average if most events have
+    /// The weight of most events, in the normalisation of [`InputFile::average`]; the average if most events have
     /// different weights.
     pub fn usual(&self) -> f64 {
         let (least, count) = self.least;
@@ -166,7 +166,7 @@ impl Looked {
         self.run_card = BTreeMap::new();
     }
 
-    pub fn refused(&self, what: &str, cure: &str) -> Error {
+    pub fn refusal(&self, what: &str, cure: &str) -> Error {
         Error::run_at(self.path.display().to_string(), what, cure)
     }
 
@@ -182,8 +182,8 @@ impl Looked {
     }
 
     /// Whether both files are of the same process.
-    pub fn is_of_process_of(&self, other: &Looked) -> bool {
-        let numbers = |file: &Looked| {
+    pub fn is_of_process_of(&self, other: &InputFile) -> bool {
+        let numbers = |file: &InputFile| {
             let mut all: Vec<i32> = file
                 .init
                 .processes
@@ -197,7 +197,7 @@ impl Looked {
     }
 
     /// Whether the two files have a process in common.
-    pub fn shares_processes_with(&self, other: &Looked) -> bool {
+    pub fn shares_processes_with(&self, other: &InputFile) -> bool {
         !self.processes.is_disjoint(&other.processes)
     }
 
@@ -205,11 +205,11 @@ impl Looked {
     ///
     /// # Errors
     /// Something differs; the message names it.
-    pub fn fits(&self, other: &Looked) -> Result<()> {
+    pub fn fits(&self, other: &InputFile) -> Result<()> {
         let differs = |what: &str, there: String, here: String| {
             let of = self.path.display();
             let text = format!("it has {what} {here}, and {of} has {there}");
-            Err(other.refused(&text, "merge files of the same beams, model and weights"))
+            Err(other.refusal(&text, "merge files of the same beams, model and weights"))
         };
         let both = |codes: [i32; 2]| format!("{} {}", codes[0], codes[1]);
         let (one, two) = (&self.init, &other.init);
@@ -228,7 +228,7 @@ impl Looked {
             return differs("IDWTUP", of(one), of(two));
         }
         if self.normalization != other.normalization {
-            let of = |file: &Looked| format!("{:?}", file.normalization).to_lowercase();
+            let of = |file: &InputFile| format!("{:?}", file.normalization).to_lowercase();
             return differs("weights by event_norm", of(self), of(other));
         }
         let shown =
@@ -251,7 +251,7 @@ impl Looked {
     ///
     /// # Errors
     /// An entry differs; the message names it.
-    pub fn has_cards_of(&self, other: &Looked) -> Result<()> {
+    pub fn has_cards_of(&self, other: &InputFile) -> Result<()> {
         let (one, two) = (&self.run_card, &other.run_card);
         let mut names = one.keys().chain(two.keys());
         let differs =
@@ -269,7 +269,7 @@ impl Looked {
             self.path.display(),
             of(one)
         );
-        Err(other.refused(&what, "merge files that were made with the same cards"))
+        Err(other.refusal(&what, "merge files that were made with the same cards"))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::process::HelicitySum;
 use crate::sample::{Sample, SampleAnswers};
 
 /// Evaluates samples in double precision, made when an event first needs it.
-pub(super) struct Again {
+pub(super) struct DoublePrecision {
     recipe: Recipe,
     sessions: Option<Sessions>,
 }
@@ -42,7 +42,7 @@ fn some_are_lost(numbers: &[f64], sum: HelicitySum) -> bool {
 
 /// Evaluates those events again for which single precision gave no valid sum of squares. `in_double` holds the servers
 /// for this, once they were needed.
-pub(super) fn run_again(
+pub(super) fn run_in_double(
     recipe: &Recipe,
     in_double: &mut Option<Servers>,
     inputs: &Inputs,
@@ -72,10 +72,10 @@ pub(super) fn servers_in_double<'a>(
     })
 }
 
-impl Again {
+impl DoublePrecision {
     /// Prepares for samples of a process; `None` if the precision is sufficient.
-    pub(super) fn new(recipe: &Recipe) -> Option<Again> {
-        recipe.may_lose().then(|| Again {
+    pub(super) fn new(recipe: &Recipe) -> Option<DoublePrecision> {
+        recipe.may_lose().then(|| DoublePrecision {
             recipe: recipe.in_double(),
             sessions: None,
         })
