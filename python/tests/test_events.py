@@ -457,29 +457,62 @@ class Signs(FolderHere):
             self.assertLess(abs(pulls).max(), 5, (here, expected))
 
 
-class Notebook(unittest.TestCase):
-    def test_the_spectra_are_those_of_the_formula(self):
-        for needed in ("matplotlib",):
-            if importlib.util.find_spec(needed) is None:
-                print(f"SKIPPED: the notebook of spectra: {needed} is not installed", file=sys.stderr)
-                self.skipTest(f"{needed} is not installed")
+class Notebooks(unittest.TestCase):
+    def run_(self, file, fewer):
+        """The names that a notebook defines; `fewer` replaces a text of it, a number of events, by another."""
+        if importlib.util.find_spec("matplotlib") is None:
+            print(f"SKIPPED: the notebook {file}: matplotlib is not installed", file=sys.stderr)
+            self.skipTest("matplotlib is not installed")
         import matplotlib
 
         matplotlib.use("agg")
-        notebook = json.loads((ROOT / "examples" / "spectra.ipynb").read_text())
+        # Notebooks import the modules beside them, which are in the path of the tests.
+        notebook = json.loads((ROOT / "examples" / file).read_text())
         cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
         self.assertGreater(len(cells), 3)
-        # Fewer events than it shows: bins of 3 % tell a spectrum that is 5 % off.
-        self.assertIn("events=100_000", cells[1])
-        cells[1] = cells[1].replace("events=100_000", "events=40_000")
+        self.assertEqual(sum(cell.count(fewer[0]) for cell in cells), 1)
         names = {"__name__": "notebook"}
-        with contextlib.redirect_stdout(io.StringIO()):
+        with here(), contextlib.redirect_stdout(io.StringIO()):
             for number, cell in enumerate(cells):
-                exec(compile(cell, f"spectra.ipynb, cell {number + 1}", "exec"), names)
+                exec(compile(cell.replace(*fewer), f"{file}, cell {number + 1}", "exec"), names)
+        matplotlib.pyplot.close("all")
+        return names
+
+    def test_the_spectra_are_those_of_the_formula(self):
+        # Bins of 3 % tell a spectrum that is 5 % off.
+        names = self.run_("spectra.ipynb", ("events=100_000", "events=40_000"))
         self.assertEqual(sorted(names["chi2"]), ["mass", "pt", "y"])
         for name, (chi2, bins) in names["chi2"].items():
             self.assertLess(chi2, bins + 5 * math.sqrt(2 * bins), name)
         self.assertGreater(len(names["figure"].axes), 5)
+
+    def test_the_limit_of_a_heavy_boson(self):
+        names = self.run_("limit.ipynb", ("events = 5000", "events = 1000"))
+        # The amplitudes of photon, Z and Z' by chiralities of quark and lepton, at a right angle.
+        masses, coupling = names["masses"], 0.2
+        self.assertEqual(names["process"].parameters["gX"], coupling)
+        e, z = math.sqrt(4 * math.pi / 128), math.sqrt(4 * math.pi / 128 / (0.231 * 0.769))
+        s, width = masses**2, coupling**2 * 2000 * 6.5 / (12 * math.pi)
+        propagators = s, s - 91.1876**2 + 91.1876j * 2.4952, s - 2000**2 + 2000j * width
+        u, lepton = (
+            [(e * charge, z * (isospin - charge * 0.231), number * coupling) for isospin in (weak, 0)]
+            for charge, weak, number in ((2 / 3, 1 / 2, 1 / 3), (-1, -1 / 2, -1))
+        )
+        amplitudes = (sum(a * b / p for a, b, p in zip(one, other, propagators)) for one in u for other in lepton)
+        squared = s**2 / 12 * sum(abs(amplitude) ** 2 for amplitude in amplitudes)
+        np.testing.assert_allclose(names["process"].evaluate(names["momenta"]), squared, rtol=1e-9)
+        for mass, (run, _, _) in names["signal"].items():
+            with self.subTest(mass):
+                expected = names["narrow"](mass, 0.1)
+                self.assertLess(abs(run.cross_section - expected), 0.015 * expected + 5 * run.error)
+        within = {name: of[names["inside"]].sum() for name, of in names["expected"].items()}
+        self.assertLess(abs(within["everything"] / (within["background"] + within["signal"]) - 1), 0.15)
+        # Without a count, CLs is exp(-s).
+        self.assertAlmostEqual(names["largest_signal"](0, 5.0), -math.log(0.05), 3)
+        limits, luminosities = names["by_luminosity"], names["luminosities"]
+        self.assertTrue((np.diff(names["by_mass"], axis=0) > 0).all() and (np.diff(names["by_mass"]) > 0).all())
+        power = math.log(limits[-1, 1] / limits[0, 1]) / math.log(luminosities[-1] / luminosities[0])
+        self.assertTrue(-0.5 < power < -0.25, power)
 
 
 class WrongInput(FolderHere):
@@ -496,6 +529,9 @@ class WrongInput(FolderHere):
             ({"energy": 1000, "device": ["cuda:0", "cuda:0"]}, "named twice"),
             ({"energy": 1000, "device": ["cuda", "hip"]}, "of one kind"),
             ({"energy": 1000, "device": ["cpu", "cpu"]}, "named twice"),
+            ({"energy": 1000, "device": ["cuda", "cuda:1"]}, "without its number"),
+            ({"energy": 1000, "device": "cuda:"}, "device is"),
+            ({"energy": 1000, "device": "cpu:3"}, "device is"),
             ({"energy": 1000, "scale": -5}, "scale is -5"),
             ({"energy": 1000, "scale": 91.0, "scale_factor": 2}, "not a number"),
             ({"energy": 1000, "scale_factor": 0, "scale": "ht"}, "scale_factor is 0"),
