@@ -7,6 +7,7 @@ import functools
 import math
 import os
 import pathlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -233,7 +234,7 @@ def generate_events(
     with contextlib.ExitStack() as stack:
         scratch = pathlib.Path(stack.enter_context(_scratch.folder()))
         benchmarks = _of_order(order, reweight, lhe, scratch) if reweight else None
-        plain = target.with_name(f".plain-{target.name}") if target is not None and benchmarks else target
+        plain = _plain(target) if target is not None and benchmarks else target
         to = {
             "state": place or str(scratch / _STATE),
             "lasting": place is not None,
@@ -256,6 +257,18 @@ def generate_events(
             decayed = _decays.of_run(target, lines, order.spec, order.environment)
         return Events(**made.fields(), output=target, decayed=decayed, _arrays=arrays)
 
+
+def _plain(target: pathlib.Path) -> pathlib.Path:
+    """Returns the path for the events of a file before weights of other cards are added."""
+    name = target.name
+    # The end stays, which says whether the file is packed.
+    while len(os.fsencode(f".plain-{name}")) > _LONGEST_NAME:
+        name = name[1:]
+    return target.with_name(f".plain-{name}")
+
+
+# The limit of file systems, in bytes.
+_LONGEST_NAME = 255
 
 # Default arguments of :func:`stated`.
 DEFAULTS = dict(generate_events.__kwdefaults__ or {})
@@ -588,11 +601,14 @@ def _switches(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _backend(devices: list[str]) -> str:
     kinds = {name.split(":")[0] for name in devices}
-    numbers = [name.partition(":")[2] for name in devices]
-    if kinds not in ({"cpu"}, {"cuda"}, {"hip"}) or not all(n.isdecimal() or not n for n in numbers):
+    if kinds not in ({"cpu"}, {"cuda"}, {"hip"}) or not all(
+        re.fullmatch("[a-z]+|(cuda|hip):[0-9]+", n) for n in devices
+    ):
         raise ValueError('device is "cpu", "cuda", "cuda:1", "hip", or a list of several GPUs of one kind')
-    if len(set(devices)) != len(devices) or (kinds == {"cpu"} and devices != ["cpu"]):
+    if len(set(devices)) != len(devices):
         raise ValueError("a device is named twice; threads= says how many a CPU has")
+    if len(devices) > 1 and not all(":" in name for name in devices):
+        raise ValueError('device has several GPUs, one without its number; number all of them, "cuda:0", "cuda:1"')
     return kinds.pop()
 
 

@@ -91,12 +91,14 @@ class Benchmarks(Folder):
         process, card = "p p > e+ e-", self.cards["alpha"]
         files = {}
         mebridge.generate_events(process, output=self.folder / "plain.lhe", **arguments)
-        for name, workers in (("one.lhe", 0), ("two.lhe", 2)):
+        # The second name is as long as names may be.
+        second = f"{'x' * 251}.lhe"
+        for name, workers in (("one.lhe", 0), (second, 2)):
             make = (lambda: concurrent.futures.ThreadPoolExecutor(workers)) if workers else None
             output = self.folder / name
             mebridge.generate_events(process, output=output, reweight=[card], executor=make, **arguments)
             files[name] = output.read_bytes()
-        self.assertEqual(files["one.lhe"], files["two.lhe"])
+        self.assertEqual(files["one.lhe"], files[second])
         self.assertIn(b"<weightgroup name='mg_reweighting'", files["one.lhe"])
         arrays = mebridge.read_events(self.folder / "one.lhe")
         plain = mebridge.read_events(self.folder / "plain.lhe")

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -19,7 +20,7 @@ from unittest import mock
 import numpy as np
 
 import mebridge
-from mebridge import _worker
+from mebridge import _scratch, _worker
 
 from common import Folder, FolderHere
 
@@ -81,7 +82,7 @@ class MassiveBeams(FolderHere):
 
 BLOCKED = """
 import ctypes, os, signal, subprocess, sys, mebridge
-from mebridge import _worker
+from mebridge import _scratch, _worker
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # A survey that holds the lock of the interpreter and never ends; it sends SIGINT to its parent alone.
 _worker._PROGRAM = _worker._PROGRAM.replace("serve(int", '''
@@ -101,7 +102,7 @@ except KeyboardInterrupt:
 # After a program is killed its child ends.
 KILLED = """
 import os, sys, mebridge
-from mebridge import _worker
+from mebridge import _scratch, _worker
 _worker._PROGRAM = _worker._PROGRAM.replace("serve(int", '''
 import os, signal, time
 from mebridge import _engine
@@ -167,9 +168,33 @@ class Children(Folder):
         while pathlib.Path(f"/proc/{child}/cmdline").exists() and _lives(child):
             time.sleep(0.01)
         self.assertGreater(len(folders()), 0)
-        # The next run removes the folder left behind.
+        # Of runs killed before they had locked their folder, and what is not of a run.
+        (self.temporary / "mebridge-0123abc_").mkdir()
+        (self.temporary / "mebridge-4567abc_").mkdir()
+        (self.temporary / "mebridge-4567abc_" / "lock.new").touch()
+        others = [self.temporary / name for name in ("mebridge-89abcdef", "mebridge-mine")]
+        for other in others:
+            other.mkdir()
+        (others[0] / "notes").touch()
+        # The next run removes the folders left behind.
         self.assertEqual(generate().events, 5)
-        self.assertEqual(folders(), [])
+        self.assertEqual(sorted(folders()), others)
+        for other in others:
+            shutil.rmtree(other)
+
+    def test_a_folder_swept_before_it_is_locked(self):
+        """Another run may take a new folder for one that was left."""
+        made = tempfile.mkdtemp
+
+        def swept(*of, **more):
+            tempfile.mkdtemp = made
+            folder = made(*of, **more)
+            os.rmdir(folder)
+            return folder
+
+        with mock.patch.object(tempfile, "mkdtemp", swept), _scratch.folder() as folder:
+            self.assertEqual(os.listdir(folder), ["lock"])
+        self.assertFalse(os.path.exists(folder))
 
     def test_threads_of_python_go_on(self):
         """The lock of the interpreter is free while points are weighed."""

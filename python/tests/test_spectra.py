@@ -52,5 +52,5 @@ class Spectra(Folder):
         with contextlib.redirect_stdout(io.StringIO()) as said:
             self.assertEqual(events_command([*arguments, "--folder", str(self.folder)]), 0)
         kept = (self.folder / "Events" / "run_01" / "summary.txt").read_text()
-        self.assertIn("pt of 13, -13 (PDG codes), GeV", kept)
+        self.assertIn("pt of mu- mu+, GeV", kept)
         self.assertTrue(said.getvalue().startswith(kept))
