@@ -3,13 +3,12 @@
 
 mod bounds;
 
-use crate::run_card::RunCard;
-use crate::run_card::value::Value;
+use crate::run_card::{ONLY_PAIRS, RunCard};
 use crate::text::general;
 use mebridge::Result;
 use mebridge::event_generator::LundLegs;
 use mebridge_phasespace::cuts::{GroupValue, Observable, Rule, Window};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 pub use bounds::{min_energy, min_mass};
 
@@ -27,8 +26,6 @@ const NUMBERS_BY_CODE: [&str; 7] = [
     "eta_max_pdg",
     "mxx_min_pdg",
 ];
-/// The entry that restricts the mass cut of a code to pairs of particle and antiparticle.
-const ONLY_PAIRS: &str = "mxx_only_part_antipart";
 
 /// A window, and the entries that request it.
 #[derive(Clone, Debug, PartialEq)]
@@ -402,10 +399,9 @@ pub fn differing_entry(legs: &Legs, processes: &[Vec<i32>]) -> Option<String> {
             let values = card.by_code(name);
             !same(codes.iter().map(|code| values.get(code)))
         };
-        let pairs = only_pairs(card);
         let name = NUMBERS_BY_CODE.iter().find(differ).copied();
         let name = name.or_else(|| {
-            let same = same(codes.iter().map(|code| pairs.get(code)));
+            let same = same(codes.iter().map(|&code| card.only_pairs(code)));
             (!same).then_some(ONLY_PAIRS)
         });
         let merges = ["ktdurham", "ptlund"]
@@ -446,26 +442,14 @@ pub fn unused(card: &RunCard, there: &BTreeSet<i32>) -> Option<String> {
     })
 }
 
-/// Returns the values of [`ONLY_PAIRS`] by PDG code, without the default.
-fn only_pairs(card: &RunCard) -> BTreeMap<i32, bool> {
-    let Value::Pairs(values) = card.value(ONLY_PAIRS) else {
-        return BTreeMap::new();
-    };
-    let codes = values
-        .iter()
-        .filter_map(|(code, only)| Some((code.parse().ok()?, *only)));
-    codes.collect()
-}
-
 /// Returns all pairs of an entry by PDG code and a code in it.
 fn by_code(card: &RunCard) -> Vec<(&'static str, i32)> {
     let numbers = NUMBERS_BY_CODE.iter().flat_map(|name| {
         let codes = card.by_code(name).keys();
         codes.map(move |&code| (*name, code))
     });
-    let pairs = only_pairs(card).into_keys();
     numbers
-        .chain(pairs.map(|code| (ONLY_PAIRS, code)))
+        .chain(card.codes_of_pairs().map(|code| (ONLY_PAIRS, code)))
         .collect()
 }
 

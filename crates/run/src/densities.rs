@@ -170,14 +170,19 @@ impl PdfMember {
             return PdfMember::of_mg5amc(pdf);
         }
         let file = locate(pdf)?;
-        let head = head(&file)?;
         let about = about(&file);
+        PdfSet::member(file, &about)
+    }
+
+    /// Reads the header of a member; `about` is the text of the `.info` file of its set.
+    fn member(file: PathBuf, about: &str) -> Result<Self> {
+        let head = head(&file)?;
         let member = place_of(&file).and_then(|place| i32::try_from(place).ok());
-        let first = whole(&about, "SetIndex");
+        let first = whole(about, "SetIndex");
         let coupling = match table(&head, &file)? {
             // A member may have its own alpha_s.
             Some(own) => Some(own),
-            None => table(&about, &file)?,
+            None => table(about, &file)?,
         };
         let number = first
             .zip(member)
@@ -231,7 +236,9 @@ impl PdfMember {
         };
         let mut files: Vec<PathBuf> = paths_in(folder).filter(is_member).collect();
         files.sort();
-        files.iter().map(|file| PdfMember::read(file)).collect()
+        let about = about(&self.file);
+        let members = files.into_iter().map(|file| PdfMember::member(file, &about));
+        members.collect()
     }
 
     /// The name of its set.

@@ -70,7 +70,7 @@ pub fn figures(samples: &[ScaledSpectra], [symbol, unit]: [&str; 2]) -> String {
             tables += &numbers(spectrum, samples, &curves, place, [symbol, unit]);
         }
         text += &format!(
-            "<h3>{} (PDG codes)</h3>\n<div class=\"pair\">\n{pictures}</div>\n<details>\n<summary>numbers</summary>\n\
+            "<h3>{}</h3>\n<div class=\"pair\">\n{pictures}</div>\n<details>\n<summary>numbers</summary>\n\
              <div{beside}>\n{tables}</div>\n</details>\n",
             kind_name(of_kind[0].kind)
         );

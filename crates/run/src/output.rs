@@ -483,17 +483,18 @@ fn setting(text: &str, name: &str) -> Option<String> {
     })
 }
 
-/// `run_NN` with the first number above those of the existing runs in a folder `Events`.
+/// `run_NN` with the first number above those of the existing runs in a folder `Events`. Numbers that are too large to
+/// be counted further are names like any other.
 pub fn next_run(events: &Path) -> String {
     let entries = std::fs::read_dir(events).into_iter().flatten().flatten();
     let number = |entry: std::fs::DirEntry| -> Option<u64> {
         let name = entry.file_name();
         let digits = name.to_str()?.strip_prefix("run_")?;
         let digits = digits.split(|c: char| !c.is_ascii_digit()).next()?;
-        digits.parse().ok()
+        digits.parse::<u64>().ok()?.checked_add(1)
     };
-    let last = entries.filter_map(number).max().unwrap_or(0);
-    format!("run_{:02}", last + 1)
+    let next = entries.filter_map(number).max().unwrap_or(1);
+    format!("run_{next:02}")
 }
 
 /// An absolute path without `.` and `..`, resolved as a shell does: symbolic links stay.
@@ -808,6 +809,12 @@ mod tests {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
         assert_eq!(next_run(folder.path()), "run_10");
+        for digits in ["18446744073709551615", "99999999999999999999999"] {
+            fs::create_dir(folder.path().join(format!("run_{digits}"))).unwrap();
+            assert_eq!(next_run(folder.path()), "run_10");
+        }
+        fs::create_dir(folder.path().join("run_4294967295")).unwrap();
+        assert_eq!(next_run(folder.path()), "run_4294967296");
     }
 
     #[test]

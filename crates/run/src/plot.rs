@@ -339,7 +339,7 @@ fn common_kinds(files: &[OpenFile]) -> Result<(Vec<i32>, Vec<String>)> {
             .map(|(file, of)| format!("{} has {}", file.path.display(), named(of)))
             .collect();
         let what = format!(
-            "no kind of particles goes out of the events of all files (PDG codes): {}",
+            "no kind of particles goes out of the events of all files: {}",
             lines.join(", ")
         );
         return Err(Error::run_at("plot", what, "name files of one process"));
@@ -349,7 +349,7 @@ fn common_kinds(files: &[OpenFile]) -> Result<(Vec<i32>, Vec<String>)> {
         let other: Vec<i32> = of.iter().copied().filter(|kind| !is_common(kind)).collect();
         if !other.is_empty() {
             notices.push(format!(
-                "{}: particles that not all files have are left out: {} (PDG codes)",
+                "{}: particles that not all files have are left out: {}",
                 file.path.display(),
                 named(&other)
             ));
@@ -426,12 +426,7 @@ impl WeightedEvents {
             ];
             all.map(|number| scientific(number, 16)).join("\t")
         };
-        let mut total = Bin::default();
-        histogram
-            .bins
-            .iter()
-            .chain(&histogram.outside)
-            .for_each(|bin| total.merge(bin));
+        let total = &histogram.total;
         let [below, above] = &histogram.outside;
         // Writing to a String cannot fail.
         let _ = writeln!(
@@ -442,7 +437,7 @@ impl WeightedEvents {
             spectrum.title(),
             scientific(total.moments[0] / total.sum, 6),
             scientific(self.factor * total.sum, 6),
-            numbers(&total),
+            numbers(total),
             numbers(below),
             numbers(above),
         );

@@ -109,15 +109,15 @@ fn files_have_common_bins_and_particles() {
         2,
         "photons alone"
     );
-    let notices = [(&one, "11, -11"), (&two, "13, -13")].map(|(file, kinds)| {
+    let notices = [(&one, "e- e+"), (&two, "mu- mu+")].map(|(file, kinds)| {
         format!(
-            "{}: particles that not all files have are left out: {kinds} (PDG codes)",
+            "{}: particles that not all files have are left out: {kinds}",
             file.display()
         )
     });
     assert_eq!(plot.notices, notices);
     let html = plot.html();
-    assert!(html.contains("<h3>22, -22 (PDG codes)</h3>") && html.contains("ratio"));
+    assert!(html.contains("<h3>a</h3>") && html.contains("ratio"));
     let refused = read(&[one, three], &[NOMINAL], false)
         .unwrap_err()
         .to_string();
@@ -126,7 +126,7 @@ fn files_have_common_bins_and_particles() {
         "{refused}"
     );
     assert!(
-        refused.contains("three.lhe has 13, -13; name files of one process"),
+        refused.contains("three.lhe has mu- mu+; name files of one process"),
         "{refused}"
     );
 }
@@ -205,4 +205,13 @@ fn yoda_reads_the_histograms() {
     assert_eq!(row(text, "0.0"), [0.0, 1.0, 4.0, 16.0, 2.0, 1.0, 1.0]);
     let second = text.split("BEGIN").nth(3).unwrap();
     assert_eq!(row(second, "0.0")[2..4], [8.0, 64.0]);
+    // Two particles of one event are not independent, whether they are in one bin or in two.
+    let pairs: &[Given] = &[
+        (2.0, &[], &[(22, 0.5), (22, 11.5)]),
+        (2.0, &[], &[(22, 0.5), (22, 0.5)]),
+    ];
+    let pairs = write(&folder.path().join("pairs.lhe"), PROCESS, pairs);
+    let text = &read(&[pairs], &[NOMINAL], false).unwrap().yoda()[0].1;
+    assert_eq!(row(text, "0.0")[2..4], [12.0, 16.0 + 64.0]);
+    assert_eq!(row(text, "Total\tTotal")[..2], [16.0, 64.0 + 64.0]);
 }

@@ -48,6 +48,8 @@ const FIXED: [(&str, &str); 4] = [
 ];
 /// Largest number of characters of a value in a message.
 const SHOWN: usize = 60;
+/// The entry that restricts the mass cut of a code to pairs of particle and antiparticle.
+pub const ONLY_PAIRS: &str = "mxx_only_part_antipart";
 /// Least similarity of names that are suggested in messages; 1 is that of equal names.
 const ALIKE: f64 = 0.8;
 
@@ -310,11 +312,22 @@ impl RunCard {
     /// Whether cuts on the mass of two particles of a (positive) PDG code only apply to pairs of particle and
     /// antiparticle.
     pub fn only_pairs(&self, code: i32) -> bool {
-        let Value::Pairs(values) = self.value("mxx_only_part_antipart") else {
-            return false;
-        };
+        let values = self.pairs();
         let value = values.get(&code.to_string()).or(values.get("default"));
         value.copied().unwrap_or(false)
+    }
+
+    /// The (positive) PDG codes of [`ONLY_PAIRS`].
+    pub fn codes_of_pairs(&self) -> impl Iterator<Item = i32> {
+        // The other key is `default`.
+        self.pairs().keys().filter_map(|key| key.parse().ok())
+    }
+
+    fn pairs(&self) -> &BTreeMap<String, bool> {
+        match self.value(ONLY_PAIRS) {
+            Value::Pairs(values) => values,
+            other => panic!("{ONLY_PAIRS} is {other}, and nothing by PDG codes"),
+        }
     }
 
     /// Indices of the legs in whose rest frame matrix elements are evaluated (`me_frame`); empty for the frame of the

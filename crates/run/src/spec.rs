@@ -116,42 +116,64 @@ impl RunSpec {
     /// Returns the kind of the devices: `cpu`, `cuda` or `hip`.
     ///
     /// # Errors
-    /// A device is unknown or named twice, or the devices are of several kinds.
+    /// A device is unknown or named twice, the devices are of several kinds, or one of several has no number.
     pub fn backend(&self) -> Result<&str> {
-        let wrong = |what: &str, cure: &str| Error::run_at("device", what, cure);
-        let kinds: BTreeSet<&str> = self.devices.iter().map(|name| kind(name)).collect();
-        let known = |name: &String| {
-            let (kind, number) = name.split_once(':').unwrap_or((name, ""));
-            let digits = number.bytes().all(|byte| byte.is_ascii_digit());
-            ["cpu", "cuda", "hip"].contains(&kind) && digits
-        };
-        if kinds.len() != 1 || !self.devices.iter().all(known) {
-            let what = "it is \"cpu\", \"cuda\", \"cuda:1\", \"hip\", or a list of several GPUs of one kind";
-            return Err(wrong(what, ""));
+        let wrong = |what: String, cure: &str| Error::run_at("device", what, cure);
+        let mut devices = BTreeSet::new();
+        for name in &self.devices {
+            let is = "it is \"cpu\", \"cuda\", \"cuda:1\", \"hip\", or a list of several GPUs of one kind";
+            let device =
+                device(name).ok_or_else(|| wrong(format!("there is no \"{name}\""), is))?;
+            if !devices.insert(device) {
+                let cure = match device.0 {
+                    "cpu" => "threads= says how many a CPU has",
+                    _ => "name each once",
+                };
+                return Err(wrong(format!("\"{name}\" is named twice"), cure));
+            }
         }
-        let each: BTreeSet<&String> = self.devices.iter().collect();
-        if each.len() < self.devices.len() || (kinds.contains("cpu") && self.devices != ["cpu"]) {
-            return Err(wrong(
-                "one is named twice",
-                "threads= says how many a CPU has",
-            ));
+        let kinds: BTreeSet<&str> = devices.iter().map(|device| device.0).collect();
+        let several = devices.len() > 1;
+        match kinds.first() {
+            Some(&kind) if kinds.len() == 1 => {
+                if several && devices.iter().any(|device| device.1.is_none()) {
+                    let what = format!("\"{kind}\" in a list of several has no number");
+                    let cure = format!("number all of them, \"{kind}:0\", \"{kind}:1\"");
+                    return Err(wrong(what, &cure));
+                }
+                Ok(kind)
+            }
+            Some(_) => Err(wrong(
+                "they are of several kinds".to_owned(),
+                "name GPUs of one kind",
+            )),
+            None => Err(wrong(
+                "none is named".to_owned(),
+                "\"cpu\" is the processor",
+            )),
         }
-        Ok(kind(&self.devices[0]))
     }
 
-    /// Returns the numbers of the GPUs in the format of `CUDACPP_RUNTIME_DEVICE`; `None` if a device has no number.
+    /// Returns the numbers of the GPUs in the format of `CUDACPP_RUNTIME_DEVICE`; `None` if no device has a number.
     pub fn gpus(&self) -> Option<String> {
-        let numbers = self
-            .devices
-            .iter()
-            .map(|name| name.split_once(':').map(|of| of.1));
-        let numbers: Option<Vec<&str>> = numbers.collect();
+        let numbers = self.devices.iter().map(|name| device(name)?.1);
+        let numbers: Option<Vec<String>> = numbers.map(|of| Some(of?.to_string())).collect();
         numbers.map(|numbers| numbers.join(","))
     }
 }
 
-fn kind(device: &str) -> &str {
-    device.split(':').next().unwrap_or(device)
+/// The kind of a device and its number, if it has one; `None` if there is no such device.
+fn device(name: &str) -> Option<(&str, Option<usize>)> {
+    match name.split_once(':') {
+        None => ["cpu", "cuda", "hip"]
+            .contains(&name)
+            .then_some((name, None)),
+        Some((kind, number)) => {
+            let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+            let is_gpu = ["cuda", "hip"].contains(&kind);
+            (is_number && is_gpu).then_some((kind, Some(number.parse().ok()?)))
+        }
+    }
 }
 
 /// The beams, scales and cuts of a run.
@@ -223,4 +245,49 @@ fn unit() -> f64 {
 
 fn cpu() -> Vec<String> {
     vec!["cpu".to_owned()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_several_gpus_or_one_of_any_kind() {
+        let spec = |devices: &[&str]| RunSpec {
+            devices: devices.iter().map(|&name| name.to_owned()).collect(),
+            ..RunSpec::default()
+        };
+        for (devices, kind, numbers) in [
+            (&["cpu"][..], "cpu", None),
+            (&["hip"], "hip", None),
+            (&["cuda:3"], "cuda", Some("3")),
+            (&["cuda:1", "cuda:0"], "cuda", Some("1,0")),
+        ] {
+            let spec = spec(devices);
+            let numbers = numbers.map(str::to_owned);
+            assert_eq!((spec.backend().unwrap(), spec.gpus()), (kind, numbers));
+        }
+        for (devices, wrong) in [
+            (&[][..], "device: none is named"),
+            (
+                &["cuda:"],
+                "device: there is no \"cuda:\"; it is \"cpu\", \"cuda\"",
+            ),
+            (
+                &["cpu:3"],
+                "device: there is no \"cpu:3\"; it is \"cpu\", \"cuda\"",
+            ),
+            (&["cuda:-1"], "there is no \"cuda:-1\""),
+            (&["cuda", "hip"], "they are of several kinds"),
+            (&["cuda:0", "cuda:00"], "\"cuda:00\" is named twice"),
+            (&["cpu", "cpu"], "\"cpu\" is named twice; threads= says"),
+            (
+                &["cuda", "cuda:1"],
+                "\"cuda\" in a list of several has no number; number all of them, \"cuda:0\"",
+            ),
+        ] {
+            let error = spec(devices).backend().unwrap_err().to_string();
+            assert!(error.contains(wrong), "{devices:?}: {error}");
+        }
+    }
 }

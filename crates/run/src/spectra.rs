@@ -62,12 +62,29 @@ impl ParticleObservable {
     }
 }
 
+/// Names of the particles of the standard model, with their antiparticles, as in MG5aMC; 21 stands for [`PARTONS`].
+const NAMES: [(i32, &str); 12] = [
+    (6, "t t~"),
+    (11, "e- e+"),
+    (12, "ve ve~"),
+    (13, "mu- mu+"),
+    (14, "vm vm~"),
+    (15, "ta- ta+"),
+    (16, "vt vt~"),
+    (21, "partons (g, d to b)"),
+    (22, "a"),
+    (23, "z"),
+    (24, "w+ w-"),
+    (25, "h"),
+];
+
 /// The title of a kind of particles; `code` is a PDG code without sign.
 pub fn kind_name(code: i32) -> String {
-    match PARTONS.contains(&code) {
-        true => "21, 1 to 5".to_owned(),
-        false => format!("{code}, -{code}"),
-    }
+    let known = NAMES.iter().find(|(known, _)| *known == code);
+    known.map_or_else(
+        || format!("PDG code {code}"),
+        |(_, name)| (*name).to_owned(),
+    )
 }
 
 /// The contents of a bin.
@@ -100,15 +117,6 @@ impl Bin {
         self.entries += 1;
     }
 
-    /// Adds the contents of a bin that was filled with other values.
-    pub fn merge(&mut self, other: &Bin) {
-        self.sum += other.sum;
-        self.squares += other.squares;
-        self.moments[0] += other.moments[0];
-        self.moments[1] += other.moments[1];
-        self.entries += other.entries;
-    }
-
     /// The statistical error of the sum.
     pub fn error(&self) -> f64 {
         self.squares.max(0.0).sqrt()
@@ -123,6 +131,8 @@ pub struct Histogram {
     pub bins: [Bin; BINS],
     /// The values below and above the range.
     pub outside: [Bin; 2],
+    /// All values. Its squares are not the sum of those of the bins where an event contributes to several.
+    pub total: Bin,
 }
 
 impl Histogram {
@@ -131,6 +141,7 @@ impl Histogram {
             range,
             bins: Default::default(),
             outside: Default::default(),
+            total: Bin::default(),
         }
     }
 
@@ -166,20 +177,12 @@ impl Histogram {
             }
         };
         bin.add(event, value, weight);
-    }
-
-    /// The sum of all weights, including those outside the bins.
-    pub fn total(&self) -> f64 {
-        self.bins
-            .iter()
-            .chain(&self.outside)
-            .map(|bin| bin.sum)
-            .sum()
+        self.total.add(event, value, weight);
     }
 
     /// The share of each bin in all weights, in per cent rounded to two decimals.
     pub fn shares(&self) -> [f64; BINS] {
-        let total = match self.total() {
+        let total = match self.total.sum {
             0.0 => 1.0,
             total => total,
         };
@@ -317,7 +320,7 @@ impl ParticleSpectrum {
             .unit()
             .map_or(String::new(), |unit| format!(", {unit}"));
         format!(
-            "{} of {} (PDG codes){unit}",
+            "{} of {}{unit}",
             self.observable.name(),
             kind_name(self.kind)
         )

@@ -63,7 +63,7 @@ fn shares_have_weights_and_partons_are_one_kind() {
     let found = text(&[round(&folder.path().join("a.npy"), 240, &kinds, weight)]);
     let even = " 10.00 ########################";
     let mut wanted = "\nspectra of 240 events, % of the particles\n\n\
-                      pt of 6, -6 (PDG codes), GeV                   rapidity\n\n"
+                      pt of t t~, GeV                                rapidity\n\n"
         .to_owned();
     for bin in 0..12 {
         let (share, bar) = [("8.89", 24), ("7.78", 21)][bin % 2];
@@ -73,7 +73,7 @@ fn shares_have_weights_and_partons_are_one_kind() {
         wanted += &format!("{left:47}{begin:>8} {right}\n");
     }
     let (tops, partons) = found
-        .split_once("\npt of 21, 1 to 5 (PDG codes), GeV")
+        .split_once("\npt of partons (g, d to b), GeV")
         .unwrap();
     assert_eq!(tops, wanted);
     let pt: Vec<&str> = partons
@@ -218,7 +218,7 @@ fn errors_are_of_events() {
         (-1.0, -1.0)
     );
     assert_eq!(histogram.bins[3].moments, [6.0, 18.0]);
-    assert_eq!((histogram.bins[0].entries, histogram.total()), (3, 3.0));
+    assert_eq!((histogram.bins[0].entries, histogram.total.sum), (3, 3.0));
     assert_eq!((spectra.events, spectra.weight), (2, 1.0));
     // The same events, collected before they are binned.
     let mut collected = Collection::default();

@@ -107,8 +107,7 @@ pub(crate) fn without_number(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-/// Reads the text of a card from a regular file and converts line ends to `
-/// `.
+/// Reads the text of a card from a regular file and converts line ends to `\n`.
 ///
 /// # Errors
 /// It is not a regular file, is too large for a card, or cannot be read; `what` is its name in the message.

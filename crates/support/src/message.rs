@@ -12,19 +12,30 @@ pub fn say(line: impl Display) {
     let _ = writeln!(std::io::stderr(), "mebridge: {}", visible(&line));
 }
 
-/// Writes a line unless it was written before, so that a message about several processes appears once.
+/// Writes a line unless it was written before, so that a message about several processes appears once. After
+/// [`MAX_REMEMBERED_LINES`] different lines a last one says that no more follow.
 pub fn say_once(line: impl Display) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let line = line.to_string();
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    if said.len() < MAX_REMEMBERED_LINES && said.insert(line.clone()) {
-        drop(said);
-        say(line);
-    }
+    let line = unsaid(&mut said, line.to_string(), MAX_REMEMBERED_LINES);
+    drop(said);
+    line.into_iter().for_each(say);
 }
 
 /// Maximum number of lines remembered.
 const MAX_REMEMBERED_LINES: usize = 10_000;
+
+/// Returns what is to be written for a line, given those written before, of which at most `most` are remembered.
+fn unsaid(said: &mut BTreeSet<String>, line: String, most: usize) -> Option<String> {
+    if said.len() > most || said.contains(&line) {
+        return None;
+    }
+    let line = match said.len() == most {
+        true => format!("{most} different messages were written; no more of this kind follow"),
+        false => line,
+    };
+    said.insert(line.clone()).then_some(line)
+}
 
 /// Makes a text safe for a terminal. Names and contents of files are untrusted: control characters in them, which could
 /// move the cursor or change the window title, are escaped (`\u{1b}`). Newlines and tabs are kept.
@@ -46,6 +57,16 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_appear_once_and_their_end_is_said() {
+        let mut said = BTreeSet::new();
+        let lines = ["a", "b", "a", "c", "b", "d"];
+        let written = lines.map(|line| unsaid(&mut said, line.to_owned(), 2));
+        let last = "2 different messages were written; no more of this kind follow";
+        let wanted = [Some("a"), Some("b"), None, Some(last), None, None];
+        assert_eq!(written, wanted.map(|line| line.map(str::to_owned)));
+    }
 
     #[test]
     fn a_terminal_gets_no_control_sequences() {
