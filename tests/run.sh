@@ -79,6 +79,16 @@ need() {
     fi
 }
 
+rust_tests="test --locked --release --workspace --exclude mebridge-stages"
+
+# Compiles the tests, by clippy's compiler (tests/rustc.sh).
+tests_without_warnings() {
+    # shellcheck disable=SC2086
+    limited "$cargo" $rust_tests --no-run --color never 2>&1 | tee "$folder/compiled"
+    # Of all that cargo may say, the line below what a compiler said of a crate.
+    ! grep -E '^warning: .* generated [0-9]+ warning|^error' "$folder/compiled"
+}
+
 # Device code is compiled with or without a GPU.
 find_nvrtc() { if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; fi; }
 
@@ -93,9 +103,10 @@ rust() {
     step "formatting" "$cargo" fmt --all --check
     # Downloaded while the library is compiled, for which cargo makes the lints wait.
     find_nvrtc
-    step "lints" "$cargo" clippy --locked --release --workspace --all-targets -- -D warnings
-    step "tests in Rust" "$cargo" test --locked --release --workspace --exclude mebridge-stages \
-        --no-fail-fast
+    step "lints" "$cargo" clippy --locked --release --workspace --lib --bins --examples --bench '*' -- -D warnings
+    step "lints of tests" tests_without_warnings
+    # shellcheck disable=SC2086
+    step "tests in Rust" "$cargo" $rust_tests --no-fail-fast
     need nvrtc "device code by NVRTC"
     need amd "device code by clang for AMD"
     need hiprtc "device code by hiprtc"

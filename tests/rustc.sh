@@ -4,12 +4,20 @@
 # ships. The tests themselves are not optimised: they run once, and optimising them takes longer than it saves. Their
 # arithmetic and their debug assertions are checked. If tests are built at another level (make test-arm), nothing
 # changes.
+# Clippy compiles the tests, where it is installed: it looks at code that rustc reads in any case, and cargo repeats what it
+# says as warnings of each build, in which `make test` finds them. (Clippy optimises less than rustc, so that libraries,
+# which ship, have `cargo clippy`.)
 set -u
 rustc=$1
 shift
 case " $* " in
     *" opt-level=3 "*" --test "* | *" --test "*" opt-level=3 "*)
         set -- "$@" -C opt-level=0 -C lto=off -C overflow-checks=on -C debug-assertions=on
+        case $rustc in
+            */*) driver=${rustc%/*}/clippy-driver ;;
+            *) driver=clippy-driver ;;
+        esac
+        if command -v "$driver" >/dev/null; then exec "$driver" "$rustc" "$@"; fi
         ;;
 esac
 exec "$rustc" "$@"
