@@ -171,7 +171,7 @@ impl PdfMember {
         }
         let file = locate(pdf)?;
         let about = about(&file);
-        PdfSet::member(file, &about)
+        PdfMember::member(file, &about)
     }
 
     /// Reads the header of a member; `about` is the text of the `.info` file of its set.

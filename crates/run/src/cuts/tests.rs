@@ -155,12 +155,12 @@ fn cuts_by_code_that_divide_a_matrix_element() {
         let same = Seen::new(&processes[0], &[(entry, "{11: 50, 13: 50, 15: 60}")]);
         assert_eq!(differing_entry(&same.legs(), &processes), None);
     }
-    let pairs = Seen::new(&processes[0], &[("mxx_only_part_antipart", "{11: False}")]);
     let said = "mxx_only_part_antipart is not the same for 11, 13 (PDG codes)";
-    assert_eq!(
-        differing_entry(&pairs.legs(), &processes).as_deref(),
-        Some(said)
-    );
+    // Without a value of its own, a code has that of `default`, which is False.
+    for (value, said) in [("{11: True}", Some(said)), ("{11: False}", None)] {
+        let pairs = Seen::new(&processes[0], &[("mxx_only_part_antipart", value)]);
+        assert_eq!(differing_entry(&pairs.legs(), &processes).as_deref(), said);
+    }
 }
 
 #[test]
