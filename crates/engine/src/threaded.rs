@@ -3,11 +3,10 @@
 //! A thread that has finished a chunk of events takes the next one; a chunk consists of whole vectors. A thread that
 //! starts late, or is delayed by other work on the machine, takes fewer chunks. The chunk size is a fraction of the
 //! remaining events, so that all threads end at about the same time. An event's answer does not depend on the thread or
-//! on the other events of its chunk. The caller's own thread is one of the threads; the others ([`ThreadPool`]) are not
-//! woken for a call that would be done before they are awake.
+//! on the other events of its chunk. The caller's own thread is one of the threads; the others ([`threads`]) are not woken
+//! for a call that would be done before they are awake.
 
 use super::engine::{Engine, EngineTimers};
-use super::thread_pool::ThreadPool;
 use super::worker::{SingleHelicities, Worker};
 use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_backend::sample::{Sample, SampleAnswers};
@@ -19,6 +18,7 @@ use mebridge_plan::{Plan, ValidPlan};
 use mebridge_simd::Real;
 use mebridge_support::error::{Error, Result};
 use mebridge_support::sync::lock;
+use mebridge_support::threads::{self, KeptThreads};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The chunk size is the number of remaining events per thread, divided by this.
@@ -33,7 +33,7 @@ const WORTH_WAKING: usize = 60_000;
 pub struct ThreadedEngine<T: Real> {
     engine: Arc<Engine<T>>,
     workers: Vec<Worker<T>>,
-    pool: ThreadPool,
+    _kept: KeptThreads,
 }
 
 impl<T: Real> ThreadedEngine<T> {
@@ -41,14 +41,14 @@ impl<T: Real> ThreadedEngine<T> {
     pub fn new(engine: Engine<T>, threads: usize) -> Result<Self> {
         let workers = (0..threads.max(1)).map(|_| Worker::new(&engine));
         let workers = workers.collect::<Result<_>>()?;
-        let pool = ThreadPool::new(threads.max(1) - 1).map_err(|source| Error::Threads {
+        let kept = threads::start(threads.max(1) - 1).map_err(|source| Error::Threads {
             threads,
             what: source.to_string(),
         })?;
         Ok(ThreadedEngine {
             engine: Arc::new(engine),
             workers,
-            pool,
+            _kept: kept,
         })
     }
 
@@ -102,7 +102,7 @@ impl<T: Real> ThreadedEngine<T> {
             bad: None,
         });
         let workers: Vec<_> = self.workers[..threads].iter_mut().map(Mutex::new).collect();
-        self.pool.run(threads - 1, &|number| {
+        threads::run(threads - 1, &|number| {
             let worker = &mut lock(&workers[number]);
             let next = || {
                 let mut queue = lock(&queue);
