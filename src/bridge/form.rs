@@ -211,7 +211,7 @@ impl Form {
     /// Returns the error for a failure of a backend.
     pub fn failure(&self, inputs: &Inputs, failure: Failure) -> Error {
         match failure {
-            Failure::Event(bad) => self.bad_momentum(inputs, bad.event),
+            Failure::Event(bad) => self.bad_momentum(&inputs.points, bad.event),
             Failure::Other(error) => error,
         }
     }

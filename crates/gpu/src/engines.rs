@@ -240,7 +240,7 @@ impl Backend for Engines {
     }
 
     fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), Failure> {
-        let nevt = inputs.count();
+        let nevt = inputs.points.count();
         outputs.check(nevt)?;
         if let [engine] = &self.engines[..] {
             return Ok(lock(engine).run(inputs, outputs)??);

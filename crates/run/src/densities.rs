@@ -237,7 +237,9 @@ impl PdfMember {
         let mut files: Vec<PathBuf> = paths_in(folder).filter(is_member).collect();
         files.sort();
         let about = about(&self.file);
-        let members = files.into_iter().map(|file| PdfMember::member(file, &about));
+        let members = files
+            .into_iter()
+            .map(|file| PdfMember::member(file, &about));
         members.collect()
     }
 
