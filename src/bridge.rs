@@ -29,7 +29,7 @@ use crate::backend::{AllowedMomenta, Clocks, Kernels, Timers};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::float_environment::in_default_environment;
-use crate::inputs::{Inputs, Outputs};
+use crate::inputs::Inputs;
 use crate::plan::Plan;
 use crate::process::{HelicitySum, Process};
 use crate::propagators::Propagators;
@@ -273,21 +273,17 @@ impl Bridge {
 
     /// Evaluates events, and returns the first whose |M|^2 is not finite.
     pub fn run_all(&mut self, events: &Events, answers: &mut Answers) -> Result<Option<usize>> {
-        answers.check(events.count(self.process().legs.len())?)?;
+        let nevt = events.count(self.process().legs.len())?;
+        let mut outputs = answers.outputs();
+        outputs.check(nevt)?;
         if events.g_s.is_empty() {
             return Ok(None);
         }
         let (servers, propagators) = self.weighting.servers(&mut self.servers);
         let inputs = servers.numbering.inputs(events, &mut self.index_buffers)?;
         let server_inputs = server_inputs(&inputs, propagators);
-        let mut outputs = Outputs {
-            matrix_elements: answers.matrix_elements,
-            helicity: answers.helicity,
-            color: answers.color,
-        };
-        let nevt = inputs.count();
-        let may_be_lost = servers.run(&server_inputs, outputs.part(0, nevt))?;
-        if may_be_lost {
+        let may_be_invalid = servers.run(&server_inputs, outputs.part(0, nevt))?;
+        if may_be_invalid {
             double_precision::run_in_double(
                 servers.recipe(),
                 &mut self.in_double,
@@ -297,13 +293,13 @@ impl Bridge {
         }
         if let (Some(propagators), Some(channel)) = (propagators, inputs.channel) {
             in_default_environment(|| {
-                propagators.apply(&inputs, channel, outputs.matrix_elements);
+                propagators.apply(&inputs.points.momenta, channel, outputs.matrix_elements);
             });
         }
         numbering::count_from_one(outputs.helicity);
         numbering::count_from_one(outputs.color);
         // Backends check their answers while they are in cache.
-        let all_finite = !may_be_lost && propagators.is_none();
+        let all_finite = !may_be_invalid && propagators.is_none();
         Ok(match all_finite {
             true => None,
             false => first_not_finite(outputs.matrix_elements),

@@ -37,6 +37,7 @@ use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, CorrectionSums, Round, round};
 use mebridge_sampler::survey::{Survey, SurveySettings, SurveyedSource, survey};
 use mebridge_support::memory::ask_for_large_pages;
+use mebridge_support::threads::{self, KeptThreads};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -231,6 +232,7 @@ pub struct EventGenerator {
     surveyed: Option<Survey>,
     /// Times of rounds, see [`Self::seconds`].
     seconds: [f64; 2],
+    _kept: KeptThreads,
 }
 
 /// Makes the records of events.
@@ -334,6 +336,7 @@ impl EventGenerator {
         selection: Option<Arc<dyn Selection>>,
         switches: &Switches,
     ) -> Result<Self, Failure> {
+        let kept = threads::keep(request.threads.saturating_sub(1));
         let (count, given) = (processes.len(), request.elements.len());
         if given != count {
             return Err(wrong(format!(
@@ -509,6 +512,7 @@ impl EventGenerator {
             },
             surveyed: None,
             seconds: [0.0; 2],
+            _kept: kept,
         })
     }
 

@@ -15,7 +15,7 @@ use crate::process::Process;
 use crate::process::leading_color::{LeadingColor, SingleFlow};
 use crate::process::phase_space::PhaseSpace;
 use crate::runtime::Switches;
-use crate::sample::{DEFAULT_ALPHA_S, Momenta, Sample, SampleAnswers, g_s};
+use crate::sample::{DEFAULT_ALPHA_S, Momenta, Outputs, Points, Sample, SampleAnswers, g_s};
 use mebridge_phasespace::Rows;
 use mebridge_sampler::random::Philox;
 use std::collections::BTreeMap;
@@ -340,10 +340,12 @@ impl Answers {
         }
         let random = &self.random[..count];
         let sample = Sample {
-            momenta,
-            g_s,
-            random_helicity: random,
-            random_color: random,
+            points: Points {
+                momenta,
+                g_s,
+                random_helicity: random,
+                random_color: random,
+            },
             random_diagram: random,
             helicity: None,
             diagram: None,
@@ -351,9 +353,11 @@ impl Answers {
         };
         let [helicity, color, diagram] = &mut self.choices;
         let answers = SampleAnswers {
-            matrix_elements: &mut self.squared[..count],
-            helicity: &mut helicity[..count],
-            color: &mut color[..count],
+            outputs: Outputs {
+                matrix_elements: &mut self.squared[..count],
+                helicity: &mut helicity[..count],
+                color: &mut color[..count],
+            },
             diagram: &mut diagram[..count],
             amp2: None,
         };
@@ -460,19 +464,23 @@ mod tests {
             .expect("a sampler");
         let random = [0.5; EVENTS];
         let sample = Sample {
-            momenta: Momenta::rows(&momenta, masses.len()),
-            g_s: &[g_s(0.118); EVENTS],
-            random_helicity: &random,
-            random_color: &random,
+            points: Points {
+                momenta: Momenta::rows(&momenta, masses.len()),
+                g_s: &[g_s(0.118); EVENTS],
+                random_helicity: &random,
+                random_color: &random,
+            },
             random_diagram: &random,
             helicity: None,
             diagram: None,
             diagrams: true,
         };
         let answers = SampleAnswers {
-            matrix_elements: &mut [0.0; EVENTS],
-            helicity: &mut [0; EVENTS],
-            color: &mut [0; EVENTS],
+            outputs: Outputs {
+                matrix_elements: &mut [0.0; EVENTS],
+                helicity: &mut [0; EVENTS],
+                color: &mut [0; EVENTS],
+            },
             diagram: &mut [0; EVENTS],
             amp2: None,
         };

@@ -20,9 +20,10 @@
 //! process without diagrams.
 
 use crate::error::{Error, Result};
-use crate::inputs::{Inputs, PerEvent};
+use crate::inputs::PerEvent;
 use crate::plan::binding::Binding;
 use crate::process::{Process, Quantity, Wavefunction};
+use crate::sample::Momenta;
 use serde::{Deserialize, Serialize};
 
 /// Shift of t in MadEvent, relative to s.
@@ -157,12 +158,12 @@ impl Propagators {
     }
 
     /// Multiplies matrix elements by the weights of the events' channels.
-    pub fn apply(&self, inputs: &Inputs, channel: PerEvent, matrix_elements: &mut [f64]) {
-        let numbers = 4 * inputs.legs();
-        let each = inputs.momenta.chunks_exact(numbers.max(1)).enumerate();
+    pub fn apply(&self, momenta: &Momenta, channel: PerEvent, matrix_elements: &mut [f64]) {
+        let rows = momenta.to_rows();
+        let each = rows.chunks_exact(4 * momenta.legs().max(1)).enumerate();
         let mut weights = vec![0.0; self.count()];
         for ((event, momenta), value) in each.zip(matrix_elements) {
-            let mine = channel.of(event);
+            let mine = channel.at(event);
             self.weights(momenta, &mut weights);
             // If two configurations have the same diagram, MadEvent uses the last.
             let mut all = self.configurations.iter().zip(&weights).rev();

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::leading_color::{LeadingColorBridge, LeadingColorSampler};
 use crate::process::{ExternalKind, Process, Wavefunction};
 use crate::propagators::{Propagators, Topology};
-use crate::sample::{self, Momenta, Sample, SampleAnswers, Strides, g_s};
+use crate::sample::{self, Momenta, Outputs, Points, Sample, SampleAnswers, Strides, g_s};
 use mebridge_phasespace::clustering::{self, Clustering, ListedDiagram, Matching};
 use mebridge_phasespace::cuts::{Cuts, Rule, Window};
 use mebridge_phasespace::scales::Scale;
@@ -884,10 +884,12 @@ impl Elements {
         }
         let (mut squared, mut leading) = (vec![0.0; count], vec![0.0; count]);
         let sample = Sample {
-            momenta: Momenta::rows(&momenta, legs),
-            g_s: &self.g_s,
-            random_helicity: &random[0],
-            random_color: &random[1],
+            points: Points {
+                momenta: Momenta::rows(&momenta, legs),
+                g_s: &self.g_s,
+                random_helicity: &random[0],
+                random_color: &random[1],
+            },
             random_diagram: &random[2],
             helicity: None,
             diagram: diagrams.as_deref(),
@@ -895,9 +897,11 @@ impl Elements {
         };
         let [helicity, color, diagram] = &mut self.choices;
         let answers = SampleAnswers {
-            matrix_elements: &mut squared,
-            helicity: &mut helicity[..count],
-            color: &mut color[..count],
+            outputs: Outputs {
+                matrix_elements: &mut squared,
+                helicity: &mut helicity[..count],
+                color: &mut color[..count],
+            },
             diagram: &mut diagram[..count],
             amp2: None,
         };
@@ -932,10 +936,12 @@ impl Elements {
             choice.resize(choice.len().max(count), 0);
         }
         let sample = Sample {
-            momenta,
-            g_s: &self.g_s,
-            random_helicity: random[0],
-            random_color: random[1],
+            points: Points {
+                momenta,
+                g_s: &self.g_s,
+                random_helicity: random[0],
+                random_color: random[1],
+            },
             random_diagram: random[2],
             helicity: None,
             diagram: given,
@@ -943,9 +949,11 @@ impl Elements {
         };
         let [helicity, color, diagram] = &mut self.choices;
         let answers = SampleAnswers {
-            matrix_elements: squared,
-            helicity: &mut helicity[..count],
-            color: &mut color[..count],
+            outputs: Outputs {
+                matrix_elements: squared,
+                helicity: &mut helicity[..count],
+                color: &mut color[..count],
+            },
             diagram: &mut diagram[..count],
             // SAFETY: `amp2` has `rows * count` numbers (it was resized above), and is not accessed otherwise until the
             // answer is complete.

@@ -3,13 +3,12 @@
 use super::form::Form;
 use crate::backend::{NOT_CONSERVED, OFF_SHELL};
 use crate::error::Error;
-use crate::inputs::Inputs;
+use crate::inputs::Points;
 
 impl Form {
     /// Returns the error for one of these events.
-    pub fn bad_momentum(&self, inputs: &Inputs, event: usize) -> Error {
-        let numbers = 4 * self.process().legs.len();
-        self.what_is_wrong(&inputs.momenta[event * numbers..][..numbers], event)
+    pub fn bad_momentum(&self, points: &Points, event: usize) -> Error {
+        self.what_is_wrong(&points.momenta.part(event, 1).to_rows(), event)
     }
 
     /// Returns the error for an event with these momenta, `[leg][component]`, that has no matrix element. `event` is

@@ -72,8 +72,8 @@ mod tests {
             changed.set_card(card).expect("a card");
             assert_eq!(changed.servers.color_ordered.is_some(), ordered);
             let trial = changed.servers.own.trial().cloned().expect("points");
-            let found = values(&mut changed, &call(&trial.inputs()));
-            let expected = values(&mut bridge(&process, card), &call(&trial.inputs()));
+            let found = values(&mut changed, &call(&trial.points()));
+            let expected = values(&mut bridge(&process, card), &call(&trial.points()));
             assert_eq!(found, expected);
         }
     }
@@ -94,7 +94,7 @@ mod tests {
         let list: Vec<crate::propagators::Topology> = serde_json::from_str(&list).expect("a list");
         let mut bridge = bridge(&process, &good);
         let trial = bridge.servers.own.trial().cloned().expect("points");
-        let events = call(&trial.inputs());
+        let events = call(&trial.points());
         let channels = vec![1; events.g_s.len()];
         let asked = Events {
             channels: Some(&channels),

@@ -86,7 +86,7 @@ impl DoublePrecision {
         let mut lost: Vec<usize> = Vec::new();
         let helicity_sum = self.recipe.process.helicity_sum;
         // A few events at a time, so that their sums of shares stay in L1.
-        let events = answers.matrix_elements.len();
+        let events = answers.outputs.matrix_elements.len();
         for first in (0..events).step_by(SOME) {
             let count = SOME.min(events - first);
             let mut part = answers.part(first, count);
@@ -101,7 +101,7 @@ impl DoublePrecision {
                     }
                 }
             }
-            let numbers = part.matrix_elements.iter().zip(&shares);
+            let numbers = part.outputs.matrix_elements.iter().zip(&shares);
             let is_lost =
                 |(&x, &sum): (&f64, &f64)| is_lost(x, helicity_sum) || sum.is_nan() || sum <= 0.0;
             lost.extend(
@@ -137,7 +137,7 @@ mod tests {
     use crate::process::Process;
     use crate::runtime::Precision;
     use crate::runtime::{BackendChoice, CachePlace, Switches};
-    use crate::sample::{Momenta, Rows};
+    use crate::sample::{Momenta, Points, Rows};
 
     fn bridge(process: &Process, precision: Precision) -> Bridge {
         let switches = Switches {
@@ -217,10 +217,12 @@ mod tests {
         let momenta = [event(0.6), event(1e-6), event(1e-7)].concat();
         let (three, random) = ([1.2; 3], [0.3; 3]);
         let sample = Sample {
-            momenta: Momenta::rows(&momenta, 5),
-            g_s: &three,
-            random_helicity: &random,
-            random_color: &random,
+            points: Points {
+                momenta: Momenta::rows(&momenta, 5),
+                g_s: &three,
+                random_helicity: &random,
+                random_color: &random,
+            },
             random_diagram: &random,
             helicity: None,
             diagram: None,
@@ -231,9 +233,11 @@ mod tests {
             let mut shares = vec![-1.0; 3 * diagrams];
             let mut out = (vec![0.0; 3], vec![0; 3], vec![0; 3], vec![0; 3]);
             let answers = SampleAnswers {
-                matrix_elements: &mut out.0,
-                helicity: &mut out.1,
-                color: &mut out.2,
+                outputs: Outputs {
+                    matrix_elements: &mut out.0,
+                    helicity: &mut out.1,
+                    color: &mut out.2,
+                },
                 diagram: &mut out.3,
                 // SAFETY: room for three events in each of `diagrams` rows.
                 amp2: Some(unsafe { Rows::new(shares.as_mut_ptr(), 3, diagrams, 3) }),

@@ -203,15 +203,15 @@ impl Form {
         let backend = self.server_mut(inputs.channel.is_some());
         let backend = backend.ok_or(Error::NoEvents)?;
         let result = in_default_environment(|| backend.run(*inputs, outputs));
-        let may_be_lost = result.is_ok() && backend.may_be_invalid();
+        let may_be_invalid = result.is_ok() && backend.may_be_invalid();
         result.map_err(|failure| self.failure(inputs, failure))?;
-        Ok(may_be_lost)
+        Ok(may_be_invalid)
     }
 
     /// Returns the error for a failure of a backend.
     pub fn failure(&self, inputs: &Inputs, failure: Failure) -> Error {
         match failure {
-            Failure::Event(bad) => self.bad_momentum(inputs, bad.event),
+            Failure::Event(bad) => self.bad_momentum(&inputs.points, bad.event),
             Failure::Other(error) => error,
         }
     }

@@ -36,7 +36,7 @@ impl Form {
         if let Some(good) = self.good_helicities() {
             return Ok(good.len());
         }
-        if inputs.count() == 0 {
+        if inputs.points.count() == 0 {
             return Err(Error::NoEvents);
         }
         let all: Vec<u32> = (0..self.process().helicities.len() as u32).collect();
@@ -80,12 +80,12 @@ impl Form {
         let (Some(trial), Some(_)) = (self.trial(), process.amplitudes.diagrams()) else {
             return false;
         };
-        let points = trial.inputs();
+        let points = trial.points();
         let mut some = false;
         for point in (0..points.count().min(SEARCHED)).filter(|&point| trial.is_moved(point)) {
             let one = points.part(point, 1);
-            let momenta: &[[f64; 4]] = one.momenta.as_chunks().0;
-            let answer = process.evaluate(momenta, one.g_s[0], &recipe.card);
+            let momenta = one.momenta.to_rows();
+            let answer = process.evaluate(momenta.as_chunks().0, one.g_s[0], &recipe.card);
             let total: f64 = answer.contributions.iter().map(&of).sum();
             // NaN is not zero.
             let vanishes = total.abs() <= ROUNDING_OF_TERMS * answer.terms;
@@ -106,12 +106,11 @@ impl Form {
     fn plan_of_good(&self, trial: &Trial, all: Vec<u32>) -> Result<ValidPlan> {
         let plan = self.diagrams_on(this_core(), &all)?;
         let mut backend = Scalar::new(self.process(), self.color(), self.binding(), plan)?;
-        let points = trial.inputs();
-        let points = points.first(points.count().min(SEARCHED));
+        let points = trial.points();
         let mut contributes = vec![false; all.len()];
-        for point in 0..points.count() {
+        for point in 0..points.count().min(SEARCHED) {
             let parts = backend
-                .contributions(points.part(point, 1))
+                .contributions(Inputs::without_channels(points.part(point, 1)))
                 .map_err(|bad| self.bad_momentum(&points, point + bad.event))?;
             for part in parts {
                 let sum: f64 = part.helicities.iter().map(|x| x.abs()).sum();
@@ -174,7 +173,7 @@ mod tests {
             let card = process.model.default_card();
             let mut bridge = Bridge::new(process.clone(), &card, &switches, 64).expect("bridge");
             let points = bridge.servers.own.trial().cloned().expect("points");
-            let events = call(&points.inputs());
+            let events = call(&points.points());
             let nevt = events.g_s.len();
             let mut out = (vec![0.5; nevt], vec![0; nevt], vec![0; nevt]);
             let mut answers = Answers {

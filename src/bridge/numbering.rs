@@ -70,10 +70,7 @@ impl Numbering {
             }
         };
         Ok(Inputs {
-            momenta: events.momenta,
-            g_s: events.g_s,
-            random_helicity: events.random_helicity,
-            random_color: events.random_color,
+            points: events.points(events.legs()),
             channel,
             config,
         })
@@ -211,14 +208,19 @@ pub(super) mod tests {
     use super::*;
     use crate::process::channels::{Amp2, Channels};
     use crate::process::example;
+    use crate::sample::Points;
+    use std::borrow::Cow;
 
-    /// Makes a call without channels for these inputs.
-    pub(in crate::bridge) fn call<'a>(inputs: &Inputs<'a>) -> Events<'a> {
+    /// Makes a call without channels for these points, whose momenta are in rows.
+    pub(in crate::bridge) fn call<'a>(points: &Points<'a>) -> Events<'a> {
+        let Cow::Borrowed(momenta) = points.momenta.to_rows() else {
+            panic!("momenta that are not in rows");
+        };
         Events {
-            momenta: inputs.momenta,
-            g_s: inputs.g_s,
-            random_helicity: inputs.random_helicity,
-            random_color: inputs.random_color,
+            momenta,
+            g_s: points.g_s,
+            random_helicity: points.random_helicity,
+            random_color: points.random_color,
             channels: None,
             igraph: None,
         }

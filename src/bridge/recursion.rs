@@ -71,9 +71,12 @@ impl Form {
         let mut backend = self.backend(plan)?;
         let trial = self.trial().cloned();
         let first = match &trial {
-            Some(trial) => trial.inputs(),
-            None => inputs.first(inputs.count().min(COMPARED_EVENTS)),
+            Some(trial) => trial.points(),
+            None => inputs
+                .points
+                .part(0, inputs.points.count().min(COMPARED_EVENTS)),
         };
+        let first = Inputs::without_channels(first);
         let Some(engines) = &mut self.engines else {
             return Ok(());
         };

@@ -5,7 +5,7 @@ use super::double_precision::DoublePrecision;
 use super::sessions::Sessions;
 use crate::backend::SessionMemory;
 use crate::error::{Error, Result};
-use crate::sample::{BadEvents, Sample, SampleAnswers};
+use crate::sample::{BadEvents, Outputs, Points, Sample, SampleAnswers};
 use crate::target::Target;
 use mebridge_sampler::parallel;
 
@@ -46,7 +46,7 @@ impl Bridge {
             Target::Gpu(_) => 1,
         };
         // A thread is worthwhile only for enough events.
-        let threads = threads.min(sample.momenta.events() / WORTH_A_THREAD).max(1);
+        let threads = threads.min(sample.points.count() / WORTH_A_THREAD).max(1);
         let lacks = |sampler: &Sampler| sample.diagrams && sampler.sessions.lacks_diagrams();
         if self.samplers.iter().any(lacks) {
             self.samplers.clear();
@@ -62,11 +62,11 @@ impl Bridge {
         if let Some(sampler) = self.samplers.first() {
             sampler.check(sample, &answers)?;
         }
-        let each = sample.momenta.events().div_ceil(threads);
+        let each = sample.points.count().div_ceil(threads);
         let mut parts = Vec::with_capacity(threads);
         let mut rest = Some(answers);
         for (sampler, begin) in self.samplers[..threads].iter_mut().zip((0..).step_by(each)) {
-            let count = each.min(sample.momenta.events() - begin);
+            let count = each.min(sample.points.count() - begin);
             let Some((mine, others)) = rest.take().map(|rest| rest.split(count)) else {
                 break;
             };
@@ -130,15 +130,40 @@ impl Sampler {
         run: impl FnOnce(&mut Sessions, SampleAnswers) -> Result<()>,
     ) -> Result<BadEvents> {
         self.check(sample, &answers)?;
-        if sample.momenta.events() == 0 {
+        if sample.points.count() == 0 {
             return Ok(BadEvents::default());
         }
-        let all = answers.part(0, sample.momenta.events());
+        let all = answers.part(0, sample.points.count());
         run(&mut self.sessions, all)?;
         if let Some(in_double) = &mut self.in_double {
             in_double.run(sample, &mut answers)?;
         }
         Ok(BadEvents::find(&mut answers))
+    }
+
+    /// Returns |M|^2 of some points.
+    pub fn squared(&mut self, points: Points) -> Result<Vec<f64>> {
+        let count = points.count();
+        let mut found = vec![0.0; count];
+        let [mut helicity, mut color, mut diagram] = [(); 3].map(|()| vec![0; count]);
+        let answers = SampleAnswers {
+            outputs: Outputs {
+                matrix_elements: &mut found,
+                helicity: &mut helicity,
+                color: &mut color,
+            },
+            diagram: &mut diagram,
+            amp2: None,
+        };
+        let sample = Sample {
+            points,
+            random_diagram: points.random_color,
+            helicity: None,
+            diagram: None,
+            diagrams: false,
+        };
+        self.run(&sample, answers)?;
+        Ok(found)
     }
 
     fn check(&self, sample: &Sample, answers: &SampleAnswers) -> Result<()> {
@@ -170,7 +195,6 @@ mod tests {
     use crate::events::{Answers, Events};
     use crate::process::Process;
     use crate::runtime::{BackendChoice, CachePlace, Switches};
-    use crate::sample::Momenta;
 
     fn bridge(process: &Process, card: &[f64]) -> Bridge {
         let switches = Switches {
@@ -208,10 +232,7 @@ mod tests {
     ) -> (Vec<f64>, Vec<i32>) {
         let nevt = events.g_s.len();
         let sample = Sample {
-            momenta: Momenta::rows(events.momenta, legs),
-            g_s: events.g_s,
-            random_helicity: events.random_helicity,
-            random_color: events.random_color,
+            points: events.points(legs),
             random_diagram: events.random_color,
             helicity: None,
             diagram: None,
@@ -219,9 +240,11 @@ mod tests {
         };
         let mut out = (vec![0.0; nevt], vec![0; nevt], vec![0; nevt], vec![0; nevt]);
         let answers = SampleAnswers {
-            matrix_elements: &mut out.0,
-            helicity: &mut out.1,
-            color: &mut out.2,
+            outputs: Outputs {
+                matrix_elements: &mut out.0,
+                helicity: &mut out.1,
+                color: &mut out.2,
+            },
             diagram: &mut out.3,
             amp2: None,
         };
@@ -242,7 +265,7 @@ mod tests {
         let mut both = bridge(&process, &card);
         assert!(both.servers.color_ordered.is_some());
         let points = both.servers.own.trial().cloned().expect("points");
-        let events = call(&points.inputs());
+        let events = call(&points.points());
         let mut squared = Vec::new();
         for card in [&card, &wide, &card] {
             both.set_card(card).expect("a card");
@@ -275,7 +298,7 @@ mod tests {
         });
         for turn in 0..2 {
             for (points, bridge, sampler) in &mut made {
-                let (events, legs) = (call(&points.inputs()), bridge.process().legs.len());
+                let (events, legs) = (call(&points.points()), bridge.process().legs.len());
                 for diagrams in [false, true] {
                     let found = sampled_by(&events, legs, diagrams, |sample, answers| {
                         sampler.run(sample, answers)
@@ -302,7 +325,7 @@ mod tests {
                 serde_json::from_str(&list).expect("a list");
             let mut plain = bridge(&process, &card);
             let points = plain.servers.own.trial().cloned().expect("points");
-            let events = call(&points.inputs());
+            let events = call(&points.points());
             let expected = [false, true].map(|diagrams| sampled(&mut plain, &events, diagrams));
             let mut listed = bridge(&process, &card);
             listed.set_channels(&list, 1e8).expect("channels");

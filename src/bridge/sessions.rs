@@ -4,8 +4,8 @@ use super::servers::Servers;
 use crate::backend::{Backend, Session, SessionMemory};
 use crate::error::{Error, Result};
 use crate::float_environment::in_default_environment;
-use crate::inputs::Inputs;
-use crate::sample::{Sample, SampleAnswers};
+use crate::inputs::{Inputs, Points};
+use crate::sample::{Momenta, Sample, SampleAnswers};
 
 /// The sessions for samples, for one thread.
 pub(super) struct Sessions {
@@ -25,14 +25,13 @@ impl Servers {
     ) -> Result<(Option<S>, Option<S>)> {
         let legs = self.process().legs.len();
         // Properties of the process are determined on its own trial points; this event is not used if there are none.
-        let event = Inputs {
-            momenta: &vec![0.0; 4 * legs],
+        let momenta = vec![0.0; 4 * legs];
+        let event = Inputs::without_channels(Points {
+            momenta: Momenta::rows(&momenta, legs),
             g_s: &[0.0],
             random_helicity: &[0.0],
             random_color: &[0.0],
-            channel: None,
-            config: None,
-        };
+        });
         let (mut with_diagrams, mut without) = (None, None);
         if self.color_ordered.is_some() {
             without = Some(session(self.prepared(false, &event)?.backend)?);

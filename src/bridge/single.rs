@@ -12,10 +12,11 @@ use crate::backend::{AllowedMomenta, Backend, EachHelicity, Failure};
 use crate::cpu::{Cores, HelicityLanes};
 use crate::error::{Error, Result};
 use crate::float_environment::in_default_environment;
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, Points};
 use crate::plan::ValidPlan;
 use crate::process::Process;
 use crate::runtime::Precision;
+use crate::sample::Momenta;
 use crate::sample::first_not_finite;
 use crate::simd::Level;
 use crate::target::this_core;
@@ -97,14 +98,12 @@ impl Servers {
                     needs,
                 });
             }
-            let event = Inputs {
-                momenta,
-                g_s: &[g_s],
+            let event = Inputs::without_channels(Points {
+                momenta: Momenta::rows(momenta, needs / 4),
+                g_s: std::slice::from_ref(&g_s),
                 random_helicity: &[0.0],
                 random_color: &[0.0],
-                channel: None,
-                config: None,
-            };
+            });
             in_default_environment(|| {
                 if self.singles[which].is_none() {
                     self.singles[which] = Some(self.make_single(&event, all)?);
@@ -163,13 +162,13 @@ impl Servers {
 
     /// Returns the first if it agrees with the second at the trial points, helicity by helicity; else the second.
     fn one_of(&self, mut first: Single, mut second: Single, event: &Inputs) -> Result<Single> {
-        let known = self.own.trial().map(Trial::inputs);
-        let known = known.as_ref().unwrap_or(event);
+        let known = self.own.trial().map_or(event.points, Trial::points);
         let tolerance = tolerance(self.recipe().settings.precision);
         let process = self.process();
         let (diagrams, flows) = (process.diagrams as usize, process.color_flows());
         for i in 0..known.count().min(COMPARED_EVENTS) {
-            let both = [&mut first, &mut second].map(|single| single.evaluate(known.part(i, 1)));
+            let event = Inputs::without_channels(known.part(i, 1));
+            let both = [&mut first, &mut second].map(|single| single.evaluate(event));
             for one in both {
                 match one {
                     Ok(()) => {}
@@ -236,7 +235,7 @@ impl Servers {
         }
         if first_not_finite(&single.each.contributions).is_some() {
             single.momenta.clear();
-            return Err(self.own.bad_momentum(&event, 0));
+            return Err(self.own.bad_momentum(&event.points, 0));
         }
         Ok(())
     }
@@ -254,8 +253,9 @@ impl Single {
         if self.places.is_empty() {
             self.find_places();
         }
-        self.momenta.extend_from_slice(event.momenta);
-        self.g_s = event.g_s[0];
+        self.momenta
+            .extend_from_slice(&event.points.momenta.to_rows());
+        self.g_s = event.points.g_s[0];
         Ok(())
     }
 

@@ -226,8 +226,8 @@ mod tests {
             other.set_channels(&list, s).unwrap();
             for (number, channel) in (1..).zip(&channels) {
                 let diagram = channel.diagrams[0].diagram as i32 + 1;
-                let (a, of_a) = run(&mut own, &call(&trial.inputs()), Some([diagram; 2])).unwrap();
-                let (b, of_b) = run(&mut other, &call(&trial.inputs()), Some([number; 2])).unwrap();
+                let (a, of_a) = run(&mut own, &call(&trial.points()), Some([diagram; 2])).unwrap();
+                let (b, of_b) = run(&mut other, &call(&trial.points()), Some([number; 2])).unwrap();
                 for (a, b) in a.iter().zip(b) {
                     assert!((a / b - 1.0).abs() < 1e-12, "{text} {number}: {a} {b}");
                 }
@@ -244,7 +244,7 @@ mod tests {
             }
             let error = run(
                 &mut other,
-                &call(&trial.inputs()),
+                &call(&trial.points()),
                 Some([channels.len() as i32 + 1; 2]),
             );
             assert!(error.is_err());
@@ -252,10 +252,10 @@ mod tests {
                 .set_channel_weights(ChannelWeights::Propagators { s })
                 .unwrap();
             let channel = Some([channels[0].diagrams[0].diagram as i32 + 1; 2]);
-            let again = run(&mut other, &call(&trial.inputs()), channel).unwrap();
+            let again = run(&mut other, &call(&trial.points()), channel).unwrap();
             assert_eq!(
                 again,
-                run(&mut own, &call(&trial.inputs()), channel).unwrap()
+                run(&mut own, &call(&trial.points()), channel).unwrap()
             );
         }
     }
@@ -269,14 +269,14 @@ mod tests {
         let mut bridge = bridge(&process);
         let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
         let trial = Trial::new(&process, &binding).unwrap();
-        let (whole, _) = run(&mut bridge, &call(&trial.inputs()), None).unwrap();
-        assert!(run(&mut bridge, &call(&trial.inputs()), Some([1; 2])).is_err());
+        let (whole, _) = run(&mut bridge, &call(&trial.points()), None).unwrap();
+        assert!(run(&mut bridge, &call(&trial.points()), Some([1; 2])).is_err());
         bridge.set_channels(&list, 1e8).unwrap();
         let (_, allowed) = Propagators::from_channels(&process, &binding, &list, 1e8).unwrap();
         let mut sums = [0.0; 2];
         for channel in 1..=3 {
             let (values, flows) =
-                run(&mut bridge, &call(&trial.inputs()), Some([channel; 2])).unwrap();
+                run(&mut bridge, &call(&trial.points()), Some([channel; 2])).unwrap();
             for event in 0..2 {
                 sums[event] += values[event];
                 let flows_of_channel = &allowed[channel as usize - 1];
@@ -291,7 +291,7 @@ mod tests {
             );
         }
         assert_eq!(
-            run(&mut bridge, &call(&trial.inputs()), None).unwrap().0,
+            run(&mut bridge, &call(&trial.points()), None).unwrap().0,
             whole
         );
     }

@@ -6,7 +6,7 @@ use crate::bridge::Bridge;
 use crate::error::Result;
 use crate::plan::binding::Binding;
 use crate::process::Process;
-use crate::sample::{Momenta, Sample, SampleAnswers};
+use crate::sample::{Momenta, Points};
 use crate::trial::Trial;
 
 /// Smallest relative change of a rounding error under the rotation about the z axis.
@@ -23,41 +23,20 @@ pub(super) fn vanishes(bridge: &mut Bridge, process: &Process, card: &[f64]) -> 
     let Some(trial) = Trial::new(process, &Binding::new(&process.model, card)?) else {
         return Ok(false);
     };
-    let inputs = trial.inputs();
-    let turned = inputs.momenta.as_chunks::<4>().0.iter();
+    let points = trial.points();
+    let momenta = points.momenta.to_rows();
+    let turned = momenta.as_chunks::<4>().0.iter();
     let turned = turned.flat_map(|&[e, x, y, z]| {
         let [cos, sin] = TURN;
         [e, cos * x - sin * y, sin * x + cos * y, z]
     });
     let turned: Vec<f64> = turned.collect();
     let mut sampler = bridge.sampler(true, &SessionMemory::default())?;
-    let mut squared = |momenta: &[f64]| -> Result<Vec<f64>> {
-        let count = inputs.g_s.len();
-        let mut found = vec![0.0; count];
-        let mut choices = vec![0; 3 * count];
-        let mut choices = choices.chunks_exact_mut(count);
-        let mut next = || choices.next().expect("three of them");
-        let answers = SampleAnswers {
-            matrix_elements: &mut found,
-            helicity: next(),
-            color: next(),
-            diagram: next(),
-            amp2: None,
-        };
-        let sample = Sample {
-            momenta: Momenta::rows(momenta, process.legs.len()),
-            g_s: inputs.g_s,
-            random_helicity: inputs.random_helicity,
-            random_color: inputs.random_color,
-            random_diagram: inputs.random_color,
-            helicity: None,
-            diagram: None,
-            diagrams: false,
-        };
-        sampler.run(&sample, answers)?;
-        Ok(found)
+    let mut squared = |momenta: &[f64]| {
+        let momenta = Momenta::rows(momenta, process.legs.len());
+        sampler.squared(Points { momenta, ..points })
     };
-    let pairs = squared(inputs.momenta)?.into_iter().zip(squared(&turned)?);
+    let pairs = squared(&momenta)?.into_iter().zip(squared(&turned)?);
     let changed: Vec<bool> = pairs
         .map(|(one, other)| (one - other).abs() >= CHANGE * f64::max(one.abs(), other.abs()))
         .collect();

@@ -11,7 +11,8 @@ use mebridge::phase_space::PhaseSpace;
 use mebridge::process::{HelicitySum, Process};
 use mebridge::runtime::{BackendChoice, Precision, Switches};
 use mebridge::sample::{
-    DeviceSample, MatrixElementOffsets, Momenta, Rows, Sample, SampleAnswers, Strides, g_s,
+    DeviceSample, MatrixElementOffsets, Momenta, Outputs, Points, Rows, Sample, SampleAnswers,
+    Strides, g_s,
 };
 use mebridge::target::{CallSize, Target};
 use mebridge_emulator::Emulator;
@@ -103,10 +104,12 @@ fn expected(bridge: &mut Bridge, given: &Given, fixed: bool, diagrams: bool) -> 
     let rows = bridge.process().diagrams as usize;
     let couplings: Vec<f64> = given.alpha_s.iter().map(|&a| g_s(a)).collect();
     let sample = Sample {
-        momenta: Momenta::rows(&given.rows, given.legs),
-        g_s: &couplings,
-        random_helicity: &given.random[0],
-        random_color: &given.random[1],
+        points: Points {
+            momenta: Momenta::rows(&given.rows, given.legs),
+            g_s: &couplings,
+            random_helicity: &given.random[0],
+            random_color: &given.random[1],
+        },
         random_diagram: &given.random[2],
         helicity: fixed.then_some(&given.fixed_helicity),
         diagram: fixed.then_some(&given.fixed_diagram),
@@ -122,9 +125,11 @@ fn expected(bridge: &mut Bridge, given: &Given, fixed: bool, diagrams: bool) -> 
     };
     let amp2 = found.amp2.as_mut_ptr();
     let answers = SampleAnswers {
-        matrix_elements: &mut found.matrix_elements,
-        helicity: &mut found.helicity,
-        color: &mut found.color,
+        outputs: Outputs {
+            matrix_elements: &mut found.matrix_elements,
+            helicity: &mut found.helicity,
+            color: &mut found.color,
+        },
         diagram: &mut found.diagram,
         // SAFETY: all rows were allocated.
         amp2: diagrams.then(|| unsafe { Rows::new(amp2, EVENTS, rows, EVENTS) }),

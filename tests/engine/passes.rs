@@ -6,7 +6,7 @@ use mebridge::color::BlockDiagonal;
 use mebridge::cpu::Cores;
 use mebridge::generate::generate_with;
 use mebridge::import::import_directory;
-use mebridge::inputs::Inputs;
+use mebridge::inputs::{Inputs, Points};
 use mebridge::model::Model;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
@@ -14,6 +14,7 @@ use mebridge::plan::passes::{Pass, plan_after};
 use mebridge::plan::{Count, Plan, memory_reuse, tiling};
 use mebridge::process::Process;
 use mebridge::runtime::Precision;
+use mebridge::sample::Momenta;
 use mebridge::simd::Level;
 use rand::{Rng, SeedableRng};
 use std::path::Path;
@@ -32,14 +33,12 @@ fn parts(process: &Process, binding: &Binding, plan: Plan) -> Vec<Contributions>
         space.event(&numbers, event);
     }
     let (g_s, half) = (vec![1.2; EVENTS], vec![0.5; EVENTS]);
-    let inputs = Inputs {
-        momenta: &momenta,
+    let inputs = Inputs::without_channels(Points {
+        momenta: Momenta::rows(&momenta, legs),
         g_s: &g_s,
         random_helicity: &half,
         random_color: &half,
-        channel: None,
-        config: None,
-    };
+    });
     let split = BlockDiagonal::of_process(process, false);
     let plan = plan.validate(process).expect("a plan of the process");
     let core = Cores {

@@ -7,7 +7,7 @@ use mebridge::events::Answers;
 use mebridge::import::import_directory;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, CachePlace, Precision, Switches};
-use mebridge::sample::{Momenta, Rows, Sample, SampleAnswers};
+use mebridge::sample::{Outputs, Rows, Sample, SampleAnswers};
 use mebridge::simd::Level;
 use std::path::Path;
 
@@ -77,10 +77,7 @@ fn sampled(
     let events = r.events(true).first(nevt);
     let diagram: Vec<i32> = r.channels[..nevt].iter().map(|c| c - 1).collect();
     let sample = Sample {
-        momenta: Momenta::rows(events.momenta, process.legs.len()),
-        g_s: events.g_s,
-        random_helicity: events.random_helicity,
-        random_color: events.random_color,
+        points: events.points(process.legs.len()),
         random_diagram: events.random_color,
         helicity: None,
         diagram: Some(&diagram),
@@ -93,9 +90,11 @@ fn sampled(
     // SAFETY: there is room for all rows.
     let rows = unsafe { Rows::new(shares.as_mut_ptr(), nevt, diagrams, nevt) };
     let answers = SampleAnswers {
-        matrix_elements: &mut plain,
-        helicity: &mut helicity,
-        color: &mut color,
+        outputs: Outputs {
+            matrix_elements: &mut plain,
+            helicity: &mut helicity,
+            color: &mut color,
+        },
         diagram: &mut drawn,
         amp2: Some(rows),
     };

@@ -6,7 +6,7 @@ use crate::events::Batch;
 use crate::support::{Gpu, backend_name, is_child, number, on_cpu};
 use mebridge::gpu::driver::{Buffer, Driver, Event, Stream};
 use mebridge::process::Process;
-use mebridge::sample::{Momenta, Rows, Sample, SampleAnswers};
+use mebridge::sample::{Momenta, Outputs, Points, Rows, Sample, SampleAnswers};
 use mebridge_capi::umami::{
     umami_free, umami_get_meta, umami_initialize, umami_matrix_element, umami_set_parameter,
 };
@@ -247,19 +247,23 @@ fn numbers_are_those_of_the_cpu() {
     let bad = on_cpu(&process)
         .evaluate(
             &Sample {
-                momenta: Momenta::rows(&batch.momenta, batch.legs),
-                g_s: &batch.g_s,
-                random_helicity: &batch.random_helicity,
-                random_color: &batch.random_color,
+                points: Points {
+                    momenta: Momenta::rows(&batch.momenta, batch.legs),
+                    g_s: &batch.g_s,
+                    random_helicity: &batch.random_helicity,
+                    random_color: &batch.random_color,
+                },
                 random_diagram: &batch.random_color,
                 helicity: None,
                 diagram: None,
                 diagrams: true,
             },
             SampleAnswers {
-                matrix_elements: &mut x,
-                helicity,
-                color,
+                outputs: Outputs {
+                    matrix_elements: &mut x,
+                    helicity,
+                    color,
+                },
                 diagram,
                 // SAFETY: all rows were allocated.
                 amp2: Some(unsafe { Rows::new(first, count, diagrams, count) }),

@@ -5,6 +5,7 @@
 //! arrays: a bridge converts them to [`Inputs`](crate::inputs::Inputs).
 
 use crate::check_length;
+use crate::points::{Momenta, Outputs, Points};
 use mebridge_support::error::Result;
 
 /// Inputs of one call.
@@ -45,6 +46,16 @@ impl<'a> Events<'a> {
             .unwrap_or(0)
     }
 
+    /// The points, for a process with `legs` legs.
+    pub fn points(&self, legs: usize) -> Points<'a> {
+        Points {
+            momenta: Momenta::rows(self.momenta, legs),
+            g_s: self.g_s,
+            random_helicity: self.random_helicity,
+            random_color: self.random_color,
+        }
+    }
+
     /// The first `count` events.
     pub fn first(&self, count: usize) -> Events<'a> {
         self.part(0, count)
@@ -67,8 +78,7 @@ impl<'a> Events<'a> {
     pub fn count(&self, legs: usize) -> Result<usize> {
         let nevt = self.g_s.len();
         check_length("momenta", self.momenta.len(), nevt * legs * 4)?;
-        check_length("random_helicity", self.random_helicity.len(), nevt)?;
-        check_length("random_color", self.random_color.len(), nevt)?;
+        self.points(legs).check(legs)?;
         if let Some(channels) = self.channels {
             check_length("channels", channels.len(), nevt)?;
         }
@@ -80,10 +90,12 @@ impl<'a> Events<'a> {
 }
 
 impl Answers<'_> {
-    /// Checks that all arrays have `nevt` entries.
-    pub fn check(&self, nevt: usize) -> Result<()> {
-        check_length("matrix_elements", self.matrix_elements.len(), nevt)?;
-        check_length("helicity", self.helicity.len(), nevt)?;
-        check_length("color", self.color.len(), nevt)
+    /// The arrays, to be filled by a backend, which counts from 0.
+    pub fn outputs(&mut self) -> Outputs<'_> {
+        Outputs {
+            matrix_elements: self.matrix_elements,
+            helicity: self.helicity,
+            color: self.color,
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! [`Answers`](crate::events::Answers), which count from 1, from the [`Outputs`].
 
 use crate::check_length;
+pub use crate::points::{Outputs, Points};
 use mebridge_support::error::Result;
 
 /// Marks a missing index. (Also in `cuda/number.cuh`.)
@@ -12,30 +13,13 @@ pub const NONE: i32 = -1;
 /// Inputs of a call, per event.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
-    /// `[nevt][npar][4]`: `(E, px, py, pz)` in GeV; incoming particles have positive energy.
-    pub momenta: &'a [f64],
-    /// `[nevt]`: the strong coupling g_s.
-    pub g_s: &'a [f64],
-    /// `[nevt]`: random numbers in [0, 1) for the helicity.
-    pub random_helicity: &'a [f64],
-    /// `[nevt]`: random numbers in [0, 1) for the colour flow.
-    pub random_color: &'a [f64],
+    /// The events.
+    pub points: Points<'a>,
     /// The channel (a diagram) whose share of AMP2 multiplies |M|^2; `None` without channel weights.
     pub channel: Option<PerEvent<'a>>,
     /// The configuration that restricts the choice of colour flow, or [`NONE`] to choose no flow for this event; `None`
     /// if no colours are requested.
     pub config: Option<PerEvent<'a>>,
-}
-
-/// Outputs of a call, per event.
-#[derive(Debug)]
-pub struct Outputs<'a> {
-    /// `[nevt]`: |M|^2 averaged and summed, times the channel's weight.
-    pub matrix_elements: &'a mut [f64],
-    /// `[nevt]`: the chosen row of the helicity table, or [`NONE`].
-    pub helicity: &'a mut [i32],
-    /// `[nevt]`: the chosen colour flow, or [`NONE`].
-    pub color: &'a mut [i32],
 }
 
 /// An index for each event, or [`NONE`].
@@ -71,7 +55,7 @@ impl<'a> PerEvent<'a> {
 
     /// The index of `event`.
     #[inline]
-    pub fn of(self, event: usize) -> i32 {
+    pub fn at(self, event: usize) -> i32 {
         match self {
             PerEvent::Same(index) => index,
             PerEvent::Each(all) => all[event],
@@ -89,25 +73,18 @@ impl<'a> PerEvent<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// Number of events.
-    pub fn count(&self) -> usize {
-        self.g_s.len()
-    }
-
-    /// Number of legs, derived from the array lengths; 0 without events.
-    pub fn legs(&self) -> usize {
-        self.momenta
-            .len()
-            .checked_div(4 * self.count())
-            .unwrap_or(0)
+    /// The inputs of a call without channels and colours.
+    pub fn without_channels(points: Points<'a>) -> Inputs<'a> {
+        Inputs {
+            points,
+            channel: None,
+            config: None,
+        }
     }
 
     /// Returns the number of events after checking that every array has this length for a process with `legs` legs.
     pub fn check(&self, legs: usize) -> Result<usize> {
-        let nevt = self.count();
-        check_length("momenta", self.momenta.len(), nevt * legs * 4)?;
-        check_length("random_helicity", self.random_helicity.len(), nevt)?;
-        check_length("random_color", self.random_color.len(), nevt)?;
+        let nevt = self.points.check(legs)?;
         for (what, of_events) in [("channels", self.channel), ("configurations", self.config)] {
             if let Some(PerEvent::Each(all)) = of_events {
                 check_length(what, all.len(), nevt)?;
@@ -116,69 +93,13 @@ impl<'a> Inputs<'a> {
         Ok(nevt)
     }
 
-    /// The first `count` events.
-    pub fn first(&self, count: usize) -> Inputs<'a> {
-        self.part(0, count)
-    }
-
     /// The `count` events starting at `first`.
     pub fn part(&self, first: usize, count: usize) -> Inputs<'a> {
-        let (end, legs) = (first + count, self.legs());
         Inputs {
-            momenta: &self.momenta[first * legs * 4..end * legs * 4],
-            g_s: &self.g_s[first..end],
-            random_helicity: &self.random_helicity[first..end],
-            random_color: &self.random_color[first..end],
+            points: self.points.part(first, count),
             channel: self.channel.map(|channel| channel.part(first, count)),
             config: self.config.map(|config| config.part(first, count)),
         }
-    }
-
-    /// The same events without channels and configurations.
-    pub fn plain(&self) -> Inputs<'a> {
-        Inputs {
-            channel: None,
-            config: None,
-            ..*self
-        }
-    }
-}
-
-impl<'a> Outputs<'a> {
-    /// Checks that all arrays have `nevt` entries.
-    pub fn check(&self, nevt: usize) -> Result<()> {
-        check_length("matrix_elements", self.matrix_elements.len(), nevt)?;
-        check_length("helicity", self.helicity.len(), nevt)?;
-        check_length("color", self.color.len(), nevt)
-    }
-
-    /// The outputs of the `count` events starting at `first`.
-    pub fn part(&mut self, first: usize, count: usize) -> Outputs<'_> {
-        let events = first..first + count;
-        Outputs {
-            matrix_elements: &mut self.matrix_elements[events.clone()],
-            helicity: &mut self.helicity[events.clone()],
-            color: &mut self.color[events],
-        }
-    }
-
-    /// Splits the outputs into those of the first `count` events and the rest.
-    pub fn split(self, count: usize) -> (Outputs<'a>, Outputs<'a>) {
-        let matrix_elements = self.matrix_elements.split_at_mut(count);
-        let helicity = self.helicity.split_at_mut(count);
-        let color = self.color.split_at_mut(count);
-        (
-            Outputs {
-                matrix_elements: matrix_elements.0,
-                helicity: helicity.0,
-                color: color.0,
-            },
-            Outputs {
-                matrix_elements: matrix_elements.1,
-                helicity: helicity.1,
-                color: color.1,
-            },
-        )
     }
 }
 
@@ -210,7 +131,7 @@ mod tests {
         assert!(PerEvent::Each(&[]).one_or_each().is_empty());
         let same = PerEvent::Same(7);
         assert_eq!(same.part(1, 2), same);
-        assert_eq!((same.of(3), each.of(1)), (7, 4));
+        assert_eq!((same.at(3), each.at(1)), (7, 4));
         assert_eq!((same.one_or_each(), same.has_some()), (&[7][..], true));
         assert!(!PerEvent::Same(NONE).has_some());
     }

@@ -2,6 +2,7 @@
 
 pub mod events;
 pub mod inputs;
+mod points;
 pub mod sample;
 pub mod trial;
 

@@ -5,6 +5,7 @@
 //! indices count from 0.
 
 use crate::check_length;
+pub use crate::points::{Momenta, Outputs, Points, Strides};
 use mebridge_support::error::Result;
 use std::marker::PhantomData;
 
@@ -14,127 +15,6 @@ pub const DEFAULT_ALPHA_S: f64 = 0.118;
 /// The strong coupling g_s for a value of alpha_s.
 pub fn g_s(alpha_s: f64) -> f64 {
     (4.0 * std::f64::consts::PI * alpha_s).sqrt()
-}
-
-/// Momenta of events with arbitrary strides: `(E, px, py, pz)` in GeV; incoming particles have positive energy.
-#[derive(Clone, Copy, Debug)]
-pub struct Momenta<'a> {
-    first: *const f64,
-    events: usize,
-    legs: usize,
-    strides: Strides,
-    _marker: PhantomData<&'a [f64]>,
-}
-
-/// Distances between momentum components, counted in numbers; may be negative.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Strides {
-    /// From an event to the next.
-    pub event: isize,
-    /// From a leg to the next.
-    pub leg: isize,
-    /// From a component of a momentum to the next.
-    pub component: isize,
-}
-
-// SAFETY: the numbers are only read, like those of the `&[f64]` that this stands for.
-unsafe impl Send for Momenta<'_> {}
-// SAFETY: as above.
-unsafe impl Sync for Momenta<'_> {}
-
-impl<'a> Momenta<'a> {
-    /// Momenta `[event][leg][component]` in one contiguous array; no events if the array is too short for one.
-    pub fn rows(momenta: &'a [f64], legs: usize) -> Momenta<'a> {
-        let each = legs.saturating_mul(4);
-        Momenta {
-            first: momenta.as_ptr(),
-            events: momenta.len().checked_div(each).unwrap_or(0),
-            legs,
-            strides: Strides {
-                event: each as isize,
-                leg: 4,
-                component: 1,
-            },
-            _marker: PhantomData,
-        }
-    }
-
-    /// Momenta with arbitrary strides.
-    ///
-    /// # Safety
-    /// `first` is aligned. For each event, leg and component, the number at the sum of their strides from `first` can
-    /// be read during `'a`, and nothing writes to it in that time. Without events `first` may be anything.
-    pub unsafe fn new(
-        first: *const f64,
-        events: usize,
-        legs: usize,
-        strides: Strides,
-    ) -> Momenta<'a> {
-        Momenta {
-            first,
-            events,
-            legs,
-            strides,
-            _marker: PhantomData,
-        }
-    }
-
-    /// Number of events.
-    pub fn events(&self) -> usize {
-        self.events
-    }
-
-    /// Number of legs.
-    pub fn legs(&self) -> usize {
-        self.legs
-    }
-
-    /// The strides.
-    pub fn strides(&self) -> Strides {
-        self.strides
-    }
-
-    /// Pointer to a component of a momentum.
-    ///
-    /// # Panics
-    /// If `event`, `leg` or `component` is out of range.
-    pub fn at(&self, event: usize, leg: usize, component: usize) -> *const f64 {
-        assert!(event < self.events && leg < self.legs && component < 4);
-        let Strides {
-            event: by_event,
-            leg: by_leg,
-            component: by_component,
-        } = self.strides;
-        // Cannot overflow for numbers that exist.
-        let offset = (event as isize).wrapping_mul(by_event)
-            + (leg as isize).wrapping_mul(by_leg)
-            + (component as isize).wrapping_mul(by_component);
-        self.first.wrapping_offset(offset)
-    }
-
-    /// Component of a momentum.
-    ///
-    /// # Panics
-    /// If `event`, `leg` or `component` is out of range.
-    pub fn get(&self, event: usize, leg: usize, component: usize) -> f64 {
-        // SAFETY: `at` checks the indices; the constructor's caller promised that these numbers can be read.
-        unsafe { *self.at(event, leg, component) }
-    }
-
-    /// The `count` events starting at `first`.
-    ///
-    /// # Panics
-    /// If there are fewer.
-    #[inline]
-    pub fn part(&self, first: usize, count: usize) -> Momenta<'a> {
-        assert!(first <= self.events && count <= self.events - first);
-        let offset = (first as isize).wrapping_mul(self.strides.event);
-        Momenta {
-            first: self.first.wrapping_offset(offset),
-            events: count,
-            ..*self
-        }
-    }
 }
 
 /// One number per row and event, `[row][event]`, with a stride from one row to the next.
@@ -237,14 +117,8 @@ impl<'a> Rows<'a> {
 /// Inputs for a sample of events. Every array has one entry per event.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
-    /// Momenta of the events.
-    pub momenta: Momenta<'a>,
-    /// The strong coupling g_s of each event.
-    pub g_s: &'a [f64],
-    /// Random numbers in [0, 1) for the helicity.
-    pub random_helicity: &'a [f64],
-    /// Random numbers in [0, 1) for the colour flow.
-    pub random_color: &'a [f64],
+    /// The events.
+    pub points: Points<'a>,
     /// Random numbers in [0, 1) for the diagram.
     pub random_diagram: &'a [f64],
     /// For each event the row of the helicity table whose contribution is the matrix element; `None` to sum over all
@@ -264,12 +138,9 @@ pub struct Sample<'a> {
 /// request diagrams.
 #[derive(Debug)]
 pub struct SampleAnswers<'a> {
-    /// |M|^2, summed and averaged, in GeV^(4-2n) for n outgoing particles, without a channel weight.
-    pub matrix_elements: &'a mut [f64],
-    /// The chosen row of the helicity table.
-    pub helicity: &'a mut [i32],
-    /// The chosen colour flow, among those that the diagram allows.
-    pub color: &'a mut [i32],
+    /// |M|^2, summed and averaged, in GeV^(4-2n) for n outgoing particles, without a channel weight; the chosen row of the
+    /// helicity table; the chosen colour flow, among those that the diagram allows.
+    pub outputs: Outputs<'a>,
     /// The diagram, drawn with probabilities proportional to the squared diagrams.
     pub diagram: &'a mut [i32],
     /// `[diagram][event]`: each squared diagram as a share of the sum over the diagrams with a channel; 0 for the other
@@ -285,22 +156,14 @@ impl<'a> Sample<'a> {
         legs: usize,
         diagrams: usize,
     ) -> Result<()> {
-        let events = self.momenta.events();
-        if events > 0 {
-            check_length("momenta", self.momenta.legs(), legs)?;
-        }
-        check_length("g_s", self.g_s.len(), events)?;
-        check_length("random_helicity", self.random_helicity.len(), events)?;
-        check_length("random_color", self.random_color.len(), events)?;
+        let events = self.points.check(legs)?;
         check_length("random_diagram", self.random_diagram.len(), events)?;
         for (what, fixed) in [("helicity", self.helicity), ("diagram", self.diagram)] {
             if let Some(fixed) = fixed {
                 check_length(what, fixed.len(), events)?;
             }
         }
-        check_length("matrix_elements", answers.matrix_elements.len(), events)?;
-        check_length("helicity", answers.helicity.len(), events)?;
-        check_length("color", answers.color.len(), events)?;
+        answers.outputs.check(events)?;
         check_length("diagram", answers.diagram.len(), events)?;
         if let Some(rows) = &answers.amp2 {
             check_length("amp2", rows.events(), events)?;
@@ -316,10 +179,7 @@ impl<'a> Sample<'a> {
     pub fn part(&self, first: usize, count: usize) -> Sample<'a> {
         let events = first..first + count;
         Sample {
-            momenta: self.momenta.part(first, count),
-            g_s: &self.g_s[events.clone()],
-            random_helicity: &self.random_helicity[events.clone()],
-            random_color: &self.random_color[events.clone()],
+            points: self.points.part(first, count),
             random_diagram: &self.random_diagram[events.clone()],
             helicity: self.helicity.map(|all| &all[events.clone()]),
             diagram: self.diagram.map(|all| &all[events]),
@@ -334,12 +194,9 @@ impl<'a> SampleAnswers<'a> {
     /// # Panics
     /// If there are fewer.
     pub fn part(&mut self, first: usize, count: usize) -> SampleAnswers<'_> {
-        let events = first..first + count;
         SampleAnswers {
-            matrix_elements: &mut self.matrix_elements[events.clone()],
-            helicity: &mut self.helicity[events.clone()],
-            color: &mut self.color[events.clone()],
-            diagram: &mut self.diagram[events],
+            outputs: self.outputs.part(first, count),
+            diagram: &mut self.diagram[first..first + count],
             amp2: self.amp2.as_mut().map(|rows| rows.of_events(first, count)),
         }
     }
@@ -349,26 +206,17 @@ impl<'a> SampleAnswers<'a> {
     /// # Panics
     /// If there are fewer.
     pub fn split(self, count: usize) -> (SampleAnswers<'a>, SampleAnswers<'a>) {
-        let matrix_elements = self.matrix_elements.split_at_mut(count);
-        let helicity = self.helicity.split_at_mut(count);
-        let color = self.color.split_at_mut(count);
+        let outputs = self.outputs.split(count);
         let diagram = self.diagram.split_at_mut(count);
         let amp2 = self.amp2.map(|rows| rows.split(count)).unzip();
+        let answers = |outputs, diagram, amp2| SampleAnswers {
+            outputs,
+            diagram,
+            amp2,
+        };
         (
-            SampleAnswers {
-                matrix_elements: matrix_elements.0,
-                helicity: helicity.0,
-                color: color.0,
-                diagram: diagram.0,
-                amp2: amp2.0,
-            },
-            SampleAnswers {
-                matrix_elements: matrix_elements.1,
-                helicity: helicity.1,
-                color: color.1,
-                diagram: diagram.1,
-                amp2: amp2.1,
-            },
+            answers(outputs.0, diagram.0, amp2.0),
+            answers(outputs.1, diagram.1, amp2.1),
         )
     }
 }
@@ -519,10 +367,10 @@ impl BadEvents {
     /// Finds the bad events of a sample. Infinite matrix elements become NaN, and the shares of their diagrams 0.
     pub fn find(answers: &mut SampleAnswers) -> BadEvents {
         let mut bad = BadEvents::default();
-        if first_not_finite(answers.matrix_elements).is_none() {
+        if first_not_finite(answers.outputs.matrix_elements).is_none() {
             return bad;
         }
-        for (event, value) in answers.matrix_elements.iter_mut().enumerate() {
+        for (event, value) in answers.outputs.matrix_elements.iter_mut().enumerate() {
             if value.is_finite() {
                 continue;
             }
@@ -553,26 +401,6 @@ pub fn first_not_finite(numbers: &[f64]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn momenta_are_found_in_any_order() {
-        // [component][leg][event], two legs, three events of five.
-        let numbers: Vec<f64> = (0..40).map(f64::from).collect();
-        let strides = Strides {
-            event: 1,
-            leg: 5,
-            component: 10,
-        };
-        // SAFETY: events 1 to 3 of five.
-        let momenta = unsafe { Momenta::new(numbers.as_ptr().wrapping_add(1), 3, 2, strides) };
-        assert_eq!(momenta.get(2, 1, 3), 38.0);
-        assert_eq!(momenta.part(1, 2).get(0, 0, 1), 12.0);
-        let rows = Momenta::rows(&numbers, 2);
-        assert_eq!((rows.events(), rows.get(4, 1, 2)), (5, 38.0));
-        // With `legs * 4` computed modulo 2^64, four legs would have this many numbers.
-        assert_eq!(Momenta::rows(&numbers, (1 << 62) + 1).events(), 0);
-        assert!(std::panic::catch_unwind(|| rows.part(3, 3)).is_err());
-    }
 
     #[test]
     fn rows_are_those_of_their_events_alone() {

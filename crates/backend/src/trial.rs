@@ -15,6 +15,7 @@
 //! all three in a frame with the beams off the z axis.
 
 use crate::inputs::{Inputs, NONE, PerEvent};
+use crate::points::{Momenta, Points};
 use mebridge_plan::binding::Binding;
 use mebridge_process::Process;
 use mebridge_process::phase_space::PhaseSpace;
@@ -40,6 +41,7 @@ const VELOCITIES: std::ops::Range<f64> = 0.3..0.6;
 #[derive(Clone, Debug)]
 pub struct Trial {
     momenta: Vec<f64>,
+    legs: usize,
     /// Whether each point is in a moved (rotated and boosted) frame.
     moved: Vec<bool>,
     g_s: Vec<f64>,
@@ -85,6 +87,7 @@ impl Trial {
         let count = moved.len();
         Some(Trial {
             momenta,
+            legs: process.legs.len(),
             moved,
             g_s: vec![G; count],
             random: vec![0.5; count],
@@ -93,15 +96,13 @@ impl Trial {
         })
     }
 
-    /// The points without channels.
-    pub fn inputs(&self) -> Inputs<'_> {
-        Inputs {
-            momenta: &self.momenta,
+    /// The points.
+    pub fn points(&self) -> Points<'_> {
+        Points {
+            momenta: Momenta::rows(&self.momenta, self.legs),
             g_s: &self.g_s,
             random_helicity: &self.random,
             random_color: &self.random,
-            channel: None,
-            config: None,
         }
     }
 
@@ -115,7 +116,7 @@ impl Trial {
         Inputs {
             channel: inputs.channel.map(|_| PerEvent::Each(&self.channel)),
             config: inputs.config.map(|_| PerEvent::Each(&self.config)),
-            ..self.inputs()
+            points: self.points(),
         }
     }
 }
@@ -237,15 +238,15 @@ mod tests {
             Trial::new(&process, &binding).unwrap(),
         );
         assert_eq!(a.momenta, b.momenta);
-        let inputs = a.inputs();
+        let points = a.points();
         assert_eq!(
-            (inputs.count(), inputs.legs()),
+            (points.count(), points.momenta.legs()),
             (POINTS as usize * ENERGIES.len(), 4)
         );
         let asked = Inputs {
             channel: Some(PerEvent::Same(2)),
             config: Some(PerEvent::Same(NONE)),
-            ..inputs
+            points,
         };
         let like = a.inputs_like(&asked);
         let first = like.channel.unwrap().part(0, 4);

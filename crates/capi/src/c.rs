@@ -26,7 +26,8 @@ use mebridge::locate::locate;
 use mebridge::propagators::Topology;
 use mebridge::runtime::{CachePlace, Switches};
 use mebridge::sample::{
-    DeviceSample, MatrixElementOffsets, Momenta, Rows, Sample, SampleAnswers, Strides, g_s,
+    DeviceSample, MatrixElementOffsets, Momenta, Outputs, Points, Rows, Sample, SampleAnswers,
+    Strides, g_s,
 };
 use serde::Serialize;
 use std::cell::RefCell;
@@ -713,10 +714,12 @@ unsafe fn evaluate(
                 fixed_diagram.map(|all: &[i32]| &all[events.clone()]),
             )?;
             let sample = Sample {
-                momenta: momenta.part(begin, count),
-                g_s: &couplings[..count],
-                random_helicity: random(random_helicity),
-                random_color: random(random_color),
+                points: Points {
+                    momenta: momenta.part(begin, count),
+                    g_s: &couplings[..count],
+                    random_helicity: random(random_helicity),
+                    random_color: random(random_color),
+                },
                 random_diagram: random(random_diagram),
                 helicity,
                 diagram,
@@ -734,9 +737,11 @@ unsafe fn evaluate(
                 (part_rows, rows) = (Some(part), Some(others));
             }
             let answers = SampleAnswers {
-                matrix_elements,
-                helicity: front_or(to_helicity, helicity_buffer, count),
-                color: front_or(to_color, color_buffer, count),
+                outputs: Outputs {
+                    matrix_elements,
+                    helicity: front_or(to_helicity, helicity_buffer, count),
+                    color: front_or(to_color, color_buffer, count),
+                },
                 diagram: front_or(to_diagram, diagram_buffer, count),
                 amp2: part_rows,
             };
@@ -746,9 +751,8 @@ unsafe fn evaluate(
             first_bad = first_bad.or(bad.first.map(|event| begin + event));
         }
         if let Some(event) = first_bad {
-            let legs = (0..legs).flat_map(|leg| (0..4).map(move |i| (leg, i)));
-            let numbers: Vec<f64> = legs.map(|(leg, i)| momenta.get(event, leg, i)).collect();
-            let error = entry.bridge.what_is_wrong(&numbers, event);
+            let bad = momenta.part(event, 1).to_rows();
+            let error = entry.bridge.what_is_wrong(&bad, event);
             keep_error(error.code(), &error.to_string());
         }
     }

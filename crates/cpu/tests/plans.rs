@@ -1,7 +1,8 @@
 //! Validation of plans, and engines on plans that pass it.
 
 use mebridge_backend::EachHelicity;
-use mebridge_backend::inputs::Inputs;
+use mebridge_backend::inputs::{Inputs, Points};
+use mebridge_backend::sample::Momenta;
 use mebridge_cpu::{Cores, HelicityLanes};
 use mebridge_import::import_directory;
 use mebridge_ops::{Address, GeneralRoutine};
@@ -201,14 +202,12 @@ fn event() -> [[f64; 4]; 4] {
 }
 
 fn one_event(momenta: &[[f64; 4]; 4]) -> Inputs<'_> {
-    Inputs {
-        momenta: momenta.as_flattened(),
+    Inputs::without_channels(Points {
+        momenta: Momenta::rows(momenta.as_flattened(), 4),
         g_s: &[1.2],
         random_helicity: &[0.5],
         random_color: &[0.5],
-        channel: None,
-        config: None,
-    }
+    })
 }
 
 /// Runs a plan; its results are ignored.

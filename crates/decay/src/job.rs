@@ -19,7 +19,7 @@ use mebridge_run::param_card;
 use mebridge_sampler::parallel;
 use mebridge_support::files::replace::Replacement;
 use mebridge_support::message::say;
-use mebridge_support::signals;
+use mebridge_support::{signals, threads};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -187,6 +187,7 @@ fn job(
     tell: &mut dyn FnMut(u64),
 ) -> Result<DecaySummary> {
     let start = Instant::now();
+    let _kept = threads::keep(spec.threads.saturating_sub(1));
     let Message::Head(head) = receive(&from, spec)? else {
         return Err(Error::NoEvents);
     };

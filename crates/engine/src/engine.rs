@@ -465,19 +465,8 @@ impl<T: Real> Engine<T> {
         let blocks = EventBlocks {
             engine: self,
             worker,
-            inputs: Inputs {
-                momenta: &[],
-                g_s: sample.g_s,
-                random_helicity: sample.random_helicity,
-                random_color: sample.random_color,
-                channel: None,
-                config: None,
-            },
-            outputs: Outputs {
-                matrix_elements: answers.matrix_elements,
-                helicity: answers.helicity,
-                color: answers.color,
-            },
+            inputs: Inputs::without_channels(sample.points),
+            outputs: answers.outputs,
             sample: Some(Sampled {
                 request: sample,
                 diagram: answers.diagram,
@@ -494,8 +483,12 @@ impl<T: Real> Engine<T> {
     /// Dispatches to the code of the SIMD level; the only place that does.
     #[inline(never)]
     fn blocks(&self, blocks: EventBlocks<T>) -> std::result::Result<(), BadMomentum> {
-        // SAFETY: the worker's memory was sized for this engine, and the plan has no address beyond it. Arrays of
-        // events are slices; momenta of a sample have these legs and the same number of events as the other arrays.
+        let momenta = &blocks.inputs.points.momenta;
+        assert!(
+            momenta.legs() == self.legs.len() && momenta.events() == blocks.outputs.helicity.len()
+        );
+        // SAFETY: the worker's memory was sized for this engine, and the plan has no address beyond it. Momenta have
+        // these legs and the same number of events as the other arrays, which are slices.
         unsafe { dispatch(self.level, blocks) }
     }
 
@@ -585,7 +578,7 @@ mod tests {
     #[test]
     fn samples_of_another_size_are_refused() {
         use crate::ThreadedEngine;
-        use mebridge_backend::sample::Momenta;
+        use mebridge_backend::sample::{Momenta, Points};
         use mebridge_backend::{Backend, SessionMemory};
         let process = example::scalars();
         let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
@@ -605,10 +598,12 @@ mod tests {
             let mut run = |legs: usize, counts: [usize; 6]| {
                 let [of_momenta, g_s, random, fixed, answers, choices] = counts;
                 let sample = Sample {
-                    momenta: Momenta::rows(&momenta[..4 * legs * of_momenta], legs),
-                    g_s: &doubles[..g_s],
-                    random_helicity: &doubles[..random],
-                    random_color: &doubles[..random],
+                    points: Points {
+                        momenta: Momenta::rows(&momenta[..4 * legs * of_momenta], legs),
+                        g_s: &doubles[..g_s],
+                        random_helicity: &doubles[..random],
+                        random_color: &doubles[..random],
+                    },
                     random_diagram: &doubles[..random],
                     helicity: Some(&integers[..fixed]),
                     diagram: Some(&integers[..fixed]),
@@ -617,9 +612,11 @@ mod tests {
                 let (mut matrix_elements, mut chosen) = ([0.0; 4], [[0; 4]; 3]);
                 let [helicity, color, diagram] = &mut chosen;
                 let answers = SampleAnswers {
-                    matrix_elements: &mut matrix_elements[..answers],
-                    helicity: &mut helicity[..choices],
-                    color: &mut color[..choices],
+                    outputs: Outputs {
+                        matrix_elements: &mut matrix_elements[..answers],
+                        helicity: &mut helicity[..choices],
+                        color: &mut color[..choices],
+                    },
                     diagram: &mut diagram[..choices],
                     amp2: None,
                 };

@@ -11,7 +11,6 @@ mod lanes;
 mod pairs;
 #[doc(hidden)]
 pub mod stages;
-mod thread_pool;
 mod threaded;
 mod worker;
 

@@ -3,11 +3,10 @@
 //! A thread that has finished a chunk of events takes the next one; a chunk consists of whole vectors. A thread that
 //! starts late, or is delayed by other work on the machine, takes fewer chunks. The chunk size is a fraction of the
 //! remaining events, so that all threads end at about the same time. An event's answer does not depend on the thread or
-//! on the other events of its chunk. The caller's own thread is one of the threads; the others ([`ThreadPool`]) are not
-//! woken for a call that would be done before they are awake.
+//! on the other events of its chunk. The caller's own thread is one of the threads; the others ([`threads`]) are not woken
+//! for a call that would be done before they are awake.
 
 use super::engine::{Engine, EngineTimers};
-use super::thread_pool::ThreadPool;
 use super::worker::{SingleHelicities, Worker};
 use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_backend::sample::{Sample, SampleAnswers};
@@ -19,6 +18,7 @@ use mebridge_plan::{Plan, ValidPlan};
 use mebridge_simd::Real;
 use mebridge_support::error::{Error, Result};
 use mebridge_support::sync::lock;
+use mebridge_support::threads::{self, KeptThreads};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The chunk size is the number of remaining events per thread, divided by this.
@@ -33,7 +33,7 @@ const WORTH_WAKING: usize = 60_000;
 pub struct ThreadedEngine<T: Real> {
     engine: Arc<Engine<T>>,
     workers: Vec<Worker<T>>,
-    pool: ThreadPool,
+    _kept: KeptThreads,
 }
 
 impl<T: Real> ThreadedEngine<T> {
@@ -41,14 +41,14 @@ impl<T: Real> ThreadedEngine<T> {
     pub fn new(engine: Engine<T>, threads: usize) -> Result<Self> {
         let workers = (0..threads.max(1)).map(|_| Worker::new(&engine));
         let workers = workers.collect::<Result<_>>()?;
-        let pool = ThreadPool::new(threads.max(1) - 1).map_err(|source| Error::Threads {
+        let kept = threads::start(threads.max(1) - 1).map_err(|source| Error::Threads {
             threads,
             what: source.to_string(),
         })?;
         Ok(ThreadedEngine {
             engine: Arc::new(engine),
             workers,
-            pool,
+            _kept: kept,
         })
     }
 
@@ -86,7 +86,7 @@ impl<T: Real> ThreadedEngine<T> {
     pub fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), BadMomentum> {
         let engine = &self.engine;
         let lanes = engine.lanes();
-        let vectors = inputs.count().div_ceil(lanes);
+        let vectors = inputs.points.count().div_ceil(lanes);
         for worker in &mut self.workers {
             worker.lost = false;
         }
@@ -102,7 +102,7 @@ impl<T: Real> ThreadedEngine<T> {
             bad: None,
         });
         let workers: Vec<_> = self.workers[..threads].iter_mut().map(Mutex::new).collect();
-        self.pool.run(threads - 1, &|number| {
+        threads::run(threads - 1, &|number| {
             let worker = &mut lock(&workers[number]);
             let next = || {
                 let mut queue = lock(&queue);
@@ -133,13 +133,13 @@ impl<T: Real> ThreadedEngine<T> {
     /// Evaluates a few events and returns for each the contribution of every helicity and, if the plan computes them,
     /// all AMP2.
     pub fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, BadMomentum> {
-        let nevt = inputs.count();
+        let nevt = inputs.points.count();
         let mut all = Vec::with_capacity(nevt);
         let mut matrix_elements = vec![0.0; nevt];
         let mut helicity = vec![0; nevt];
         let mut color = vec![0; nevt];
         let mut queue = Queue {
-            inputs: inputs.plain(),
+            inputs: Inputs::without_channels(inputs.points),
             outputs: Outputs {
                 matrix_elements: &mut matrix_elements,
                 helicity: &mut helicity,
@@ -149,7 +149,7 @@ impl<T: Real> ThreadedEngine<T> {
             bad: None,
         };
         while let Some(share) = queue.take(self.engine.lanes()) {
-            let count = share.inputs.count();
+            let count = share.inputs.points.count();
             let first = share.first;
             let worker = &mut self.workers[0];
             worker.all_amp2 = true;
@@ -190,7 +190,8 @@ impl<T: Real> ThreadedEngine<T> {
             helicity: &mut [0],
             color: &mut [0],
         };
-        let result = self.engine.run(worker, inputs.first(1).plain(), outputs);
+        let event = Inputs::without_channels(inputs.points.part(0, 1));
+        let result = self.engine.run(worker, event, outputs);
         worker.all_amp2 = false;
         let each = worker.single_helicities.take().unwrap_or_default();
         (answer.amp2, answer.jamp2) = (each.amp2, each.jamp2);
@@ -277,7 +278,7 @@ impl<T: Real> Session for OneThread<T> {
         answers: SampleAnswers,
         leading: &mut [f64],
     ) -> Result<()> {
-        check_length("leading", leading.len(), sample.momenta.events())?;
+        check_length("leading", leading.len(), sample.points.count())?;
         self.worker.leading_color = Some(leading.to_vec());
         let done = self.run(sample, answers);
         if let Some(found) = self.worker.leading_color.take() {
@@ -315,14 +316,12 @@ impl<'a> Queue<'a> {
         }
         let first = self.first;
         self.first += size;
+        let (outputs, rest) = std::mem::take(&mut self.outputs).split(size);
+        self.outputs = rest;
         Some(CallShare {
             first,
             inputs: self.inputs.part(first, size),
-            outputs: Outputs {
-                matrix_elements: front(&mut self.outputs.matrix_elements, size),
-                helicity: front(&mut self.outputs.helicity, size),
-                color: front(&mut self.outputs.color, size),
-            },
+            outputs,
         })
     }
 
@@ -333,9 +332,59 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Takes `size` elements from the front.
-fn front<'a, T>(rest: &mut &'a mut [T], size: usize) -> &'a mut [T] {
-    let (front, behind) = std::mem::take(rest).split_at_mut(size);
-    *rest = behind;
-    front
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mebridge_backend::inputs::Points;
+    use mebridge_backend::sample::Momenta;
+    use mebridge_backend::trial::Trial;
+    use mebridge_plan::binding::Binding;
+    use mebridge_plan::color::BlockDiagonal;
+    use mebridge_plan::compile;
+    use mebridge_process::example;
+    use mebridge_simd::Level;
+
+    /// Whichever thread takes a chunk, and however large it is.
+    #[test]
+    fn answers_do_not_depend_on_threads() {
+        let process = example::scalars();
+        let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
+        let engine = |threads: usize| {
+            let plan = compile(&process, &binding, &[0]).unwrap();
+            let plan = plan.validate(&process).unwrap();
+            let split = BlockDiagonal::of_process(&process, false);
+            let engine = Engine::<f64>::new(&process, &split, &binding, plan, Level::None, false);
+            ThreadedEngine::new(engine.unwrap(), threads).unwrap()
+        };
+        // Enough for 16 threads.
+        let count = 16 * WORTH_WAKING / engine(1).engine().plan().count.multiply_adds + 1;
+        let (trial, legs) = (Trial::new(&process, &binding).unwrap(), process.legs.len());
+        let known = trial.points().momenta.to_rows();
+        let momenta: Vec<f64> = (0..4 * legs * count)
+            .map(|i| known[i % known.len()])
+            .collect();
+        let random: Vec<f64> = (0..count).map(|i| (0.618 * i as f64).fract()).collect();
+        let g_s: Vec<f64> = random.iter().map(|x| 1.0 + x).collect();
+        let points = Points {
+            momenta: Momenta::rows(&momenta, legs),
+            g_s: &g_s,
+            random_helicity: &random,
+            random_color: &random,
+        };
+        let answers = [1, 2, 16].map(|threads| {
+            let mut engine = engine(threads);
+            assert_eq!(engine.threads_for(count), threads);
+            let mut found = (vec![0.0; count], vec![0; count], vec![0; count]);
+            let outputs = Outputs {
+                matrix_elements: &mut found.0,
+                helicity: &mut found.1,
+                color: &mut found.2,
+            };
+            let inputs = Inputs::without_channels(points);
+            engine.run(inputs, outputs).unwrap();
+            found
+        });
+        assert!(answers[0].0.iter().all(|x| *x > 0.0));
+        assert!(answers[0] == answers[1] && answers[0] == answers[2]);
+    }
 }

@@ -17,8 +17,10 @@ use mebridge_plan::{Plan, ValidPlan};
 use mebridge_process::Process;
 use mebridge_support::error::Result;
 use mebridge_support::runtime::{Precision, Switches, environment};
-use mebridge_support::signals;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use mebridge_support::sync::lock;
+use mebridge_support::threads::{self, KeptThreads};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Returns the platform of GPUs that might be used, NVIDIA first. The check is cheap.
@@ -174,20 +176,21 @@ impl Gpus {
         };
         let engines: Vec<_> = self.libraries.iter().map(engine).collect::<Result<_>>()?;
         let plan = Arc::clone(lock(&engines[0]).plan());
-        Ok(Engines { engines, plan })
+        Ok(Engines {
+            _kept: threads::keep(engines.len() - 1),
+            engines,
+            plan,
+        })
     }
 }
 
 /// A plan on one or more GPUs, which share the events of a call.
 pub struct Engines {
-    /// One engine per GPU, also used by sessions for samples, if any.
+    /// One engine per GPU, also used by sessions for samples, if any. The next call cleans up what a panic left behind.
     engines: Vec<Arc<Mutex<Engine>>>,
     plan: Arc<ValidPlan>,
-}
-
-/// Locks an engine, ignoring poisoning: the next call cleans up what a failed call left behind.
-fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {
-    engine.lock().unwrap_or_else(PoisonError::into_inner)
+    /// One for each GPU but the first.
+    _kept: KeptThreads,
 }
 
 /// Evaluates samples on the first GPU.
@@ -237,48 +240,31 @@ impl Backend for Engines {
     }
 
     fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), Failure> {
-        let nevt = inputs.count();
+        let nevt = inputs.points.count();
         outputs.check(nevt)?;
         if let [engine] = &self.engines[..] {
             return Ok(lock(engine).run(inputs, outputs)??);
         }
         let size = nevt.div_ceil(self.engines.len()).next_multiple_of(32);
-        let Outputs {
-            matrix_elements,
-            helicity,
-            color,
-        } = outputs;
-        let outputs = matrix_elements
-            .chunks_mut(size)
-            .zip(helicity.chunks_mut(size))
-            .zip(color.chunks_mut(size));
-        let subsets = self.engines.iter().zip(outputs).enumerate();
-        let results: Vec<Result<Result<(), BadMomentum>>> = std::thread::scope(|scope| {
-            let start = |(i, (engine, ((matrix_elements, helicity), color)))| {
-                let (engine, matrix_elements): (&Arc<Mutex<Engine>>, &mut [f64]) =
-                    (engine, matrix_elements);
-                let inputs = inputs.part(i * size, matrix_elements.len());
-                let outputs = Outputs {
-                    matrix_elements,
-                    helicity,
-                    color,
+        let (mut parts, mut rest) = (Vec::new(), outputs);
+        for (engine, first) in self.engines.iter().zip((0..nevt).step_by(size)) {
+            let (outputs, others) = rest.split(size.min(nevt - first));
+            parts.push((engine, first, outputs));
+            rest = others;
+        }
+        let (parts, results) = (Mutex::new(parts.into_iter()), Mutex::new(BTreeMap::new()));
+        let next = || lock(&parts).next();
+        threads::run(self.engines.len() - 1, &|_| {
+            while let Some((engine, first, outputs)) = next() {
+                let inputs = inputs.part(first, outputs.helicity.len());
+                let bad = |bad: BadMomentum| BadMomentum {
+                    event: bad.event + first,
                 };
-                let work = move || {
-                    let bad = |bad: BadMomentum| BadMomentum {
-                        event: bad.event + i * size,
-                    };
-                    Ok(lock(engine).run(inputs, outputs)?.map_err(bad))
-                };
-                signals::with_blocked_signals(|| scope.spawn(work))
-            };
-            let threads: Vec<_> = subsets.map(start).collect();
-            let result = |thread: std::thread::ScopedJoinHandle<_>| match thread.join() {
-                Ok(result) => result,
-                Err(panic) => std::panic::resume_unwind(panic),
-            };
-            threads.into_iter().map(result).collect()
+                let result = lock(engine).run(inputs, outputs);
+                lock(&results).insert(first, result.map(|found| found.map_err(bad)));
+            }
         });
-        for result in results {
+        for result in std::mem::take(&mut *lock(&results)).into_values() {
             result??;
         }
         Ok(())

@@ -101,11 +101,7 @@ impl Chooser {
         let sample = DeviceSample {
             events: count,
             momenta: from,
-            strides: Strides {
-                event: 4 * legs as isize,
-                leg: 4,
-                component: 1,
-            },
+            strides: Strides::of_rows(legs),
             alpha_s: row(0),
             random_helicity: row(1),
             random_color: row(2),

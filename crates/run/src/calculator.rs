@@ -7,7 +7,7 @@ use mebridge::backend::SessionMemory;
 use mebridge::bridge::{Bridge, Sampler};
 use mebridge::lhe::{Particle, Record, record_bytes};
 use mebridge::runtime::{BackendChoice, Switches};
-use mebridge::sample::{Momenta, Sample, SampleAnswers, g_s};
+use mebridge::sample::{Momenta, Points, g_s};
 use mebridge::simd::Level;
 use mebridge::{Error, Result};
 use mebridge_densities::StrongCoupling;
@@ -518,28 +518,13 @@ impl<'a> ThreadEvents<'a> {
         };
         let momenta: Vec<[f64; 4]> = own.iter().flat_map(of).collect();
         let couplings: Vec<f64> = own.iter().map(|&event| g_s(alpha_s[event])).collect();
-        let (mut found, halves) = (vec![0.0; count], vec![0.5; count]);
-        let (mut helicity, mut color, mut diagram) =
-            (vec![0; count], vec![0; count], vec![0; count]);
-        let answers = SampleAnswers {
-            matrix_elements: &mut found,
-            helicity: &mut helicity,
-            color: &mut color,
-            diagram: &mut diagram,
-            amp2: None,
-        };
-        let sample = Sample {
+        let halves = vec![0.5; count];
+        sampler.squared(Points {
             momenta: Momenta::rows(momenta.as_flattened(), legs),
             g_s: &couplings,
             random_helicity: &halves,
             random_color: &halves,
-            random_diagram: &halves,
-            helicity: None,
-            diagram: None,
-            diagrams: false,
-        };
-        sampler.run(&sample, answers)?;
-        Ok(found)
+        })
     }
 
     /// The factor for the clustered vertices of matched events, whose alpha_s are taken at their own scales.

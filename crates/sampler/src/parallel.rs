@@ -1,11 +1,11 @@
 //! Parallel loops.
 
 use mebridge_support::memory::ask_for_large_pages;
-use mebridge_support::signals;
+use mebridge_support::sync::lock;
+use mebridge_support::threads;
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread::Builder;
 
 /// Minimum number of items per thread.
 const LEAST: usize = 256;
@@ -26,7 +26,7 @@ pub fn each<W: Send, T: Send, E: Send>(
 ) -> Result<(), E> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Result<T, E>)>> = Mutex::new(Vec::new());
-    let all_done = || std::mem::take(&mut *done.lock().unwrap_or_else(PoisonError::into_inner));
+    let all_done = || std::mem::take(&mut *lock(&done));
     // Performs the next piece; returns whether there was one.
     let one = |worker: &mut W| {
         let number = next.fetch_add(1, Ordering::Relaxed);
@@ -38,8 +38,7 @@ pub fn each<W: Send, T: Send, E: Send>(
             // Pieces with smaller numbers finish; no later one begins.
             next.fetch_max(count, Ordering::Relaxed);
         }
-        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-        done.push((number, found));
+        lock(&done).push((number, found));
         true
     };
     let (mut waiting, mut taken) = (BTreeMap::new(), 0);
@@ -54,13 +53,12 @@ pub fn each<W: Send, T: Send, E: Send>(
     let (first, others) = workers.split_first_mut().expect("one worker at least");
     // No more threads than pieces.
     let others = others.iter_mut().take(count.saturating_sub(1));
-    let one = &one;
-    let taking = std::thread::scope(|scope| {
-        for worker in others {
-            let all = move || while one(worker) {};
-            // A thread that cannot be started is not needed.
-            let _ = signals::with_blocked_signals(|| Builder::new().spawn_scoped(scope, all));
-        }
+    let others: Vec<_> = others.map(Mutex::new).collect();
+    let work = |number: usize| {
+        let worker = &mut lock(&others[number - 1]);
+        while one(worker) {}
+    };
+    let taking = threads::beside(others.len(), &work, || {
         let mut taking = Ok(());
         while one(first) {
             taking = taking.and_then(|()| take_next(all_done()));
@@ -77,17 +75,11 @@ pub fn each<W: Send, T: Send, E: Send>(
 fn share<P: Send>(threads: usize, parts: Vec<P>, work: impl Fn(P) + Sync) {
     let others = threads.min(parts.len()).saturating_sub(1);
     let parts = Mutex::new(parts.into_iter());
-    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let all = || {
+    let next = || lock(&parts).next();
+    threads::run(others, &|_| {
         while let Some(part) = next() {
             work(part);
         }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..others {
-            let _ = signals::with_blocked_signals(|| Builder::new().spawn_scoped(scope, all));
-        }
-        all();
     });
 }
 

@@ -10,7 +10,7 @@ use mebridge::bridge::Sampler;
 use mebridge::error::Error;
 use mebridge::message::say;
 use mebridge::runtime::Switches;
-use mebridge::sample::{BadEvents, Momenta, Rows, Sample, SampleAnswers, Strides};
+use mebridge::sample::{BadEvents, Momenta, Outputs, Points, Rows, Sample, SampleAnswers, Strides};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -186,24 +186,28 @@ impl Instance {
         });
         let mut chunk = Chunk {
             sample: Sample {
-                momenta,
-                g_s: &scratch.g_s[..events],
-                random_helicity: random(call.random_helicity),
-                random_color: random(call.random_color),
+                points: Points {
+                    momenta,
+                    g_s: &scratch.g_s[..events],
+                    random_helicity: random(call.random_helicity),
+                    random_color: random(call.random_color),
+                },
                 random_diagram: random(call.random_diagram),
                 helicity: call.helicity.map(integers),
                 diagram: call.diagram.map(integers),
                 diagrams: call.diagrams(),
             },
             answers: SampleAnswers {
-                matrix_elements: out(
-                    call.matrix_element,
-                    &mut scratch.matrix_elements,
-                    at,
-                    events,
-                ),
-                helicity: out(call.chosen_helicity, &mut scratch.helicity, at, events),
-                color: out(call.chosen_color, &mut scratch.color, at, events),
+                outputs: Outputs {
+                    matrix_elements: out(
+                        call.matrix_element,
+                        &mut scratch.matrix_elements,
+                        at,
+                        events,
+                    ),
+                    helicity: out(call.chosen_helicity, &mut scratch.helicity, at, events),
+                    color: out(call.chosen_color, &mut scratch.color, at, events),
+                },
                 diagram: out(call.chosen_diagram, &mut scratch.diagram, at, events),
                 amp2,
             },
@@ -248,10 +252,7 @@ impl Instance {
         if SAID.swap(true, Ordering::Relaxed) {
             return;
         }
-        let legs = 0..momenta.legs();
-        let numbers = legs.flat_map(|leg| (0..4).map(move |i| (leg, i)));
-        let numbers: Vec<f64> = numbers.map(|(leg, i)| momenta.get(0, leg, i)).collect();
-        let what = self.compiled.momentum_error(element, &numbers, event);
+        let what = (self.compiled).momentum_error(element, &momenta.to_rows(), event);
         say(format_args!(
             "{NAME}: {what}. The matrix element of such an event is NaN (this is said once)"
         ));
@@ -365,22 +366,16 @@ fn in_place(
             rows.row(row).fill(0.0);
         }
     }
-    let mut own = answers.amp2.take();
-    let bad = sampler.run(
-        &sample,
-        SampleAnswers {
-            matrix_elements: answers.matrix_elements,
-            helicity: answers.helicity,
-            color: answers.color,
-            diagram: answers.diagram,
-            amp2: own
-                .as_mut()
-                .map(|rows| rows.range(ranges.diagrams.0, ranges.diagrams.1)),
-        },
-    )?;
+    let rows = answers.amp2.as_mut();
+    let own = SampleAnswers {
+        outputs: answers.outputs.part(0, sample.points.count()),
+        diagram: &mut *answers.diagram,
+        amp2: rows.map(|rows| rows.range(ranges.diagrams.0, ranges.diagrams.1)),
+    };
+    let bad = sampler.run(&sample, own)?;
     for (indices, first) in [
-        (answers.helicity, ranges.helicities.0),
-        (answers.color, ranges.colors),
+        (answers.outputs.helicity, ranges.helicities.0),
+        (answers.outputs.color, ranges.colors),
         (answers.diagram, ranges.diagrams.0),
     ] {
         if first > 0 {
@@ -416,15 +411,15 @@ impl Gathered {
         self.events.extend(mine.map(|(event, _)| event));
         self.momenta.clear();
         for &event in &self.events {
-            for leg in 0..sample.momenta.legs() {
-                let p = |i: usize| sample.momenta.get(event, leg, i);
+            for leg in 0..sample.points.momenta.legs() {
+                let p = |i: usize| sample.points.momenta.get(event, leg, i);
                 self.momenta.extend([p(0), p(1), p(2), p(3)]);
             }
         }
         let from = [
-            sample.g_s,
-            sample.random_helicity,
-            sample.random_color,
+            sample.points.g_s,
+            sample.points.random_helicity,
+            sample.points.random_color,
             sample.random_diagram,
         ];
         for (to, from) in self.doubles.iter_mut().zip(from) {
@@ -479,28 +474,33 @@ impl Gathered {
         let rows = unsafe { Rows::new(self.amp2.as_mut_ptr(), count, ranges.diagrams.1, count) };
         let bad = sampler.run(
             &Sample {
-                momenta: Momenta::rows(&self.momenta, chunk.sample.momenta.legs()),
-                g_s,
-                random_helicity,
-                random_color,
+                points: Points {
+                    momenta: Momenta::rows(&self.momenta, chunk.sample.points.momenta.legs()),
+                    g_s,
+                    random_helicity,
+                    random_color,
+                },
                 random_diagram,
                 helicity: chunk.sample.helicity.map(|_| &fixed_helicity[..]),
                 diagram: chunk.sample.diagram.map(|_| &fixed_diagram[..]),
                 diagrams: chunk.sample.diagrams,
             },
             SampleAnswers {
-                matrix_elements: &mut self.matrix_elements,
-                helicity,
-                color,
+                outputs: Outputs {
+                    matrix_elements: &mut self.matrix_elements,
+                    helicity,
+                    color,
+                },
                 diagram,
                 amp2: chunk.answers.amp2.is_some().then_some(rows),
             },
         )?;
         let answers = &mut chunk.answers;
         for (i, &event) in self.events.iter().enumerate() {
-            answers.matrix_elements[event] = self.matrix_elements[i];
-            answers.helicity[event] = helicity[i] + ranges.helicities.0 as i32;
-            answers.color[event] = color[i] + ranges.colors as i32;
+            let outputs = &mut answers.outputs;
+            outputs.matrix_elements[event] = self.matrix_elements[i];
+            outputs.helicity[event] = helicity[i] + ranges.helicities.0 as i32;
+            outputs.color[event] = color[i] + ranges.colors as i32;
             answers.diagram[event] = diagram[i] + ranges.diagrams.0 as i32;
         }
         if let Some(rows) = &mut answers.amp2 {

@@ -21,7 +21,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
     ) {
         let engine = self.engine;
         let scratch = &engine.scratch;
-        let random_helicity = self.inputs.random_helicity;
+        let random_helicity = self.inputs.points.random_helicity;
         // SAFETY: addresses from the plan and the scratch lie within the worker's memory; lanes are below `LANES`.
         unsafe {
             let contributions = scratch.matrix_elements..;
@@ -82,7 +82,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
             match *config.part(first, count).one_or_each() {
                 [NONE] => self.outputs.color[first..first + count].fill(NONE),
                 [config] => {
-                    let random = self.lanes(m, first, count, self.inputs.random_color);
+                    let random = self.lanes(m, first, count, self.inputs.points.random_color);
                     let chosen = choose_color(m, engine, random, config as u32);
                     let color = &mut self.outputs.color[first..first + count];
                     chosen.store(m, scratch.lanes, color);
@@ -104,7 +104,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         let count = configs.len();
         // SAFETY: addresses of the scratch lie within the worker's memory; lanes are below `LANES`.
         unsafe {
-            let random = self.lanes(m, first, count, self.inputs.random_color);
+            let random = self.lanes(m, first, count, self.inputs.points.random_color);
             let color = &mut self.outputs.color[first..first + count];
             for (lane, &config) in configs.iter().enumerate() {
                 if config == NONE {

@@ -34,7 +34,7 @@ pub struct EventBlocks<'a, 'b, T: Real> {
     pub worker: &'a mut Worker<T>,
     pub inputs: Inputs<'a>,
     pub outputs: Outputs<'b>,
-    /// Further inputs and outputs of a sample. If present, `inputs` has no momenta.
+    /// Further inputs and outputs of a sample.
     pub sample: Option<Sampled<'a, 'b>>,
 }
 
@@ -53,7 +53,7 @@ impl<T: Real> Task<T> for EventBlocks<'_, '_, T> {
 
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = T>>(mut self) -> Self::Output {
-        let nevt = self.inputs.count();
+        let nevt = self.inputs.points.count();
         for first in (0..nevt).step_by(V::LANES) {
             // SAFETY: the caller guarantees that the CPU supports the level and the worker's memory fits this engine.
             unsafe { self.block::<V>(first, (nevt - first).min(V::LANES))? };

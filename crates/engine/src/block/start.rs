@@ -23,13 +23,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         let engine = self.engine;
         // SAFETY: addresses from the plan and the scratch lie within the worker's memory.
         unsafe {
-            let good = match &self.sample {
-                Some(sample) => {
-                    load_sample(m, engine, &sample.request.momenta, first, count);
-                    loaded_momenta(m, engine)
-                }
-                None => self.load_events(m, first, count),
-            };
+            let good = load_momenta(m, engine, &self.inputs.points.momenta, first, count);
             self.worker.bad = 0;
             if !V::all(good)
                 && let bad = bad_lanes(m, engine.scratch.momentum_check, good, count)
@@ -59,42 +53,13 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         Ok(())
     }
 
-    /// Copies momenta into vectors; lanes without an event repeat the last one. Returns the mask of events with good
-    /// momenta.
-    #[inline(always)]
-    unsafe fn load_events<V: Simd<Scalar = T>>(
-        &self,
-        m: Memory<V>,
-        first: usize,
-        count: usize,
-    ) -> V::Mask {
-        let engine = self.engine;
-        let plan = &engine.plan;
-        let numbers = 4 * plan.masses.len();
-        let momenta = &self.inputs.momenta[first * numbers..(first + count) * numbers];
-        // SAFETY: within the legs' momenta, and with all lanes within the events'.
-        unsafe {
-            if count < V::LANES {
-                last_momenta(m.pointer(plan.leg_momenta), V::LANES, momenta, numbers);
-                return loaded_momenta(m, engine);
-            }
-            let mut check = MomentumCheck::new(V::zero());
-            for (number, leg) in engine.legs.iter().enumerate() {
-                let p = V::columns(momenta.as_ptr().add(4 * number), numbers);
-                m.put_momentum(plan.leg_momenta + 4 * number as u32, p);
-                look_at(m, &mut check, leg, p, engine.allowed);
-            }
-            check.good()
-        }
-    }
-
     /// Evaluates couplings at each event's G.
     #[inline(always)]
     unsafe fn couplings<V: Simd<Scalar = T>>(&mut self, m: Memory<V>, first: usize, count: usize) {
         let engine = self.engine;
         // SAFETY: addresses from the plan and the scratch lie within the worker's memory.
         unsafe {
-            let g = self.lanes(m, first, count, self.inputs.g_s);
+            let g = self.lanes(m, first, count, self.inputs.points.g_s);
             for law in &engine.polynomials {
                 let mut value = Cx::new(V::zero(), V::zero());
                 for &(re, im) in law.coefficients.iter().rev() {
@@ -109,7 +74,9 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 for lane in 0..V::LANES {
                     let event = first + lane.min(count - 1);
                     let values = &mut self.worker.couplings;
-                    engine.binding.evaluate(self.inputs.g_s[event], values);
+                    engine
+                        .binding
+                        .evaluate(self.inputs.points.g_s[event], values);
                     for (&address, value) in engine.plan.couplings.iter().zip(values) {
                         *lane_of(m, address, lane) = T::from_f64(value.re);
                         *lane_of(m, address + 1, lane) = T::from_f64(value.im);
@@ -117,41 +84,6 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 }
             }
         }
-    }
-}
-
-/// Copies the momenta of fewer than `lanes` events into vectors; lanes without an event repeat the last one. Each event
-/// has `numbers` numbers.
-///
-/// # Safety
-/// `to` is valid for writing `lanes * numbers` numbers.
-#[cold]
-#[inline(never)]
-unsafe fn last_momenta<T: Real>(to: *mut T, lanes: usize, momenta: &[f64], numbers: usize) {
-    let last = momenta.len() / numbers - 1;
-    for lane in 0..lanes {
-        let event = &momenta[lane.min(last) * numbers..][..numbers];
-        for (i, &x) in event.iter().enumerate() {
-            // SAFETY: guaranteed by the caller.
-            unsafe { *to.add(i * lanes + lane) = T::from_f64(x) };
-        }
-    }
-}
-
-/// Mask of events whose loaded momenta are good.
-///
-/// # Safety
-/// The momenta of all legs are loaded.
-#[inline(always)]
-unsafe fn loaded_momenta<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) -> V::Mask {
-    // SAFETY: the CPU supports the level; addresses of the plan.
-    unsafe {
-        let mut check = MomentumCheck::new(V::zero());
-        for (number, leg) in (0..).zip(&engine.legs) {
-            let p = m.momentum(engine.plan.leg_momenta + 4 * number);
-            look_at(m, &mut check, leg, p, engine.allowed);
-        }
-        check.good()
     }
 }
 
@@ -174,35 +106,48 @@ unsafe fn look_at<V: Simd>(
     }
 }
 
-/// Copies momenta of a sample into vectors; lanes without an event repeat the last one.
+/// Copies momenta into vectors; lanes without an event repeat the last one. Returns the mask of events with good
+/// momenta.
+///
+/// # Safety
+/// The CPU supports the level; the momenta have the engine's legs, and these events.
 #[inline(always)]
-unsafe fn load_sample<V: Simd>(
+unsafe fn load_momenta<V: Simd>(
     m: Memory<V>,
     engine: &Engine<V::Scalar>,
     momenta: &Momenta,
     first: usize,
     count: usize,
-) {
-    let to = engine.plan.leg_momenta;
-    let (legs, strides) = (momenta.legs(), momenta.strides());
+) -> V::Mask {
+    let (to, strides) = (engine.plan.leg_momenta, momenta.strides());
     // SAFETY: writes within the legs' momenta; reads `LANES` numbers of existing events.
     unsafe {
+        let mut check = MomentumCheck::new(V::zero());
+        if count == V::LANES && strides.component == 1 && strides.event >= 0 {
+            let mut from = momenta.at(first, 0, 0);
+            for (leg, at) in engine.legs.iter().zip((to..).step_by(4)) {
+                let p = V::columns(from, strides.event as usize);
+                from = from.wrapping_offset(strides.leg);
+                m.put_momentum(at, p);
+                look_at(m, &mut check, leg, p, engine.allowed);
+            }
+            return check.good();
+        }
         if count == V::LANES && strides.event == 1 {
-            for leg in 0..legs {
+            for leg in 0..momenta.legs() {
                 let mut p = [V::zero(); 4];
                 for (i, p) in p.iter_mut().enumerate() {
                     *p = V::load_doubles(momenta.at(first, leg, i));
                 }
                 m.put_momentum(to + 4 * leg as u32, p);
             }
-        } else if count == V::LANES && strides.component == 1 && strides.event >= 0 {
-            for leg in 0..legs {
-                let p = V::columns(momenta.at(first, leg, 0), strides.event as usize);
-                m.put_momentum(to + 4 * leg as u32, p);
-            }
         } else {
             gather(m.pointer(to), V::LANES, &momenta.part(first, count));
         }
+        for (leg, at) in engine.legs.iter().zip((to..).step_by(4)) {
+            look_at(m, &mut check, leg, m.momentum(at), engine.allowed);
+        }
+        check.good()
     }
 }
 

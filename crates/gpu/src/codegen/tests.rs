@@ -9,7 +9,8 @@ use crate::level_schedule::LevelSchedule;
 use crate::source;
 use crate::structures::{Choices, DeviceStructure, GeneratedArguments};
 use mebridge_backend::Contributions;
-use mebridge_backend::inputs::{Inputs, NONE, Outputs, PerEvent};
+use mebridge_backend::inputs::{Inputs, NONE, Outputs, PerEvent, Points};
+use mebridge_backend::sample::Momenta;
 use mebridge_cpu::Cores;
 use mebridge_emulator::Emulator;
 use mebridge_import::import_directory;
@@ -79,10 +80,12 @@ impl RandomEvents {
     fn inputs(&self, channels: bool, any_config: bool) -> Inputs<'_> {
         let config = PerEvent::Each(&self.configs[usize::from(any_config)]);
         Inputs {
-            momenta: &self.momenta,
-            g_s: &self.g_s,
-            random_helicity: &self.random_helicity,
-            random_color: &self.random_color,
+            points: Points {
+                momenta: Momenta::rows(&self.momenta, self.momenta.len() / (4 * EVENTS)),
+                g_s: &self.g_s,
+                random_helicity: &self.random_helicity,
+                random_color: &self.random_color,
+            },
             channel: channels.then_some(PerEvent::Each(&self.channel)),
             config: channels.then_some(config),
         }
@@ -173,7 +176,7 @@ fn run(
         amp2_count: 0,
         flow_count: 0,
     };
-    let count = inputs.count();
+    let (points, count) = (&inputs.points, inputs.points.count());
     let indices = |launch: &mut Launch, of_events: Option<PerEvent>| match of_events {
         Some(PerEvent::Each(all)) => launch.integers(all),
         Some(PerEvent::Same(index)) => launch.integers(&vec![index; count]),
@@ -189,11 +192,11 @@ fn run(
     let memory = vec![f64::NAN; padded * source.vectors as usize];
     let arguments = GeneratedArguments {
         choices: launch.take(&choices.bytes())?,
-        momenta: launch.doubles(inputs.momenta)?,
-        g_s: launch.doubles(inputs.g_s)?,
+        momenta: launch.doubles(&points.momenta.to_rows())?,
+        g_s: launch.doubles(points.g_s)?,
         formula_couplings: launch.doubles(formula_couplings)?,
-        random_helicity: launch.doubles(inputs.random_helicity)?,
-        random_color: launch.doubles(inputs.random_color)?,
+        random_helicity: launch.doubles(points.random_helicity)?,
+        random_color: launch.doubles(points.random_color)?,
         channel: indices(&mut launch, inputs.channel)?,
         config: indices(&mut launch, inputs.config)?,
         matrix_elements: answers[0],
@@ -363,10 +366,8 @@ fn check(process: &Process, channels: bool, any_config: bool) {
             let numbers = 4 * masses.len();
             momenta[numbers * 41] *= 1.001;
             momenta[numbers * 40 + 5] = f64::NAN;
-            let bad = Inputs {
-                momenta: &momenta,
-                ..inputs
-            };
+            let mut bad = inputs;
+            bad.points.momenta = Momenta::rows(&momenta, masses.len());
             let ran = run(&gpu, &source, plan, &bad, &formula_couplings).expect("run");
             assert_eq!(ran.3, 40, "{}: the first bad event", process.name);
             assert_eq!(ran.1[42..], expected.1[42..], "{}", process.name);

@@ -7,6 +7,7 @@ use crate::driver::{Event, Stream};
 use mebridge_backend::BadMomentum;
 use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_support::error::Result;
+use std::borrow::Cow;
 
 /// Value of [`Arrays::bad`] for a chunk without bad events.
 pub(super) const NONE_BAD: [u32; 2] = [u32::MAX; 2];
@@ -143,7 +144,7 @@ impl Engine {
         bad: &mut [u32; 2],
         evaluation: Evaluation,
     ) -> Result<()> {
-        let count = inputs.count();
+        let count = inputs.points.count();
         let arrays = Arrays::new(self.slots[slot].capacity, self.legs());
         let formula_couplings = self.formula_couplings(inputs);
         let (channels, colors) = (inputs.channel.is_some(), inputs.config.is_some());
@@ -194,10 +195,15 @@ impl Engine {
             // have been synchronised.
             unsafe { stream.upload(input + at, bytes) }
         };
-        upload(arrays.momenta, bytes(inputs.momenta))?;
-        upload(arrays.g_s, bytes(inputs.g_s))?;
-        upload(arrays.random_helicity, bytes(inputs.random_helicity))?;
-        upload(arrays.random_color, bytes(inputs.random_color))?;
+        let points = &inputs.points;
+        let momenta = points.momenta.to_rows();
+        upload(arrays.momenta, bytes(&momenta))?;
+        if let Cow::Owned(copy) = momenta {
+            self.slots[number].given_numbers.push(copy);
+        }
+        upload(arrays.g_s, bytes(points.g_s))?;
+        upload(arrays.random_helicity, bytes(points.random_helicity))?;
+        upload(arrays.random_color, bytes(points.random_color))?;
         if channels || colors {
             let indices = self.slots[number].indices(inputs);
             // SAFETY: as above, and the slot keeps the indices alive.
@@ -273,12 +279,12 @@ impl Engine {
 
     /// Computes the couplings that are not polynomials in G: `[coupling][real, imaginary][event]`.
     fn formula_couplings(&mut self, inputs: &Inputs) -> Vec<f64> {
-        let count = inputs.count();
+        let count = inputs.points.count();
         let mut values = vec![0.0; 2 * self.tables.formula_couplings.len() * count];
         if values.is_empty() {
             return values;
         }
-        for (event, &g) in inputs.g_s.iter().enumerate() {
+        for (event, &g) in inputs.points.g_s.iter().enumerate() {
             self.binding.evaluate(g, &mut self.couplings);
             for (i, &(coupling, _)) in self.tables.formula_couplings.iter().enumerate() {
                 let value = self.couplings[coupling as usize];

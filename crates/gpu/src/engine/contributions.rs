@@ -20,7 +20,7 @@ impl Engine {
         for first in (0..nevt).step_by(lanes) {
             let count = (nevt - first).min(lanes);
             self.prepare(lanes, 1)?;
-            let chunk = inputs.part(first, count).plain();
+            let chunk = Inputs::without_channels(inputs.points.part(first, count));
             let (mut mes, mut helicity, mut color) =
                 (vec![0.0; count], vec![0; count], vec![0; count]);
             let outputs = Outputs {

@@ -152,7 +152,7 @@ impl Slot {
     /// Returns the channels and configurations of events, if any, in the layout of [`Arrays`]. The slot keeps them
     /// until the stream has been synchronised.
     pub(super) fn indices(&mut self, inputs: &Inputs) -> &[u8] {
-        let count = inputs.count();
+        let count = inputs.points.count();
         let mut indices = Vec::with_capacity(2 * count);
         for of_events in [inputs.channel, inputs.config].into_iter().flatten() {
             match of_events {

@@ -53,7 +53,7 @@ impl Engine {
         let compared = trial
             .as_deref()
             .map_or(*inputs, |trial| trial.inputs_like(inputs));
-        let count = compared.count().min(self.lanes() as usize);
+        let count = compared.points.count().min(self.lanes() as usize);
         let first = compared.part(0, count);
         let mut values = [vec![0.0; count], vec![0.0; count]];
         for (evaluation, values) in [Evaluation::Tables, Evaluation::Generated]

@@ -72,7 +72,7 @@ impl Engine {
 
     /// Returns calls that correspond to samples without and, if the process has any, with diagrams.
     fn kinds_of_samples<'a>(&self, trial: &'a Trial) -> Vec<Inputs<'a>> {
-        let plain = trial.inputs();
+        let plain = Inputs::without_channels(trial.points());
         let first = Some(PerEvent::Same(0));
         let with_channels = Inputs {
             channel: first,
@@ -151,13 +151,13 @@ impl Engine {
         let Some(trial) = self.trial.clone() else {
             return Ok(false);
         };
-        let points = trial.inputs();
-        let points = points.first(points.count().min(self.lanes() as usize));
-        let count = points.count();
+        let points = trial.points();
+        let count = points.count().min(self.lanes() as usize);
+        let rows_of_points = points.momenta.part(0, count).to_rows();
         let diagrams = self.plan.channels().amp2_of_diagram.len();
         let rows = if which > 0 { diagrams } else { 0 };
         let driver = self.library.driver().clone();
-        let momenta = Buffer::new(&driver, size_of_val(points.momenta))?;
+        let momenta = Buffer::new(&driver, size_of_val(&*rows_of_points))?;
         let mut values = [(); 2].map(|()| vec![0.0f64; count * (1 + rows)]);
         let answers = Buffer::new(&driver, 8 * values[0].len())?;
         let Some(stream) = self.samples.tail.as_ref().map(|tail| tail.stream.clone()) else {
@@ -167,11 +167,7 @@ impl Engine {
         let sample = DeviceSample {
             events: count,
             momenta: momenta.pointer(),
-            strides: Strides {
-                event: 4 * self.legs() as isize,
-                leg: 4,
-                component: 1,
-            },
+            strides: Strides::of_rows(self.legs()),
             default_g_s: points.g_s[0],
             matrix_elements: answer(0),
             amp2: if rows > 0 { answer(1) } else { 0 },
@@ -183,7 +179,7 @@ impl Engine {
             // SAFETY: the buffers have this size and, like the arrays, live until the stream has been synchronised.
             let done = unsafe {
                 stream
-                    .upload(momenta.pointer(), bytes(points.momenta))
+                    .upload(momenta.pointer(), bytes(&rows_of_points))
                     .and_then(|()| self.enqueue_sample(&sample, &stream, generated))
                     .and_then(|()| stream.download(bytes_mut(values), answers.pointer()))
             };
