@@ -266,6 +266,10 @@ fn rounds_at_leading_color_are_corrected() {
             ..request(1000.0, vec![hard.clone()])
         };
         let mut maker = maker_of("g g > t t~ g", &request, None, ExtraValues::default());
+        // A survey by single flows is not used for rounds with the full sum.
+        let processes = mebridge::generate("g g > t t~ g").unwrap();
+        let plain = identity(&processes, &request).unwrap();
+        assert_eq!(*maker.identity() == plain, color == ColorSum::Full);
         let mut rounds = begin(folder.path(), 8000);
         rounds.survey(&mut maker, None, &mut Vec::new()).unwrap();
         rounds.run(&mut maker, |_| Ok(())).unwrap();
