@@ -11,7 +11,7 @@
 //! `leading` says how colour is summed. Jets have 20 GeV and distances of 0.4, charged leptons 10 GeV, and pairs of them a mass of 50 GeV. `CUDACPP_RUNTIME_THREADS` and `CUDACPP_RUNTIME_BACKEND=cuda` say
 //! what draws them.
 
-use mebridge::event_generator::{ColorSum, ElementRequest, EventGenerator, Request};
+use mebridge::event_generator::{ColorTreatment, ElementRequest, EventGenerator, Request};
 use mebridge::{Switches, generate};
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
@@ -26,7 +26,7 @@ fn main() -> Result<(), Failure> {
     let (options, given): (Vec<String>, Vec<String>) =
         args().skip(1).partition(|word| word.starts_with("--"));
     let color = match options.first() {
-        None => ColorSum::Auto,
+        None => ColorTreatment::Auto,
         Some(option) => option.trim_start_matches("--color=").parse()?,
     };
     let [text, energy, events, file, densities @ ..] = &given[..] else {

@@ -102,13 +102,13 @@ pub struct Request {
     pub lund: Option<f64>,
     /// How colour is summed.
     #[serde(default)]
-    pub color: ColorSum,
+    pub color: ColorTreatment,
 }
 
 /// How the sum over colours in |M|^2 is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ColorSum {
+pub enum ColorTreatment {
     /// As `LeadingFirst` where that is less work, else as `Full`.
     #[default]
     Auto,
@@ -460,7 +460,7 @@ impl EventGenerator {
         ];
         let obstacle = obstacles.into_iter().find(|(is_there, _)| *is_there);
         let mut approximations = match (request.color, obstacle) {
-            (ColorSum::Full, _) | (ColorSum::Auto, Some(_)) => Vec::new(),
+            (ColorTreatment::Full, _) | (ColorTreatment::Auto, Some(_)) => Vec::new(),
             (color, Some((_, what))) => {
                 return Err(Error::run(
                     format!("there is no sum over single colour flows with {what}"),
@@ -483,7 +483,7 @@ impl EventGenerator {
         let gpus = gpus.filter(|_| by_threads.is_none());
         let engine = match gpus {
             None => {
-                let corrects = request.color != ColorSum::Leading;
+                let corrects = request.color != ColorTreatment::Leading;
                 let conditions = (&shares, &factors, &frames);
                 let approximations = (&mut approximations[..], corrects);
                 backend::by_threads(&mut bridges, conditions, approximations, request.threads)?
@@ -774,7 +774,7 @@ const PAYS: usize = 3;
 
 /// Returns the sums over single colour flows of matrix elements that have them; with `Auto` of those for which they pay.
 fn approximations(
-    color: ColorSum,
+    color: ColorTreatment,
     elements: &[MatrixElement],
     bridges: &mut [Bridge],
     switches: &Switches,
@@ -784,7 +784,7 @@ fn approximations(
         let process = &element.process;
         let collides = process.legs.iter().filter(|leg| leg.incoming).count() == 2;
         let enough = process.color_flows()
-            >= if color == ColorSum::Auto {
+            >= if color == ColorTreatment::Auto {
                 FEWEST_FLOWS
             } else {
                 2
@@ -796,7 +796,7 @@ fn approximations(
         };
         let card = process.model.default_card();
         let mut leading = LeadingColorBridge::new(process, flows, &card, switches)?;
-        if color == ColorSum::Auto {
+        if color == ColorTreatment::Auto {
             let memory = SessionMemory::default();
             leading.sampler(&memory)?;
             bridge.sampler(false, &memory)?;
@@ -811,7 +811,7 @@ fn approximations(
         }
         found.push(Some(leading));
     }
-    if color != ColorSum::Auto && found.iter().all(Option::is_none) {
+    if color != ColorTreatment::Auto && found.iter().all(Option::is_none) {
         return Err(Error::run(
             "no matrix element is a sum over colour flows that lists its diagrams",
             format!("take color = full instead of {}", color.name()),
@@ -824,31 +824,31 @@ fn approximations(
     }
 }
 
-impl ColorSum {
+impl ColorTreatment {
     /// The values with their names in requests.
-    pub const NAMES: [(&'static str, ColorSum); 4] = [
-        ("auto", ColorSum::Auto),
-        ("full", ColorSum::Full),
-        ("leading-first", ColorSum::LeadingFirst),
-        ("leading", ColorSum::Leading),
+    pub const NAMES: [(&'static str, ColorTreatment); 4] = [
+        ("auto", ColorTreatment::Auto),
+        ("full", ColorTreatment::Full),
+        ("leading-first", ColorTreatment::LeadingFirst),
+        ("leading", ColorTreatment::Leading),
     ];
 
     /// The name, as in requests.
     pub fn name(self) -> &'static str {
-        let [(auto, _), rest @ ..] = ColorSum::NAMES;
+        let [(auto, _), rest @ ..] = ColorTreatment::NAMES;
         let own = rest.into_iter().find(|(_, one)| *one == self);
         own.map_or(auto, |(name, _)| name)
     }
 }
 
-impl FromStr for ColorSum {
+impl FromStr for ColorTreatment {
     type Err = String;
 
     fn from_str(name: &str) -> std::result::Result<Self, String> {
-        let known = ColorSum::NAMES
+        let known = ColorTreatment::NAMES
             .into_iter()
             .find(|(known, _)| *known == name);
-        let names = ColorSum::NAMES.map(|(known, _)| known).join(", ");
+        let names = ColorTreatment::NAMES.map(|(known, _)| known).join(", ");
         known
             .map(|(_, one)| one)
             .ok_or_else(|| format!("it must be one of {names}"))

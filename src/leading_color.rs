@@ -184,7 +184,7 @@ impl LeadingColorBridge {
 }
 
 impl LeadingColorSampler {
-    /// Evaluates leading-colour |M|^2 of points from one flow each, with the unit of [`crate::sampling::Elements`].
+    /// Evaluates leading-colour |M|^2 of points from one flow each, in GeV^(4-2n) for n outgoing legs.
     ///
     /// The momenta of the legs begin at row `first` of `points`; `random` has a number in (0, 1) for each point, which
     /// draws its flow.

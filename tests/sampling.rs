@@ -3,7 +3,7 @@
 
 use mebridge::channel_factors::{ChannelFactors, ChannelRequest};
 use mebridge::event_generator::{
-    BeamRequest, ColorSum, ElementRequest, EventGenerator, Records, Request,
+    BeamRequest, ColorTreatment, ElementRequest, EventGenerator, Records, Request,
 };
 use mebridge::generate::generate_with;
 use mebridge::sampling::{ClusteredLines, Common, Elements, MatrixElement, integrand};
@@ -856,7 +856,7 @@ fn generator(text: &str, energy: f64, values: &[(&str, f64)]) -> Result<EventGen
         lifetimes: None,
         bias: None,
         lund: None,
-        color: ColorSum::Full,
+        color: ColorTreatment::Full,
     };
     EventGenerator::new(processes, &request, None)
 }

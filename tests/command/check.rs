@@ -123,7 +123,7 @@ TotalTime[MatrixElems] (3) = ( # ) sec
 MeanTimeInMatrixElems = ( # ) sec
 [Min,Max]TimeInMatrixElems = [ # , # ] sec
 TotalTime[Amplitudes] (3b) = ( # ) sec
-TotalTime[ColorSum] (3c) = ( # ) sec
+TotalTime[ColorTreatment] (3c) = ( # ) sec
 -------------------------------------------------------------------------------
 TotalEventsComputed         = 96
 EvtsPerSec[Rnd+Rmb+ME](123) = ( # ) sec^-1

@@ -2,7 +2,7 @@
 
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
-use mebridge::event_generator::{ColorSum, ElementRequest, EventGenerator, Request};
+use mebridge::event_generator::{ColorTreatment, ElementRequest, EventGenerator, Request};
 use mebridge::generate::generate_with;
 use mebridge::gpu::Gpus;
 use mebridge::gpu::cuda::check_where_named;
@@ -323,7 +323,7 @@ fn records_are_those_of_the_cpu() {
         lifetimes: None,
         bias: None,
         lund: None,
-        color: ColorSum::Full,
+        color: ColorTreatment::Full,
     };
     let Some(driver) = Emulator::new(check_where_named) else {
         return;

@@ -1,7 +1,7 @@
 //! Events that are weighed at leading colour first.
 
 use super::fixed;
-use mebridge::event_generator::{ColorSum, ElementRequest, EventGenerator, Request};
+use mebridge::event_generator::{ColorTreatment, ElementRequest, EventGenerator, Request};
 use mebridge_phasespace::cuts::{GroupValue, Observable, Window};
 use mebridge_sampler::events::Event;
 use mebridge_sampler::rounds::{self, CorrectionSums};
@@ -12,7 +12,7 @@ const EVENTS: u64 = 8000;
 const BINS: usize = 12;
 
 /// Makes events whose gluons and light quarks have 30 GeV and distances of 0.5.
-fn generator(text: &str, color: ColorSum, threads: usize) -> EventGenerator {
+fn generator(text: &str, color: ColorTreatment, threads: usize) -> EventGenerator {
     let processes = mebridge::generate(text).expect(text);
     let windows = |process: &mebridge::Process| {
         let legs = process.legs.iter().enumerate();
@@ -75,9 +75,12 @@ struct Made {
     drawn: u64,
 }
 
-fn made(text: &str, color: ColorSum, seed: u64, threads: usize) -> Made {
+fn made(text: &str, color: ColorTreatment, seed: u64, threads: usize) -> Made {
     let mut generator = generator(text, color, threads);
-    let approximated = matches!(color, ColorSum::LeadingFirst | ColorSum::Leading);
+    let approximated = matches!(
+        color,
+        ColorTreatment::LeadingFirst | ColorTreatment::Leading
+    );
     assert_eq!(generator.approximated().len(), usize::from(approximated));
     let settings = SurveySettings {
         seed,
@@ -133,7 +136,7 @@ fn events_are_those_of_the_full_sum() {
         "u g > u g g",
         "u u~ > d d~ g",
     ] {
-        let [first, full] = [(ColorSum::LeadingFirst, 1), (ColorSum::Full, 2)]
+        let [first, full] = [(ColorTreatment::LeadingFirst, 1), (ColorTreatment::Full, 2)]
             .map(|(color, seed)| made(text, color, seed, 2));
         let [a, b] = [first.cross_section, full.cross_section];
         let pull = (a.mean - b.mean) / f64::hypot(a.error, b.error);
@@ -156,8 +159,8 @@ fn events_are_those_of_the_full_sum() {
 /// Leading colour alone differs, and is what the first stage samples.
 #[test]
 fn leading_color_is_an_approximation() {
-    let [leading, full] =
-        [ColorSum::Leading, ColorSum::Full].map(|color| made("g g > g g g", color, 1, 2));
+    let [leading, full] = [ColorTreatment::Leading, ColorTreatment::Full]
+        .map(|color| made("g g > g g g", color, 1, 2));
     let ratio = full.cross_section.mean / leading.cross_section.mean;
     assert!((1.2..2.0).contains(&ratio), "{ratio}");
 }
@@ -165,7 +168,7 @@ fn leading_color_is_an_approximation() {
 #[test]
 fn events_do_not_depend_on_threads() {
     let [one, three] =
-        [1, 3].map(|threads| made("g g > g g g", ColorSum::LeadingFirst, 3, threads));
+        [1, 3].map(|threads| made("g g > g g g", ColorTreatment::LeadingFirst, 3, threads));
     assert!(one.bytes == three.bytes && one.drawn == three.drawn);
 }
 
@@ -195,13 +198,13 @@ fn what_has_no_flows() {
         color,
     };
     let new = |color| EventGenerator::new(processes.clone(), &request(color), None);
-    let refused = new(ColorSum::LeadingFirst)
+    let refused = new(ColorTreatment::LeadingFirst)
         .err()
         .expect("no flows")
         .to_string();
     assert!(refused.contains("color = full"), "{refused}");
     assert!(
-        new(ColorSum::Auto)
+        new(ColorTreatment::Auto)
             .expect("a generator")
             .approximated()
             .is_empty()

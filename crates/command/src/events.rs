@@ -3,7 +3,7 @@
 use crate::model::SchemeOptions;
 use crate::number::whole;
 use crate::{decay, interrupt, output, reweight};
-use mebridge::event_generator::ColorSum;
+use mebridge::event_generator::ColorTreatment;
 use mebridge::models;
 use mebridge::{Error, Result};
 use mebridge_run::overweight::{NAMES, Overweight};
@@ -48,7 +48,7 @@ pub struct Options {
     overweight: String,
     /// Sum over colours: all of it for each point (full); at leading colour, and all of it for events alone, which gives
     /// the same (leading-first), where that is less work (auto); or only at leading colour, an approximation (leading)
-    #[arg(long, value_name = "SUM", default_value = ColorSum::NAMES[0].0, value_parser = ColorSum::NAMES.map(|(name, _)| name))]
+    #[arg(long, value_name = "SUM", default_value = ColorTreatment::NAMES[0].0, value_parser = ColorTreatment::NAMES.map(|(name, _)| name))]
     color: String,
     /// Parameter card for an additional weight of each event, as in 'mebridge reweight'; repeatable
     #[arg(long, value_name = "CARD[=NAME]")]

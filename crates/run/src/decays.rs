@@ -10,7 +10,7 @@ use crate::run_card::RunCard;
 use crate::text::{general, significant};
 use crate::topology::legs_of;
 use mebridge::describe::Channel;
-use mebridge::event_generator::{ColorSum, ElementRequest, Request};
+use mebridge::event_generator::{ColorTreatment, ElementRequest, Request};
 use mebridge::{Error, Result};
 use mebridge_densities::evolved;
 use mebridge_phasespace::clustering::Forced;
@@ -127,7 +127,7 @@ pub fn plan(
             lifetimes: None,
             bias: None,
             lund: None,
-            color: ColorSum::Full,
+            color: ColorTreatment::Full,
         },
         conditions,
         cuts: cuts::describe(first.windows(), &first.pdg),

@@ -2,7 +2,7 @@ use super::*;
 use crate::maker::{CountedSelection, Description, ExtraValues, RoundEvents, identity};
 use crate::scratch::check_room;
 use mebridge::event_generator::{
-    ColorSum, ElementRequest, EventGenerator, JetBias, Lifetimes, Request,
+    ColorTreatment, ElementRequest, EventGenerator, JetBias, Lifetimes, Request,
 };
 use mebridge::generate::generate_with;
 use mebridge::models;
@@ -192,7 +192,7 @@ fn request(energy: f64, windows: Vec<Window>) -> Request {
         lifetimes: None,
         bias: None,
         lund: None,
-        color: ColorSum::Full,
+        color: ColorTreatment::Full,
     }
 }
 
@@ -259,7 +259,7 @@ fn rounds_at_leading_color_are_corrected() {
         legs: vec![vec![4]],
         ..harder_than(30.0)
     };
-    let made = |color: ColorSum| {
+    let made = |color: ColorTreatment| {
         let folder = tempfile::tempdir().unwrap();
         let request = Request {
             color,
@@ -269,13 +269,14 @@ fn rounds_at_leading_color_are_corrected() {
         // A survey by single flows is not used for rounds with the full sum.
         let processes = mebridge::generate("g g > t t~ g").unwrap();
         let plain = identity(&processes, &request).unwrap();
-        assert_eq!(*maker.identity() == plain, color == ColorSum::Full);
+        assert_eq!(*maker.identity() == plain, color == ColorTreatment::Full);
         let mut rounds = begin(folder.path(), 8000);
         rounds.survey(&mut maker, None, &mut Vec::new()).unwrap();
         rounds.run(&mut maker, |_| Ok(())).unwrap();
         let found = rounds.cross_section().unwrap();
         drop(rounds);
-        let again = begin(folder.path(), 8000);
+        let mut again = begin(folder.path(), 8000);
+        again.survey(&mut maker, None, &mut Vec::new()).unwrap();
         assert_eq!(again.cross_section(), Some(found));
         let rounds = again.state().rounds().values();
         let (total, events) = rounds.fold((0.0, 0), |(total, events), round| {
@@ -284,8 +285,12 @@ fn rounds_at_leading_color_are_corrected() {
         assert!((total / events as f64 / found.mean - 1.0).abs() < 0.02);
         found
     };
-    let [full, first, leading] =
-        [ColorSum::Full, ColorSum::LeadingFirst, ColorSum::Leading].map(made);
+    let [full, first, leading] = [
+        ColorTreatment::Full,
+        ColorTreatment::LeadingFirst,
+        ColorTreatment::Leading,
+    ]
+    .map(made);
     let pull = (full.mean - first.mean) / f64::hypot(full.error, first.error);
     assert!(pull.abs() < 4.0, "{full:?} {first:?}");
     assert!((leading.mean / full.mean - 1.0).abs() > 0.05, "{leading:?}");

@@ -20,7 +20,7 @@ use crate::spec::RunSpec;
 use crate::state::Arguments;
 use crate::summary::Measured;
 use crate::{Element, cuts, overweight};
-use mebridge::event_generator::{ColorSum, EventGenerator, Request};
+use mebridge::event_generator::{ColorTreatment, EventGenerator, Request};
 use mebridge::process::Process;
 use mebridge::runtime::Switches;
 use mebridge::{Error, Result};
@@ -306,7 +306,7 @@ pub(crate) fn arguments(
     ] {
         found.push((name.to_owned(), value));
     }
-    if spec.color != ColorSum::Auto {
+    if spec.color != ColorTreatment::Auto {
         found.push(("color".to_owned(), json!(spec.color)));
     }
     if spec.overweight_rule != Overweight::Keep {

@@ -2,7 +2,7 @@
 
 use crate::overweight::Overweight;
 use crate::text::repr;
-use mebridge::event_generator::ColorSum;
+use mebridge::event_generator::ColorTreatment;
 use mebridge::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,7 +44,7 @@ pub struct RunSpec {
     pub overweight_rule: Overweight,
     /// How colour is summed.
     #[serde(default)]
-    pub color: ColorSum,
+    pub color: ColorTreatment,
     /// Number of threads.
     #[serde(default = "one")]
     pub threads: usize,
@@ -81,7 +81,7 @@ impl Default for RunSpec {
             precision: None,
             overweight: overweight(),
             overweight_rule: Overweight::Keep,
-            color: ColorSum::Auto,
+            color: ColorTreatment::Auto,
             threads: one(),
             devices: cpu(),
             systematics: None,

@@ -218,7 +218,7 @@ impl Report {
         )?;
         if let Some(color) = self.times.color_share {
             time(f, "TotalTime[Amplitudes]  (3b)", me * (1.0 - color))?;
-            time(f, "TotalTime[ColorSum]    (3c)", me * color)?;
+            time(f, "TotalTime[ColorTreatment]    (3c)", me * color)?;
         }
         Ok(())
     }

@@ -38,8 +38,8 @@ pub(super) unsafe fn products<V: Simd>(m: Memory<V>, plan: &Plan, crossed: bool)
             let [numerator, denominator] = match crossed {
                 false => momentum_product(p, q, squares),
                 true => {
-                    let [first, second] = [p, q].map(|p| p[0].same(1.0).copysign(p[0]));
-                    let [p, q] = [(p, first), (q, second)].map(|(p, sign)| p.map(|x| x * sign));
+                    let (p, first) = with_positive_energy(p);
+                    let (q, second) = with_positive_energy(q);
                     let [numerator, denominator] = momentum_product(p, q, squares);
                     [numerator * (first * second), denominator]
                 }
@@ -48,6 +48,13 @@ pub(super) unsafe fn products<V: Simd>(m: Memory<V>, plan: &Plan, crossed: bool)
             m.put_real(product.address + 1, denominator);
         }
     }
+}
+
+/// A momentum times the sign of its energy, and this sign.
+#[inline(always)]
+fn with_positive_energy<V: Simd>([e, x, y, z]: [V; 4]) -> ([V; 4], V) {
+    let sign = e.same(1.0).copysign(e);
+    ([e * sign, x * sign, y * sign, z * sign], sign)
 }
 
 /// Numerator and denominator of `p q`, given `p^2` and `q^2`. For momenta in similar directions it is `((p x q)^2 + p^2
