@@ -318,6 +318,7 @@ def stated(
     threads: SupportsIndex | float,
     precision: float | None,
     overweight: float | str,
+    color: str,
     sampler: str,
     device: str | Sequence[str],
     card: Path | None,
