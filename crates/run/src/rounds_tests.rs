@@ -293,7 +293,7 @@ fn rounds_at_leading_color_are_corrected() {
     .map(made);
     let pull = (full.mean - first.mean) / f64::hypot(full.error, first.error);
     assert!(pull.abs() < 4.0, "{full:?} {first:?}");
-    assert!((leading.mean / full.mean - 1.0).abs() > 0.05, "{leading:?}");
+    assert!((leading.mean / full.mean - 1.0).abs() > 0.02, "{leading:?}");
 }
 
 fn bytes(folder: &Path) -> Vec<(String, Vec<u8>)> {
