@@ -8,7 +8,7 @@
 //!
 //! `Epsilon` of three triplet indices is a separate piece. Each of its indices is the tail of a string, a *dummy* with
 //! a unique label; those of `EpsilonBar` are heads. A sextet index is two triplet indices, its own label and the
-//! [`second_index`] one, in which everything is symmetric after summation.
+//! [`second`] one, in which everything is symmetric after summation.
 
 use super::number::Number;
 use rustc_hash::FxHashMap as HashMap;
@@ -78,7 +78,7 @@ pub fn second(label: Label) -> Label {
     }
 }
 
-/// The label whose [`second_index`] label this is, if any.
+/// The label whose [`second`] label this is, if any.
 pub fn first_of(second: Label) -> Option<Label> {
     match second {
         50..100 | 160..=200 => Some(second - 50),

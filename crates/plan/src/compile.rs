@@ -111,7 +111,7 @@ pub(super) struct WavefunctionInstances {
     pub(super) signs: Vec<i8>,
     /// For each leg the stride of its helicity in `instances` (0 for legs that are not part of it).
     strides: Vec<u32>,
-    /// Address for each combination of helicities; [`NO_WAVEFUNCTION`] if it does not occur.
+    /// Address for each combination of helicities; [`NOWHERE`] if it does not occur.
     pub(super) instances: Vec<Address>,
     /// For each combination that occurs, one helicity configuration with this combination.
     pub(super) examples: Vec<(u32, usize)>,
