@@ -19,7 +19,7 @@ use crate::sampling::{
     Choice, Clustered, ClusteredLines, Common, Elements, MatrixElement, Shares, channel_factors,
     integrand,
 };
-use backend::Engine;
+use backend::{Conditions, Engine};
 use bias::BiasedByJets;
 pub use bias::JetBias;
 use lund::LundCut;
@@ -468,7 +468,9 @@ impl EventGenerator {
                 )
                 .into());
             }
-            (color, None) => approximations(color, &elements, &mut bridges, &switches)?,
+            (color, None) => {
+                approximations(request.threads, color, &elements, &mut bridges, &switches)?
+            }
         };
         // Threads weigh whatever GPUs do not support.
         let by_threads = match gpus {
@@ -484,7 +486,11 @@ impl EventGenerator {
         let engine = match gpus {
             None => {
                 let corrects = request.color != ColorTreatment::Leading;
-                let conditions = (&shares, &factors, &frames);
+                let conditions = Conditions {
+                    shares: &shares,
+                    factors: &factors,
+                    frames: &frames,
+                };
                 let approximations = (&mut approximations[..], corrects);
                 backend::by_threads(&mut bridges, conditions, approximations, request.threads)?
             }
@@ -773,55 +779,65 @@ const FEWEST_FLOWS: usize = 6;
 const PAYS: usize = 3;
 
 /// Returns the sums over single colour flows of matrix elements that have them; with `Auto` of those for which they pay.
+/// Empty if there are none.
 fn approximations(
+    threads: usize,
     color: ColorTreatment,
     elements: &[MatrixElement],
     bridges: &mut [Bridge],
     switches: &Switches,
-) -> Result<Vec<Option<LeadingColorBridge>>, Failure> {
-    let mut found = Vec::new();
-    for (element, bridge) in elements.iter().zip(bridges) {
-        let process = &element.process;
-        let collides = process.legs.iter().filter(|leg| leg.incoming).count() == 2;
-        let enough = process.color_flows()
-            >= if color == ColorTreatment::Auto {
-                FEWEST_FLOWS
-            } else {
-                2
-            };
-        let flows = (collides && enough && !element.vanishes).then(|| process.leading_color());
-        let Some(flows) = flows.flatten() else {
-            found.push(None);
-            continue;
-        };
-        let card = process.model.default_card();
-        let mut leading = LeadingColorBridge::new(process, flows, &card, switches)?;
-        if color == ColorTreatment::Auto {
-            let memory = SessionMemory::default();
-            leading.sampler(&memory)?;
-            bridge.sampler(false, &memory)?;
-            let pays = match (bridge.multiply_adds(false), leading.multiply_adds()) {
-                (Some(full), Some(single)) => full >= PAYS * (single + POINT),
-                _ => false,
-            };
-            if !pays {
-                found.push(None);
-                continue;
-            }
-        }
-        found.push(Some(leading));
-    }
-    if color != ColorTreatment::Auto && found.iter().all(Option::is_none) {
-        return Err(Error::run(
+) -> Result<Vec<Option<LeadingColorBridge>>> {
+    let parts = elements.iter().zip(bridges);
+    let mut parts: Vec<_> = parts
+        .map(|(element, bridge)| (element, bridge, Ok(None)))
+        .collect();
+    parallel::for_each(threads, &mut parts, |(element, bridge, found)| {
+        *found = approximation(color, element, bridge, switches);
+    });
+    let found: Vec<_> = parts
+        .into_iter()
+        .map(|(.., found)| found)
+        .collect::<Result<_>>()?;
+    match (found.iter().any(Option::is_some), color) {
+        (true, _) => Ok(found),
+        (false, ColorTreatment::Auto) => Ok(Vec::new()),
+        (false, _) => Err(Error::run(
             "no matrix element is a sum over colour flows that lists its diagrams",
             format!("take color = full instead of {}", color.name()),
-        )
-        .into());
+        )),
     }
-    match found.iter().all(Option::is_none) {
-        true => Ok(Vec::new()),
-        false => Ok(found),
+}
+
+/// Returns the sum over single colour flows of a matrix element, if it has one, and with `Auto` if it pays.
+fn approximation(
+    color: ColorTreatment,
+    element: &MatrixElement,
+    bridge: &mut Bridge,
+    switches: &Switches,
+) -> Result<Option<LeadingColorBridge>> {
+    let process = &element.process;
+    let collides = process.legs.iter().filter(|leg| leg.incoming).count() == 2;
+    let fewest = match color {
+        ColorTreatment::Auto => FEWEST_FLOWS,
+        _ => 2,
+    };
+    if !collides || element.vanishes || process.color_flows() < fewest {
+        return Ok(None);
     }
+    let Some(flows) = process.leading_color() else {
+        return Ok(None);
+    };
+    let card = process.model.default_card();
+    let mut leading = LeadingColorBridge::new(process, flows, &card, switches)?;
+    if color != ColorTreatment::Auto {
+        return Ok(Some(leading));
+    }
+    let memory = SessionMemory::default();
+    leading.sampler(&memory)?;
+    bridge.sampler(false, &memory)?;
+    let multiply_adds = bridge.multiply_adds(false).zip(leading.multiply_adds());
+    let pays = multiply_adds.is_some_and(|(full, single)| full >= PAYS * (single + POINT));
+    Ok(pays.then_some(leading))
 }
 
 impl ColorTreatment {

@@ -15,7 +15,7 @@ use crate::process::Process;
 use crate::process::leading_color::{LeadingColor, SingleFlow};
 use crate::process::phase_space::PhaseSpace;
 use crate::runtime::Switches;
-use crate::sample::{DEFAULT_ALPHA_S, Momenta, Outputs, Points, Sample, SampleAnswers, g_s};
+use crate::sample::{DEFAULT_ALPHA_S, Momenta, Points, g_s};
 use mebridge_phasespace::Rows;
 use mebridge_sampler::random::Philox;
 use std::collections::BTreeMap;
@@ -41,7 +41,6 @@ pub struct LeadingColorSampler {
     products: Vec<[f64; POINTS]>,
     /// For each class the points that have a flow of it, and the momenta, couplings and probabilities of these.
     of_classes: Vec<OfClass>,
-    answers: Answers,
 }
 
 /// The points of a class.
@@ -51,14 +50,6 @@ struct OfClass {
     momenta: Vec<f64>,
     g_s: Vec<f64>,
     probabilities: Vec<f64>,
-}
-
-/// Buffers for answers of which only |M|^2 are used.
-#[derive(Default)]
-struct Answers {
-    squared: Vec<f64>,
-    choices: [Vec<i32>; 3],
-    random: Vec<f64>,
 }
 
 /// The flows of a process, and the products of invariants by which they are drawn.
@@ -165,7 +156,6 @@ impl LeadingColorBridge {
             invariants: vec![[[0.0; POINTS]; 2]; flows.pairs.len()],
             products: vec![[0.0; POINTS]; flows.products.len()],
             of_classes: classes.iter().map(|_| OfClass::default()).collect(),
-            answers: Answers::default(),
             classes,
             flows,
         })
@@ -219,7 +209,7 @@ impl LeadingColorSampler {
         let legs = self.flows.incoming.len();
         for (sampler, of) in self.classes.iter_mut().zip(&self.of_classes) {
             let momenta = Momenta::rows(&of.momenta, legs);
-            let found = self.answers.run(sampler, momenta, &of.g_s)?;
+            let found = squared_of(sampler, momenta, &of.g_s)?;
             let found = found.iter().zip(&of.probabilities);
             for (&point, (value, probability)) in of.points.iter().zip(found) {
                 squared[point] = value / probability;
@@ -291,14 +281,22 @@ impl LeadingColorSampler {
         let momenta: Vec<f64> = momenta.collect();
         let momenta = Momenta::rows(&momenta, incoming.len());
         let g_s = [g_s(DEFAULT_ALPHA_S); POINTS];
-        let found = self
-            .answers
-            .run(&mut self.classes[class], momenta, &g_s)?
-            .to_vec();
+        let found = squared_of(&mut self.classes[class], momenta, &g_s)?;
         Ok((0..POINTS)
             .map(|place| found[place] / self.size(flow, place))
             .collect())
     }
+}
+
+/// Returns |M|^2 of points; their choices are not used.
+fn squared_of(sampler: &mut Sampler, momenta: Momenta, g_s: &[f64]) -> Result<Vec<f64>> {
+    let random = vec![0.5; g_s.len()];
+    sampler.squared(Points {
+        momenta,
+        g_s,
+        random_helicity: &random,
+        random_color: &random,
+    })
 }
 
 /// Returns the momenta of a point in the order of the process of a flow's class.
@@ -327,42 +325,6 @@ impl OfClass {
         self.momenta.clear();
         self.g_s.clear();
         self.probabilities.clear();
-    }
-}
-
-impl Answers {
-    fn run(&mut self, sampler: &mut Sampler, momenta: Momenta, g_s: &[f64]) -> Result<&[f64]> {
-        let count = g_s.len();
-        self.random.resize(self.random.len().max(count), 0.5);
-        self.squared.resize(self.squared.len().max(count), 0.0);
-        for choice in &mut self.choices {
-            choice.resize(choice.len().max(count), 0);
-        }
-        let random = &self.random[..count];
-        let sample = Sample {
-            points: Points {
-                momenta,
-                g_s,
-                random_helicity: random,
-                random_color: random,
-            },
-            random_diagram: random,
-            helicity: None,
-            diagram: None,
-            diagrams: false,
-        };
-        let [helicity, color, diagram] = &mut self.choices;
-        let answers = SampleAnswers {
-            outputs: Outputs {
-                matrix_elements: &mut self.squared[..count],
-                helicity: &mut helicity[..count],
-                color: &mut color[..count],
-            },
-            diagram: &mut diagram[..count],
-            amp2: None,
-        };
-        sampler.run(&sample, answers)?;
-        Ok(&self.squared[..count])
     }
 }
 
@@ -428,6 +390,7 @@ fn factors(lines: &[[u8; 2]]) -> Vec<([u8; 2], bool)> {
 mod tests {
     use super::*;
     use crate::runtime::{BackendChoice, CachePlace};
+    use crate::sample::{Outputs, Sample, SampleAnswers};
     use rand::{Rng, SeedableRng};
 
     const EVENTS: usize = 9;
@@ -534,6 +497,25 @@ mod tests {
                     "{text}: {found:e} {sum:e}"
                 );
             }
+        }
+    }
+
+    /// Gluons of one helicity do not stand for each other where one comes in and another goes out.
+    #[test]
+    fn polarized_gluons_have_no_flows_by_themselves() {
+        let mut process = crate::generate("g g > t t~ g")
+            .expect("a process")
+            .remove(0);
+        assert!(process.leading_color().is_some());
+        let whole = process.helicities.clone();
+        process.helicities.retain(|row| row[0] == 1);
+        assert_eq!(process.leading_color(), None);
+        // Weights of beams: of quarks, and of gluons.
+        process.helicities = whole;
+        for (leg, free) in [(2, true), (1, false)] {
+            let rows = process.helicities.iter();
+            process.beam_weights = rows.map(|row| f64::from(2 + row[leg])).collect();
+            assert_eq!(process.leading_color().is_some(), free, "leg {leg}");
         }
     }
 

@@ -674,6 +674,16 @@ pub struct Elements {
     counts: Vec<f64>,
 }
 
+/// What is evaluated of a sample besides |M|^2.
+enum Wanted<'a> {
+    /// Nothing.
+    Squared,
+    /// Helicities, colour flows and diagrams.
+    Choices,
+    /// The same, and |M|^2 at leading colour.
+    ChoicesAndLeadingColor(&'a mut [f64]),
+}
+
 /// The choices for an event, counted from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
@@ -828,7 +838,7 @@ impl Elements {
                 momenta,
                 random,
                 given.as_deref(),
-                true,
+                Wanted::Choices,
                 &mut squared,
             )?;
             let factors = self.factors.clone();
@@ -840,7 +850,14 @@ impl Elements {
                     of_events.map(|(counts, &number)| factors.draw_diagram(counts, number) as i32);
                 let of_channels: Vec<i32> = of_channels.collect();
                 let channels = Some(&of_channels[..]);
-                self.run(element, momenta, random, channels, true, &mut squared)?;
+                self.run(
+                    element,
+                    momenta,
+                    random,
+                    channels,
+                    Wanted::Choices,
+                    &mut squared,
+                )?;
                 given = Some(of_channels);
             }
             let [helicity, color, diagram] = &self.choices;
@@ -879,33 +896,19 @@ impl Elements {
             .iter()
             .map(|event| event.diagram.map(|diagram| diagram as i32));
         let diagrams: Option<Vec<i32>> = diagrams.collect();
-        for choice in &mut self.choices {
-            choice.resize(choice.len().max(count), 0);
-        }
         let (mut squared, mut leading) = (vec![0.0; count], vec![0.0; count]);
-        let sample = Sample {
-            points: Points {
-                momenta: Momenta::rows(&momenta, legs),
-                g_s: &self.g_s,
-                random_helicity: &random[0],
-                random_color: &random[1],
-            },
-            random_diagram: &random[2],
-            helicity: None,
-            diagram: diagrams.as_deref(),
-            diagrams: true,
-        };
-        let [helicity, color, diagram] = &mut self.choices;
-        let answers = SampleAnswers {
-            outputs: Outputs {
-                matrix_elements: &mut squared,
-                helicity: &mut helicity[..count],
-                color: &mut color[..count],
-            },
-            diagram: &mut diagram[..count],
-            amp2: None,
-        };
-        self.samplers[element].run_with_leading_color(&sample, answers, &mut leading)?;
+        let momenta = Momenta::rows(&momenta, legs);
+        let random = random.each_ref().map(Vec::as_slice);
+        let wanted = Wanted::ChoicesAndLeadingColor(&mut leading);
+        self.run(
+            element,
+            momenta,
+            random,
+            diagrams.as_deref(),
+            wanted,
+            &mut squared,
+        )?;
+        let [helicity, color, diagram] = &self.choices;
         let ratios = squared
             .iter()
             .zip(&leading)
@@ -925,7 +928,7 @@ impl Elements {
         momenta: Momenta,
         random: [&[f64]; 3],
         given: Option<&[i32]>,
-        diagrams: bool,
+        wanted: Wanted,
         squared: &mut [f64],
     ) -> Result<()> {
         let count = squared.len();
@@ -945,7 +948,7 @@ impl Elements {
             random_diagram: random[2],
             helicity: None,
             diagram: given,
-            diagrams: diagrams || shares,
+            diagrams: !matches!(wanted, Wanted::Squared) || shares,
         };
         let [helicity, color, diagram] = &mut self.choices;
         let answers = SampleAnswers {
@@ -960,7 +963,13 @@ impl Elements {
             amp2: shares
                 .then(|| unsafe { sample::Rows::new(self.amp2.as_mut_ptr(), count, rows, count) }),
         };
-        self.samplers[element].run(&sample, answers)?;
+        let sampler = &mut self.samplers[element];
+        match wanted {
+            Wanted::Squared | Wanted::Choices => sampler.run(&sample, answers)?,
+            Wanted::ChoicesAndLeadingColor(leading) => {
+                sampler.run_with_leading_color(&sample, answers, leading)?
+            }
+        };
         Ok(())
     }
 }
@@ -1004,7 +1013,11 @@ impl Elements {
         none.resize(none.len().max(count), 0.5);
         let some = &none[..count];
         let numbers = [some, some, random.unwrap_or(some)];
-        let answer = self.run(element, momenta, numbers, None, random.is_some(), squared);
+        let wanted = match random {
+            None => Wanted::Squared,
+            Some(_) => Wanted::Choices,
+        };
+        let answer = self.run(element, momenta, numbers, None, wanted, squared);
         self.random = none;
         answer?;
         if let Some(Some(factors)) = self.factors.get(element) {

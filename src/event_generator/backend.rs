@@ -70,22 +70,30 @@ pub(super) fn gpus(switches: &Switches) -> Result<Option<Gpus>> {
     platform.map(open).transpose()
 }
 
-/// What the evaluation of points depends on: the shares of channels in which they are clustered, the factors of
-/// channels, and the frames of matrix elements.
-type Conditions<'a> = (
-    &'a Arc<[Shares]>,
-    &'a Arc<[Option<ChannelFactors>]>,
-    &'a Arc<[Vec<usize>]>,
-);
+/// What the evaluation of points on threads depends on.
+#[derive(Clone, Copy)]
+pub(super) struct Conditions<'a> {
+    /// The shares by which the channels are drawn in which points are clustered.
+    pub shares: &'a Arc<[Shares]>,
+    /// Factors of channels.
+    pub factors: &'a Arc<[Option<ChannelFactors>]>,
+    /// The frame of each matrix element.
+    pub frames: &'a Arc<[Vec<usize>]>,
+}
 
 /// Makes an engine of `threads` threads. Points are weighed by these approximations, and events corrected if the flag is
 /// set.
 pub(super) fn by_threads(
     bridges: &mut [Bridge],
-    (shares, factors, frames): Conditions,
+    conditions: Conditions,
     (approximations, corrects): (&mut [Option<LeadingColorBridge>], bool),
     threads: usize,
 ) -> Result<Engine> {
+    let Conditions {
+        shares,
+        factors,
+        frames,
+    } = conditions;
     make_plans(bridges, threads)?;
     let one = |_| {
         let made = Elements::in_channels(bridges, true, shares.clone(), factors.clone())?;

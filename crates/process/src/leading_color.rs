@@ -8,8 +8,8 @@
 //! A gluon may take the place of an incoming one and vice versa; its momentum then changes sign.
 
 use super::{
-    Amplitudes, Channels, ColorMatrix, Diagrams, ExternalKind, LinearMap, Process, Quantity, Term,
-    TermSource, Wavefunction,
+    Amplitudes, Channels, ColorMatrix, Diagrams, ExternalKind, HelicitySum, LinearMap, Process,
+    Quantity, Term, TermSource, Wavefunction,
 };
 use std::collections::BTreeMap;
 
@@ -32,8 +32,6 @@ pub struct SingleFlow {
     pub legs: Vec<u8>,
     /// The pairs of legs that a colour line connects.
     pub lines: Vec<[u8; 2]>,
-    /// `C_ff`.
-    pub color_factor: f64,
 }
 
 /// A coloured leg on a path along the colour lines of a flow.
@@ -47,7 +45,7 @@ enum Passed {
 
 impl Process {
     /// The colour flows one by one. `None` if the process lists no diagrams, chooses flows by something else than
-    /// `|JAMP|^2`, or has colour lines that do not connect two legs.
+    /// `|JAMP|^2`, selects interferences, has polarised gluons, or has colour lines that do not connect two legs.
     pub fn leading_color(&self) -> Option<LeadingColor> {
         let diagrams = self.amplitudes.diagrams()?;
         let tags = &self.channels.color_flows;
@@ -56,6 +54,9 @@ impl Process {
             return None;
         }
         let gluons = self.gluons();
+        if self.helicity_sum != HelicitySum::Positive || !self.has_all_helicities_of(&gluons) {
+            return None;
+        }
         // For each class, by the paths of its flows: its number, and the gluons of its first flow in the order of the
         // paths.
         let mut known: BTreeMap<Vec<Vec<Passed>>, (usize, Vec<usize>)> = BTreeMap::new();
@@ -96,7 +97,6 @@ impl Process {
                 class: *class,
                 legs,
                 lines: along(&paths, &lines),
-                color_factor,
             });
         }
         Some(found)
@@ -122,6 +122,22 @@ impl Process {
             gluons[leg] = Some(self.legs[leg].pdg) == first;
         }
         gluons
+    }
+
+    /// Whether reversing the helicity of one of these legs gives another helicity configuration, with the same weight. Then
+    /// a sum over helicities does not change if such legs take each other's places, incoming or outgoing.
+    fn has_all_helicities_of(&self, legs: &[bool]) -> bool {
+        let weight = |row: usize| self.beam_weights.get(row).map_or(1.0, |weight| *weight);
+        let rows = self.helicities.iter().enumerate();
+        let weights: BTreeMap<&[i8], f64> = rows.map(|(row, of)| (&of[..], weight(row))).collect();
+        weights.iter().all(|(row, weight)| {
+            let reversed = (0..row.len()).filter(|&leg| legs[leg]).map(|leg| {
+                let mut row = row.to_vec();
+                row[leg] = -row[leg];
+                row
+            });
+            { reversed }.all(|row| weights.get(&row[..]) == Some(weight))
+        })
     }
 
     /// The pairs of legs that colour lines connect, from colour to anticolour of outgoing particles.
