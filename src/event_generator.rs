@@ -802,7 +802,7 @@ fn approximations(
         (true, _) => Ok(found),
         (false, ColorTreatment::Auto) => Ok(Vec::new()),
         (false, _) => Err(Error::run(
-            "no matrix element is a sum over colour flows that lists its diagrams",
+            "no matrix element is a sum over two colour flows or more with listed diagrams and unpolarised gluons",
             format!("take color = full instead of {}", color.name()),
         )),
     }
