@@ -161,10 +161,14 @@ unsafe fn gather<T: Real>(to: *mut T, lanes: usize, momenta: &Momenta) {
     let last = momenta.events() - 1;
     for leg in 0..momenta.legs() {
         for component in 0..4 {
+            let mut x = T::from_f64(0.0);
             for lane in 0..lanes {
-                let x = momenta.get(lane.min(last), leg, component);
+                // A single event is read once, and not for each lane.
+                if lane <= last {
+                    x = T::from_f64(momenta.get(lane, leg, component));
+                }
                 // SAFETY: guaranteed by the caller.
-                unsafe { *to.add((4 * leg + component) * lanes + lane) = T::from_f64(x) };
+                unsafe { *to.add((4 * leg + component) * lanes + lane) = x };
             }
         }
     }
