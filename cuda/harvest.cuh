@@ -1,7 +1,7 @@
 // What lies around |M|^2 of a sampler's points (crates/gpu_sampler): points together by matrix element before it, and what
 // blocks of points teach, or which of them are events, after it. All sums are made in a fixed order.
 
-const unsigned NO_ELEMENT = 0xffffffffu;
+const unsigned NO_ELEMENT = 0xffffffffu, NO_FLOW = 0xffffffffu, NO_FACTOR = 0xffffffu;
 
 DEVICE bool is_usable(double weight) { return fabs(weight) <= MAX_WEIGHT; }
 
@@ -34,6 +34,59 @@ DEVICE unsigned ones_before(const unsigned *words, unsigned count) {
     unsigned found = 0;
     for (unsigned word = 0; word < count / 32; word++) found += ones(words[word]);
     return count % 32 ? found + ones(words[count / 32] & ((1u << count % 32) - 1)) : found;
+}
+
+/// Draws the colour flow of each point whose matrix element has flows, as crates/sampler/src/color_flows.rs does: the point
+/// then belongs to the flow's class. SLOTS threads.
+extern "C" __global__ void MAX_THREADS(512) draw_flows(ARGUMENTS(HarvestArguments) a) {
+    const unsigned block = blockIdx.x, slot = block * SLOTS + threadIdx.x, element = a.element[slot];
+    a.flow[slot] = NO_FLOW;
+    if (element == NO_ELEMENT || a.flow_words[element] == NO_FLOW) return;
+    // Words: the numbers of legs, pairs and steps, where the sizes of classes begin, pairs, and steps.
+    const unsigned *words = a.flow_words + a.flow_words[element];
+    const unsigned pairs = words[1], steps = words[2];
+    const double *sizes = a.flow_sizes + words[3];
+    words += 4;
+    double invariants[2 * MAX_PAIRS], products[MAX_FACTORS + 1];
+    const Size stride = a.stride;
+    for (unsigned i = 0; i < pairs; i++) {
+        const double *p = a.momenta + 4 * (words[i] & 0xffff) * stride + slot;
+        const double *q = a.momenta + 4 * (words[i] >> 16) * stride + slot;
+        const double energies = product(p[0], q[0]), least = product(LEAST_INVARIANT, energies);
+        const double x = energies - product(p[stride], q[stride]) - product(p[2 * stride], q[2 * stride]);
+        const double pq = fabs(x - product(p[3 * stride], q[3 * stride]));
+        const double invariant = 2 * (pq > least ? pq : least);
+        invariants[2 * i] = invariant, invariants[2 * i + 1] = 1 / invariant;
+    }
+    words += pairs;
+    products[0] = 1;
+    const BlockHead head = a.heads[block];
+    const Philox philox = {head.seed, head.round, head.channel};
+    double total = 0, rest = 0;
+    unsigned drawn = NO_FLOW;
+    double size = 0;
+    // Once for the sum of all, and once for the flow.
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (unsigned i = 0; i < steps; i++) {
+            // The depth, twice a pair plus whether it is inverse or none, and the flow with its class.
+            const unsigned step = words[3 * i], flow = words[3 * i + 1], depth = step & 0xff, factor = step >> 8;
+            if (factor != NO_FACTOR) products[depth] = product(products[depth - 1], invariants[factor]);
+            if (flow == NO_FLOW) continue;
+            size = product(sizes[words[3 * i + 2]], products[depth]);
+            if (pass == 0) {
+                total += size;
+                continue;
+            }
+            drawn = i;
+            if (rest < size) break;
+            rest -= size;
+        }
+        if (pass == 0)
+            rest = philox_number(philox, head.first + threadIdx.x, a.runs[head.run].dimension + 3) * total;
+    }
+    a.flow[slot] = words[3 * drawn + 1];
+    a.flow_share[slot] = quotient(size, total);
+    a.element[slot] = words[3 * steps] + words[3 * drawn + 2];
 }
 
 /// How many points of each block belong to each matrix element, and the rank of each slot among them. SLOTS threads.
@@ -97,8 +150,19 @@ extern "C" __global__ void MAX_THREADS(512) gather_points(ARGUMENTS(HarvestArgum
     const unsigned place = a.starts[element * a.blocks + block] + a.place[slot];
     a.place[slot] = place;
     const unsigned rows = 4 * a.legs[element];
-    for (unsigned row = 0; row < rows; row++)
-        a.compact_momenta[(Size)row * a.stride + place] = a.momenta[(Size)row * a.stride + slot];
+    const unsigned flow = a.flow ? a.flow[slot] : NO_FLOW;
+    if (flow == NO_FLOW) {
+        for (unsigned row = 0; row < rows; row++)
+            a.compact_momenta[(Size)row * a.stride + place] = a.momenta[(Size)row * a.stride + slot];
+    } else {
+        // Twice the leg whose momentum each leg gets, plus whether it is negated.
+        const unsigned *legs = a.flow_words + flow;
+        for (unsigned row = 0; row < rows; row++) {
+            const unsigned from = legs[row / 4];
+            const double number = a.momenta[(Size)(4 * (from >> 1) + row % 4) * a.stride + slot];
+            a.compact_momenta[(Size)row * a.stride + place] = from & 1 ? -number : number;
+        }
+    }
     a.compact_alpha_s[place] = a.kinematics[(Size)6 * a.stride + slot];
 }
 
@@ -114,7 +178,11 @@ extern "C" __global__ void MAX_THREADS(512) weigh_points(ARGUMENTS(HarvestArgume
     if (i < 4 * SLOTS / 32) words[i] = 0;
     const bool is_kept = a.element[slot] != NO_ELEMENT;
     double weight = 0;
-    if (is_kept) weight = a.factor[slot] * a.squared[a.place[slot]];
+    if (is_kept) {
+        double squared = a.squared[a.place[slot]];
+        if (a.flow && a.flow[slot] != NO_FLOW) a.squared[a.place[slot]] = squared = quotient(squared, a.flow_share[slot]);
+        weight = a.factor[slot] * squared;
+    }
     a.weights[slot] = weight;
     const bool usable = is_usable(weight);
     weights[i] = usable ? weight : 0;
@@ -231,7 +299,8 @@ extern "C" __global__ void MAX_THREADS(64) count_shares(ARGUMENTS(HarvestArgumen
         double with = 0, without = 0;
         for (unsigned j = 0; j < SLOTS; j++) {
             const unsigned slot = block * SLOTS + j;
-            if (a.element[slot] != mine) continue;
+            const unsigned element = a.element[slot];
+            if (element == NO_ELEMENT || a.of_class[element] != mine) continue;
             const double weight = fabs(a.weights[slot]), one = quotient(weight, fabs(a.squared[a.place[slot]]));
             // Neither infinite nor NaN.
             if (one - one != 0) continue;

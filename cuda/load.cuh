@@ -15,7 +15,7 @@ extern "C" __global__ void load(ARGUMENTS(LoadArguments) a) {
         for (unsigned leg = 0; leg < a.legs; leg++, p += 4) {
             Momentum q = {{(Real)p[0], (Real)p[1], (Real)p[2], (Real)p[3]}};
             m.put_momentum(a.leg_momenta + 4 * leg, q);
-            good = good && on_shell(q, (Real)a.masses[leg]);
+            good = good && on_shell(q, (Real)a.masses[leg], a.crossed != 0);
             sum = add_leg(sum, q, (Real)a.masses[a.legs + leg]);
         }
         good = good && conserved(sum);

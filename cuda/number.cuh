@@ -235,12 +235,12 @@ DEVICE Real size_of(Real contribution) {
 // A momentum may be off its mass shell by this part of its energy squared.
 #define OFF_SHELL Real(1e-4)
 
-// Whether a momentum has a positive energy and is on its mass shell. Comparisons are false for NaN, and
-// infinity minus infinity is NaN.
-DEVICE bool on_shell(Momentum q, Real mass) {
+// Whether a momentum is on its mass shell and has a positive energy, which that of a crossed leg has not. Comparisons
+// are false for NaN, and infinity minus infinity is NaN.
+DEVICE bool on_shell(Momentum q, Real mass, bool crossed) {
     Real e2 = q.p[0] * q.p[0];
     Real p2 = fused(q.p[1], q.p[1], fused(q.p[2], q.p[2], fused(q.p[3], q.p[3], mass * mass)));
-    return (magnitude(e2 - p2) < e2 * OFF_SHELL) & (0 < q.p[0]);
+    return (magnitude(e2 - p2) < e2 * OFF_SHELL) & (crossed | (0 < q.p[0]));
 }
 
 // The sum of all momenta may be off zero by this part of the energy that comes in.

@@ -64,16 +64,17 @@ DEVICE Real momentum_square(Momentum p, Real mass_squared) {
     return magnitude(square - mass_squared) <= energies * (LEG_ON_SHELL * ROUNDING) ? mass_squared : square;
 }
 
-/// The product of two momenta, given their squares: its numerator and, in the place of an imaginary part, its denominator.
+/// The product of two momenta, given their squares: its numerator and, in the place of an imaginary part, its denominator,
+/// which is positive. The energy of a crossed leg is negative.
 DEVICE Cx momentum_product(Momentum p, Momentum q, Real p2, Real q2) {
-    const Real energies = product(p.p[0], q.p[0]), pq = along(p, q);
-    if (!(0 < pq)) return cx(energies - pq, 1);
+    const Real energies = product(p.p[0], q.p[0]), pq = along(p, q), sign = with_sign(Real(1), energies);
+    if (!(0 < sign * pq)) return cx(energies - pq, 1);
     const Real x = across(p, q, 2, 3), y = across(p, q, 3, 1), z = across(p, q, 1, 2);
-    const Real rounding = energies * (COLLINEAR * ROUNDING);
+    const Real rounding = sign * energies * (COLLINEAR * ROUNDING);
     Real sum = fused(x, x, fused(y, y, z * z));
     if (sum <= rounding * rounding) sum = 0;
     sum = fused(p2, q.p[0] * q.p[0], sum);
-    return cx(fused(q2, fused(p.p[0], p.p[0], -p2), sum), energies + pq);
+    return cx(sign * fused(q2, fused(p.p[0], p.p[0], -p2), sum), sign * (energies + pq));
 }
 
 /// The value of such a product.

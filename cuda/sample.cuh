@@ -56,6 +56,11 @@ DEVICE void put_matrix_element(const SampleArguments &a, unsigned e, bool bad, R
         a.matrix_elements[e] = bad ? zero / zero : (double)(value * (Real)*a.normalization);
 }
 
+/// |M|^2 with the diagonal of the colour matrix alone, without the average.
+DEVICE void put_leading_color(const SampleArguments &a, unsigned e, Real value) {
+    a.leading_color[e] = (double)(value * (Real)*a.normalization);
+}
+
 DEVICE void put_helicity(const SampleArguments &a, unsigned e, const Fixed &fixed, int chosen) {
     if (a.fixed_helicity) chosen = a.fixed_helicity[e];
     else chosen = (chosen < 0 ? 0 : chosen) + (int)a.first_helicity;

@@ -11,7 +11,7 @@ extern "C" __global__ void load_sample(ARGUMENTS(SampleArguments) a) {
         for (unsigned leg = 0; leg < a.legs; leg++) {
             Momentum q = sample_leg(a, event, leg);
             m.put_momentum(a.leg_momenta + 4 * leg, q);
-            good = good && on_shell(q, (Real)a.masses[leg]);
+            good = good && on_shell(q, (Real)a.masses[leg], a.crossed != 0);
             sum = add_leg(sum, q, (Real)a.masses[a.legs + leg]);
         }
         a.bad[event] = !(good && conserved(sum));
@@ -111,5 +111,10 @@ extern "C" __global__ void answer_sample(ARGUMENTS(SampleArguments) a) {
             if (random_color < running / total) chosen = (int)flow(i);
         }
         put_color(a, e, chosen < 0 && begin < end ? (int)flow(begin) : chosen);
+        if (!a.leading_color) continue;
+        Real leading = 0;
+        for (unsigned i = 0; i < c->flow_count; i++)
+            leading = fused(a.jamp2[(Size)i * padded + e], (Real)process->color_diagonal[i], leading);
+        put_leading_color(a, e, leading);
     }
 }

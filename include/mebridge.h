@@ -182,6 +182,12 @@ struct mebridge_sample {
    Out: number of events whose matrix element is NaN.
    */
   size_t bad_events;
+  /*
+   `fixed_color[events]`: colour flows, from 0. The matrix element is the square of this flow alone, at leading colour:
+   its entry on the diagonal of the colour matrix times |JAMP|^2, summed over helicities. Many events of different
+   flows take a small part of the time of their sum. Only on the CPU, and with no other output. NULL: all flows.
+   */
+  const int32_t *fixed_color;
 };
 
 /*

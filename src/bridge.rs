@@ -103,6 +103,13 @@ impl Bridge {
         Ok(Bridge::from_servers(servers, Weighting::Amp2, nevt))
     }
 
+    /// Makes a bridge for another process of the same model, with the same card, target and precision.
+    pub fn for_process(&self, process: Process) -> Result<Bridge> {
+        process.validate()?;
+        let servers = Servers::new(self.servers.recipe().for_process(process))?;
+        Ok(Bridge::from_servers(servers, Weighting::Amp2, self.nevt))
+    }
+
     /// Makes a bridge that has not evaluated anything yet.
     fn from_servers(servers: Servers, weighting: Weighting, nevt: usize) -> Bridge {
         Bridge {
@@ -145,10 +152,10 @@ impl Bridge {
     }
 
     /// Allows momenta that are not physical from the first call on: those off their mass shells, to evaluate the matrix
-    /// element with other masses at the momenta of an event, or those of crossed gluons. Works only on a CPU; returns
-    /// false if a GPU evaluates, or if events have been evaluated already.
+    /// element with other masses at the momenta of an event, which only a CPU can, or those of crossed gluons. Returns
+    /// false if that is not possible, or if events have been evaluated already.
     pub fn allow(&mut self, momenta: AllowedMomenta) -> bool {
-        let can = self.forms().all(Form::can_allow);
+        let can = self.forms().all(|form| form.can_allow(momenta));
         if can {
             self.forms_mut().for_each(|form| form.allow(momenta));
         }

@@ -1,11 +1,9 @@
 //! |M|^2 at leading colour from one colour flow for each point, as an approximation of |M|^2.
 //!
-//! The flow f of a point is drawn with a probability p_f that follows the singularities of `|JAMP_f|^2` where gluons are
-//! soft or collinear: proportional to the product of `1 / (2 p_a p_b)` of all pairs of legs that its colour lines connect,
-//! as in the formula of Parke and Taylor (Phys. Rev. Lett. 56 (1986) 2459), times `2 p_a p_b` of both ends of each string.
-//! Strings between different quarks have different sizes, which are estimated from some points. The mean of `C_ff
-//! |JAMP_f|^2 / p_f` over flows is the leading-colour |M|^2, and it varies little. One flow costs little, however many
-//! there are ([`crate::process::leading_color`]).
+//! The flow f of a point is drawn with a probability p_f ([`color_flows`](mebridge_sampler::color_flows)). The mean of
+//! `C_ff |JAMP_f|^2 / p_f` over flows is the leading-colour |M|^2, and it varies little. One flow costs little, however
+//! many there are ([`crate::process::leading_color`]). The sizes of strings between different quarks are estimated from
+//! some points.
 
 use crate::backend::{AllowedMomenta, SessionMemory};
 use crate::bridge::Bridge;
@@ -15,30 +13,24 @@ use crate::process::Process;
 use crate::process::leading_color::{LeadingColor, SingleFlow};
 use crate::process::phase_space::PhaseSpace;
 use crate::runtime::Switches;
-use crate::sample::{DEFAULT_ALPHA_S, Momenta, Points, g_s};
+use crate::sample::{DEFAULT_ALPHA_S, Momenta, Outputs, Points, Sample, SampleAnswers, g_s};
 use mebridge_phasespace::Rows;
+use mebridge_sampler::color_flows::{ColorFlow, ColorFlows, FlowDrawer, POINTS};
 use mebridge_sampler::random::Philox;
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Points whose products of invariants are computed at a time.
-const POINTS: usize = 32;
 
 /// A process with its colour flows, ready for samplers.
 pub struct LeadingColorBridge {
-    flows: Arc<Flows>,
+    flows: Arc<ColorFlows>,
     /// For each class of flows.
     classes: Vec<Bridge>,
 }
 
 /// Draws colour flows, and evaluates them, on one thread.
 pub struct LeadingColorSampler {
-    flows: Arc<Flows>,
+    flows: Arc<ColorFlows>,
     classes: Vec<Sampler>,
-    /// `[pair][point]`: 2 p_a p_b, and its inverse.
-    invariants: Vec<[[f64; POINTS]; 2]>,
-    /// `[product][point]`
-    products: Vec<[f64; POINTS]>,
+    drawer: FlowDrawer,
     /// For each class the points that have a flow of it, and the momenta, couplings and probabilities of these.
     of_classes: Vec<OfClass>,
 }
@@ -50,30 +42,6 @@ struct OfClass {
     momenta: Vec<f64>,
     g_s: Vec<f64>,
     probabilities: Vec<f64>,
-}
-
-/// The flows of a process, and the products of invariants by which they are drawn.
-#[derive(Clone)]
-struct Flows {
-    flows: Vec<SingleFlow>,
-    /// Whether each leg is incoming.
-    incoming: Vec<bool>,
-    /// The pairs of legs.
-    pairs: Vec<[u8; 2]>,
-    /// Flows that begin with the same lines share products.
-    products: Vec<Product>,
-    /// The product of each flow; `None` if it is 1.
-    of_flows: Vec<Option<u32>>,
-    /// For each class the mean share of `C_ff |JAMP_f|^2` over the product, in the sum of these over classes.
-    sizes: Vec<f64>,
-}
-
-/// A product of invariants: an earlier one, if any, times the invariant of a pair or its inverse.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Product {
-    before: Option<u32>,
-    pair: u32,
-    inverse: bool,
 }
 
 impl LeadingColorBridge {
@@ -88,7 +56,13 @@ impl LeadingColorBridge {
         switches: &Switches,
     ) -> Result<LeadingColorBridge> {
         let LeadingColor { classes, flows } = flows;
-        let flows = Flows::new(process, flows, classes.len());
+        let flows = flows.into_iter().map(|flow| ColorFlow {
+            class: flow.class,
+            legs: flow.legs,
+            lines: flow.lines,
+        });
+        let incoming = process.legs.iter().map(|leg| leg.incoming).collect();
+        let flows = ColorFlows::new(incoming, flows.collect(), classes.len());
         let class = |process: Process| {
             let mut bridge = Bridge::new(process, card, switches, 1)?;
             bridge.allow(AllowedMomenta::Crossed);
@@ -127,7 +101,7 @@ impl LeadingColorBridge {
             }
         }
         let mut sampler = self.sampler(&SessionMemory::default())?;
-        sampler.multiply(&points, 0, 0, POINTS);
+        sampler.drawer.set(&sampler.flows, &points, 0, 0, POINTS);
         let classes = 0..self.classes.len();
         let of_points = classes.map(|class| sampler.sizes(&points, class));
         let of_points: Vec<Vec<f64>> = of_points.collect::<Result<_>>()?;
@@ -153,12 +127,21 @@ impl LeadingColorBridge {
         let classes: Vec<Sampler> = classes.collect::<Result<_>>()?;
         let flows = self.flows.clone();
         Ok(LeadingColorSampler {
-            invariants: vec![[[0.0; POINTS]; 2]; flows.pairs.len()],
-            products: vec![[0.0; POINTS]; flows.products.len()],
+            drawer: FlowDrawer::new(&flows),
             of_classes: classes.iter().map(|_| OfClass::default()).collect(),
             classes,
             flows,
         })
+    }
+
+    /// The flows, with the sizes of their classes.
+    pub fn flows(&self) -> &Arc<ColorFlows> {
+        &self.flows
+    }
+
+    /// The process of each class of flows, whose momenta may be crossed.
+    pub fn processes(&self) -> impl Iterator<Item = &Process> {
+        self.classes.iter().map(Bridge::process)
     }
 
     /// Multiply-adds for a point: of the most expensive flow, after the first sampler was made.
@@ -192,18 +175,17 @@ impl LeadingColorSampler {
         self.of_classes.iter_mut().for_each(OfClass::clear);
         for begin in (0..random.len()).step_by(POINTS) {
             let count = POINTS.min(random.len() - begin);
-            self.multiply(points, first, begin, count);
+            let flows = &self.flows;
+            self.drawer.set(flows, points, first, begin, count);
             for place in 0..count {
                 let point = begin + place;
-                let (flow, probability) = self.drawn(place, random[point]);
-                let flow = &self.flows.flows[flow];
-                let of = &mut self.of_classes[flow.class];
+                let (flow, probability) = self.drawer.draw(flows, place, random[point]);
+                let of = &mut self.of_classes[flows.flows[flow].class];
                 of.points.push(point);
                 of.g_s.push(g_s[point]);
                 of.probabilities.push(probability);
-                let incoming = &self.flows.incoming;
                 of.momenta
-                    .extend(permuted(flow, incoming, points, first, point));
+                    .extend(permuted(flows, flow, points, first, point));
             }
         }
         let legs = self.flows.incoming.len();
@@ -218,73 +200,127 @@ impl LeadingColorSampler {
         Ok(())
     }
 
-    /// Computes the products of `count` points from `begin` on.
-    fn multiply(&mut self, points: &Rows, first: usize, begin: usize, count: usize) {
-        let flows = &*self.flows;
-        for (found, pair) in self.invariants.iter_mut().zip(&flows.pairs) {
-            let [a, b] = pair.map(|leg| {
-                let row =
-                    |i: usize| &points.row(first + 4 * usize::from(leg) + i)[begin..][..count];
-                [0, 1, 2, 3].map(row)
-            });
-            for place in 0..count {
-                let product = |i: usize| a[i][place] * b[i][place];
-                let energies = product(0);
-                let invariant = (energies - product(1) - product(2) - product(3)).abs();
-                // Rounding may leave nothing of a small invariant.
-                let invariant = 2.0 * f64::max(invariant, 1e-14 * energies);
-                (found[0][place], found[1][place]) = (invariant, 1.0 / invariant);
-            }
-        }
-        for (number, of) in flows.products.iter().enumerate() {
-            let factor = &self.invariants[of.pair as usize][usize::from(of.inverse)];
-            let (earlier, product) = self.products.split_at_mut(number);
-            product[0] = match of.before {
-                None => *factor,
-                Some(before) => {
-                    let before = &earlier[before as usize];
-                    std::array::from_fn(|place| before[place] * factor[place])
-                }
-            };
-        }
-    }
-
-    /// Draws the flow of a point, and returns its index and its probability.
-    fn drawn(&self, place: usize, random: f64) -> (usize, f64) {
-        let count = self.flows.flows.len();
-        let total: f64 = (0..count).map(|flow| self.size(flow, place)).sum();
-        let (mut rest, mut drawn) = (random * total, (0, f64::NAN));
-        for flow in 0..count {
-            let size = self.size(flow, place);
-            drawn = (flow, size / total);
-            if rest < size {
-                break;
-            }
-            rest -= size;
-        }
-        drawn
-    }
-
-    /// The probability of a flow at a point, up to a factor.
-    fn size(&self, flow: usize, place: usize) -> f64 {
-        let product = self.flows.of_flows[flow];
-        let product = product.map_or(1.0, |product| self.products[product as usize][place]);
-        self.flows.sizes[self.flows.flows[flow].class] * product
-    }
-
     /// The first flow of a class over its product, at points whose products have been computed.
     fn sizes(&mut self, points: &Rows, class: usize) -> Result<Vec<f64>> {
         let mut flows = self.flows.flows.iter();
         let flow = flows.position(|flow| flow.class == class).unwrap_or(0);
-        let (incoming, one) = (&self.flows.incoming, &self.flows.flows[flow]);
-        let momenta = (0..POINTS).flat_map(|point| permuted(one, incoming, points, 0, point));
+        let flows = &self.flows;
+        let momenta = (0..POINTS).flat_map(|point| permuted(flows, flow, points, 0, point));
         let momenta: Vec<f64> = momenta.collect();
-        let momenta = Momenta::rows(&momenta, incoming.len());
+        let momenta = Momenta::rows(&momenta, flows.incoming.len());
         let g_s = [g_s(DEFAULT_ALPHA_S); POINTS];
         let found = squared_of(&mut self.classes[class], momenta, &g_s)?;
         Ok((0..POINTS)
-            .map(|place| found[place] / self.size(flow, place))
+            .map(|place| found[place] / self.drawer.size(&self.flows, flow, place))
             .collect())
+    }
+}
+
+/// Evaluates colour flows that a caller names, at leading colour.
+pub struct ColorFlowEvaluator {
+    /// The flows, in the order of the process.
+    flows: Vec<SingleFlow>,
+    incoming: Vec<bool>,
+    classes: Vec<Bridge>,
+    of_classes: Vec<OfClass>,
+}
+
+impl ColorFlowEvaluator {
+    /// Makes an evaluator for the process of a bridge, with its card, target and precision. `None` if the process has no
+    /// single colour flows ([`Process::leading_color`]).
+    ///
+    /// # Errors
+    /// A flow cannot be evaluated.
+    pub fn new(bridge: &Bridge) -> Result<Option<ColorFlowEvaluator>> {
+        let process = bridge.process();
+        let Some(LeadingColor { classes, flows }) = process.leading_color() else {
+            return Ok(None);
+        };
+        let class = |process: Process| {
+            let mut bridge = bridge.for_process(process)?;
+            bridge.allow(AllowedMomenta::Crossed);
+            Ok(bridge)
+        };
+        let of_classes = classes.iter().map(|_| OfClass::default()).collect();
+        Ok(Some(ColorFlowEvaluator {
+            flows,
+            incoming: process.legs.iter().map(|leg| leg.incoming).collect(),
+            classes: classes.into_iter().map(class).collect::<Result<_>>()?,
+            of_classes,
+        }))
+    }
+
+    /// Number of flows.
+    pub fn count(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Evaluates `C_ff |JAMP_f|^2` of one flow f for each event, summed over helicities and averaged over those of the
+    /// initial state, in GeV^(4-2n) for n outgoing legs. NaN for an event whose momenta are not finite, not on their mass
+    /// shells or not conserved.
+    ///
+    /// # Errors
+    /// A flow cannot be evaluated.
+    ///
+    /// # Panics
+    /// If an index is no flow, or lengths differ.
+    pub fn evaluate(
+        &mut self,
+        momenta: &Momenta,
+        g_s: &[f64],
+        flows: &[usize],
+        squared: &mut [f64],
+    ) -> Result<()> {
+        assert!(momenta.events() == flows.len() && flows.len() == g_s.len());
+        self.of_classes.iter_mut().for_each(OfClass::clear);
+        for (event, &flow) in flows.iter().enumerate() {
+            let flow = &self.flows[flow];
+            let of = &mut self.of_classes[flow.class];
+            of.points.push(event);
+            of.g_s.push(g_s[event]);
+            for (leg, &from) in flow.legs.iter().enumerate() {
+                let from = usize::from(from);
+                let same = self.incoming[leg] == self.incoming[from];
+                let sign = if same { 1.0 } else { -1.0 };
+                of.momenta
+                    .extend((0..4).map(|i| sign * momenta.get(event, from, i)));
+            }
+        }
+        for (bridge, of) in self.classes.iter_mut().zip(&self.of_classes) {
+            let count = of.points.len();
+            let random = vec![0.5; count];
+            let sample = Sample {
+                points: Points {
+                    momenta: Momenta::rows(&of.momenta, self.incoming.len()),
+                    g_s: &of.g_s,
+                    random_helicity: &random,
+                    random_color: &random,
+                },
+                random_diagram: &random,
+                helicity: None,
+                diagram: None,
+                diagrams: false,
+            };
+            let mut found = vec![0.0; count];
+            let mut choices = [(); 3].map(|()| vec![0; count]);
+            let [helicity, color, diagram] = &mut choices;
+            let answers = SampleAnswers {
+                outputs: Outputs {
+                    matrix_elements: &mut found,
+                    helicity,
+                    color,
+                },
+                diagram,
+                amp2: None,
+            };
+            if count > 0 {
+                bridge.evaluate(&sample, answers)?;
+            }
+            for (&event, value) in of.points.iter().zip(found) {
+                squared[event] = value;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -301,19 +337,13 @@ fn squared_of(sampler: &mut Sampler, momenta: Momenta, g_s: &[f64]) -> Result<Ve
 
 /// Returns the momenta of a point in the order of the process of a flow's class.
 fn permuted(
-    flow: &SingleFlow,
-    incoming: &[bool],
+    flows: &ColorFlows,
+    flow: usize,
     points: &Rows,
     first: usize,
     point: usize,
 ) -> impl Iterator<Item = f64> {
-    flow.legs.iter().enumerate().flat_map(move |(leg, &from)| {
-        let from = usize::from(from);
-        let sign = if incoming[leg] == incoming[from] {
-            1.0
-        } else {
-            -1.0
-        };
+    flows.legs(flow).flat_map(move |(from, sign)| {
         let row = first + 4 * from;
         (row..row + 4).map(move |row| sign * points.row(row)[point])
     })
@@ -328,69 +358,10 @@ impl OfClass {
     }
 }
 
-impl Flows {
-    fn new(process: &Process, flows: Vec<SingleFlow>, classes: usize) -> Flows {
-        let mut pairs: BTreeMap<[u8; 2], u32> = BTreeMap::new();
-        let mut known: BTreeMap<Product, u32> = BTreeMap::new();
-        let mut products = Vec::new();
-        let of_flow = |flow: &SingleFlow| {
-            let mut before = None;
-            for ([a, b], inverse) in factors(&flow.lines) {
-                let next = pairs.len() as u32;
-                let product = Product {
-                    before,
-                    pair: *pairs.entry([a.min(b), a.max(b)]).or_insert(next),
-                    inverse,
-                };
-                before = Some(*known.entry(product).or_insert_with(|| {
-                    products.push(product);
-                    products.len() as u32 - 1
-                }));
-            }
-            before
-        };
-        let of_flows = flows.iter().map(of_flow).collect();
-        let mut listed = vec![[0; 2]; pairs.len()];
-        for (pair, number) in pairs {
-            listed[number as usize] = pair;
-        }
-        Flows {
-            incoming: process.legs.iter().map(|leg| leg.incoming).collect(),
-            flows,
-            pairs: listed,
-            products,
-            of_flows,
-            sizes: vec![1.0; classes],
-        }
-    }
-}
-
-/// The pairs of legs whose invariants are multiplied for these lines, and whether by the inverse. Lines come in the order
-/// of their strings.
-fn factors(lines: &[[u8; 2]]) -> Vec<([u8; 2], bool)> {
-    let mut found = Vec::new();
-    for string in lines.chunk_by(|one, next| one[1] == next[0]) {
-        let (Some(first), Some(last)) = (string.first(), string.last()) else {
-            continue;
-        };
-        let ends = [first[0], last[1]];
-        if let [_] = string {
-            // The ends are those of the line.
-            continue;
-        }
-        found.extend(string.iter().map(|&line| (line, true)));
-        if ends[0] != ends[1] {
-            found.push((ends, false));
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::runtime::{BackendChoice, CachePlace};
-    use crate::sample::{Outputs, Sample, SampleAnswers};
     use rand::{Rng, SeedableRng};
 
     const EVENTS: usize = 9;
@@ -474,13 +445,15 @@ mod tests {
             let all = [g_s(0.118); EVENTS];
             for flow in 0..count {
                 // Numbers that draw this flow at each point.
-                sampler.multiply(&points, 0, 0, EVENTS);
+                sampler.drawer.set(&sampler.flows, &points, 0, 0, EVENTS);
                 let number = |place: usize| {
-                    let before = (0..flow).map(|flow| sampler.size(flow, place)).sum::<f64>();
-                    let total = (0..count)
-                        .map(|flow| sampler.size(flow, place))
+                    let before = (0..flow)
+                        .map(|flow| sampler.drawer.size(&sampler.flows, flow, place))
                         .sum::<f64>();
-                    let size = sampler.size(flow, place);
+                    let total = (0..count)
+                        .map(|flow| sampler.drawer.size(&sampler.flows, flow, place))
+                        .sum::<f64>();
+                    let size = sampler.drawer.size(&sampler.flows, flow, place);
                     ((before + 0.5 * size) / total, size / total)
                 };
                 let (numbers, shares): (Vec<f64>, Vec<f64>) = (0..EVENTS).map(number).unzip();
@@ -498,6 +471,73 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// Flows that a caller names add up to the same sum, in any order of events; bad events have no value.
+    #[test]
+    fn named_flows_add_up() {
+        for text in ["g g > t t~ g", "u u~ > d d~ g", "g g > g g g g"] {
+            let process = crate::generate(text).expect(text).remove(0);
+            let (_, points, sums) = setting(text);
+            let switches = Switches {
+                backend: BackendChoice::Cpu,
+                cache: CachePlace::Off,
+                ..Switches::default()
+            };
+            let legs = process.legs.len();
+            let card = process.model.default_card();
+            let bridge = Bridge::new(process, &card, &switches, 1).expect("a bridge");
+            let evaluator = ColorFlowEvaluator::new(&bridge).expect("plans");
+            let mut evaluator = evaluator.expect("flows");
+            let count = evaluator.count();
+            let (mut momenta, mut flows) = (Vec::new(), Vec::new());
+            for flow in 0..count {
+                for event in 0..EVENTS {
+                    momenta.extend((0..4 * legs).map(|row| points.row(row)[event]));
+                    flows.push(flow);
+                }
+            }
+            momenta.extend_from_within(..4 * legs);
+            let last = momenta.len() - 3;
+            momenta[last] += 50.0;
+            flows.push(0);
+            let mut squared = vec![0.0; flows.len()];
+            let couplings = vec![g_s(0.118); flows.len()];
+            let all = Momenta::rows(&momenta, legs);
+            let done = evaluator.evaluate(&all, &couplings, &flows, &mut squared);
+            done.expect("flows");
+            for (event, sum) in sums.iter().enumerate() {
+                let found: f64 = squared[..count * EVENTS]
+                    .chunks(EVENTS)
+                    .map(|of| of[event])
+                    .sum();
+                assert!(
+                    (found / sum - 1.0).abs() < 1e-9,
+                    "{text}: {found:e} {sum:e}"
+                );
+            }
+            assert!(squared[count * EVENTS].is_nan(), "{text}");
+        }
+    }
+
+    /// A single flow of gluons is computed by recursion: it takes a few of the sum's operations.
+    #[test]
+    fn a_flow_of_gluons_has_a_recursion() {
+        let process = crate::generate("g g > g g g g")
+            .expect("a process")
+            .remove(0);
+        let flows = process.leading_color().expect("flows");
+        let card = process.model.default_card();
+        let switches = Switches {
+            backend: BackendChoice::Cpu,
+            cache: CachePlace::Off,
+            ..Switches::default()
+        };
+        let mut bridge =
+            LeadingColorBridge::new(&process, flows, &card, &switches).expect("bridges");
+        bridge.sampler(&SessionMemory::default()).expect("a plan");
+        let (_, recursive) = bridge.classes[0].serving(false).expect("a plan");
+        assert!(recursive);
     }
 
     /// Gluons of one helicity do not stand for each other where one comes in and another goes out.

@@ -19,13 +19,12 @@ use mebridge_phasespace::{
     canonical, permuted,
 };
 use mebridge_sampler::clustered::{Clusterings, ElementClustering};
-use mebridge_sampler::events::{Event, at_rest};
+use mebridge_sampler::events::{Event, at_rest, random_choices};
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Failure, Flux, Integrand, MatrixElementSource, Partons, PointNumbers,
     PointSource, RunningCoupling,
 };
 use mebridge_sampler::parallel;
-use mebridge_sampler::random::Philox;
 use mebridge_simd::Level;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -882,14 +881,8 @@ impl Elements {
         for event in &*events {
             momenta.extend_from_slice(at_rest(&event.momenta).as_flattened());
             self.g_s.push(g_s(event.alpha_s));
-            // The same for the event in any block.
-            let philox = Philox {
-                seed: event.process.to_bits(),
-                round: 0,
-                channel: u32::MAX - 3,
-            };
-            for (number, numbers) in (0..).zip(&mut random) {
-                numbers.push(philox.number(0, number));
+            for (numbers, number) in random.iter_mut().zip(random_choices(event)) {
+                numbers.push(number);
             }
         }
         let diagrams = events

@@ -21,6 +21,7 @@ def evaluate(
     choices: dict[str, Any],
     amp2: bool,
     helicity: ArrayLike | None,
+    color_flow: ArrayLike | None,
     bad: str,
 ) -> tuple[NDArray[np.float64], dict[str, Any], Any]:
     """Implements :meth:`Process.evaluate` for NumPy; returns matrix elements, choices and squared diagrams."""
@@ -47,10 +48,11 @@ def evaluate(
     if "colors" in chosen and "diagrams" not in chosen:
         random["diagrams"] = drawn()
     fixed = _indices("helicity", helicity, events)
+    flows = _indices("color_flow", color_flow, events)
     found = np.empty(events)
     rows = np.empty((process.diagram_count, events)) if amp2 else None
     strides = [stride // p.itemsize for stride in p.strides]
-    sample = Sample.of(_address, events, p, strides, couplings, random, chosen, fixed, found, rows)
+    sample = Sample.of(_address, events, p, strides, couplings, random, chosen, fixed, found, rows, flows)
     check(lib.mebridge_evaluate(process._bridge, ctypes.byref(sample)))
     if sample.bad_events and bad == "raise":
         raise BadEvents(f"{sample.bad_events} of {events} events have no matrix element: {last_error()}")

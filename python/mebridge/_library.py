@@ -89,6 +89,7 @@ class Sample(Sized):
         ("amp2", c_void_p),
         ("amp2_stride", c_size_t),
         ("bad_events", c_size_t),
+        ("fixed_color", c_void_p),
     ]
 
     @classmethod
@@ -104,6 +105,7 @@ class Sample(Sized):
         helicity: Any,
         found: Any,
         rows: Any,
+        color_flow: Any = None,
     ) -> Sample:
         """Creates a sample from arrays (or ``None``), given a function that returns their addresses. ``random`` and
         ``chosen`` have the keys ``helicities``, ``colors`` and ``diagrams``."""
@@ -122,6 +124,7 @@ class Sample(Sized):
             diagram=address(chosen.get("diagrams")),
             amp2=address(rows),
             amp2_stride=events,
+            fixed_color=address(color_flow),
         )
 
 

@@ -349,6 +349,7 @@ class Process:
         diagrams: bool | ArrayLike | None = False,
         amp2: bool = False,
         helicity: ArrayLike | None = None,
+        color_flow: ArrayLike | None = None,
         bad: str = "raise",
     ) -> Any:
         """Evaluates |M|^2 for events: summed over helicities and colours, averaged over those of the initial state and
@@ -369,6 +370,10 @@ class Process:
             amp2: whether to return the squared diagrams.
             helicity: rows of :attr:`helicities`, one or shape (events,): return only the contribution of this helicity
                 to the sum.
+            color_flow: rows of :attr:`color_flows`, one or shape (events,): return the square of this flow alone, summed
+                over helicities, at leading colour (its entry on the diagonal of the colour matrix times the square of its
+                amplitude). Flows that differ by a permutation of gluons cost the same small part of their sum; events
+                may have different ones. For NumPy arrays, and without choices.
             bad: treatment of events without a matrix element: ``"raise"`` :class:`BadEvents`, or return ``"nan"``.
 
         Returns:
@@ -418,12 +423,17 @@ class Process:
             name: bool(asked) if asked is None or isinstance(asked, np.bool_) else asked
             for name, asked in (("helicities", helicities), ("colors", colors), ("diagrams", diagrams))
         }
+        if color_flow is not None:
+            if traced or gpu is not None:
+                raise ValueError("color_flow needs momenta in NumPy arrays")
+            if amp2 or helicity is not None or any(asked is not False for asked in choices.values()):
+                raise ValueError("with color_flow there are no choices, no amp2 and no helicity")
         if traced:
             found, chosen, rows = _jax.evaluate(self, p, alpha_s, choices, amp2, helicity, bad)
         elif gpu is not None:
             found, chosen, rows = _device.evaluate(self, gpu, p, alpha_s, choices, amp2, helicity, bad)
         else:
-            found, chosen, rows = _host.evaluate(self, p, alpha_s, choices, amp2, helicity, bad)
+            found, chosen, rows = _host.evaluate(self, p, alpha_s, choices, amp2, helicity, color_flow, bad)
         if not chosen and rows is None:
             if not one:
                 return found

@@ -221,9 +221,10 @@ impl Form {
         self.recipe.settings.allowed = momenta;
     }
 
-    /// Whether other momenta can still be allowed.
-    pub fn can_allow(&self) -> bool {
-        self.engines.is_none() && matches!(self.recipe.settings.target, Target::Cpu(_))
+    /// Whether such momenta can still be allowed.
+    pub fn can_allow(&self, momenta: AllowedMomenta) -> bool {
+        let on_cpu = matches!(self.recipe.settings.target, Target::Cpu(_));
+        self.engines.is_none() && (on_cpu || momenta != AllowedMomenta::OffShell)
     }
 }
 

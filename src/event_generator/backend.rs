@@ -1,6 +1,6 @@
 //! Weighs points and makes the choices of events: on CPU threads, or on GPUs.
 
-use crate::backend::{DeviceSession, SessionMemory};
+use crate::backend::{AllowedMomenta, DeviceSession, SessionMemory};
 use crate::bridge::Bridge;
 use crate::cache::Cache;
 use crate::channel_factors::ChannelFactors;
@@ -11,8 +11,8 @@ use crate::process::Process;
 use crate::runtime::Switches;
 use crate::sampling::{Choice, Elements, Shares};
 use crate::target::{self, Target};
-use mebridge_gpu_sampler::choose::{Chooser, ChosenEvent};
-use mebridge_gpu_sampler::weigher::{self, Gpu};
+use mebridge_gpu_sampler::choose::Chooser;
+use mebridge_gpu_sampler::weigher::{Gpu, SamplerGpus};
 use mebridge_sampler::events::Event;
 use mebridge_sampler::parallel;
 use mebridge_sampler::weigh::Weigh;
@@ -27,37 +27,51 @@ const CHOOSERS: usize = 16;
 pub(super) enum Engine {
     /// The matrix elements of each thread.
     Threads(Vec<Elements>),
-    /// GPUs, and threads that choose on them.
-    Gpus(Box<weigher::SamplerGpus>, Vec<Chooser>),
+    /// GPUs.
+    Gpus(Box<SamplerGpus>),
 }
 
 impl Engine {
     pub(super) fn weigher(&mut self) -> &mut dyn Weigh {
         match self {
             Engine::Threads(evaluators) => evaluators,
-            Engine::Gpus(gpus, _) => &mut **gpus,
+            Engine::Gpus(gpus) => &mut **gpus,
         }
     }
 
     pub(super) fn threads(&self) -> usize {
         match self {
             Engine::Threads(evaluators) => evaluators.threads(),
-            Engine::Gpus(gpus, _) => gpus.threads(),
+            Engine::Gpus(gpus) => gpus.threads(),
         }
     }
 
     pub(super) fn seconds(&self) -> Vec<(&'static str, f64)> {
         match self {
             Engine::Threads(evaluators) => evaluators.seconds(),
-            Engine::Gpus(gpus, _) => gpus.seconds(),
+            Engine::Gpus(gpus) => gpus.seconds(),
         }
     }
 
     /// Chooses helicity, colour flow and diagram of events from three random numbers in (0, 1) for each.
     pub(super) fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
         match self {
-            Engine::Threads(evaluators) => by_all(evaluators, events, random, Elements::choose),
-            Engine::Gpus(_, choosers) => by_all(choosers, events, random, choose_on_gpu),
+            Engine::Threads(evaluators) => {
+                let least = MIN_EVENTS_PER_THREAD;
+                parallel::collect_parts(evaluators, events.len(), least, |one, part| {
+                    one.choose(&events[part.clone()], &random[part])
+                })
+            }
+            Engine::Gpus(gpus) => {
+                let made = gpus.choose(events, random)?.into_iter();
+                Ok(made
+                    .map(|[helicity, color, diagram]| Choice {
+                        helicity,
+                        color,
+                        diagram,
+                    })
+                    .collect())
+            }
         }
     }
 }
@@ -116,10 +130,11 @@ pub(super) fn make_plans(bridges: &mut [Bridge], threads: usize) -> Result<()> {
     Ok(())
 }
 
-/// Makes an engine on GPUs.
+/// Makes an engine on GPUs. Points are weighed by these approximations, and events corrected if the flag is set.
 pub(super) fn by_gpus(
     gpus: &Gpus,
     processes: &[Process],
+    (approximations, corrects): (&[Option<LeadingColorBridge>], bool),
     switches: &Switches,
     threads: usize,
 ) -> Result<Engine> {
@@ -127,18 +142,26 @@ pub(super) fn by_gpus(
     let every = std::thread::available_parallelism().map_or(1, |count| count.get());
     let (mut weighers, mut choosers) = (Vec::new(), Vec::new());
     let legs = processes.iter().map(|process| process.legs.len()).max();
+    let classes = approximations.iter().flatten();
+    let classes = classes.flat_map(LeadingColorBridge::processes);
+    let own = processes.iter().map(|of| (of, AllowedMomenta::Physical));
+    let all: Vec<_> = own
+        .chain(classes.map(|of| (of, AllowedMomenta::Crossed)))
+        .collect();
     for (gpu, library) in gpus.each() {
         let target = Target::Gpu(gpu.with_tables_first());
-        let session = |process: &Process| -> Result<Arc<dyn DeviceSession>> {
+        let session = |(process, allowed): (&Process, AllowedMomenta)| {
             let card = process.model.default_card();
-            let bridge = Bridge::with_target(target.clone(), process.clone(), &card, switches, 1);
-            Ok(Arc::new(bridge?.device_sampler()?))
+            let mut bridge =
+                Bridge::with_target(target.clone(), process.clone(), &card, switches, 1)?;
+            bridge.allow(allowed);
+            Ok(Arc::new(bridge.device_sampler()?) as Arc<dyn DeviceSession>)
         };
         // All kernels are compiled at the same time.
         let (compiled, sessions) = std::thread::scope(|scope| {
             let kernels = scope.spawn(|| Gpu::compile(library));
-            let one = |number: usize| session(&processes[number]);
-            let sessions = parallel::collect(every, processes.len(), one);
+            let one = |number: usize| session(all[number]);
+            let sessions = parallel::collect(every, all.len(), one);
             (kernels.join(), sessions)
         });
         compiled.map_err(|_| Error::Internal {
@@ -147,64 +170,15 @@ pub(super) fn by_gpus(
         let sessions = sessions?;
         // While one thread collects its events, the GPU works on those of others.
         for _ in 0..threads.clamp(1, CHOOSERS) {
-            choosers.push(Chooser::new(library, sessions.clone(), legs.unwrap_or(0))?);
+            let own = sessions[..processes.len()].to_vec();
+            choosers.push(Chooser::new(library, own, legs.unwrap_or(0))?);
         }
         weighers.push(Gpu::new(library, sessions)?);
     }
-    Ok(Engine::Gpus(
-        Box::new(weigher::SamplerGpus::new(weighers, threads)),
-        choosers,
-    ))
-}
-
-/// Chooses with all choosers, each for a part of the events.
-fn by_all<C: Send>(
-    choosers: &mut [C],
-    events: &[&Event],
-    random: &[[f64; 3]],
-    choose: impl Fn(&mut C, &[&Event], &[[f64; 3]]) -> Result<Vec<Choice>> + Sync,
-) -> Result<Vec<Choice>> {
-    let each = events
-        .len()
-        .div_ceil(choosers.len())
-        .max(MIN_EVENTS_PER_THREAD);
-    let part = |number: usize| each * number..events.len().min(each * (number + 1));
-    let choose =
-        |one: &mut C, number: usize| choose(one, &events[part(number)], &random[part(number)]);
-    let mut found = Vec::with_capacity(events.len());
-    parallel::each(choosers, events.len().div_ceil(each), choose, |some| {
-        found.extend(some);
-    })?;
-    Ok(found)
-}
-
-fn choose_on_gpu(
-    chooser: &mut Chooser,
-    events: &[&Event],
-    random: &[[f64; 3]],
-) -> Result<Vec<Choice>> {
-    let mut of_elements: Vec<Vec<usize>> = Vec::new();
-    for (number, event) in events.iter().enumerate() {
-        let element = event.element as usize;
-        of_elements.resize_with(of_elements.len().max(element + 1), Vec::new);
-        of_elements[element].push(number);
-    }
-    let mut found = vec![Choice::default(); events.len()];
-    for (element, own) in of_elements.iter().enumerate() {
-        let chosen = own.iter().map(|&number| ChosenEvent {
-            momenta: &events[number].momenta,
-            alpha_s: events[number].alpha_s,
-            random: random[number],
-        });
-        let chosen: Vec<ChosenEvent> = chosen.collect();
-        let answers = chooser.choose(element, &chosen)?;
-        for (&number, [helicity, color, diagram]) in own.iter().zip(answers) {
-            found[number] = Choice {
-                helicity,
-                color,
-                diagram,
-            };
-        }
-    }
-    Ok(found)
+    let flows = approximations
+        .iter()
+        .map(|of| of.as_ref().map(|bridge| bridge.flows().clone()));
+    let flows: Vec<_> = flows.collect();
+    let gpus = SamplerGpus::new(weighers, choosers, threads).with_flows(&flows, corrects)?;
+    Ok(Engine::Gpus(Box::new(gpus)))
 }

@@ -98,7 +98,7 @@ impl Run {
             last: processes.len() as u32 - 1,
             integrand,
             elements: vec![Elements::new(&mut bridges, false).expect("samplers")],
-            gpus: weigher::SamplerGpus::new(all.each().map(one).collect(), 2)
+            gpus: weigher::SamplerGpus::new(all.each().map(one).collect(), Vec::new(), 2)
                 .with_launches_of(launch),
         })
     }
@@ -301,9 +301,30 @@ fn two_gpus_share_a_run() {
 /// Records are the same, with the helicities, colour flows and diagrams that GPUs choose.
 #[test]
 fn records_are_those_of_the_cpu() {
+    // Generated code replaces tables when it is ready.
+    same_records("g g > t t~", ColorTreatment::Full, &Switches::default());
+}
+
+/// The same where points are weighed by single colour flows: of one class, with gluons that come in where others go out;
+/// and of several classes.
+#[test]
+fn records_at_leading_colour_are_those_of_the_cpu() {
+    for text in ["g g > t t~ g", "u u~ > d d~ g"] {
+        same_records(text, ColorTreatment::LeadingFirst, &switches());
+    }
+}
+
+fn same_records(text: &str, color: ColorTreatment, switches: &Switches) {
     let model = models::model(None).expect("the Standard Model");
-    let processes = generate_with("g g > t t~", &model).expect("a process");
+    let processes = generate_with(text, &model).expect("a process");
     let common = common(false);
+    let element = |process: &mebridge::Process| {
+        let codes: Vec<i32> = process.legs.iter().map(|leg| leg.pdg).collect();
+        ElementRequest {
+            windows: jets(&codes),
+            ..ElementRequest::default()
+        }
+    };
     let request = Request {
         energy: common.energy,
         by_propagators: false,
@@ -313,7 +334,7 @@ fn records_are_those_of_the_cpu() {
         alpha_s: (vec![1.0, 1e2, 1e4], vec![0.118; 3]),
         scale: common.scale,
         clustering: None,
-        elements: vec![ElementRequest::default(); processes.len()],
+        elements: processes.iter().map(element).collect(),
         threads: 1,
         backend: None,
         widths: 15.0,
@@ -323,17 +344,18 @@ fn records_are_those_of_the_cpu() {
         lifetimes: None,
         bias: None,
         lund: None,
-        color: ColorTreatment::Full,
+        color,
     };
     let Some(driver) = Emulator::new(check_where_named) else {
         return;
     };
-    // Generated code replaces tables when it is ready.
-    let switches = Switches::default();
-    let gpus = Gpus::new(vec![driver], &switches, off()).expect("GPUs");
+    let gpus = Gpus::new(vec![driver], switches, off()).expect("GPUs");
     let [cpu, gpu] = [None, Some(&gpus)].map(|gpus| {
-        let generator = EventGenerator::on_gpus(gpus, processes.clone(), &request, None, &switches);
+        let generator = EventGenerator::on_gpus(gpus, processes.clone(), &request, None, switches);
         let mut generator = generator.expect("a generator");
+        assert_eq!(generator.by_threads(), None);
+        let approximates = color != ColorTreatment::Full;
+        assert_eq!(!generator.approximated().is_empty(), approximates);
         let settings = SurveySettings {
             seed: 3,
             events: 100,
@@ -350,12 +372,12 @@ fn records_are_those_of_the_cpu() {
     let words =
         |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
     let (cpu, gpu) = (words(&cpu), words(&gpu));
-    assert_eq!(cpu.len(), gpu.len());
+    assert_eq!(cpu.len(), gpu.len(), "{text}");
     for (a, b) in cpu.iter().zip(&gpu) {
         match (a.parse::<f64>(), b.parse::<f64>()) {
             // Components of momenta that are nearly zero have larger relative differences.
-            (Ok(x), Ok(y)) => assert!((x - y).abs() < 1e-7 * x.abs().max(1.0), "{a} {b}"),
-            _ => assert_eq!(a, b),
+            (Ok(x), Ok(y)) => assert!((x - y).abs() < 1e-7 * x.abs().max(1.0), "{text}: {a} {b}"),
+            _ => assert_eq!(a, b, "{text}"),
         }
     }
 }

@@ -256,6 +256,8 @@ pub struct DeviceSample {
     pub color: u64,
     /// Integers.
     pub diagram: u64,
+    /// Doubles: |M|^2 at leading colour, with the diagonal of the colour matrix alone; only together with colours.
+    pub leading_color: u64,
     /// Doubles, `[diagram][event]`.
     pub amp2: u64,
     /// Distance from one diagram to the next in `amp2`.
@@ -320,6 +322,7 @@ impl DeviceSample {
             helicity: 0,
             color: 0,
             diagram: 0,
+            leading_color: 0,
             amp2: 0,
             amp2_stride: 0,
             stream: 0,

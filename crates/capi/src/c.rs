@@ -22,6 +22,7 @@ use mebridge::bridge::Bridge;
 use mebridge::describe::{describe, topologies};
 use mebridge::error::{CALL_WITHIN_CALL, Error, Result};
 use mebridge::events::Events;
+use mebridge::leading_color::ColorFlowEvaluator;
 use mebridge::locate::locate;
 use mebridge::propagators::Topology;
 use mebridge::runtime::{CachePlace, Switches};
@@ -470,6 +471,10 @@ pub struct MebridgeSample {
     pub amp2_stride: usize,
     /// Out: number of events whose matrix element is NaN.
     pub bad_events: usize,
+    /// `fixed_color[events]`: colour flows, from 0. The matrix element is the square of this flow alone, at leading colour:
+    /// its entry on the diagonal of the colour matrix times |JAMP|^2, summed over helicities. Many events of different
+    /// flows take a small part of the time of their sum. Only on the CPU, and with no other output. NULL: all flows.
+    pub fixed_color: *const i32,
 }
 
 /// Evaluates a sample on the CPU. Bad events are not an error; `mebridge_last_error` describes the first of them.
@@ -597,6 +602,10 @@ unsafe fn evaluate_on_device(
     if request.events == 0 {
         return Ok(());
     }
+    if !request.fixed_color.is_null() {
+        let what = "sample->fixed_color works on the CPU; use mebridge_evaluate".to_owned();
+        return Err(argument_error(name, what));
+    }
     let process = entry.bridge.process();
     let (legs, diagrams) = (process.legs.len(), process.diagrams as usize);
     check_extents(name, request, legs, diagrams)?;
@@ -625,6 +634,7 @@ unsafe fn evaluate_on_device(
         helicity: address(request.helicity),
         color: address(request.color),
         diagram: address(request.diagram),
+        leading_color: 0,
         amp2: address(request.amp2),
         amp2_stride: request.amp2_stride,
         stream: address(stream),
@@ -632,6 +642,86 @@ unsafe fn evaluate_on_device(
     };
     // SAFETY: guaranteed by the caller.
     unsafe { entry.bridge.evaluate_on_device(&sample) }
+}
+
+/// Evaluates one colour flow for each event.
+///
+/// # Safety
+/// As for [`mebridge_evaluate`].
+unsafe fn evaluate_color_flows(
+    name: &'static str,
+    entry: &mut Entry,
+    request: &mut MebridgeSample,
+    strides: Strides,
+) -> Result<()> {
+    let others = [
+        request.fixed_helicity.is_null() && request.fixed_diagram.is_null(),
+        request.helicity.is_null() && request.color.is_null() && request.diagram.is_null(),
+        request.amp2.is_null(),
+    ];
+    if others.contains(&false) {
+        let what = "with sample->fixed_color all outputs but matrix_elements, and fixed_helicity and fixed_diagram, must be \
+                    NULL";
+        return Err(argument_error(name, what.to_owned()));
+    }
+    if entry.color_flows.is_none() {
+        entry.color_flows = ColorFlowEvaluator::new(&entry.bridge)?;
+    }
+    let Some(evaluator) = &mut entry.color_flows else {
+        let what = format!(
+            "sample->fixed_color: {} has no single colour flows; it must list its diagrams, and have unpolarised gluons and \
+             no interferences",
+            entry.bridge.process().name
+        );
+        return Err(argument_error(name, what));
+    };
+    let (n, legs) = (request.events, entry.bridge.process().legs.len());
+    let g = super::default_g_s(&entry.bridge.process().model, entry.bridge.card());
+    // SAFETY: guaranteed by the caller; NULL and misalignment are rejected.
+    unsafe {
+        let momenta = Momenta::new(request.momenta, n, legs, strides);
+        let alpha_s = input_or_none(name, "alpha_s", request.alpha_s, n)?;
+        let fixed = input_or_none(name, "fixed_color", request.fixed_color, n)?.unwrap_or(&[]);
+        let squared = output(name, "matrix_elements", request.matrix_elements, n)?;
+        for begin in (0..n).step_by(PIECE) {
+            let events = begin..n.min(begin + PIECE);
+            let mut flows = Vec::with_capacity(events.len());
+            for (event, &flow) in events.clone().zip(&fixed[events.clone()]) {
+                match usize::try_from(flow) {
+                    Ok(flow) if flow < evaluator.count() => flows.push(flow),
+                    _ => {
+                        let what = format!(
+                            "sample->fixed_color[{event}] is {flow}; the process has the colour flows 0 to {}",
+                            evaluator.count() - 1
+                        );
+                        return Err(argument_error(name, what));
+                    }
+                }
+            }
+            let g_s: Vec<f64> = match alpha_s {
+                None => vec![g; events.len()],
+                Some(all) => all[events.clone()]
+                    .iter()
+                    .map(|&alpha_s| g_s(alpha_s))
+                    .collect(),
+            };
+            let part = momenta.part(begin, events.len());
+            let squared = &mut squared[events];
+            evaluator.evaluate(&part, &g_s, &flows, squared)?;
+            let bad = squared.iter_mut().filter(|value| !value.is_finite());
+            for value in bad {
+                (*value, request.bad_events) = (f64::NAN, request.bad_events + 1);
+            }
+        }
+        if request.bad_events > 0 {
+            let bad = (0..n).find(|&event| squared[event].is_nan()).unwrap_or(0);
+            let error = entry
+                .bridge
+                .what_is_wrong(&momenta.part(bad, 1).to_rows(), bad);
+            keep_error(error.code(), &error.to_string());
+        }
+    }
+    Ok(())
 }
 
 /// # Safety
@@ -671,6 +761,10 @@ unsafe fn evaluate(
         )?;
     }
     check_sample_apart(name, request, legs, diagrams, Some(own))?;
+    if !request.fixed_color.is_null() {
+        // SAFETY: guaranteed by the caller; the arrays have been checked.
+        return unsafe { evaluate_color_flows(name, entry, request, strides) };
+    }
     let piece = n.min(PIECE);
     let half = vec![0.5; piece];
     let mut couplings = vec![super::default_g_s(&process.model, entry.bridge.card()); piece];
@@ -853,6 +947,10 @@ fn check_sample_apart(
             integers(request.fixed_diagram, PointerAccess::Read),
         ),
         (
+            "fixed_color",
+            integers(request.fixed_color, PointerAccess::Read),
+        ),
+        (
             "matrix_elements",
             CallerArray::new(request.matrix_elements, n, PointerAccess::Write),
         ),
@@ -987,6 +1085,7 @@ pub unsafe extern "C" fn mebridge_set_parameter(
             let mut card = entry.bridge.card().to_vec();
             card[number] = value;
             entry.bridge.set_card(&card)?;
+            entry.color_flows = None;
             let texts = [entry.description.take(), entry.topologies.take()];
             entry.former_texts.extend(texts.into_iter().flatten());
             Ok(())

@@ -6,6 +6,7 @@
 use super::pointers::c_name;
 use mebridge::bridge::Bridge;
 use mebridge::error::{Error, Result};
+use mebridge::leading_color::ColorFlowEvaluator;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +35,8 @@ pub struct Entry {
     pub caller: super::generation::Caller,
     /// Buffer for a call's indices.
     pub indices: Indices,
+    /// Evaluates single colour flows, once requested, with the current parameters.
+    pub color_flows: Option<ColorFlowEvaluator>,
 }
 
 /// Copies of a call's channels and configurations. They are checked before use, and the values used must be the values
@@ -82,6 +85,7 @@ impl Entry {
             former_texts: Vec::new(),
             parameters: Vec::new(),
             indices: Indices::default(),
+            color_flows: None,
         }
     }
 }

@@ -232,6 +232,7 @@ unsafe fn evaluate(evaluator: &Evaluator, frame: &XlaFrame) -> Result<()> {
                 amp2: at(amp2, diagrams * first),
                 amp2_stride: part as usize,
                 bad_events: 0,
+                fixed_color: std::ptr::null(),
             };
             let sample = &raw mut sample;
             let done = match evaluator.stream {

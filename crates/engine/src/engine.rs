@@ -383,7 +383,7 @@ impl<T: Real> Engine<T> {
             helicity_sum: process.helicity_sum,
             externals: plan.externals.clone(),
             lane_externals: Vec::new(),
-            color_diagonal: color_diagonal(process),
+            color_diagonal: process.color_diagonal(),
             allowed: AllowedMomenta::Physical,
             beam_weights: process.beam_weights.clone(),
             binding: binding.clone(),
@@ -543,17 +543,6 @@ impl<T: Real> Engine<T> {
                     .collect()
             })
             .collect()
-    }
-}
-
-/// Returns the diagonal of the colour matrix, if JAMPs are the colour flows.
-fn color_diagonal(process: &Process) -> Vec<f64> {
-    match process.amplitudes.diagrams() {
-        Some(diagrams) if process.flow_weights.is_empty() => {
-            let flows = 0..diagrams.color.flows as usize;
-            flows.map(|flow| diagrams.color.entry(flow, flow)).collect()
-        }
-        _ => Vec::new(),
     }
 }
 

@@ -427,7 +427,7 @@ extern "C" __global__ void THREADS_AND_BLOCKS({threads}, {blocks})
             let leg = self.leg(i);
             let _ = writeln!(
                 text,
-                "        good = good & on_shell({leg}, {});\n        sum = add_leg(sum, {leg}, {});",
+                "        good = good & on_shell({leg}, {}, crossed != 0);\n        sum = add_leg(sum, {leg}, {});",
                 number(mass),
                 number(sign)
             );

@@ -191,6 +191,8 @@ pub struct Engine {
     helicity_sum: HelicitySum,
     /// Whether a |M|^2 of the last run was not a sum of squares.
     lost: bool,
+    /// Whether massless vectors may have negative energies.
+    crossed: bool,
 }
 
 impl Engine {
@@ -364,6 +366,7 @@ impl Engine {
             trial: Trial::new(process, binding).map(Arc::new),
             helicity_sum: process.helicity_sum,
             lost: false,
+            crossed: false,
         })
     }
 

@@ -7,7 +7,8 @@ use super::module_cache::ModuleCache;
 use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_backend::sample::DeviceSample;
 use mebridge_backend::{
-    Backend, BadMomentum, Clocks, Contributions, DeviceSession, Failure, Kernels, Timers,
+    AllowedMomenta, Backend, BadMomentum, Clocks, Contributions, DeviceSession, Failure, Kernels,
+    Timers,
 };
 use mebridge_cache::Cache;
 use mebridge_plan::binding::Binding;
@@ -268,6 +269,13 @@ impl Backend for Engines {
             result??;
         }
         Ok(())
+    }
+
+    fn allow(&mut self, momenta: AllowedMomenta) -> bool {
+        for engine in &self.engines {
+            lock(engine).set_crossed(momenta == AllowedMomenta::Crossed);
+        }
+        momenta != AllowedMomenta::OffShell
     }
 
     fn wait_for_compiler(&mut self) {

@@ -134,6 +134,8 @@ device_structures! {
         constant_count: [unsigned],
         /// Masses of the legs, followed by 1 for each incoming leg and -1 for others.
         masses: [const double *],
+        /// Whether massless vectors may have negative energies.
+        crossed: [unsigned],
         /// Addresses of constants, and their values.
         constants: [const unsigned *],
         values: [const double *],
@@ -446,6 +448,8 @@ device_structures! {
         /// Number of diagrams, and rows of the helicity table.
         diagrams: [unsigned],
         rows: [unsigned],
+        /// Diagonal of the colour matrix, if JAMPs are the colour flows.
+        color_diagonal: [const double *],
     }
 
     /// Arguments of all kernels for samples ([`mebridge_backend::sample::DeviceSample`]). Arrays without a size are
@@ -487,6 +491,8 @@ device_structures! {
         helicity: [int *],
         color: [int *],
         diagram: [int *],
+        /// |M|^2 with the diagonal of the colour matrix alone; only with `color`.
+        leading_color: [double *],
         /// `[share_rows]`, rows separated by `share_stride`.
         shares: [double *],
         share_stride: [Size],
@@ -505,6 +511,7 @@ device_structures! {
         masses: [const double *],
         constants: [const unsigned *],
         values: [const double *],
+        crossed: [unsigned],
         /// Whether diagrams and colours are requested.
         diagrams: [unsigned],
     }
@@ -543,6 +550,7 @@ device_structures! {
         memory: [Real *],
         cycles: [Cycles *],
         events: [unsigned],
+        crossed: [unsigned],
     }
 
     /// Arguments of kernels generated for one helicity.

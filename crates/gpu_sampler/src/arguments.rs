@@ -49,18 +49,25 @@ device_structures! {
         draws: [unsigned],
         /// Maximum number of points per block that a trial returns.
         most_tried: [unsigned],
-        /// Number of legs of each matrix element.
+        /// Number of legs of each matrix element, and the matrix element for which that of a class of colour flows stands.
         legs: [const unsigned *],
+        of_class: [const unsigned *],
         /// Matrix elements of all groups.
         members: [const unsigned *],
         /// For the partons of all groups: whether the first leg comes from the second beam.
         exchanged: [const unsigned *],
         /// Arrays of `PointRows`.
-        element: [const unsigned *],
+        element: [unsigned *],
         partons: [const unsigned *],
         momenta: [const double *],
         kinematics: [const double *],
         factor: [const double *],
+        /// The flows of matrix elements, as in `flows.rs`; null without any.
+        flow_words: [const unsigned *],
+        flow_sizes: [const double *],
+        /// For each slot where its flow begins in these words, and its probability; null without flows.
+        flow: [unsigned *],
+        flow_share: [double *],
         /// For each slot: its rank among the points of its block with the same matrix element, later its index in the
         /// compact arrays.
         place: [unsigned *],

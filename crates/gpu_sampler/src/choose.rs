@@ -4,7 +4,7 @@ use mebridge_backend::DeviceSession;
 use mebridge_backend::sample::{DeviceSample, Strides};
 use mebridge_driver::{Buffer, Pinned, Stream};
 use mebridge_gpu::ModuleCache;
-use mebridge_sampler::events::at_rest;
+use mebridge_sampler::events::{Event, at_rest};
 use mebridge_support::error::Result;
 use std::sync::Arc;
 
@@ -12,16 +12,25 @@ use std::sync::Arc;
 const LAUNCH: usize = 1 << 14;
 /// Rows of numbers per event besides momenta: alpha_s and three random numbers.
 const NUMBERS: usize = 4;
+/// Bytes of answers per event: |M|^2 and the same at leading colour, and the choices.
+const ANSWERS: usize = 2 * 8 + 3 * 4;
 
-/// The inputs of an event on which the choices depend.
-#[derive(Clone, Copy, Debug)]
-pub struct ChosenEvent<'a> {
-    /// (E, px, py, pz) of each leg, in any frame with the beams along the z axis.
-    pub momenta: &'a [[f64; 4]],
-    /// The strong coupling.
-    pub alpha_s: f64,
-    /// Random numbers in (0, 1) for the helicity, the colour flow and the diagram.
-    pub random: [f64; 3],
+/// What is evaluated for events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Choices.
+    Choices,
+    /// Choices, and the ratio of |M|^2 to the same at leading colour.
+    Corrections,
+}
+
+/// What was evaluated for an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ChosenEvent {
+    /// The row of the helicity table, the colour flow and the diagram, all counted from 0.
+    pub choice: [i32; 3],
+    /// The ratio, if wanted.
+    pub correction: f64,
 }
 
 /// Makes the choices on one GPU.
@@ -47,7 +56,7 @@ impl Chooser {
         legs: usize,
     ) -> Result<Chooser> {
         let driver = library.driver();
-        let (inputs, outputs) = (8 * (4 * legs + NUMBERS) * LAUNCH, (8 + 12) * LAUNCH);
+        let (inputs, outputs) = (8 * (4 * legs + NUMBERS) * LAUNCH, ANSWERS * LAUNCH);
         Ok(Chooser {
             stream: Stream::new(driver)?,
             elements,
@@ -58,34 +67,53 @@ impl Chooser {
         })
     }
 
-    /// Returns the row of the helicity table, the colour flow and the diagram of events of one matrix element, all
-    /// counted from 0.
+    /// Evaluates events of one matrix element, from three random numbers in (0, 1) for each.
     ///
     /// # Errors
     /// The matrix element cannot be evaluated.
-    pub fn choose(&mut self, element: usize, events: &[ChosenEvent]) -> Result<Vec<[i32; 3]>> {
+    pub fn choose(
+        &mut self,
+        element: usize,
+        events: &[(&Event, [f64; 3])],
+        wanted: Wanted,
+    ) -> Result<Vec<ChosenEvent>> {
         let mut found = Vec::with_capacity(events.len());
         for some in events.chunks(LAUNCH) {
-            self.launch(element, some)?;
-            let (numbers, _) = self.answers[..12 * some.len()].as_chunks::<4>();
-            let at =
-                |row: usize, event: usize| i32::from_ne_bytes(numbers[row * some.len() + event]);
-            found.extend((0..some.len()).map(|event| [0, 1, 2].map(|row| at(row, event))));
+            self.launch(element, some, wanted)?;
+            let count = some.len();
+            let (squares, choices) = self.answers[..ANSWERS * count].split_at(16 * count);
+            let (squares, choices) = (squares.as_chunks::<8>().0, choices.as_chunks::<4>().0);
+            found.extend((0..count).map(|event| {
+                let [squared, leading] =
+                    [0, 1].map(|row| f64::from_ne_bytes(squares[row * count + event]));
+                ChosenEvent {
+                    choice: [0, 1, 2].map(|row| i32::from_ne_bytes(choices[row * count + event])),
+                    correction: match wanted {
+                        Wanted::Choices => 1.0,
+                        Wanted::Corrections => squared / leading,
+                    },
+                }
+            }));
         }
         Ok(found)
     }
 
-    fn launch(&mut self, element: usize, events: &[ChosenEvent]) -> Result<()> {
+    fn launch(
+        &mut self,
+        element: usize,
+        events: &[(&Event, [f64; 3])],
+        wanted: Wanted,
+    ) -> Result<()> {
         let count = events.len();
-        let legs = events[0].momenta.len();
+        let legs = events[0].0.momenta.len();
         let (numbers, _) = self.given.as_chunks_mut::<8>();
         let (momenta, rows) = numbers.split_at_mut(4 * legs * count);
-        for (place, event) in events.iter().enumerate() {
+        for (place, (event, random)) in events.iter().enumerate() {
             let to = &mut momenta[4 * legs * place..][..4 * legs];
-            for (to, number) in to.iter_mut().zip(at_rest(event.momenta).as_flattened()) {
+            for (to, number) in to.iter_mut().zip(at_rest(&event.momenta).as_flattened()) {
                 *to = number.to_ne_bytes();
             }
-            let [helicity, color, diagram] = event.random;
+            let &[helicity, color, diagram] = random;
             for (row, number) in [event.alpha_s, helicity, color, diagram]
                 .into_iter()
                 .enumerate()
@@ -97,7 +125,11 @@ impl Chooser {
         let from = self.inputs.pointer();
         let row = |row: usize| from + (8 * (4 * legs + row) * count) as u64;
         let to = self.outputs.pointer();
-        let answer = |row: usize| to + (4 * row * count) as u64;
+        let squares = |row: usize| match wanted {
+            Wanted::Choices => 0,
+            Wanted::Corrections => to + (8 * row * count) as u64,
+        };
+        let answer = |row: usize| to + ((16 + 4 * row) * count) as u64;
         let sample = DeviceSample {
             events: count,
             momenta: from,
@@ -106,6 +138,8 @@ impl Chooser {
             random_helicity: row(1),
             random_color: row(2),
             random_diagram: row(3),
+            matrix_elements: squares(0),
+            leading_color: squares(1),
             helicity: answer(0),
             color: answer(1),
             diagram: answer(2),
@@ -118,8 +152,13 @@ impl Chooser {
                 .upload(from, &self.given[..bytes])
                 .and_then(|()| self.elements[element].run(&sample))
                 .and_then(|()| {
-                    let answers = &mut self.answers[..12 * count];
-                    self.stream.download(answers, to)
+                    // Nothing is written in place of squares that are not wanted.
+                    let first = match wanted {
+                        Wanted::Choices => 16 * count,
+                        Wanted::Corrections => 0,
+                    };
+                    let answers = &mut self.answers[first..ANSWERS * count];
+                    self.stream.download(answers, to + first as u64)
                 })
         };
         self.stream.synchronize()?;

@@ -19,6 +19,7 @@ const SIZES: usize = 24 * mebridge_sampler::unweight::BINS;
 
 /// The kernels around |M|^2.
 pub(crate) struct Kernels {
+    draw_flows: Function,
     count_elements: Function,
     scan_elements: Function,
     gather_points: Function,
@@ -48,6 +49,7 @@ pub fn device_code() -> CompilationUnit {
     ]
     .concat();
     let kernels = [
+        "draw_flows",
         "count_elements",
         "scan_elements",
         "gather_points",
@@ -70,6 +72,7 @@ impl Kernels {
         let unit = device_code();
         let function = |name, shared| library.function(&unit, name, shared);
         Ok(Kernels {
+            draw_flows: function("draw_flows", 0)?,
             count_elements: function("count_elements", 0)?,
             scan_elements: function("scan_elements", 0)?,
             gather_points: function("gather_points", 0)?,
@@ -85,7 +88,7 @@ impl Kernels {
         })
     }
 
-    /// Groups points by matrix element.
+    /// Draws colour flows, where matrix elements have them, and groups points by matrix element.
     ///
     /// # Safety
     /// All arrays exist, and the points have been written.
@@ -96,6 +99,10 @@ impl Kernels {
         // SAFETY: these are the arguments of the kernels; the caller guarantees the rest.
         unsafe {
             stream.fill(a.counts, 0, bytes)?;
+            if a.flow != 0 {
+                let shape = shape(a.blocks, slots, 0);
+                stream.launch(&self.draw_flows, shape, &arguments)?;
+            }
             let shape = shape(a.blocks, slots, 4 * SLOTS);
             stream.launch(&self.count_elements, shape, &arguments)?;
             stream.launch(&self.scan_elements, scan(), &arguments)?;

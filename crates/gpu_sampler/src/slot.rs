@@ -15,12 +15,14 @@ pub(crate) const EVENT_HEAD: usize = 9;
 /// Quantities of an integrand that determine the memory of its points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sizes {
-    /// Number of matrix elements, and the largest number in a group.
+    /// Number of matrix elements, including those of classes of colour flows, and the largest number in a group.
     pub(crate) elements: usize,
     pub(crate) most_elements: usize,
     /// Maximum number of momentum rows, and maximum grid dimension.
     pub(crate) rows: usize,
     pub(crate) dimensions: usize,
+    /// Whether colour flows are drawn.
+    pub(crate) flows: bool,
 }
 
 /// Results copied to the host.
@@ -54,6 +56,8 @@ pub(crate) struct LaunchSlot {
     momenta: Buffer,
     kinematics: Buffer,
     factor: Buffer,
+    /// The arrays `flow` and `flow_share`, if colour flows are drawn.
+    flows: Option<[Buffer; 2]>,
     place: Buffer,
     counts: Buffer,
     starts: Buffer,
@@ -113,6 +117,10 @@ impl LaunchSlot {
             momenta: buffer(8 * sizes.rows * points)?,
             kinematics: buffer(8 * kinematics::ROWS * points)?,
             factor: buffer(8 * points)?,
+            flows: match sizes.flows {
+                true => Some([buffer(4 * points)?, buffer(8 * points)?]),
+                false => None,
+            },
             place: buffer(4 * points)?,
             counts: buffer(counts)?,
             starts: buffer(counts)?,
@@ -168,6 +176,9 @@ impl LaunchSlot {
     /// 0.
     pub(crate) fn arguments(&self, blocks: usize, sizes: Sizes) -> HarvestArguments {
         let heads = self.heads.pointer();
+        let flows = self.flows.as_ref();
+        let [flow, flow_share] =
+            flows.map_or([0; 2], |flows| flows.each_ref().map(Buffer::pointer));
         HarvestArguments {
             heads,
             runs: heads + (self.blocks * size_of::<BlockHead>()) as u64,
@@ -180,6 +191,11 @@ impl LaunchSlot {
             draws: 0,
             most_tried: 0,
             legs: 0,
+            of_class: 0,
+            flow_words: 0,
+            flow_sizes: 0,
+            flow,
+            flow_share,
             members: 0,
             exchanged: 0,
             element: self.element.pointer(),

@@ -1,8 +1,10 @@
 //! Assembly of device code into compilation units, which are the same for every process.
 
+use crate::flows::{MAX_FACTORS, MAX_PAIRS};
 use crate::slot::EVENT_HEAD;
 use crate::structures::SLOTS;
 use mebridge_gpu::CompilationUnit;
+use mebridge_sampler::color_flows::LEAST_INVARIANT;
 use mebridge_sampler::sums::MAX_WEIGHT;
 use mebridge_sampler::{grid, random, unweight};
 
@@ -24,9 +26,17 @@ fn constants() -> String {
         ("ACCEPTANCE", random::ACCEPTANCE),
         // Words of an event before its momenta.
         ("EVENT_HEAD", EVENT_HEAD as u32),
+        // The largest products by which colour flows are drawn.
+        ("MAX_PAIRS", MAX_PAIRS as u32),
+        ("MAX_FACTORS", MAX_FACTORS as u32),
     ];
     let words = words.map(|(name, value)| format!("#define {name} {value}u\n"));
-    words.concat() + &format!("#define MAX_WEIGHT {MAX_WEIGHT:e}\n")
+    let numbers = [
+        ("MAX_WEIGHT", MAX_WEIGHT),
+        ("LEAST_INVARIANT", LEAST_INVARIANT),
+    ];
+    let numbers = numbers.map(|(name, value)| format!("#define {name} {value:e}\n"));
+    words.concat() + &numbers.concat()
 }
 
 /// Returns a compilation unit of these texts, preceded by the common beginning of all device code.

@@ -249,7 +249,7 @@ pub(crate) fn upload_words(stream: &Stream, words: &[u32]) -> Result<Buffer, Err
     upload(stream, &bytes)
 }
 
-fn upload_numbers(stream: &Stream, numbers: &[f64]) -> Result<Buffer, Error> {
+pub(crate) fn upload_numbers(stream: &Stream, numbers: &[f64]) -> Result<Buffer, Error> {
     let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_ne_bytes()).collect();
     upload(stream, &bytes)
 }

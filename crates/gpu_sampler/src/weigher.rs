@@ -7,17 +7,20 @@
 //! modulo the number of GPUs; results do not depend on this number.
 
 use crate::arguments::{BlockSums, HarvestArguments, RunHead};
+use crate::choose::{Chooser, ChosenEvent, Wanted};
+use crate::flows::{self, FlowTables};
 use crate::harvest::Kernels;
 use crate::points::PointDrawer;
 use crate::slot::{EVENT_HEAD, LaunchSlot, Sizes};
 use crate::structures::{BlockHead, SLOTS};
-use crate::tables::{upload, upload_words};
+use crate::tables::{upload, upload_numbers, upload_words};
 use mebridge_backend::DeviceSession;
 use mebridge_backend::sample::{DeviceSample, Strides};
 use mebridge_driver::{Buffer, Driver, Pinned, Pointer, Stream};
 use mebridge_gpu::{DeviceStructure, ModuleCache};
 use mebridge_sampler::blocks::{Block, GridInput};
-use mebridge_sampler::events::Event;
+use mebridge_sampler::color_flows::ColorFlows;
+use mebridge_sampler::events::{Event, random_choices};
 use mebridge_sampler::grid::{self, Training};
 use mebridge_sampler::integrand::{Failure, Integrand};
 use mebridge_sampler::leave_out::{self, TrialPoints};
@@ -28,6 +31,7 @@ use mebridge_sampler::weigh::{DrawnEvents, TrainingData, Weigh};
 use mebridge_support::error::{Error, Result};
 use mebridge_support::signals;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::{Arc, mpsc};
 use std::thread::Builder;
@@ -39,6 +43,8 @@ const LAUNCH: usize = 1024;
 /// can share them.
 const LAUNCHES: usize = 16;
 const MIN_LAUNCH: usize = 64;
+/// Minimum number of events for each choosing thread: smaller calls leave most of a GPU idle.
+const MIN_EVENTS_PER_THREAD: usize = 8192;
 /// Launches in progress per GPU.
 const UNDER_WAY: usize = 4;
 /// Launches whose events are queued for reading.
@@ -65,8 +71,12 @@ struct OfIntegrand {
     /// Tables of the kernel that generates points.
     points: crate::DeviceTables,
     legs: Buffer,
+    of_class: Buffer,
     members: Buffer,
     exchanged: Buffer,
+    /// Tables of colour flows; null without any.
+    flow_words: Buffer,
+    flow_sizes: Buffer,
 }
 
 impl Gpu {
@@ -78,7 +88,8 @@ impl Gpu {
         library.load(&[crate::points::device_code(), crate::harvest::device_code()])
     }
 
-    /// Creates the state of a GPU. `elements` evaluate the matrix elements, in the order of their numbers.
+    /// Creates the state of a GPU. `elements` evaluate the matrix elements, in the order of their numbers, followed by
+    /// those of the classes of colour flows.
     ///
     /// # Errors
     /// The GPU fails.
@@ -103,6 +114,7 @@ impl Gpu {
         &mut self,
         integrand: &Integrand,
         tables: &GpuTables,
+        flows: &FlowTables,
     ) -> std::result::Result<(), Failure> {
         self.wait()?;
         let points = self.points.tables(integrand)?;
@@ -119,6 +131,9 @@ impl Gpu {
             kernels,
             points,
             legs: upload_words(&self.stream, &tables.legs)?,
+            of_class: upload_words(&self.stream, &tables.of_class)?,
+            flow_words: upload_words(&self.stream, &flows.words)?,
+            flow_sizes: upload_numbers(&self.stream, &flows.sizes)?,
             members: upload_words(&self.stream, &tables.members)?,
             exchanged: upload_words(&self.stream, &tables.exchanged)?,
         });
@@ -135,8 +150,9 @@ impl Gpu {
 #[derive(Debug, Default)]
 struct GpuTables {
     sizes: Sizes,
-    /// Number of legs of each matrix element.
+    /// Number of legs of each matrix element, and the matrix element for which that of a class of colour flows stands.
     legs: Vec<u32>,
+    of_class: Vec<u32>,
     /// Matrix elements of all groups, and the start of each group in this list.
     members: Vec<u32>,
     first_member: Vec<u32>,
@@ -146,7 +162,8 @@ struct GpuTables {
 }
 
 impl GpuTables {
-    fn new(integrand: &Integrand) -> GpuTables {
+    /// Makes the tables. Points of matrix elements that have `flows` are evaluated by those of classes.
+    fn new(integrand: &Integrand, flows: &FlowTables) -> GpuTables {
         let mut tables = GpuTables::default();
         for group in &integrand.groups {
             tables.first_member.push(tables.members.len() as u32);
@@ -165,7 +182,15 @@ impl GpuTables {
         }
         let dimensions = (integrand.sources.iter()).map(|source| source.channel.dimension());
         tables.sizes.dimensions = dimensions.max().unwrap_or(0);
+        let count = tables.legs.len().max(flows.elements);
+        tables.legs.resize(count, 0);
+        tables.of_class = (0..count as u32).collect();
+        for &element in &flows.of_class {
+            tables.of_class.push(element);
+            tables.legs.push(tables.legs[element as usize]);
+        }
         tables.sizes.elements = tables.legs.len();
+        tables.sizes.flows = flows.elements > 0;
         tables
     }
 }
@@ -179,10 +204,15 @@ enum Asked<'a> {
     Draw { thresholds: &'a [f64] },
 }
 
-/// The GPUs that evaluate the weights of blocks.
+/// The GPUs that evaluate the weights of blocks, and make the choices of events.
 pub struct SamplerGpus {
     gpus: Vec<Gpu>,
+    /// One for each thread that chooses.
+    choosers: Vec<Chooser>,
     tables: GpuTables,
+    flows: FlowTables,
+    /// Whether events of matrix elements with colour flows are corrected.
+    corrects: bool,
     launch: usize,
     threads: usize,
     /// Seconds spent by GPUs in each part of [`LaunchSlot::SECONDS`].
@@ -193,9 +223,12 @@ pub struct SamplerGpus {
 
 impl SamplerGpus {
     /// Combines GPUs, with `threads` host threads for reading events.
-    pub fn new(gpus: Vec<Gpu>, threads: usize) -> SamplerGpus {
+    pub fn new(gpus: Vec<Gpu>, choosers: Vec<Chooser>, threads: usize) -> SamplerGpus {
         SamplerGpus {
             gpus,
+            choosers,
+            flows: FlowTables::default(),
+            corrects: false,
             threads: threads.max(1),
             seconds: [0.0; LaunchSlot::SECONDS.len()],
             host_seconds: [0.0; 2],
@@ -204,10 +237,80 @@ impl SamplerGpus {
         }
     }
 
+    /// Weighs points of these matrix elements by one of their colour flows each. Events get |M|^2 itself if `corrects`.
+    ///
+    /// # Errors
+    /// A matrix element has too many legs.
+    pub fn with_flows(
+        self,
+        flows: &[Option<Arc<ColorFlows>>],
+        corrects: bool,
+    ) -> Result<SamplerGpus> {
+        let is_any = flows.iter().any(Option::is_some);
+        Ok(SamplerGpus {
+            flows: FlowTables::new(if is_any { flows } else { &[] })?,
+            corrects: corrects && is_any,
+            ..self
+        })
+    }
+
     /// Sets the maximum number of blocks per launch.
     pub fn with_launches_of(mut self, blocks: usize) -> SamplerGpus {
         self.launch = blocks;
         self
+    }
+
+    /// Returns the number of host threads.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Chooses helicity, colour flow and diagram of events that have no choice yet, from three random numbers in (0, 1)
+    /// for each.
+    ///
+    /// # Errors
+    /// A matrix element cannot be evaluated.
+    pub fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<[i32; 3]>> {
+        let numbered = events.iter().zip(random).enumerate();
+        let left = numbered.filter(|(_, (event, _))| event.choice.is_none());
+        let (places, left): (Vec<usize>, Vec<_>) = left
+            .map(|(place, (&event, &random))| (place, (event, random)))
+            .unzip();
+        let mut found: Vec<[i32; 3]> = events
+            .iter()
+            .map(|event| event.choice.unwrap_or_default())
+            .collect();
+        let chosen = self.chosen(&left, Wanted::Choices)?;
+        for (place, chosen) in places.into_iter().zip(chosen) {
+            found[place] = chosen.choice;
+        }
+        Ok(found)
+    }
+
+    /// Evaluates events with all choosers, each for a part of the events.
+    fn chosen(
+        &mut self,
+        events: &[(&Event, [f64; 3])],
+        wanted: Wanted,
+    ) -> Result<Vec<ChosenEvent>> {
+        let each = |chooser: &mut Chooser, part: Range<usize>| {
+            let events = &events[part];
+            let mut of_elements: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+            for (place, (event, _)) in events.iter().enumerate() {
+                of_elements.entry(event.element).or_default().push(place);
+            }
+            let mut found = vec![ChosenEvent::default(); events.len()];
+            for (element, places) in of_elements {
+                let own: Vec<_> = places.iter().map(|&place| events[place]).collect();
+                let chosen = chooser.choose(element as usize, &own, wanted)?;
+                for (place, chosen) in places.into_iter().zip(chosen) {
+                    found[place] = chosen;
+                }
+            }
+            Ok(found)
+        };
+        let least = MIN_EVENTS_PER_THREAD;
+        parallel::collect_parts(&mut self.choosers, events.len(), least, each)
     }
 
     /// Runs all stages of all launches, and passes each slot with its blocks to `take` when it has finished.
@@ -353,6 +456,9 @@ impl Gpu {
             draws,
             most_tried,
             legs: of.legs.pointer(),
+            of_class: of.of_class.pointer(),
+            flow_words: of.flow_words.pointer(),
+            flow_sizes: of.flow_sizes.pointer(),
             members: of.members.pointer(),
             exchanged: of.exchanged.pointer(),
             ..self.slots[launch.slot].arguments(launch.blocks.len(), of.sizes)
@@ -773,9 +879,9 @@ impl Weigh for SamplerGpus {
             }
             .into());
         }
-        self.tables = GpuTables::new(integrand);
+        self.tables = GpuTables::new(integrand, &self.flows);
         for gpu in &mut self.gpus {
-            gpu.set(integrand, &self.tables)?;
+            gpu.set(integrand, &self.tables, &self.flows)?;
         }
         Ok(())
     }
@@ -837,6 +943,27 @@ impl Weigh for SamplerGpus {
             weighing.join().unwrap_or_else(|panic| resume_unwind(panic))
         })?;
         self.host_seconds[1] += seconds;
+        Ok(())
+    }
+
+    fn approximates(&self) -> bool {
+        self.corrects
+    }
+
+    fn correct(&mut self, parts: &mut [Vec<Event>]) -> std::result::Result<(), Failure> {
+        let starts = self.flows.words[..self.flows.elements].to_vec();
+        let has_flows = |event: &Event| {
+            let start = starts.get(event.element as usize);
+            start.is_some_and(|&start| start != flows::NONE)
+        };
+        let events = parts.iter().flatten().filter(|&event| has_flows(event));
+        let events: Vec<_> = events.map(|event| (event, random_choices(event))).collect();
+        let chosen = self.chosen(&events, Wanted::Corrections)?;
+        let events = parts.iter_mut().flatten().filter(|event| has_flows(event));
+        for (event, chosen) in events.zip(chosen) {
+            event.correction = chosen.correction;
+            event.choice = Some(chosen.choice);
+        }
         Ok(())
     }
 }

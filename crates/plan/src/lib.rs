@@ -100,6 +100,8 @@ pub struct Operations {
     /// The amplitudes of one helicity; their inputs are indices of wavefunctions, to be looked up in the helicity's
     /// table.
     pub amplitudes: Vec<Batch>,
+    /// Whether this is a recursion, and not a list of diagrams.
+    pub recursive: bool,
     /// For each good helicity, the addresses of all wavefunctions.
     pub tables: Vec<Vec<Address>>,
     /// The good helicities (indices into `tables`) in order of evaluation, in groups of one or two. The two helicities
@@ -120,6 +122,7 @@ pub struct Operations {
 
 /// The operations of a plan that has only loops.
 static NO_OPERATIONS: Operations = Operations {
+    recursive: false,
     currents: Vec::new(),
     amplitudes: Vec::new(),
     tables: Vec::new(),

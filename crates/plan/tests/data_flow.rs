@@ -199,3 +199,21 @@ fn damaged_plans_are_seen() {
         assert!(seen.contains(why), "{what}: {seen}");
     }
 }
+
+/// One colour flow of gluons: the sums of vertices of neighbours, and one product with the last gluon.
+#[test]
+fn a_flow_of_gluons_is_a_recursion() {
+    for text in ["g g > g g", "g g > g g g", "g g > g g g g"] {
+        let flows = generated(text).leading_color().expect(text);
+        let process = &flows.classes[0];
+        let binding = Binding::new(&process.model, &process.model.default_card()).expect(text);
+        let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
+        let plan = mebridge_plan::recursion::compile(process, &binding, &all).expect(text);
+        assert!(plan.operations().recursive);
+        let [products] = &plan.operations().amplitudes[..] else {
+            panic!("{text}: one kind of product");
+        };
+        assert_eq!(products.operands.len(), 3, "{text}");
+        follow(text, plan, process);
+    }
+}

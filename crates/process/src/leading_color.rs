@@ -44,6 +44,17 @@ enum Passed {
 }
 
 impl Process {
+    /// The diagonal of the colour matrix; empty if JAMPs are not the colour flows.
+    pub fn color_diagonal(&self) -> Vec<f64> {
+        match self.amplitudes.diagrams() {
+            Some(diagrams) if self.flow_weights.is_empty() => {
+                let flows = 0..diagrams.color.flows as usize;
+                flows.map(|flow| diagrams.color.entry(flow, flow)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The colour flows one by one. `None` if the process lists no diagrams, chooses flows by something else than
     /// `|JAMP|^2`, selects interferences, has polarised gluons, or has colour lines that do not connect two legs.
     pub fn leading_color(&self) -> Option<LeadingColor> {

@@ -3,7 +3,7 @@
 use super::blocks::{Block, BlockReader};
 use super::integrand::{Flux, Integrand, Workspace};
 use super::parallel;
-use super::random::ACCEPTANCE;
+use super::random::{ACCEPTANCE, Philox};
 use super::unweight::{Spectrum, is_event};
 use super::weigh::DrawnEvents;
 use mebridge_phasespace::clustering::Matched;
@@ -46,6 +46,17 @@ pub struct Event {
     pub diagram: Option<u32>,
     /// The result of matching, if points are weighted by it; the first beam comes first.
     pub matched: Option<Box<Matched>>,
+}
+
+/// Returns the random numbers in (0, 1) that choose the helicity, the colour flow and the diagram of an event that is
+/// corrected: the same for the event in any block.
+pub fn random_choices(event: &Event) -> [f64; 3] {
+    let philox = Philox {
+        seed: event.process.to_bits(),
+        round: 0,
+        channel: u32::MAX - 3,
+    };
+    [0, 1, 2].map(|number| philox.number(0, number))
 }
 
 /// Boosts the momenta of an event along z from the detector frame to the rest frame of the incoming particles, in which

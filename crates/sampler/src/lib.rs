@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`random`] | random numbers of each point, the same wherever it is drawn |
 //! | [`grid`] | maps random numbers to variables that follow the integrand, with Jacobians |
+//! | [`color_flows`] | draws a colour flow for each point |
 //! | [`flow`] | maps random numbers to those of grids, by networks that know their correlations |
 //! | [`weigh`] | weighs blocks of points on a CPU or GPUs |
 //! | [`clustered`] | scales, cuts and weights from clustering |
@@ -20,6 +21,7 @@
 pub mod blocks;
 mod bytes;
 pub mod clustered;
+pub mod color_flows;
 pub mod events;
 pub mod flow;
 pub mod grid;

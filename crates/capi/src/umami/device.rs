@@ -46,6 +46,7 @@ pub unsafe fn run(elements: &MatrixElements, compiled: &Compiled, call: &Call) -
             helicity: indices(call.chosen_helicity.map(<*mut i32>::cast_const)),
             color: indices(call.chosen_color.map(<*mut i32>::cast_const)),
             diagram: indices(call.chosen_diagram.map(<*mut i32>::cast_const)),
+            leading_color: 0,
             amp2: doubles(call.amp2.map(<*mut f64>::cast_const)),
             amp2_stride: part.stride,
             stream: call.stream,

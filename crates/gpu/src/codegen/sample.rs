@@ -18,7 +18,7 @@ pub fn declarations() -> String {
 /// Declarations of the arguments that the code uses by name.
 pub(super) const VARIABLES: &str = "    const auto memory = a.memory;
     const auto contributions = a.contributions, jamp2 = a.jamp2, amp2 = a.amp2;
-    const unsigned events = a.events;
+    const unsigned events = a.events, crossed = a.crossed;
 ";
 
 /// Writes the start of an event in a kernel for samples.
@@ -139,6 +139,16 @@ impl Generator<'_> {
                 "            if (chosen < 0 & ({allowed}) & threshold < r{i}) chosen = {i};"
             );
         }
-        text.push_str("            put_color(a, e, chosen < 0 ? fallback : chosen);\n        }\n");
+        text.push_str("            put_color(a, e, chosen < 0 ? fallback : chosen);\n            if (a.leading_color) {\n                Real leading = 0;\n");
+        for (i, &id) in whole.jamp2.iter().enumerate() {
+            let _ = writeln!(
+                text,
+                "                leading = fused({}, (Real)a.process->color_diagonal[{i}], leading);",
+                name(id)
+            );
+        }
+        text.push_str(
+            "                put_leading_color(a, e, leading);\n            }\n        }\n",
+        );
     }
 }

@@ -210,6 +210,7 @@ fn run(
         memory: launch.doubles(&memory)?,
         cycles: 0,
         events: count as u32,
+        crossed: 0,
     };
     for name in &source.kernels {
         let function = module.function(name, 0)?;

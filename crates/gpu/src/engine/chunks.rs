@@ -90,6 +90,11 @@ impl Engine {
         self.lost
     }
 
+    /// Sets whether massless vectors may have negative energies.
+    pub fn set_crossed(&mut self, crossed: bool) {
+        self.crossed = crossed;
+    }
+
     /// Evaluates events whose indices have been checked.
     pub fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<Result<(), BadMomentum>> {
         // Copies rely on the lengths of the arrays.

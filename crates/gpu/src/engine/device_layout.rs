@@ -168,11 +168,13 @@ impl DeviceLayout {
                 .into_iter()
                 .flat_map(|(diagram, amp2)| [diagram, amp2]),
         );
+        let color_diagonal = arena.reals(true, process.color_diagonal());
         let samples = arena.structure(&SampleTables {
             drawn: drawn.pointer(),
             drawn_count,
             diagrams: process.diagrams,
             rows: count(process.helicities.len()),
+            color_diagonal: color_diagonal.pointer(),
         });
         DeviceLayout {
             samples,

@@ -5,7 +5,6 @@ use crate::codegen::Generator;
 use crate::helicity_split::HelicitySplit;
 use crate::level_schedule::LevelSchedule;
 use crate::source::{self, CompilationUnit};
-use mebridge_ops::opcode::Opcode;
 use mebridge_plan::Plan;
 use mebridge_plan::binding::Binding;
 use mebridge_plan::color::BlockDiagonal;
@@ -81,11 +80,7 @@ impl KernelSpec {
         shape: source::CompileOptions,
         options: Options,
     ) -> Option<KernelSpec> {
-        let recursive = plan
-            .operations()
-            .amplitudes
-            .iter()
-            .any(|batch| matches!(batch.opcode, Opcode::Dots | Opcode::DotScalar0));
+        let recursive = plan.operations().recursive;
         if options.most_generated == 0 {
             return None;
         }

@@ -95,6 +95,7 @@ impl Engine {
             amp2,
             memory: slot.memory.pointer(),
             cycles: 0,
+            crossed: u32::from(self.crossed),
         };
         for (i, function) in functions.iter().enumerate() {
             let threads = slot.sizes.threads(function, GENERATED_SHAPE.0);
@@ -188,6 +189,7 @@ impl Engine {
             leg_momenta: self.tables.leg_momenta,
             g: self.tables.g,
             masses: at(layout.masses),
+            crossed: u32::from(self.crossed),
             constants: at(layout.constants),
             values: at(layout.values),
             constant_count: self.tables.constants.len() as u32,

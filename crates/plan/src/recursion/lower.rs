@@ -94,8 +94,8 @@ pub(super) fn components(kind: LineKind) -> u32 {
     }
 }
 
-/// Fills in the compiler's plan. `None` if the root's vertices are not of a fermion and a vector, or of a scalar and
-/// vectors.
+/// Fills in the compiler's plan. `None` if the root's vertices are not of a fermion and a vector, of a scalar and vectors,
+/// or of vectors.
 ///
 /// Returns the wavefunction of each current, or [`NO_WAVEFUNCTION`] if it is not needed.
 pub fn lower(
@@ -188,10 +188,17 @@ pub fn lower(
     let product_base = compiler.allocate(2 * pair_stride);
     let jamp_base = product_base + products_size;
     compiler.tables();
-    compiler.operations.groups = groups(compiler, forest);
+    compiler.operations.groups = match root {
+        Root::Fermion(_) => groups(compiler, forest),
+        Root::Scalar(_) | Root::Vector(_) => {
+            let all = 0..compiler.helicity_indices.len() as u32;
+            all.map(|helicity| vec![helicity]).collect()
+        }
+    };
     compiler.plan.jamp_base = jamp_base;
     let operations = &mut compiler.operations;
     operations.pair_stride = pair_stride;
+    operations.recursive = true;
     operations.jamp = Sums::new(
         root.jamp(),
         |i| product_base + 2 * i,

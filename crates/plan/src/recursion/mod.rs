@@ -2,7 +2,7 @@
 //!
 //! A plan made here computes the colour flows without the amplitudes of single diagrams; the squares of these, which
 //! channel weights need, are computed separately ([`squares`]). All diagrams are rooted at one external fermion, or a
-//! scalar if there are none ([`diagrams`]); sums of trees that always occur together become currents (`columns`,
+//! scalar or vector if there are none ([`diagrams`]); sums of trees that always occur together become currents (`columns`,
 //! [`berends_giele`]); and the currents become operations (`lower`). If a process has vertices whose legs cannot be
 //! exchanged, or sums that do not factor, there is no such plan, and the list of diagrams is evaluated directly.
 
@@ -113,7 +113,8 @@ fn make(
     Some(plan)
 }
 
-/// The external wavefunctions that can be the root: fermions, or scalars if there are none.
+/// The external wavefunctions that can be the root: fermions, or scalars if there are none, or a vector if there are only
+/// vectors and one JAMP (more of them have few currents in common at a vector).
 fn roots(process: &Process) -> Vec<u32> {
     let of_kind = |kinds: &[ExternalKind]| -> Vec<u32> {
         let all = (0..).zip(&process.wavefunctions);
@@ -122,8 +123,15 @@ fn roots(process: &Process) -> Vec<u32> {
         fits.map(|(w, _)| w).collect()
     };
     let fermions = of_kind(&[ExternalKind::FermionIn, ExternalKind::FermionOut]);
-    match fermions.is_empty() {
-        true => of_kind(&[ExternalKind::Scalar]),
-        false => fermions,
+    if !fermions.is_empty() {
+        return fermions;
+    }
+    let scalars = of_kind(&[ExternalKind::Scalar]);
+    if !scalars.is_empty() {
+        return scalars;
+    }
+    match process.amplitudes.jamps() {
+        1 => of_kind(&[ExternalKind::Vector]),
+        _ => Vec::new(),
     }
 }

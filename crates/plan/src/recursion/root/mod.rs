@@ -5,6 +5,7 @@
 
 mod fermion;
 mod scalar;
+mod vector;
 
 use super::berends_giele::{BerendsGiele, CurrentId};
 use super::diagrams::Forest;
@@ -20,6 +21,8 @@ pub(super) enum Root {
     Fermion(fermion::Products),
     /// The leg is a scalar.
     Scalar(scalar::Products),
+    /// The leg is a vector.
+    Vector(vector::Products),
 }
 
 /// The root with other currents attached, and the factors of its products.
@@ -27,6 +30,8 @@ pub(super) enum Attached {
     Fermion(Vec<fermion::Partner>),
     /// For each product the number that multiplies the scalar, and the scalar.
     Scalar(Vec<[u32; 2]>),
+    /// For each product both vectors.
+    Vector(Vec<[u32; 2]>),
 }
 
 impl Root {
@@ -40,6 +45,9 @@ impl Root {
             Wavefunction::External(e) if e.kind == ExternalKind::Scalar => {
                 scalar::Products::find(forest, recursion).map(Root::Scalar)
             }
+            Wavefunction::External(e) if e.kind == ExternalKind::Vector => {
+                vector::Products::find(forest, recursion).map(Root::Vector)
+            }
             _ => fermion::Products::find(forest, recursion).map(Root::Fermion),
         }
     }
@@ -49,6 +57,7 @@ impl Root {
         match self {
             Root::Fermion(products) => products.currents(),
             Root::Scalar(products) => products.currents(),
+            Root::Vector(products) => products.currents(),
         }
     }
 
@@ -57,6 +66,7 @@ impl Root {
         match self {
             Root::Fermion(products) => products.len(),
             Root::Scalar(products) => products.len(),
+            Root::Vector(products) => products.len(),
         }
     }
 
@@ -65,6 +75,7 @@ impl Root {
         match self {
             Root::Fermion(products) => &products.jamp,
             Root::Scalar(products) => &products.jamp,
+            Root::Vector(products) => &products.jamp,
         }
     }
 
@@ -78,6 +89,7 @@ impl Root {
         Some(match self {
             Root::Fermion(products) => Attached::Fermion(products.attach(lowering, recursion)),
             Root::Scalar(products) => Attached::Scalar(products.attach(lowering, scalars)?),
+            Root::Vector(products) => Attached::Vector(products.attach(lowering)?),
         })
     }
 }
@@ -89,13 +101,17 @@ impl Attached {
             Attached::Fermion(partners) => {
                 Batch::stream(Opcode::Dots, fermion::dots(partners, base))
             }
-            Attached::Scalar(products) => {
-                let numbered = products.iter().zip(0..);
-                let operands = numbered.flat_map(|(&[a, b], at)| [a, b, base + 2 * at]);
-                batch(Opcode::DotScalar0, operands.collect())
-            }
+            Attached::Scalar(products) => of_products(Opcode::DotScalar0, products, base),
+            Attached::Vector(products) => of_products(Opcode::DotVector0, products, base),
         }
     }
+}
+
+/// The operations of products of two wavefunctions.
+fn of_products(opcode: Opcode, products: &[[u32; 2]], base: Address) -> Batch {
+    let numbered = products.iter().zip(0..);
+    let operands = numbered.flat_map(|(&[a, b], at)| [a, b, base + 2 * at]);
+    batch(opcode, operands.collect())
 }
 
 /// Rounds a number that is close to a small fraction (in sixths) to it.
