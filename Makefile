@@ -46,10 +46,12 @@ events: rust
 
 build: rust $(BUILD)/event_loop
 
-# The library is linked twice, the second time with the SONAME of the installed library.
+# The library is linked twice, the second time with the SONAME of the installed library; without the benchmarks, whose
+# dependencies would give others more features, so that everything would be compiled again.
 rust: rust-there
 	@$(CARGO) build --release --locked --workspace
-	@$(CARGO) build --quiet --release --locked --workspace --features mebridge-shared/installed --example mebridge_installed
+	@$(CARGO) build --quiet --release --locked --workspace --exclude mebridge-stages \
+	    --features mebridge-shared/installed --example mebridge_installed
 
 wheel: rust-there
 	@python/wheel.sh $(or $(GLIBC),2.28) $(or $(ARCH),x86_64)
