@@ -42,11 +42,11 @@ extern "C" __global__ void MAX_THREADS(512) draw_flows(ARGUMENTS(HarvestArgument
     const unsigned block = blockIdx.x, slot = block * SLOTS + threadIdx.x, element = a.element[slot];
     a.flow[slot] = NO_FLOW;
     if (element == NO_ELEMENT || a.flow_words[element] == NO_FLOW) return;
-    // Words: the numbers of legs, pairs and steps, where the sizes of classes begin, pairs, and steps.
+    // Words: the numbers of pairs and steps, where the sizes of classes begin, pairs, and steps.
     const unsigned *words = a.flow_words + a.flow_words[element];
-    const unsigned pairs = words[1], steps = words[2];
-    const double *sizes = a.flow_sizes + words[3];
-    words += 4;
+    const unsigned pairs = words[0], steps = words[1];
+    const double *sizes = a.flow_sizes + words[2];
+    words += 3;
     double invariants[2 * MAX_PAIRS], products[MAX_FACTORS + 1];
     const Size stride = a.stride;
     for (unsigned i = 0; i < pairs; i++) {
@@ -56,7 +56,7 @@ extern "C" __global__ void MAX_THREADS(512) draw_flows(ARGUMENTS(HarvestArgument
         const double x = energies - product(p[stride], q[stride]) - product(p[2 * stride], q[2 * stride]);
         const double pq = fabs(x - product(p[3 * stride], q[3 * stride]));
         const double invariant = 2 * (pq > least ? pq : least);
-        invariants[2 * i] = invariant, invariants[2 * i + 1] = 1 / invariant;
+        invariants[2 * i] = invariant, invariants[2 * i + 1] = quotient(1.0, invariant);
     }
     words += pairs;
     products[0] = 1;

@@ -472,8 +472,8 @@ impl EventGenerator {
                     None => POINT,
                     Some(_) => POINT_ON_GPU,
                 };
-                let sums = (color, point);
-                approximations(request.threads, sums, &elements, &mut bridges, &switches)?
+                let threads = request.threads;
+                approximations(threads, (color, point), &elements, &mut bridges, &switches)?
             }
         };
         // Threads weigh whatever GPUs do not support.

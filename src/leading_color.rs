@@ -13,7 +13,7 @@ use crate::process::Process;
 use crate::process::leading_color::{LeadingColor, SingleFlow};
 use crate::process::phase_space::PhaseSpace;
 use crate::runtime::Switches;
-use crate::sample::{DEFAULT_ALPHA_S, Momenta, Outputs, Points, Sample, SampleAnswers, g_s};
+use crate::sample::{DEFAULT_ALPHA_S, Momenta, Points, g_s};
 use mebridge_phasespace::Rows;
 use mebridge_sampler::color_flows::{ColorFlow, ColorFlows, FlowDrawer, POINTS};
 use mebridge_sampler::random::Philox;
@@ -61,8 +61,7 @@ impl LeadingColorBridge {
             legs: flow.legs,
             lines: flow.lines,
         });
-        let incoming = process.legs.iter().map(|leg| leg.incoming).collect();
-        let flows = ColorFlows::new(incoming, flows.collect(), classes.len());
+        let flows = ColorFlows::new(flows.collect(), classes.len());
         let class = |process: Process| {
             let mut bridge = Bridge::new(process, card, switches, 1)?;
             bridge.allow(AllowedMomenta::Crossed);
@@ -188,10 +187,8 @@ impl LeadingColorSampler {
                     .extend(permuted(flows, flow, points, first, point));
             }
         }
-        let legs = self.flows.incoming.len();
         for (sampler, of) in self.classes.iter_mut().zip(&self.of_classes) {
-            let momenta = Momenta::rows(&of.momenta, legs);
-            let found = squared_of(sampler, momenta, &of.g_s)?;
+            let found = of.squared_by(sampler)?;
             let found = found.iter().zip(&of.probabilities);
             for (&point, (value, probability)) in of.points.iter().zip(found) {
                 squared[point] = value / probability;
@@ -206,10 +203,12 @@ impl LeadingColorSampler {
         let flow = flows.position(|flow| flow.class == class).unwrap_or(0);
         let flows = &self.flows;
         let momenta = (0..POINTS).flat_map(|point| permuted(flows, flow, points, 0, point));
-        let momenta: Vec<f64> = momenta.collect();
-        let momenta = Momenta::rows(&momenta, flows.incoming.len());
-        let g_s = [g_s(DEFAULT_ALPHA_S); POINTS];
-        let found = squared_of(&mut self.classes[class], momenta, &g_s)?;
+        let of = OfClass {
+            momenta: momenta.collect(),
+            g_s: vec![g_s(DEFAULT_ALPHA_S); POINTS],
+            ..OfClass::default()
+        };
+        let found = of.squared_by(&mut self.classes[class])?;
         Ok((0..POINTS)
             .map(|place| found[place] / self.drawer.size(&self.flows, flow, place))
             .collect())
@@ -220,7 +219,6 @@ impl LeadingColorSampler {
 pub struct ColorFlowEvaluator {
     /// The flows, in the order of the process.
     flows: Vec<SingleFlow>,
-    incoming: Vec<bool>,
     classes: Vec<Bridge>,
     of_classes: Vec<OfClass>,
 }
@@ -244,7 +242,6 @@ impl ColorFlowEvaluator {
         let of_classes = classes.iter().map(|_| OfClass::default()).collect();
         Ok(Some(ColorFlowEvaluator {
             flows,
-            incoming: process.legs.iter().map(|leg| leg.incoming).collect(),
             classes: classes.into_iter().map(class).collect::<Result<_>>()?,
             of_classes,
         }))
@@ -278,61 +275,21 @@ impl ColorFlowEvaluator {
             let of = &mut self.of_classes[flow.class];
             of.points.push(event);
             of.g_s.push(g_s[event]);
-            for (leg, &from) in flow.legs.iter().enumerate() {
-                let from = usize::from(from);
-                let same = self.incoming[leg] == self.incoming[from];
-                let sign = if same { 1.0 } else { -1.0 };
-                of.momenta
-                    .extend((0..4).map(|i| sign * momenta.get(event, from, i)));
+            for &(from, negated) in &flow.legs {
+                let sign = if negated { -1.0 } else { 1.0 };
+                let component = |i| sign * momenta.get(event, usize::from(from), i);
+                of.momenta.extend((0..4).map(component));
             }
         }
         for (bridge, of) in self.classes.iter_mut().zip(&self.of_classes) {
-            let count = of.points.len();
-            let random = vec![0.5; count];
-            let sample = Sample {
-                points: Points {
-                    momenta: Momenta::rows(&of.momenta, self.incoming.len()),
-                    g_s: &of.g_s,
-                    random_helicity: &random,
-                    random_color: &random,
-                },
-                random_diagram: &random,
-                helicity: None,
-                diagram: None,
-                diagrams: false,
-            };
-            let mut found = vec![0.0; count];
-            let mut choices = [(); 3].map(|()| vec![0; count]);
-            let [helicity, color, diagram] = &mut choices;
-            let answers = SampleAnswers {
-                outputs: Outputs {
-                    matrix_elements: &mut found,
-                    helicity,
-                    color,
-                },
-                diagram,
-                amp2: None,
-            };
-            if count > 0 {
-                bridge.evaluate(&sample, answers)?;
-            }
+            let random = vec![0.5; of.points.len()];
+            let found = bridge.squared(of.given(momenta.legs(), &random))?;
             for (&event, value) in of.points.iter().zip(found) {
                 squared[event] = value;
             }
         }
         Ok(())
     }
-}
-
-/// Returns |M|^2 of points; their choices are not used.
-fn squared_of(sampler: &mut Sampler, momenta: Momenta, g_s: &[f64]) -> Result<Vec<f64>> {
-    let random = vec![0.5; g_s.len()];
-    sampler.squared(Points {
-        momenta,
-        g_s,
-        random_helicity: &random,
-        random_color: &random,
-    })
 }
 
 /// Returns the momenta of a point in the order of the process of a flow's class.
@@ -343,13 +300,30 @@ fn permuted(
     first: usize,
     point: usize,
 ) -> impl Iterator<Item = f64> {
-    flows.legs(flow).flat_map(move |(from, sign)| {
-        let row = first + 4 * from;
+    let legs = flows.flows[flow].legs.iter();
+    legs.flat_map(move |&(from, negated)| {
+        let sign = if negated { -1.0 } else { 1.0 };
+        let row = first + 4 * usize::from(from);
         (row..row + 4).map(move |row| sign * points.row(row)[point])
     })
 }
 
 impl OfClass {
+    /// The points for an evaluation whose choices are not used, of which `random` decides.
+    fn given<'a>(&'a self, legs: usize, random: &'a [f64]) -> Points<'a> {
+        Points {
+            momenta: Momenta::rows(&self.momenta, legs),
+            g_s: &self.g_s,
+            random_helicity: random,
+            random_color: random,
+        }
+    }
+
+    fn squared_by(&self, sampler: &mut Sampler) -> Result<Vec<f64>> {
+        let random = vec![0.5; self.g_s.len()];
+        sampler.squared(self.given(sampler.legs(), &random))
+    }
+
     fn clear(&mut self) {
         self.points.clear();
         self.momenta.clear();
@@ -362,6 +336,7 @@ impl OfClass {
 mod tests {
     use super::*;
     use crate::runtime::{BackendChoice, CachePlace};
+    use crate::sample::{Outputs, Sample, SampleAnswers};
     use rand::{Rng, SeedableRng};
 
     const EVENTS: usize = 9;

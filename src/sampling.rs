@@ -694,6 +694,16 @@ pub struct Choice {
     pub diagram: i32,
 }
 
+impl From<[i32; 3]> for Choice {
+    fn from([helicity, color, diagram]: [i32; 3]) -> Choice {
+        Choice {
+            helicity,
+            color,
+            diagram,
+        }
+    }
+}
+
 impl Elements {
     /// Prepares matrix elements in the order of their numbers; `diagrams` for [`Elements::choose`].
     ///
@@ -796,15 +806,8 @@ impl Elements {
     /// # Errors
     /// A matrix element cannot be evaluated.
     pub fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
-        let made = events.iter().map(|event| match event.choice {
-            None => Choice::default(),
-            Some([helicity, color, diagram]) => Choice {
-                helicity,
-                color,
-                diagram,
-            },
-        });
-        let mut found: Vec<Choice> = made.collect();
+        let made = events.iter().map(|event| event.choice);
+        let mut found: Vec<Choice> = made.map(|made| made.unwrap_or_default().into()).collect();
         for element in 0..self.samplers.len() {
             let own = |&event: &usize| {
                 events[event].element as usize == element && events[event].choice.is_none()

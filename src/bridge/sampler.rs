@@ -39,6 +39,11 @@ impl Bridge {
 }
 
 impl Bridge {
+    /// Returns |M|^2 of some points, with all threads of the bridge; NaN for bad ones.
+    pub fn squared(&mut self, points: Points) -> Result<Vec<f64>> {
+        squared(points, |sample, answers| self.evaluate(sample, answers))
+    }
+
     /// Evaluates a sample with all threads of the bridge, and reports bad events.
     pub fn evaluate(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<BadEvents> {
         let threads = match &self.servers.recipe().settings.target {
@@ -94,6 +99,34 @@ impl Bridge {
     }
 }
 
+/// Returns |M|^2 of points, evaluated by `run`.
+fn squared(
+    points: Points,
+    run: impl FnOnce(&Sample, SampleAnswers) -> Result<BadEvents>,
+) -> Result<Vec<f64>> {
+    let count = points.count();
+    let mut found = vec![0.0; count];
+    let [mut helicity, mut color, mut diagram] = [(); 3].map(|()| vec![0; count]);
+    let answers = SampleAnswers {
+        outputs: Outputs {
+            matrix_elements: &mut found,
+            helicity: &mut helicity,
+            color: &mut color,
+        },
+        diagram: &mut diagram,
+        amp2: None,
+    };
+    let sample = Sample {
+        points,
+        random_diagram: points.random_color,
+        helicity: None,
+        diagram: None,
+        diagrams: false,
+    };
+    run(&sample, answers)?;
+    Ok(found)
+}
+
 impl Sampler {
     /// Returns the number of legs.
     pub fn legs(&self) -> usize {
@@ -141,29 +174,9 @@ impl Sampler {
         Ok(BadEvents::find(&mut answers))
     }
 
-    /// Returns |M|^2 of some points.
+    /// Returns |M|^2 of some points; NaN for bad ones.
     pub fn squared(&mut self, points: Points) -> Result<Vec<f64>> {
-        let count = points.count();
-        let mut found = vec![0.0; count];
-        let [mut helicity, mut color, mut diagram] = [(); 3].map(|()| vec![0; count]);
-        let answers = SampleAnswers {
-            outputs: Outputs {
-                matrix_elements: &mut found,
-                helicity: &mut helicity,
-                color: &mut color,
-            },
-            diagram: &mut diagram,
-            amp2: None,
-        };
-        let sample = Sample {
-            points,
-            random_diagram: points.random_color,
-            helicity: None,
-            diagram: None,
-            diagrams: false,
-        };
-        self.run(&sample, answers)?;
-        Ok(found)
+        squared(points, |sample, answers| self.run(sample, answers))
     }
 
     fn check(&self, sample: &Sample, answers: &SampleAnswers) -> Result<()> {

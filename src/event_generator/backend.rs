@@ -63,14 +63,8 @@ impl Engine {
                 })
             }
             Engine::Gpus(gpus) => {
-                let made = gpus.choose(events, random)?.into_iter();
-                Ok(made
-                    .map(|[helicity, color, diagram]| Choice {
-                        helicity,
-                        color,
-                        diagram,
-                    })
-                    .collect())
+                let chosen = gpus.choose(events, random)?.into_iter();
+                Ok(chosen.map(Choice::from).collect())
             }
         }
     }

@@ -644,6 +644,13 @@ unsafe fn evaluate_on_device(
     unsafe { entry.bridge.evaluate_on_device(&sample) }
 }
 
+/// Makes what is wrong with an event the last error.
+fn keep_bad_event(entry: &Entry, momenta: &Momenta, event: usize) {
+    let bad = momenta.part(event, 1).to_rows();
+    let error = entry.bridge.what_is_wrong(&bad, event);
+    keep_error(error.code(), &error.to_string());
+}
+
 /// Evaluates one colour flow for each event.
 ///
 /// # Safety
@@ -713,12 +720,8 @@ unsafe fn evaluate_color_flows(
                 (*value, request.bad_events) = (f64::NAN, request.bad_events + 1);
             }
         }
-        if request.bad_events > 0 {
-            let bad = (0..n).find(|&event| squared[event].is_nan()).unwrap_or(0);
-            let error = entry
-                .bridge
-                .what_is_wrong(&momenta.part(bad, 1).to_rows(), bad);
-            keep_error(error.code(), &error.to_string());
+        if let Some(event) = squared.iter().position(|value| value.is_nan()) {
+            keep_bad_event(entry, &momenta, event);
         }
     }
     Ok(())
@@ -845,9 +848,7 @@ unsafe fn evaluate(
             first_bad = first_bad.or(bad.first.map(|event| begin + event));
         }
         if let Some(event) = first_bad {
-            let bad = momenta.part(event, 1).to_rows();
-            let error = entry.bridge.what_is_wrong(&bad, event);
-            keep_error(error.code(), &error.to_string());
+            keep_bad_event(entry, &momenta, event);
         }
     }
     Ok(())

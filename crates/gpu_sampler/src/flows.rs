@@ -18,9 +18,9 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Tables of all matrix elements.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowTables {
-    /// For each matrix element the start of its words, which are: its numbers of legs, pairs and steps; the start of its
-    /// sizes; pairs; steps of three words; the number of its first class; and for each flow, for all legs, twice the leg
-    /// of the point plus whether the momentum is negated. A step is a depth and a factor (twice a pair, plus one for its
+    /// For each matrix element the start of its words, which are: its numbers of pairs and steps; the start of its sizes;
+    /// pairs; steps of three words; the number of its first class; and for each flow, for all legs, twice the leg of the
+    /// point plus whether the momentum is negated. A step is a depth and a factor (twice a pair, plus one for its
     /// inverse), the start of the legs of a flow, and the flow's class.
     pub(crate) words: Vec<u32>,
     pub(crate) sizes: Vec<f64>,
@@ -54,7 +54,8 @@ impl FlowTables {
     }
 
     fn add(&mut self, of: &ColorFlows, first_class: u32) -> Result<()> {
-        let (legs, steps) = (of.incoming.len(), steps(of));
+        let legs = of.flows.first().map_or(0, |flow| flow.legs.len());
+        let steps = steps(of);
         let deepest = steps.iter().map(|step| step.depth).max();
         if of.pairs.len() > MAX_PAIRS || deepest.unwrap_or(0) as usize > MAX_FACTORS {
             return Err(Error::NotOnGpu {
@@ -62,7 +63,7 @@ impl FlowTables {
                     .into(),
             });
         }
-        let head = [legs, of.pairs.len(), steps.len(), self.sizes.len()];
+        let head = [of.pairs.len(), steps.len(), self.sizes.len()];
         self.words.extend(head.map(|number| number as u32));
         let pairs = of.pairs.iter();
         self.words
@@ -77,11 +78,9 @@ impl FlowTables {
             self.words.extend([step.depth | factor << 8, flow, class]);
         }
         self.words.push(first_class);
-        for flow in 0..of.flows.len() {
-            let legs = of.legs(flow);
-            self.words
-                .extend(legs.map(|(from, sign)| 2 * from as u32 + u32::from(sign < 0.0)));
-        }
+        let legs = of.flows.iter().flat_map(|flow| &flow.legs);
+        self.words
+            .extend(legs.map(|&(from, negated)| 2 * u32::from(from) + u32::from(negated)));
         self.sizes.extend(&of.sizes);
         Ok(())
     }

@@ -260,11 +260,6 @@ impl SamplerGpus {
         self
     }
 
-    /// Returns the number of host threads.
-    pub fn threads(&self) -> usize {
-        self.threads
-    }
-
     /// Chooses helicity, colour flow and diagram of events that have no choice yet, from three random numbers in (0, 1)
     /// for each.
     ///

@@ -27,9 +27,9 @@ pub struct LeadingColor {
 pub struct SingleFlow {
     /// Index of its class.
     pub class: usize,
-    /// For each leg of the class's process, the leg of the event whose momentum it gets; the momentum is negated if one
-    /// of both is incoming and the other is not.
-    pub legs: Vec<u8>,
+    /// For each leg of the class's process, the leg of the event whose momentum it gets, and whether the momentum is
+    /// negated: one of both is incoming, and the other is not.
+    pub legs: Vec<(u8, bool)>,
     /// The pairs of legs that a colour line connects.
     pub lines: Vec<[u8; 2]>,
 }
@@ -100,9 +100,11 @@ impl Process {
             if !(color_factor > 0.0 && same) {
                 return None;
             }
-            let mut legs: Vec<u8> = (0..self.legs.len() as u8).collect();
+            let mut legs: Vec<(u8, bool)> =
+                (0..self.legs.len() as u8).map(|leg| (leg, false)).collect();
             for (&to, &from) in first.iter().zip(&passed) {
-                legs[to] = from as u8;
+                let crossed = self.legs[to].incoming != self.legs[from].incoming;
+                legs[to] = (from as u8, crossed);
             }
             found.flows.push(SingleFlow {
                 class: *class,

@@ -21,9 +21,8 @@ pub const LEAST_INVARIANT: f64 = 1e-14;
 pub struct ColorFlow {
     /// Index of the class whose matrix element serves it.
     pub class: usize,
-    /// For each leg of that matrix element the leg of the point whose momentum it gets; the momentum is negated if one of
-    /// both is incoming and the other is not.
-    pub legs: Vec<u8>,
+    /// For each leg of that matrix element the leg of the point whose momentum it gets, and whether it is negated.
+    pub legs: Vec<(u8, bool)>,
     /// The pairs of legs that a colour line connects, in the order of their strings.
     pub lines: Vec<[u8; 2]>,
 }
@@ -33,8 +32,6 @@ pub struct ColorFlow {
 pub struct ColorFlows {
     /// The flows; those that begin with the same lines follow each other.
     pub flows: Vec<ColorFlow>,
-    /// Whether each leg is incoming.
-    pub incoming: Vec<bool>,
     /// The pairs of legs.
     pub pairs: Vec<[u8; 2]>,
     /// Products of invariants, after those that they contain.
@@ -58,7 +55,7 @@ pub struct Product {
 
 impl ColorFlows {
     /// Prepares the flows of `classes` classes, with sizes of 1.
-    pub fn new(incoming: Vec<bool>, mut flows: Vec<ColorFlow>, classes: usize) -> ColorFlows {
+    pub fn new(mut flows: Vec<ColorFlow>, classes: usize) -> ColorFlows {
         flows.sort_by_cached_key(|flow| factors(&flow.lines));
         let mut pairs: BTreeMap<[u8; 2], u32> = BTreeMap::new();
         let mut known: BTreeMap<Product, u32> = BTreeMap::new();
@@ -85,27 +82,12 @@ impl ColorFlows {
             listed[number as usize] = pair;
         }
         ColorFlows {
-            incoming,
             flows,
             pairs: listed,
             products,
             of_flows,
             sizes: vec![1.0; classes],
         }
-    }
-
-    /// For each leg of a flow's matrix element, the leg of the point whose momentum it gets, and the sign of the momentum.
-    pub fn legs(&self, flow: usize) -> impl Iterator<Item = (usize, f64)> {
-        let legs = self.flows[flow].legs.iter();
-        legs.zip(&self.incoming).map(|(&from, &incoming)| {
-            let from = usize::from(from);
-            let sign = if self.incoming[from] == incoming {
-                1.0
-            } else {
-                -1.0
-            };
-            (from, sign)
-        })
     }
 }
 
