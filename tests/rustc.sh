@@ -4,8 +4,6 @@
 # ships. The tests themselves are not optimised: they run once, and optimising them takes longer than it saves. Their
 # arithmetic and their debug assertions are checked. Tests of another profile than `release` (make test-arm) are left as
 # they are.
-# Libraries that do little for each event are not optimised between codegen units: that is a third of the time that they
-# take, and a tenth of that of a build.
 # Clippy compiles the tests, where it is installed: it looks at code that rustc reads in any case, and cargo repeats what
 # it says as warnings of each build, in which `make test` finds them. (Clippy optimises less than rustc, so that
 # libraries, which ship, have `cargo clippy`.)
@@ -21,12 +19,6 @@ case " $* " in
             *) driver=clippy-driver ;;
         esac
         if command -v "$driver" >/dev/null; then exec "$driver" "$rustc" "$@"; fi
-        ;;
-    *" --crate-name mebridge_"*" --crate-type lib "*" opt-level=3 "*)
-        case " $* " in
-            *" mebridge_command "* | *" mebridge_decay "* | *" mebridge_generate "* | *" mebridge_import "* | \
-                *" mebridge_oracle "* | *" mebridge_run "* | *" mebridge_ufo "*) set -- "$@" -C lto=off ;;
-        esac
         ;;
 esac
 exec "$rustc" "$@"

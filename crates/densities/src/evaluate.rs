@@ -55,17 +55,21 @@ impl Task<f64> for DensityPoints<'_> {
                     values.fill(0.0);
                     continue;
                 }
-                match self.rule {
+                let grid = match self.rule {
                     Interpolation::Lhapdf if outside::is_outside(self.tables, x, q2) => {
                         outside::evaluate(self.tables, [x, q2], place, in_x, values);
+                        continue;
                     }
-                    Interpolation::Lhapdf => part(self.tables, q2).sum(place, in_x, values),
-                    Interpolation::Nnpdf => self.tables[0].sum(place, in_x, values),
-                    Interpolation::Photons(_) => values[0] = place[0],
-                    Interpolation::Cteq { .. } => {
-                        self.tables[0].sum(place, in_x, values);
-                        cteq::finish(&self.tables[0], x, values);
+                    Interpolation::Photons(_) => {
+                        values[0] = place[0];
+                        continue;
                     }
+                    Interpolation::Lhapdf => part(self.tables, q2),
+                    Interpolation::Nnpdf | Interpolation::Cteq { .. } => &self.tables[0],
+                };
+                grid.sum(place, in_x, values);
+                if let Interpolation::Cteq { .. } = self.rule {
+                    cteq::finish(grid, x, values);
                 }
             }
             begin = end;

@@ -36,9 +36,20 @@ pub fn evaluate<V: Simd<Scalar = f64>>(
     let mut second = [0.0; SOME];
     assert!(values.len() <= SOME, "the reader allows no more");
     let second = &mut second[..values.len()];
+    // A loop, because what is inlined for each SIMD level should be there once.
+    let at_q = if q2 < least {
+        [Some(least), Some(least * (1.0 + STEP))]
+    } else if q2 > high {
+        [Some(high), Some(low)]
+    } else {
+        [Some(q2), None]
+    };
+    for (q2, values) in at_q.into_iter().zip([&mut *values, &mut *second]) {
+        if let Some(q2) = q2 {
+            at_x(tables, x, place[0], q2, proof, values);
+        }
+    }
     if q2 < least {
-        at_x(tables, x, place[0], least, proof, values);
-        at_x(tables, x, place[0], least * (1.0 + STEP), proof, second);
         let share = q2 / least;
         for (value, above) in values.iter_mut().zip(second) {
             let power = if value.abs() >= SMALL {
@@ -49,11 +60,7 @@ pub fn evaluate<V: Simd<Scalar = f64>>(
             *value *= share.powf(power * share + 1.0 - share);
         }
     } else if q2 > high {
-        at_x(tables, x, place[0], high, proof, values);
-        at_x(tables, x, place[0], low, proof, second);
         go_on(values, second, (q2 / high).ln() / (low / high).ln());
-    } else {
-        at_x(tables, x, place[0], q2, proof, values);
     }
 }
 
@@ -70,15 +77,21 @@ fn at_x<V: Simd<Scalar = f64>>(
     let table = part(tables, q2);
     let at_q = q2.ln();
     let (first, next) = (table.x[0], table.x[1]);
-    if x >= first {
-        table.sum([place, at_q], proof, values);
-        return;
-    }
+    let below = x < first;
     let mut second = [0.0; SOME];
     let second = &mut second[..values.len()];
-    table.sum([first.ln(), at_q], proof, values);
-    table.sum([next.ln(), at_q], proof, second);
-    go_on(values, second, (x / first).ln() / (next / first).ln());
+    let places = match below {
+        true => [Some(first.ln()), Some(next.ln())],
+        false => [Some(place), None],
+    };
+    for (place, values) in places.into_iter().zip([&mut *values, &mut *second]) {
+        if let Some(place) = place {
+            table.sum([place, at_q], proof, values);
+        }
+    }
+    if below {
+        go_on(values, second, (x / first).ln() / (next / first).ln());
+    }
 }
 
 /// Linear extrapolation from the first values, by `share` of the way to the second ones; in logarithms if both are
