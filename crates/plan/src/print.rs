@@ -15,7 +15,7 @@
 use super::color_ordered::{Loops, NO_HELICITY};
 use super::sums::Sums;
 use super::{Body, Operations, Plan};
-use mebridge_ops::arrays::visit::{AddendTerm, ElementMap, Read};
+use mebridge_ops::arrays::terms::{AddendTerm, ElementMap, Read};
 use mebridge_ops::arrays::{ArrayOp, Pairs, Part, Pools};
 use mebridge_ops::opcode::{COMPLEX, FOUR, MOMENTUM, REAL};
 use mebridge_ops::visit::{Access, visit};
