@@ -925,6 +925,32 @@ fn needed(surveyed: &Option<Survey>) -> Result<&Survey> {
 }
 
 impl Request {
+    /// Creates a request for collisions of partons with this energy, GeV, and a constant alpha_s of 0.118, on one thread.
+    /// Lines are on their mass shells within 15 widths.
+    pub fn new(energy: f64, scale: Scale, elements: Vec<ElementRequest>) -> Request {
+        Request {
+            energy,
+            rapidity: 0.0,
+            densities: None,
+            beams: None,
+            alpha_s: (vec![1.0, 1e2, 1e4, 1e6], vec![0.118; 4]),
+            scale,
+            clustering: None,
+            elements,
+            threads: 1,
+            backend: None,
+            widths: 15.0,
+            by_propagators: false,
+            alpha_qed: 0.0,
+            forced: Vec::new(),
+            excluded: Vec::new(),
+            lifetimes: None,
+            bias: None,
+            lund: None,
+            color: ColorTreatment::default(),
+        }
+    }
+
     /// Returns both beams.
     ///
     /// # Errors
