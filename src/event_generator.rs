@@ -975,7 +975,7 @@ impl Request {
     }
 
     /// Returns what all matrix elements have in common.
-    fn common(&self) -> Result<Common> {
+    fn common(&self) -> Result<Common, Failure> {
         let (scales, values) = &self.alpha_s;
         let coupling = StrongCoupling::new(scales, values);
         let coupling = coupling.map_err(|what| wrong(format!("alpha_s: {what}")))?;

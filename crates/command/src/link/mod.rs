@@ -49,7 +49,7 @@ use batch::BatchSizes;
 use journal::bytes;
 use layout::Subprocess;
 use matrix_element::{MatrixElement, latin};
-use mebridge::{Error, Result};
+use mebridge::Result;
 use record::{Change, EditKind, LinkRecord, kept_name};
 use root::wrong;
 use std::fmt::Write;
