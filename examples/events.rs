@@ -38,37 +38,22 @@ fn main() -> Result<(), Failure> {
     let codes = |process: &mebridge::Process| -> Vec<i32> {
         process.legs.iter().map(|leg| leg.pdg).collect()
     };
+    let scale = Scale {
+        dynamical: Dynamical::HalfTransverseMass,
+        factor: 1.0,
+        renormalisation: None,
+        factorisation: None,
+    };
+    let elements = processes.iter().map(&codes).map(|codes| ElementRequest {
+        mirrored: either_beam && codes[0] != codes[1] && !densities.is_empty(),
+        windows: cuts(&codes),
+        ..Default::default()
+    });
     let request = Request {
-        energy,
-        rapidity: 0.0,
         densities: densities.first().map(Into::into),
-        beams: None,
-        alpha_s: (vec![1.0, 1e2, 1e4, 1e6], vec![0.118; 4]),
-        scale: Scale {
-            dynamical: Dynamical::HalfTransverseMass,
-            factor: 1.0,
-            renormalisation: None,
-            factorisation: None,
-        },
-        clustering: None,
-        elements: (processes.iter().map(&codes))
-            .map(|codes| ElementRequest {
-                mirrored: either_beam && codes[0] != codes[1] && !densities.is_empty(),
-                windows: cuts(&codes),
-                ..Default::default()
-            })
-            .collect(),
         threads: Switches::from_env()?.threads,
-        backend: None,
-        widths: 15.0,
-        by_propagators: false,
-        alpha_qed: 0.0,
-        forced: Vec::new(),
-        excluded: Vec::new(),
-        lifetimes: None,
-        bias: None,
-        lund: None,
         color,
+        ..Request::new(energy, scale, elements.collect())
     };
     let clock = Instant::now();
     eprintln!("{} matrix elements", processes.len());

@@ -41,6 +41,7 @@ use form::Form;
 use numbering::IndexBuffers;
 use recipe::{Recipe, Settings};
 use servers::{Server, Servers};
+use single::Single;
 use std::sync::Arc;
 use weighting::Weighting;
 
@@ -53,6 +54,8 @@ pub struct Bridge {
     index_buffers: IndexBuffers,
     /// Servers for events that single precision cannot handle, after the first such event.
     in_double: Option<Servers>,
+    /// Evaluators of single events with the good helicities or all, in the bridge's precision and in double precision.
+    singles: [[Option<Single>; 2]; 2],
     /// One sampler for each thread that evaluates samples, after the first sample.
     samplers: Vec<Sampler>,
     /// Evaluates samples in GPU memory, after the first such sample.
@@ -118,6 +121,7 @@ impl Bridge {
             weighting,
             index_buffers: IndexBuffers::default(),
             in_double: None,
+            singles: Default::default(),
             samplers: Vec::new(),
             device_sampler: None,
         }

@@ -288,6 +288,64 @@ fn wrong(what: impl Into<String>) -> Error {
     }
 }
 
+/// Matrix elements with what an event generator needs of each.
+#[derive(Default)]
+struct PreparedElements {
+    bridges: Vec<Bridge>,
+    elements: Vec<MatrixElement>,
+    described: Vec<Subprocess>,
+    completers: Vec<Completer>,
+}
+
+impl PreparedElements {
+    fn new(
+        processes: Vec<Process>,
+        request: &Request,
+        switches: &Switches,
+    ) -> Result<PreparedElements, Failure> {
+        let resonances = Resonances {
+            widths: request.widths,
+            forced: &request.forced,
+            excluded: &request.excluded,
+        };
+        let prepare = |number: usize| -> Result<_, Failure> {
+            let (process, given) = (&processes[number], &request.elements[number]);
+            let card = process.model.default_card();
+            let mirrored = given.mirrored;
+            let mut one = describe::describe(std::slice::from_ref(process), &[mirrored], "", "")?;
+            name_lines(&mut one, &given.propagators)?;
+            let mut bridge = Bridge::new(process.clone(), &card, switches, 1)?;
+            let masses = bridge.masses();
+            let completer = Completer::new(&one, &masses, &resonances);
+            let vanishes = match given.vanishes {
+                Some(vanishes) => vanishes,
+                None => vanishing::vanishes(&mut bridge, process, &card)?,
+            };
+            Ok((bridge, masses, completer, one, vanishes))
+        };
+        let prepared = parallel::collect(request.threads, processes.len(), prepare)?;
+        let mut all = PreparedElements::default();
+        for ((process, given), (bridge, masses, completer, one, vanishes)) in
+            processes.into_iter().zip(&request.elements).zip(prepared)
+        {
+            all.completers.push(completer);
+            all.described.push(one);
+            all.bridges.push(bridge);
+            all.elements.push(MatrixElement {
+                process,
+                masses,
+                mirrored: given.mirrored,
+                windows: given.windows.clone(),
+                rules: given.rules.clone(),
+                clustered: given.clustered.clone(),
+                off_shell: given.off_shell.clone(),
+                vanishes,
+            });
+        }
+        Ok(all)
+    }
+}
+
 impl EventGenerator {
     /// Makes a generator for matrix elements with the values of their cards. A point has to pass `selection` in
     /// addition to the cuts.
@@ -344,77 +402,21 @@ impl EventGenerator {
             ))
             .into());
         }
-        let (scales, values) = &request.alpha_s;
-        let coupling = StrongCoupling::new(scales, values);
-        let coupling = coupling.map_err(|what| wrong(format!("alpha_s: {what}")))?;
-        let common = Common {
-            energy: request.energy,
-            rapidity: request.rapidity,
-            beams: beams(&request.beams()?)?,
-            running: RunningCoupling::Table(Arc::new(coupling)),
-            scale: request.scale,
-            clustering: request.clustering.clone(),
-        };
+        let common = request.common()?;
         let switches = Switches {
             backend: BackendChoice::Cpu,
             ..switches.clone()
         };
-        let resonances = Resonances {
-            widths: request.widths,
-            forced: &request.forced,
-            excluded: &request.excluded,
-        };
-        let prepare = |number: usize| -> Result<_, Failure> {
-            let (process, given) = (&processes[number], &request.elements[number]);
-            let card = process.model.default_card();
-            let mirrored = given.mirrored;
-            let mut one = describe::describe(std::slice::from_ref(process), &[mirrored], "", "")?;
-            name_lines(&mut one, &given.propagators)?;
-            let mut bridge = Bridge::new(process.clone(), &card, &switches, 1)?;
-            let masses = bridge.masses();
-            let completer = Completer::new(&one, &masses, &resonances);
-            let vanishes = match given.vanishes {
-                Some(vanishes) => vanishes,
-                None => vanishing::vanishes(&mut bridge, process, &card)?,
-            };
-            Ok((bridge, masses, completer, one, vanishes))
-        };
-        let prepared = parallel::collect(request.threads, count, prepare)?;
-        let (mut bridges, mut elements) = (Vec::new(), Vec::new());
-        let (mut described, mut completers) = (Vec::new(), Vec::new());
-        for ((process, given), (bridge, masses, completer, one, vanishes)) in
-            processes.into_iter().zip(&request.elements).zip(prepared)
-        {
-            completers.push(completer);
-            described.push(one);
-            let element = MatrixElement {
-                process,
-                masses,
-                mirrored: given.mirrored,
-                windows: given.windows.clone(),
-                rules: given.rules.clone(),
-                clustered: given.clustered.clone(),
-                off_shell: given.off_shell.clone(),
-                vanishes,
-            };
-            elements.push(element);
-            bridges.push(bridge);
-        }
+        let PreparedElements {
+            mut bridges,
+            elements,
+            described,
+            completers,
+        } = PreparedElements::new(processes, request, &switches)?;
         let vanishing = (0..count).filter(|&number| elements[number].vanishes);
         let vanishing: Vec<usize> = vanishing.collect();
         if vanishing.len() == count {
-            let nothing = match described.first().map(|one| one.incoming.len()) {
-                Some(1) => "the width is 0",
-                _ => "the cross section is 0, and there are no events",
-            };
-            return Err(Error::run(
-                format!(
-                    "|M|^2 of {} vanishes identically: {nothing}",
-                    names(&described)
-                ),
-                "are coupling orders and polarisations those that are meant?",
-            )
-            .into());
+            return Err(no_events(&described).into());
         }
         let factors = parallel::collect(request.threads, count, |number| {
             let element = &elements[number];
@@ -448,9 +450,10 @@ impl EventGenerator {
         }
         integrand.selections = selections(request, &elements, selection)?;
         let biased = integrand.is_biased();
+        let is_framed = frames.iter().any(|frame| !frame.is_empty());
         let obstacles = [
             (factors.iter().any(Option::is_some), COUNTED),
-            (frames.iter().any(|frame| !frame.is_empty()), FRAMED),
+            (is_framed, FRAMED),
             (biased, BIASED),
             (
                 shares.iter().any(|of| matches!(of, Shares::Squared(_))),
@@ -458,16 +461,9 @@ impl EventGenerator {
             ),
         ];
         let obstacle = obstacles.into_iter().find(|(is_there, _)| *is_there);
-        let mut approximations = match (request.color, obstacle) {
-            (ColorTreatment::Full, _) | (ColorTreatment::Auto, Some(_)) => Vec::new(),
-            (color, Some((_, what))) => {
-                return Err(Error::run(
-                    format!("there is no sum over single colour flows with {what}"),
-                    format!("take color = full instead of {}", color.name()),
-                )
-                .into());
-            }
-            (color, None) => {
+        let mut approximations = match request.color.approximation(obstacle.map(|of| of.1))? {
+            None => Vec::new(),
+            Some(color) => {
                 let point = match gpus {
                     None => POINT,
                     Some(_) => POINT_ON_GPU,
@@ -482,7 +478,7 @@ impl EventGenerator {
             Some(_) if biased => Some(BIASED.to_owned()),
             Some(_) if request.lund.is_some() => Some(LUND.to_owned()),
             Some(_) if integrand.beams.iter().any(Beam::is_ion) => Some(IONS.to_owned()),
-            Some(_) if frames.iter().any(|frame| !frame.is_empty()) => Some(FRAMED.to_owned()),
+            Some(_) if is_framed => Some(FRAMED.to_owned()),
             Some(_) => check(&integrand).err().map(|unknown| unknown.to_string()),
             None => None,
         };
@@ -850,6 +846,18 @@ fn approximation(
 }
 
 impl ColorTreatment {
+    /// Returns how |M|^2 is approximated, if it is, where `obstacle` names what excludes that.
+    fn approximation(self, obstacle: Option<&str>) -> Result<Option<ColorTreatment>> {
+        match (self, obstacle) {
+            (ColorTreatment::Full, _) | (ColorTreatment::Auto, Some(_)) => Ok(None),
+            (color, Some(what)) => Err(Error::run(
+                format!("there is no sum over single colour flows with {what}"),
+                format!("take color = full instead of {}", color.name()),
+            )),
+            (color, None) => Ok(Some(color)),
+        }
+    }
+
     /// The values with their names in requests.
     pub const NAMES: [(&'static str, ColorTreatment); 4] = [
         ("auto", ColorTreatment::Auto),
@@ -909,6 +917,21 @@ fn selections(
     Ok(found)
 }
 
+/// Returns the error for processes all of which vanish identically.
+fn no_events(described: &[Subprocess]) -> Error {
+    let nothing = match described.first().map(|one| one.incoming.len()) {
+        Some(1) => "the width is 0",
+        _ => "the cross section is 0, and there are no events",
+    };
+    Error::run(
+        format!(
+            "|M|^2 of {} vanishes identically: {nothing}",
+            names(described)
+        ),
+        "are coupling orders and polarisations those that are meant?",
+    )
+}
+
 /// Names matrix elements by the PDG codes of their first processes.
 fn names(of: &[Subprocess]) -> String {
     let name = |one: &Subprocess| {
@@ -925,6 +948,47 @@ fn needed(surveyed: &Option<Survey>) -> Result<&Survey> {
 }
 
 impl Request {
+    /// Creates a request for collisions of partons with this energy, GeV, and a constant alpha_s of 0.118, on one thread.
+    /// Lines are on their mass shells within 15 widths.
+    pub fn new(energy: f64, scale: Scale, elements: Vec<ElementRequest>) -> Request {
+        Request {
+            energy,
+            rapidity: 0.0,
+            densities: None,
+            beams: None,
+            alpha_s: (vec![1.0, 1e2, 1e4, 1e6], vec![0.118; 4]),
+            scale,
+            clustering: None,
+            elements,
+            threads: 1,
+            backend: None,
+            widths: 15.0,
+            by_propagators: false,
+            alpha_qed: 0.0,
+            forced: Vec::new(),
+            excluded: Vec::new(),
+            lifetimes: None,
+            bias: None,
+            lund: None,
+            color: ColorTreatment::default(),
+        }
+    }
+
+    /// Returns what all matrix elements have in common.
+    fn common(&self) -> Result<Common, Failure> {
+        let (scales, values) = &self.alpha_s;
+        let coupling = StrongCoupling::new(scales, values);
+        let coupling = coupling.map_err(|what| wrong(format!("alpha_s: {what}")))?;
+        Ok(Common {
+            energy: self.energy,
+            rapidity: self.rapidity,
+            beams: beams(&self.beams()?)?,
+            running: RunningCoupling::Table(Arc::new(coupling)),
+            scale: self.scale,
+            clustering: self.clustering.clone(),
+        })
+    }
+
     /// Returns both beams.
     ///
     /// # Errors

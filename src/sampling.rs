@@ -404,6 +404,45 @@ fn kind(code: i32) -> i32 {
     }
 }
 
+/// Returns what comes in for these matrix elements, in each order of the beams.
+fn partons(prepared: &[Prepared], members: &[usize], exchanged: &[bool]) -> Vec<Partons> {
+    let mut partons = Vec::new();
+    for (place, &member) in members.iter().enumerate() {
+        let mut pairs: BTreeMap<[i32; 2], f64> = BTreeMap::new();
+        for codes in &prepared[member].options {
+            *pairs.entry([codes[0], codes[1]]).or_default() += 1.0;
+        }
+        for (codes, factor) in pairs {
+            for &exchanged in exchanged {
+                partons.push(Partons {
+                    element: place,
+                    codes,
+                    exchanged,
+                    factor,
+                });
+            }
+        }
+    }
+    partons
+}
+
+/// Returns which legs are fermions. A decay has a leg less than its matrix element is sampled with.
+fn fermions(element: &MatrixElement, legs: usize, decays: bool) -> Vec<bool> {
+    let mut fermions = vec![false; legs];
+    for wavefunction in &element.process.wavefunctions {
+        if let Wavefunction::External(one) = wavefunction {
+            fermions[one.leg as usize + usize::from(decays)] = matches!(
+                one.kind,
+                ExternalKind::FermionIn
+                    | ExternalKind::FermionOut
+                    | ExternalKind::RaritaIn
+                    | ExternalKind::RaritaOut
+            );
+        }
+    }
+    fermions
+}
+
 /// Makes a group of matrix elements with its channels, independent of the group's number.
 fn group_of(
     prepared: &[Prepared],
@@ -466,35 +505,8 @@ fn group_of(
     for (channel, diagram) in of.channels.iter().zip(&diagrams) {
         check_widths(channel, diagram, &limits, energy, beams)?;
     }
-    let mut partons = Vec::new();
-    for (place, &member) in members.iter().enumerate() {
-        let mut pairs: BTreeMap<[i32; 2], f64> = BTreeMap::new();
-        for codes in &prepared[member].options {
-            *pairs.entry([codes[0], codes[1]]).or_default() += 1.0;
-        }
-        for (codes, factor) in pairs {
-            for &exchanged in exchanged {
-                partons.push(Partons {
-                    element: place,
-                    codes,
-                    exchanged,
-                    factor,
-                });
-            }
-        }
-    }
-    let mut fermions = vec![false; legs];
-    for wavefunction in &element.process.wavefunctions {
-        if let Wavefunction::External(one) = wavefunction {
-            fermions[one.leg as usize + usize::from(of.decays)] = matches!(
-                one.kind,
-                ExternalKind::FermionIn
-                    | ExternalKind::FermionOut
-                    | ExternalKind::RaritaIn
-                    | ExternalKind::RaritaOut
-            );
-        }
-    }
+    let partons = partons(prepared, members, exchanged);
+    let fermions = fermions(element, legs, of.decays);
     let weights = Weights::new(&diagrams, &limits, common.has_one_energy())?;
     let cuts = match element.windows.is_empty() && element.rules.is_empty() {
         true => None,

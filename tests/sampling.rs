@@ -838,25 +838,15 @@ fn generator(text: &str, energy: f64, values: &[(&str, f64)]) -> Result<EventGen
         }
     }
     let request = Request {
-        energy,
-        rapidity: 0.0,
-        densities: None,
-        beams: None,
-        alpha_s: (vec![1.0, 1e2, 1e4, 1e6], vec![0.118; 4]),
-        scale: fixed(91.188),
-        clustering: None,
-        elements: vec![ElementRequest::default(); processes.len()],
         threads: 2,
         backend: Some("cpu".to_owned()),
-        widths: 15.0,
         by_propagators: true,
-        alpha_qed: 0.0,
-        forced: Vec::new(),
-        excluded: Vec::new(),
-        lifetimes: None,
-        bias: None,
-        lund: None,
         color: ColorTreatment::Full,
+        ..Request::new(
+            energy,
+            fixed(91.188),
+            vec![ElementRequest::default(); processes.len()],
+        )
     };
     EventGenerator::new(processes, &request, None)
 }

@@ -52,24 +52,13 @@ pub(super) fn run_in_double(
     if !recipe.may_lose() || !some_are_lost(outputs.matrix_elements, sum) {
         return Ok(());
     }
-    let double = servers_in_double(recipe, in_double)?;
+    let double = Servers::in_double(in_double, recipe)?;
     for event in 0..outputs.matrix_elements.len() {
         if is_lost(outputs.matrix_elements[event], sum) {
             double.run(&inputs.part(event, 1), outputs.part(event, 1))?;
         }
     }
     Ok(())
-}
-
-/// Returns the double-precision servers, which are made if necessary.
-pub(super) fn servers_in_double<'a>(
-    recipe: &Recipe,
-    in_double: &'a mut Option<Servers>,
-) -> Result<&'a mut Servers> {
-    Ok(match in_double {
-        Some(double) => double,
-        None => in_double.insert(Servers::new(recipe.in_double())?),
-    })
 }
 
 impl DoublePrecision {

@@ -11,7 +11,6 @@
 use super::form::Form;
 use super::numbering::Numbering;
 use super::recipe::Recipe;
-use super::single::Single;
 use crate::backend::Backend;
 use crate::color::BlockDiagonal;
 use crate::error::{Error, Result};
@@ -27,8 +26,6 @@ pub(super) struct Servers {
     pub color_ordered: Option<Form>,
     /// Meaning of the channels and configurations of calls.
     pub numbering: Numbering,
-    /// For single events, with the good helicities or all.
-    pub singles: [Option<Single>; 2],
 }
 
 /// The server of a call.
@@ -47,7 +44,17 @@ impl Servers {
             numbering: Numbering::of_diagrams(own.process()),
             color_ordered: own.color_ordered()?,
             own,
-            singles: [None, None],
+        })
+    }
+
+    /// Returns the servers in double precision, which are made if necessary.
+    pub fn in_double<'a>(
+        made: &'a mut Option<Servers>,
+        recipe: &Recipe,
+    ) -> Result<&'a mut Servers> {
+        Ok(match made {
+            Some(made) => made,
+            None => made.insert(Servers::new(recipe.in_double())?),
         })
     }
 

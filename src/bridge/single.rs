@@ -4,7 +4,6 @@
 //! evaluated one after the other. If it is less work, colour flows come from the recursion and AMP2 from separately
 //! computed amplitudes of single diagrams.
 
-use super::double_precision::servers_in_double;
 use super::recursion::{COMPARED_EVENTS, agree, tolerance};
 use super::servers::Servers;
 use super::{Bridge, OneEvent};
@@ -72,25 +71,29 @@ impl Bridge {
 impl Bridge {
     /// Returns the evaluator after it has evaluated this event, in double precision if a lower one did not suffice.
     fn single(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&mut Single> {
+        let [single, in_double] = &mut self.singles[usize::from(all)];
+        let event = (momenta, g_s, all);
         if self.servers.recipe().may_lose() {
-            let found = self.servers.single(momenta, g_s, all);
+            let found = Single::after(single, &mut self.servers, event);
             if matches!(found, Err(Error::NotFinite { .. })) {
-                let recipe = self.servers.recipe();
-                let double = servers_in_double(recipe, &mut self.in_double)?;
-                return double.single(momenta, g_s, all);
+                let double = Servers::in_double(&mut self.in_double, self.servers.recipe())?;
+                return Single::after(in_double, double, event);
             }
         }
-        self.servers.single(momenta, g_s, all)
+        Single::after(single, &mut self.servers, event)
     }
 }
 
-impl Servers {
+impl Single {
     /// Returns the evaluator after it has evaluated this event.
-    fn single(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&mut Single> {
-        let which = usize::from(all);
-        let known = self.singles[which].as_ref();
-        if !known.is_some_and(|single| single.g_s == g_s && single.momenta == momenta) {
-            let needs = 4 * self.process().legs.len();
+    fn after<'a>(
+        known: &'a mut Option<Single>,
+        servers: &mut Servers,
+        (momenta, g_s, all): (&[f64], f64, bool),
+    ) -> Result<&'a mut Single> {
+        let same = |single: &mut Single| single.g_s == g_s && single.momenta == momenta;
+        if !known.as_mut().is_some_and(same) {
+            let needs = 4 * servers.process().legs.len();
             if momenta.len() != needs {
                 return Err(Error::ArrayLength {
                     what: "momenta",
@@ -105,15 +108,18 @@ impl Servers {
                 random_color: &[0.0],
             });
             in_default_environment(|| {
-                if self.singles[which].is_none() {
-                    self.singles[which] = Some(self.make_single(&event, all)?);
+                if known.is_none() {
+                    *known = Some(servers.make_single(&event, all)?);
                 }
-                self.evaluate_single(event, which)
+                let single = known.as_mut().ok_or(Error::NoEvents)?;
+                servers.evaluate_single(event, single)
             })?;
         }
-        self.singles[which].as_mut().ok_or(Error::NoEvents)
+        known.as_mut().ok_or(Error::NoEvents)
     }
+}
 
+impl Servers {
     fn make_single(&mut self, event: &Inputs, all: bool) -> Result<Single> {
         self.find_good_helicities(event)?;
         let rows: Vec<u32> = match all {
@@ -226,10 +232,7 @@ impl Servers {
         })
     }
 
-    fn evaluate_single(&mut self, event: Inputs, which: usize) -> Result<()> {
-        let Some(single) = &mut self.singles[which] else {
-            return Err(Error::NoEvents);
-        };
+    fn evaluate_single(&self, event: Inputs, single: &mut Single) -> Result<()> {
         if let Err(failure) = single.evaluate(event) {
             return Err(self.own.failure(&event, failure));
         }

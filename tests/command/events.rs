@@ -1,6 +1,6 @@
 //! `mebridge events`, called as by a user.
 
-use crate::support::{Ran, copy, hears_signals, mebridge, snapshot};
+use crate::support::{PARTONS, Ran, copy, hears_signals, mebridge, snapshot};
 use mebridge_testing::root;
 use std::ffi::OsStr;
 use std::fs;
@@ -12,17 +12,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const MUONS: &str = "e+ e- > mu+ mu-";
-/// Beams that are the particles of the process, of 100 GeV each.
-const PARTONS: [&str; 8] = [
-    "--set",
-    "lpp1=0",
-    "--set",
-    "lpp2=0",
-    "--set",
-    "ebeam1=100",
-    "--set",
-    "ebeam2=100",
-];
 
 /// The command in a folder, where `Events` is made.
 fn events(folder: &Path, arguments: &[&str]) -> Ran {

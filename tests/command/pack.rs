@@ -1,6 +1,6 @@
 //! Packs: their jobs, and broken packs.
 
-use crate::support::{Ran, hears_signals, mebridge, mebridge_with};
+use crate::support::{PARTONS, Ran, hears_signals, mebridge, mebridge_with};
 use flate2::read::MultiGzDecoder;
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -12,17 +12,6 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 const PROCESS: &str = "e+ e- > mu+ mu-";
-/// Leptons of 100 GeV each.
-const CARD: [&str; 8] = [
-    "--set",
-    "lpp1=0",
-    "--set",
-    "lpp2=0",
-    "--set",
-    "ebeam1=100",
-    "--set",
-    "ebeam2=100",
-];
 /// Unusual environment variables.
 const FOREIGN: [(&str, &str); 6] = [
     ("LD_LIBRARY_PATH", "/nowhere"),
@@ -45,7 +34,10 @@ impl Pack {
         let folder = tempfile::tempdir().expect("a folder");
         let arguments = ["pack", PROCESS, "-o", "ee.tar", "--quiet"];
         let numbers = ["--nevents", "10000", "--measured", "1000"];
-        let ran = mebridge(folder.path(), &[&arguments[..], &numbers, &CARD].concat());
+        let ran = mebridge(
+            folder.path(),
+            &[&arguments[..], &numbers, &PARTONS].concat(),
+        );
         let line = ran.ok();
         assert!(
             line.contains("ee.tar: ") && line.ends_with(" MB\n"),
@@ -338,7 +330,7 @@ fn a_run_is_not_surveyed_again() {
         "--quiet",
     ];
     let cut = ["--set", "ptl=30"];
-    let ran = mebridge(here, &[&events[..], &CARD, &cut].concat());
+    let ran = mebridge(here, &[&events[..], &PARTONS, &cut].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let points = fs::read(here.join("Events/run_01/state/survey/points")).expect("a survey");
     let pack = ["pack", "Events/run_01", "-o", "x.tar.gz", "--quiet"];

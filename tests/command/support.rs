@@ -184,6 +184,18 @@ pub fn two_matrix_elements(directory: &Path) -> std::path::PathBuf {
     p
 }
 
+/// Beams that are the particles of the process, of 100 GeV each.
+pub const PARTONS: [&str; 8] = [
+    "--set",
+    "lpp1=0",
+    "--set",
+    "lpp2=0",
+    "--set",
+    "ebeam1=100",
+    "--set",
+    "ebeam2=100",
+];
+
 /// Copies a directory with all that is in it.
 pub fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("a directory can be made");

@@ -326,25 +326,12 @@ fn same_records(text: &str, color: ColorTreatment, switches: &Switches) {
         }
     };
     let request = Request {
-        energy: common.energy,
-        by_propagators: false,
-        rapidity: 0.0,
-        densities: None,
-        beams: None,
-        alpha_s: (vec![1.0, 1e2, 1e4], vec![0.118; 3]),
-        scale: common.scale,
-        clustering: None,
-        elements: processes.iter().map(element).collect(),
-        threads: 1,
-        backend: None,
-        widths: 15.0,
-        alpha_qed: 0.0,
-        forced: Vec::new(),
-        excluded: Vec::new(),
-        lifetimes: None,
-        bias: None,
-        lund: None,
         color,
+        ..Request::new(
+            common.energy,
+            common.scale,
+            processes.iter().map(element).collect(),
+        )
     };
     let Some(driver) = Emulator::new(check_where_named) else {
         return;

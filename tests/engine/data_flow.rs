@@ -4,7 +4,8 @@
 use crate::common;
 use mebridge::import::import_directory;
 use mebridge::plan::binding::Binding;
-use mebridge::plan::passes::{Pass, plan_after};
+use mebridge::plan::passes::Pass;
+use mebridge::plan::plan_after;
 use mebridge::plan::{Plan, color_ordered, compile, recursion};
 use mebridge::process::Process;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::fixed;
 use mebridge::event_generator::{ColorTreatment, ElementRequest, EventGenerator, Request};
-use mebridge_phasespace::cuts::{GroupValue, Observable, Window};
+use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_sampler::events::Event;
 use mebridge_sampler::rounds::{self, CorrectionSums};
 use mebridge_sampler::sums::Estimate;
@@ -20,14 +20,8 @@ fn generator(text: &str, color: ColorTreatment, threads: usize) -> EventGenerato
         let jets: Vec<usize> = jets.map(|(number, _)| number).collect();
         let mut windows = Vec::new();
         for (place, &jet) in jets.iter().enumerate() {
-            let window = |observable, least, legs| Window {
-                observable,
-                legs,
-                least,
-                largest: f64::INFINITY,
-                take: GroupValue::All,
-                outside: false,
-            };
+            let window =
+                |observable, least, legs| Window::new(observable, legs, least, f64::INFINITY);
             windows.push(window(Observable::Pt, 30.0, vec![vec![jet]]));
             for &other in &jets[..place] {
                 windows.push(window(
@@ -44,25 +38,11 @@ fn generator(text: &str, color: ColorTreatment, threads: usize) -> EventGenerato
         ..ElementRequest::default()
     });
     let request = Request {
-        energy: 1000.0,
-        rapidity: 0.0,
-        densities: None,
-        beams: None,
-        alpha_s: (vec![1.0, 1e2, 1e4, 1e6], vec![0.118; 4]),
-        scale: fixed(91.188),
-        clustering: None,
-        elements: elements.collect(),
         threads,
         backend: Some("cpu".to_owned()),
-        widths: 15.0,
         by_propagators: true,
-        alpha_qed: 0.0,
-        forced: Vec::new(),
-        excluded: Vec::new(),
-        lifetimes: None,
-        bias: None,
-        lund: None,
         color,
+        ..Request::new(1000.0, fixed(91.188), elements.collect())
     };
     EventGenerator::new(processes, &request, None).expect("a generator")
 }
@@ -177,25 +157,10 @@ fn events_do_not_depend_on_threads() {
 fn what_has_no_flows() {
     let processes = mebridge::generate("e+ e- > t t~").expect("a process");
     let request = |color| Request {
-        energy: 500.0,
-        rapidity: 0.0,
-        densities: None,
-        beams: None,
-        alpha_s: (vec![1.0, 1e2, 1e4, 1e6], vec![0.118; 4]),
-        scale: fixed(91.188),
-        clustering: None,
-        elements: vec![ElementRequest::default()],
-        threads: 1,
         backend: Some("cpu".to_owned()),
-        widths: 15.0,
         by_propagators: true,
-        alpha_qed: 0.0,
-        forced: Vec::new(),
-        excluded: Vec::new(),
-        lifetimes: None,
-        bias: None,
-        lund: None,
         color,
+        ..Request::new(500.0, fixed(91.188), vec![ElementRequest::default()])
     };
     let new = |color| EventGenerator::new(processes.clone(), &request(color), None);
     let refused = new(ColorTreatment::LeadingFirst)

@@ -1,7 +1,7 @@
 //! `mebridge-tools mutate`, with the directory that comes with the source.
 
 use crate::common::gfortran;
-use crate::support::{Ran, copy, directory, gg_ttx, mebridge};
+use crate::support::{Ran, copy, directory, gg_ttx, mebridge, snapshot};
 use serde_json::Value;
 use std::path::Path;
 
@@ -136,23 +136,9 @@ fn nothing_is_written_into_the_directory() {
     let d = directory();
     let copied = d.path().join("output");
     copy(&gg_ttx().join("../.."), &copied);
-    let files = || {
-        let mut found = Vec::new();
-        let mut open = vec![copied.clone()];
-        while let Some(folder) = open.pop() {
-            for entry in std::fs::read_dir(folder).unwrap().flatten() {
-                match entry.path() {
-                    path if path.is_dir() => open.push(path),
-                    path => found.push((path.clone(), std::fs::read(path).unwrap())),
-                }
-            }
-        }
-        found.sort();
-        found
-    };
-    let before = files();
+    let before = snapshot(&copied);
     let p = copied.join("SubProcesses/P1_gg_ttx");
     let ran = mebridge(d.path(), &["mutate", p.to_str().unwrap(), "--count", "10"]);
     assert_eq!(ran.stderr, "");
-    assert!(before == files());
+    assert!(before == snapshot(&copied));
 }

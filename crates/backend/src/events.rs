@@ -4,7 +4,7 @@
 //! after the other; channels, configurations, helicities and colour flows count from 1. Backends never see these
 //! arrays: a bridge converts them to [`Inputs`](crate::inputs::Inputs).
 
-use crate::check_length;
+use crate::points::check_length;
 use crate::points::{Momenta, Outputs, Points};
 use mebridge_support::error::Result;
 

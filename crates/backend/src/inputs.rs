@@ -3,7 +3,7 @@
 //! A bridge makes [`Inputs`] from the [`Events`](crate::events::Events) of a call, and its
 //! [`Answers`](crate::events::Answers), which count from 1, from the [`Outputs`].
 
-use crate::check_length;
+use crate::points::check_length;
 pub use crate::points::{Outputs, Points};
 use mebridge_support::error::Result;
 

@@ -6,6 +6,8 @@ mod points;
 pub mod sample;
 pub mod trial;
 
+pub use points::check_length;
+
 use crate::inputs::{Inputs, Outputs};
 use crate::sample::{DeviceSample, Sample, SampleAnswers};
 use mebridge_plan::Plan;
@@ -14,14 +16,6 @@ use serde::Serialize;
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// Returns an error if an array does not have the required length.
-pub fn check_length(what: &'static str, has: usize, needs: usize) -> Result<()> {
-    match has == needs {
-        true => Ok(()),
-        false => Err(Error::ArrayLength { what, has, needs }),
-    }
-}
 
 /// The momenta that an engine accepts. They must be finite and conserved in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

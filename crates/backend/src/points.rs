@@ -1,10 +1,17 @@
 //! What calls and samples have in common: the points, and the answers without squared diagrams. All indices count from
 //! 0.
 
-use crate::check_length;
-use mebridge_support::error::Result;
+use mebridge_support::error::{Error, Result};
 use std::borrow::Cow;
 use std::marker::PhantomData;
+
+/// Returns an error if an array does not have the required length.
+pub fn check_length(what: &'static str, has: usize, needs: usize) -> Result<()> {
+    match has == needs {
+        true => Ok(()),
+        false => Err(Error::ArrayLength { what, has, needs }),
+    }
+}
 
 /// Phase-space points with what every evaluation needs for each.
 #[derive(Clone, Copy, Debug)]

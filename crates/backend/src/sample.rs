@@ -4,7 +4,7 @@
 //! diagram drawn from them, and the colour flow for that diagram. Momenta are read in place, with any strides. All
 //! indices count from 0.
 
-use crate::check_length;
+use crate::points::check_length;
 pub use crate::points::{Momenta, Outputs, Points, Strides};
 use mebridge_support::error::Result;
 use std::marker::PhantomData;

@@ -4,7 +4,6 @@
 //! so that readers see complete files only; if several programs write the same file, the last one wins, and all wrote
 //! the same content. Files with other names are not touched.
 
-use super::EntryKind;
 use super::key::Key;
 use mebridge_support::files::regular;
 use std::collections::BTreeMap;
@@ -13,6 +12,48 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
+
+/// The kind of a stored value, which is the extension of its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// The processes in a directory.
+    Process,
+    /// A plan, or the fact that none exists.
+    Plan,
+    /// A colour matrix in blocks.
+    Color,
+    /// Compiled device code.
+    Device,
+    /// Number of threads per block for a kernel.
+    Blocks,
+}
+
+impl EntryKind {
+    /// All kinds.
+    pub const ALL: [EntryKind; 5] = [
+        EntryKind::Process,
+        EntryKind::Plan,
+        EntryKind::Color,
+        EntryKind::Device,
+        EntryKind::Blocks,
+    ];
+
+    /// The file extension.
+    pub fn name(self) -> &'static str {
+        match self {
+            EntryKind::Process => "process",
+            EntryKind::Plan => "plan",
+            EntryKind::Color => "color",
+            EntryKind::Device => "device",
+            EntryKind::Blocks => "blocks",
+        }
+    }
+
+    /// Whether the value is fully determined by the key. Block sizes are not: they are measured.
+    pub(crate) fn follows_from_its_key(self) -> bool {
+        self != EntryKind::Blocks
+    }
+}
 
 /// If the files exceed this size, the least recently used ones are removed.
 const LIMIT: u64 = 512 << 20;

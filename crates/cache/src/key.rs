@@ -1,7 +1,10 @@
 //! Keys: hashes of everything from which a stored value is made.
 
-use super::BUILD;
 use serde::Serialize;
+
+/// Identifies this build in keys: version, machine, and a hash of all sources that make or describe stored values (see
+/// `build.rs`).
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("MEBRIDGE_BUILD"));
 
 /// The hash of everything from which a stored value is made, including the build of mebridge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

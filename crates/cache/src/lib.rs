@@ -19,59 +19,15 @@ pub mod entry;
 pub mod folder;
 pub mod key;
 
+pub use folder::EntryKind;
 use folder::Folder;
+pub use key::BUILD;
 use key::Key;
 use mebridge_support::message;
 use mebridge_support::runtime::{CachePlace, environment};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
-
-/// Identifies this build in keys: version, machine, and a hash of all sources that make or describe stored values (see
-/// `build.rs`).
-pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("MEBRIDGE_BUILD"));
-
-/// The kind of a stored value, which is the extension of its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EntryKind {
-    /// The processes in a directory.
-    Process,
-    /// A plan, or the fact that none exists.
-    Plan,
-    /// A colour matrix in blocks.
-    Color,
-    /// Compiled device code.
-    Device,
-    /// Number of threads per block for a kernel.
-    Blocks,
-}
-
-impl EntryKind {
-    /// All kinds.
-    pub const ALL: [EntryKind; 5] = [
-        EntryKind::Process,
-        EntryKind::Plan,
-        EntryKind::Color,
-        EntryKind::Device,
-        EntryKind::Blocks,
-    ];
-
-    /// The file extension.
-    pub fn name(self) -> &'static str {
-        match self {
-            EntryKind::Process => "process",
-            EntryKind::Plan => "plan",
-            EntryKind::Color => "color",
-            EntryKind::Device => "device",
-            EntryKind::Blocks => "blocks",
-        }
-    }
-
-    /// Whether the value is fully determined by the key. Block sizes are not: they are measured.
-    fn follows_from_its_key(self) -> bool {
-        self != EntryKind::Blocks
-    }
-}
 
 /// The cache; it may be switched off.
 #[derive(Clone, Debug, Default)]

@@ -18,12 +18,9 @@ use super::c::{
     MebridgeBridge, MebridgeSample, evaluate_sample, evaluate_sample_on_device, with_bridge,
 };
 use super::no_panic;
-use super::pointers;
-use interface::{EXECUTE, F64, S32, XlaFrame};
-use mebridge::error::{Error, Result};
+use interface::{EXECUTE, F64, S32, XlaFrame, wrong};
+use mebridge::error::Result;
 use std::ffi::c_void;
-
-const NAME: &str = "mebridge_xla";
 
 const HELICITY: i64 = 1;
 const COLOR: i64 = 2;
@@ -55,10 +52,6 @@ pub unsafe extern "C" fn mebridge_xla(frame: *mut XlaFrame) -> *mut c_void {
 pub unsafe extern "C" fn mebridge_xla_cuda(frame: *mut XlaFrame) -> *mut c_void {
     // SAFETY: guaranteed by the caller.
     unsafe { answer(frame, on_device) }
-}
-
-fn wrong(what: impl Into<String>) -> Error {
-    pointers::argument_error(NAME, what)
 }
 
 /// # Safety

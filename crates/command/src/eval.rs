@@ -17,7 +17,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::source;
 use answers::{OutputHead, Writer};
-use chunk::{Chunk, ElementOrigin};
+use chunk::{CHUNK, Chunk, ElementOrigin};
 use input::Input;
 pub use legs::{ElementIndex, assign};
 pub use lhe::warn_if_cut;
@@ -36,8 +36,6 @@ use std::path::{Path, PathBuf};
 /// Error for a file that is valid but has no events.
 pub(crate) const NO_EVENTS: &str = "there are no events in it";
 
-/// Number of events that are read and evaluated at a time.
-const CHUNK: usize = 16384;
 /// Largest sum of an event's momenta relative to the energy. Event files have about ten digits.
 const UNBALANCED: f64 = 1e-5;
 

@@ -2,9 +2,8 @@
 
 mod target;
 
-pub use target::{OutputFile, write};
+pub use target::{OutputFile, usage, write};
 
-use mebridge::files::temporary;
 use mebridge::message::visible;
 use mebridge::{Error, Result};
 use std::borrow::Cow;
@@ -81,15 +80,4 @@ pub fn columns(rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// Ends the program with a message about wrong usage.
-pub fn usage(what: &str) -> ! {
-    // No destructors run.
-    temporary::remove_all();
-    clap::Error::raw(
-        clap::error::ErrorKind::ValueValidation,
-        format!("{what}\n\nFor more information, try '--help'.\n"),
-    )
-    .exit()
 }

@@ -22,14 +22,11 @@ use cards::CardVariation;
 use event::Event;
 pub use file::with_stem_suffix;
 use file::{EventOutput, Pieces};
-use matrix_elements::{MatrixElements, Settings};
+use matrix_elements::{CHUNK, MatrixElements, Settings};
 use mebridge::{Error, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-
-/// Number of events that are read and evaluated at a time.
-const CHUNK: usize = 32768;
 
 /// The helicities to evaluate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

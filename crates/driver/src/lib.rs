@@ -7,8 +7,10 @@
 //!
 //! The work in a *stream* runs in order; different streams run concurrently.
 
+mod bytes;
 mod handles;
 
+pub use bytes::{Bits, bytes, bytes_mut};
 pub use handles::{Buffer, Event, Function, Graph, Module, Pinned, Recording, Stream};
 
 use mebridge_support::error::Result;

@@ -9,6 +9,7 @@ mod library;
 mod memory;
 mod queue;
 
+pub use library::DeviceCompiler;
 use library::Library;
 use mebridge_driver::{
     Architecture, Driver, Pointer, Product, Properties, RawBlas, RawEvent, RawFunction, RawGraph,
@@ -25,9 +26,6 @@ use std::time::{Duration, Instant};
 
 /// Bytes of shared memory per block, as in host.h.
 const SHARED: usize = 232_448;
-
-/// Also compiles device code for a real GPU with the same options, and fails if that fails.
-pub type DeviceCompiler = fn(&str, &[String]) -> Result<()>;
 
 /// The emulated GPU.
 pub struct Emulator {

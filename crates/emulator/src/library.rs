@@ -1,6 +1,5 @@
 //! Device code as a shared object.
 
-use crate::DeviceCompiler;
 use crate::memory::wrong;
 use mebridge_driver::Shape;
 use mebridge_support::error::{Error, Result};
@@ -9,6 +8,9 @@ use std::ffi::{CStr, CString, c_void};
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Also compiles device code for a real GPU with the same options, and fails if that fails.
+pub type DeviceCompiler = fn(&str, &[String]) -> Result<()>;
 
 /// Header that lets a C++ compiler read CUDA.
 const HOST: &str = include_str!("../../../cuda/host.h");

@@ -6,9 +6,9 @@
 //! share a factor of each product ([`super::groups`]) stay together. All portions use the same memory, which stays in
 //! the L1 cache.
 
-use super::engine::{ChannelSquares, ScratchAddresses, jamp2_of};
 use super::groups::{self, Groups};
 use super::jamp::JampSums;
+use super::squares::{ChannelSquares, ScratchAddresses, jamp2_of};
 use mebridge_ops::visit::{Access, visit};
 use mebridge_ops::{Address, Batch};
 use mebridge_plan::Plan;

@@ -4,27 +4,22 @@
 //! grow with the number of events.
 
 use super::at_once::HelicityPortions;
-use super::block::{EventBlocks, Sampled};
 use super::color;
 use super::groups::Groups;
 use super::jamp::JampSums;
-use super::lanes::LaneExternal;
 use super::pairs::{self, BatchStep};
-use super::worker::Worker;
-use mebridge_backend::inputs::{Inputs, Outputs};
-use mebridge_backend::sample::{Sample, SampleAnswers};
-use mebridge_backend::{AllowedMomenta, BadMomentum};
+use super::squares::{ChannelSquares, ScratchAddresses, jamp2_of};
+use mebridge_backend::AllowedMomenta;
 use mebridge_ops::Address;
 use mebridge_ops::general::General;
 use mebridge_plan::binding::{Binding, Coupling};
 use mebridge_plan::color::BlockDiagonal;
-use mebridge_plan::{ChannelPlan, External, Factor, Plan, ValidPlan};
+use mebridge_plan::{External, Factor, Plan, ValidPlan};
 use mebridge_process::color::FlowWeight;
 use mebridge_process::{HelicitySum, Process};
-use mebridge_simd::{Level, Real, dispatch};
+use mebridge_simd::{Level, Real};
 use mebridge_support::error::{Error, Result};
 use num_complex::Complex64;
-use std::time::Duration;
 
 /// A plan with parameter values in one precision.
 pub struct Engine<T: Real> {
@@ -94,79 +89,23 @@ pub(super) struct Leg {
     pub square: Option<Address>,
 }
 
+/// An external wavefunction whose helicity depends on the lane.
+pub(super) struct LaneExternal {
+    /// The address at which the plan expects it.
+    pub result: Address,
+    /// The addresses at which the wavefunction of each helicity is computed.
+    pub sources: Vec<Address>,
+    /// For each lane, the index of its wavefunction in `sources`.
+    pub of_lane: Vec<u32>,
+    /// Vectors per wavefunction.
+    pub vectors: u32,
+}
+
 /// A sum of momenta of legs.
 pub(super) struct LegSum {
     pub address: Address,
     /// Addresses of the momenta, and their signs.
     pub terms: Vec<(Address, f64)>,
-}
-
-/// Squares of sums of amplitudes, separated into squares of one amplitude and of several.
-#[derive(Default)]
-pub(super) struct Squares {
-    pub one: Vec<Address>,
-    pub several: Vec<Vec<Address>>,
-}
-
-/// Squares of amplitudes from which channel weights are computed.
-pub(super) struct ChannelSquares {
-    /// Squares that make up each AMP2.
-    pub amp2: Vec<Squares>,
-    /// Squares of all AMP2 that have a configuration.
-    pub denominator: Squares,
-    /// If all AMP2 are sums of the same number of squares of one amplitude: this number, and all amplitudes in order.
-    pub equal_counts: Option<(usize, Vec<Address>)>,
-}
-
-impl ChannelSquares {
-    /// The squares of several helicities together, whose amplitudes are offset by `shifts` vectors from those of the
-    /// plan.
-    pub(super) fn new(channels: &ChannelPlan, shifts: &[u32]) -> ChannelSquares {
-        let mut all = ChannelSquares {
-            amp2: Vec::new(),
-            denominator: Squares::default(),
-            equal_counts: None,
-        };
-        let add = |to: &mut Squares, squares: &[Vec<Address>]| {
-            for shift in shifts {
-                for square in squares {
-                    let mut shifted = square.iter().map(|at| at + shift);
-                    match square.len() {
-                        1 => to.one.extend(shifted),
-                        _ => to.several.push(shifted.by_ref().collect()),
-                    }
-                }
-            }
-        };
-        for squares in &channels.amp2 {
-            let mut amp2 = Squares::default();
-            add(&mut amp2, squares);
-            all.amp2.push(amp2);
-        }
-        for &i in &channels.denominator {
-            if let Some(squares) = channels.amp2.get(i as usize) {
-                add(&mut all.denominator, squares);
-            }
-        }
-        let each = all.amp2.first().map_or(0, |amp2| amp2.one.len());
-        let is_single_squares = |amp2: &Squares| amp2.one.len() == each && amp2.several.is_empty();
-        if each > 0 && all.amp2.iter().all(is_single_squares) {
-            let amplitudes = all.amp2.iter().flat_map(|amp2| &amp2.one);
-            all.equal_counts = Some((each, amplitudes.copied().collect()));
-        }
-        all
-    }
-}
-
-/// Address of the square of the JAMP stored at `address`; `None` if that is not a JAMP.
-pub(super) fn jamp2_of(
-    plan: &Plan,
-    scratch: &ScratchAddresses,
-    address: Address,
-) -> Option<Address> {
-    let jamps = plan.jamp_base..plan.jamp_base + 2 * plan.flows as u32;
-    let flow = || (address - plan.jamp_base) / 2;
-    jamps.contains(&address).then(|| scratch.jamp2 + flow())
 }
 
 /// A coupling as a polynomial in G.
@@ -179,36 +118,6 @@ pub(super) struct Polynomial<T> {
 pub(super) enum ColorSum<T> {
     Same(color::ColorSum<T>),
     Single(color::ColorSum<f32>),
-}
-
-/// Addresses of the scratch, which follows the memory of the plan.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ScratchAddresses {
-    /// Non-zero in a lane whose momenta are bad.
-    pub momentum_check: Address,
-    /// |M|^2 of each good helicity.
-    pub matrix_elements: Address,
-    /// JAMP2 of each colour flow.
-    pub jamp2: Address,
-    /// AMP2 of the requested channels, at most one per lane, or all AMP2.
-    pub numerators: Address,
-    /// One number per event, as buffer for copies into or out of a vector.
-    pub lanes: Address,
-    /// Sum of all AMP2.
-    pub denominator: Address,
-    /// Scratch of the colour sum.
-    pub color: Address,
-    /// Number of vectors, including those of the plan.
-    pub vectors: u32,
-}
-
-/// Time spent in parts of the evaluation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EngineTimers {
-    /// In amplitudes and JAMP.
-    pub amplitudes: Duration,
-    /// In colour sums.
-    pub color: Duration,
 }
 
 impl<T: Real> Engine<T> {
@@ -239,25 +148,12 @@ impl<T: Real> Engine<T> {
         } else {
             ColorSum::Same(color::ColorSum::new(color, T::from_f64))
         };
-        let mut next = plan.vectors;
-        let mut take = |vectors: usize| {
-            let address = next;
-            next += vectors as u32;
-            address
+        let color_scratch = match &color {
+            ColorSum::Same(sum) => sum.scratch(),
+            ColorSum::Single(_) => 0,
         };
-        let scratch = ScratchAddresses {
-            momentum_check: take(1),
-            matrix_elements: take(plan.helicities.len()),
-            jamp2: take(process.color_flows()),
-            numerators: take(level.lanes::<T>().max(plan.channels().len())),
-            denominator: take(1),
-            lanes: take(1),
-            color: take(match &color {
-                ColorSum::Same(sum) => sum.scratch(),
-                ColorSum::Single(_) => 0,
-            }),
-            vectors: 0,
-        };
+        let scratch = ScratchAddresses::new(&plan, process, level.lanes::<T>(), color_scratch);
+        let next = scratch.vectors;
         let groups = Groups::new(&plan, process, next);
         let next = next.saturating_add(groups.vectors);
         let lanes = level.lanes::<T>();
@@ -277,65 +173,14 @@ impl<T: Real> Engine<T> {
             });
         }
         let mut constants = plan.constants.clone();
-        let mut keep = |address: Address, x: Complex64| {
-            constants.extend([(address, x.re), (address + 1, x.im)]);
-        };
-        let mut polynomials = Vec::new();
-        for (coupling, &address) in binding.couplings.iter().zip(&plan.couplings) {
-            match coupling {
-                Coupling::Polynomial(coefficients) => match coefficients[..] {
-                    [x] => keep(address, x),
-                    _ => polynomials.push(Polynomial {
-                        address,
-                        coefficients: coefficients
-                            .iter()
-                            .map(|c| (T::from_f64(c.re), T::from_f64(c.im)))
-                            .collect(),
-                    }),
-                },
-                Coupling::Formula => {}
-            }
-        }
-        let mut factors = Vec::new();
-        for factor in &plan.factors {
-            let terms = factor.terms.iter();
-            let terms = terms.map(|&(i, c)| match &binding.couplings[i as usize] {
-                Coupling::Polynomial(coefficients) if coefficients.len() == 1 => {
-                    Some(c * coefficients[0])
-                }
-                _ => None,
-            });
-            match (factor.propagator, terms.sum::<Option<Complex64>>()) {
-                (None, Some(x)) => keep(factor.address, x),
-                _ => factors.push(factor.clone()),
-            }
-        }
+        let (polynomials, factors) = numbers(&plan, binding, &mut constants);
         let channels = &process.channels;
         let mut allowed = channels.allowed_flows();
         allowed.push((0..process.color_flows() as u32).collect());
         let with_jamp2 = |flow| (flow, scratch.jamp2 + flow);
         let with_jamp2 = |flows: Vec<u32>| flows.into_iter().map(with_jamp2).collect();
         let drawn = plan.channels().drawn_diagrams(channels).into_iter();
-        let legs = process.legs.iter().zip(&plan.masses).zip(0..);
-        let legs = legs.map(|((leg, &mass), number)| {
-            let mut squares = plan.squares.iter();
-            let square = squares.find(|square| square.leg == number);
-            Leg {
-                mass,
-                incoming: leg.incoming,
-                square: square.map(|square| square.address),
-            }
-        });
-        let legs = legs.collect();
-        let momenta = plan.momenta.iter().map(|sum| {
-            let terms = (plan.leg_momenta..).step_by(4).zip(&sum.signs);
-            let terms = terms.filter(|&(_, &sign)| sign != 0);
-            LegSum {
-                address: sum.address,
-                terms: terms.map(|(at, &sign)| (at, f64::from(sign))).collect(),
-            }
-        });
-        let momenta = momenta.collect();
+        let (legs, momenta) = legs(&plan, process);
         Ok(Engine {
             general: plan
                 .operations()
@@ -431,67 +276,6 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    /// Evaluates events whose indices have been checked. The worker must have been made for this engine.
-    pub(super) fn run(
-        &self,
-        worker: &mut Worker<T>,
-        inputs: Inputs,
-        outputs: Outputs,
-    ) -> std::result::Result<(), BadMomentum> {
-        self.blocks(EventBlocks {
-            engine: self,
-            worker,
-            inputs,
-            outputs,
-            sample: None,
-        })
-    }
-
-    /// Evaluates a sample whose indices have been checked. The worker must have been made for this engine.
-    pub(super) fn run_sample(
-        &self,
-        worker: &mut Worker<T>,
-        sample: &Sample,
-        answers: SampleAnswers,
-    ) -> Result<()> {
-        // Vectors are read and written without bounds checks.
-        let diagrams = match &answers.amp2 {
-            // AMP2 are not written then.
-            Some(rows) if !sample.diagrams => rows.count(),
-            _ => self.config_of_diagram.len(),
-        };
-        sample.check_lengths(&answers, self.plan.masses.len(), diagrams)?;
-        worker.all_amp2 = sample.diagrams;
-        let blocks = EventBlocks {
-            engine: self,
-            worker,
-            inputs: Inputs::without_channels(sample.points),
-            outputs: answers.outputs,
-            sample: Some(Sampled {
-                request: sample,
-                diagram: answers.diagram,
-                amp2: answers.amp2,
-            }),
-        };
-        let result = self.blocks(blocks);
-        worker.all_amp2 = false;
-        // Bad events of a sample get NaN instead of an error.
-        debug_assert!(result.is_ok());
-        Ok(())
-    }
-
-    /// Dispatches to the code of the SIMD level; the only place that does.
-    #[inline(never)]
-    fn blocks(&self, blocks: EventBlocks<T>) -> std::result::Result<(), BadMomentum> {
-        let momenta = &blocks.inputs.points.momenta;
-        assert!(
-            momenta.legs() == self.legs.len() && momenta.events() == blocks.outputs.helicity.len()
-        );
-        // SAFETY: the worker's memory was sized for this engine, and the plan has no address beyond it. Momenta have
-        // these legs and the same number of events as the other arrays, which are slices.
-        unsafe { dispatch(self.level, blocks) }
-    }
-
     /// Number of lanes that hold different helicities: one if lanes hold events.
     pub(super) fn helicity_lanes(&self) -> usize {
         match self.lane_externals.is_empty() {
@@ -499,51 +283,71 @@ impl<T: Real> Engine<T> {
             false => self.lanes(),
         }
     }
+}
 
-    /// All AMP2 of the first `count` events of the last block that a worker ran, if it was set to compute all.
-    pub fn amp2(&self, worker: &mut Worker<T>, count: usize) -> Vec<Vec<f64>> {
-        let lanes = self.lanes();
-        let numbers = worker.numbers();
-        let first = self.scratch.numerators as usize * lanes;
-        (0..count)
-            .map(|lane| {
-                (0..self.plan.channels().len())
-                    .map(|i| numbers[first + i * lanes + lane].to_f64())
-                    .collect()
-            })
-            .collect()
-    }
-
-    /// Contributions of each helicity in all lanes of the last block that a worker ran: `[helicity][lane]`.
-    pub(super) fn contributions_of_lanes(
-        &self,
-        worker: &mut Worker<T>,
-        lanes: usize,
-        to: &mut Vec<f64>,
-    ) {
-        let all = self.lanes();
-        let first = self.scratch.matrix_elements as usize * all;
-        let numbers = &worker.numbers()[first..][..self.plan.helicities.len() * all];
-        to.clear();
-        for row in numbers.chunks_exact(all) {
-            to.extend(row[..lanes].iter().map(|x| x.to_f64()));
+/// Couplings that are polynomials in G, and factors that are not constant. The others are added to `constants`.
+fn numbers<T: Real>(
+    plan: &Plan,
+    binding: &Binding,
+    constants: &mut Vec<(Address, f64)>,
+) -> (Vec<Polynomial<T>>, Vec<Factor>) {
+    let mut keep = |address: Address, x: Complex64| {
+        constants.extend([(address, x.re), (address + 1, x.im)]);
+    };
+    let mut polynomials = Vec::new();
+    for (coupling, &address) in binding.couplings.iter().zip(&plan.couplings) {
+        match coupling {
+            Coupling::Polynomial(coefficients) => match coefficients[..] {
+                [x] => keep(address, x),
+                _ => polynomials.push(Polynomial {
+                    address,
+                    coefficients: coefficients
+                        .iter()
+                        .map(|c| (T::from_f64(c.re), T::from_f64(c.im)))
+                        .collect(),
+                }),
+            },
+            Coupling::Formula => {}
         }
     }
-
-    /// Contributions of each helicity to the first `count` events of the last block that a worker ran:
-    /// `[event][helicity]`, not averaged.
-    pub fn contributions(&self, worker: &mut Worker<T>, count: usize) -> Vec<Vec<f64>> {
-        let lanes = self.lanes();
-        let numbers = worker.numbers();
-        let first = self.scratch.matrix_elements as usize * lanes;
-        (0..count)
-            .map(|lane| {
-                (0..self.plan.helicities.len())
-                    .map(|h| numbers[first + h * lanes + lane].to_f64())
-                    .collect()
-            })
-            .collect()
+    let mut factors = Vec::new();
+    for factor in &plan.factors {
+        let terms = factor.terms.iter();
+        let terms = terms.map(|&(i, c)| match &binding.couplings[i as usize] {
+            Coupling::Polynomial(coefficients) if coefficients.len() == 1 => {
+                Some(c * coefficients[0])
+            }
+            _ => None,
+        });
+        match (factor.propagator, terms.sum::<Option<Complex64>>()) {
+            (None, Some(x)) => keep(factor.address, x),
+            _ => factors.push(factor.clone()),
+        }
     }
+    (polynomials, factors)
+}
+
+/// The legs, and the sums of their momenta.
+fn legs(plan: &Plan, process: &Process) -> (Vec<Leg>, Vec<LegSum>) {
+    let legs = process.legs.iter().zip(&plan.masses).zip(0..);
+    let legs = legs.map(|((leg, &mass), number)| {
+        let mut squares = plan.squares.iter();
+        let square = squares.find(|square| square.leg == number);
+        Leg {
+            mass,
+            incoming: leg.incoming,
+            square: square.map(|square| square.address),
+        }
+    });
+    let momenta = plan.momenta.iter().map(|sum| {
+        let terms = (plan.leg_momenta..).step_by(4).zip(&sum.signs);
+        let terms = terms.filter(|&(_, &sign)| sign != 0);
+        LegSum {
+            address: sum.address,
+            terms: terms.map(|(at, &sign)| (at, f64::from(sign))).collect(),
+        }
+    });
+    (legs.collect(), momenta.collect())
 }
 
 /// Whether all tables of a process for colour choices refer to existing flows and JAMPs.
@@ -562,71 +366,6 @@ mod tests {
     use super::*;
     use mebridge_plan::compile;
     use mebridge_process::example;
-
-    /// A session accesses vectors of events without bounds checks, so it checks the array lengths first.
-    #[test]
-    fn samples_of_another_size_are_refused() {
-        use crate::ThreadedEngine;
-        use mebridge_backend::sample::{Momenta, Points};
-        use mebridge_backend::{Backend, SessionMemory};
-        let process = example::scalars();
-        let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
-        let split = BlockDiagonal::of_process(&process, false);
-        let (legs, events) = (process.legs.len(), 3);
-        let momenta = vec![1.0; 4 * (events + 1) * (legs + 1)];
-        let (doubles, integers) = ([0.5; 4], [0; 4]);
-        for level in Level::supported() {
-            let plan = compile(&process, &binding, &[0]).unwrap();
-            let plan = plan.validate(&process).unwrap();
-            let engine =
-                Engine::<f64>::new(&process, &split, &binding, plan, level, false).unwrap();
-            let engine = ThreadedEngine::new(engine, 1).unwrap();
-            let memory = SessionMemory::default();
-            let mut session = engine.session(&memory).unwrap();
-            // Runs with this number of legs and these numbers of events in each array.
-            let mut run = |legs: usize, counts: [usize; 6]| {
-                let [of_momenta, g_s, random, fixed, answers, choices] = counts;
-                let sample = Sample {
-                    points: Points {
-                        momenta: Momenta::rows(&momenta[..4 * legs * of_momenta], legs),
-                        g_s: &doubles[..g_s],
-                        random_helicity: &doubles[..random],
-                        random_color: &doubles[..random],
-                    },
-                    random_diagram: &doubles[..random],
-                    helicity: Some(&integers[..fixed]),
-                    diagram: Some(&integers[..fixed]),
-                    diagrams: true,
-                };
-                let (mut matrix_elements, mut chosen) = ([0.0; 4], [[0; 4]; 3]);
-                let [helicity, color, diagram] = &mut chosen;
-                let answers = SampleAnswers {
-                    outputs: Outputs {
-                        matrix_elements: &mut matrix_elements[..answers],
-                        helicity: &mut helicity[..choices],
-                        color: &mut color[..choices],
-                    },
-                    diagram: &mut diagram[..choices],
-                    amp2: None,
-                };
-                session.run(&sample, answers).map(|()| matrix_elements)
-            };
-            // Momenta that are not those of an event.
-            let results = run(legs, [events; 6]).unwrap();
-            assert!(results[..events].iter().all(|x| x.is_nan()), "{results:?}");
-            for wrong in [legs - 1, legs + 1] {
-                let refused = run(wrong, [events; 6]).unwrap_err().to_string();
-                assert!(refused.contains("momenta"), "{refused}");
-            }
-            for array in 0..6 {
-                let mut counts = [events; 6];
-                counts[array] -= 1;
-                assert!(run(legs, counts).is_err(), "array {array}");
-                counts[array] += 2;
-                assert!(run(legs, counts).is_err(), "array {array}");
-            }
-        }
-    }
 
     /// Everything that an engine accesses without bounds checks is checked here.
     #[test]

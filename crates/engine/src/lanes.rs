@@ -5,7 +5,7 @@
 //! process with a single helicity for each of these legs ([`HelicityLanes::process`]); the engine puts the
 //! wavefunctions of the other helicities into their lanes.
 
-use super::engine::Engine;
+use super::engine::{Engine, LaneExternal};
 use mebridge_ops::Address;
 use mebridge_plan::External;
 use mebridge_process::legs::legs_below;
@@ -131,18 +131,6 @@ fn distinct(rows: &[&Vec<i8>], inside: impl Fn(usize) -> bool) -> Vec<Vec<i8>> {
         }
     }
     found
-}
-
-/// An external wavefunction whose helicity depends on the lane.
-pub(super) struct LaneExternal {
-    /// The address at which the plan expects it.
-    pub result: Address,
-    /// The addresses at which the wavefunction of each helicity is computed.
-    pub sources: Vec<Address>,
-    /// For each lane, the index of its wavefunction in `sources`.
-    pub of_lane: Vec<u32>,
-    /// Vectors per wavefunction.
-    pub vectors: u32,
 }
 
 impl<T: Real> Engine<T> {

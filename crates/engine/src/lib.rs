@@ -9,11 +9,14 @@ mod groups;
 mod jamp;
 mod lanes;
 mod pairs;
+mod run;
+mod squares;
 #[doc(hidden)]
 pub mod stages;
 mod threaded;
 mod worker;
 
-pub use engine::{Engine, EngineTimers};
+pub use engine::Engine;
 pub use lanes::HelicityLanes;
 pub use threaded::ThreadedEngine;
+pub use worker::EngineTimers;

@@ -6,8 +6,8 @@
 //! on the other events of its chunk. The caller's own thread is one of the threads; the others ([`threads`]) are not woken
 //! for a call that would be done before they are awake.
 
-use super::engine::{Engine, EngineTimers};
-use super::worker::{SingleHelicities, Worker};
+use super::engine::Engine;
+use super::worker::{EngineTimers, SingleHelicities, Worker};
 use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_backend::sample::{Sample, SampleAnswers};
 use mebridge_backend::{

@@ -1,12 +1,13 @@
 //! Working memory of one thread.
 
 use super::arena::Arena;
-use super::engine::{Engine, EngineTimers};
+use super::engine::Engine;
 use mebridge_backend::SessionMemory;
 use mebridge_backend::inputs::Inputs;
 use mebridge_simd::Real;
 use mebridge_support::error::Result;
 use num_complex::Complex64;
+use std::time::Duration;
 
 /// Memory and state of one thread, on cache lines of their own.
 #[repr(align(128))]
@@ -43,6 +44,15 @@ pub struct SingleHelicities {
     pub amp2: Vec<f64>,
     /// `[helicity][lane][colour flow]`
     pub jamp2: Vec<f64>,
+}
+
+/// Time spent in parts of the evaluation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EngineTimers {
+    /// In amplitudes and JAMP.
+    pub amplitudes: Duration,
+    /// In colour sums.
+    pub color: Duration,
 }
 
 impl<T: Real> Worker<T> {

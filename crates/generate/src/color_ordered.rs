@@ -9,7 +9,7 @@
 //! order of the currents. An octet index between two currents is summed over by `T^a_ij T^a_kl = 1/2 (d_il d_kj -
 //! ...)`; the second term cancels because of `f`.
 
-use super::assemble::Assembly;
+use super::assembly::Assembly;
 use super::color::{Child, ROOT_LABEL, VertexColor};
 use super::matrix::product;
 use super::number::{Number, over_common_denominator};

@@ -5,7 +5,7 @@
 //! from its external end is equivalent: the external wavefunction is then of the other kind (`C` times the spinor of
 //! `OXXXXX` is that of `IXXXXX` for the antiparticle), and all vertices along the line have their standard routines.
 
-use super::assemble::Assembly;
+use super::assembly::Assembly;
 use crate::model::PropagatorPart;
 use mebridge_process::{ExternalKind, Vertex, Wavefunction};
 

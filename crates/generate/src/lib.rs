@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `language`, `request` | MG5aMC's language: texts with decays, and single processes |
 //! | `subprocess` | expansion of labels into processes, conservation laws |
-//! | `matrix_elements` | grouping of processes with equal matrix elements |
+//! | `matrix_element`, `matrix_elements` | grouping of processes with equal matrix elements |
 //! | `weighted` | the `WEIGHTED` at which the search for the lowest one starts |
 //! | `trees` | diagrams |
 //! | `chains` | diagrams of processes with decays |
@@ -16,13 +16,14 @@
 //! | `number`, `strings`, `color` | colour algebra |
 //! | `flows`, `matrix` | colour flows and the colour matrix |
 //! | `color_ordered` | recursion over colour-ordered currents, in place of diagrams |
-//! | `assemble` | assembly of a [`Process`] |
+//! | `assembly`, `assemble` | assembly of a [`Process`]: its parts, the whole |
 //! | `lines` | the lines of diagrams with their particles |
 //! | `partial_widths` | partial widths by |M|^2 as formulas |
 //!
 //! docs/generate.md describes the conventions, and what cannot be generated.
 
 mod assemble;
+mod assembly;
 mod chains;
 mod color;
 mod color_ordered;
@@ -31,6 +32,7 @@ mod flows;
 mod language;
 pub mod lines;
 mod matrix;
+mod matrix_element;
 mod matrix_elements;
 pub mod model;
 mod number;

@@ -1,7 +1,7 @@
 //! The propagators of diagrams with their particles, which a process does not contain. Events are clustered along them.
 
-use super::assemble::Assembler;
-use super::matrix_elements::MatrixElement;
+use super::assembly::Assembler;
+use super::matrix_element::MatrixElement;
 use super::trees::{Diagram, Diagrams, Legs, Node, Tree, TreeId, legs_of};
 use crate::model::{Model, ParticleId};
 use serde::Serialize;
@@ -48,7 +48,7 @@ pub fn list(
     element: &MatrixElement,
     diagrams: &Diagrams,
 ) -> Result<DiagramLines, String> {
-    let model = builder.model();
+    let model = builder.model;
     let behind = legs_of(&diagrams.trees);
     let mut walk = Walk {
         model,

@@ -5,11 +5,12 @@
 //! structures and couplings. This is determined without assembling any matrix element, so that a single one can be
 //! assembled without the others.
 
-use super::assemble::Assembler;
+use super::assembly::Assembler;
 use super::chains::{Chain, Ends, OnShell};
 use super::color_ordered::ColorOrderedLegs;
 use super::language;
 use super::lines::{self, DiagramLines};
+use super::matrix_element::{AmplitudeContent, MatrixElement};
 use super::request::{ProcessRequest, SquaredOrder};
 use super::squared::SquaredSelection;
 use super::subprocess::{self, Subprocess};
@@ -40,38 +41,6 @@ pub struct MatrixElements<'a> {
     vanishing: Vec<String>,
     /// Cache of the formulas for widths of the card, by index.
     widths: RefCell<HashMap<Vec<i32>, Option<AutoWidth>>>,
-}
-
-/// A matrix element.
-pub struct MatrixElement {
-    /// Its legs.
-    pub subprocess: Subprocess,
-    /// The legs for a colour-ordered form, if it may have one.
-    pub line: Option<ColorOrderedLegs>,
-    content: AmplitudeContent,
-    /// The selected products of diagrams; `None` for all.
-    pub selection: Option<SquaredSelection>,
-    /// Particles that decayed.
-    pub on_shell: Vec<OnShell>,
-    /// Particles of s-channels that must not be on their mass shell.
-    pub off_shell: Vec<ParticleId>,
-    /// Whether t-channel lines have no width.
-    pub zero_width: bool,
-    /// Allowed ranges of the coupling orders.
-    pub orders: Rc<Vec<RangeInclusive<u32>>>,
-    /// Its name.
-    pub name: String,
-    /// Number of its request in the text.
-    request: usize,
-    /// The particles of other processes with the same matrix element.
-    pub others: Vec<Vec<ParticleId>>,
-}
-
-/// The content of a matrix element.
-enum AmplitudeContent {
-    Diagrams(Diagrams),
-    /// The vertices of a colour-ordered form, if there are too many diagrams to list.
-    Vertices(Vec<u32>),
 }
 
 /// The subprocesses of a request that may have diagrams, with their common properties.
@@ -236,7 +205,7 @@ impl<'a> MatrixElements<'a> {
         request: &ProcessRequest,
         kinds: &Kinds,
     ) -> Fallible<()> {
-        let model = self.builder.model();
+        let model = self.builder.model;
         let Candidates {
             rules,
             found,
@@ -292,7 +261,7 @@ impl<'a> MatrixElements<'a> {
         request: &ProcessRequest,
         kinds: &Kinds,
     ) -> Fallible<()> {
-        let model = self.builder.model();
+        let model = self.builder.model;
         let orders = Rc::new(request.overall.clone());
         // Orders of processes with decays are checked again if the whole process has bounds.
         let bounded = request.overall.iter().any(|range| *range.end() != u32::MAX);
@@ -352,7 +321,7 @@ impl<'a> MatrixElements<'a> {
 
     /// All processes of a request with all its decays; `whole` is false if the request is itself a decay.
     fn chains(&self, request: &ProcessRequest, whole: bool) -> Fallible<Vec<Chain>> {
-        let model = self.builder.model();
+        let model = self.builder.model;
         let Candidates {
             rules,
             found,
@@ -530,7 +499,7 @@ impl<'a> MatrixElements<'a> {
         if let Some(known) = self.widths.borrow().get(&parameter.index) {
             return Ok(known.clone());
         }
-        let width = self.builder.model().auto_width(0, parameter)?;
+        let width = self.builder.model.auto_width(0, parameter)?;
         let mut widths = self.widths.borrow_mut();
         widths.insert(parameter.index.clone(), width.clone());
         Ok(width)

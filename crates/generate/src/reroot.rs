@@ -5,7 +5,7 @@
 //! cut needs much more work than a neighbour, as dimension-six operators do, the diagram is cut at the neighbour
 //! instead.
 
-use super::assemble::Assembly;
+use super::assembly::Assembly;
 use crate::model::{PropagatorPart, RoutineForm};
 use mebridge_process::legs::legs_below;
 use mebridge_process::{Quantity, Vertex, Wavefunction};

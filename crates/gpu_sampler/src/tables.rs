@@ -2,7 +2,7 @@
 
 use mebridge_densities::device::{DensityTables as OfDensities, fixed_coupling};
 use mebridge_densities::{Densities, StrongCoupling};
-use mebridge_driver::{Buffer, Driver, Pointer, Stream};
+use mebridge_driver::{Bits, Buffer, Driver, Pointer, Stream, bytes};
 use mebridge_phasespace::cuts::Cuts;
 use mebridge_phasespace::device::{NOWHERE, Tables as Words, Unknown};
 use mebridge_sampler::integrand::{
@@ -238,24 +238,15 @@ struct Uploaded {
 impl Uploaded {
     fn new(stream: &Stream, words: &[u32], numbers: &[f64]) -> Result<Uploaded, Error> {
         Ok(Uploaded {
-            words: upload_words(stream, words)?,
-            numbers: upload_numbers(stream, numbers)?,
+            words: upload(stream, words)?,
+            numbers: upload(stream, numbers)?,
         })
     }
 }
 
-pub(crate) fn upload_words(stream: &Stream, words: &[u32]) -> Result<Buffer, Error> {
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    upload(stream, &bytes)
-}
-
-pub(crate) fn upload_numbers(stream: &Stream, numbers: &[f64]) -> Result<Buffer, Error> {
-    let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_ne_bytes()).collect();
-    upload(stream, &bytes)
-}
-
-/// Creates a buffer with these bytes.
-pub(crate) fn upload(stream: &Stream, bytes: &[u8]) -> Result<Buffer, Error> {
+/// Creates a buffer with these numbers.
+pub(crate) fn upload<T: Bits>(stream: &Stream, numbers: &[T]) -> Result<Buffer, Error> {
+    let bytes = bytes(numbers);
     let buffer = Buffer::new(stream.driver(), bytes.len())?;
     stream.write(&buffer, bytes)?;
     Ok(buffer)
@@ -328,7 +319,7 @@ impl UploadedDensities {
     fn new(stream: &Stream, of: &OfDensities) -> Result<UploadedDensities, Error> {
         Ok(UploadedDensities {
             tables: Uploaded::new(stream, &of.words, &of.numbers)?,
-            cells: upload_numbers(stream, &of.cells)?,
+            cells: upload(stream, &of.cells)?,
         })
     }
 }

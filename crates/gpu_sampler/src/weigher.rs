@@ -13,7 +13,7 @@ use crate::harvest::Kernels;
 use crate::points::PointDrawer;
 use crate::slot::{EVENT_HEAD, LaunchSlot, Sizes};
 use crate::structures::{BlockHead, SLOTS};
-use crate::tables::{upload, upload_numbers, upload_words};
+use crate::tables::upload;
 use mebridge_backend::DeviceSession;
 use mebridge_backend::sample::{DeviceSample, Strides};
 use mebridge_driver::{Buffer, Driver, Pinned, Pointer, Stream};
@@ -130,12 +130,12 @@ impl Gpu {
             sizes: tables.sizes,
             kernels,
             points,
-            legs: upload_words(&self.stream, &tables.legs)?,
-            of_class: upload_words(&self.stream, &tables.of_class)?,
-            flow_words: upload_words(&self.stream, &flows.words)?,
-            flow_sizes: upload_numbers(&self.stream, &flows.sizes)?,
-            members: upload_words(&self.stream, &tables.members)?,
-            exchanged: upload_words(&self.stream, &tables.exchanged)?,
+            legs: upload(&self.stream, &tables.legs)?,
+            of_class: upload(&self.stream, &tables.of_class)?,
+            flow_words: upload(&self.stream, &flows.words)?,
+            flow_sizes: upload(&self.stream, &flows.sizes)?,
+            members: upload(&self.stream, &tables.members)?,
+            exchanged: upload(&self.stream, &tables.exchanged)?,
         });
         Ok(())
     }

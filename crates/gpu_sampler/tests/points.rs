@@ -19,9 +19,10 @@ use mebridge_sampler::blocks::{Block, GridInput};
 use mebridge_sampler::grid::{Grid, Training};
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Failure, Flux, Integrand, MatrixElementSource, Partons, PointNumbers,
-    PointSource, RunningCoupling, Selection, Workspace,
+    PointSource, RunningCoupling, Selection,
 };
 use mebridge_sampler::random::Philox;
+use mebridge_sampler::workspace::Workspace;
 use mebridge_simd::Level;
 use mebridge_support::runtime::CachePlace;
 use rand::seq::SliceRandom;

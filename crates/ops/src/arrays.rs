@@ -17,7 +17,8 @@
 
 mod parts;
 mod shuffle;
-pub mod visit;
+pub mod terms;
+mod visit;
 
 pub use parts::{
     Addends, Components, Folded, Less, MasslessPropagator, Mirror, Numbers, Once, Pairs, Part,
@@ -30,7 +31,7 @@ use super::opcode::{COMPLEX, FOUR, MOMENTUM};
 use super::table::for_each_opcode;
 use parts::range;
 use serde::{Deserialize, Serialize};
-use visit::{ElementMap, Read, Written};
+use terms::{ElementMap, Read, Written};
 
 /// Vectors of an element of four complex components.
 pub const ELEMENT: u32 = FOUR;

@@ -14,7 +14,7 @@
 
 use super::color_ordered::{Loops, NO_HELICITY};
 use super::{Body, Operations, Plan, Virtuality};
-use mebridge_ops::arrays::visit::{AddendTerm, Read, Written};
+use mebridge_ops::arrays::terms::{AddendTerm, Read, Written};
 use mebridge_ops::arrays::{ArrayOp, Pairs, Part, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL};
 use mebridge_ops::opcode::{COMPLEX, FOUR};
 use mebridge_ops::visit::{Access, visit};

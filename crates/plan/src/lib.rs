@@ -11,10 +11,12 @@
 //! [`Operations::amplitudes`] with that helicity's table, and [`Operations::jamp`]. A process without diagrams has
 //! [`Plan::loops`] instead. A plan for a CPU may compute some currents in between ([`Operations::tiles`]).
 
+mod amplitudes;
 pub mod binding;
 pub mod color;
 pub mod color_ordered;
 mod compile;
+mod compiler;
 pub mod count;
 mod data_flow;
 pub mod memory_reuse;
@@ -27,7 +29,7 @@ pub mod sums;
 pub mod tiling;
 mod validate;
 
-pub use compile::{compile, compile_for};
+pub use compile::{compile, compile_for, plan_after};
 pub use count::Count;
 pub use validate::ValidPlan;
 

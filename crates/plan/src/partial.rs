@@ -6,7 +6,7 @@
 //! chosen greedily, such that partial vertices serve as many amplitudes as possible at the least cost.
 
 use super::Batch;
-use super::compile::{Compiler, VertexKernel};
+use super::compiler::{Compiler, VertexKernel};
 use mebridge_ops::opcode::{Mode, Opcode};
 use rustc_hash::FxHashMap as HashMap;
 use std::cmp::Ordering;

@@ -4,11 +4,6 @@
 //! end: tests use this to check that the results do not change, and `mebridge info --plan` to report what each pass
 //! saves.
 
-use super::binding::Binding;
-use super::{Plan, compile, recursion};
-use mebridge_process::Process;
-use mebridge_support::error::Result;
-
 /// A pass of the plan compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pass {
@@ -63,20 +58,5 @@ impl Pass {
             Pass::MemoryReuse => "memory used again",
             Pass::Tiling => "currents computed in tiles",
         }
-    }
-}
-
-/// Makes the plan after this pass, with all passes before it. `None` for passes of the recursion if the process does
-/// not have one.
-pub fn plan_after(
-    pass: Pass,
-    process: &Process,
-    binding: &Binding,
-    helicities: &[u32],
-) -> Result<Option<Plan>> {
-    if pass < Pass::Recursion {
-        compile::compile_until(pass, process, binding, helicities).map(Some)
-    } else {
-        Ok(recursion::compile_until(pass, process, binding, helicities))
     }
 }

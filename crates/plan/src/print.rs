@@ -2,7 +2,7 @@
 //!
 //! An address follows a letter that tells what is stored there: `w` is a spinor or a vector, `c` a complex number, `p`
 //! four real numbers (a momentum, or a spinor of one chirality), `r` a real number, `x` anything else. Operations are
-//! printed using the table of operations and its visitors ([`mebridge_ops::visit`], [`mebridge_ops::arrays::visit`]),
+//! printed using the table of operations and its visitors ([`mebridge_ops::visit`], [`mebridge_ops::arrays::terms`]),
 //! so that new ones need no code here.
 //!
 //! `w96 = Ffv2 w64 w72 c30 p24 r22` writes 96 and reads the others; `+=` adds to the previous value. A wavefunction
@@ -15,7 +15,7 @@
 use super::color_ordered::{Loops, NO_HELICITY};
 use super::sums::Sums;
 use super::{Body, Operations, Plan};
-use mebridge_ops::arrays::visit::{AddendTerm, ElementMap, Read};
+use mebridge_ops::arrays::terms::{AddendTerm, ElementMap, Read};
 use mebridge_ops::arrays::{ArrayOp, Pairs, Part, Pools};
 use mebridge_ops::opcode::{COMPLEX, FOUR, MOMENTUM, REAL};
 use mebridge_ops::visit::{Access, visit};

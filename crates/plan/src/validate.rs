@@ -4,7 +4,7 @@
 //! well as those from files, that no address is outside of the plan's memory and no index out of range, and that the
 //! plan fits the process. A [`ValidPlan`] is the proof, and the only input that an engine accepts.
 
-use super::compile::amp2_index;
+use super::amplitudes::amp2_index;
 use super::sums::Sum;
 use super::{Body, External, Plan, Virtuality};
 use mebridge_ops::opcode::{Layout, Opcode};

@@ -4,7 +4,8 @@ use mebridge_generate::generate;
 use mebridge_ops::arrays::{ArrayKind, ArrayOp, Payload};
 use mebridge_plan::binding::Binding;
 use mebridge_plan::color_ordered::{self, Loops, Machine};
-use mebridge_plan::passes::{Pass, plan_after};
+use mebridge_plan::passes::Pass;
+use mebridge_plan::plan_after;
 use mebridge_plan::{Body, Plan, compile};
 use mebridge_process::Process;
 

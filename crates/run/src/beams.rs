@@ -235,10 +235,9 @@ impl Beams {
         self.non_hadron().filter(|beam| self.lpp[*beam] == 0)
     }
 
-    /// Whether each beam is the antiparticle of the hadron that the set of densities describes. A beam that is not a
-    /// hadron beside one that is counts as an antiparticle, too.
+    /// Whether each beam is the antiparticle of the hadron that the set of densities describes.
     pub fn anti(&self) -> [bool; 2] {
-        [0, 1].map(|beam| self.lpp[beam] == -1 || self.non_hadron() == Some(beam))
+        self.lpp.map(|lpp| lpp == -1)
     }
 
     /// Whether `<mgrwt>` in an event file can describe how an event depends on densities and alpha_s.
@@ -413,11 +412,11 @@ mod tests {
         assert!(partons.resting() && partons.reweightable());
         let whole = of("0", "1");
         assert_eq!((whole.non_hadron(), whole.photons()), (Some(0), 0));
-        assert_eq!((whole.parton(), whole.anti()), (Some(0), [true, false]));
+        assert_eq!((whole.parton(), whole.anti()), (Some(0), [false; 2]));
         assert!(!whole.reweightable());
         let photons = of("1", "-3");
         assert_eq!((photons.non_hadron(), photons.photons()), (Some(1), -3));
-        assert_eq!((photons.parton(), photons.anti()), (None, [false, true]));
+        assert_eq!((photons.parton(), photons.anti()), (None, [false; 2]));
         assert!(!photons.radiated() && !photons.resting() && !photons.reweightable());
         let both = of("3", "-3");
         assert_eq!((both.non_hadron(), both.photons()), (None, 0));

@@ -101,22 +101,17 @@ pub fn plan(
     let first = &decays[0];
     let there = elements.iter().flat_map(|element| element.options());
     let there = there.flat_map(|pdg| &pdg[1..]).map(|code| code.abs());
+    // The energy is the mass of the decaying particle.
+    let scale = Scale {
+        dynamical: Dynamical::PartonicEnergy,
+        factor: card.number("scalefact"),
+        renormalisation: card.flag("fixed_ren_scale").then(|| card.number("scale")),
+        factorisation: Some([card.number("dsqrt_q2fact1"); 2]),
+    };
+    let requests = decays.iter().map(Decay::request).collect();
     Ok(Decays {
         request: Request {
-            energy: first.masses[0],
-            rapidity: 0.0,
-            densities: None,
-            beams: None,
             alpha_s: table.into_iter().unzip(),
-            // The energy is the mass of the decaying particle.
-            scale: Scale {
-                dynamical: Dynamical::PartonicEnergy,
-                factor: card.number("scalefact"),
-                renormalisation: card.flag("fixed_ren_scale").then(|| card.number("scale")),
-                factorisation: Some([card.number("dsqrt_q2fact1"); 2]),
-            },
-            clustering: None,
-            elements: decays.iter().map(Decay::request).collect(),
             threads,
             backend: Some("cpu".to_owned()),
             widths: card.number("bwcutoff"),
@@ -124,10 +119,8 @@ pub fn plan(
             alpha_qed,
             forced: forced.into_iter().collect(),
             excluded: off.difference(&elsewhere).copied().collect(),
-            lifetimes: None,
-            bias: None,
-            lund: None,
             color: ColorTreatment::Full,
+            ..Request::new(first.masses[0], scale, requests)
         },
         conditions,
         cuts: cuts::describe(first.windows(), &first.pdg),

@@ -14,6 +14,7 @@ use crate::text::without_number;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use input_file::InputFile;
+pub use input_file::Open;
 use mebridge::lhe::{Event, Reader};
 use mebridge::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -26,9 +27,6 @@ const BUFFER: usize = 1 << 20;
 /// Cross sections of one process may differ by this many standard errors, or by this share if that is more.
 const ERRORS: f64 = 5.0;
 const SHARE: f64 = 0.05;
-
-/// Opens an event file, compressed or not.
-pub type Open<'a> = &'a dyn Fn(&Path) -> Result<Box<dyn Read>>;
 
 /// Results of merging.
 #[derive(Clone, Debug)]

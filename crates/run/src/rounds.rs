@@ -8,12 +8,12 @@ use crate::state::{SURVEY, SettledRound, State};
 use crate::summary;
 use crate::text::significant;
 use mebridge::{Error, Result};
-use mebridge_sampler::rounds::CorrectionSums;
+use mebridge_sampler::rounds::{CorrectionSums, planned};
 use mebridge_sampler::sums::Estimate;
 use mebridge_sampler::survey::SurveySettings;
 use mebridge_support::signals;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread::{Builder, ScopedJoinHandle};
@@ -24,8 +24,6 @@ use std::thread::{Builder, ScopedJoinHandle};
 const ROUNDS: u64 = 20;
 const MIN_ROUND: [u64; 2] = [5000, 250_000];
 const MAX_ROUND: [u64; 2] = [50_000, 500_000];
-/// Number of points that are drawn as a group.
-const GROUP: f64 = 8.0;
 
 /// Returns the number of events of each round.
 pub fn sizes(events: u64, on_gpus: bool) -> Vec<u64> {
@@ -328,15 +326,12 @@ impl Rounds {
     /// each matrix element.
     pub fn by_process(&self, numbers: &[i32]) -> Option<Vec<(i32, summary::Measured)>> {
         let groups = self.groups()?;
-        let mut found: Vec<(i32, summary::Measured)> = Vec::new();
-        for &number in numbers {
-            if found.iter().all(|(known, _)| *known != number) {
-                let sum = self.sum_of(&groups, |element| numbers.get(element) == Some(&number));
-                found.push((number, pair(sum)));
-            }
-        }
-        found.sort_by_key(|(number, _)| *number);
-        Some(found)
+        let measured = |number: i32| {
+            let sum = self.sum_of(&groups, |element| numbers.get(element) == Some(&number));
+            (number, pair(sum))
+        };
+        let distinct: BTreeSet<i32> = numbers.iter().copied().collect();
+        Some(distinct.into_iter().map(measured).collect())
     }
 
     /// Returns averages of the weights in the event file for events with a bias; `None` without a bias. `numbers` has
@@ -473,11 +468,12 @@ impl Rounds {
             let survey = of_survey[number];
             let mut sums = Weighted::default();
             sums.add(survey.0 as f64, survey);
-            // A round is weighted by the number of points that follows from the survey without its last part. Its
-            // actual number depends on that part: a low result there would reduce it, and so get more weight itself.
+            // As in `mebridge_sampler::rounds::cross_section`.
             for one in self.counting() {
-                let planned = (points.shares[number] * one.events as f64).ceil();
-                sums.add(GROUP * (planned / GROUP).ceil(), of_round(one)[number]);
+                sums.add(
+                    planned(one.events, points.shares[number]),
+                    of_round(one)[number],
+                );
             }
             (
                 sums.mean / sums.weight,

@@ -168,31 +168,16 @@ fn request(energy: f64, windows: Vec<Window>) -> Request {
         vanishes: Some(false),
         ..ElementRequest::default()
     };
+    let scale = Scale {
+        dynamical: Dynamical::PartonicEnergy,
+        factor: 1.0,
+        renormalisation: Some(91.188),
+        factorisation: Some([91.188; 2]),
+    };
     Request {
-        energy,
-        rapidity: 0.0,
-        densities: None,
-        beams: None,
-        alpha_s: (vec![1e-3, 1.0, 1e3, 1e6, 1e9, 1e12], vec![0.118; 6]),
-        scale: Scale {
-            dynamical: Dynamical::PartonicEnergy,
-            factor: 1.0,
-            renormalisation: Some(91.188),
-            factorisation: Some([91.188; 2]),
-        },
-        clustering: None,
-        elements: vec![element],
-        threads: 1,
         backend: Some("cpu".to_owned()),
-        widths: 15.0,
-        by_propagators: false,
-        alpha_qed: 0.0,
-        forced: Vec::new(),
-        excluded: Vec::new(),
-        lifetimes: None,
-        bias: None,
-        lund: None,
         color: ColorTreatment::Full,
+        ..Request::new(energy, scale, vec![element])
     }
 }
 

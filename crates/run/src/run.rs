@@ -17,7 +17,7 @@ use crate::records::RoundFile;
 use crate::rounds::{BiasedEvents, Perform, Rounds};
 use crate::run_folder::RunFolder;
 use crate::spec::RunSpec;
-use crate::state::Arguments;
+use crate::state::{Arguments, State};
 use crate::summary::Measured;
 use crate::{Element, cuts, overweight};
 use mebridge::event_generator::{ColorTreatment, EventGenerator, Request};
@@ -176,9 +176,24 @@ struct Found {
 }
 
 impl Session<'_> {
-    /// The performer of the parts of a planned run.
-    fn performer(&self, plan: RunPlan, observer: &mut dyn Observer) -> Result<Box<dyn Perform>> {
-        performer(plan, self.switches()?, observer)
+    /// Surveys a planned run of two beams and makes its rounds. GPUs are free again afterwards.
+    fn collide(
+        &self,
+        plan: RunPlan,
+        state: State,
+        observer: &mut dyn Observer,
+    ) -> Result<(Rounds, Found)> {
+        let (spec, numbers) = (self.spec, plan.head.blocks.numbers.clone());
+        let conditions = plan.conditions.clone();
+        let mut performer = performer(plan, self.switches()?, observer)?;
+        for line in &conditions {
+            observer.conditions(line);
+        }
+        let on_gpus = spec.backend()? != "cpu";
+        let mut rounds = Rounds::new(state, self.events, self.seed, spec.overweight, on_gpus)?;
+        let (performer, precision) = (&mut *performer, spec.precision);
+        let found = self.make(&mut rounds, performer, &numbers, precision, "pb", observer)?;
+        Ok((rounds, found))
     }
 
     /// The switches of the environment, with the GPUs of the spec.

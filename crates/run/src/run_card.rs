@@ -98,10 +98,10 @@ impl RunCard {
             }
         }
         let changed = for_both_beams(changed)?;
-        of_cms(&parse(&text), &source)?;
+        let mut given = parse(&text);
+        of_cms(&given, &source)?;
         let is_changed = |name: &str| changed.iter().any(|(other, _)| other == name);
         // Changed entries come last, so that their values are used.
-        let mut given = parse(&text);
         given.retain(|(name, _)| !is_changed(name));
         given.extend(changed.iter().cloned());
         let names: Vec<String> = changed.iter().map(|(name, _)| name.clone()).collect();

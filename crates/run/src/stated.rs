@@ -142,28 +142,17 @@ impl RunPlan {
             cards: None,
         };
         let request = Request {
-            energy,
-            rapidity: 0.0,
-            densities: None,
             beams: incoming.requests(),
             alpha_s: (alpha_s.scales.clone(), alpha_s.values.clone()),
-            scale,
-            clustering: None,
-            elements: requests,
             threads: spec.threads,
             backend: Some(spec.backend()?.to_owned()),
             widths: WIDTHS,
-            by_propagators: false,
             alpha_qed: match load::alpha_qed(&elements) {
                 Some(known) => known,
                 None => alpha_qed(spec)?,
             },
-            forced: Vec::new(),
-            excluded: Vec::new(),
-            lifetimes: None,
-            bias: None,
-            lund: None,
             color: spec.color,
+            ..Request::new(energy, scale, requests)
         };
         Ok(RunPlan {
             runs: !blocks.is_empty(),

@@ -1,9 +1,7 @@
-//! Blocks of points, weighed by several threads. Results do not depend on the number of threads.
+//! Blocks of points.
 
 use super::flow::Flow;
 use super::grid::Grid;
-use super::integrand::{Failure, Integrand, MatrixElementSource, Workspace};
-use super::parallel;
 use super::random::Philox;
 
 /// Maximum number of points in a block.
@@ -66,36 +64,4 @@ pub fn blocks<'a>(
         count: POINTS.min(count - begin),
         numbers: GridInput::Random,
     })
-}
-
-/// What is extracted from each weighed block.
-pub trait BlockReader: Sync {
-    /// The extracted data.
-    type Output: Send;
-    /// Extracts data from the workspace that holds the block.
-    fn read(&self, block: &Block, work: &Workspace) -> Self::Output;
-}
-
-/// Weighs blocks with one thread per evaluator, and passes the extracted data to `take` in the order of the blocks.
-///
-/// # Errors
-/// A matrix element cannot be evaluated.
-///
-/// # Panics
-/// If there is no evaluator, or a thread panics.
-pub fn weigh_each<S: MatrixElementSource + Send, H: BlockReader>(
-    integrand: &Integrand,
-    blocks: &[Block],
-    evaluators: &mut [S],
-    reader: &H,
-    take: impl FnMut(H::Output),
-) -> Result<(), Failure> {
-    let with_workspace = |evaluator| (evaluator, Workspace::new(integrand, POINTS));
-    let mut workers: Vec<(&mut S, Workspace)> = evaluators.iter_mut().map(with_workspace).collect();
-    let weigh = |(evaluator, work): &mut (&mut S, Workspace), number: usize| {
-        let block = &blocks[number];
-        integrand.weigh(block, *evaluator, work)?;
-        Ok(reader.read(block, work))
-    };
-    parallel::each(&mut workers, blocks.len(), weigh, take)
 }

@@ -1,11 +1,7 @@
 //! Points that become events.
 
-use super::blocks::{Block, BlockReader};
-use super::integrand::{Flux, Integrand, Workspace};
 use super::parallel;
-use super::random::{ACCEPTANCE, Philox};
-use super::unweight::{Spectrum, is_event};
-use super::weigh::DrawnEvents;
+use super::random::Philox;
 use mebridge_phasespace::clustering::Matched;
 use mebridge_phasespace::{Layout, Rows};
 
@@ -209,96 +205,6 @@ impl Drop for Events {
         parallel::for_each(self.threads, &mut self.parts, |part| {
             drop(std::mem::take(part))
         });
-    }
-}
-
-/// Extracts the points that become events.
-#[derive(Debug)]
-pub(crate) struct Draw<'a> {
-    /// The integrand.
-    pub integrand: &'a Integrand,
-    /// For each source the weight above which a point counts as more than one event.
-    pub thresholds: &'a [f64],
-}
-
-impl BlockReader for Draw<'_> {
-    type Output = DrawnEvents;
-
-    fn read(&self, block: &Block, work: &Workspace) -> DrawnEvents {
-        let threshold = self.thresholds[block.source];
-        let mut spectrum = Spectrum::default();
-        spectrum.add(&work.weights);
-        let mut events = Vec::new();
-        for (place, &point) in work.kept.iter().enumerate() {
-            let number = block.first + u64::from(point);
-            let weight = work.weights[point as usize];
-            if is_event(weight, block.random.number(number, ACCEPTANCE), threshold) {
-                events.push(self.event(block, work, place, number, weight));
-            }
-        }
-        DrawnEvents {
-            source: block.source,
-            sums: work.sums(),
-            spectrum,
-            events,
-        }
-    }
-}
-
-impl Draw<'_> {
-    fn event(
-        &self,
-        block: &Block,
-        work: &Workspace,
-        place: usize,
-        point: u64,
-        weight: f64,
-    ) -> Event {
-        let source = &self.integrand.sources[block.source];
-        let group = &self.integrand.groups[source.group];
-        let layout = Layout::new(group.legs);
-        let row = |row: usize| work.points.row(row)[place];
-        // The next dimension after those of the grid and the one that selects the partons.
-        let next = source.channel.dimension() as u32 + 1;
-        let partons = work.drawn[place];
-        let of_partons = &group.partons[partons as usize];
-        let exchanged = of_partons.exchanged;
-        let mut fractions = [row(layout.fraction(0)), row(layout.fraction(1))];
-        let mut scales = [0, 1, 2].map(|row| work.scales.row(row)[place]);
-        let mut matched = work.clustering.matched.get(place).cloned().flatten();
-        if exchanged {
-            fractions.swap(0, 1);
-            scales.swap(1, 2);
-            matched.iter_mut().for_each(Matched::exchange);
-        }
-        let shown = match (&matched, self.integrand.has_densities()) {
-            (Some(matched), _) => matched.start.sqrt(),
-            (None, true) => scales[1].max(scales[2]),
-            (None, false) if matches!(group.flux, Flux::Decay(_)) => scales[1],
-            (None, false) => scales[0],
-        };
-        let diagram = group.clustering.as_ref().map(|of| {
-            let channel = work.clustering.channels[place] as usize;
-            of.elements[of_partons.element].diagrams[channel]
-        });
-        Event {
-            source: block.source as u32,
-            point,
-            element: group.elements[of_partons.element] as u32,
-            partons,
-            process: block.random.number(point, next),
-            weight,
-            correction: 1.0,
-            choice: None,
-            bias: work.biases.get(place).copied().unwrap_or(1.0),
-            momenta: momenta(&work.points, layout, group.legs, place, exchanged).collect(),
-            fractions,
-            scales,
-            shown,
-            alpha_s: work.alpha_s[place],
-            diagram,
-            matched: matched.map(Box::new),
-        }
     }
 }
 

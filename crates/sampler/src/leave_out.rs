@@ -8,9 +8,10 @@
 //! hundredth. It hardly grows for a source with a thousandth of the cross section and the peaks of other sources, but a
 //! thousandfold for a photon of a few GeV that no other source has.
 
-use super::integrand::{Integrand, Workspace};
+use super::integrand::Integrand;
 use super::parallel;
 use super::sums::is_usable;
+use super::workspace::Workspace;
 use mebridge_phasespace::{Layout, Rows};
 use std::collections::BTreeMap;
 use std::convert::Infallible;

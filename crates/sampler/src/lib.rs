@@ -6,6 +6,8 @@
 //! | [`grid`] | maps random numbers to variables that follow the integrand, with Jacobians |
 //! | [`color_flows`] | draws a colour flow for each point |
 //! | [`flow`] | maps random numbers to those of grids, by networks that know their correlations |
+//! | [`integrand`] | what is integrated |
+//! | [`weigh_block`] | computes the weights of a block's points from random numbers |
 //! | [`weigh`] | weighs blocks of points on a CPU or GPUs |
 //! | [`clustered`] | scales, cuts and weights from clustering |
 //! | [`survey`] | prepares a run: selects channels, adapts their grids, measures their weights |
@@ -21,6 +23,7 @@
 pub mod blocks;
 mod bytes;
 pub mod clustered;
+mod clustered_points;
 pub mod color_flows;
 pub mod events;
 pub mod flow;
@@ -36,6 +39,8 @@ pub mod sums;
 pub mod survey;
 pub mod unweight;
 pub mod weigh;
+pub mod weigh_block;
+pub mod workspace;
 
 /// Errors when reading a stored survey.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -281,7 +281,7 @@ const HOPELESS: f64 = 100.0;
 const MAX_RISE: f64 = 4.0;
 
 /// Returns the number of planned points of a source for a round of `events` events; `share` is that of [`shares`].
-fn planned(events: u64, share: f64) -> f64 {
+pub fn planned(events: u64, share: f64) -> f64 {
     whole_registers(events as f64 * share) as f64
 }
 

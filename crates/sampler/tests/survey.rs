@@ -8,19 +8,21 @@ use mebridge_phasespace::{
     Rows, Weights,
 };
 use mebridge_sampler::Error;
-use mebridge_sampler::blocks::{Block, BlockReader, blocks, weigh_each};
+use mebridge_sampler::blocks::{Block, blocks};
 use mebridge_sampler::events::{Event, Events};
 use mebridge_sampler::flow::{Flow, FlowShape};
 use mebridge_sampler::grid::Grid;
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Failure, Flux, Integrand, MatrixElementSource, PICOBARN, Partons,
-    PointNumbers, PointSource, RunningCoupling, Workspace,
+    PointNumbers, PointSource, RunningCoupling,
 };
 use mebridge_sampler::networks::{try_flows, weigh_given};
 use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::{Estimate, WeightSums};
 use mebridge_sampler::survey::{NoEvents, Survey, SurveySettings, survey};
+use mebridge_sampler::weigh_block::{BlockReader, weigh_each};
+use mebridge_sampler::workspace::Workspace;
 use mebridge_simd::Level;
 use mebridge_support::threads::keep;
 use std::f64::consts::PI;

@@ -2,10 +2,15 @@
 //!
 //! Structures are those of version 0.1 and later versions, which only append members; each states its size.
 
-use super::wrong;
-use mebridge::error::Result;
+use crate::pointers;
+use mebridge::error::{Error, Result};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::offset_of;
+
+/// Makes an error about a call.
+pub fn wrong(what: impl Into<String>) -> Error {
+    pointers::argument_error("mebridge_xla", what)
+}
 
 /// XLA_FFI_Error_Code_INVALID_ARGUMENT
 const INVALID_ARGUMENT: c_int = 3;

@@ -3,6 +3,9 @@
 use mebridge::lhe::EventLocation;
 use mebridge::process::Process;
 
+/// Number of events that are read and evaluated at a time.
+pub const CHUNK: usize = 16384;
+
 /// Some events.
 #[derive(Default)]
 pub struct Chunk {

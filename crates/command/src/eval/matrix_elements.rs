@@ -1,7 +1,6 @@
 //! The requested matrix elements, each with a bridge once it has an event.
 
-use super::CHUNK;
-use super::chunk::Chunk;
+use super::chunk::{CHUNK, Chunk};
 use crate::info::DEFAULT_G;
 use crate::random_events::{self, RandomEvents, RandomSource};
 use crate::source::CardedProcess;

@@ -3,7 +3,7 @@
 use super::card::{self, Sizes};
 use super::layout::OutputLayout;
 use super::matrix_element::latin;
-use super::wrong;
+use super::root::wrong;
 use mebridge::Result;
 
 /// Default batch size if the run card has none: enough for the SIMD units, few enough for an iteration of a survey.

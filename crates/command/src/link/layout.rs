@@ -1,11 +1,11 @@
 //! The layout of an output, and the kind of MadEvent in it.
 
 use super::at::FolderEntryKind;
+use super::card;
 use super::fortran::Surroundings;
 use super::listing::files;
 use super::matrix_element::{is_ungrouped, latin};
-use super::root::OutputRoot;
-use super::{card, wrong};
+use super::root::{OutputRoot, wrong};
 use mebridge::{Error, Result};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};

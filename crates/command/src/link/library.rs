@@ -1,6 +1,6 @@
 //! Finds libmebridge.so, its place in an output, and what executables call.
 
-use super::wrong;
+use super::root::wrong;
 use mebridge::files::regular;
 use mebridge::{Error, Result};
 use std::fs::File;

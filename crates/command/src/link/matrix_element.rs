@@ -1,6 +1,6 @@
 //! How MadEvent calls the matrix elements of a P directory.
 
-use super::wrong;
+use super::root::wrong;
 use mebridge::files::regular;
 use mebridge::{Error, Result};
 use mebridge_oracle::statements;

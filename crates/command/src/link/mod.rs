@@ -49,8 +49,9 @@ use batch::BatchSizes;
 use journal::bytes;
 use layout::Subprocess;
 use matrix_element::{MatrixElement, latin};
-use mebridge::{Error, Result};
+use mebridge::Result;
 use record::{Change, EditKind, LinkRecord, kept_name};
+use root::wrong;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -83,14 +84,6 @@ pub struct Undo {
     /// Outputs of MG5aMC, or P* directories
     #[arg(value_name = "OUTPUT", required = true)]
     outputs: Vec<PathBuf>,
-}
-
-/// Makes an error about a file or folder.
-fn wrong(path: &Path, what: String) -> Error {
-    Error::Link {
-        path: path.to_owned(),
-        what,
-    }
 }
 
 /// A file that link makes.

@@ -2,7 +2,8 @@
 
 use super::card::Sizes;
 use super::layout::EXECUTABLES;
-use super::{batch, library, makefile, wrong};
+use super::root::wrong;
+use super::{batch, library, makefile};
 use mebridge::Result;
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -5,13 +5,20 @@
 //! on the way nor at the end ([`at`](super::at)).
 
 use super::at::{FolderEntryKind, OpenFolder};
-use super::wrong;
 use mebridge::files::regular;
 use mebridge::{Error, Result};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
+
+/// Makes an error about a file or folder.
+pub fn wrong(path: &Path, what: String) -> Error {
+    Error::Link {
+        path: path.to_owned(),
+        what,
+    }
+}
 
 /// An output.
 #[derive(Debug)]

@@ -6,7 +6,7 @@
 //! and so does doctor. Files that MadEvent reads when it runs (the cards) or writes at each launch are not in the list.
 
 use super::matrix_element::MatrixElement;
-use super::wrong;
+use super::root::wrong;
 use mebridge::files::regular;
 use mebridge::import::{DependencyRecord, Seen, routines_in};
 use mebridge::{Error, Result};

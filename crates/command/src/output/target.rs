@@ -3,9 +3,9 @@
 //! Files get their names when they are complete; pipes, devices and symbolic links stay what they are; a file that was
 //! read in the same run, or is already being written by it, is not overwritten.
 
-use super::usage;
 use mebridge::files::inputs;
 use mebridge::files::replace::Replacement;
+use mebridge::files::temporary;
 use mebridge::{Error, Result};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -97,4 +97,15 @@ impl Seek for OutputFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
     }
+}
+
+/// Ends the program with a message about wrong usage.
+pub fn usage(what: &str) -> ! {
+    // No destructors run.
+    temporary::remove_all();
+    clap::Error::raw(
+        clap::error::ErrorKind::ValueValidation,
+        format!("{what}\n\nFor more information, try '--help'.\n"),
+    )
+    .exit()
 }

@@ -1,6 +1,5 @@
 //! The matrix elements of the processes, and the assignment of events to them.
 
-use super::CHUNK;
 use super::cards::{CardVariation, Original};
 use super::event::{Event, LegOrder};
 use crate::eval::ElementIndex;
@@ -21,6 +20,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::f64::consts::PI;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+/// Number of events that are read and evaluated at a time.
+pub const CHUNK: usize = 32768;
 
 /// Relative difference below which masses count as equal: MG5aMC compares four digits.
 const SAME_MASS: f64 = 1e-4;

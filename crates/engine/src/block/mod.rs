@@ -14,8 +14,9 @@ mod start;
 
 use super::at_once::HelicityPortions;
 use super::color::{self, ColorSumTask};
-use super::engine::{ChannelSquares, ColorSum, Engine, Squares};
+use super::engine::{ColorSum, Engine};
 use super::pairs::BatchStep;
+use super::squares::{ChannelSquares, Squares};
 use super::worker::Worker;
 use mebridge_backend::BadMomentum;
 use mebridge_backend::inputs::{Inputs, Outputs, PerEvent};

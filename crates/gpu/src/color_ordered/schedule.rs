@@ -10,7 +10,7 @@ use crate::structures::{
     ArrayAddend, ArrayItem, ArrayPair, ArrayTriple, DeviceStructure, TileOperation, TilePair,
 };
 use mebridge_ops::Address;
-use mebridge_ops::arrays::visit::Read;
+use mebridge_ops::arrays::terms::Read;
 use mebridge_ops::arrays::{
     Addend, ArrayKind, ArrayOp, Contract, Operand, Pair, Payload, Pools, Range, Triple,
 };

@@ -1,9 +1,9 @@
 //! Evaluation of a call: its chunks of events, and the work put into a stream for each.
 
-use super::slot::Arrays;
+use super::slot::{Arrays, Slot};
 use super::thread_blocks::{BlockSizes, LaunchClass};
 use super::{Engine, Phase};
-use crate::driver::{Event, Stream};
+use crate::driver::{Event, Stream, bytes, bytes_mut};
 use mebridge_backend::BadMomentum;
 use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_support::error::Result;
@@ -24,35 +24,6 @@ pub(super) enum Evaluation {
     AllAmp2,
     /// With generated code, if available.
     Generated,
-}
-
-/// Number types without padding for which every bit pattern is valid.
-///
-/// # Safety
-/// The type has these properties.
-pub(super) unsafe trait Bits: Copy {}
-
-// SAFETY: a primitive number type.
-unsafe impl Bits for f64 {}
-// SAFETY: as above.
-unsafe impl Bits for f32 {}
-// SAFETY: as above.
-unsafe impl Bits for i32 {}
-// SAFETY: as above.
-unsafe impl Bits for u32 {}
-
-/// Returns the bytes of an array.
-pub(super) fn bytes<T: Bits>(array: &[T]) -> &[u8] {
-    // SAFETY: there is no padding, so every byte is initialised.
-    unsafe { std::slice::from_raw_parts(array.as_ptr().cast(), std::mem::size_of_val(array)) }
-}
-
-/// Returns the bytes of an array for writing.
-pub(super) fn bytes_mut<T: Bits>(array: &mut [T]) -> &mut [u8] {
-    // SAFETY: as for `bytes`, and any bytes written are a valid value.
-    unsafe {
-        std::slice::from_raw_parts_mut(array.as_mut_ptr().cast(), std::mem::size_of_val(array))
-    }
 }
 
 /// A guard for pending copies from and to a caller's arrays. Dropping it, also in a panic, waits for them.
@@ -129,7 +100,10 @@ impl Engine {
         copies.disarm();
         result?;
         self.measure()?;
-        self.learn()?;
+        if self.learn()? {
+            // The graphs were recorded with other sizes.
+            self.slots.iter_mut().for_each(Slot::drop_graphs);
+        }
         self.lost = bad.iter().any(|[_, lost]| *lost != u32::MAX);
         let first_bad = bad.iter().position(|[bad, _]| *bad != u32::MAX);
         Ok(match first_bad {

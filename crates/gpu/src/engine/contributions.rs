@@ -1,8 +1,8 @@
 //! Contributions of helicities and diagrams for a few events, on request.
 
 use super::Engine;
-use super::chunks::{Evaluation, NONE_BAD, bytes_mut};
-use crate::driver::Buffer;
+use super::chunks::{Evaluation, NONE_BAD};
+use crate::driver::{Buffer, bytes_mut};
 use crate::level_schedule::Amp2Source;
 use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_backend::{BadMomentum, Contributions};

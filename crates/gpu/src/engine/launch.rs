@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
-use super::slot::{Arrays, Slot};
+use super::slot::{Arrays, Slot, optional};
 use super::thread_blocks::BY_EVENT;
 use crate::driver::{Buffer, Function, Pointer, Shape};
 use crate::level_schedule::Amp2Source;
@@ -38,11 +38,6 @@ pub(super) fn by_warp(lanes: u32, count: u32, events: u32, threads: u32) -> Shap
         threads: [lanes, warps, 1],
         shared: 0,
     }
-}
-
-/// Returns an address, or 0 if the array is absent.
-pub(super) fn optional(there: bool, at: Pointer) -> Pointer {
-    if there { at } else { 0 }
 }
 
 /// Launches a kernel of `cuda/`.

@@ -13,8 +13,8 @@ mod tail;
 
 use super::Engine;
 use super::kernel_spec::GENERATED_SHAPE;
-use super::launch::{by_event, by_warp, optional};
-use super::slot::{Arrays, Slot};
+use super::launch::{by_event, by_warp};
+use super::slot::{Arrays, Slot, optional};
 use super::thread_blocks::BY_EVENT;
 use crate::driver::{Function, Pointer, Shape, Stream};
 use crate::generated::Generated;

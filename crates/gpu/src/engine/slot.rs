@@ -1,10 +1,8 @@
 //! Resources of one chunk of events in progress.
 
-use super::chunks::bytes;
-use super::launch::optional;
 use super::thread_blocks::BlockSizes;
 use super::{Engine, Phase};
-use crate::driver::{Buffer, Event, Function, Graph, Pointer, Shape, Stream};
+use crate::driver::{Buffer, Event, Function, Graph, Pointer, Shape, Stream, bytes};
 use crate::structures::DeviceStructure;
 use mebridge_backend::inputs::{Inputs, PerEvent};
 use mebridge_support::error::Result;
@@ -64,6 +62,11 @@ pub(super) struct Arrays {
     pub(super) bad: u64,
     pub(super) lost: u64,
     pub(super) output: usize,
+}
+
+/// Returns an address, or 0 if the array is absent.
+pub(super) fn optional(there: bool, at: Pointer) -> Pointer {
+    if there { at } else { 0 }
 }
 
 impl Arrays {

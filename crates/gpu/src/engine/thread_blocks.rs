@@ -6,7 +6,6 @@
 
 use super::Engine;
 use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
-use super::slot::Slot;
 use super::tuning::Chooser;
 use crate::driver::{Event, Function, Shape, Stream};
 use crate::source;
@@ -257,8 +256,9 @@ impl Engine {
         Ok(kernels)
     }
 
-    /// Reads the times of a call whose streams have all been synchronised, and stores new choices.
-    pub(super) fn learn(&mut self) -> Result<()> {
+    /// Reads the times of a call whose streams have all been synchronised, and stores new choices. Returns whether one
+    /// differs from the default.
+    pub(super) fn learn(&mut self) -> Result<bool> {
         self.tuning.pending = false;
         let mut changed = false;
         for trial in std::mem::take(&mut self.tuning.trials) {
@@ -282,11 +282,7 @@ impl Engine {
                 }
             }
         }
-        if changed {
-            // The graphs were recorded with other sizes.
-            self.slots.iter_mut().for_each(Slot::drop_graphs);
-        }
-        Ok(())
+        Ok(changed)
     }
 
     /// Returns the threads per block of a kernel in calls with or without channels, with generated code or not, and the

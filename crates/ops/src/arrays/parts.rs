@@ -4,7 +4,7 @@
 //! valid, how it is printed, and what a GPU reads. Everything that is derived from the table uses these descriptions,
 //! without knowing the kinds of operations.
 
-use super::visit::{AddendTerm, ElementMap, Read, Written};
+use super::terms::{AddendTerm, ElementMap, Read, Written};
 use super::{Operand, Pools};
 use crate::Address;
 use crate::opcode::{COMPLEX, FOUR, MOMENTUM, REAL};

@@ -200,9 +200,9 @@ impl ClusteringCache {
         );
         let flavors = of.settings.maxjetflavor;
         let trace = Trace::new(&order.steps, &codes, &of.colors, flavors, ranks, of.legs)?;
+        let reweighted = of.matching.reweighted.then_some(of.matching.asrwgtflavor);
         let number = self.traced.len();
-        self.traced
-            .push(trace.results(&of.matching, &order.numbers));
+        self.traced.push(trace.results(reweighted, &order.numbers));
         match trace.by_ranks() {
             true => drop(self.traces.insert(key, number as u32)),
             false => (self.orders[place].traces).push((process as u32, number as u32)),

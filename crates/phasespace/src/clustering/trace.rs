@@ -2,7 +2,7 @@
 //!
 //! Follows `ipartupdate`, `isjetvx` and `setclscales` of MadEvent's `reweight.f`.
 
-use super::{Error, Matching};
+use super::Error;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
@@ -106,8 +106,8 @@ impl<'a> Trace<'a> {
         self.looked.get()
     }
 
-    /// The results of the trace.
-    pub fn results(&self, matching: &Matching, numbers: &[[i32; 3]]) -> Traced {
+    /// The results of the trace; for points that are reweighted with the greatest flavour of partons, `asrwgtflavor`.
+    pub fn results(&self, reweighted: Option<i32>, numbers: &[[i32; 3]]) -> Traced {
         let mut traced = Traced {
             single: self.single,
             paired: self.is_paired(),
@@ -121,8 +121,8 @@ impl<'a> Trace<'a> {
             clustered: Vec::new(),
             numbers: Vec::new(),
         };
-        if matching.reweighted {
-            let most = matching.asrwgtflavor.max(self.maxjetflavor);
+        if let Some(flavor) = reweighted {
+            let most = flavor.max(self.maxjetflavor);
             traced.emissions = self.emissions(most);
             traced.pieces = self.pieces(most);
             traced.clustered = self.clustered();

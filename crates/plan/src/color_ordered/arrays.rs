@@ -9,6 +9,7 @@
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{ELEMENT, Operand};
 use rustc_hash::FxHashMap as HashMap;
+use std::hash::Hash;
 
 /// A set of positions, one bit each.
 pub type Legs = u32;
@@ -210,6 +211,36 @@ impl Helicities {
         });
         let shifts = shifts.collect();
         (self.indices, shifts)
+    }
+}
+
+/// The kind of content of reused memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum ScratchContent {
+    Plain,
+    Slashed,
+    Products,
+}
+
+/// Memory that is reused: for each key an address, and the insertions whose current (or products) it currently holds.
+pub(super) struct ReusedMemory<K>(HashMap<K, (Address, Vec<u8>)>);
+
+impl<K> Default for ReusedMemory<K> {
+    fn default() -> Self {
+        ReusedMemory(HashMap::default())
+    }
+}
+
+impl<K: Eq + Hash> ReusedMemory<K> {
+    /// The address for a key, if there is one, and whether it holds these insertions.
+    pub(super) fn find(&self, key: &K, insertions: &[u8]) -> Option<(Address, bool)> {
+        let (address, current) = self.0.get(key)?;
+        Some((*address, current == insertions))
+    }
+
+    /// Records that the address holds these insertions.
+    pub(super) fn put(&mut self, key: K, address: Address, insertions: &[u8]) {
+        self.0.insert(key, (address, insertions.to_vec()));
     }
 }
 

@@ -12,7 +12,7 @@
 use super::Weight;
 use super::arrays::{Array, Legs, insertions};
 use super::chirality::Chirality;
-use super::lower::{Contraction, Lowering};
+use super::lowering::{Contraction, Lowering};
 use super::vertices::QuarkLine;
 use mebridge_ops::arrays::{
     ArrayOp, CHIRAL, ChiralLine, Less, MasslessPropagator, Once, Pair, Pairs, Payload,

@@ -6,9 +6,8 @@
 //! ends. The others are products of scalar products, so no vector is computed for them; the sum of A B over all pairs
 //! is computed together with J.
 
-use super::arrays::{Array, PRODUCTS, insertions};
-use super::gluon_currents::ReusedMemory;
-use super::lower::{Contraction, Lowering, SHORT};
+use super::arrays::{Array, PRODUCTS, ReusedMemory, insertions};
+use super::lowering::{Contraction, Lowering, SHORT};
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{
     ArrayOp, Components, Once, Operand, Pair, Pairs, Payload, Products, Split, Vector,

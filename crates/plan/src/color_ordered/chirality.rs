@@ -15,7 +15,7 @@
 
 use super::vertices::{Constant, conjugated, is_massless};
 use crate::binding::{Binding, Coupling};
-use crate::compile::Compiler;
+use crate::compiler::Compiler;
 use mebridge_ops::arrays::Spinors;
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::recognize::{Recognized, recognize};

@@ -4,8 +4,8 @@
 //! Currents of all other orders are sums of these. Short currents are stored for all orders; long ones are in memory
 //! that is reused.
 
-use super::arrays::{Array, Helicities, Legs, PRODUCTS, insertions};
-use super::lower::{Lowering, SHORT};
+use super::arrays::{Array, Helicities, Legs, PRODUCTS, ScratchContent, insertions};
+use super::lowering::{Lowering, SHORT};
 use super::vertices::Constant;
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{
@@ -14,37 +14,6 @@ use mebridge_ops::arrays::{
 };
 use mebridge_process::color_ordered::{orders, parts, shuffles};
 use rustc_hash::FxHashMap as HashMap;
-use std::hash::Hash;
-
-/// The kind of content of reused memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum ScratchContent {
-    Plain,
-    Slashed,
-    Products,
-}
-
-/// Memory that is reused: for each key an address, and the insertions whose current (or products) it currently holds.
-pub(super) struct ReusedMemory<K>(HashMap<K, (Address, Vec<u8>)>);
-
-impl<K> Default for ReusedMemory<K> {
-    fn default() -> Self {
-        ReusedMemory(HashMap::default())
-    }
-}
-
-impl<K: Eq + Hash> ReusedMemory<K> {
-    /// The address for a key, if there is one, and whether it holds these insertions.
-    pub(super) fn find(&self, key: &K, insertions: &[u8]) -> Option<(Address, bool)> {
-        let (address, current) = self.0.get(key)?;
-        Some((*address, current == insertions))
-    }
-
-    /// Records that the address holds these insertions.
-    pub(super) fn put(&mut self, key: K, address: Address, insertions: &[u8]) {
-        self.0.insert(key, (address, insertions.to_vec()));
-    }
-}
 
 impl Lowering<'_> {
     /// Computes the gluon currents that are stored.

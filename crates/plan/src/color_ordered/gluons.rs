@@ -7,7 +7,7 @@
 
 use super::arrays::{Array, PRODUCTS, insertions};
 use super::both_ends::BothEnds;
-use super::lower::{Contraction, Lowering, SHORT};
+use super::lowering::{Contraction, Lowering, SHORT};
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{ArrayOp, Components, ELEMENT, Folded, Pair, Payload, Triple, Vector};
 use mebridge_process::color_ordered::parts;

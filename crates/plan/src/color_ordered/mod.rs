@@ -15,11 +15,13 @@ mod gluon_currents;
 mod gluons;
 mod helicities;
 mod lower;
+mod lowering;
 mod positions;
 mod quark;
 mod vertices;
 
-pub use lower::{Machine, can, compile};
+pub use lower::{can, compile};
+pub use lowering::Machine;
 
 use super::Plan;
 use mebridge_ops::Address;

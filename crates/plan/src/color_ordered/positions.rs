@@ -4,7 +4,7 @@
 //! fermions in place of a boson. The *helicity index* of a position identifies the helicities of its legs in a row of
 //! the helicity table.
 
-use crate::compile::Compiler;
+use crate::compiler::Compiler;
 use mebridge_process::Wavefunction;
 use mebridge_process::color_ordered::ColorOrdered;
 

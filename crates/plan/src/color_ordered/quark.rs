@@ -2,7 +2,7 @@
 
 use super::arrays::{Array, Legs, insertions};
 use super::cover::Cover;
-use super::lower::{Contraction, Lowering, SHORT};
+use super::lowering::{Contraction, Lowering, SHORT};
 use super::vertices::QuarkLine;
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{

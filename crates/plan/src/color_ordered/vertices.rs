@@ -1,7 +1,7 @@
 //! The vertices of a colour-ordered form: the kernel for each, and its constant.
 
 use crate::binding::{Binding, Coupling};
-use crate::compile::Compiler;
+use crate::compiler::Compiler;
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::recognize::recognize;
 use mebridge_process::color_ordered::{ColorOrdered, OrderedVertex};

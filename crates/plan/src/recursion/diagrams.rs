@@ -10,7 +10,6 @@
 //! vertex is three differences of products of metric tensors, which are linearly dependent; here each difference
 //! becomes two trees, one for each product, so that equal terms are recognised as such.
 
-use super::squares::CutDiagram;
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::recognize::Recognized;
 use mebridge_process::{CouplingRef, ExternalKind, Process, Quantity, Vertex, Wavefunction};
@@ -20,6 +19,15 @@ use std::ops::{Deref, DerefMut};
 
 /// Index of a tree in [`Forest::trees`].
 pub type TreeIndex = u32;
+
+/// A diagram cut in two: a branch, and a tree that includes the line's propagator.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CutDiagram {
+    /// The side without the propagator.
+    pub bare: Branch,
+    /// The side with the propagator.
+    pub tree: TreeIndex,
+}
 
 /// A line of a diagram. Two lines over the same legs whose kind, mass and width agree can be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

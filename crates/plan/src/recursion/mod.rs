@@ -15,9 +15,11 @@ mod parity;
 mod root;
 mod scalar_lines;
 pub mod squares;
+mod vertices;
 
+use super::amplitudes::{squared, used};
 use super::binding::Binding;
-use super::compile::{Compiler, squared, used};
+use super::compiler::Compiler;
 use super::passes::Pass;
 use super::{Count, Plan, memory_reuse, tiling};
 use berends_giele::BerendsGiele;

@@ -9,7 +9,7 @@
 use super::berends_giele::{BerendsGiele, CurrentId, Make, Product};
 use super::diagrams::{Forest, Tree};
 use crate::binding::Coupling;
-use crate::compile::Compiler;
+use crate::compiler::Compiler;
 use mebridge_process::{CouplingRef, ExternalKind, Wavefunction};
 use num_complex::Complex64;
 

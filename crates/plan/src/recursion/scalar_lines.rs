@@ -7,7 +7,7 @@
 
 use super::berends_giele::{CurrentId, Product};
 use super::diagrams::{Family, Forest, LineKind};
-use super::lower::{Lowering, SCALAR_VERTICES, components, inputs, other_operands, shares};
+use super::vertices::{Lowering, SCALAR_VERTICES, components, inputs, other_operands, shares};
 use mebridge_ops::opcode::{Mode, Opcode};
 use mebridge_process::Quantity;
 use num_complex::Complex64;

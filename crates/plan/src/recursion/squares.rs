@@ -16,28 +16,20 @@
 //! or are their own, the list of diagrams is used.
 
 use super::berends_giele::{BerendsGiele, Make, Product};
-use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeIndex};
-use super::lower::{
+use super::diagrams::{Branch, CutDiagram, Family, Forest, LineKind, Tree, TreeIndex};
+use super::vertices::{
     Example, NO_WAVEFUNCTION, SharedTerms, at_the_top, batch, components, emit, legs_of,
     other_operands, shares,
 };
 use crate::ChannelPlan;
-use crate::compile::{Compiler, WavefunctionInstances, amp2_index};
+use crate::amplitudes::amp2_index;
+use crate::compiler::{Compiler, WavefunctionInstances};
 use mebridge_ops::opcode::{MATRIX, Mode, Opcode};
 use mebridge_ops::{Address, Batch};
 use mebridge_process::{ExternalKind, Process, Wavefunction};
 use num_complex::Complex64;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;
-
-/// A diagram cut in two: a branch, and a tree that includes the line's propagator.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct CutDiagram {
-    /// The side without the propagator.
-    pub bare: Branch,
-    /// The side with the propagator.
-    pub tree: TreeIndex,
-}
 
 /// One cut for each AMP2 of a process.
 pub struct Amp2Cuts {

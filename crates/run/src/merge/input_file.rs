@@ -1,6 +1,5 @@
 //! Reads event files for merging and checks that they fit together.
 
-use super::Open;
 use crate::banner::Norm;
 use crate::run_card;
 use crate::text::repr;
@@ -8,7 +7,11 @@ use mebridge::lhe::{Event, Init, Reader};
 use mebridge::{Error, Result};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+/// Opens an event file, compressed or not.
+pub type Open<'a> = &'a dyn Fn(&Path) -> Result<Box<dyn Read>>;
 
 /// Entries of the run card that may differ between files of one process.
 const OWN: [&str; 11] = [

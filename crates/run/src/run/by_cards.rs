@@ -126,9 +126,7 @@ struct CardRun<'a> {
 impl CardRun<'_> {
     /// Makes events of two colliding beams.
     fn collide(&self, observer: &mut dyn Observer) -> Result<RunResult> {
-        let Session {
-            spec, events, seed, ..
-        } = self.session;
+        let Session { spec, events, .. } = self.session;
         let plan = RunPlan::of_cards(self.cards, spec)?;
         overweight::check(spec.overweight_rule, is_biased(&plan, observer))?;
         for notice in &plan.notices {
@@ -147,22 +145,7 @@ impl CardRun<'_> {
             state.begin_again()?;
         }
         self.folder.tidy();
-        let mut performer = self.session.performer(plan, observer)?;
-        for line in &conditions {
-            observer.conditions(line);
-        }
-        let on_gpus = spec.backend()? != "cpu";
-        let mut rounds = Rounds::new(state, events, seed, spec.overweight, on_gpus)?;
-        let found = self.session.make(
-            &mut rounds,
-            &mut *performer,
-            &head.blocks.numbers,
-            spec.precision,
-            "pb",
-            observer,
-        )?;
-        // Frees the GPUs before the events are written.
-        drop(performer);
+        let (rounds, found) = self.session.collide(plan, state, observer)?;
         let processes = pairs(&names, &found.of_elements);
         let cut = observer.functions().and_then(|of| of.cut);
         let report = Report {

@@ -4,7 +4,6 @@ use super::{Observer, RunResult, Session, check_event_count, is_biased, pairs};
 use crate::banner::Contents;
 use crate::overweight;
 use crate::plan::RunPlan;
-use crate::rounds::Rounds;
 use crate::spec::RunSpec;
 use crate::state::State;
 use mebridge::Result;
@@ -45,24 +44,9 @@ pub fn stated(spec: &RunSpec, to: Destination, observer: &mut dyn Observer) -> R
         observer.notice(notice);
     }
     let (names, head) = (plan.names(), plan.head.clone());
-    let conditions = plan.conditions.clone();
     let arguments = session.arguments(plan.arguments.clone(), &plan.elements, observer)?;
     let state = State::open(to.state, &arguments, to.lasting)?;
-    let mut performer = session.performer(plan, observer)?;
-    for line in &conditions {
-        observer.conditions(line);
-    }
-    let on_gpus = spec.backend()? != "cpu";
-    let mut rounds = Rounds::new(state, events, session.seed, spec.overweight, on_gpus)?;
-    let found = session.make(
-        &mut rounds,
-        &mut *performer,
-        &head.blocks.numbers,
-        spec.precision,
-        "pb",
-        observer,
-    )?;
-    drop(performer);
+    let (_rounds, found) = session.collide(plan, state, observer)?;
     let (cross_section, _) = found.all;
     if let Some(output) = to.output {
         let contents = Contents {

@@ -1,12 +1,12 @@
 //! The symbols of a driver: `libcuda`, or `libamdhip64` mapped to the same interface.
 
-use super::Platform;
-use super::hip;
+use super::{Platform, hip, library::error_message};
 use cudarc::driver::sys::{self, CUresult};
 use libloading::Library;
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
 use std::sync::OnceLock;
 
+pub use super::{INVALID_VALUE, NOT_FOUND, OUT_OF_MEMORY, SUCCESS, Status};
 pub use cudarc::driver::sys::{
     CU_MEMHOSTALLOC_PORTABLE, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent,
     CUevent_flags, CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUmemorytype, CUmodule,
@@ -19,17 +19,6 @@ const LIBRARY: &str = if cfg!(windows) {
 } else {
     "libcuda.so.1"
 };
-
-/// Result of a call: a `CUresult`, or a code of a later driver.
-pub type Status = c_uint;
-/// Success.
-pub const SUCCESS: Status = CUresult::CUDA_SUCCESS as Status;
-/// Out of memory.
-pub const OUT_OF_MEMORY: Status = CUresult::CUDA_ERROR_OUT_OF_MEMORY as Status;
-/// Symbol not found.
-pub const NOT_FOUND: Status = CUresult::CUDA_ERROR_NOT_FOUND as Status;
-/// Invalid value, returned for a parameter that does not exist.
-pub const INVALID_VALUE: Status = CUresult::CUDA_ERROR_INVALID_VALUE as Status;
 
 /// Returns the name or the description of an error. cudarc declares it with `CUresult`, which lacks codes of later
 /// drivers.
@@ -190,7 +179,6 @@ impl Symbols {
         look_up: impl Fn(&Library) -> Result<Symbols, libloading::Error>,
         oldest: &str,
     ) -> Result<Symbols, String> {
-        let error_message = super::library::error_message;
         let library = library
             .map_err(|error| format!("the driver does not load: {}", error_message(&error)))?;
         let symbols = look_up(&library);
@@ -219,7 +207,7 @@ mod tests {
             (Symbols::of_cuda(&library), "cuInit"),
             (Symbols::of_hip(&library), "hipGetDevice"),
         ] {
-            let message = super::super::library::error_message(&error.map(|_| ()).unwrap_err());
+            let message = error_message(&error.map(|_| ()).unwrap_err());
             assert!(message.contains(name), "{message}");
         }
     }

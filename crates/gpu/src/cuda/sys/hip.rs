@@ -5,10 +5,10 @@
 
 #![allow(non_snake_case)]
 
-use super::driver::{
-    CUcontext, CUdevice, CUdevice_attribute as Attribute, CUfunction, CUfunction_attribute, Status,
+use super::{INVALID_VALUE, SUCCESS, Status};
+use cudarc::driver::sys::{
+    CUcontext, CUdevice, CUdevice_attribute as Attribute, CUfunction, CUfunction_attribute,
 };
-use super::driver::{INVALID_VALUE, SUCCESS};
 use libloading::Library;
 use mebridge_support::runtime::environment;
 use std::cell::RefCell;

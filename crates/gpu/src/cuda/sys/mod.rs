@@ -18,6 +18,20 @@ pub mod hip;
 pub mod library;
 pub mod nvrtc;
 
+use cudarc::driver::sys::CUresult;
+use std::ffi::c_uint;
+
+/// Result of a call: a `CUresult`, or a code of a later driver.
+pub type Status = c_uint;
+/// Success.
+pub const SUCCESS: Status = CUresult::CUDA_SUCCESS as Status;
+/// Out of memory.
+pub const OUT_OF_MEMORY: Status = CUresult::CUDA_ERROR_OUT_OF_MEMORY as Status;
+/// Symbol not found.
+pub const NOT_FOUND: Status = CUresult::CUDA_ERROR_NOT_FOUND as Status;
+/// Invalid value, returned for a parameter that does not exist.
+pub const INVALID_VALUE: Status = CUresult::CUDA_ERROR_INVALID_VALUE as Status;
+
 /// GPU platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Platform {

@@ -1,9 +1,8 @@
 //! Preparation for samples: compilation of their kernels, and comparison with the tables, before the first sample.
 
 use super::{Ends, Tail};
-use crate::driver::{Buffer, Function};
+use crate::driver::{Buffer, Function, bytes, bytes_mut};
 use crate::engine::Engine;
-use crate::engine::chunks::{bytes, bytes_mut};
 use crate::generated::Generated;
 use mebridge_backend::inputs::{Inputs, PerEvent};
 use mebridge_backend::sample::{DeviceSample, MatrixElementOffsets, Strides};

@@ -1,10 +1,12 @@
 //! Fermion at the root: products of spinors.
 
 use super::whole;
-use crate::compile::Compiler;
+use crate::compiler::Compiler;
 use crate::recursion::berends_giele::{BerendsGiele, CurrentId};
 use crate::recursion::diagrams::{Family, Forest};
-use crate::recursion::lower::{Batches, Lowering, SharedTerms, at_the_top, emit, other_operands};
+use crate::recursion::vertices::{
+    Batches, Lowering, SharedTerms, at_the_top, emit, other_operands,
+};
 use mebridge_ops::Address;
 use mebridge_ops::opcode::{Mode, Opcode};
 use mebridge_process::{LinearMap, Quantity, Term, TermSource};

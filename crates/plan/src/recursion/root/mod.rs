@@ -9,8 +9,8 @@ mod vector;
 
 use super::berends_giele::{BerendsGiele, CurrentId};
 use super::diagrams::Forest;
-use super::lower::{Lowering, batch};
 use super::scalar_lines::ScalarVertices;
+use super::vertices::{Lowering, batch};
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::{Address, Batch};
 use mebridge_process::{ExternalKind, LinearMap, Process, Wavefunction};

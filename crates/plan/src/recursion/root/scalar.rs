@@ -4,8 +4,8 @@
 use super::whole;
 use crate::recursion::berends_giele::{BerendsGiele, CurrentId, Product};
 use crate::recursion::diagrams::{Family, Forest};
-use crate::recursion::lower::Lowering;
 use crate::recursion::scalar_lines::{Key, ScalarVertices, by_scalar, key, scale};
+use crate::recursion::vertices::Lowering;
 use mebridge_process::{LinearMap, Term, TermSource};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;

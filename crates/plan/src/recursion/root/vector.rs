@@ -3,7 +3,7 @@
 
 use crate::recursion::berends_giele::{BerendsGiele, CurrentId, Product};
 use crate::recursion::diagrams::{Family, Forest};
-use crate::recursion::lower::{Lowering, emit, other_operands, shares};
+use crate::recursion::vertices::{Lowering, emit, other_operands, shares};
 use mebridge_ops::opcode::Mode;
 use mebridge_process::{LinearMap, Term, TermSource};
 

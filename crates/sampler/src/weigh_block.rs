@@ -1,0 +1,291 @@
+//! Computes weights from random numbers for blocks of points, each of one channel, on several threads. Results do not
+//! depend on the number of threads.
+
+use super::blocks::{Block, GridInput, POINTS};
+use super::events;
+use super::integrand::{ElementGroup, Failure, Integrand, MatrixElementSource, PointSource};
+use super::parallel;
+use super::workspace::{FLAVOR, JACOBIAN, Workspace, evaluate};
+use mebridge_phasespace::Layout;
+use mebridge_simd::Level;
+
+impl Integrand {
+    /// Weighs the points of a block.
+    ///
+    /// # Errors
+    /// A matrix element cannot be evaluated.
+    ///
+    /// # Panics
+    /// If the workspace is too small, there is no such source, or the number of points is not a multiple of 8.
+    pub fn weigh(
+        &self,
+        block: &Block,
+        elements: &mut dyn MatrixElementSource,
+        work: &mut Workspace,
+    ) -> Result<(), Failure> {
+        let Block { first, count, .. } = *block;
+        assert!(first % 8 == 0 && count % 8 == 0, "whole groups of points");
+        let source = &self.sources[block.source];
+        let group = &self.groups[source.group];
+        let layout = Layout::new(group.legs);
+        let dimension = source.channel.dimension();
+        let level = self.level;
+        for rows in [&mut work.numbers, &mut work.mapped, &mut work.points] {
+            rows.set_points(count);
+        }
+        fill(block, level, dimension, work);
+        block.grid.map(level, &work.numbers, &mut work.mapped);
+        let of_grid = work.mapped.row_mut(dimension).iter_mut();
+        of_grid
+            .zip(&work.jacobians)
+            .for_each(|(grid, flow)| *grid *= flow);
+        let turn = (first / 8) as usize;
+        (source.channel).draw(
+            level,
+            &work.mapped,
+            &source.permutations,
+            turn,
+            &mut work.points,
+        );
+        let more = layout.rows();
+        for (row, from) in [
+            (JACOBIAN, work.mapped.row(dimension)),
+            (FLAVOR, work.numbers.row(dimension)),
+        ] {
+            work.points.row_mut(more + row).copy_from_slice(from);
+        }
+        self.select(group, count, work);
+        let biased = self.is_biased();
+        work.weights.clear();
+        work.weights.resize(count, 0.0);
+        work.unbiased.clear();
+        work.unbiased.resize(if biased { count } else { 0 }, 0.0);
+        work.biases.clear();
+        if work.kept.is_empty() {
+            return Ok(());
+        }
+        work.columns.clear();
+        let permutations = source.permutations.len();
+        let columns = work
+            .kept
+            .iter()
+            .map(|&point| source.columns[(turn + point as usize / 8) % permutations]);
+        work.columns.extend(columns);
+        let passed = work.kept.len();
+        work.shares.set_points(passed);
+        group
+            .weights
+            .shares(level, &work.points, &work.columns, &mut work.shares);
+        work.scales.set_points(passed);
+        group
+            .scale
+            .evaluate(level, group.legs, &work.points, &mut work.scales, 0);
+        if let Some(of) = &group.clustering {
+            of.raise(&group.scale, &mut work.scales);
+        }
+        work.alpha_s.clear();
+        let scales = work.scales.row(0).iter();
+        work.alpha_s
+            .extend(scales.map(|&scale| self.running.at(scale)));
+        self.draw_partons(group, source, passed, layout, work);
+        if !self.selections.is_empty() {
+            self.filter(group, work)?;
+        }
+        // The dimensions after those of the grid, of the partons and of their process.
+        let needed = [
+            (group.clustering.is_some(), &mut work.channel_numbers),
+            (elements.draws_flows(), &mut work.flow_numbers),
+        ];
+        for (next, (needed, numbers)) in (dimension as u32 + 2..).zip(needed) {
+            let number = |&point: &u32| block.random.number(first + u64::from(point), next);
+            numbers.clear();
+            if needed {
+                numbers.extend(work.kept.iter().map(number));
+            }
+        }
+        evaluate(group, elements, passed, work)?;
+        match &group.clustering {
+            None => work.clustering.matched.clear(),
+            Some(of) => self.cluster(group, of, block, elements, work)?,
+        }
+        for (place, &point) in work.kept.iter().enumerate() {
+            let row = |row: usize| work.points.row(row)[place];
+            let flux = group.flux.factor(row(layout.energy_square()));
+            let phase_space = row(layout.weight()) * row(more + JACOBIAN) * flux;
+            let share = work.shares.row(0)[place] * permutations as f64;
+            let weight = work.factors[place] * work.squared[place];
+            work.weights[point as usize] = weight * share * phase_space;
+        }
+        if biased {
+            work.unbiased.copy_from_slice(&work.weights);
+            for (bias, &point) in work.biases.iter().zip(&work.kept) {
+                work.weights[point as usize] *= bias;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the factors of points to zero that fail further cuts, and finds the bias of the others.
+    fn filter(&self, group: &ElementGroup, work: &mut Workspace) -> Result<(), Failure> {
+        let layout = Layout::new(group.legs);
+        for (number, &element) in group.elements.iter().enumerate() {
+            let own = |&place: &usize| {
+                let partons = &group.partons[work.drawn[place] as usize];
+                partons.element == number && work.factors[place] != 0.0
+            };
+            let own: Vec<usize> = (0..work.drawn.len()).filter(own).collect();
+            let mut momenta = Vec::with_capacity(own.len() * group.legs);
+            for &place in &own {
+                let exchanged = group.partons[work.drawn[place] as usize].exchanged;
+                let first = momenta.len();
+                momenta.extend(events::momenta(
+                    &work.points,
+                    layout,
+                    group.legs,
+                    place,
+                    exchanged,
+                ));
+                if exchanged {
+                    momenta.swap(first, first + 1);
+                }
+            }
+            let mut passes = vec![true; own.len()];
+            if !own.is_empty() {
+                for selection in &self.selections {
+                    selection.select(element, group.legs, &momenta, &mut passes)?;
+                }
+            }
+            for (&place, _) in own.iter().zip(&passes).filter(|(_, passes)| !**passes) {
+                work.factors[place] = 0.0;
+            }
+            if self.is_biased() && !own.is_empty() {
+                work.biases.resize(work.drawn.len(), 1.0);
+                let mut biases = vec![1.0; own.len()];
+                for selection in &self.selections {
+                    selection.bias(element, group.legs, &momenta, &mut biases)?;
+                }
+                for ((place, bias), _) in own
+                    .into_iter()
+                    .zip(biases)
+                    .zip(passes)
+                    .filter(|(_, passes)| *passes)
+                {
+                    if !(bias > 0.0 && bias.is_finite()) {
+                        let what = format!(
+                            "the bias of an event is {bias}: it must be positive and finite"
+                        );
+                        return Err(what.into());
+                    }
+                    work.biases[place] = bias;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws the incoming partons of each point, and writes the factors of its weight.
+    fn draw_partons(
+        &self,
+        group: &ElementGroup,
+        source: &PointSource,
+        passed: usize,
+        layout: Layout,
+        work: &mut Workspace,
+    ) {
+        work.drawn.clear();
+        work.factors.clear();
+        if let (false, [only]) = (self.has_densities(), &group.partons[..]) {
+            work.drawn.resize(passed, 0);
+            work.factors.resize(passed, only.factor);
+            return;
+        }
+        self.look_up(group, passed, layout, work);
+        let flavors = self.flavors(group);
+        let places: Vec<Option<[usize; 2]>> = (group.partons.iter())
+            .map(|one| self.places(group, one.codes))
+            .collect();
+        let random = work.points.row(layout.rows() + FLAVOR);
+        let fractions = [0, 1].map(|leg| work.points.row(layout.fraction(leg)));
+        let mut shares = vec![0.0; group.partons.len()];
+        for point in 0..passed {
+            let values =
+                [0, 1].map(|leg| &work.values[leg][point * flavors[leg]..][..flavors[leg]]);
+            let mut total = 0.0;
+            for ((share, places), one) in shares.iter_mut().zip(&places).zip(&group.partons) {
+                let both = places.map_or(0.0, |[a, b]| values[0][a] * values[1][b]);
+                *share = both * one.factor * source.chances[one.element];
+                // Densities may be negative, and then events are too.
+                total += share.abs();
+            }
+            let mut rest = random[point] * total;
+            let mut drawn = 0;
+            for (number, share) in shares
+                .iter()
+                .enumerate()
+                .filter(|(_, share)| **share != 0.0)
+            {
+                drawn = number;
+                if rest < share.abs() {
+                    break;
+                }
+                rest -= share.abs();
+            }
+            let fractions = fractions[0][point] * fractions[1][point];
+            let chance = source.chances[group.partons[drawn].element] * fractions;
+            work.factors.push(total.copysign(shares[drawn]) / chance);
+            work.drawn.push(drawn as u32);
+        }
+    }
+}
+
+/// Fills in the input of a block's grid, and the Jacobians of its flow.
+fn fill(block: &Block, level: Level, dimension: usize, work: &mut Workspace) {
+    work.jacobians.clear();
+    let GridInput::Given(given) = block.numbers else {
+        let dimensions = 0..dimension as u32 + 1;
+        (block.random).fill(level, block.first, dimensions, &mut work.numbers, 0);
+        if let GridInput::Flow(flow) = block.numbers {
+            work.jacobians.resize(block.count, 1.0);
+            flow.map(level, &mut work.numbers, &mut work.jacobians);
+        }
+        return;
+    };
+    assert_eq!(given.len(), block.count * (dimension + 1), "all numbers");
+    for (point, numbers) in given.chunks_exact(dimension + 1).enumerate() {
+        for (row, &number) in numbers.iter().enumerate() {
+            work.numbers.row_mut(row)[point] = number;
+        }
+    }
+}
+
+/// What is extracted from each weighed block.
+pub trait BlockReader: Sync {
+    /// The extracted data.
+    type Output: Send;
+    /// Extracts data from the workspace that holds the block.
+    fn read(&self, block: &Block, work: &Workspace) -> Self::Output;
+}
+
+/// Weighs blocks with one thread per evaluator, and passes the extracted data to `take` in the order of the blocks.
+///
+/// # Errors
+/// A matrix element cannot be evaluated.
+///
+/// # Panics
+/// If there is no evaluator, or a thread panics.
+pub fn weigh_each<S: MatrixElementSource + Send, H: BlockReader>(
+    integrand: &Integrand,
+    blocks: &[Block],
+    evaluators: &mut [S],
+    reader: &H,
+    take: impl FnMut(H::Output),
+) -> Result<(), Failure> {
+    let with_workspace = |evaluator| (evaluator, Workspace::new(integrand, POINTS));
+    let mut workers: Vec<(&mut S, Workspace)> = evaluators.iter_mut().map(with_workspace).collect();
+    let weigh = |(evaluator, work): &mut (&mut S, Workspace), number: usize| {
+        let block = &blocks[number];
+        integrand.weigh(block, *evaluator, work)?;
+        Ok(reader.read(block, work))
+    };
+    parallel::each(&mut workers, blocks.len(), weigh, take)
+}
