@@ -7,9 +7,9 @@
 //!
 //! Arguments: the process; the energy of both beams in their centre of mass, GeV; how many events; the file, or `-` for
 //! the times of three rounds and no file; and where protons come in, a member of a set of densities in LHAPDF's format.
-//! `--color=` `full`, `leading-first` or
-//! `leading` says how colour is summed. Jets have 20 GeV and distances of 0.4, charged leptons 10 GeV, and pairs of them a mass of 50 GeV. `CUDACPP_RUNTIME_THREADS` and `CUDACPP_RUNTIME_BACKEND=cuda` say
-//! what draws them.
+//! `--color=` `full`, `leading-first` or `leading` says how colour is summed. Jets have 20 GeV and distances of 0.4,
+//! charged leptons 10 GeV, and pairs of them a mass of 50 GeV. `CUDACPP_RUNTIME_THREADS` and
+//! `CUDACPP_RUNTIME_BACKEND=cuda` say what draws them.
 
 use mebridge::event_generator::{ColorTreatment, ElementRequest, EventGenerator, Request};
 use mebridge::{Switches, generate};
