@@ -17,9 +17,10 @@ pub enum Pass {
     /// Sub-diagrams that always occur together are added first, which gives a recursion over sets of legs. From here on
     /// squared diagrams are computed from two halves ([`super::recursion`]).
     Recursion,
-    /// The phases of currents are chosen such that sums of vertices share one factor ([`recursion::berends_giele`]).
+    /// The phases of currents are chosen such that sums of vertices share one factor
+    /// ([`crate::recursion::berends_giele`]).
     Phases,
-    /// Currents that are linear combinations of others are computed as such ([`recursion::berends_giele`]).
+    /// Currents that are linear combinations of others are computed as such ([`crate::recursion::berends_giele`]).
     Basis,
     /// Currents of reversed helicities that are complex conjugates of others are computed by conjugation
     /// ([`super::recursion`]).

@@ -34,9 +34,10 @@ pub trait MatrixElementSource {
     /// Evaluates |M|^2 of points, summed and averaged, in GeV^(4-2n) for n outgoing legs; or an approximation that
     /// [`MatrixElementSource::correct`] corrects.
     ///
-    /// `element` is the index of the matrix element; `points` hold its momenta in the rows of [`Layout`]; `alpha_s` and
-    /// `squared` have one number per point. With numbers for channels, `channels` gets the channel in which each point
-    /// is clustered, drawn by the shares of the channels; negative if there is none.
+    /// `element` is the index of the matrix element; `points` hold its momenta in the rows of
+    /// [`mebridge_phasespace::Layout`]; `alpha_s` and `squared` have one number per point. With numbers for channels,
+    /// `channels` gets the channel in which each point is clustered, drawn by the shares of the channels; negative if
+    /// there is none.
     ///
     /// # Errors
     /// It cannot be evaluated, or the implementation cannot draw channels.

@@ -20,7 +20,7 @@ pub struct Read {
 /// The map from elements of the result to those of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementMap {
-    /// By offsets, which begin at this index in [`Pools::indices`].
+    /// By offsets, which begin at this index in [`super::Pools::indices`].
     Indexed(u32),
     /// Contiguous elements, in the order of the result.
     Same,
