@@ -46,6 +46,11 @@
 struct mebridge_bridge;
 
 /*
+ An open Born. Opaque: only pass it on.
+ */
+struct mebridge_born;
+
+/*
  An open member of a set of parton densities. Opaque: only pass it on.
  */
 struct mebridge_densities;
@@ -557,6 +562,49 @@ int32_t mebridge_lhe_events(const void *records,
                             char *text,
                             size_t capacity,
                             size_t *written);
+
+/*
+ Opens the Born of a subprocess directory of MG5aMC's aMC@NLO (`SubProcesses/P*` with a `born.f`), and puts a handle
+ into `born`. `card` is a parameter card; NULL: that of the output. It is evaluated on the CPU.
+
+ The caller guarantees:
+ `directory` and `card`, if it is not NULL, end in NUL; `born` points to a pointer.
+ */
+int32_t mebridge_born_open(const char *directory,
+                           const char *card,
+                           struct mebridge_born **born);
+
+/*
+ Closes a handle. NULL is allowed and does nothing.
+ */
+void mebridge_born_close(struct mebridge_born *born);
+
+/*
+ Returns JSON about a Born: its `name`, the PDG codes of its `legs`, how many are `incoming`, and the pairs of legs
+ (from 0) that it `links`. Valid until the handle is closed. NULL if there is no such Born.
+ */
+const char *mebridge_born_description(const struct mebridge_born *born);
+
+/*
+ Evaluates `events` points. In: `momenta[events][legs][4]` in GeV, `g_s[events]`.
+
+ Out; each may be NULL:
+ - `borns[events]`: |M|^2, averaged over initial helicities and colours;
+ - `links[events][links]`: B_ij of each link without a factor g_s^2, MG5aMC's `SB_SF_<n>`: the sum over j != i is
+   -C_i times the Born, and a leg linked with itself has C_i / 2 times the Born;
+ - `complex_borns[events][legs][2]`: real and imaginary part of the complex Born of each leg, MG5aMC's `ANS(2,...)`;
+   NaN for legs that are no massless vectors.
+
+ The caller guarantees:
+ The arrays have these lengths, and no output overlaps another array.
+ */
+int32_t mebridge_born_evaluate(struct mebridge_born *born,
+                               size_t events,
+                               const double *momenta,
+                               const double *g_s,
+                               double *borns,
+                               double *links,
+                               double *complex_borns);
 
 /*
  Opens parton densities and puts a handle into `densities`: a member of an LHAPDF set (`NAME_0000.dat`), or a file

@@ -54,8 +54,8 @@ pub struct Bridge {
     index_buffers: IndexBuffers,
     /// Servers for events that single precision cannot handle, after the first such event.
     in_double: Option<Servers>,
-    /// Evaluators of single events with the good helicities or all, in the bridge's precision and in double precision.
-    singles: [[Option<Single>; 2]; 2],
+    /// Evaluators of single events, by [`single::Wanted`], in the bridge's precision and in double precision.
+    singles: [[Option<Single>; 2]; 3],
     /// One sampler for each thread that evaluates samples, after the first sample.
     samplers: Vec<Sampler>,
     /// Evaluates samples in GPU memory, after the first such sample.

@@ -60,6 +60,7 @@
 #[cfg(test)]
 extern crate self as mebridge;
 
+pub mod born;
 pub mod bridge;
 pub mod propagators;
 

@@ -15,6 +15,7 @@ const HEADERS: [(&str, &[&str], &str); 2] = [
         "include/mebridge.h",
         &[
             "crates/capi/src/c.rs",
+            "crates/capi/src/born.rs",
             "crates/capi/src/densities.rs",
             "crates/capi/src/callbacks.rs",
             "crates/capi/src/events.rs",

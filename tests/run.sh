@@ -8,7 +8,7 @@
 # is in target/release, so that build scripts and macros are compiled once. The output of the second is kept until the
 # first has ended.
 #
-#   MEBRIDGE_MG5_OUTPUTS   folder of MG5aMC outputs (*.mad): imports and compares all of them
+#   MEBRIDGE_MG5_OUTPUTS   folder of MG5aMC outputs (*.mad, *.nlo): imports and compares all of them
 #   MEBRIDGE_REFERENCE     folder of reference files; ../shared/reference if that is there
 #   MEBRIDGE_NVRTC         folder that holds libnvrtc.so.*, the compiler of device code; tests/nvrtc.sh finds one
 #   MEBRIDGE_CLANG         a clang that compiles HIP for AMD's GPUs, 19 or later; by default one of the usual names

@@ -19,6 +19,7 @@ array([0.3882])
 """
 
 from ._arrays import EventArrays
+from ._born import Born, BornValues
 from ._command import command
 from ._decays import decay_events
 from ._evaluate import evaluate_events
@@ -34,6 +35,8 @@ from ._runs import Run, RunEvents
 __version__ = version()
 __all__ = [
     "BadEvents",
+    "Born",
+    "BornValues",
     "Error",
     "Evaluation",
     "EventArrays",

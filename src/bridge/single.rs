@@ -20,7 +20,25 @@ use crate::sample::first_not_finite;
 use crate::simd::Level;
 use crate::target::this_core;
 use crate::trial::Trial;
+use num_complex::Complex64;
 use std::borrow::Cow;
+
+/// What is wanted of an event.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The good helicities.
+    Good,
+    /// All helicities.
+    All,
+    /// The good helicities and their JAMPs.
+    Jamps,
+}
+
+impl Wanted {
+    fn of(all: bool) -> Wanted {
+        if all { Wanted::All } else { Wanted::Good }
+    }
+}
 
 /// Evaluates one event at a time, and caches its last answer.
 pub(super) struct Single {
@@ -31,6 +49,8 @@ pub(super) struct Single {
     amp2: Vec<IndexRange>,
     /// Number of colour flows.
     flows: usize,
+    /// `[row of the helicity table][JAMP]`, if wanted.
+    jamps: Vec<Complex64>,
     /// Where each row of the helicity table is evaluated; empty before the first event.
     places: Vec<Option<HelicityRow>>,
     each: EachHelicity,
@@ -49,9 +69,27 @@ impl Bridge {
     pub fn one_event(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&OneEvent> {
         let process = self.servers.process();
         let (diagrams, flows) = (process.diagrams as usize, process.color_flows());
-        let single = self.single(momenta, g_s, all)?;
+        let single = self.single(momenta, g_s, Wanted::of(all))?;
         single.fill_answer(diagrams, flows);
         Ok(&single.answer)
+    }
+
+    /// Evaluates one event, and returns the JAMPs of the process's diagrams, `[row of the helicity table][JAMP]`; zero
+    /// for helicities that do not contribute. The last event is cached.
+    ///
+    /// # Errors
+    /// The process has no diagrams, the momenta are not physical, or a JAMP is not finite.
+    pub fn jamps(&mut self, momenta: &[f64], g_s: f64) -> Result<&[Complex64]> {
+        if self.process().is_color_ordered() {
+            return Err(Error::InvalidProcess {
+                what:
+                    "JAMPs of a process without diagrams; import or generate it with its diagrams"
+                        .into(),
+            });
+        }
+        let single = self.single(momenta, g_s, Wanted::Jamps)?;
+        single.fill_jamps();
+        Ok(&single.jamps)
     }
 
     /// Returns the contribution of one row of the helicity table to that event, and adds its AMP2 and JAMP2. AMP2 is
@@ -63,16 +101,16 @@ impl Bridge {
         amp2: &mut [f64],
         jamp2: &mut [f64],
     ) -> Result<f64> {
-        let single = self.single(momenta, g_s, all)?;
+        let single = self.single(momenta, g_s, Wanted::of(all))?;
         Ok(single.add(row, amp2, jamp2))
     }
 }
 
 impl Bridge {
     /// Returns the evaluator after it has evaluated this event, in double precision if a lower one did not suffice.
-    fn single(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&mut Single> {
-        let [single, in_double] = &mut self.singles[usize::from(all)];
-        let event = (momenta, g_s, all);
+    fn single(&mut self, momenta: &[f64], g_s: f64, wanted: Wanted) -> Result<&mut Single> {
+        let [single, in_double] = &mut self.singles[wanted as usize];
+        let event = (momenta, g_s, wanted);
         if self.servers.recipe().may_lose() {
             let found = Single::after(single, &mut self.servers, event);
             if matches!(found, Err(Error::NotFinite { .. })) {
@@ -89,7 +127,7 @@ impl Single {
     fn after<'a>(
         known: &'a mut Option<Single>,
         servers: &mut Servers,
-        (momenta, g_s, all): (&[f64], f64, bool),
+        (momenta, g_s, wanted): (&[f64], f64, Wanted),
     ) -> Result<&'a mut Single> {
         let same = |single: &mut Single| single.g_s == g_s && single.momenta == momenta;
         if !known.as_mut().is_some_and(same) {
@@ -109,7 +147,7 @@ impl Single {
             });
             in_default_environment(|| {
                 if known.is_none() {
-                    *known = Some(servers.make_single(&event, all)?);
+                    *known = Some(servers.make_single(&event, wanted)?);
                 }
                 let single = known.as_mut().ok_or(Error::NoEvents)?;
                 servers.evaluate_single(event, single)
@@ -120,11 +158,11 @@ impl Single {
 }
 
 impl Servers {
-    fn make_single(&mut self, event: &Inputs, all: bool) -> Result<Single> {
+    fn make_single(&mut self, event: &Inputs, wanted: Wanted) -> Result<Single> {
         self.find_good_helicities(event)?;
-        let rows: Vec<u32> = match all {
-            true => (0..self.process().helicities.len() as u32).collect(),
-            false => self
+        let rows: Vec<u32> = match wanted {
+            Wanted::All => (0..self.process().helicities.len() as u32).collect(),
+            Wanted::Good | Wanted::Jamps => self
                 .plan()
                 .map(|plan| plan.helicities.clone())
                 .unwrap_or_default(),
@@ -142,7 +180,9 @@ impl Servers {
         };
         let chosen = HelicityLanes::choose(&process, &rows, lanes);
         let make = |process: &Process, plan, level, places| {
-            self.single_of_plan(process, plan, level, places, chosen.as_ref())
+            let mut made = self.single_of_plan(process, plan, level, places, chosen.as_ref())?;
+            made.each.jamps = (wanted == Wanted::Jamps).then(Vec::new);
+            Ok::<_, Error>(made)
         };
         let Some(chosen) = &chosen else {
             // With lanes of the same event all lanes would do the same work, and touch more memory.
@@ -158,11 +198,11 @@ impl Servers {
                 .of_lanes(&process, own.binding(), (&rows, lanes))?;
         let diagrams = make(&process, diagrams, level, places.clone())?;
         match recursion {
-            Some(plan) => {
+            Some(plan) if wanted != Wanted::Jamps => {
                 let recursion = make(&process, plan, level, places)?;
                 self.one_of(recursion, diagrams, event)
             }
-            None => Ok(diagrams),
+            _ => Ok(diagrams),
         }
     }
 
@@ -217,6 +257,7 @@ impl Servers {
         Ok(Single {
             amp2: index_ranges(of_diagrams),
             flows,
+            jamps: Vec::new(),
             places: Vec::new(),
             each: EachHelicity::default(),
             backend,
@@ -277,6 +318,29 @@ impl Single {
                 }
             }
         }
+    }
+
+    /// Writes the JAMPs in the order of the helicity table. Rows that are not evaluated are zero.
+    fn fill_jamps(&mut self) {
+        if self.answer_is_current {
+            return;
+        }
+        let Some(numbers) = &self.each.jamps else {
+            return;
+        };
+        let rows = self.each.order.len() * self.each.lanes;
+        let count = numbers.len() / (2 * rows.max(1));
+        self.jamps
+            .resize(self.places.len() * count, Complex64::default());
+        for (row, place) in self.places.iter().enumerate() {
+            let Some(place) = *place else { continue };
+            let from = numbers[2 * place.at * count..][..2 * count].chunks_exact(2);
+            let to = &mut self.jamps[row * count..][..count];
+            for (to, from) in to.iter_mut().zip(from) {
+                *to = Complex64::new(from[0], from[1]);
+            }
+        }
+        self.answer_is_current = true;
     }
 
     /// Returns the plan's AMP2 and JAMP2 of a row.

@@ -170,7 +170,7 @@ fn loop_induced_outputs_are_refused_as_such() {
     change(&p(&output).join("matrix1.f"), "MATRIX1", "LOOPS1");
     let told = link(&output, &[]);
     assert!(
-        told.failed(1).contains("loop-induced or NLO process"),
+        told.failed(1).contains("loop-induced process"),
         "{}",
         told.stderr
     );

@@ -4,7 +4,10 @@ use crate::common;
 use mebridge::bridge::Bridge;
 use mebridge::import::import_directory;
 use mebridge::process::Process;
+use mebridge::process::evaluate::NumericProcess;
+use mebridge::process::external::external;
 use mebridge::runtime::{CachePlace, Switches};
+use num_complex::Complex64;
 use std::path::Path;
 
 /// A process with one row of the helicity table alone.
@@ -69,6 +72,7 @@ fn check(process: &Process, momenta: &[[f64; 4]], g: f64) {
                 }
             }
         }
+        jamps_are_those_of_the_diagrams(&mut bridge, process, momenta, g);
         // Another event has another answer, and invalid momenta are refused.
         let before = bridge.one_event(&flat, g, false).unwrap().clone();
         let after = bridge.one_event(&flat, 1.1 * g, false).unwrap();
@@ -79,6 +83,39 @@ fn check(process: &Process, momenta: &[[f64; 4]], g: f64) {
         assert_eq!(&before, bridge.one_event(&flat, g, false).unwrap());
         assert!(bridge.one_event(&flat[4..], g, false).is_err());
     }
+}
+
+/// JAMPs have the values of the definition, phases included.
+fn jamps_are_those_of_the_diagrams(
+    bridge: &mut Bridge,
+    process: &Process,
+    momenta: &[[f64; 4]],
+    g: f64,
+) {
+    let flat: Vec<f64> = momenta.iter().flatten().copied().collect();
+    let values = process.model.evaluate(&process.model.default_card(), g);
+    let numbers = NumericProcess::new(process, |value| values[value as usize]);
+    let diagrams = process.amplitudes.diagrams().unwrap();
+    let of_row = |row: &Vec<i8>| {
+        let amplitudes = numbers.amplitudes(|e| {
+            let leg = e.leg as usize;
+            let mass = numbers.quantity(e.mass);
+            external(e.kind, &momenta[leg], mass, row[leg], e.sign)
+        });
+        diagrams.jamp.apply(&amplitudes)
+    };
+    let expected: Vec<Complex64> = process.helicities.iter().flat_map(of_row).collect();
+    let found = bridge.jamps(&flat, g).unwrap().to_vec();
+    assert_eq!(found.len(), expected.len());
+    let largest = expected.iter().fold(0.0f64, |size, z| size.max(z.norm()));
+    for (a, b) in found.iter().zip(&expected) {
+        assert!((a - b).norm() <= 1e-12 * largest, "{a} {b}");
+    }
+    assert_eq!(found, bridge.jamps(&flat, g).unwrap());
+    // Other calls between do not change them.
+    bridge.one_event(&flat, 1.1 * g, false).unwrap();
+    assert_eq!(found, bridge.jamps(&flat, g).unwrap());
+    assert!(bridge.jamps(&flat[4..], g).is_err());
 }
 
 #[test]

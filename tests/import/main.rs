@@ -4,6 +4,7 @@ mod by_hand;
 use mebridge_testing as common;
 mod export;
 mod fixtures;
+mod nlo;
 mod reference;
 mod small;
 #[path = "../command/support.rs"]

@@ -180,6 +180,8 @@ pub struct EachHelicity {
     pub amp2: Vec<f64>,
     /// `[row][lane][colour flow]`
     pub jamp2: Vec<f64>,
+    /// `[row][lane][JAMP][real, imaginary]`; set it to `Some` to request them, from a plan of diagrams.
+    pub jamps: Option<Vec<f64>>,
 }
 
 /// The kernels that run a plan on a GPU.

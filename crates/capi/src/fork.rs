@@ -4,6 +4,7 @@
 //! using stays locked there, half changed, for ever. Such an entry is marked as *lost* (`before_a_fork` and the
 //! functions that follow), and a call for it returns an error instead of waiting for ever.
 
+use super::born::{self, OpenBorn};
 use super::events::{self, OpenEvents};
 use super::registry::{BRIDGES, Entry, LockedRegistry};
 use super::umami::{self, Instance};
@@ -18,6 +19,7 @@ struct AllLocked {
     instances: LockedRegistry<'static, Instance>,
     densities: LockedRegistry<'static, Arc<Densities>>,
     events: LockedRegistry<'static, OpenEvents>,
+    borns: LockedRegistry<'static, OpenBorn>,
 }
 
 /// Place where the forking thread keeps the locks.
@@ -53,6 +55,7 @@ extern "C" fn before_a_fork() {
         instances: umami::instances().lock_for_fork(),
         densities: densities::OPEN.lock_for_fork(),
         events: events::OPEN.lock_for_fork(),
+        borns: born::OPEN.lock_for_fork(),
     };
     // SAFETY: this thread holds the locks.
     unsafe { *FORKING.0.get() = Some(all) };
@@ -70,6 +73,7 @@ extern "C" fn in_the_child() {
     if let Some(all) = forked() {
         all.events.mark_lost();
         all.densities.mark_lost();
+        all.borns.mark_lost();
         all.instances.mark_lost();
         all.bridges.mark_lost();
     }

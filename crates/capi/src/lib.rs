@@ -7,6 +7,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`born`] | Borns with their colour links, also in `include/mebridge.h` |
 //! | [`densities`] | parton densities and alpha_s, also in `include/mebridge.h` |
 //! | `callbacks` | functions of the caller that runs and event generators call |
 //! | `event_arrays` | the arrays of a call for events, for [`c`] and [`linked`] |
@@ -26,6 +27,7 @@
 //! | [`umami`] | the interface of MadSpace and MadGraph7, `include/mebridge_umami.h` |
 //! | [`xla`] | the interface of XLA, for JAX |
 
+pub mod born;
 pub mod c;
 mod callbacks;
 mod check_mode;

@@ -149,6 +149,7 @@ impl Options {
             let process = library::import(directory, self.card.as_deref(), i);
             let comparison = FortranComparison {
                 options: self,
+                directory,
                 element,
                 process: process.as_ref().map_err(String::clone),
             };

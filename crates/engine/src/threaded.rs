@@ -169,21 +169,27 @@ impl<T: Real> ThreadedEngine<T> {
 
 impl<T: Real> ThreadedEngine<T> {
     /// Evaluates one event and returns each helicity separately. Returns false unless the plan takes helicities one at
-    /// a time and computes AMP2 from their amplitudes.
+    /// a time and computes AMP2 from their amplitudes, and JAMPs, if requested, from diagrams.
     fn each(&mut self, inputs: Inputs, answer: &mut EachHelicity) -> Result<bool, BadMomentum> {
         let plan = self.engine.plan();
-        if plan.groups().iter().any(|group| group.len() != 1) || !plan.channels().squares.is_empty()
-        {
+        let several = plan.groups().iter().any(|group| group.len() != 1);
+        // JAMPs of loops are those of another basis.
+        let other_jamps = answer.jamps.is_some() && plan.loops().is_some();
+        if several || !plan.channels().squares.is_empty() || other_jamps {
             return Ok(false);
         }
         let worker = &mut self.workers[0];
         worker.all_amp2 = true;
         answer.amp2.clear();
         answer.jamp2.clear();
+        if let Some(jamps) = &mut answer.jamps {
+            jamps.clear();
+        }
         // Reuses the memory of `answer`.
         worker.single_helicities = Some(SingleHelicities {
             amp2: std::mem::take(&mut answer.amp2),
             jamp2: std::mem::take(&mut answer.jamp2),
+            jamps: answer.jamps.take(),
         });
         let outputs = Outputs {
             matrix_elements: &mut [0.0],
@@ -194,7 +200,7 @@ impl<T: Real> ThreadedEngine<T> {
         let result = self.engine.run(worker, event, outputs);
         worker.all_amp2 = false;
         let each = worker.single_helicities.take().unwrap_or_default();
-        (answer.amp2, answer.jamp2) = (each.amp2, each.jamp2);
+        (answer.amp2, answer.jamp2, answer.jamps) = (each.amp2, each.jamp2, each.jamps);
         result?;
         answer.lanes = self.engine.helicity_lanes();
         answer.order.clone_from(&self.engine.order);

@@ -37,13 +37,15 @@ pub struct Worker<T> {
     pub timers: EngineTimers,
 }
 
-/// AMP2 and JAMP2 of single helicities of one event, in order of evaluation.
+/// AMP2, JAMP2 and JAMPs of single helicities of one event, in order of evaluation.
 #[derive(Default)]
 pub struct SingleHelicities {
     /// `[helicity][lane][AMP2]`
     pub amp2: Vec<f64>,
     /// `[helicity][lane][colour flow]`
     pub jamp2: Vec<f64>,
+    /// `[helicity][lane][JAMP][real, imaginary]`, if requested.
+    pub jamps: Option<Vec<f64>>,
 }
 
 /// Time spent in parts of the evaluation.

@@ -20,8 +20,28 @@ pub struct SubprocessPaths {
     pub model: PathBuf,
     pub source: PathBuf,
     pub cards: PathBuf,
-    /// Number (empty for `matrix.f`) and file of each matrix element.
-    pub matrices: Vec<(String, PathBuf)>,
+    /// The matrix elements in order.
+    pub matrices: Vec<ElementFile>,
+}
+
+/// The file of a matrix element.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ElementFile {
+    pub kind: ElementKind,
+    /// Number in names, empty for `matrix.f` and `born.f`.
+    pub number: String,
+    pub path: PathBuf,
+}
+
+/// Kind of a matrix element's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ElementKind {
+    /// `matrix<i>.f` of leading order.
+    LeadingOrder,
+    /// `matrix_<n>.f` of aMC@NLO: a real emission.
+    Real,
+    /// `born.f` of aMC@NLO.
+    Born,
 }
 
 /// The beams as `SMATRIX<i>` finds them in COMMON blocks.
@@ -44,18 +64,43 @@ impl Default for BeamCommons {
 
 /// Rejects matrix elements of MadLoop, which are loop integrals instead of tree diagrams.
 pub fn no_loops(path: &Path) -> Result<()> {
-    // The second exists in MadEvent directories of loop-induced processes, the third in NLO directories.
-    let files = ["loop_matrix.f", "MadLoop5_resources", "born.f"];
+    // The second exists in MadEvent directories of loop-induced processes, and in aMC@NLO's beside tree diagrams.
+    let files = ["loop_matrix.f", "MadLoop5_resources"];
+    if is_nlo(path) {
+        return Ok(());
+    }
     let Some(file) = files.iter().find(|name| path.join(name).exists()) else {
         return Ok(());
     };
     Err(Error::Import {
         path: path.to_path_buf(),
         what: format!(
-            "this is of a loop-induced or NLO process (it has {file}): its matrix elements are loop integrals, and \
-             mebridge evaluates tree diagrams alone"
+            "this is of a loop-induced process or of MadLoop's virtuals (it has {file}): its matrix elements are loop \
+             integrals, and mebridge evaluates tree diagrams alone; of an NLO process choose SubProcesses/P*, whose \
+             Born and real emissions are tree diagrams"
         ),
     })
+}
+
+/// Whether this is a subprocess directory of aMC@NLO, with a Born and real emissions.
+pub fn is_nlo(path: &Path) -> bool {
+    dependencies::is_file(&path.join("born.f"))
+}
+
+/// Rejects outputs whose wavefunctions have MadLoop's layout, with four complex numbers of momentum.
+fn no_loop_layout(path: &Path) -> Result<()> {
+    let loops = path.join("../../Source/MODEL/mp_coupl.inc");
+    match is_nlo(path) && dependencies::is_file(&loops) {
+        false => Ok(()),
+        true => Err(Error::Import {
+            path: path.to_path_buf(),
+            what: "this is an output with virtuals, in which all wavefunctions have the layout of MadLoop, which \
+                   mebridge does not read; write another one for the same process with `import model sm` (or the \
+                   tree-level model) and `generate ... [real=QCD]`, whose Born, colour links and real emissions are \
+                   the same"
+                .into(),
+        }),
+    }
 }
 
 impl SubprocessPaths {
@@ -69,6 +114,7 @@ impl SubprocessPaths {
             return Err(lacks("there is no such directory".into()));
         }
         no_loops(path)?;
+        no_loop_layout(path)?;
         let output = path.join("..").join("..");
         let directory = SubprocessPaths {
             path: path.to_path_buf(),
@@ -105,7 +151,9 @@ impl SubprocessPaths {
         let any = tables
             .iter()
             .any(|name| dependencies::is_file(&self.path.join(name)));
-        !any && self.matrices.iter().all(|(number, _)| number.is_empty())
+        let plain =
+            |file: &ElementFile| file.kind == ElementKind::LeadingOrder && file.number.is_empty();
+        !any && self.matrices.iter().all(plain)
     }
 
     /// Returns the beams as `SMATRIX<i>` finds them.
@@ -147,8 +195,8 @@ impl SubprocessPaths {
     /// Returns the generation of the Fortran contract that the directory was written for.
     pub fn contract(&self) -> Contract {
         let mut files = vec![self.path.join("fbridge.inc")];
-        for (number, _) in &self.matrices {
-            files.push(self.path.join(format!("auto_dsig{number}.f")));
+        for file in &self.matrices {
+            files.push(self.path.join(format!("auto_dsig{}.f", file.number)));
         }
         for file in files {
             let Ok(source) = SourceFile::read(&file) else {
@@ -251,16 +299,18 @@ impl SubprocessPaths {
     }
 }
 
-/// Finds the matrix elements in a directory, in the order of their numbers. With helicity recycling, MG5aMC's default,
-/// the plain matrix element is `matrix<i>_orig.f`.
-fn matrices(path: &Path) -> Result<Vec<(String, PathBuf)>> {
+/// Finds the matrix elements in a directory, in the order of their numbers; aMC@NLO's Born comes last. With helicity
+/// recycling, MG5aMC's default, the plain matrix element is `matrix<i>_orig.f`.
+fn matrices(path: &Path) -> Result<Vec<ElementFile>> {
+    let nlo = is_nlo(path);
+    let (kind, start) = match nlo {
+        true => (ElementKind::Real, "matrix_"),
+        false => (ElementKind::LeadingOrder, "matrix"),
+    };
     let mut found: Vec<(u32, String, bool, PathBuf)> = Vec::new();
     for file in dependencies::fortran(path).map_err(Error::io(path))? {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let Some(number) = name
-            .strip_prefix("matrix")
-            .and_then(|n| n.strip_suffix(".f"))
-        else {
+        let Some(number) = name.strip_prefix(start).and_then(|n| n.strip_suffix(".f")) else {
             continue;
         };
         let (number, original) = match number.strip_suffix("_orig") {
@@ -275,5 +325,14 @@ fn matrices(path: &Path) -> Result<Vec<(String, PathBuf)>> {
     }
     found.sort();
     found.dedup_by(|later, earlier| later.0 == earlier.0);
-    Ok(found.into_iter().map(|(_, n, _, p)| (n, p)).collect())
+    let of_number = |(_, number, _, path)| ElementFile { kind, number, path };
+    let mut files: Vec<ElementFile> = found.into_iter().map(of_number).collect();
+    if nlo {
+        files.push(ElementFile {
+            kind: ElementKind::Born,
+            number: String::new(),
+            path: path.join("born.f"),
+        });
+    }
+    Ok(files)
 }

@@ -11,9 +11,9 @@
 //! | `value`, `amplitude_expression`, `intrinsic`, `symbolic` | an interpreter that runs Fortran on symbols |
 //! | `lorentz`, `externals` | `Source/DHELAS`: HELAS and ALOHA routines |
 //! | `model` | `Source/MODEL`: parameters and couplings |
-//! | `matrix` | `matrix<i>.f` |
+//! | `matrix` | `matrix<i>.f`, and aMC@NLO's `matrix_<n>.f`, `born.f` and `b_sf_<n>.f` |
 //! | `tables` | leshouche.inc, coloramps.inc, config_subproc_map.inc |
-//! | `pdg` | PDG codes of standalone outputs |
+//! | `pdg`, `nlo` | PDG codes of standalone outputs and of aMC@NLO's |
 //! | `color_ordered` | the colour-ordered form of an imported process, if it has one |
 //! | `directory` | locations of these files |
 //! | `dependencies` | files that an import read, and whether they have changed |
@@ -29,6 +29,7 @@ mod intrinsic;
 mod lorentz;
 mod matrix;
 mod model;
+mod nlo;
 mod pdg;
 mod program_unit;
 mod recycled;
@@ -40,12 +41,13 @@ mod value;
 
 pub use dependencies::read_bounded;
 pub use dependencies::{DependencyRecord, Seen, fortran as fortran_of, record};
-pub use directory::no_loops;
+pub use directory::{is_nlo, no_loops};
 pub use recycled::recycled_otherwise;
 pub use tables::each_integer;
 
-use directory::SubprocessPaths;
+use directory::{ElementFile, ElementKind, SubprocessPaths};
 use lorentz::Routines;
+use mebridge_process::born::{Born, ColorLink};
 use mebridge_process::card::Card;
 use mebridge_process::channels::Channels;
 use mebridge_process::model::CardParameter;
@@ -99,9 +101,40 @@ pub struct Options<'a> {
 
 /// Imports a directory as [`import_directory`] does, with options.
 pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
-    let card = options.card;
+    let elements = elements(&SubprocessPaths::open(dir)?, options)?;
+    Ok(elements.into_iter().map(|(process, _)| process).collect())
+}
+
+/// Imports the Born of a subprocess directory of aMC@NLO with its colour links; `options.element` is ignored.
+pub fn import_born(dir: &Path, options: &Options) -> Result<Born> {
     let directory = SubprocessPaths::open(dir)?;
-    let (inputs, card) = parameters(&directory, card)?;
+    let files = (1..).zip(&directory.matrices);
+    let mut born = files.filter(|(_, file)| file.kind == ElementKind::Born);
+    let Some((number, _)) = born.next() else {
+        return Err(Error::NotProcessDirectory {
+            path: dir.to_path_buf(),
+            missing: "it has no Born (born.f), as the directories SubProcesses/P* of `generate ... [real=QCD]` have"
+                .into(),
+        });
+    };
+    let options = Options {
+        element: Some(number),
+        ..*options
+    };
+    let born = elements(&directory, &options)?.pop();
+    let (process, links) = born.ok_or(Error::Internal {
+        what: "a Born that is not imported".into(),
+    })?;
+    Ok(Born { process, links })
+}
+
+/// Imports the matrix elements of a directory, the Born with its colour links.
+fn elements(
+    directory: &SubprocessPaths,
+    options: &Options,
+) -> Result<Vec<(Process, Vec<ColorLink>)>> {
+    let (card, dir) = (options.card, &*directory.path);
+    let (inputs, card) = parameters(directory, card)?;
     let mut library = Library::default();
     library.harmless_calls = options.harmless_calls.to_vec();
     library.include_folders = vec![
@@ -115,31 +148,53 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
     let small_width = directory.run_parameter("small_width_treatment", 1e-6)?;
     // Number of widths from its mass beyond which a line is off shell, where `$` forbids that it is on shell.
     let bw_cutoff = directory.run_parameter("bwcutoff", 15.0)?;
-    let scale = ExtraScale::from_cards(&directory, card.as_ref())?;
+    let scale = ExtraScale::from_cards(directory, card.as_ref())?;
     let contract = directory.contract();
     let model_name = directory.model_name();
-    for (_, path) in &directory.matrices {
-        library.add_source(&Rc::new(source::SourceFile::read(path)?));
+    for file in &directory.matrices {
+        match file.kind {
+            ElementKind::Born => matrix::born::add_sources(&mut library, &directory.path)?,
+            _ => library.add_source(&Rc::new(source::SourceFile::read(&file.path)?)),
+        }
     }
     let beams = directory.beams()?;
     let mut processes = Vec::new();
-    for (n, (number, path)) in (1..).zip(&directory.matrices) {
+    for (n, file) in (1..).zip(&directory.matrices) {
         if options.element.is_some_and(|wanted| wanted != n) {
             continue;
         }
-        let units = matrix::units(&library, path, number)?;
+        let ElementFile { kind, number, path } = file;
         let mut model = ModelReader::run(&library, &directory.model, inputs.clone(), &scale)?;
         let mut routines = Routines::new(&library, bw_cutoff);
-        let mut matrix = matrix::read(&units, &mut model, &mut routines, small_width, &beams)?;
-        let tables = tables(&directory, number, &units.prefix, &matrix)?;
-        matrix.check_channels(&units, &library, &tables.channels.config_diagram)?;
-        let legs = legs(&directory, &matrix, &tables.pdg, &mut model, path)?;
+        let mut links = Vec::new();
+        let (mut matrix, tables, sum) = match kind {
+            ElementKind::Born => {
+                let units = matrix::born::units(&library, &directory.path)?;
+                let (matrix, found) = matrix::born::read(&units, &mut model, &mut routines)?;
+                links = found;
+                let flavours = nlo::born_flavours(&directory.path, matrix.legs)?;
+                let tables = Tables::of_flavours(flavours, matrix.legs);
+                (matrix, tables, units.sum)
+            }
+            _ => {
+                let units = match kind {
+                    ElementKind::Real => matrix::real_units(&library, path, number)?,
+                    _ => matrix::units(&library, path, number)?,
+                };
+                let read = matrix::read(&units, &mut model, &mut routines, small_width, &beams);
+                let matrix = read?;
+                let tables = tables(directory, file, &units.prefix, &matrix)?;
+                matrix.check_channels(&units, &library, &tables.channels.config_diagram)?;
+                (matrix, tables, units.smatrix)
+            }
+        };
+        let legs = legs(directory, &matrix, &tables.pdg, &mut model, path)?;
         for wavefunction in &mut matrix.wavefunctions {
             if let Wavefunction::External(e) = wavefunction {
                 e.mass = legs[e.leg as usize].mass;
             }
         }
-        possible_helicities(&matrix, &legs).map_err(|what| units.smatrix.error(what))?;
+        possible_helicities(&matrix, &legs).map_err(|what| sum.error(what))?;
         let name = source::process_comment(&read_bounded(path)?);
         let mut process = Process {
             name: name.unwrap_or_else(|| folder_name(dir)),
@@ -176,7 +231,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
             what: e.to_string(),
         })?;
         color_ordered::add(&mut process);
-        processes.push(process);
+        processes.push((process, links));
     }
     Ok(processes)
 }
@@ -191,21 +246,36 @@ struct Tables {
     channels: Channels,
 }
 
+impl Tables {
+    /// Without channels, for the PDG codes of some flavours, or none.
+    fn of_flavours(flavours: Vec<Vec<i32>>, legs: usize) -> Tables {
+        let mut codes = flavours.into_iter();
+        Tables {
+            pdg: codes.next().unwrap_or_else(|| vec![0; legs]),
+            other_flavours: codes.collect(),
+            ..Tables::default()
+        }
+    }
+}
+
 /// Reads MadEvent's tables. A standalone output has none: no channels, no colour flows to choose from, and PDG codes
-/// only if its routines have prefixes.
+/// only if its routines have prefixes. Real emissions have PDG codes alone.
 fn tables(
     directory: &SubprocessPaths,
-    number: &str,
+    file: &ElementFile,
     prefix: &str,
     matrix: &matrix::MatrixFile,
 ) -> Result<Tables> {
-    if directory.is_standalone() {
-        let mut codes = pdg::of_prefix(&directory.path, prefix, matrix.legs)?.into_iter();
-        return Ok(Tables {
-            pdg: codes.next().unwrap_or_else(|| vec![0; matrix.legs]),
-            other_flavours: codes.collect(),
-            ..Tables::default()
-        });
+    let number = file.number.as_str();
+    let flavours = match file.kind {
+        ElementKind::Real => Some(nlo::real_flavours(&directory.path, number, matrix.legs)?),
+        _ if directory.is_standalone() => {
+            Some(pdg::of_prefix(&directory.path, prefix, matrix.legs)?)
+        }
+        _ => None,
+    };
+    if let Some(flavours) = flavours {
+        return Ok(Tables::of_flavours(flavours, matrix.legs));
     }
     let which = number.parse().unwrap_or(1);
     let path = directory.table("leshouche.inc")?;

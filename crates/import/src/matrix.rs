@@ -6,6 +6,7 @@
 //! run twice, since static variables may make a second call different. `SMATRIX<i>` is run on numbers, with known ones
 //! instead of `MATRIX<i>`, to determine which helicities it sums, and how (`sum`).
 
+pub mod born;
 mod helas;
 mod squares;
 mod sum;
@@ -15,7 +16,7 @@ use super::directory::BeamCommons;
 use super::lorentz::Routines;
 use super::model::ModelReader;
 use super::program_unit::{Library, ProgramUnit};
-use super::symbolic::{Interpreter, Location, Preset};
+use super::symbolic::{Interpreter, Location, Preset, UnitFrame};
 use super::value::{FortranValue, Truth};
 use helas::Helas;
 use mebridge_process::channels::Amp2;
@@ -61,6 +62,22 @@ pub struct Units<'l> {
     pub smatrix: &'l ProgramUnit,
     /// `MATRIX<i>`.
     pub matrix: &'l ProgramUnit,
+}
+
+/// Finds `SMATRIX<n>` and `MATRIX_<n>` of aMC@NLO's real emissions.
+pub fn real_units<'l>(library: &'l Library, path: &Path, number: &str) -> Result<Units<'l>> {
+    let find = |name: String| match library.unit(&name)? {
+        Some(unit) => Ok(&**unit),
+        None => Err(Error::Import {
+            path: path.to_path_buf(),
+            what: format!("there is no {name}"),
+        }),
+    };
+    Ok(Units {
+        prefix: String::new(),
+        smatrix: find(format!("SMATRIX{number}"))?,
+        matrix: find(format!("MATRIX_{number}"))?,
+    })
 }
 
 /// Finds `SMATRIX<i>` and `MATRIX<i>`, or without a number `<prefix>SMATRIX` and `<prefix>MATRIX`.
@@ -124,28 +141,10 @@ pub fn read<'l>(
     let body = unit.body()?;
     let smatrix = units.smatrix.body()?;
     let frame = model.interpreter.declare_unit(units.smatrix, &smatrix)?;
-    let legs = match model.interpreter.int_constant(&frame, "NEXTERNAL") {
-        Some(n @ 3..=MAX_LEGS) => n as usize,
-        Some(n) => {
-            return Err(unit.error(format!("NEXTERNAL = {n} is no number of external legs")));
-        }
-        None => {
-            return Err(unit.error(format!(
-                "NEXTERNAL is not known (included files that are missing: {})",
-                match frame.missing_includes.is_empty() {
-                    true => "none".into(),
-                    false => frame.missing_includes.join(", "),
-                }
-            )));
-        }
-    };
+    let legs = legs_of(unit, &model.interpreter, &frame)?;
     let diagrams = model.interpreter.int_constant(&frame, "NDIAGS");
     let frame = model.interpreter.declare_unit(unit, &body)?;
-    let flows = match model.interpreter.int_constant(&frame, "NCOLOR") {
-        Some(n @ 1..=MAX_FLOWS) => n as usize,
-        Some(n) => return Err(unit.error(format!("NCOLOR = {n} is no number of colour flows"))),
-        None => return Err(unit.error("there is no PARAMETER NCOLOR")),
-    };
+    let flows = number_of_flows(unit, &model.interpreter, &frame)?;
     let graphs = model.interpreter.int_constant(&frame, "NGRAPHS");
     let small = FortranValue::Real(model.interpreter.builder.real(small_width));
     set_by_madevent(&mut model.interpreter, small);
@@ -217,6 +216,34 @@ pub fn read<'l>(
         sum,
         results: results.len(),
     })
+}
+
+/// Returns NEXTERNAL.
+fn legs_of(unit: &ProgramUnit, interpreter: &Interpreter, frame: &UnitFrame) -> Result<usize> {
+    match interpreter.int_constant(frame, "NEXTERNAL") {
+        Some(n @ 3..=MAX_LEGS) => Ok(n as usize),
+        Some(n) => Err(unit.error(format!("NEXTERNAL = {n} is no number of external legs"))),
+        None => Err(unit.error(format!(
+            "NEXTERNAL is not known (included files that are missing: {})",
+            match frame.missing_includes.is_empty() {
+                true => "none".into(),
+                false => frame.missing_includes.join(", "),
+            }
+        ))),
+    }
+}
+
+/// Returns NCOLOR.
+fn number_of_flows(
+    unit: &ProgramUnit,
+    interpreter: &Interpreter,
+    frame: &UnitFrame,
+) -> Result<usize> {
+    match interpreter.int_constant(frame, "NCOLOR") {
+        Some(n @ 1..=MAX_FLOWS) => Ok(n as usize),
+        Some(n) => Err(unit.error(format!("NCOLOR = {n} is no number of colour flows"))),
+        None => Err(unit.error("there is no PARAMETER NCOLOR")),
+    }
 }
 
 impl MatrixFile {

@@ -206,6 +206,8 @@ pub struct Interpreter<'l> {
     includes: u64,
     /// Whether powers in the outermost unit must have a constant, non-negative exponent, unless the base is constant.
     pub plain_powers: bool,
+    /// Names of variables that start at zero although nothing sets them, because their values have no effect.
+    pub zero_locals: &'static [&'static str],
     /// Whether a formula that cannot be read leaves a broken value instead of stopping the import; needing that value
     /// is then an error.
     pub defer: bool,
@@ -232,6 +234,7 @@ impl<'l> Interpreter<'l> {
             steps: 0,
             includes: 0,
             plain_powers: false,
+            zero_locals: &[],
             defer: false,
         }
     }
@@ -583,6 +586,11 @@ impl<'l> Interpreter<'l> {
                     match frame.all_static || symbol.is_some_and(|s| s.is_static) {
                         true => {
                             let at = (self.static_storage(frame, name), 0);
+                            self.symbol(frame, name).place = VariableStorage::At(at);
+                            at
+                        }
+                        false if self.zero_locals.contains(&name) => {
+                            let at = (self.storage(Origin::Static), 0);
                             self.symbol(frame, name).place = VariableStorage::At(at);
                             at
                         }

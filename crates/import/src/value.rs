@@ -1,6 +1,6 @@
 //! Values of the symbolic interpreter: values of a program with their Fortran types.
 
-use super::amplitude_expression::AmplitudeExpression;
+use super::amplitude_expression::{AmplitudeExpression, RealSum};
 use super::expression::Parsed;
 use super::statement::Type;
 use mebridge_process::arith::{Builder, Comparison, Function, Op, ValueId};
@@ -104,11 +104,20 @@ impl FortranValue {
                 )))
             }
             Type::Complex if matches!(self, FortranValue::AmplitudeExpression(_)) => match &self {
-                FortranValue::AmplitudeExpression(form)
-                    if matches!(**form, AmplitudeExpression::Real(_)) =>
-                {
-                    Err("a real sum of squares of amplitudes in a COMPLEX variable".into())
-                }
+                FortranValue::AmplitudeExpression(form) => match &**form {
+                    AmplitudeExpression::Real(real) if real.complex => {
+                        Err("a real sum of squares of amplitudes in a COMPLEX variable".into())
+                    }
+                    // Its imaginary part is zero.
+                    AmplitudeExpression::Real(real) => {
+                        let form = AmplitudeExpression::Real(RealSum {
+                            complex: true,
+                            ..real.clone()
+                        });
+                        Ok(FortranValue::AmplitudeExpression(Rc::new(form)))
+                    }
+                    _ => Ok(self),
+                },
                 _ => Ok(self),
             },
             Type::Integer => match self {

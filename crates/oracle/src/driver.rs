@@ -41,6 +41,9 @@ impl RunCard {
 
 /// Returns the program that evaluates one matrix element.
 pub fn program(tree: &Tree, element: &MatrixElement, run: RunCard) -> String {
+    if element.kind == Caller::Born {
+        return super::born::program(tree);
+    }
     let has = |file: &str| tree.text(tree.element.join(file)).is_some();
     let madevent = element.kind == Caller::MadEvent;
     let vector = tree.text("Source/vector.inc");
@@ -313,6 +316,11 @@ C     Single precision, as in Source/ran1.f; below 1.
       GET_CHANNEL_CUT=1D0
       END
       SUBROUTINE RESET_CUMULATIVE_VARIABLE()
+      END
+C     Of aMC@NLO: where a combination of orders stands in AMP_SPLIT, which nothing here reads.
+      INTEGER FUNCTION ORDERS_TO_AMP_SPLIT_POS(ORDERS)
+      INTEGER ORDERS(*)
+      ORDERS_TO_AMP_SPLIT_POS=1
       END
 "
 }

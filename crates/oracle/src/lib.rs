@@ -9,6 +9,7 @@
 //! | `statements` | fixed form: lines into statements |
 //! | `tree` | the relevant files of an output, and their copy |
 //! | `matrix_element` | how a `matrix<i>.f` is to be called |
+//! | `born` | the same for aMC@NLO's Born and its links |
 //! | `driver` | the Fortran that calls it, and stubs for MadEvent |
 //! | `card` | `Source/param_card.inc`, which MG5aMC writes when a run starts |
 //! | `compiler` | gfortran |
@@ -17,6 +18,7 @@
 //! | `library` | mebridge's answers for these events |
 //! | `workshop` | the copy in which all this happens |
 
+pub mod born;
 pub mod card;
 pub mod child;
 pub mod compiler;

@@ -11,6 +11,8 @@ pub enum Caller {
     MadEvent,
     /// A user's program: `output standalone`.
     Standalone,
+    /// aMC@NLO, for the Born with its links.
+    Born,
 }
 
 /// One matrix element of a directory.
@@ -69,6 +71,20 @@ impl MatrixElement {
     pub fn read(tree: &Tree, number: &str, file: &Path) -> Result<MatrixElement, String> {
         let text = tree.text(file).unwrap_or("");
         let found = statements::read(text);
+        if file.file_name().is_some_and(|name| name == "born.f") {
+            return Ok(MatrixElement {
+                number: number.to_owned(),
+                file: file.to_owned(),
+                kind: Caller::Born,
+                name: process_name(text),
+                prefix: String::new(),
+                arguments: vec!["P".into(), "ANS_SUMMED".into()],
+                good_helicities: None,
+                helicity_buffer: false,
+                reset: false,
+                channel_in_common: false,
+            });
+        }
         let end = format!("SMATRIX{number}(");
         let entry = found.iter().find_map(|s| {
             let rest = s.text.strip_prefix("SUBROUTINE")?;
@@ -105,7 +121,10 @@ impl MatrixElement {
 
     /// Returns the name of the subroutine.
     pub fn entry(&self) -> String {
-        format!("{}SMATRIX{}", self.prefix, self.number)
+        match self.kind {
+            Caller::Born => "SBORN".into(),
+            _ => format!("{}SMATRIX{}", self.prefix, self.number),
+        }
     }
 
     /// Whether it has this argument.

@@ -94,13 +94,19 @@ impl Tree {
         self.files.keys().filter(is_source).cloned().collect()
     }
 
+    /// Whether this is a subprocess directory of aMC@NLO.
+    pub fn is_nlo(&self) -> bool {
+        self.text(self.element.join("born.f")).is_some()
+    }
+
     /// Returns the matrix elements of the directory: number (empty for `matrix.f`) and file. MG5aMC's own file is
-    /// preferred to one that a run derived from it.
+    /// preferred to one that a run derived from it. The Born of aMC@NLO follows its real emissions.
     pub fn elements(&self) -> Vec<(String, PathBuf)> {
+        let start = if self.is_nlo() { "matrix_" } else { "matrix" };
         let mut found: BTreeMap<(u32, String), PathBuf> = BTreeMap::new();
         for path in self.sources(&self.element.to_string_lossy()) {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-            let Some(rest) = stem.strip_prefix("matrix") else {
+            let Some(rest) = stem.strip_prefix(start) else {
                 continue;
             };
             let (number, original) = match rest.strip_suffix("_orig") {
@@ -115,10 +121,13 @@ impl Tree {
                 found.insert(key, path);
             }
         }
-        found
-            .into_iter()
-            .map(|((_, number), path)| (number, path))
-            .collect()
+        let of_number = |((_, number), path)| (number, path);
+        let mut elements: Vec<(String, PathBuf)> = found.into_iter().map(of_number).collect();
+        if self.is_nlo() {
+            let number = (elements.len() + 1).to_string();
+            elements.push((number, self.element.join("born.f")));
+        }
+        elements
     }
 
     /// Reads the files of a folder, but not of its subfolders.

@@ -2,7 +2,7 @@
 
 use super::compiler::Compiler;
 use super::driver::{self, RunCard};
-use super::matrix_element::MatrixElement;
+use super::matrix_element::{Caller, MatrixElement};
 use super::points::Point;
 use super::tree::Tree;
 use super::{card, child, statements};
@@ -33,6 +33,8 @@ pub struct Answer {
     pub color: u32,
     /// Helicities of the legs, if they are returned this way.
     pub helicities: Vec<i8>,
+    /// Of a Born: its colour links and complex Borns, see [`super::born::parts`].
+    pub parts: Vec<f64>,
 }
 
 /// A channel: its diagram, and a configuration with it.
@@ -200,11 +202,15 @@ impl Workshop {
         element: &MatrixElement,
     ) -> Result<std::result::Result<Vec<PathBuf>, String>> {
         let driver = self.driver(element)?;
-        let mut files = vec![element.file.clone(), driver.clone()];
+        let mut files = vec![element.file.clone(), driver];
+        if element.kind == Caller::Born {
+            files.extend(super::born::link_files(&self.tree));
+        }
         if let Err(failure) = self.compiler.compile(&files) {
             return Ok(Err(failure));
         }
-        let objects = self.objects(&[&element.file, &driver]);
+        let own: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+        let objects = self.objects(&own);
         let absent = self.compiler.lacking(&objects);
         if !absent.is_empty() {
             let name = format!("meb_absent{}.f", element.number);
@@ -326,12 +332,17 @@ pub fn answer(line: &str) -> Option<Answer> {
     };
     let helicity = words.next()?.parse().ok()?;
     let color = words.next()?.parse().ok()?;
-    let helicities = words.map(|w| w.parse().ok()).collect::<Option<_>>()?;
+    let (parts, helicities): (Vec<&str>, Vec<&str>) = words.partition(|word| word.contains('.'));
+    let helicities = helicities.into_iter().map(|w| w.parse().ok());
+    let helicities = helicities.collect::<Option<_>>()?;
+    let parts = parts.into_iter().map(|w| w.parse().ok());
+    let parts = parts.collect::<Option<_>>()?;
     Some(Answer {
         value,
         helicity,
         color,
         helicities,
+        parts,
     })
 }
 

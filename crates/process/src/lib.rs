@@ -14,6 +14,7 @@
 //! * `|M|^2 = 1/IDEN * sum over helicities of JAMP^dagger CF JAMP / DENOM`.
 
 pub mod arith;
+pub mod born;
 pub mod card;
 mod card_values;
 pub mod channels;

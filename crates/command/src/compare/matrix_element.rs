@@ -5,10 +5,10 @@ use super::{Opened, Options};
 use crate::eval;
 use mebridge::Result;
 use mebridge::process::Process;
-use mebridge_oracle::library;
-use mebridge_oracle::matrix_element::MatrixElement;
+use mebridge_oracle::matrix_element::{Caller, MatrixElement};
 use mebridge_oracle::points::{Kinematics, Point, with_momenta};
 use mebridge_oracle::workshop::{Answer, Channel, Workshop};
+use mebridge_oracle::{born, library};
 use std::path::Path;
 use std::time::Duration;
 
@@ -30,6 +30,7 @@ const AS_GOOD: f64 = 10.0;
 /// One matrix element: its Fortran and its process.
 pub struct FortranComparison<'a> {
     pub options: &'a Options,
+    pub directory: &'a Path,
     pub element: MatrixElement,
     /// The process, or the reason why it was refused.
     pub process: std::result::Result<&'a Process, String>,
@@ -143,6 +144,12 @@ impl FortranComparison<'_> {
                 Err(reason) => row.note = format!("no quadruple precision: {reason}"),
             }
         }
+        if self.element.kind == Caller::Born {
+            agrees &= match self.parts_of_born(row, workshop, &points, &answers) {
+                Ok(agrees) => agrees,
+                Err(reason) => return Ok(Err(Verdict::Refused(reason))),
+            };
+        }
         if self.options.channels && self.element.has_channels() {
             agrees &= match self.channels(row, process, workshop, &program, &points, limit) {
                 Ok(agrees) => agrees,
@@ -168,7 +175,9 @@ impl FortranComparison<'_> {
         {
             let legs = kinematics.get_or_insert_default();
             legs.incoming = masses[..incoming].to_vec();
-            legs.outgoing = masses[incoming..].to_vec();
+            // NEXTERNAL is that of the real emissions.
+            let last = masses.len() - usize::from(self.element.kind == Caller::Born);
+            legs.outgoing = masses[incoming..last].to_vec();
         }
         Ok(kinematics)
     }
@@ -229,6 +238,34 @@ impl FortranComparison<'_> {
         };
         let agrees = library <= AS_GOOD * double || points.iter().zip(mine).zip(exact).all(is_near);
         agrees && row.other_helicities == 0
+    }
+
+    /// Compares colour links and complex Borns, relative to the Born if that is larger.
+    fn parts_of_born(
+        &self,
+        row: &mut ComparisonRow,
+        workshop: &Workshop,
+        points: &[Point],
+        fortran: &[Answer],
+    ) -> std::result::Result<bool, String> {
+        let card = self.options.card.as_deref();
+        let mine = born::parts(&workshop.tree, self.directory, card, points);
+        let mine = mine.map_err(|error| error.to_string())?;
+        let mut largest = 0.0;
+        for (mine, fortran) in mine.iter().zip(fortran) {
+            if mine.len() != fortran.parts.len() {
+                return Err("the Born has other links than the Fortran calls".into());
+            }
+            for (mine, expected) in mine.iter().zip(&fortran.parts) {
+                let Some(mine) = mine else { continue };
+                let size = expected.abs().max(fortran.value.abs());
+                largest = worse(largest, difference(mine - expected + size, size));
+            }
+        }
+        let parts = mine.first().map_or(0, Vec::len);
+        row.note = format!("{parts} links and parts of complex Borns to {largest:.1e}");
+        row.worst = row.worst.map(|x| worse(x, largest));
+        Ok(largest <= self.options.tolerance)
     }
 
     /// Compares channels, and the choices in them.

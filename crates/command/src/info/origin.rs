@@ -151,11 +151,13 @@ fn is_reweighting(output: &Path) -> bool {
 /// Returns the files `matrix<i>.f` or, with helicity recycling, `matrix<i>_orig.f`.
 fn matrices(directory: &Path) -> Vec<PathBuf> {
     let mut found: Vec<(u32, bool, PathBuf)> = Vec::new();
+    let nlo = kind(directory) == OutputKind::Nlo;
+    let start = if nlo { "matrix_" } else { "matrix" };
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let number = name
-            .strip_prefix("matrix")
+            .strip_prefix(start)
             .and_then(|rest| rest.strip_suffix(".f"));
         let Some(number) = number else { continue };
         let (number, original) = match number.strip_suffix("_orig") {
@@ -170,7 +172,9 @@ fn matrices(directory: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found.dedup_by_key(|(order, ..)| *order);
-    found.into_iter().map(|(_, _, path)| path).collect()
+    let files = found.into_iter().map(|(_, _, path)| path);
+    // The Born of aMC@NLO follows its real emissions.
+    files.chain(nlo.then(|| directory.join("born.f"))).collect()
 }
 
 /// Returns the beginning of a file; empty if it cannot be read.

@@ -306,6 +306,14 @@ impl Options {
             });
         };
         mebridge::import::no_loops(&subprocess.path)?;
+        if mebridge::import::is_nlo(&subprocess.path) {
+            return Err(wrong(
+                &subprocess.path,
+                "aMC@NLO's programs are not linked; evaluate its Born and its real emissions by `mebridge eval`, from \
+                 Python or from C"
+                    .into(),
+            ));
+        }
         let elements = MatrixElement::read_all(&subprocess.path)?;
         let (processes, looks) = mebridge::import::import_noted(&subprocess.path);
         let processes = processes?;

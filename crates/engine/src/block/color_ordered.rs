@@ -101,7 +101,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                     self.color_sum(m, local, h, done);
                     done += 1;
                     if each {
-                        self.note_each(m);
+                        self.note_each(m, local);
                     }
                 }
             }

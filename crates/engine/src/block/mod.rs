@@ -168,7 +168,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                         self.clear(m);
                         self.squares_and_jamps([local.pointer(0)], m, weights, colors);
                         self.color_sum(m, local, h, done);
-                        self.note_each(m);
+                        self.note_each(m, local);
                         done += 1;
                     }
                     continue;
@@ -346,20 +346,25 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         }
     }
 
-    /// Records AMP2 and JAMP2 of the first event for the current helicity, or for the helicities in the lanes.
+    /// Records AMP2, JAMP2 and JAMPs of the first event for the current helicity, or for the helicities in the lanes.
+    /// `local` is the memory at the helicity's offset.
     #[inline(always)]
-    unsafe fn note_each<V: Simd<Scalar = T>>(&mut self, m: Memory<V>) {
+    unsafe fn note_each<V: Simd<Scalar = T>>(&mut self, m: Memory<V>, local: Memory<V>) {
         let scratch = &self.engine.scratch;
         let amp2 = self.worker.amp2.len();
         let flows = self.engine.color_flows();
         let lanes = self.engine.helicity_lanes();
+        let plan = &self.engine.plan;
         let Some(each) = &mut self.worker.single_helicities else {
             return;
         };
-        // SAFETY: addresses of the scratch lie within the worker's memory; they are contiguous.
+        // SAFETY: addresses of the plan and the scratch lie within the worker's memory; they are contiguous.
         unsafe {
             by_lanes(m, scratch.numerators, amp2, lanes, &mut each.amp2);
             by_lanes(m, scratch.jamp2, flows, lanes, &mut each.jamp2);
+            if let Some(jamps) = &mut each.jamps {
+                by_lanes(local, plan.jamp_base, 2 * plan.flows, lanes, jamps);
+            }
         }
     }
 

@@ -37,6 +37,8 @@ pub struct Helas<'l> {
     /// Components of each wavefunction.
     components: Vec<u32>,
     known: HashMap<Key, u32>,
+    /// Amplitudes by where they were stored: `born.f` computes them again for the other helicity of a gluon.
+    stored: HashMap<(Location, Vertex), u32>,
 }
 
 /// Key of a wavefunction.
@@ -65,6 +67,7 @@ impl<'l> Helas<'l> {
             calls: HelasCalls::default(),
             components: Vec::new(),
             known: HashMap::new(),
+            stored: HashMap::new(),
         }
     }
 
@@ -135,8 +138,11 @@ impl<'l> Helas<'l> {
             let wavefunction = Wavefunction::Internal(vertex);
             self.store(interpreter, at, wavefunction, components);
         } else {
-            let number = self.calls.amplitudes.len() as u32;
-            self.calls.amplitudes.push(vertex);
+            let next = self.calls.amplitudes.len() as u32;
+            let number = *self.stored.entry((at, vertex.clone())).or_insert(next);
+            if number == next {
+                self.calls.amplitudes.push(vertex);
+            }
             let form = AmplitudeExpression::from_source(TermSource::Amplitude(number));
             interpreter.set(at, FortranValue::AmplitudeExpression(Rc::new(form)));
         }

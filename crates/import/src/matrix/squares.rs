@@ -85,6 +85,11 @@ pub fn read(
     })
 }
 
+/// Returns the JAMPs of a sum of products in the order of the colour matrix.
+pub fn jamp_order(interpreter: &Interpreter, products: &[JampProduct]) -> Parsed<Vec<TermSource>> {
+    Ok(Jamps::new(interpreter, products.iter())?.sources)
+}
+
 fn plain<'a>(form: &'a AmplitudeExpression, what: &str) -> Parsed<&'a RealSum> {
     match form {
         AmplitudeExpression::Real(real) => Ok(real),

@@ -822,6 +822,8 @@ impl<'l> Externals<'l> for SmatrixCalls {
             "XRAN1" => Some(Ok(FortranValue::Real(
                 interpreter.builder.real(self.random),
             ))),
+            // Where aMC@NLO keeps the squared orders separately, which nothing here reads.
+            "ORDERS_TO_AMP_SPLIT_POS" => Some(Ok(FortranValue::Int(1))),
             "GET_CHANNEL_CUT" => Some(Ok(FortranValue::Real(interpreter.builder.real(1.0)))),
             _ => None,
         }

@@ -217,6 +217,14 @@ impl<'l> Interpreter<'l> {
                 .fill(frame, name, expr)
                 .map_err(|what| fault(frame, what));
         }
+        if subscripts
+            .iter()
+            .any(|s| matches!(s, FortranExpr::Range(..)))
+        {
+            return self
+                .fill_section(frame, name, subscripts, expr)
+                .map_err(|what| fault(frame, what));
+        }
         let at = self
             .location(frame, name, subscripts)
             .map_err(|what| fault(frame, what))?;
@@ -306,14 +314,38 @@ impl<'l> Interpreter<'l> {
                     let so_far = self.sums[*p as usize].terms.clone();
                     terms.splice(..1, so_far);
                 }
-                let source = TermSource::Partial(self.sums.len() as u32);
-                self.sums.push(StoredSum { at, terms });
+                let source = match self.stored_sum(at) {
+                    // The same sum again, in a loop over the helicities of a leg.
+                    Some(p) if self.sums[p as usize].terms == terms => TermSource::Partial(p),
+                    _ => {
+                        self.sums.push(StoredSum { at, terms });
+                        TermSource::Partial(self.sums.len() as u32 - 1)
+                    }
+                };
                 let one = Complex64::new(1.0, 0.0);
                 FortranValue::AmplitudeExpression(Rc::new(AmplitudeExpression::Linear(vec![(
                     source, one,
                 )])))
             }
             value => value,
+        }
+    }
+
+    /// Returns the sum of amplitudes that an element of an array holds.
+    fn stored_sum(&self, at: Location) -> Option<u32> {
+        let Some(FortranValue::AmplitudeExpression(form)) = self.read(at) else {
+            return None;
+        };
+        match &**form {
+            AmplitudeExpression::Linear(terms) => match terms[..] {
+                [(TermSource::Partial(p), factor)]
+                    if factor == Complex64::new(1.0, 0.0) && self.sums[p as usize].at == at =>
+                {
+                    Some(p)
+                }
+                _ => None,
+            },
+            _ => None,
         }
     }
 
@@ -325,12 +357,83 @@ impl<'l> Interpreter<'l> {
             .ok_or_else(|| format!("the size of {name} is not known"))?;
         let first = self.location(frame, name, &[])?;
         let ty = self.type_of(frame, name);
+        self.one_value(frame, expr)?;
         let value = self.eval(frame, expr)?.convert(ty, &mut self.builder)?;
         if matches!(value, FortranValue::AmplitudeExpression(_)) {
             return Err(format!("all of {name} is set to something of amplitudes"));
         }
         for place in 0..size as i64 {
             self.write((first.0, first.1.saturating_add(place)), value.clone());
+        }
+        Ok(())
+    }
+
+    /// Checks that what an array is set to is no array itself.
+    fn one_value(&self, frame: &UnitFrame, expr: &FortranExpr) -> Parsed<()> {
+        match expr {
+            FortranExpr::Name(name) if self.rank_of(frame, name) > 0 => {
+                Err(format!("an array is set to the array {name}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sets the elements of a section of an array, `A(1:N)` or `A(1:N,2)`, to a value of all of them.
+    fn fill_section(
+        &mut self,
+        frame: &mut UnitFrame,
+        name: &str,
+        subscripts: &[FortranExpr],
+        expr: &FortranExpr,
+    ) -> Parsed<()> {
+        let dims = frame.symbols.get(name).and_then(|s| s.dims.clone());
+        let dims = dims.filter(|dims| dims.len() == subscripts.len());
+        let dims = dims.ok_or_else(|| format!("{name} is no array of so many dimensions"))?;
+        let first = self.location(frame, name, &[])?;
+        let mut places: Vec<Vec<i64>> = vec![Vec::new()];
+        for (subscript, (low, high)) in subscripts.iter().zip(dims.iter()) {
+            let (from, to) = match subscript {
+                FortranExpr::Range(from, to) => {
+                    let from = match from {
+                        Some(from) => self.eval(frame, from)?.int()?,
+                        None => *low,
+                    };
+                    let to = match (to, high) {
+                        (Some(to), _) => self.eval(frame, to)?.int()?,
+                        (None, Some(high)) => *high,
+                        (None, None) => return Err(format!("the size of {name} is not known")),
+                    };
+                    (from, to)
+                }
+                one => {
+                    let index = self.eval(frame, one)?.int()?;
+                    (index, index)
+                }
+            };
+            let length = to.saturating_sub(from).saturating_add(1).max(0) as u64;
+            if (places.len() as u64).saturating_mul(length) > MAX_FILLED {
+                return Err(format!("a section of {name} has too many elements"));
+            }
+            let longer = |index: i64| {
+                places.iter().map(move |place| {
+                    let mut place = place.clone();
+                    place.push(index);
+                    place
+                })
+            };
+            places = (from..=to).flat_map(longer).collect();
+        }
+        let ty = self.type_of(frame, name);
+        self.one_value(frame, expr)?;
+        let value = self.eval(frame, expr)?.convert(ty, &mut self.builder)?;
+        if matches!(value, FortranValue::AmplitudeExpression(_)) {
+            return Err(format!(
+                "a section of {name} is set to something of amplitudes"
+            ));
+        }
+        for place in places {
+            let offset = offset(name, &dims, &place)?;
+            self.write((first.0, first.1.saturating_add(offset)), value.clone());
         }
         Ok(())
     }

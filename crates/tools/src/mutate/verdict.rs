@@ -153,6 +153,7 @@ mod tests {
             helicity,
             color: 1,
             helicities: row.into(),
+            parts: Vec::new(),
         }
     }
 

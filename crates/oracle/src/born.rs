@@ -1,0 +1,135 @@
+//! The Fortran that calls aMC@NLO's Born with its colour links and complex Borns, and mebridge's answers.
+
+use super::points::Point;
+use super::statements;
+use super::tree::Tree;
+use mebridge::Result;
+use mebridge::born::{BornAnswer, BornBridge};
+use mebridge::runtime::Switches;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Returns the files with the colour links.
+pub fn link_files(tree: &Tree) -> Vec<PathBuf> {
+    let mut files = tree.sources(&tree.element.to_string_lossy());
+    files.retain(|file| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("b_sf_")
+    });
+    files
+}
+
+/// Returns the routines of the colour links in the order of `sborn_sf.f`.
+fn links(tree: &Tree) -> Vec<String> {
+    let text = tree.text(tree.element.join("sborn_sf.f")).unwrap_or("");
+    let calls = statements::read(text).into_iter().filter_map(|s| {
+        let name = s.text.strip_prefix("CALL")?.split('(').next()?.to_owned();
+        name.starts_with("SB_SF_").then_some(name)
+    });
+    calls.collect()
+}
+
+/// Returns the FKS configurations (from 1) with a complex Born, and its leg (from 1).
+fn splits(tree: &Tree) -> Vec<(usize, usize)> {
+    let text = tree.text(tree.element.join("born.f")).unwrap_or("");
+    let legs = statements::read(text).into_iter().find_map(|s| {
+        let values = s.text.strip_prefix("DATAIJ_VALUES/")?.strip_suffix('/')?;
+        values.split(',').map(|leg| leg.parse().ok()).collect()
+    });
+    let legs: Vec<usize> = legs.unwrap_or_default();
+    let splits = (1..).zip(legs);
+    splits.filter(|&(_, leg)| leg != 0).collect()
+}
+
+/// Returns the program that evaluates the Born. Behind |M|^2 it writes the links, and the complex Borns of
+/// [`splits`].
+pub fn program(tree: &Tree) -> String {
+    let (links, splits) = (links(tree), splits(tree));
+    let mut t = String::new();
+    for text in [
+        "PROGRAM MEB_ORACLE",
+        "IMPLICIT NONE",
+        "INCLUDE 'nexternal.inc'",
+        "INCLUDE 'coupl.inc'",
+        "REAL*8 P(0:3,NEXTERNAL-1),ANS,MEB_G,RHEL,RCOL",
+        "INTEGER CHANNEL,MEB_CONFIG",
+        "CHARACTER*400 MEB_FILE",
+        "COMPLEX*16 MEB_C(2,0:1)",
+        "INTEGER NFKSPROCESS",
+        "COMMON/C_NFKSPROCESS/NFKSPROCESS",
+        "LOGICAL CALCULATEDBORN",
+        "COMMON/CCALCULATEDBORN/CALCULATEDBORN",
+    ] {
+        let _ = writeln!(t, "      {text}");
+    }
+    let _ = writeln!(
+        t,
+        "      REAL*8 MEB_L({}),MEB_B(2,{})",
+        links.len().max(1),
+        splits.len().max(1)
+    );
+    for text in [
+        "CALL GET_COMMAND_ARGUMENT(1,MEB_FILE)",
+        "OPEN(UNIT=91,FILE=MEB_FILE,STATUS='REPLACE',RECL=40000)",
+        "CALL SETPARA('param_card.dat')",
+    ] {
+        let _ = writeln!(t, "      {text}");
+    }
+    t.push_str("   10 READ(*,*,END=20) MEB_G,RHEL,RCOL,CHANNEL,MEB_CONFIG,P\n");
+    let mut line = |text: &str| {
+        let _ = writeln!(t, "      {text}");
+    };
+    line("G=MEB_G");
+    line("CALL UPDATE_AS_PARAM()");
+    line("NFKSPROCESS=1");
+    line("CALCULATEDBORN=.FALSE.");
+    line("CALL SBORN(P,ANS)");
+    for (i, name) in (1..).zip(&links) {
+        line(&format!("CALL {name}(P,MEB_L({i}))"));
+    }
+    for (i, (configuration, _)) in (1..).zip(&splits) {
+        line(&format!("NFKSPROCESS={configuration}"));
+        line("CALCULATEDBORN=.FALSE.");
+        line("CALL SBORN_SPLITORDERS(P,MEB_C)");
+        line(&format!("MEB_B(1,{i})=DBLE(MEB_C(2,1))"));
+        line(&format!("MEB_B(2,{i})=DIMAG(MEB_C(2,1))"));
+    }
+    let mut written = String::new();
+    if !links.is_empty() {
+        written.push_str(",MEB_L");
+    }
+    if !splits.is_empty() {
+        written.push_str(",MEB_B");
+    }
+    line(&format!(
+        "WRITE(91,'(ES27.17E4,2I8,9999ES27.17E4)') ANS,0,0{written}"
+    ));
+    line("GOTO 10");
+    t.push_str("   20 CONTINUE\n      CLOSE(91)\n      END\n");
+    t
+}
+
+/// Returns mebridge's answers in the order of the program: for each event the links, and real and imaginary parts of the
+/// complex Borns. Those of legs that are no massless vectors are `None`: MG5aMC computes them, too, and does not use
+/// them.
+pub fn parts(
+    tree: &Tree,
+    directory: &Path,
+    card: Option<&Path>,
+    points: &[Point],
+) -> Result<Vec<Vec<Option<f64>>>> {
+    let mut bridge = BornBridge::open(directory, card, &Switches::default())?;
+    let splits = splits(tree);
+    let mut answer = BornAnswer::default();
+    let mut all = Vec::with_capacity(points.len());
+    for point in points {
+        bridge.evaluate(&point.momenta, point.g, &mut answer)?;
+        let mut parts: Vec<Option<f64>> = answer.links.iter().map(|x| Some(*x)).collect();
+        for &(_, leg) in &splits {
+            let z = answer.complex[leg - 1];
+            parts.extend([z.map(|z| z.re), z.map(|z| z.im)]);
+        }
+        all.push(parts);
+    }
+    Ok(all)
+}

@@ -1,0 +1,80 @@
+"""Borns of calculations at next-to-leading order."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ._arguments import Path
+from ._library import check, lib
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class BornValues:
+    """Result of :meth:`Born.evaluate`."""
+
+    born: NDArray[np.float64]
+    """|M|^2, averaged over initial helicities and colours; shape (events,)."""
+    links: NDArray[np.float64]
+    """B_ij = <M|T_i.T_j|M> without a factor g_s^2; shape (events, legs, legs), symmetric, 0 for pairs that no soft gluon
+    connects. The sum over j != i of a row is -C_i times the Born. The diagonal of a massive leg is C_i / 2 times the
+    Born, as MG5aMC has it; that of a massless leg is 0."""
+    complex_borns: NDArray[np.complex128]
+    """The sum over helicities of M(h)^* M(-h) for each leg, where h is the helicity of the leg in the first row of the
+    helicity table; shape (events, legs), NaN for legs that are no massless vectors."""
+
+
+class Born:
+    """The Born of a subprocess directory that MG5aMC's aMC@NLO wrote (``SubProcesses/P*`` of ``generate ...
+    [real=QCD]``), with what soft and collinear limits of its real emissions need.
+
+    ``parameter_card`` replaces that of the output. Real emissions are processes: ``Process("P0_gg_ttx#1")``.
+    """
+
+    name: str
+    """Name of the process."""
+    legs: tuple[int, ...]
+    """PDG codes of the legs, incoming ones first."""
+    links: tuple[tuple[int, int], ...]
+    """Pairs of legs (from 0) that a soft gluon connects; a massive leg also with itself."""
+
+    def __init__(self, directory: Path, parameter_card: Path | None = None) -> None:
+        handle = ctypes.c_void_p()
+        card = None if parameter_card is None else os.fsencode(parameter_card)
+        check(lib.mebridge_born_open(os.fsencode(directory), card, ctypes.byref(handle)))
+        self._handle = handle
+        weakref.finalize(self, lib.mebridge_born_close, handle)
+        about = json.loads(lib.mebridge_born_description(handle))
+        self.name = about["name"]
+        self.legs = tuple(about["legs"])
+        self.links = tuple((i, j) for i, j in about["links"])
+
+    def __repr__(self) -> str:
+        return f"<mebridge.Born {self.name}: {len(self.legs)} legs, {len(self.links)} colour links>"
+
+    def evaluate(self, momenta: ArrayLike, alpha_s: ArrayLike = 0.118) -> BornValues:
+        """Evaluates points of phase space. ``momenta`` has shape (events, legs, 4), (E, px, py, pz) in GeV with incoming
+        particles first; ``alpha_s`` is one number or one for each event."""
+        points = np.ascontiguousarray(momenta, dtype=np.float64)
+        legs = len(self.legs)
+        if points.ndim != 3 or points.shape[1:] != (legs, 4):
+            raise ValueError(f"momenta have shape {points.shape}; it must be (events, {legs}, 4)")
+        events = len(points)
+        g_s = np.ascontiguousarray(np.broadcast_to(np.sqrt(4 * np.pi * np.asarray(alpha_s, float)), events))
+        born, each = np.empty(events), np.empty((events, len(self.links)))
+        complex_borns = np.empty((events, legs), dtype=np.complex128)
+        arrays = [array.ctypes.data for array in (points, g_s, born, each, complex_borns)]
+        check(lib.mebridge_born_evaluate(self._handle, events, *arrays))
+        links = np.zeros((events, legs, legs))
+        for (i, j), values in zip(self.links, each.T):
+            links[:, i, j] = links[:, j, i] = values
+        return BornValues(born, links, complex_borns)
