@@ -41,14 +41,14 @@
 #define MEBRIDGE_LHE_PARTICLE_BYTES 240
 
 /*
- An open bridge. Opaque: only pass it on.
- */
-struct mebridge_bridge;
-
-/*
  An open Born. Opaque: only pass it on.
  */
 struct mebridge_born;
+
+/*
+ An open bridge. Opaque: only pass it on.
+ */
+struct mebridge_bridge;
 
 /*
  An open member of a set of parton densities. Opaque: only pass it on.

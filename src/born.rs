@@ -110,7 +110,8 @@ impl BornBridge {
         for row in jamps.chunks_exact(flows) {
             let mut products = self.products.iter_mut();
             for (i, a) in row.iter().enumerate() {
-                for (product, b) in (&mut products).zip(&row[i..]) {
+                // In this order, since a zip that ends has taken one more from its first part.
+                for (b, product) in row[i..].iter().zip(&mut products) {
                     *product += a.re * b.re + a.im * b.im;
                 }
             }

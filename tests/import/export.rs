@@ -370,7 +370,10 @@ fn structures_by_hand_compute_the_same() {
         return;
     }
     let processes = [
-        ("g g > t t~ g", "FFV1P0_3 FFV1_0 FFV1_1 FFV1_2 VVV1P0_1"),
+        (
+            "g g > t t~ g",
+            "FFV1P0_3 FFV1_0 FFV1_1 FFV1_2 VVV1P0_1 VVV1_0",
+        ),
         ("e+ e- > mu+ mu- / z", "FFV1P0_3 FFV1_0"),
         ("u d~ > e+ ve", "FFV2_0 FFV2_3"),
     ];

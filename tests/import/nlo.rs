@@ -303,7 +303,7 @@ fn collinear_ratio(
     azimuth: f64,
     x: f64,
 ) -> [f64; 2] {
-    let mass = 173.0_f64;
+    let mass = 172.0_f64;
     let energy = 900.0_f64;
     let out = (1.0 - x) * energy;
     let (sine, cosine) = angle.sin_cos();
