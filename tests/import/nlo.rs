@@ -72,7 +72,8 @@ fn agrees(path: &Path, elements: usize, rounding: f64) {
 
 #[test]
 fn the_output_by_hand_is_its_fortran() {
-    agrees(&fixture(), 2, 1e-12);
+    // In one of the points the Fortran loses 1e-11, as quadruple precision shows.
+    agrees(&fixture(), 2, 1e-10);
 }
 
 #[test]
