@@ -1,7 +1,7 @@
 //! The C interface that `include/mebridge.h` declares.
 //!
-//! cbindgen generates the header, comments included, from this file, `born.rs`, `densities.rs`, `events.rs` and `runs.rs`; the
-//! test `the_headers_are_those_of_this_version` fails where the committed header differs.
+//! cbindgen generates the header, comments included, from this file, `born.rs`, `densities.rs`, `callbacks.rs`,
+//! `events.rs` and `runs.rs`; the test `the_headers_are_those_of_this_version` fails where the committed header differs.
 //!
 //! A bridge is declared as an opaque pointer so that the compiler checks its type. Its value is a number in the
 //! registry and is never dereferenced. Every function that can fail returns null or a status code and keeps the message

@@ -299,6 +299,14 @@ impl SubprocessPaths {
     }
 }
 
+/// Returns the files of the matrix elements in a directory, in the order in which they are imported.
+///
+/// # Errors
+/// The directory cannot be listed.
+pub fn matrix_files(path: &Path) -> Result<Vec<PathBuf>> {
+    Ok(matrices(path)?.into_iter().map(|file| file.path).collect())
+}
+
 /// Finds the matrix elements in a directory, in the order of their numbers; aMC@NLO's Born comes last. With helicity
 /// recycling, MG5aMC's default, the plain matrix element is `matrix<i>_orig.f`.
 fn matrices(path: &Path) -> Result<Vec<ElementFile>> {

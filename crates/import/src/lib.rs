@@ -41,7 +41,7 @@ mod value;
 
 pub use dependencies::read_bounded;
 pub use dependencies::{DependencyRecord, Seen, fortran as fortran_of, record};
-pub use directory::{is_nlo, no_loops};
+pub use directory::{is_nlo, matrix_files, no_loops};
 pub use recycled::recycled_otherwise;
 pub use tables::each_integer;
 

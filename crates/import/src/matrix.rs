@@ -64,28 +64,50 @@ pub struct Units<'l> {
     pub matrix: &'l ProgramUnit,
 }
 
-/// Finds `SMATRIX<n>` and `MATRIX_<n>` of aMC@NLO's real emissions.
-pub fn real_units<'l>(library: &'l Library, path: &Path, number: &str) -> Result<Units<'l>> {
-    let find = |name: String| match library.unit(&name)? {
-        Some(unit) => Ok(&**unit),
+impl<'l> Units<'l> {
+    /// Finds the units by their names without the prefix.
+    fn named(
+        library: &'l Library,
+        path: &Path,
+        prefix: &str,
+        [smatrix, matrix]: [String; 2],
+    ) -> Result<Units<'l>> {
+        let find = |name: String| unit_named(library, path, &format!("{prefix}{name}"), "");
+        let units = Units {
+            prefix: prefix.to_owned(),
+            smatrix: find(smatrix)?,
+            matrix: find(matrix)?,
+        };
+        no_bound_states(units.smatrix)?;
+        no_bound_states(units.matrix)?;
+        Ok(units)
+    }
+}
+
+/// Finds a unit that the file at `path` has to have; `why` ends the message if it has not.
+fn unit_named<'l>(
+    library: &'l Library,
+    path: &Path,
+    name: &str,
+    why: &str,
+) -> Result<&'l ProgramUnit> {
+    match library.unit(name)? {
+        Some(unit) => Ok(unit),
         None => Err(Error::Import {
             path: path.to_path_buf(),
-            what: format!("there is no {name}"),
+            what: format!("there is no {name}{why}"),
         }),
-    };
-    Ok(Units {
-        prefix: String::new(),
-        smatrix: find(format!("SMATRIX{number}"))?,
-        matrix: find(format!("MATRIX_{number}"))?,
-    })
+    }
+}
+
+/// Finds `SMATRIX<n>` and `MATRIX_<n>` of aMC@NLO's real emissions.
+pub fn real_units<'l>(library: &'l Library, path: &Path, number: &str) -> Result<Units<'l>> {
+    let names = [format!("SMATRIX{number}"), format!("MATRIX_{number}")];
+    Units::named(library, path, "", names)
 }
 
 /// Finds `SMATRIX<i>` and `MATRIX<i>`, or without a number `<prefix>SMATRIX` and `<prefix>MATRIX`.
 pub fn units<'l>(library: &'l Library, path: &Path, number: &str) -> Result<Units<'l>> {
-    let fail = |what: String| Error::Import {
-        path: path.to_path_buf(),
-        what,
-    };
     let mut names = library.names_in(path);
     names.sort_unstable();
     let ending = format!("SMATRIX{number}");
@@ -97,23 +119,13 @@ pub fn units<'l>(library: &'l Library, path: &Path, number: &str) -> Result<Unit
         named.then_some(prefix)
     });
     let Some(prefix) = prefix else {
-        return Err(fail(format!(
-            "there is no {ending}; this is no matrix element as MG5aMC writes it"
-        )));
+        return Err(Error::Import {
+            path: path.to_path_buf(),
+            what: format!("there is no {ending}; this is no matrix element as MG5aMC writes it"),
+        });
     };
-    let find = |name: String| match library.unit(&name) {
-        Ok(Some(unit)) => Ok(&**unit),
-        Ok(None) => Err(fail(format!("there is no {name}"))),
-        Err(error) => Err(error),
-    };
-    let units = Units {
-        prefix: prefix.to_owned(),
-        smatrix: find(format!("{prefix}{ending}"))?,
-        matrix: find(format!("{prefix}MATRIX{number}"))?,
-    };
-    no_bound_states(units.smatrix)?;
-    no_bound_states(units.matrix)?;
-    Ok(units)
+    let matrix = format!("MATRIX{number}");
+    Units::named(library, path, prefix, [ending, matrix])
 }
 
 /// Rejects matrix elements of quarkonium and leptonium (MG5aMC 3.8), whose constituents are projected on spin states
@@ -299,6 +311,30 @@ fn set_by_madevent(interpreter: &mut Interpreter, small_width: FortranValue) {
 const AMP2: usize = 0;
 const JAMP2: usize = 1;
 
+/// Runs a unit on symbols with these places for its arguments, and records its calls of HELAS. `momenta` and
+/// `helicities` are the places of those of the legs.
+fn run_with_helas<'l>(
+    unit: &'l ProgramUnit,
+    model: &mut ModelReader<'l>,
+    routines: &mut Routines<'l>,
+    (momenta, helicities, legs): (Location, Location, usize),
+    places: &[Location],
+) -> Result<(helas::HelasCalls, UnitFrame)> {
+    let names = std::mem::take(&mut model.names);
+    let helas = Helas::new(momenta.0, helicities.0, legs, names, routines);
+    let helas = Rc::new(RefCell::new(helas));
+    let interpreter = &mut model.interpreter;
+    interpreter.externals = Some(helas.clone());
+    let done = interpreter.enter(unit, places, 0);
+    interpreter.externals = None;
+    // The interpreter held the only other reference.
+    let helas = Rc::try_unwrap(helas).map_err(|_| unit.error("the interpreter still runs"))?;
+    let (calls, names) = helas.into_inner().finish(routines);
+    model.names = names;
+    let (frame, _) = done?;
+    Ok((calls, frame))
+}
+
 /// Runs `MATRIX<i>` once.
 fn call<'l>(
     unit: &'l ProgramUnit,
@@ -347,22 +383,8 @@ fn call<'l>(
             }
         });
     }
-    let helas = Helas::new(
-        momenta.0,
-        helicities.0,
-        legs,
-        std::mem::take(&mut model.names),
-        routines,
-    );
-    let helas = Rc::new(RefCell::new(helas));
-    interpreter.externals = Some(helas.clone());
-    let done = interpreter.enter(unit, &places, 0);
-    interpreter.externals = None;
-    // The interpreter held the only other reference.
-    let helas = Rc::try_unwrap(helas).map_err(|_| unit.error("the interpreter still runs"))?;
-    let (calls, names) = helas.into_inner().finish(routines);
-    model.names = names;
-    let (frame, _) = done?;
+    let event = (momenta, helicities, legs);
+    let (calls, frame) = run_with_helas(unit, model, routines, event, &places)?;
     let interpreter = &mut model.interpreter;
     let values = match (result, &unit.result) {
         (Some(at), _) => {

@@ -41,11 +41,14 @@ fn splits(tree: &Tree) -> Vec<(usize, usize)> {
     splits.filter(|&(_, leg)| leg != 0).collect()
 }
 
-/// Returns the program that evaluates the Born. Behind |M|^2 it writes the links, and the complex Borns of
+/// Returns the program that evaluates the Born. After |M|^2 it writes the links, and the complex Borns of
 /// [`splits`].
 pub fn program(tree: &Tree) -> String {
     let (links, splits) = (links(tree), splits(tree));
     let mut t = String::new();
+    let mut line = |text: &str| {
+        let _ = writeln!(t, "      {text}");
+    };
     for text in [
         "PROGRAM MEB_ORACLE",
         "IMPLICIT NONE",
@@ -60,21 +63,13 @@ pub fn program(tree: &Tree) -> String {
         "LOGICAL CALCULATEDBORN",
         "COMMON/CCALCULATEDBORN/CALCULATEDBORN",
     ] {
-        let _ = writeln!(t, "      {text}");
+        line(text);
     }
-    let _ = writeln!(
-        t,
-        "      REAL*8 MEB_L({}),MEB_B(2,{})",
-        links.len().max(1),
-        splits.len().max(1)
-    );
-    for text in [
-        "CALL GET_COMMAND_ARGUMENT(1,MEB_FILE)",
-        "OPEN(UNIT=91,FILE=MEB_FILE,STATUS='REPLACE',RECL=40000)",
-        "CALL SETPARA('param_card.dat')",
-    ] {
-        let _ = writeln!(t, "      {text}");
-    }
+    let sizes = [links.len(), splits.len()].map(|size| size.max(1));
+    line(&format!("REAL*8 MEB_L({}),MEB_B(2,{})", sizes[0], sizes[1]));
+    line("CALL GET_COMMAND_ARGUMENT(1,MEB_FILE)");
+    line("OPEN(UNIT=91,FILE=MEB_FILE,STATUS='REPLACE',RECL=40000)");
+    line("CALL SETPARA('param_card.dat')");
     t.push_str("   10 READ(*,*,END=20) MEB_G,RHEL,RCOL,CHANNEL,MEB_CONFIG,P\n");
     let mut line = |text: &str| {
         let _ = writeln!(t, "      {text}");

@@ -93,7 +93,8 @@ impl Origin {
     /// Determines the origin of a P directory. An unreadable file counts as missing: the importer decides whether the
     /// directory can be used.
     pub fn read(directory: &Path) -> Origin {
-        let tops: Vec<String> = matrices(directory).iter().map(|file| top(file)).collect();
+        let files = mebridge::import::matrix_files(directory).unwrap_or_default();
+        let tops: Vec<String> = files.iter().map(|file| top(file)).collect();
         let version = tops.iter().find_map(|top| written_by(top));
         Origin {
             kind: kind(directory),
@@ -146,35 +147,6 @@ fn is_reweighting(output: &Path) -> bool {
     let name = output.canonicalize().ok();
     let name = name.as_deref().and_then(Path::file_name);
     name.is_some_and(|name| name.to_string_lossy().starts_with("rw_me"))
-}
-
-/// Returns the files `matrix<i>.f` or, with helicity recycling, `matrix<i>_orig.f`.
-fn matrices(directory: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<(u32, bool, PathBuf)> = Vec::new();
-    let nlo = kind(directory) == OutputKind::Nlo;
-    let start = if nlo { "matrix_" } else { "matrix" };
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let number = name
-            .strip_prefix(start)
-            .and_then(|rest| rest.strip_suffix(".f"));
-        let Some(number) = number else { continue };
-        let (number, original) = match number.strip_suffix("_orig") {
-            Some(number) => (number, true),
-            None => (number, false),
-        };
-        match number.parse() {
-            Ok(order) => found.push((order, original, entry.path())),
-            Err(_) if number.is_empty() => found.push((0, original, entry.path())),
-            Err(_) => {}
-        }
-    }
-    found.sort();
-    found.dedup_by_key(|(order, ..)| *order);
-    let files = found.into_iter().map(|(_, _, path)| path);
-    // The Born of aMC@NLO follows its real emissions.
-    files.chain(nlo.then(|| directory.join("born.f"))).collect()
 }
 
 /// Returns the beginning of a file; empty if it cannot be read.

@@ -8,10 +8,10 @@
 //!
 //! NHEL and IDEN are those of the DATA statements of `SBORN_SPLITORDERS`, which adds the helicities.
 
-use super::helas::Helas;
+use super::helas::HelasCalls;
 use super::squares::{self, SquareTables};
 use super::sum::HelicityLoop;
-use super::{MatrixFile, Results, legs_of, number_of_flows};
+use super::{MatrixFile, Results, legs_of, number_of_flows, run_with_helas, unit_named};
 use crate::amplitude_expression::{AmplitudeExpression, JampProduct, Terms};
 use crate::dependencies;
 use crate::lorentz::Routines;
@@ -25,7 +25,6 @@ use mebridge_process::color::ColorMatrix;
 use mebridge_process::{HelicitySum, TermSource};
 use mebridge_support::error::{Error, Result};
 use num_complex::Complex64;
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -65,13 +64,11 @@ pub fn add_sources(library: &mut Library, directory: &Path) -> Result<()> {
 
 /// Finds the units of a Born, and of its links by `SBORN_SF`, which chooses among them.
 pub fn units<'l>(library: &'l Library, directory: &Path) -> Result<BornUnits<'l>> {
-    let find = |name: &str| match library.unit(name)? {
-        Some(unit) => Ok(&**unit),
-        None => Err(Error::Import {
-            path: directory.join("born.f"),
-            what: format!("there is no {name}, which MG5aMC writes from version 3 on"),
-        }),
-    };
+    let (file, why) = (
+        directory.join("born.f"),
+        ", which MG5aMC writes from version 3 on",
+    );
+    let find = |name: &str| unit_named(library, &file, name, why);
     let mut links = Vec::new();
     for (legs, name) in link_table(&directory.join("sborn_sf.f"))? {
         let number = name.strip_prefix('S').unwrap_or(&name);
@@ -282,7 +279,7 @@ fn one_iden(values: &[i64]) -> std::result::Result<u32, String> {
 
 /// Outcome of a call of `BORN`.
 struct BornRun {
-    calls: super::helas::HelasCalls,
+    calls: HelasCalls,
     /// `ANS(1,1)`: the sum of |M|^2 of the helicities.
     square: FortranValue,
     /// `ANS(2,1)`: the complex Born, if a leg splits.
@@ -308,22 +305,8 @@ fn call<'l>(
         return Err(unit.error("BORN has other arguments than MG5aMC writes from version 3 on"));
     }
     let places = [momenta, helicities, row, answer, parts];
-    let helas = Helas::new(
-        momenta.0,
-        helicities.0,
-        legs,
-        std::mem::take(&mut model.names),
-        routines,
-    );
-    let helas = Rc::new(RefCell::new(helas));
-    interpreter.externals = Some(helas.clone());
-    let done = interpreter.enter(unit, &places, 0);
-    interpreter.externals = None;
-    // The interpreter held the only other reference.
-    let helas = Rc::try_unwrap(helas).map_err(|_| unit.error("the interpreter still runs"))?;
-    let (calls, names) = helas.into_inner().finish(routines);
-    model.names = names;
-    done?;
+    let event = (momenta, helicities, legs);
+    let (calls, _) = run_with_helas(unit, model, routines, event, &places)?;
     let interpreter = &mut model.interpreter;
     interpreter.set(calculated, FortranValue::Logical(Truth::Known(true)));
     let value = |i| interpreter.get((answer.0, answer.1 + i)).cloned();

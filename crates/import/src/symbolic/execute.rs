@@ -356,26 +356,35 @@ impl<'l> Interpreter<'l> {
             .filter(|&size| size <= MAX_FILLED)
             .ok_or_else(|| format!("the size of {name} is not known"))?;
         let first = self.location(frame, name, &[])?;
-        let ty = self.type_of(frame, name);
-        self.one_value(frame, expr)?;
-        let value = self.eval(frame, expr)?.convert(ty, &mut self.builder)?;
-        if matches!(value, FortranValue::AmplitudeExpression(_)) {
-            return Err(format!("all of {name} is set to something of amplitudes"));
-        }
+        let value = self.value_for_all(frame, name, "all", expr)?;
         for place in 0..size as i64 {
             self.write((first.0, first.1.saturating_add(place)), value.clone());
         }
         Ok(())
     }
 
-    /// Checks that what an array is set to is no array itself.
-    fn one_value(&self, frame: &UnitFrame, expr: &FortranExpr) -> Parsed<()> {
-        match expr {
-            FortranExpr::Name(name) if self.rank_of(frame, name) > 0 => {
-                Err(format!("an array is set to the array {name}"))
-            }
-            _ => Ok(()),
+    /// Returns the value to which elements of an array are set, which is no array and has no amplitudes. `part` says
+    /// which elements.
+    fn value_for_all(
+        &mut self,
+        frame: &mut UnitFrame,
+        name: &str,
+        part: &str,
+        expr: &FortranExpr,
+    ) -> Parsed<FortranValue> {
+        if let FortranExpr::Name(other) = expr
+            && self.rank_of(frame, other) > 0
+        {
+            return Err(format!("an array is set to the array {other}"));
         }
+        let ty = self.type_of(frame, name);
+        let value = self.eval(frame, expr)?.convert(ty, &mut self.builder)?;
+        if matches!(value, FortranValue::AmplitudeExpression(_)) {
+            return Err(format!(
+                "{part} of {name} is set to something of amplitudes"
+            ));
+        }
+        Ok(value)
     }
 
     /// Sets the elements of a section of an array, `A(1:N)` or `A(1:N,2)`, to a value of all of them.
@@ -423,14 +432,7 @@ impl<'l> Interpreter<'l> {
             };
             places = (from..=to).flat_map(longer).collect();
         }
-        let ty = self.type_of(frame, name);
-        self.one_value(frame, expr)?;
-        let value = self.eval(frame, expr)?.convert(ty, &mut self.builder)?;
-        if matches!(value, FortranValue::AmplitudeExpression(_)) {
-            return Err(format!(
-                "a section of {name} is set to something of amplitudes"
-            ));
-        }
+        let value = self.value_for_all(frame, name, "a section", expr)?;
         for place in places {
             let offset = offset(name, &dims, &place)?;
             self.write((first.0, first.1.saturating_add(offset)), value.clone());
