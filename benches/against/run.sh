@@ -52,8 +52,12 @@ fi
 echo "building $(git log -1 --format='%h (%s)' "$hash") in $folder" >&2
 # With the library as a package of its own, or as the one at the top, which had features.
 if [ -d "$tree/crates/shared" ]; then what="-p mebridge-shared"; else what="--lib --no-default-features"; fi
+# From another folder, as cargo would join the flags of this tree's .cargo/config.toml with those of the other one's. The
+# wrapper concerns tests alone.
+there=$(cd "$folder" && pwd)
 # shellcheck disable=SC2086
-(cd "$tree" && CARGO_TARGET_DIR="$PWD/../target" "$cargo" build --release --locked $what) ||
+(cd / && CARGO_TARGET_DIR="$there/target" RUSTC_WORKSPACE_WRAPPER='' "$cargo" build --release --locked $what \
+    --manifest-path "$there/tree/Cargo.toml" --config "$there/tree/.cargo/config.toml") ||
     fail "$commit could not be built; commits from 52501c5 on can"
 echo "building this tree" >&2
 "$cargo" build --release --locked -p mebridge-shared
