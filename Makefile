@@ -11,8 +11,6 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(abspath $(TARGET))/release
 BUILD ?= build/fortran
-# Tests are optimised less than the code that they test.
-export RUSTC_WORKSPACE_WRAPPER ?= $(CURDIR)/tests/rustc.sh
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 
 .PHONY: help run event-loop events build rust wheel test test-arm bench bench-against bench-events amd-table test-fortran tests-fortran install uninstall clean rust-there gfortran-there

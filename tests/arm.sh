@@ -33,7 +33,6 @@ export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$prefix-gcc
 # C programs of tests are compiled for the emulated machine.
 export CC_aarch64_unknown_linux_gnu=$prefix-gcc
 export CUDACPP_RUNTIME_CACHE=off CUDACPP_RUNTIME_BACKEND=cpu
-export RUSTC_WORKSPACE_WRAPPER="${RUSTC_WORKSPACE_WRAPPER-$PWD/tests/rustc.sh}"
 # The flags of .cargo/config.toml, without which there is no SVE, apply only if the environment sets none.
 unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS
 release=$PWD/${CARGO_TARGET_DIR:-target}/$target/release

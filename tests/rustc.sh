@@ -1,5 +1,5 @@
 #!/bin/sh
-# Called by cargo instead of rustc for the crates of this workspace: RUSTC_WORKSPACE_WRAPPER, which the Makefile sets.
+# Called by cargo instead of rustc for the crates of this workspace (.cargo/config.toml).
 # Tests are built on the libraries of target/release, so that each is compiled once, and the tests use the code that
 # ships. The tests themselves are not optimised: they run once, and optimising them takes longer than it saves. Their
 # arithmetic and their debug assertions are checked. Tests of another profile than `release` (make test-arm) are left as
@@ -13,7 +13,7 @@ shift
 case " $* " in
     # Of all profiles, that of releases strips what it makes.
     *" --test "*" strip=debuginfo "* | *" strip=debuginfo "*" --test "*)
-        set -- "$@" -C opt-level=0 -C lto=off -C codegen-units=16 -C overflow-checks=on -C debug-assertions=on
+        set -- "$@" -C opt-level=0 -C codegen-units=16 -C overflow-checks=on -C debug-assertions=on
         case $rustc in
             */*) driver=${rustc%/*}/clippy-driver ;;
             *) driver=clippy-driver ;;
