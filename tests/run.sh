@@ -81,10 +81,9 @@ need() {
 
 rust_tests="test --locked --release --workspace --exclude mebridge-stages"
 
-# Compiles the tests, by clippy's compiler (tests/rustc.sh).
-tests_without_warnings() {
-    # shellcheck disable=SC2086
-    limited "$cargo" $rust_tests --no-run --color never 2>&1 | tee "$folder/compiled"
+# without_warnings ARGUMENTS...: calls cargo, which has clippy compile tests and what is only checked (tests/rustc.sh).
+without_warnings() {
+    limited "$cargo" "$@" --color never 2>&1 | tee "$folder/compiled"
     # Of all that cargo may say, the line below what a compiler said of a crate.
     ! grep -E '^warning: .* generated [0-9]+ warning|^error' "$folder/compiled"
 }
@@ -92,7 +91,7 @@ tests_without_warnings() {
 # Device code is compiled with or without a GPU.
 find_nvrtc() { if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; fi; }
 
-# Requesting examples gives third-party crates the same features as in the lints, so that they are not compiled again.
+# Requesting examples gives crates the same features as in the lints, so that nothing is checked again.
 documentation() (
     export RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links"
     "$cargo" doc --locked --release --workspace --exclude mebridge-shared --no-deps --document-private-items --lib \
@@ -103,8 +102,9 @@ rust() {
     step "formatting" "$cargo" fmt --all --check
     # Downloaded while the library is compiled, for which cargo makes the lints wait.
     find_nvrtc
-    step "lints" "$cargo" clippy --locked --release --workspace --lib --bins --examples --bench '*' -- -D warnings
-    step "lints of tests" tests_without_warnings
+    step "lints" without_warnings check --locked --release --workspace --lib --bins --examples --bench '*'
+    # shellcheck disable=SC2086
+    step "lints of tests" without_warnings $rust_tests --no-run
     # shellcheck disable=SC2086
     step "tests in Rust" "$cargo" $rust_tests --no-fail-fast
     need nvrtc "device code by NVRTC"
