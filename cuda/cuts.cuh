@@ -50,7 +50,7 @@ DEVICE double mass_square(const Momentum &p) {
 #define SEEN_PLAIN_ENERGY 7
 
 DEVICE double seen_rapidity(const Frame &frame, const Momentum &p) {
-    return fused(log((p.p[0] + p.p[3]) / (p.p[0] - p.p[3])), 0.5, frame.rapidity);
+    return fused(log_of((p.p[0] + p.p[3]) / (p.p[0] - p.p[3])), 0.5, frame.rapidity);
 }
 
 // An observable of a momentum, and what limits of it are multiplied with.
@@ -135,12 +135,12 @@ DEVICE double apart(const Tables &t, unsigned numbers, const Pair &of) {
 // The squared distance.
 DEVICE double distance(const Pair &of) {
     const double pi = 3.141592653589793;
-    const double size = atan(fabs(of.cross) / fabs(of.dot)), angle = of.dot < 0 ? pi - size : size;
+    const double size = atan_of(fabs(of.cross) / fabs(of.dot)), angle = of.dot < 0 ? pi - size : size;
     const double least =
         smaller(smaller(of.first.along, of.first.against), smaller(of.second.along, of.second.against));
     if (!(least >= 0)) return NOT_A_NUMBER;
     const double ratio = (of.first.along * of.second.against) / (of.first.against * of.second.along);
-    const double along = log(ratio) * 0.5, square = along * along;
+    const double along = log_of(ratio) * 0.5, square = along * along;
     // What goes along a beam without a mass is far from all else.
     return square > 0x1p1023 ? square : fused(angle, angle, square);
 }
@@ -244,12 +244,12 @@ DEVICE bool isolated(const Tables &t, const Legs &legs, const Frame &frame, unsi
             if (get(legs.column, room + k - at) <= far)
                 sum += root(transverse_square(leg_momentum(t, legs, word(t, k))));
         double sine, cosine;
-        sincospi(root(far) * 0.3183098861837907, &sine, &cosine);
+        sine_and_cosine(root(far) * 0.3183098861837907, &sine, &cosine);
         const double share_of_cone = (1 - cosine) / whole, tiny = 0x1p-1022;
         double allowed = share_of_cone;
         if (power != 1)
             // A power of what is next to 0 is 0, but for the power 0.
-            allowed = share_of_cone > tiny ? exp(power * log(share_of_cone)) : power == 0 ? 1 : 0;
+            allowed = share_of_cone > tiny ? exp_of(power * log_of(share_of_cone)) : power == 0 ? 1 : 0;
         if (!(sum <= pt * allowed * number(t, numbers + 3))) return false;
     }
     return true;
@@ -260,9 +260,9 @@ DEVICE bool isolated(const Tables &t, const Legs &legs, const Frame &frame, unsi
 DEVICE bool passes(const Tables &t, const Legs &legs, unsigned at, double rapidity, unsigned room, unsigned outgoing) {
     const unsigned end = word(t, at), needed = word(t, at + 1);
     Frame frame = {rapidity, 1, 1, 0, legs.energies[0] + legs.energies[1]};
-    if (needed & 1) frame.factor = exp(2 * rapidity);
+    if (needed & 1) frame.factor = exp_of(2 * rapidity);
     if (needed & 2) {
-        const double up = exp(rapidity), down = exp(-rapidity);
+        const double up = exp_of(rapidity), down = exp_of(-rapidity);
         frame.cosh = (up + down) * 0.5;
         frame.sinh = (up - down) * 0.5;
     }

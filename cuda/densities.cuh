@@ -89,8 +89,8 @@ DEVICE Place place_of(const Densities &d, double at_x, double at_q, double q2) {
 // Straight on from a value, by a share of the way to a second one; in logarithms where both are positive.
 DEVICE double go_on(double value, double second, double share) {
     if (value > 1e-3 && second > 1e-3) {
-        const double from = log(value);
-        return exp(from + share * (log(second) - from));
+        const double from = log_of(value);
+        return exp_of(from + share * (log_of(second) - from));
     }
     return value + share * (second - value);
 }
@@ -98,12 +98,12 @@ DEVICE double go_on(double value, double second, double share) {
 // At any x, at a scale of the grid.
 DEVICE double density_at_x(const Densities &d, double x, double at_x, double q2, unsigned flavors, unsigned flavor) {
     const Tables &t = d.tables;
-    const double first = number(t, SET_X), at_q = log(q2);
+    const double first = number(t, SET_X), at_q = log_of(q2);
     if (x >= first) return density_at(d, place_of(d, at_x, at_q, q2), flavors, flavor);
     const double from = number(t, SET_LOG_X), next = number(t, SET_LOG_X + 1);
     const double value = density_at(d, place_of(d, from, at_q, q2), flavors, flavor);
     const double second = density_at(d, place_of(d, next, at_q, q2), flavors, flavor);
-    return go_on(value, second, log(x / first) / log(number(t, SET_X + 1) / first));
+    return go_on(value, second, log_of(x / first) / log_of(number(t, SET_X + 1) / first));
 }
 
 // Outside of the grid of a set of LHAPDF.
@@ -121,9 +121,9 @@ CALLED double density_outside(const Densities &d, double x, double at_x, double 
         const double share = q2 / least;
         double power = 1;
         if (fabs(values[0]) >= 1e-5) power = larger((values[1] - values[0]) / values[0] / 0.01, -2.5);
-        return values[0] * exp((power * share + 1 - share) * log(share));
+        return values[0] * exp_of((power * share + 1 - share) * log_of(share));
     }
-    return above ? go_on(values[0], values[1], log(q2 / high) / log(low / high)) : values[0];
+    return above ? go_on(values[0], values[1], log_of(q2 / high) / log_of(low / high)) : values[0];
 }
 
 // a + a^2 / 2 + a^3 / 3
@@ -132,9 +132,9 @@ DEVICE double series(double a) { return a * fused(a, fused(a, 1.0 / 3, 0.5), 1.0
 // Of photons of protons, what the integral over virtualities is up to one in units of 0.71 GeV^2.
 DEVICE double photons_of_proton(double x, double q) {
     const double more = 1 + q, inverse = 1 / more, y = x * x / (1 - x);
-    const double first = fused(y, 7.16, 1.0) * (series(inverse) - log(more / q));
+    const double first = fused(y, 7.16, 1.0) * (series(inverse) - log_of(more / q));
     const double second = 4.96 / 4 * y / q * inverse * inverse * inverse, of_b = -3.96 * inverse;
-    return fused(0.028 * fused(y, 0.25, 1.0), log(1 - of_b) + series(of_b), first + second);
+    return fused(0.028 * fused(y, 0.25, 1.0), log_of(1 - of_b) + series(of_b), first + second);
 }
 
 // x f(x) of photons that a beam radiates, as crates/densities/src/photons.rs has it. Words: the rule, one flavour, and 1 for a
@@ -148,7 +148,7 @@ DEVICE double photons(const Tables &t, double x, double q2) {
     double found;
     if (word(t, 2)) {
         const double ends = 2 * mass * mass * x * x * (1 / q2 - 1 / least);
-        found = fused(fused(x, x, 2 - 2 * x), log(q2 / least), ends) * (alpha / (2 * pi));
+        found = fused(fused(x, x, 2 - 2 * x), log_of(q2 / least), ends) * (alpha / (2 * pi));
     } else {
         const double terms = photons_of_proton(x, q2 / 0.71) - photons_of_proton(x, least / 0.71);
         found = alpha / pi * terms * (1 - x);
@@ -168,8 +168,8 @@ DEVICE void look_up(const Densities &d, const Tables &t, double x, double scale,
         return;
     }
     if (rule == RULE_LHAPDF) {
-        at_x = log(x);
-        at_q = log(q2);
+        at_x = log_of(x);
+        at_q = log_of(q2);
         if (x < number(set, SET_X) || q2 < number(set, SET_Q2) || q2 > number(set, SET_Q2 + 2)) {
             ROLLED
             for (unsigned i = 0; i < count; i++)
@@ -182,12 +182,12 @@ DEVICE void look_up(const Densities &d, const Tables &t, double x, double scale,
         const double least = number(set, SET_Q2), most = number(set, SET_Q2 + 2);
         const double inside = x < first ? first : last < x ? last : x;
         const double q2_inside = q2 < least ? least : most < q2 ? most : q2;
-        at_x = inside < 0.1 ? log(inside) : inside - 2.4025850929940457;
-        at_q = log(q2_inside);
+        at_x = inside < 0.1 ? log_of(inside) : inside - 2.4025850929940457;
+        at_q = log_of(q2_inside);
     } else {
         const double lambda = number(set, SET_SCALE);
-        at_x = exp(0.3 * log(x));
-        at_q = log(log(q2 / (lambda * lambda)) * 0.5);
+        at_x = exp_of(0.3 * log_of(x));
+        at_q = log_of(log_of(q2 / (lambda * lambda)) * 0.5);
     }
     const Place place = place_of(d, at_x, at_q, q2);
     // Towards x = 0 what is interpolated is x^2 f.
@@ -206,8 +206,8 @@ DEVICE void look_up(const Densities &d, const Tables &t, double x, double scale,
 DEVICE double coupling_at(const Tables &t, double scale) {
     const unsigned parts = word(t, 0);
     if (parts == 0) return number(t, 0);
-    const double at = log(scale * scale), first = number(t, 0);
-    if (at < first) return number(t, 1) * exp(number(t, 2) * (at - first));
+    const double at = log_of(scale * scale), first = number(t, 0);
+    if (at < first) return number(t, 1) * exp_of(number(t, 2) * (at - first));
     if (at > number(t, 3)) return number(t, 4);
     unsigned part = 0;
     ROLLED

@@ -47,7 +47,7 @@ struct Slope {
 // The tangent of an angle of a circle or less. What the compilers have is for any angle, and calls a function for large ones.
 DEVICE double tangent_of(double angle) {
     double sine, cosine;
-    sincospi(angle * 0.3183098861837907, &sine, &cosine);
+    sine_and_cosine(angle * 0.3183098861837907, &sine, &cosine);
     return sine / cosine;
 }
 
@@ -64,24 +64,24 @@ CALLED Slope map_forward(const Tables &t, unsigned kind, unsigned numbers, doubl
     } else if (kind == MAP_BREIT_WIGNER) {
         const double square = number(t, numbers), product = number(t, numbers + 1);
         const double inverse = number(t, numbers + 2);
-        const double from = atan((least - square) * inverse), range = atan((most - square) * inverse) - from;
+        const double from = atan_of((least - square) * inverse), range = atan_of((most - square) * inverse) - from;
         const double tangent = tangent_of(fused(random, range, from));
         of.slope = fused(tangent, tangent, 1.0) * product * range;
         of.value = fused(tangent, product, square);
     } else if (kind == MAP_INVERSE) {
-        const double range = log(most / least);
-        of.value = least * exp(random * range);
+        const double range = log_of(most / least);
+        of.value = least * exp_of(random * range);
         of.slope = of.value * range;
     } else {
         // 1 - power, and one over it.
         const double rest = number(t, numbers), inverse = number(t, numbers + 1);
         if (least > 0) {
-            const double change = exp(rest * log(most / least)) - 1;
+            const double change = exp_of(rest * log_of(most / least)) - 1;
             const double raised = fused(random, change, 1.0);
-            of.value = least * exp(log(raised) * inverse);
+            of.value = least * exp_of(log_of(raised) * inverse);
             of.slope = of.value * change * inverse / raised;
         } else {
-            of.value = most * exp(log(random) * inverse);
+            of.value = most * exp_of(log_of(random) * inverse);
             of.slope = of.value * inverse / random;
         }
     }
@@ -164,7 +164,7 @@ DEVICE void draw_decay(const Tables &t, Column c, unsigned at, Mapped &random, D
     // 1 - cosine over 2 is the random number.
     const double across = 2 * root(cosine * (1 - cosine));
     double direction[3];
-    sincospi(2 * angle, direction + 1, direction);
+    sine_and_cosine(2 * angle, direction + 1, direction);
     direction[0] *= across;
     direction[1] *= across;
     direction[2] = fused(-2.0, cosine, 1.0);
@@ -212,7 +212,7 @@ DEVICE bool draw_scatter(const Tables &t, Column c, unsigned at, Mapped &random,
     const double less = smaller(not_negative((found.value - (pole - forward)) / range_half), 2.0);
     const double across = root(less * (2 - less));
     double direction[3];
-    sincospi(2 * angle, direction + 1, direction);
+    sine_and_cosine(2 * angle, direction + 1, direction);
     direction[0] *= across;
     direction[1] *= across;
     direction[2] = 1 - less;
@@ -283,7 +283,7 @@ DEVICE bool draw_steps(const Tables &t, Column c, unsigned at, unsigned end, Map
         } else if (kind == STEP_FRACTIONS) {
             const unsigned dimension = word(t, from), numbers = word(t, from + 3);
             const double share = value_of(t, c, word(t, from + 2)) * number(t, numbers);
-            const double logarithm = log(share);
+            const double logarithm = log_of(share);
             of.weight *= number(t, numbers + 1);
             if (dimension != NOWHERE) {
                 // The share of the logarithm that is the first beam's: a Breit-Wigner from 0 to 1.
@@ -292,14 +292,14 @@ DEVICE bool draw_steps(const Tables &t, Column c, unsigned at, unsigned end, Map
                 const double slope = fused(tangent, tangent, 1.0) * product * range;
                 const double first_part = fused(tangent, product, number(t, numbers + 2));
                 of.weight *= -logarithm * slope;
-                of.fractions[0] = exp(logarithm * (1 - first_part));
+                of.fractions[0] = exp_of(logarithm * (1 - first_part));
                 of.fractions[1] = share / of.fractions[0];
                 of.rapidity = logarithm * (0.5 - first_part);
             } else {
                 const unsigned beam = word(t, from + 1);
                 // The light-cone momentum along the beam that is whole: of the other one's mass it has a part.
                 const double heavy = number(t, numbers + 6);
-                const double along = heavy > 0 ? log(fused(share, 1 - heavy, heavy)) : logarithm;
+                const double along = heavy > 0 ? log_of(fused(share, 1 - heavy, heavy)) : logarithm;
                 of.fractions[beam] = share;
                 of.rapidity = along * (beam ? -0.5 : 0.5);
             }

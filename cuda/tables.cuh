@@ -39,3 +39,9 @@ DEVICE void put_momentum(Column c, unsigned row, const Momentum &of) {
 }
 
 DEVICE double not_negative(double x) { return x > 0 ? x : 0; }
+
+// Functions of the compiler are long, and called at many places: each is compiled once.
+CALLED double log_of(double x) { return log(x); }
+CALLED double exp_of(double x) { return exp(x); }
+CALLED double atan_of(double x) { return atan(x); }
+CALLED void sine_and_cosine(double turns, double *sine, double *cosine) { sincospi(turns, sine, cosine); }
