@@ -35,6 +35,7 @@ mod unpacked;
 
 use clap::{Parser, Subcommand};
 use mebridge::files::inputs;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Matrix elements for MadEvent, from what MG5aMC wrote.
@@ -86,7 +87,7 @@ pub fn main() -> ExitCode {
         Subcommands::Info(options) => options.run(),
         Subcommands::Check(options) => return exit_code(options.run()),
         Subcommands::Eval(options) => options.run(),
-        Subcommands::Events(options) => options.run(),
+        Subcommands::Events(options) => return without_compilers(|| options.run()),
         Subcommands::Decay(options) => options.run(),
         Subcommands::Reweight(options) => options.run(),
         Subcommands::Bench(options) => return exit_code(options.run()),
@@ -103,6 +104,21 @@ pub fn main() -> ExitCode {
         Subcommands::Compare(options) => return exit_code(options.run()),
     };
     exit_code(done.map(|()| ExitCode::SUCCESS))
+}
+
+/// Runs a subcommand whose end does not wait for the compiler of a GPU: events are there before all of its generated
+/// code is.
+fn without_compilers(run: impl FnOnce() -> mebridge::Result<()>) -> ExitCode {
+    mebridge::gpu::abandon_compilers();
+    let done = run();
+    let failed = done.is_err();
+    let code = exit_code(done.map(|()| ExitCode::SUCCESS));
+    if mebridge::gpu::compilers_at_work() {
+        let _ = std::io::stdout().flush();
+        // SAFETY: it has no preconditions, and no exit function has anything left to do: all output was written.
+        unsafe { libc::_exit(failed.into()) }
+    }
+    code
 }
 
 /// Returns the exit code, after printing an error.

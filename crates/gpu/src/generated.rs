@@ -3,13 +3,16 @@
 //! Compilation takes seconds, while tables can be used at once. So the compiler runs in its own thread, and until it
 //! has finished, the table-driven kernels are used. Code compiled before is loaded quickly from the cache; the first
 //! call waits briefly for that.
+//!
+//! As many compilers run at the same time as there are cores, so that what was requested first is ready first. What is
+//! no longer needed before its compiler has started is not compiled: the end of a program waits for running ones alone.
 
 use super::driver::Function;
 use super::module_cache::{COMPILER_STACK, ModuleCache};
 use super::source::CompilationUnit;
 use mebridge_support::error::Result;
 use mebridge_support::signals;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -90,6 +93,64 @@ extern "C" fn wait_for_all() {
     }
 }
 
+/// Compilers in the background that may still be started.
+pub(crate) struct CompilerSlots {
+    free: Mutex<usize>,
+    changed: Condvar,
+}
+
+/// A slot in use.
+struct Slot<'a>(&'a CompilerSlots);
+
+impl CompilerSlots {
+    /// Creates one slot per core.
+    pub(crate) fn new() -> CompilerSlots {
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        CompilerSlots {
+            free: Mutex::new(cores),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Waits for a slot, unless it is no longer needed.
+    fn take(&self, unneeded: &AtomicBool) -> Option<Slot<'_>> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let none = |free: &mut usize| *free == 0 && !unneeded.load(Ordering::Acquire);
+        let waited = self.changed.wait_while(free, none);
+        let mut free = waited.unwrap_or_else(PoisonError::into_inner);
+        if unneeded.load(Ordering::Acquire) {
+            return None;
+        }
+        *free -= 1;
+        Some(Slot(self))
+    }
+
+    /// Wakes those that wait, after `change`.
+    fn change(&self, change: impl FnOnce(&mut usize)) {
+        change(&mut self.free.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_all();
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        self.0.change(|free| *free += 1);
+    }
+}
+
+/// Whether objects are dropped while their compilers run.
+static ABANDONED: AtomicBool = AtomicBool::new(false);
+
+/// Lets objects be dropped while their compilers run: for programs that end with [`compilers_at_work`] in mind.
+pub fn abandon_compilers() {
+    ABANDONED.store(true, Ordering::Release);
+}
+
+/// Returns whether compilers run in the background. The exit functions of a program wait for them; `_exit` does not.
+pub fn compilers_at_work() -> bool {
+    AT_WORK.count(std::process::id()) > 0
+}
+
 /// State of a compilation.
 #[derive(Clone)]
 enum State {
@@ -104,6 +165,9 @@ enum State {
 /// Generated kernels, possibly still being compiled.
 pub struct Generated {
     state: Arc<(Mutex<State>, Condvar)>,
+    library: Arc<ModuleCache>,
+    /// Set when the kernels are dropped: a compiler that has not started does not start.
+    unneeded: Arc<AtomicBool>,
     /// Id of the process that runs the compiler thread.
     program: u32,
     asked: Instant,
@@ -118,9 +182,13 @@ impl Generated {
         unit: impl FnOnce() -> Option<CompilationUnit> + Send + 'static,
     ) -> Generated {
         let state = Arc::new((Mutex::new(State::Compiling), Condvar::new()));
-        let (library, theirs) = (library.clone(), state.clone());
+        let unneeded = Arc::new(AtomicBool::new(false));
+        let (theirs, dropped) = (state.clone(), unneeded.clone());
+        let of = library.clone();
         let work = counted(move || {
+            let library = of;
             let function = || -> Option<Result<Arc<[Function]>>> {
+                let _slot = library.compiler_slots().take(&dropped)?;
                 let unit = unit()?;
                 let kernels = unit.kernels.iter();
                 Some(
@@ -146,6 +214,8 @@ impl Generated {
         }
         Generated {
             state,
+            library: library.clone(),
+            unneeded,
             program: std::process::id(),
             asked: Instant::now(),
             checked: false,
@@ -197,9 +267,16 @@ impl Generated {
 
 impl Drop for Generated {
     fn drop(&mut self) {
+        if self.forked() {
+            return;
+        }
+        let unneeded = &self.unneeded;
+        (self.library.compiler_slots()).change(|_| unneeded.store(true, Ordering::Release));
         // The thread uses the library, which is dropped with the last user; an exiting program does not leave the
         // compiler running.
-        self.wait_for_compiler();
+        if !ABANDONED.load(Ordering::Acquire) {
+            self.wait_for_compiler();
+        }
     }
 }
 

@@ -39,6 +39,7 @@ mod vertices_tests;
 #[cfg(test)]
 use cuda::{Nvrtc, Platform};
 pub use engines::{Engines, Gpus, likely_platform};
+pub use generated::{abandon_compilers, compilers_at_work};
 pub use limits::{check_samples, missing_feature};
 pub use mebridge_driver as driver;
 pub use module_cache::ModuleCache;

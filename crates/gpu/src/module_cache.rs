@@ -5,6 +5,7 @@
 //! processes reuse them.
 
 use super::driver::{Driver, Function, Module};
+use super::generated::CompilerSlots;
 use super::source::CompilationUnit;
 use mebridge_cache::key::{Key, KeyBuilder};
 use mebridge_cache::{Cache, EntryKind};
@@ -27,6 +28,7 @@ pub struct ModuleCache {
     /// Texts of the units being compiled; `compiled` signals that one has finished.
     compiling: Mutex<HashSet<String>>,
     compiled: Condvar,
+    compiler_slots: CompilerSlots,
 }
 
 /// Returns the compiler options common to all programs.
@@ -66,7 +68,13 @@ impl ModuleCache {
             modules: Mutex::default(),
             compiling: Mutex::default(),
             compiled: Condvar::new(),
+            compiler_slots: CompilerSlots::new(),
         })
+    }
+
+    /// Returns the slots for compilers in the background.
+    pub(crate) fn compiler_slots(&self) -> &CompilerSlots {
+        &self.compiler_slots
     }
 
     /// Returns the driver of the GPU.
