@@ -151,6 +151,10 @@ fn has_closure(tokens: TokenStream) -> bool {
 /// Returns the errors in a source text, and the number of functions checked.
 fn findings(source: &str) -> (Vec<String>, usize) {
     let mut findings = Findings::default();
+    // Parsing takes a while, and nothing else names the trait.
+    if !source.contains("Simd") {
+        return (findings.found, 0);
+    }
     findings.visit_file(&syn::parse_file(source).expect("Rust that the compiler takes"));
     (findings.found, findings.functions)
 }

@@ -710,7 +710,7 @@ mebridge.generate_events(process, energy=1000, cuts={"pt": 20, "eta": 5}, events
 
 
 class Interruptions(Folder):
-    def start(self, state, output, events=40_000, preexec=None):
+    def start(self, state, output, events=20_000, preexec=None):
         arguments = [sys.executable, "-c", RUN, "g g > t t~ g", str(state), str(output), str(events)]
         # A test may run where SIGINT is ignored.
         return subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, preexec_fn=preexec or default_interrupt)
@@ -727,7 +727,7 @@ class Interruptions(Folder):
         self.finish(self.folder / "whole", whole)
         # In the survey, after some rounds, and later again.
         for name, sign, lines in (
-            ("killed", signal.SIGKILL, ("", ": 10000 of", ": 30000 of")),
+            ("killed", signal.SIGKILL, ("", ": 5000 of", ": 10000 of")),
             ("interrupted", signal.SIGINT, (": 10000 of",)),
         ):
             with self.subTest(name):

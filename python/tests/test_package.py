@@ -351,11 +351,11 @@ class Evaluation(unittest.TestCase):
             return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
         momenta = two_to_two(10)
-        for round in range(600):
+        for round in range(350):
             mebridge.Process("g g > t t~").evaluate(momenta)
             if round == 100:
                 before = used()
-        self.assertLess(used() - before, 8 << 20)
+        self.assertLess(used() - before, 4 << 20)
 
 
 def ratio_elsewhere(process, momenta, expected):

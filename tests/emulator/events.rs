@@ -259,7 +259,7 @@ fn common(protons: bool) -> Common {
 
 #[test]
 fn surveys_and_events_are_those_of_the_cpu() {
-    for (text, protons, count) in [("g g > t t~", false, 500), ("p p > t t~ j", true, 60)] {
+    for (text, protons, count) in [("g g > t t~", false, 300), ("p p > e+ ve j", true, 60)] {
         let common = common(protons);
         let Some(mut run) = Run::new(text, &common, 1, 5) else {
             return;

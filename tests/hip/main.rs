@@ -27,16 +27,26 @@ fn the_stand_in_serves() {
     let Some(place) = mebridge_testing::hip::stand_in(folder.path()) else {
         return;
     };
-    for test in [
-        "it_is_chosen",
-        "answers_are_those_of_the_cpu",
-        "colour_ordered_forms_are_those_of_the_cpu",
-        "colour_sums_by_hipblas_are_those_of_the_cpu",
-        "two_gpus_share_events",
-        "whatever_call_fails_nothing_is_left",
-    ] {
-        start(test, &place, |_| ());
-    }
+    let run = |tests: &[&str]| {
+        for test in tests {
+            start(test, &place, |_| ());
+        }
+    };
+    // Side by side, those behind each other that compile the same.
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            run(&[
+                "it_is_chosen",
+                "whatever_call_fails_nothing_is_left",
+                "colour_ordered_forms_are_those_of_the_cpu",
+            ]);
+        });
+        run(&[
+            "answers_are_those_of_the_cpu",
+            "colour_sums_by_hipblas_are_those_of_the_cpu",
+            "two_gpus_share_events",
+        ]);
+    });
 }
 
 /// The same answers from machine code for waves of 32 and of 64, by clang and an emulator of the instruction set: code

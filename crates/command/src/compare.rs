@@ -12,7 +12,7 @@ use mebridge::files::regular;
 use mebridge::{Error, Result};
 use mebridge_oracle::compiler;
 use mebridge_oracle::tree::Tree;
-use mebridge_oracle::workshop::Workshop;
+use mebridge_oracle::workshop::{Objects, Workshop};
 use mebridge_oracle::{library, matrix_element::MatrixElement};
 use report::{ComparisonRow, Verdict, table};
 use std::path::{Path, PathBuf};
@@ -20,6 +20,8 @@ use std::process::ExitCode;
 
 /// Longer files (bytes) are compiled without optimisation, which would take minutes.
 const LONG: usize = 3 << 20;
+/// Up to so many events optimisation takes longer than it saves. (Results are the same.)
+const FEW: u32 = 1000;
 /// Largest size of a card, in bytes.
 const MAX_CARD_BYTES: u64 = 64 << 20;
 
@@ -124,14 +126,19 @@ impl Options {
         }
         let elements = tree.elements();
         let long = |(_, file): &(String, PathBuf)| tree.text(file).map_or(0, str::len) > LONG;
-        let optimisation = if elements.iter().any(long) {
-            "-O0"
-        } else {
-            "-O1"
+        let few = self.points <= FEW && self.events.is_none();
+        let optimisation = match few || elements.iter().any(long) {
+            true => "-O0",
+            false => "-O1",
         };
-        let mut workshop = Workshop::open(tree.clone(), optimisation, false)?;
+        let mut workshop = Workshop::open(tree.clone(), optimisation, false, Objects::ByFolder)?;
         let mut quad = match self.quad {
-            true => Some(Workshop::open(tree.clone(), optimisation, true)?),
+            true => Some(Workshop::open(
+                tree.clone(),
+                optimisation,
+                true,
+                Objects::ByFolder,
+            )?),
             false => None,
         };
         let mut rows = Vec::new();

@@ -4,7 +4,7 @@ use crate::memory::wrong;
 use mebridge_driver::Shape;
 use mebridge_support::error::{Error, Result};
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, CString, OsStr, c_void};
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,11 +15,35 @@ pub type DeviceCompiler = fn(&str, &[String]) -> Result<()>;
 /// Header that lets a C++ compiler read CUDA.
 const HOST: &str = include_str!("../../../cuda/host.h");
 
-/// A program of [`compile`], set once a thread has compiled it.
-type CompiledProgram = Arc<Mutex<Option<Vec<u8>>>>;
+/// What most programs begin with ends with this text.
+const LAST_OF_HEADER: &str = include_str!("../../../cuda/operations.cuh");
 
-/// All programs by their inputs, as many tests compile the same code.
-static COMPILED: Mutex<BTreeMap<String, CompiledProgram>> = Mutex::new(BTreeMap::new());
+/// A file that the compiler has made.
+type Image = Arc<[u8]>;
+/// Files by their inputs, set once a thread has compiled them.
+type Compiled = Mutex<BTreeMap<String, Arc<Mutex<Option<Image>>>>>;
+
+/// All programs of [`compile`], as many tests compile the same code.
+static PROGRAMS: Compiled = Mutex::new(BTreeMap::new());
+/// Precompiled headers: to read them takes longer than what follows.
+static HEADERS: Compiled = Mutex::new(BTreeMap::new());
+
+/// Returns what was compiled from an input, or compiles it; other threads that need the same wait.
+fn once(
+    compiled: &Compiled,
+    input: &str,
+    compile: impl FnOnce() -> Result<Image>,
+) -> Result<Image> {
+    let slot = {
+        let mut compiled = compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        compiled.entry(input.to_owned()).or_default().clone()
+    };
+    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*slot {
+        Some(image) => Ok(image.clone()),
+        None => Ok(slot.insert(compile()?).clone()),
+    }
+}
 
 /// Compiles device code in a folder, after the GPU compiler has accepted it. Only options that define macros are used
 /// here.
@@ -31,44 +55,75 @@ pub(crate) fn compile(
     device_compiler: DeviceCompiler,
 ) -> Result<Vec<u8>> {
     let key = format!("{options:?}\n{source}");
-    let name = blake3::hash(key.as_bytes()).to_hex();
-    let slot = {
-        let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-        compiled.entry(key).or_default().clone()
-    };
-    // Other threads that need the same program wait here.
-    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(image) = &*slot {
-        return Ok(image.clone());
+    let image = once(&PROGRAMS, &key, || {
+        device_compiler(source, options)?;
+        let run = |more: &[&OsStr]| run(compiler, options, more);
+        let whole = format!("{HOST}\n#line 1 \"device.cu\"\n{source}");
+        let end = whole.find(LAST_OF_HEADER);
+        let (header, rest) = whole.split_at(end.map_or(0, |at| at + LAST_OF_HEADER.len()));
+        let name = blake3::hash(key.as_bytes()).to_hex();
+        let mut text = String::new();
+        if !header.is_empty() {
+            let key = format!("{options:?}\n{header}");
+            let name = blake3::hash(key.as_bytes()).to_hex();
+            let [plain, precompiled] =
+                ["h", "h.gch"].map(|kind| folder.join(format!("{name}.{kind}")));
+            write(&plain, header.as_bytes())?;
+            let image = once(&HEADERS, &key, || {
+                let kind: [&OsStr; 2] = ["-x".as_ref(), "c++-header".as_ref()];
+                let files = [plain.as_os_str(), "-o".as_ref(), precompiled.as_os_str()];
+                run(&[&kind[..], &files].concat())?;
+                read(&precompiled)
+            })?;
+            write(&precompiled, &image)?;
+            text = format!("#include \"{name}.h\"\n");
+        }
+        text.push_str(rest);
+        let [from, to] = ["cc", "so"].map(|kind| folder.join(format!("{name}.{kind}")));
+        write(&from, text.as_bytes())?;
+        // Without the library of C++, in which the linker would look for every name.
+        let libraries = ["-shared", "-nostdlib", "-lm", "-lc", "-lgcc"].map(OsStr::new);
+        let files = [from.as_os_str(), "-o".as_ref(), to.as_os_str()];
+        run(&[&files[..], &libraries].concat())?;
+        read(&to)
+    })?;
+    Ok(image.to_vec())
+}
+
+fn read(path: &Path) -> Result<Image> {
+    Ok(std::fs::read(path).map_err(Error::io(path))?.into())
+}
+
+/// Writes a file that is not there; at once, as a compiler of another thread may look for it.
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    if path.exists() {
+        return Ok(());
     }
-    device_compiler(source, options)?;
-    let (text, object) = (
-        folder.join(format!("{name}.cc")),
-        folder.join(format!("{name}.so")),
-    );
-    let whole = format!("{HOST}\n#line 1 \"device.cu\"\n{source}");
-    std::fs::write(&text, whole).map_err(Error::io(&text))?;
+    let own = path.with_extension(format!("{:?}", std::thread::current().id()));
+    std::fs::write(&own, bytes).map_err(Error::io(&own))?;
+    std::fs::rename(&own, path).map_err(Error::io(path))
+}
+
+/// Runs the C++ compiler with the options of all files.
+fn run(compiler: &Path, options: &[String], more: &[&OsStr]) -> Result<()> {
     let mut command = Command::new(compiler);
-    command
-        .args(["-O0", "-ffp-contract=off", "-std=c++17", "-fPIC", "-shared"])
-        .args(["-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function"]);
+    command.args(["-O0", "-ffp-contract=off", "-std=c++17", "-fPIC", "-w"]);
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("fma") {
         command.arg("-mfma");
     }
     command
         .args(options.iter().filter(|option| option.starts_with("-D")))
-        .args([text.as_os_str(), "-o".as_ref(), object.as_os_str()]);
+        .args(more);
     let output = command.output().map_err(Error::io(compiler))?;
-    if !output.status.success() {
-        return Err(wrong(format!(
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(wrong(format!(
             "{} does not compile the device code: {}",
             compiler.display(),
             String::from_utf8_lossy(&output.stderr)
-        )));
+        ))),
     }
-    let image = std::fs::read(&object).map_err(Error::io(&object))?;
-    Ok(slot.insert(image).clone())
 }
 
 /// Returns the last error message of the dynamic loader.

@@ -64,24 +64,28 @@ impl Compiler {
         self.run(command)
     }
 
-    /// Links objects.
-    pub fn link(&self, objects: &[PathBuf], program: &Path) -> Result<(), String> {
+    /// Links objects; returns the routines, in lower case, that are missing for the result to be a program.
+    pub fn link(&self, objects: &[PathBuf], program: &Path) -> Result<Vec<String>, String> {
         let mut command = Command::new("gfortran");
         command.args(objects).arg("-o").arg(program);
-        self.run(command)
+        // Without the plugin for link-time optimisation, of which there is none.
+        command.args(["-fno-use-linker-plugin", "-Wl,--warn-unresolved-symbols"]);
+        self.run(command)?;
+        let said = std::fs::read_to_string(self.errors()).unwrap_or_default();
+        let absent = lacking(&said);
+        match said.lines().find_map(undefined) {
+            Some(name) if absent.is_empty() => Err(format!("undefined reference to {name}")),
+            _ => Ok(absent),
+        }
     }
 
-    /// Returns the routines, in lower case, that are missing for these objects to be a program.
-    pub fn lacking(&self, objects: &[PathBuf]) -> Vec<String> {
-        if self.link(objects, &self.objects.join("lacking")).is_ok() {
-            return Vec::new();
-        }
-        let errors = self.objects.join("errors.txt");
-        lacking(&std::fs::read_to_string(&errors).unwrap_or_default())
+    /// What the compiler said last.
+    fn errors(&self) -> PathBuf {
+        self.objects.join("errors.txt")
     }
 
     fn run(&self, command: Command) -> Result<(), String> {
-        let errors = self.objects.join("errors.txt");
+        let errors = self.errors();
         child::run(command, None, &errors, LIMIT, None).map_err(|failure| {
             let text = std::fs::read_to_string(&errors).unwrap_or_default();
             first_error(&text, &self.root).unwrap_or(failure)
@@ -89,13 +93,17 @@ impl Compiler {
     }
 }
 
-/// Returns the undefined names in the linker's output.
+/// Returns the undefined name in a line of the linker's output.
+fn undefined(line: &str) -> Option<&str> {
+    let (_, name) = line.split_once("undefined reference to `")?;
+    name.split('\'').next()
+}
+
+/// Returns the undefined routines in the linker's output.
 fn lacking(text: &str) -> Vec<String> {
-    let names = text.lines().filter_map(|line| {
-        let (_, name) = line.split_once("undefined reference to `")?;
-        Some(name.split('\'').next()?.strip_suffix('_')?.to_owned())
-    });
-    let mut names: Vec<String> = names.collect();
+    let names = text.lines().filter_map(undefined);
+    let names = names.filter_map(|name| name.strip_suffix('_'));
+    let mut names: Vec<String> = names.map(str::to_owned).collect();
     names.sort();
     names.dedup();
     names

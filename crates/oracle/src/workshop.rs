@@ -46,6 +46,15 @@ pub struct Channel {
     pub config: u32,
 }
 
+/// How common files are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objects {
+    /// Each to an object, which may be replaced.
+    ByFile,
+    /// Those of a folder together where that is possible: most of the time goes into starts of the compiler.
+    ByFolder,
+}
+
 /// A copy of an output with its common parts compiled.
 pub struct Workshop {
     /// The files.
@@ -60,6 +69,8 @@ pub struct Workshop {
     /// Folder in which programs run.
     running: PathBuf,
     scratch: Temporary,
+    /// What [`Workshop::masses`] found.
+    masses: Option<Option<(usize, Vec<f64>)>>,
 }
 
 impl Workshop {
@@ -68,6 +79,7 @@ impl Workshop {
         mut tree: Tree,
         optimisation: &str,
         quad: bool,
+        kind: Objects,
     ) -> Result<std::result::Result<Workshop, String>> {
         let scratch = scratch()?;
         let [root, objects, running] =
@@ -84,17 +96,24 @@ impl Workshop {
             tree.files.insert(path.clone(), text);
             path
         };
-        let sampler = add("meb_sampler.f", driver::sampler().into());
-        let stand_ins = add("meb_stand_ins.f", driver::stand_ins().into());
         // The module comes first, because others use it.
-        let mut common = vec![sampler, stand_ins];
-        for folder in ["Source/DHELAS", "Source/MODEL"] {
-            common.extend(tree.sources(folder).into_iter().filter(|file| {
-                let text = tree.text(file).unwrap_or("");
-                !statements::read(text)
-                    .iter()
-                    .any(|s| s.text.starts_with("PROGRAM") && !s.text.contains('='))
-            }));
+        let stand_ins = format!("{}{}", driver::sampler(), driver::stand_ins());
+        let mut common = vec![add("meb_stand_ins.f", stand_ins)];
+        let mut together = common.clone();
+        for (folder, name) in [
+            ("Source/DHELAS", "meb_dhelas.f"),
+            ("Source/MODEL", "meb_model.f"),
+        ] {
+            let mut files = tree.sources(folder);
+            files.retain(|file| !is_program(tree.text(file).unwrap_or("")));
+            if kind == Objects::ByFolder && !files.is_empty() {
+                let path = Path::new(folder).join(name);
+                let text = files.iter().filter_map(|file| tree.text(file));
+                let text = text.flat_map(|text| [text, "\n"]).collect();
+                tree.files.insert(path.clone(), text);
+                together.push(path);
+            }
+            common.extend(files);
         }
         let compiler = Compiler::new(&root, &objects, optimisation, quad);
         let mut workshop = Workshop {
@@ -105,6 +124,7 @@ impl Workshop {
             colors: false,
             running,
             scratch,
+            masses: None,
         };
         workshop.tree.write(&root)?;
         for card in ["param_card.dat", "ident_card.dat"] {
@@ -113,7 +133,9 @@ impl Workshop {
                 std::fs::write(&to, text).map_err(Error::io(&to))?;
             }
         }
-        if let Err(failure) = workshop.compiler.compile(&workshop.common) {
+        if kind == Objects::ByFolder && workshop.compiler.compile(&together).is_ok() {
+            workshop.common = together;
+        } else if let Err(failure) = workshop.compiler.compile(&workshop.common) {
             return Ok(Err(failure));
         }
         workshop.add_color_choice()?;
@@ -185,14 +207,8 @@ impl Workshop {
         &mut self,
         element: &MatrixElement,
     ) -> Result<std::result::Result<PathBuf, String>> {
-        let files = match self.parts(element)? {
-            Ok(files) => files,
-            Err(failure) => return Ok(Err(failure)),
-        };
-        let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
         let program = self.folder().join(format!("oracle{}", element.number));
-        let made = self.compiler.link(&self.objects(&files), &program);
-        Ok(made.map(|()| program))
+        Ok(self.complete(element, &program)?.map(|_| program))
     }
 
     /// Compiles the files of a program except for the common ones: the matrix element's own, the driver, and stubs for
@@ -200,6 +216,16 @@ impl Workshop {
     pub fn parts(
         &mut self,
         element: &MatrixElement,
+    ) -> Result<std::result::Result<Vec<PathBuf>, String>> {
+        let program = self.compiler.objects.join("complete");
+        self.complete(element, &program)
+    }
+
+    /// The same, and links them.
+    fn complete(
+        &mut self,
+        element: &MatrixElement,
+        program: &Path,
     ) -> Result<std::result::Result<Vec<PathBuf>, String>> {
         let driver = self.driver(element)?;
         let mut files = vec![element.file.clone(), driver];
@@ -211,20 +237,29 @@ impl Workshop {
         }
         let own: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
         let objects = self.objects(&own);
-        let absent = self.compiler.lacking(&objects);
-        if !absent.is_empty() {
-            let name = format!("meb_absent{}.f", element.number);
-            let file = self.add(&self.tree.element.join(name), driver::absent(&absent))?;
-            if let Err(failure) = self.compiler.compile(std::slice::from_ref(&file)) {
-                return Ok(Err(failure));
+        let stubs = self
+            .tree
+            .element
+            .join(format!("meb_absent{}.f", element.number));
+        Ok(match self.link_with_absent(&objects, &stubs, program)? {
+            Ok(true) => {
+                files.push(stubs);
+                Ok(files)
             }
-            files.push(file);
-        }
-        Ok(Ok(files))
+            Ok(false) => Ok(files),
+            Err(failure) => Err(failure),
+        })
     }
 
     /// Returns the number of incoming legs and the masses of all legs, from the Fortran.
     pub fn masses(&mut self) -> Result<Option<(usize, Vec<f64>)>> {
+        if self.masses.is_none() {
+            self.masses = Some(self.find_masses()?);
+        }
+        Ok(self.masses.clone().flatten())
+    }
+
+    fn find_masses(&mut self) -> Result<Option<(usize, Vec<f64>)>> {
         let Some(text) = driver::masses(&self.tree) else {
             return Ok(None);
         };
@@ -235,10 +270,12 @@ impl Workshop {
             .chain(model)
             .map(|file| self.compiler.object(file))
             .collect();
-        let answers = self.compiler.compile(&[file]);
-        let answers = answers
-            .and_then(|()| self.link_with_absent(&objects, &program))
-            .and_then(|()| self.execute(&program, None, Duration::from_secs(60)));
+        if self.compiler.compile(&[file]).is_err() {
+            return Ok(None);
+        }
+        let stubs = self.tree.element.join("meb_absent_there.f");
+        let linked = self.link_with_absent(&objects, &stubs, &program)?;
+        let answers = linked.and_then(|_| self.execute(&program, None, Duration::from_secs(60)));
         let Ok(text) = answers else {
             return Ok(None);
         };
@@ -248,20 +285,27 @@ impl Workshop {
         Ok(incoming.zip(masses))
     }
 
-    /// Links objects, with stubs for missing routines.
+    /// Links objects, with stubs in this file for missing routines; returns whether there are any.
     fn link_with_absent(
         &mut self,
         objects: &[PathBuf],
+        stubs: &Path,
         program: &Path,
-    ) -> std::result::Result<(), String> {
-        let absent = self.compiler.lacking(objects);
-        let file = self.tree.element.join("meb_absent_there.f");
-        self.add(&file, driver::absent(&absent))
-            .map_err(|e| e.to_string())?;
-        self.compiler.compile(std::slice::from_ref(&file))?;
-        let more = self.compiler.object(&file);
-        let objects: Vec<PathBuf> = objects.iter().cloned().chain([more]).collect();
-        self.compiler.link(&objects, program)
+    ) -> Result<std::result::Result<bool, String>> {
+        let absent = match self.compiler.link(objects, program) {
+            Ok(absent) if absent.is_empty() => return Ok(Ok(false)),
+            Ok(absent) => absent,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let file = self.add(stubs, driver::absent(&absent))?;
+        let stub = self.compiler.object(&file);
+        let compiled = self.compiler.compile(&[file]);
+        let objects: Vec<PathBuf> = objects.iter().cloned().chain([stub]).collect();
+        let linked = compiled.and_then(|()| self.compiler.link(&objects, program));
+        Ok(linked.and_then(|absent| match absent.first() {
+            None => Ok(true),
+            Some(name) => Err(format!("undefined reference to {name}")),
+        }))
     }
 
     /// Evaluates events with a program.
@@ -301,6 +345,13 @@ impl Workshop {
         child::run(command, input, &errors, limit, Some(MEMORY))?;
         std::fs::read_to_string(&output).map_err(|e| e.to_string())
     }
+}
+
+/// Whether a file has a program.
+fn is_program(text: &str) -> bool {
+    let statements = statements::read(text);
+    let mut statements = statements.iter();
+    statements.any(|s| s.text.starts_with("PROGRAM") && !s.text.contains('='))
 }
 
 /// Formats events for the driver, with all digits of each number.

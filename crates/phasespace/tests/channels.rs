@@ -7,7 +7,9 @@ use mebridge_phasespace::{
 use mebridge_simd::Level;
 use std::f64::consts::PI;
 
-const POINTS: usize = 200_000;
+const POINTS: usize = 50_000;
+/// Where weights spread more.
+const MANY: usize = 200_000;
 
 fn diagram(masses: &[f64], propagators: &[(f64, f64)], vertices: &[&[&str]]) -> Diagram {
     let lines = |names: &&[&str]| -> Vec<Edge> {
@@ -60,10 +62,10 @@ fn draw(channel: &Channel, legs: usize, level: Level, count: usize) -> (Rows, Ro
     (from, points)
 }
 
-fn volume(channel: &Channel, legs: usize) -> f64 {
-    let (_, points) = draw(channel, legs, Level::best(), POINTS);
+fn volume(channel: &Channel, legs: usize, count: usize) -> f64 {
+    let (_, points) = draw(channel, legs, Level::best(), count);
     let weights = points.row(Layout::new(legs + 2).weight());
-    weights.iter().sum::<f64>() / POINTS as f64
+    weights.iter().sum::<f64>() / count as f64
 }
 
 fn factorial(n: usize) -> f64 {
@@ -231,7 +233,7 @@ fn volumes_without_masses() {
     for (n, diagram) in shapes() {
         let channel = Channel::new(&diagram, &settings(1000.0, Beams::Neither)).expect("a channel");
         assert_eq!(channel.dimension(), 3 * n - 4, "{diagram:?}");
-        let (found, wanted) = (volume(&channel, n), massless(n, 1000.0));
+        let (found, wanted) = (volume(&channel, n, MANY), massless(n, 1000.0));
         let off = (found / wanted - 1.0).abs();
         assert!(off < 0.02, "{found} for {wanted}: {off} {diagram:?}");
     }
@@ -248,13 +250,13 @@ fn volumes_of_two_beams() {
             };
             let channel = Channel::new(&diagram, &settings).expect("a channel");
             assert_eq!(channel.dimension(), 3 * n - 2, "{diagram:?}");
-            let (_, points) = draw(&channel, n, Level::best(), POINTS);
+            let (_, points) = draw(&channel, n, Level::best(), MANY);
             let layout = Layout::new(n + 2);
             let some = (points.row(layout.weight()).iter()).zip(points.row(layout.energy_square()));
             let scaled = some
                 .filter(|(weight, _)| **weight > 0.0)
                 .map(|(weight, s)| weight * (s / 1e6).powi(2 - n as i32));
-            let found = scaled.sum::<f64>() / POINTS as f64;
+            let found = scaled.sum::<f64>() / MANY as f64;
             let wanted = massless(n, 1000.0);
             let off = (found / wanted - 1.0).abs();
             assert!(off < 0.02, "{found} for {wanted}: {off} {diagram:?}");
@@ -276,7 +278,7 @@ fn volumes_of_beams_with_masses() {
             ..settings(energy, Beams::Neither)
         };
         let channel = Channel::new(&diagram, &settings).expect("a channel");
-        let (found, wanted) = (volume(&channel, n), massless(n, energy));
+        let (found, wanted) = (volume(&channel, n, POINTS), massless(n, energy));
         let off = (found / wanted - 1.0).abs();
         assert!(off < 0.02, "{found} for {wanted}: {off} {diagram:?}");
         let (_, points) = draw(&channel, n, Level::best(), 8);
@@ -410,7 +412,7 @@ fn volumes_of_decays() {
         };
         let channel = Channel::new(&diagram, &settings).expect("a channel");
         assert_eq!(channel.dimension(), 3 * n - 4, "{diagram:?}");
-        let (found, wanted) = (volume(&channel, n), massless(n, 500.0));
+        let (found, wanted) = (volume(&channel, n, POINTS), massless(n, 500.0));
         let off = (found / wanted - 1.0).abs();
         assert!(off < 0.02, "{found} for {wanted}: {off} {diagram:?}");
         let (_, points) = draw(&channel, n, Level::best(), 8);
@@ -448,7 +450,7 @@ fn windows_lose_nothing() {
                 ..settings(700.0, Beams::Neither)
             };
             let channel = Channel::new(diagram, &settings).expect("a channel");
-            let (_, points) = draw(&channel, 5, Level::best(), POINTS);
+            let (_, points) = draw(&channel, 5, Level::best(), MANY);
             let layout = Layout::new(7);
             let weight = points.row(layout.weight());
             let passes = |k: usize| {
@@ -463,14 +465,14 @@ fn windows_lose_nothing() {
                     mass >= least * (1.0 - 1e-9) && mass <= largest * (1.0 + 1e-9)
                 })
             };
-            let own: Vec<f64> = (0..POINTS)
+            let own: Vec<f64> = (0..MANY)
                 .filter(|&k| weight[k] > 0.0)
                 .map(|k| if passes(k) { weight[k] } else { 0.0 })
                 .collect();
             let sum: f64 = own.iter().sum();
             let square: f64 = own.iter().map(|weight| weight * weight).sum();
             let failing = own.iter().filter(|weight| **weight == 0.0).count();
-            (sum / POINTS as f64, square.sqrt() / sum, failing)
+            (sum / MANY as f64, square.sqrt() / sum, failing)
         };
         let limits = Limits {
             masses: windows.map(|(legs, least, _)| (legs, least)).to_vec(),

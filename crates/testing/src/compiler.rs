@@ -3,17 +3,20 @@
 use crate::require;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 pub use cc::Tool;
 
 /// Returns the C compiler, `$CC` or the usual one; reports a skipped test if there is none.
 pub fn c_compiler() -> Option<Tool> {
-    found(false, "CC")
+    static FOUND: OnceLock<Option<Tool>> = OnceLock::new();
+    reported(FOUND.get_or_init(|| found(false)), "CC")
 }
 
 /// Returns the C++ compiler, `$CXX` or the usual one; reports a skipped test if there is none.
 pub fn cxx_compiler() -> Option<PathBuf> {
-    found(true, "CXX").map(|tool| tool.path().to_owned())
+    static FOUND: OnceLock<Option<Tool>> = OnceLock::new();
+    reported(FOUND.get_or_init(|| found(true)), "CXX").map(|tool| tool.path().to_owned())
 }
 
 /// Returns compilers that may support AMD's GPUs, from `$MEBRIDGE_CLANG` or by the usual names.
@@ -26,7 +29,8 @@ pub fn clangs() -> Vec<PathBuf> {
     known.map(PathBuf::from).collect()
 }
 
-fn found(cpp: bool, variable: &str) -> Option<Tool> {
+/// Asks a compiler what it is, which takes as long as to compile a small program.
+fn found(cpp: bool) -> Option<Tool> {
     let target = env!("TARGET");
     let mut build = cc::Build::new();
     let build = build.cpp(cpp).target(target).host(target);
@@ -35,18 +39,21 @@ fn found(cpp: bool, variable: &str) -> Option<Tool> {
         let ran = tool.to_command().arg("--version").output();
         ran.is_ok_and(|output| output.status.success())
     };
-    let compiler = build.try_get_compiler().ok().filter(works);
-    match &compiler {
+    build.try_get_compiler().ok().filter(works)
+}
+
+fn reported(compiler: &Option<Tool>, variable: &str) -> Option<Tool> {
+    match compiler {
         Some(tool) => require::used("cxx", tool.path().display()),
         None => require::skipped(
             "cxx",
             format_args!(
                 "there is no {} compiler (set {variable} to one)",
-                if cpp { "C++" } else { "C" }
+                if variable == "CXX" { "C++" } else { "C" }
             ),
         ),
     }
-    compiler
+    compiler.clone()
 }
 
 /// Makes the command that starts a program made by such a compiler: directly, or with the words of

@@ -22,7 +22,7 @@ use mebridge_command::progress::Progress;
 use mebridge_oracle::matrix_element::MatrixElement;
 use mebridge_oracle::points::Point;
 use mebridge_oracle::tree::Tree;
-use mebridge_oracle::workshop::Workshop;
+use mebridge_oracle::workshop::{Objects, Workshop};
 use mebridge_oracle::{compiler, library};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -161,7 +161,7 @@ impl Options {
         let process =
             library::import(directory, None, index).map_err(|what| cannot(directory, &what))?;
         let mut kinematics = library::kinematics(&process);
-        if let Ok(mut workshop) = Workshop::open(tree.clone(), "-O0", false)?
+        if let Ok(mut workshop) = Workshop::open(tree.clone(), "-O0", false, Objects::ByFolder)?
             && let Some((incoming, masses)) = workshop.masses()?
             && masses.len() > incoming
         {

@@ -10,7 +10,7 @@ use mebridge::{Error, Result};
 use mebridge_oracle::matrix_element::MatrixElement;
 use mebridge_oracle::points::Point;
 use mebridge_oracle::tree::Tree;
-use mebridge_oracle::workshop::{self, Channel, Workshop};
+use mebridge_oracle::workshop::{self, Channel, Objects, Workshop};
 use mebridge_oracle::{card, child};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ impl Bench {
         let path = imported.path().join("task.json");
         let text = serde_json::to_string(&task).map_err(|e| Error::io(&path)(e.into()))?;
         std::fs::write(&path, text).map_err(Error::io(&path))?;
-        let mut workshop = match Workshop::open(tree.clone(), "-O0", false)? {
+        let mut workshop = match Workshop::open(tree.clone(), "-O0", false, Objects::ByFile)? {
             Ok(workshop) => workshop,
             Err(failure) => return Ok(Err(failure)),
         };
