@@ -249,6 +249,10 @@ impl Engine {
         if in_loops {
             units.extend([shape.arrays(), shape.color_ordered()]);
         }
+        if !options.samples_wait {
+            // Those of a generator of events, which needs them next: compiled at the same time.
+            units.push(shape.ends_of_samples());
+        }
         library.load(&units)?;
         let functions = executors
             .iter()
