@@ -138,6 +138,21 @@ pub struct Consumed {
     pub momenta: usize,
     /// Number of scalars and factors.
     pub numbers: usize,
+    /// Whether the operation's [`Mode`] is one of [`Mode::HALF`].
+    pub half: bool,
+}
+
+impl Consumed {
+    /// Multiply-adds of a sum of spinors with `each` for a term.
+    fn of_spinors(self, each: usize) -> usize {
+        let propagate = match (self.momenta, self.half) {
+            (0, _) => 0,
+            (_, false) => 32,
+            (_, true) => 12,
+        };
+        let all = self.waves / 2 * each + FACTOR;
+        propagate + if self.half { all / 2 } else { all }
+    }
 }
 
 /// What is done with a sum of vertices.
@@ -150,6 +165,14 @@ impl Mode {
     pub const ADD: u32 = 1;
     /// Omit the numerator of the fermion's propagator.
     pub const BARE: u32 = 2;
+    /// Of the spinors of a massless line (for a vector, of `f1`) only the first two components, or with
+    /// [`Mode::LAST_HALF`] only the last two, are not zero. The result is the same without this mode, with twice the
+    /// work.
+    pub const FIRST_HALF: u32 = 4;
+    /// As [`Mode::FIRST_HALF`], for the last two components.
+    pub const LAST_HALF: u32 = 8;
+    /// Either of the two.
+    pub const HALF: u32 = Mode::FIRST_HALF | Mode::LAST_HALF;
 }
 
 /// The operands in a row of the table.

@@ -186,19 +186,19 @@ macro_rules! for_each_opcode {
             SumFfv1 = [MODE, COUNT, COUNT,
                 Repeat(&[1, 2], &[Read(FOUR), Read(FOUR)]),
                 Read(COMPLEX), UnlessBare(MOMENTUM), UnlessBare(REAL), Result(FOUR)],
-                multiply_adds: |r| r.waves / 2 * 32 + FACTOR + if r.momenta > 0 { 32 } else { 0 },
+                multiply_adds: |r| r.of_spinors(32),
                 current: sums::outgoing;
             /// Sum of several [`Opcode::Ffv2`] before the propagator.
             SumFfv2 = [MODE, COUNT, COUNT,
                 Repeat(&[1, 2], &[Read(FOUR), Read(FOUR)]),
                 Read(COMPLEX), UnlessBare(MOMENTUM), UnlessBare(REAL), Result(FOUR)],
-                multiply_adds: |r| r.waves / 2 * 32 + FACTOR + if r.momenta > 0 { 32 } else { 0 },
+                multiply_adds: |r| r.of_spinors(32),
                 current: sums::incoming;
             /// Sum of several [`Opcode::Ffv3`].
             SumFfv3 = [MODE, COUNT, COUNT,
                 Repeat(&[1, 2], &[Read(FOUR), Read(FOUR)]),
                 Read(COMPLEX), Result(FOUR)],
-                multiply_adds: |r| r.waves / 2 * 48 + FACTOR,
+                multiply_adds: |r| r.waves / 2 * if r.half { 24 } else { 48 } + FACTOR,
                 current: sums::vector;
             /// Sum of several [`Opcode::Vvv1`] and, with a separate factor, four-vector vertices `2 V3 (V2 V4) - V2 (V3
             /// V4) - V4 (V2 V3)` of colour-ordered gluons.

@@ -25,6 +25,8 @@ pub(super) struct Compiler<'a> {
     pub(super) operations: Operations,
     /// The last pass to apply.
     pub(super) last: Pass,
+    /// Whether kernels may use that half of the components of massless spinors vanish.
+    pub(super) half_spinors: bool,
     /// Whether each wavefunction is needed by some amplitude.
     used: Vec<bool>,
     /// The legs and addresses of each wavefunction.
@@ -36,6 +38,7 @@ pub(super) struct Compiler<'a> {
     /// For each routine, and whether the mass is zero, the kernel; `None` for the general code.
     recognized: HashMap<(u32, bool), Option<Recognized>>,
     constants: HashMap<u64, Address>,
+    one: Option<Address>,
     momenta: HashMap<Vec<i8>, Address>,
     products: HashMap<[u32; 2], Address>,
     propagators: HashMap<(Address, u64, u64), Address>,
@@ -111,12 +114,14 @@ impl<'a> Compiler<'a> {
             },
             operations: Operations::default(),
             last: Pass::MemoryReuse,
+            half_spinors: false,
             used,
             wavefunctions: Vec::with_capacity(process.wavefunctions.len()),
             helicity_indices,
             values,
             recognized: HashMap::default(),
             constants: HashMap::default(),
+            one: None,
             momenta: HashMap::default(),
             products: HashMap::default(),
             propagators: HashMap::default(),
@@ -462,6 +467,19 @@ impl<'a> Compiler<'a> {
         let address = self.allocate(1);
         self.plan.constants.push((address, x));
         self.constants.insert(x.to_bits(), address);
+        address
+    }
+
+    /// The address of the complex number 1.
+    pub(super) fn one(&mut self) -> Address {
+        if let Some(address) = self.one {
+            return address;
+        }
+        let address = self.allocate(2);
+        self.plan
+            .constants
+            .extend([(address, 1.0), (address + 1, 0.0)]);
+        self.one = Some(address);
         address
     }
 

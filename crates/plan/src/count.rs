@@ -8,7 +8,7 @@
 use super::Plan;
 use super::color_ordered::Loops;
 use mebridge_ops::Batch;
-use mebridge_ops::opcode::{COMPLEX, Consumed, FOUR, MOMENTUM, Operands};
+use mebridge_ops::opcode::{COMPLEX, Consumed, FOUR, MOMENTUM, Mode, Operands};
 use mebridge_ops::visit::{Access, visit};
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +36,8 @@ pub struct Count {
 impl Count {
     /// Counts the operations of a plan.
     pub fn new(plan: &Plan) -> Count {
-        let helicities = plan.helicities.len();
         let operations = plan.operations();
+        let helicities = plan.helicities.len() - operations.reversed.len();
         let tiles = operations.tiles.iter().flat_map(|tile| &tile.currents);
         let currents = operations.currents.iter().chain(tiles).map(work);
         let (currents, in_currents) = currents.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
@@ -96,13 +96,16 @@ fn work(batch: &Batch) -> (usize, usize) {
 fn each_result(batch: &Batch, work: impl Fn(Consumed) -> usize) -> (usize, usize) {
     let (mut results, mut all) = (0, 0);
     let mut read = Consumed::default();
-    let whole = visit(batch, &[], false, &mut |_, access| match access {
+    let mut begins = true;
+    let whole = visit(batch, &[], false, &mut |operand, access| match access {
+        Access::Number if std::mem::take(&mut begins) => read.half = operand & Mode::HALF != 0,
         Access::Read(FOUR) => read.waves += 1,
         Access::Read(MOMENTUM) => read.momenta += 1,
         Access::Read(COMPLEX) => read.numbers += 1,
         Access::Write(_) | Access::Update(_) => {
             results += 1;
             all += work(std::mem::take(&mut read));
+            begins = true;
         }
         Access::Read(_) | Access::Indexed(_) | Access::Number => {}
     });

@@ -27,8 +27,10 @@ pub enum Pass {
     Conjugates,
     /// Memory is reused after its last read ([`super::memory_reuse`]).
     MemoryReuse,
-    /// Currents are computed just before the helicities that need them, if the plan does not fit into L2
-    /// ([`super::tiling`]). Only for CPUs.
+    /// What only CPUs do: currents are computed just before the helicities that need them, if the plan does not fit into
+    /// L2 ([`super::tiling`]); in a recursion components of massless spinors that vanish are skipped
+    /// ([`Mode::HALF`](mebridge_ops::opcode::Mode::HALF)), and with massless particles alone half of the helicities are
+    /// evaluated ([`Operations::reversed`](super::Operations::reversed)).
     Tiling,
 }
 

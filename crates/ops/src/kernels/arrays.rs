@@ -3,7 +3,7 @@
 //! Sums over all terms stay in registers. Two elements of spinors, or four of products, are computed at a time and
 //! share loads.
 
-mod chiral;
+pub(super) mod chiral;
 mod shuffle;
 mod vectors;
 

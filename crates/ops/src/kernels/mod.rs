@@ -152,6 +152,13 @@ impl<V: Simd> Memory<V> {
         }
     }
 
+    /// Two components of a spinor.
+    #[inline(always)]
+    pub unsafe fn two(self, address: u32) -> [Cx<V>; 2] {
+        // SAFETY: the caller guarantees that the addresses are valid.
+        unsafe { [self.complex(address), self.complex(address + 2)] }
+    }
+
     /// Stores two components of a spinor.
     #[inline(always)]
     pub unsafe fn put_two(self, address: u32, z: [Cx<V>; 2]) {

@@ -3,7 +3,8 @@
 //! The operations in this module have variable length; their operands are listed for each function. A *mode* determines
 //! what is done with the sum ([`Mode`]).
 
-use super::ffv::{propagate_in, propagate_out, slash};
+use super::arrays::chiral::add_vertex;
+use super::ffv::{propagate_first, propagate_in, propagate_out, propagate_second, slash};
 use super::{Inputs, Memory, Table, add, dot, dot_momentum, sub};
 use crate::opcode::Mode;
 use mebridge_simd::{Cx, Simd};
@@ -107,7 +108,7 @@ pub(super) use difference;
 /// Defines sums of products of slashed vectors and spinors, for one or several spinors at a time: each vector is loaded
 /// and slashed once for all of them.
 macro_rules! spinor_sums {
-    ($(#[$doc:meta])* $one:ident, $(#[$doc_of:meta])* $several:ident, $propagate:ident,
+    ($(#[$doc:meta])* $one:ident, $(#[$doc_of:meta])* $several:ident, $propagate:ident, $in:literal,
      |$v:ident, $f:ident, $sum:ident| $add:expr) => {
         $(#[$doc])*
         #[inline(always)]
@@ -127,6 +128,16 @@ macro_rules! spinor_sums {
                 let results = ops.take(N);
                 // SAFETY: the caller guarantees valid addresses.
                 unsafe {
+                    if head[0] & Mode::HALF != 0 {
+                        let terms = [plus, minus];
+                        let momentum = (head[0] & Mode::BARE == 0).then_some(momentum);
+                        let others = (head[0], factor, momentum);
+                        match head[0] & Mode::FIRST_HALF {
+                            0 => half::<V, $in, false, N>(m, terms, others, results),
+                            _ => half::<V, $in, true, N>(m, terms, others, results),
+                        }
+                        continue;
+                    }
                     let mut sums = [[Cx::new(V::zero(), V::zero()); 4]; N];
                     for term in minus.chunks_exact(N + 1) {
                         let $v = slash(m.four(term[N]));
@@ -159,6 +170,63 @@ macro_rules! spinor_sums {
     };
 }
 
+/// The operations of [`incoming_of`] (`IN`) and [`outgoing_of`] for massless lines and spinors of which only the first
+/// or the last two components are not zero. The others are mode, factor, and momentum unless bare.
+#[inline(always)]
+unsafe fn half<V: Simd, const IN: bool, const FIRST: bool, const N: usize>(
+    m: Memory<V>,
+    [plus, minus]: [&[u32]; 2],
+    (mode, factor, momentum): (u32, u32, Option<u32>),
+    results: &[u32],
+) {
+    let at = if FIRST { 0 } else { 4 };
+    // SAFETY: the caller guarantees valid addresses.
+    unsafe {
+        let mut sums = [[Cx::new(V::zero(), V::zero()); 2]; N];
+        for term in minus.chunks_exact(N + 1) {
+            let v = slash(m.four(term[N]));
+            let v = [v.plus, v.minus, v.up, v.down];
+            for i in 0..N {
+                let f = m.two(term[i] + at);
+                sums[i] = add_vertex::<V, IN, FIRST>(sums[i], v, f);
+            }
+        }
+        if !minus.is_empty() {
+            for sum in &mut sums {
+                *sum = negative(*sum);
+            }
+        }
+        for term in plus.chunks_exact(N + 1) {
+            let v = slash(m.four(term[N]));
+            let v = [v.plus, v.minus, v.up, v.down];
+            for i in 0..N {
+                let f = m.two(term[i] + at);
+                sums[i] = add_vertex::<V, IN, FIRST>(sums[i], v, f);
+            }
+        }
+        let factor = m.complex(factor);
+        for i in 0..N {
+            let (sum, at) = match momentum {
+                Some(p) if FIRST => (propagate_first::<V, IN>(sums[i], m.momentum(p)), at),
+                Some(p) => (propagate_second::<V, IN>(sums[i], m.momentum(p)), at),
+                None => (sums[i], 4 - at),
+            };
+            let (here, there) = (results[i] + at, results[i] + 4 - at);
+            if mode & Mode::ADD != 0 {
+                let old = m.two(here);
+                let new = [
+                    factor.mul_add(sum[0], old[0]),
+                    factor.mul_add(sum[1], old[1]),
+                ];
+                m.put_two(here, new);
+            } else {
+                m.put_two(here, [factor * sum[0], factor * sum[1]]);
+                m.put_two(there, [Cx::new(V::zero(), V::zero()); 2]);
+            }
+        }
+    }
+}
+
 spinor_sums! {
     /// `(m - p/) sum of V/ f1`. Operands: mode, number of terms to add and to subtract, the terms (f1, V), factor,
     /// momentum, mass, result. In bare mode momentum and mass are present but unused.
@@ -166,6 +234,7 @@ spinor_sums! {
     /// The same for N spinors f1 in each term, with N results.
     incoming_of,
     propagate_in,
+    true,
     |v, f, sum| [
         v.minus.mul_add(f[2], v.down.neg_mul_add(f[3], sum[0])),
         v.plus.mul_add(f[3], v.up.neg_mul_add(f[2], sum[1])),
@@ -180,6 +249,7 @@ spinor_sums! {
     /// The same for N spinors f2 in each term, with N results.
     outgoing_of,
     propagate_out,
+    false,
     |v, f, sum| [
         v.plus.mul_add(f[2], v.up.mul_add(f[3], sum[0])),
         v.down.mul_add(f[2], v.minus.mul_add(f[3], sum[1])),
@@ -199,9 +269,21 @@ pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
         let tail = ops.take(2);
         // SAFETY: the caller guarantees valid addresses.
         unsafe {
-            let sum = difference!(plus, minus, [f1, f2], sum: V => {
-                add_four(sum, current(m.four(f1), m.four(f2)))
-            });
+            let sum = match head[0] & Mode::HALF {
+                0 => difference!(plus, minus, [f1, f2], sum: V => {
+                    add_four(sum, current(m.four(f1), m.four(f2)))
+                }),
+                Mode::FIRST_HALF => difference!(plus, minus, [f1, f2], sum: V => {
+                    let (f1, f2) = (m.two(f1), m.two(f2 + 4));
+                    let (x, y) = (f1[0] * f2[1], f1[1] * f2[0]);
+                    add_current(sum, f1[1] * f2[1], f1[0] * f2[0], negative([x, y]))
+                }),
+                _ => difference!(plus, minus, [f1, f2], sum: V => {
+                    let (f1, f2) = (m.two(f1 + 4), m.two(f2));
+                    let others = [f1[0] * f2[1], f1[1] * f2[0]];
+                    add_current(sum, f1[0] * f2[0], f1[1] * f2[1], others)
+                }),
+            };
             finish(m, head[0], tail[0], sum, tail[1]);
         }
     }
@@ -210,6 +292,13 @@ pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
 #[inline(always)]
 fn add_four<V: Simd>(a: [Cx<V>; 4], b: [Cx<V>; 4]) -> [Cx<V>; 4] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
+}
+
+/// Adds a vector given by its products of spinors, as in [`current`].
+#[inline(always)]
+fn add_current<V: Simd>(sum: [Cx<V>; 4], s: Cx<V>, t: Cx<V>, [x, y]: [Cx<V>; 2]) -> [Cx<V>; 4] {
+    let i = x - y;
+    add_four(sum, [s + t, x + y, Cx::new(-i.im, i.re), s - t])
 }
 
 /// `f2 gamma f1`.

@@ -627,6 +627,85 @@ fn sums_with_scalars_are_those_of_their_terms() {
     }
 }
 
+/// The modes for spinors of which half of the components vanish give the same as the modes without, for one spinor of
+/// each term and for two.
+#[test]
+fn half_spinors_give_what_whole_ones_do() {
+    use Opcode::{SumFfv1, SumFfv2, SumFfv3};
+    struct Two<'a>(Opcode, &'a [u32], *mut f64);
+    impl Task<f64> for Two<'_> {
+        type Output = ();
+        #[inline(always)]
+        unsafe fn run<V: Simd<Scalar = f64>>(self) {
+            // SAFETY: the operands are addresses within the block.
+            unsafe { spinors_of_two::<V>(self.0, self.1, self.2) }
+        }
+    }
+    // Spinors at 0, 8, 16 and 24, vectors at 32 and 40, a momentum at 48, no mass at 52, a factor at 54, results at 56
+    // and 64.
+    let modes = [Mode::STORE, Mode::ADD, Mode::BARE, Mode::ADD | Mode::BARE];
+    let halves = [(Mode::FIRST_HALF, 4), (Mode::LAST_HALF, 0)];
+    let opcodes = [
+        (SumFfv1, false),
+        (SumFfv1, true),
+        (SumFfv2, false),
+        (SumFfv2, true),
+        (SumFfv3, false),
+    ];
+    for level in Level::supported() {
+        let lanes = lanes::<f64>(level);
+        for (mode, (half, zeros), (opcode, two)) in modes
+            .into_iter()
+            .flat_map(|mode| halves.map(|half| (mode, half)))
+            .flat_map(|(mode, half)| opcodes.map(|opcode| (mode, half, opcode)))
+        {
+            let results = [0, half].map(|half| {
+                let mut block = EventBlock::<f64>::new(72, lanes);
+                let mut rng = ChaCha8Rng::seed_from_u64(13);
+                for (address, lane) in (0..72).flat_map(|a| (0..lanes).map(move |l| (a, l))) {
+                    block.set(address, lane, rng.random_range(-1.0..1.0));
+                    let spinors = if opcode == SumFfv3 { 16 } else { 32 };
+                    let vanishes = address < spinors && address % 8 / 4 * 4 == zeros;
+                    if vanishes || address == 52 {
+                        block.set(address, lane, 0.0);
+                    }
+                }
+                let mode = mode | half;
+                let operands: &[u32] = match (opcode, two) {
+                    (SumFfv3, _) => &[mode, 1, 1, 0, 32, 8, 40, 54, 56],
+                    (_, false) => &[mode, 1, 1, 0, 32, 8, 40, 54, 48, 52, 56],
+                    (_, true) => &[mode, 1, 1, 0, 16, 32, 8, 24, 40, 54, 48, 52, 56, 64],
+                };
+                let base = block.base();
+                // SAFETY: the operands are addresses within the block.
+                unsafe {
+                    match two {
+                        true => dispatch(level, Two(opcode, operands, base)),
+                        false => {
+                            let task = RunKernel {
+                                opcode,
+                                operands,
+                                table: None,
+                                base,
+                            };
+                            dispatch(level, task);
+                        }
+                    }
+                }
+                let results = (56..72).flat_map(|a| (0..lanes).map(move |l| (a, l)));
+                results.map(|(a, l)| block.get(a, l)).collect::<Vec<f64>>()
+            });
+            let [whole, halved] = results;
+            for (a, b) in whole.iter().zip(&halved) {
+                assert!(
+                    (a - b).abs() < 1e-13,
+                    "{opcode:?} {mode} {half} at {level}: {a} {b}"
+                );
+            }
+        }
+    }
+}
+
 /// Products for two helicities are bitwise equal to those of each alone, whichever factor is shared.
 #[test]
 fn products_of_two_helicities_are_those_of_one() {

@@ -11,7 +11,7 @@
 
 use super::basis;
 use super::columns::{Columns, is_zero};
-use super::diagrams::{Branch, Children, DiagramLine, Forest, LineKind, Tree, TreeIndex};
+use super::diagrams::{Branch, Children, DiagramLine, Forest, LineKind, TreeIndex};
 use crate::passes::Pass;
 use mebridge_process::{LinearMap, TermSource};
 use num_complex::Complex64;
@@ -201,8 +201,8 @@ impl BerendsGiele {
 
 /// Single legs attached to the tree's last vertex: in a colour-ordered current, those at either end.
 fn ends(forest: &Forest, tree: TreeIndex) -> u64 {
-    match &forest.trees[tree as usize] {
-        Tree::Vertex(branch) if branch.children.len() == 2 => {
+    match forest.trees[tree as usize].branch() {
+        Some(branch) if branch.children.len() == 2 => {
             let legs = branch.children.iter();
             let legs = legs.map(|&c| forest.lines[c as usize].legs);
             legs.filter(|legs| legs.count_ones() == 1).sum()
@@ -240,10 +240,8 @@ fn flatten(jamp: &LinearMap) -> Vec<Vec<(u32, Complex64)>> {
 
 /// How a current is computed from its children.
 fn make(forest: &Forest, columns: &Columns, trees: &[(TreeIndex, Complex64)]) -> Option<Make> {
-    let branch = |&(tree, c): &(TreeIndex, Complex64)| match forest.trees[tree as usize] {
-        Tree::Vertex(branch) => Some((branch, c)),
-        Tree::Leg(_) => None,
-    };
+    let branch =
+        |&(tree, c): &(TreeIndex, Complex64)| Some((forest.trees[tree as usize].branch()?, c));
     if let [leg] = trees
         && branch(leg).is_none()
     {

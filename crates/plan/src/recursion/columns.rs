@@ -238,7 +238,7 @@ impl Hanging<'_> {
         coefficient: Complex64,
     ) {
         for (position, &tree) in branch.children.iter().enumerate() {
-            let Tree::Vertex(below) = self.forest.trees[tree as usize] else {
+            let Some(below) = self.forest.trees[tree as usize].branch() else {
                 continue;
             };
             let mut rest = branch;

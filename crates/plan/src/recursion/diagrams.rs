@@ -10,6 +10,7 @@
 //! vertex is three differences of products of metric tensors, which are linearly dependent; here each difference
 //! becomes two trees, one for each product, so that equal terms are recognised as such.
 
+use crate::binding::Binding;
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::recognize::Recognized;
 use mebridge_process::{CouplingRef, ExternalKind, Process, Quantity, Vertex, Wavefunction};
@@ -40,6 +41,21 @@ pub struct DiagramLine {
     pub mass: Quantity,
     /// Its width.
     pub width: Quantity,
+    /// Whether the propagator is left out, because it belongs to the other side of a [`Cut`].
+    pub is_bare: bool,
+}
+
+/// Where diagrams are cut: the line is followed from one external leg to another, up to the vertex at which the part
+/// behind becomes larger than `size`. Of the three parts that meet there, the largest is one side, the other two are
+/// combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The leg at which the path begins.
+    pub from: u32,
+    /// The leg at which it ends.
+    pub to: u32,
+    /// Size in halves of a leg, see [`size`].
+    pub size: u32,
 }
 
 /// Kinds of wavefunctions.
@@ -68,6 +84,8 @@ pub enum Family {
     Vss,
     /// (V, V, S, S).
     Vvss,
+    /// Both sides of a [`Cut`]; the first is without propagator.
+    Cut,
 }
 
 /// A vertex structure with one of its legs as the result.
@@ -85,10 +103,14 @@ impl DirectedVertex {
         let form =
             |family, result, legs: &'static [u8]| Some((DirectedVertex { family, result }, legs));
         match opcode {
-            Opcode::Ffv0 => form(Family::Ffv, None, &[0, 1, 2]),
-            Opcode::Ffv1 => form(Family::Ffv, Some(0), &[1, 2]),
-            Opcode::Ffv2 => form(Family::Ffv, Some(1), &[0, 2]),
-            Opcode::Ffv3 => form(Family::Ffv, Some(2), &[0, 1]),
+            Opcode::Ffv0 | Opcode::FfvL0 | Opcode::FfvLr0 => form(Family::Ffv, None, &[0, 1, 2]),
+            Opcode::Ffv1 | Opcode::FfvL1 | Opcode::FfvLr1 => form(Family::Ffv, Some(0), &[1, 2]),
+            Opcode::Ffv2 | Opcode::FfvL2 | Opcode::FfvLr2 => form(Family::Ffv, Some(1), &[0, 2]),
+            // The numerator of a massive vector is that of a massless one, see `Forest::grow`.
+            Opcode::Ffv3 | Opcode::FfvL3 | Opcode::FfvLr3 => form(Family::Ffv, Some(2), &[0, 1]),
+            Opcode::FfvMassive3 | Opcode::FfvLMassive3 | Opcode::FfvLrMassive3 => {
+                form(Family::Ffv, Some(2), &[0, 1])
+            }
             Opcode::Vvv0 => form(Family::Vvv, None, &[0, 1, 2]),
             Opcode::Vvv1 => form(Family::Vvv, Some(0), &[1, 2]),
             Opcode::VvvvDiff0 => form(Family::Vvvv, None, &[0, 1, 2, 3]),
@@ -113,10 +135,17 @@ impl DirectedVertex {
     }
 }
 
+/// Whether a kernel computes a vertex of left-handed fermions alone.
+fn is_left_handed(opcode: Opcode) -> bool {
+    use Opcode::{FfvL0, FfvL1, FfvL2, FfvL3, FfvLMassive3};
+    matches!(opcode, FfvL0 | FfvL1 | FfvL2 | FfvL3 | FfvLMassive3)
+}
+
 impl Family {
     /// Number of legs.
     pub fn legs(self) -> usize {
         match self {
+            Family::Cut => 2,
             Family::Ffv | Family::Vvv | Family::Vss => 3,
             Family::Vvvv | Family::Vvss => 4,
         }
@@ -144,13 +173,24 @@ impl Family {
     }
 }
 
+/// Couplings with their coefficients.
+pub type Constant = Vec<(CouplingRef, Complex64)>;
+
 /// A vertex of the process, without specifying which leg is the result.
 #[derive(Clone, Debug)]
 pub struct Interaction {
     /// Its structure.
     pub family: Family,
-    /// Its constant as an amplitude: couplings with their coefficients, normalised such that the first is 1.
-    pub factor: Vec<(CouplingRef, Complex64)>,
+    /// Its constants as an amplitude for left-handed and right-handed fermions, normalised such that the first
+    /// coefficient is 1. They are equal if the vertex does not depend on chirality.
+    pub constants: [Constant; 2],
+}
+
+impl Interaction {
+    /// Whether left-handed and right-handed fermions have different constants.
+    pub fn is_chiral(&self) -> bool {
+        self.constants[0] != self.constants[1]
+    }
 }
 
 /// A tree: an external leg, or a vertex with trees on all legs except the result.
@@ -158,8 +198,20 @@ pub struct Interaction {
 pub enum Tree {
     /// An external wavefunction of the process.
     Leg(u32),
-    /// A vertex.
+    /// A vertex, with the propagator that follows it.
     Vertex(Branch),
+    /// A vertex without propagator.
+    Bare(Branch),
+}
+
+impl Tree {
+    /// The vertex at the top, if there is one.
+    pub fn branch(&self) -> Option<Branch> {
+        match *self {
+            Tree::Leg(_) => None,
+            Tree::Vertex(branch) | Tree::Bare(branch) => Some(branch),
+        }
+    }
 }
 
 /// A vertex and its subtrees.
@@ -227,14 +279,16 @@ pub struct Forest {
     pub tops: Vec<Vec<(Branch, Complex64)>>,
     /// The external wavefunction at the root.
     pub root: u32,
+    /// Where diagrams are cut, instead of at the root.
+    pub cut: Option<Cut>,
     /// The unrooted diagram of each amplitude.
     diagrams: Vec<Vec<Node>>,
     ids: HashMap<Tree, TreeIndex>,
     interaction_ids: HashMap<InteractionKey, u32>,
 }
 
-/// Family, and couplings with the bits of their rounded coefficients.
-type InteractionKey = (Family, Vec<(CouplingRef, u64, u64)>);
+/// Family, and for each chirality couplings with the bits of their rounded coefficients.
+type InteractionKey = (Family, [Vec<(CouplingRef, u64, u64)>; 2]);
 
 /// A vertex of one diagram, before it is rooted.
 struct Node {
@@ -263,13 +317,61 @@ fn inner_ends(nodes: &[Node]) -> Vec<(usize, u8)> {
     nodes.iter().enumerate().flat_map(ends).collect()
 }
 
+/// The vertex of a diagram to which an external wavefunction is attached, and its leg.
+fn end_of(nodes: &[Node], wavefunction: u32) -> Option<(usize, u8)> {
+    nodes.iter().enumerate().find_map(|(i, node)| {
+        let is_it = |end: &End| matches!(end, End::Leg(w) if *w == wavefunction);
+        node.ends.iter().position(is_it).map(|leg| (i, leg as u8))
+    })
+}
+
+/// The external legs that an end of a vertex leads to, one bit each.
+fn legs_beyond(process: &Process, nodes: &[Node], end: End) -> u64 {
+    match end {
+        End::Open => 0,
+        End::Leg(w) => match process.wavefunctions[w as usize] {
+            Wavefunction::External(e) => 1 << e.leg,
+            Wavefunction::Internal(_) => 0,
+        },
+        End::Node(node, result, ..) => {
+            let ends = nodes[node].ends.iter().zip(0..);
+            let others = ends.filter(|&(_, leg)| leg != result);
+            others
+                .map(|(end, _)| legs_beyond(process, nodes, *end))
+                .sum()
+        }
+    }
+}
+
+/// The external fermions, one bit each.
+fn fermions(process: &Process) -> u64 {
+    let bit = |w: &Wavefunction| match w {
+        Wavefunction::External(e)
+            if matches!(e.kind, ExternalKind::FermionIn | ExternalKind::FermionOut) =>
+        {
+            1 << e.leg
+        }
+        _ => 0,
+    };
+    process.wavefunctions.iter().map(bit).fold(0, |a, b| a | b)
+}
+
+/// The size of a set of legs: two for each, and one for each fermion, as the helicities of both ends of a line are
+/// mostly the same.
+pub fn size(legs: u64, fermions: u64) -> u32 {
+    legs.count_ones() + (legs & !fermions).count_ones()
+}
+
 impl Forest {
     /// Roots all diagrams of a process at an external wavefunction. `None` if the family of a vertex does not allow its
-    /// legs to be exchanged.
+    /// legs to be exchanged, if a massive fermion has a vertex that depends on chirality, or if a massive vector is not
+    /// made of two massless external fermions. (The product of these with its momentum vanishes, so that the numerator
+    /// of the propagator in unitary gauge is the metric.)
     pub fn grow(
         process: &Process,
+        binding: &Binding,
         listed: &mebridge_process::Diagrams,
-        root: u32,
+        (root, cut): (u32, Option<Cut>),
         recognize: &mut dyn FnMut(&Vertex) -> Option<Recognized>,
     ) -> Option<Forest> {
         let mut forest = Forest {
@@ -278,6 +380,7 @@ impl Forest {
             lines: Vec::new(),
             tops: Vec::new(),
             root,
+            cut,
             diagrams: Vec::new(),
             ids: HashMap::default(),
             interaction_ids: HashMap::default(),
@@ -285,18 +388,32 @@ impl Forest {
         for amplitude in &listed.amplitudes {
             let mut nodes = Vec::new();
             let mut scale = Complex64::new(1.0, 0.0);
-            forest.node(process, amplitude, recognize, &mut nodes, &mut scale)?;
-            let at = nodes.iter().enumerate().find_map(|(i, node)| {
-                let is_root = |end: &End| matches!(end, End::Leg(w) if *w == root);
-                node.ends.iter().position(is_root).map(|leg| (i, leg as u8))
-            });
-            let (node, leg) = at?;
-            let branches = forest.branches(process, &nodes, node, leg);
+            forest.node(
+                process, binding, amplitude, recognize, &mut nodes, &mut scale,
+            )?;
+            let (node, leg) = end_of(&nodes, root)?;
+            let branches = match cut {
+                Some(cut) => forest.cut(process, &nodes, cut)?,
+                None => forest.branches(process, &nodes, node, leg),
+            };
             let scaled = branches.into_iter().map(|(b, sign)| (b, scale * sign));
             forest.tops.push(scaled.collect());
             forest.diagrams.push(nodes);
         }
-        Some(forest)
+        let massless = |mass: Quantity| binding.value(mass) == 0.0;
+        let is_fermion = |tree: &TreeIndex| {
+            let line = forest.lines[*tree as usize];
+            let leg = matches!(forest.trees[*tree as usize], Tree::Leg(_));
+            leg && matches!(line.kind, LineKind::In | LineKind::Out) && massless(line.mass)
+        };
+        let mut all = forest.trees.iter().zip(&forest.lines);
+        let transverse = all.all(|(tree, line)| match tree {
+            Tree::Vertex(branch) if line.kind == LineKind::Vector && !massless(line.mass) => {
+                branch.children.iter().all(is_fermion)
+            }
+            _ => true,
+        });
+        transverse.then_some(forest)
     }
 
     /// Appends a vertex and everything below it in the listing, and multiplies `scale` by the factor between its
@@ -305,6 +422,7 @@ impl Forest {
     fn node(
         &mut self,
         process: &Process,
+        binding: &Binding,
         vertex: &Vertex,
         recognize: &mut dyn FnMut(&Vertex) -> Option<Recognized>,
         nodes: &mut Vec<Node>,
@@ -312,16 +430,26 @@ impl Forest {
     ) -> Option<(usize, Option<u8>)> {
         let recognized = recognize(vertex)?;
         let (form, legs) = DirectedVertex::from_opcode(recognized.opcode)?;
-        let [factor] = &recognized.factors[..] else {
-            return None;
+        let none = Vec::new();
+        let sides = match (is_left_handed(recognized.opcode), &recognized.factors[..]) {
+            (false, [both]) => [both, both],
+            (true, [left]) => [left, &none],
+            (false, [left, right]) => [left, right],
+            _ => return None,
         };
-        let first = factor.first()?.1;
+        let first = sides.iter().find_map(|side| side.first())?.1;
         *scale *= first / form.ratio();
-        let factor = factor
-            .iter()
-            .map(|&(argument, c)| (vertex.couplings[argument], c / first))
-            .collect();
-        let interaction = self.interaction(form.family, factor);
+        let constants = sides.map(|side| {
+            let normalised = side.iter();
+            let normalised = normalised.map(|&(i, c)| (vertex.couplings[i], c / first));
+            normalised.collect()
+        });
+        let interaction = self.interaction(form.family, constants);
+        let is_chiral = self.interactions[interaction as usize].is_chiral();
+        let massless = |mass: Quantity| binding.value(mass) == 0.0;
+        if is_chiral && form.result.is_some_and(|leg| leg < 2) && !massless(vertex.mass) {
+            return None;
+        }
         let index = nodes.len();
         nodes.push(Node {
             interaction,
@@ -329,10 +457,19 @@ impl Forest {
         });
         for (&leg, &input) in legs.iter().zip(&recognized.input_permutation) {
             let input = vertex.inputs[input];
-            let end = match &process.wavefunctions[input as usize] {
+            let wavefunction = &process.wavefunctions[input as usize];
+            let mass = match wavefunction {
+                Wavefunction::External(external) => external.mass,
+                Wavefunction::Internal(below) => below.mass,
+            };
+            if is_chiral && leg < 2 && !massless(mass) {
+                return None;
+            }
+            let end = match wavefunction {
                 Wavefunction::External(_) => End::Leg(input),
                 Wavefunction::Internal(below) => {
-                    let (child, result) = self.node(process, below, recognize, nodes, scale)?;
+                    let (child, result) =
+                        self.node(process, binding, below, recognize, nodes, scale)?;
                     let result = result?;
                     let (mass, width) = (below.mass, below.width);
                     nodes[child].ends[result as usize] = End::Node(index, leg, mass, width);
@@ -344,18 +481,19 @@ impl Forest {
         Some((index, form.result))
     }
 
-    fn interaction(&mut self, family: Family, factor: Vec<(CouplingRef, Complex64)>) -> u32 {
+    fn interaction(&mut self, family: Family, constants: [Constant; 2]) -> u32 {
         let rounded = |x: f64| (x * 1e9).round().to_bits();
-        let bits = factor
-            .iter()
-            .map(|(coupling, c)| (*coupling, rounded(c.re), rounded(c.im)))
-            .collect();
+        let bits = constants.each_ref().map(|constant| {
+            let terms = constant.iter();
+            let bits = terms.map(|(coupling, c)| (*coupling, rounded(c.re), rounded(c.im)));
+            bits.collect()
+        });
         let interactions = &mut self.interactions;
         *self
             .interaction_ids
             .entry((family, bits))
             .or_insert_with(|| {
-                interactions.push(Interaction { family, factor });
+                interactions.push(Interaction { family, constants });
                 interactions.len() as u32 - 1
             })
     }
@@ -390,6 +528,7 @@ impl Forest {
             (Family::Vvss, 1) => &[0, 2, 3],
             (Family::Vvss, 2) => &[0, 1, 3],
             (Family::Vvss, _) => &[0, 1, 2],
+            (Family::Cut, _) => &[],
         };
         let mut products: Combination<Children> = vec![(Children::default(), 1.0)];
         for &leg in order {
@@ -429,7 +568,7 @@ impl Forest {
                 Family::Vss if (result == 0 && sorted[0] == 1) || result == 1 => {
                     branches.push((branch(0), -c));
                 }
-                Family::Vss | Family::Vvss => branches.push((branch(0), c)),
+                Family::Vss | Family::Vvss | Family::Cut => branches.push((branch(0), c)),
                 Family::Vvvv => {
                     // The kernel computes V3 (V2 V4) - V4 (V2 V3) for V2, V3, V4.
                     for (lone, sign) in [(1, 1.0), (2, -1.0)] {
@@ -462,25 +601,100 @@ impl Forest {
                     kind,
                     mass: e.mass,
                     width: Quantity::ZERO,
+                    is_bare: false,
                 };
                 vec![(self.insert(Tree::Leg(w), line), 1.0)]
             }
             End::Node(node, result, mass, width) => {
                 let branches = self.branches(process, nodes, node, result);
                 let tree = |(branch, sign): (Branch, f64)| {
-                    let legs = self.legs_below(&branch);
-                    let family = self.interactions[branch.interaction as usize].family;
-                    let line = DiagramLine {
-                        legs,
-                        kind: family.kind(branch.result),
-                        mass,
-                        width,
-                    };
+                    let line = self.line(&branch, (mass, width), false);
                     (self.insert(Tree::Vertex(branch), line), sign)
                 };
                 branches.into_iter().map(tree).collect()
             }
         }
+    }
+
+    /// The line that follows a branch.
+    fn line(
+        &self,
+        branch: &Branch,
+        (mass, width): (Quantity, Quantity),
+        is_bare: bool,
+    ) -> DiagramLine {
+        let family = self.interactions[branch.interaction as usize].family;
+        DiagramLine {
+            legs: self.legs_below(branch),
+            kind: family.kind(branch.result),
+            mass,
+            width,
+            is_bare,
+        }
+    }
+
+    /// A diagram as a sum of products of both sides of a cut.
+    fn cut(&mut self, process: &Process, nodes: &[Node], cut: Cut) -> Option<Combination<Branch>> {
+        let fermions = fermions(process);
+        let all = (1u64 << process.legs.len()) - 1;
+        let (mut node, mut from) = end_of(nodes, cut.from)?;
+        let to = match process.wavefunctions[cut.to as usize] {
+            Wavefunction::External(e) => 1 << e.leg,
+            Wavefunction::Internal(_) => return None,
+        };
+        loop {
+            let ends = &nodes[node].ends;
+            let beyond: Vec<u64> = (ends.iter())
+                .map(|end| legs_beyond(process, nodes, *end))
+                .collect();
+            let next = beyond.iter().position(|legs| legs & to != 0)?;
+            match ends[next] {
+                End::Node(above, leg, ..) if size(all & !beyond[next], fermions) <= cut.size => {
+                    (node, from) = (above, leg);
+                }
+                _ => {
+                    let size = |leg: usize| size(beyond[leg], fermions);
+                    let from = usize::from(from);
+                    let mut largest = if size(from) > size(next) { from } else { next };
+                    if let ([_, _, _], Some(side)) =
+                        (&ends[..], (0..3).find(|leg| ![from, next].contains(leg)))
+                        && size(side) > size(largest)
+                    {
+                        largest = side;
+                    }
+                    return Some(self.cut_at(process, nodes, node, largest as u8));
+                }
+            }
+        }
+    }
+
+    /// A diagram as a sum of products of both sides of the line at a leg of a vertex, with the propagator on the other
+    /// side.
+    fn cut_at(
+        &mut self,
+        process: &Process,
+        nodes: &[Node],
+        node: usize,
+        leg: u8,
+    ) -> Combination<Branch> {
+        let interaction = self.interaction(Family::Cut, Default::default());
+        let trees = self.trees_at(process, nodes, nodes[node].ends[usize::from(leg)]);
+        let branches = self.branches(process, nodes, node, leg);
+        let mut products = Combination::new();
+        for (branch, c) in branches {
+            let line = self.line(&branch, (Quantity::ZERO, Quantity::ZERO), true);
+            let bare = self.insert(Tree::Bare(branch), line);
+            products.extend(trees.iter().map(|&(tree, sign)| {
+                let branch = Branch {
+                    interaction,
+                    result: 0,
+                    children: [bare, tree].into_iter().collect(),
+                    lone: 0,
+                };
+                (branch, c * sign)
+            }));
+        }
+        products
     }
 
     /// All ways to cut an amplitude at an internal line, with the smaller side propagated. `None` if it has four-vector
@@ -516,12 +730,12 @@ impl Forest {
     pub fn simplicity(&self) -> Vec<(u32, u32)> {
         let mut all: Vec<(u32, u32)> = Vec::with_capacity(self.trees.len());
         for tree in &self.trees {
-            let Tree::Vertex(branch) = tree else {
+            let Some(branch) = tree.branch() else {
                 all.push((0, 0));
                 continue;
             };
             let own = match self.interactions[branch.interaction as usize].family {
-                Family::Ffv => (0, 0),
+                Family::Ffv | Family::Cut => (0, 0),
                 Family::Vvv | Family::Vss => (0, 1),
                 Family::Vvvv | Family::Vvss => (1, 0),
             };

@@ -1,19 +1,20 @@
 //! Lowering of currents to operations.
 
-use super::berends_giele::{BerendsGiele, CurrentId, Make};
-use super::diagrams::{Forest, LineKind, Tree};
+use super::berends_giele::{BerendsGiele, Current, CurrentId, Make, Product};
+use super::diagrams::{DiagramLine, Forest, LineKind, Tree};
+use super::merged::MergedVectors;
 use super::parity;
 use super::root::Root;
 use super::scalar_lines::ScalarVertices;
 use super::vertices::{
-    Batches, Example, Lowering, NO_WAVEFUNCTION, at_the_top, components, emit, inputs, legs_of,
-    other_operands, shares,
+    Batches, Example, Lowering, NO_WAVEFUNCTION, at_the_top, batch, components, emit, inputs,
+    legs_of, other_operands, shares,
 };
 use crate::compiler::Compiler;
 use crate::passes::Pass;
 use crate::sums::Sums;
+use mebridge_ops::Address;
 use mebridge_ops::opcode::{Mode, Opcode};
-use mebridge_ops::{Address, Batch};
 use rustc_hash::FxHashMap as HashMap;
 
 /// Stage of conjugates: after their originals.
@@ -39,6 +40,7 @@ pub fn lower(
     };
     let mut batches = Batches::new();
     let mut scalars = ScalarVertices::default();
+    let mut merged = MergedVectors::default();
     let mut nodes = vec![NO_WAVEFUNCTION; recursion.currents.len()];
     for (id, current) in recursion.currents.iter().enumerate() {
         if !needed[id] {
@@ -66,7 +68,8 @@ pub fn lower(
                 scalars.current(&mut lowering, products, node, quantities)?;
                 continue;
             }
-            let line = (!at_the_top(compiler, &current.line)).then_some(quantities);
+            let bare = current.line.is_bare || at_the_top(compiler, forest, &current.line);
+            let line = (!bare).then_some(quantities);
             let helicities = conjugates(
                 compiler,
                 nodes[id],
@@ -74,7 +77,22 @@ pub fn lower(
                 (level, CONJUGATES),
                 &mut batches,
             );
-            for (place, share) in shares(forest, products, &nodes)?.iter().enumerate() {
+            let mut lowering = Lowering {
+                compiler,
+                forest,
+                nodes: &nodes,
+                batches: &mut batches,
+            };
+            let ratio = if line.is_none() { 1.0 } else { -1.0 };
+            let massless = lowering.compiler.half_spinors
+                && are_massless(lowering.compiler, recursion, current, products);
+            let (products, of_merged) = merged.split(&mut lowering, recursion, products, ratio);
+            let mut shares = shares(forest, &products, &nodes)?;
+            shares.extend(of_merged);
+            for share in &mut shares {
+                share.massless = massless;
+            }
+            for (place, share) in shares.iter().enumerate() {
                 let mode = if place == 0 { Mode::STORE } else { Mode::ADD };
                 let bare = if line.is_none() { Mode::BARE } else { 0 };
                 let others = other_operands(compiler, forest, share, &signs, line);
@@ -109,7 +127,7 @@ pub fn lower(
     let products = root.attach(&mut lowering, recursion, &mut scalars)?;
     compiler.operations.currents = batches
         .into_iter()
-        .map(|((_, _, opcode), operands)| Batch::stream(opcode, operands))
+        .map(|((_, _, opcode), operands)| batch(opcode, operands))
         .collect();
     let products_size = 2 * root.products() as u32;
     let pair_stride = products_size + 2 * compiler.process.amplitudes.jamps() as u32;
@@ -118,7 +136,7 @@ pub fn lower(
     compiler.tables();
     compiler.operations.groups = match root {
         Root::Fermion(_) => groups(compiler, forest),
-        Root::Scalar(_) | Root::Vector(_) => {
+        Root::Scalar(_) | Root::Vector(_) | Root::Cut(_) => {
             let all = 0..compiler.helicity_indices.len() as u32;
             all.map(|helicity| vec![helicity]).collect()
         }
@@ -133,8 +151,22 @@ pub fn lower(
         |_| unreachable!("no partial sums"),
         |i| jamp_base + 2 * i,
     );
-    operations.amplitudes = vec![products.batch(product_base)];
+    operations.amplitudes = products.batches(product_base);
     Some(nodes)
+}
+
+/// Whether all fermion lines of a current's vertices are massless.
+fn are_massless(
+    compiler: &Compiler,
+    recursion: &BerendsGiele,
+    current: &Current,
+    products: &[Product],
+) -> bool {
+    let children = products.iter().flat_map(|product| &product.children);
+    let lines = children.map(|&child| recursion.currents[child as usize].line);
+    let is_fermion = |line: &DiagramLine| matches!(line.kind, LineKind::In | LineKind::Out);
+    let mut fermions = lines.chain([current.line]).filter(is_fermion);
+    fermions.all(|line| compiler.binding.value(line.mass) == 0.0)
 }
 
 /// Groups helicities in pairs that differ only in the helicity of the root.

@@ -1,17 +1,24 @@
 //! Conversion of a list of diagrams to a recursion.
 //!
 //! A plan made here computes the colour flows without the amplitudes of single diagrams; the squares of these, which
-//! channel weights need, are computed separately ([`squares`]). All diagrams are rooted at one external fermion, or a
-//! scalar or vector if there are none ([`diagrams`]); sums of trees that always occur together become currents (`columns`,
-//! [`berends_giele`]); and the currents become operations (`lower`). If a process has vertices whose legs cannot be
-//! exchanged, or sums that do not factor, there is no such plan, and the list of diagrams is evaluated directly.
+//! channel weights need, are computed separately ([`squares`]). With two fermion lines, each diagram is cut in two at a
+//! line between them ([`diagrams::Cut`]), so that no current has nearly all legs. Otherwise all diagrams are rooted at one
+//! external fermion, or a scalar or vector if there are none ([`diagrams`]). Sums of trees that always occur together
+//! become currents (`columns`, [`berends_giele`]), and the currents become operations (`lower`). If a process has
+//! vertices whose legs cannot be exchanged, or sums that do not factor, there is no such plan, and the list of diagrams is
+//! evaluated directly.
+//!
+//! Vertices may depend on the chirality of massless fermions, which follows from their helicities: each helicity of a
+//! current has its own factor. Squares of diagrams are not computed then, so that calls with channels use the list.
 
 mod basis;
 pub mod berends_giele;
 mod columns;
 pub mod diagrams;
 mod lower;
+mod merged;
 mod parity;
+mod reversed;
 mod root;
 mod scalar_lines;
 pub mod squares;
@@ -23,7 +30,7 @@ use super::compiler::Compiler;
 use super::passes::Pass;
 use super::{Count, Plan, memory_reuse, tiling};
 use berends_giele::BerendsGiele;
-use diagrams::Forest;
+use diagrams::{Cut, Forest, Interaction};
 use mebridge_ops::recognize::{Recognized, recognize};
 use mebridge_process::{ExternalKind, Process, Vertex, Wavefunction};
 use rustc_hash::FxHashMap as HashMap;
@@ -73,19 +80,64 @@ fn make(
     if process.wavefunctions.iter().any(large) {
         return None;
     }
-    // Chooses the root that gives the fewest trees.
-    let mut best: Option<Forest> = None;
-    for w in roots(process) {
-        let forest = Forest::grow(process, listed, w, &mut recognize)?;
-        if best
-            .as_ref()
-            .is_none_or(|best| forest.trees.len() < best.trees.len())
-        {
-            best = Some(forest);
-        }
+    let mut grow = |at| Forest::grow(process, binding, listed, at, &mut recognize);
+    let plan = |mut forest: Forest| {
+        let recursion = BerendsGiele::find(&forest, &listed.jamp, last)?;
+        lowered(
+            last,
+            process,
+            binding,
+            helicities,
+            each,
+            &mut forest,
+            &recursion,
+        )
+    };
+    let cuts = cuts(process).into_iter();
+    let plans = cuts.filter_map(|cut| grow((cut.from, Some(cut))).and_then(plan));
+    if let Some(best) = plans.min_by_key(|plan| plan.count.cost()) {
+        return Some(best);
     }
-    let mut forest = best?;
-    let recursion = BerendsGiele::find(&forest, &listed.jamp, last)?;
+    // Chooses the root that gives the fewest trees.
+    let forests = roots(process).into_iter().filter_map(|w| grow((w, None)));
+    plan(forests.min_by_key(|forest| forest.trees.len())?)
+}
+
+/// The size of the parts of a diagram behind which it is not cut, see [`Cut`]: smaller and larger ones cost more work in
+/// processes of two quark lines with up to three gluons, or with a boson and two.
+const SMALL: u32 = 3;
+
+/// The places where the diagrams of a process with several fermion lines may be cut.
+fn cuts(process: &Process) -> Vec<Cut> {
+    let fermions = of_kinds(process, &FERMIONS);
+    match fermions[..] {
+        [from, ref others @ ..] if others.len() >= 3 => {
+            let cut = |&to| Cut {
+                from,
+                to,
+                size: SMALL,
+            };
+            others.iter().map(cut).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Makes the plan of a recursion.
+fn lowered(
+    last: Pass,
+    process: &Process,
+    binding: &Binding,
+    helicities: &[u32],
+    each: bool,
+    forest: &mut Forest,
+    recursion: &BerendsGiele,
+) -> Option<Plan> {
+    let listed = process.amplitudes.diagrams()?;
+    // If helicities differ from lane to lane, so do chiralities.
+    if each && forest.interactions.iter().any(Interaction::is_chiral) {
+        return None;
+    }
     let mut used = match each {
         true => used(
             process,
@@ -96,14 +148,23 @@ fn make(
     for (used, wavefunction) in used.iter_mut().zip(&process.wavefunctions) {
         *used |= matches!(wavefunction, Wavefunction::External(_));
     }
-    let mut compiler = Compiler::new(process, binding, helicities, used);
+    let halves = last >= Pass::Tiling && !each;
+    let pairs = halves.then(|| reversed::pairs(process, binding, forest, helicities));
+    let pairs = pairs.flatten().unwrap_or_default();
+    let evaluated: Vec<u32> = match pairs.is_empty() {
+        true => helicities.to_vec(),
+        false => pairs.iter().map(|&[h, _]| helicities[h as usize]).collect(),
+    };
+    let mut compiler = Compiler::new(process, binding, &evaluated, used);
     compiler.last = last;
+    // Only kernels of CPUs use that half of the components vanish, and not if helicities differ from lane to lane.
+    compiler.half_spinors = halves;
     compiler.externals();
-    let nodes = lower::lower(&mut compiler, &forest, &recursion)?;
+    let nodes = lower::lower(&mut compiler, forest, recursion)?;
     if each {
         compiler.squared_amplitudes(listed).ok()?;
-    } else if let Some(squares) = Amp2Cuts::find(process, helicities, &mut forest) {
-        squares.lower(&mut compiler, &forest, &recursion, &nodes)?;
+    } else if let Some(squares) = Amp2Cuts::find(process, helicities, forest) {
+        squares.lower(&mut compiler, forest, recursion, &nodes)?;
     }
     let mut plan = compiler.into_plan();
     if last >= Pass::Tiling {
@@ -111,6 +172,7 @@ fn make(
     } else if last >= Pass::MemoryReuse {
         memory_reuse::reuse(&mut plan);
     }
+    reversed::add(&mut plan, helicities, pairs);
     plan.count = Count::new(&plan);
     Some(plan)
 }
@@ -118,22 +180,26 @@ fn make(
 /// The external wavefunctions that can be the root: fermions, or scalars if there are none, or a vector if there are only
 /// vectors and one JAMP (more of them have few currents in common at a vector).
 fn roots(process: &Process) -> Vec<u32> {
-    let of_kind = |kinds: &[ExternalKind]| -> Vec<u32> {
-        let all = (0..).zip(&process.wavefunctions);
-        let fits =
-            all.filter(|(_, w)| matches!(w, Wavefunction::External(e) if kinds.contains(&e.kind)));
-        fits.map(|(w, _)| w).collect()
-    };
-    let fermions = of_kind(&[ExternalKind::FermionIn, ExternalKind::FermionOut]);
+    let fermions = of_kinds(process, &FERMIONS);
     if !fermions.is_empty() {
         return fermions;
     }
-    let scalars = of_kind(&[ExternalKind::Scalar]);
+    let scalars = of_kinds(process, &[ExternalKind::Scalar]);
     if !scalars.is_empty() {
         return scalars;
     }
     match process.amplitudes.jamps() {
-        1 => of_kind(&[ExternalKind::Vector]),
+        1 => of_kinds(process, &[ExternalKind::Vector]),
         _ => Vec::new(),
     }
+}
+
+const FERMIONS: [ExternalKind; 2] = [ExternalKind::FermionIn, ExternalKind::FermionOut];
+
+/// The external wavefunctions of these kinds.
+fn of_kinds(process: &Process, kinds: &[ExternalKind]) -> Vec<u32> {
+    let all = (0..).zip(&process.wavefunctions);
+    let fits =
+        all.filter(|(_, w)| matches!(w, Wavefunction::External(e) if kinds.contains(&e.kind)));
+    fits.map(|(w, _)| w).collect()
 }

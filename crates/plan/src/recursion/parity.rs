@@ -7,8 +7,8 @@
 //! their propagator is complex.
 
 use super::berends_giele::{BerendsGiele, CurrentId, Make, Product};
-use super::diagrams::{Forest, Tree};
-use crate::binding::Coupling;
+use super::diagrams::{Forest, Interaction, Tree};
+use crate::binding::{Binding, Coupling};
 use crate::compiler::Compiler;
 use mebridge_process::{CouplingRef, ExternalKind, Wavefunction};
 use num_complex::Complex64;
@@ -66,27 +66,42 @@ fn vertex(
     let sign = |&c: &CurrentId| signs[c as usize];
     let below: f64 = product.children.iter().map(sign).product::<Option<f64>>()?;
     let interaction = &forest.interactions[product.interaction as usize];
-    let constants = interaction.factor.iter().flat_map(|&(coupling, c)| {
-        let values = coupling_values(compiler, coupling).into_iter();
-        let used = product.coefficients.iter().filter(|d| d.norm() > 0.0);
-        let used: Vec<Complex64> = used.copied().collect();
-        values.flat_map(move |v| {
-            let parity = |d: &Complex64| v.and_then(|v| conjugation(v * c * d));
-            used.iter().map(parity).collect::<Vec<_>>()
-        })
-    });
+    let constants = interaction
+        .constants
+        .iter()
+        .flatten()
+        .flat_map(|&(coupling, c)| {
+            let values = coupling_values(compiler.binding, coupling).into_iter();
+            let used = product.coefficients.iter().filter(|d| d.norm() > 0.0);
+            let used: Vec<Complex64> = used.copied().collect();
+            values.flat_map(move |v| {
+                let parity = |d: &Complex64| v.and_then(|v| conjugation(v * c * d));
+                used.iter().map(parity).collect::<Vec<_>>()
+            })
+        });
     Some(below * common(constants)?)
 }
 
 /// The coefficients of a coupling as a polynomial in G; contains `None` if it is not one.
-fn coupling_values(compiler: &Compiler, coupling: CouplingRef) -> Vec<Option<Complex64>> {
-    match &compiler.binding.couplings[coupling.coupling as usize] {
+fn coupling_values(binding: &Binding, coupling: CouplingRef) -> Vec<Option<Complex64>> {
+    match &binding.couplings[coupling.coupling as usize] {
         Coupling::Polynomial(coefficients) => {
             let used = coefficients.iter().filter(|c| c.norm() > 0.0);
             used.map(|&c| Some(c)).collect()
         }
         Coupling::Formula => vec![None],
     }
+}
+
+/// Whether the constants of an interaction are all real or all imaginary.
+pub(super) fn has_one(binding: &Binding, interaction: &Interaction) -> bool {
+    let constants = interaction.constants.iter().flatten();
+    let mut parities = constants.flat_map(|&(coupling, c)| {
+        let values = coupling_values(binding, coupling).into_iter();
+        values.map(move |v| v.and_then(|v| conjugation(v * c)))
+    });
+    let first = parities.next().unwrap_or(Some(1.0));
+    first.is_some() && parities.all(|parity| parity == first)
 }
 
 /// 1 for a real number, -1 for an imaginary one, otherwise `None`.

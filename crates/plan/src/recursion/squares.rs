@@ -16,7 +16,7 @@
 //! or are their own, the list of diagrams is used.
 
 use super::berends_giele::{BerendsGiele, Make, Product};
-use super::diagrams::{Branch, CutDiagram, Family, Forest, LineKind, Tree, TreeIndex};
+use super::diagrams::{Branch, CutDiagram, Family, Forest, Interaction, LineKind, Tree, TreeIndex};
 use super::vertices::{
     Example, NO_WAVEFUNCTION, SharedTerms, at_the_top, batch, components, emit, legs_of,
     other_operands, shares,
@@ -40,9 +40,12 @@ pub struct Amp2Cuts {
 
 impl Amp2Cuts {
     /// Chooses a cut for each AMP2. `None` if an AMP2 is not the square of one amplitude without four-vector vertices,
-    /// or a helicity configuration has no reverse.
+    /// a vertex depends on chirality, or a helicity configuration has no reverse.
     pub fn find(process: &Process, helicities: &[u32], forest: &mut Forest) -> Option<Amp2Cuts> {
         let scalars = scalars(process);
+        if forest.interactions.iter().any(Interaction::is_chiral) {
+            return None;
+        }
         if !all_have_reverses(&process.helicities, helicities, scalars) {
             return None;
         }
@@ -102,7 +105,7 @@ impl Amp2Cuts {
         for (id, current) in recursion.currents.iter().enumerate() {
             if let ([(tree, _)], true) = (&current.trees[..], nodes[id] != NO_WAVEFUNCTION)
                 && !matches!(current.make, Make::Sum(_))
-                && !at_the_top(compiler, &current.line)
+                && !at_the_top(compiler, forest, &current.line)
             {
                 lowering.lines.insert(*tree, nodes[id]);
             }
@@ -210,12 +213,12 @@ fn square(compiler: &Compiler, node: u32, matrix: Address, operands: &mut Vec<Ad
 }
 
 /// One of each pair of helicity combinations of a wavefunction that are each other's reverse, and those that are their
-/// own reverse.
+/// own reverse, or whose reverse is not evaluated.
 fn half(compiler: &Compiler, line: &WavefunctionInstances) -> Vec<Example> {
     let examples = line.examples.iter().copied();
     let first = |&(instance, h): &Example| {
         let reversed = compiler.reversed(line, h);
-        reversed.is_some_and(|reversed| instance as usize <= reversed)
+        reversed.is_none_or(|reversed| instance as usize <= reversed)
     };
     examples.filter(first).collect()
 }
@@ -277,7 +280,7 @@ impl SquareLowering<'_> {
                 self.lines.insert(tree, *w);
                 return Some(());
             }
-            Tree::Vertex(branch) => branch,
+            Tree::Vertex(branch) | Tree::Bare(branch) => branch,
         };
         for &child in branch.children.iter() {
             self.tree(compiler, child)?;

@@ -3,9 +3,9 @@
 use super::berends_giele::Product;
 use super::diagrams::{DiagramLine, DirectedVertex, Family, Forest, LineKind, Tree};
 use crate::compiler::Compiler;
-use mebridge_ops::opcode::{Momenta, Opcode};
+use mebridge_ops::opcode::{Mode, Momenta, Opcode};
 use mebridge_ops::{Address, Batch};
-use mebridge_process::{CouplingRef, Quantity};
+use mebridge_process::{CouplingRef, ExternalKind, Quantity, Wavefunction};
 use num_complex::Complex64;
 use std::collections::BTreeMap;
 
@@ -15,9 +15,11 @@ pub(super) type Batches = BTreeMap<(usize, usize, Opcode), Vec<Address>>;
 
 /// Whether a fermion line is followed only by the root and one other leg. Its propagator is then applied to the other
 /// factor of the product, because the root with a leg gives only a few spinors, by which many currents are multiplied.
-pub(super) fn at_the_top(compiler: &Compiler, line: &DiagramLine) -> bool {
+pub(super) fn at_the_top(compiler: &Compiler, forest: &Forest, line: &DiagramLine) -> bool {
     let below = line.legs.count_ones() as usize;
-    matches!(line.kind, LineKind::In | LineKind::Out) && below + 2 == compiler.process.legs.len()
+    matches!(line.kind, LineKind::In | LineKind::Out)
+        && below + 2 == compiler.process.legs.len()
+        && forest.cut.is_none()
 }
 
 /// Marks a current that has no wavefunction.
@@ -44,6 +46,11 @@ pub(super) struct SharedTerms {
     factors: [Option<(u32, Complex64)>; 2],
     pub(super) plus: Vec<Vec<u32>>,
     pub(super) minus: Vec<Vec<u32>>,
+    /// Whether there is no factor besides the propagator, and the second child is followed by the one for right-handed
+    /// lines.
+    by_chirality: bool,
+    /// Whether all of its fermion lines are massless, so that half of the components of their spinors vanish.
+    pub(super) massless: bool,
     /// Vertices with four legs, to be added and subtracted: `2 V3 (V2 V4) - V2 (V3 V4) - V4 (V2 V3)` for vectors, or
     /// vertices of vectors and scalars.
     pub(super) four_leg_terms: [Vec<Vec<u32>>; 2],
@@ -56,7 +63,17 @@ impl SharedTerms {
             factors: [None, None],
             plus: Vec::new(),
             minus: Vec::new(),
+            by_chirality: false,
+            massless: false,
             four_leg_terms: Default::default(),
+        }
+    }
+
+    /// No terms yet of vectors that include their constants, see [`super::merged`].
+    pub(super) fn by_chirality(opcode: Opcode) -> SharedTerms {
+        SharedTerms {
+            by_chirality: true,
+            ..SharedTerms::none(opcode)
         }
     }
 
@@ -86,7 +103,7 @@ pub(super) fn components(kind: LineKind) -> u32 {
 pub(super) fn legs_of(compiler: &Compiler, forest: &Forest, tree: u32) -> Vec<i8> {
     match &forest.trees[tree as usize] {
         Tree::Leg(w) => compiler.wavefunctions[*w as usize].signs.clone(),
-        Tree::Vertex(branch) => {
+        Tree::Vertex(branch) | Tree::Bare(branch) => {
             let mut signs = vec![0i8; compiler.process.legs.len()];
             for &child in branch.children.iter() {
                 for (sign, s) in signs.iter_mut().zip(legs_of(compiler, forest, child)) {
@@ -115,8 +132,12 @@ pub(super) fn shares(
     let mut push =
         |opcode: Opcode, slot: usize, interaction: u32, c: Complex64, children: Vec<u32>| {
             let factor = (interaction, c);
+            // Lines of both chiralities may end in the vector of two fermions.
+            let alone =
+                opcode == Opcode::SumFfv3 && forest.interactions[interaction as usize].is_chiral();
             let fits = |share: &SharedTerms| {
                 share.opcode == opcode
+                    && !alone
                     && (same(share.factors[slot], factor, 1.0)
                         || same(share.factors[slot], factor, -1.0))
             };
@@ -146,6 +167,7 @@ pub(super) fn shares(
         let c = product.coefficients;
         let id = product.interaction;
         match (family, product.result) {
+            (Family::Cut, _) => return None,
             (Family::Ffv, 0) => push(Opcode::SumFfv1, 0, id, c[0], children),
             (Family::Ffv, 1) => push(Opcode::SumFfv2, 0, id, c[0], children),
             (Family::Ffv, _) => push(Opcode::SumFfv3, 0, id, c[0], children),
@@ -189,12 +211,14 @@ fn has_four_legs(opcode: Opcode) -> bool {
     )
 }
 
-/// The factors of shared terms: coefficient times the constant of the directed vertex, couplings and propagator.
+/// The factors of shared terms for fermions of one chirality: coefficient times the constant of the directed vertex,
+/// couplings and propagator.
 fn factors(
     compiler: &mut Compiler,
     forest: &Forest,
     share: &SharedTerms,
     propagator: Option<Address>,
+    side: usize,
 ) -> Vec<Address> {
     let used: Vec<(u32, Complex64)> = match share.factors {
         [a, b] if has_four_legs(share.opcode) => {
@@ -215,9 +239,9 @@ fn factors(
             // A bare product at the root is part of an amplitude.
             let result = propagator.map(|_| result);
             let form = DirectedVertex { family, result };
-            let couplings: Vec<CouplingRef> = interaction.factor.iter().map(|(c, _)| *c).collect();
-            let terms: Vec<(usize, Complex64)> = interaction
-                .factor
+            let constant = &interaction.constants[side];
+            let couplings: Vec<CouplingRef> = constant.iter().map(|(c, _)| *c).collect();
+            let terms: Vec<(usize, Complex64)> = constant
                 .iter()
                 .enumerate()
                 .map(|(i, (_, c))| (i, c * coefficient * form.ratio()))
@@ -227,11 +251,29 @@ fn factors(
         .collect()
 }
 
+/// Whether the factors of shared terms depend on the chirality of fermions.
+fn are_chiral(forest: &Forest, share: &SharedTerms) -> bool {
+    let mut used = share.factors.iter().flatten();
+    used.any(|&(interaction, _)| forest.interactions[interaction as usize].is_chiral())
+}
+
 /// The operands of an operation other than its terms.
 pub(super) struct OtherOperands {
     pub(super) factors: Vec<Address>,
+    /// The factors for right-handed fermions, if those above hold for left-handed ones only.
+    of_right_handed: Option<Vec<Address>>,
     momentum: Address,
     mass: Address,
+}
+
+impl OtherOperands {
+    /// The factors for this chirality.
+    fn factors_of(&self, side: usize) -> &[Address] {
+        match &self.of_right_handed {
+            Some(factors) if side == 1 => factors,
+            _ => &self.factors,
+        }
+    }
 }
 
 /// The operands of the operation for shared terms, for a wavefunction with these signs of momenta: with a propagator
@@ -243,21 +285,126 @@ pub(super) fn other_operands(
     signs: &[i8],
     line: Option<(Quantity, Quantity)>,
 ) -> OtherOperands {
-    let Some((mass, width)) = line else {
-        let unused = compiler.constant(0.0);
-        return OtherOperands {
-            factors: factors(compiler, forest, share, None),
-            momentum: unused,
-            mass: unused,
-        };
+    let values = line.map(|line| [line.0, line.1].map(|x| compiler.binding.value(x)));
+    let propagator = values.map(|[mass, width]| compiler.propagator(signs, mass, width));
+    let alone = share
+        .by_chirality
+        .then(|| propagator.unwrap_or_else(|| compiler.one()));
+    let mut factors = |side| factors(compiler, forest, share, propagator, side);
+    let left_handed = match alone {
+        Some(factor) => vec![factor],
+        None => factors(0),
     };
-    let mass = compiler.binding.value(mass);
-    let width = compiler.binding.value(width);
-    let propagator = compiler.propagator(signs, mass, width);
+    let of_right_handed = are_chiral(forest, share).then(|| factors(1));
+    let (momentum, mass) = match values {
+        Some([mass, _]) => (compiler.momentum(signs), compiler.constant(mass)),
+        None => [compiler.constant(0.0); 2].into(),
+    };
     OtherOperands {
-        factors: factors(compiler, forest, share, Some(propagator)),
-        momentum: compiler.momentum(signs),
-        mass: compiler.constant(mass),
+        factors: left_handed,
+        of_right_handed,
+        momentum,
+        mass,
+    }
+}
+
+/// The external massless fermions in a wavefunction, from which follows the chirality of its line.
+struct Fermions {
+    /// Leg, and the sign by which its helicity is multiplied.
+    massless: Vec<(usize, i8)>,
+    /// Number of massive fermions that flow in minus that of those that flow out.
+    massive: i32,
+}
+
+impl Fermions {
+    /// The fermions of a wavefunction whose line flows in or out of the vertex where it ends.
+    fn of(compiler: &Compiler, wavefunction: u32, flows_in: bool) -> Fermions {
+        let legs = &compiler.wavefunctions[wavefunction as usize].signs;
+        let mut fermions = Fermions {
+            massless: Vec::new(),
+            massive: 0,
+        };
+        for wavefunction in &compiler.process.wavefunctions {
+            let Wavefunction::External(e) = wavefunction else {
+                continue;
+            };
+            let direction = match e.kind {
+                ExternalKind::FermionIn => 1,
+                ExternalKind::FermionOut => -1,
+                _ => continue,
+            };
+            let leg = e.leg as usize;
+            if legs[leg] == 0 {
+                continue;
+            }
+            match compiler.binding.value(e.mass) == 0.0 {
+                true if flows_in => fermions.massless.push((leg, e.sign * direction)),
+                true => fermions.massless.push((leg, -e.sign * direction)),
+                false => fermions.massive += i32::from(direction),
+            }
+        }
+        fermions
+    }
+
+    /// -1 or 1 for a left-handed or right-handed line in a helicity configuration. Both ends of a massless line have the
+    /// same chirality, so those of lines with both ends in the wavefunction cancel, or the wavefunction vanishes; only
+    /// then there are other values.
+    fn chirality(&self, compiler: &Compiler, h: usize) -> i8 {
+        let values = self.massless.iter().map(|&(leg, sign)| {
+            let helicity = compiler.helicity_indices[h][leg] as usize;
+            sign * compiler.values[leg][helicity]
+        });
+        values.sum()
+    }
+}
+
+/// The lines of the spinors in shared terms.
+struct SpinorLines<'a> {
+    share: &'a SharedTerms,
+    lines: Vec<Fermions>,
+}
+
+impl<'a> SpinorLines<'a> {
+    /// The lines of terms of a wavefunction, if they matter.
+    fn of(
+        compiler: &Compiler,
+        share: &'a SharedTerms,
+        node: u32,
+        others: &OtherOperands,
+    ) -> Option<SpinorLines<'a>> {
+        if !share.by_chirality && !share.massless && others.of_right_handed.is_none() {
+            return None;
+        }
+        let terms = share.plus.iter().chain(&share.minus);
+        let mut first: Vec<u32> = terms.map(|term| term[0]).collect();
+        first.sort_unstable();
+        first.dedup();
+        let lines = match share.opcode {
+            Opcode::SumFfv1 => vec![Fermions::of(compiler, node, false)],
+            Opcode::SumFfv2 => vec![Fermions::of(compiler, node, true)],
+            _ => (first.iter())
+                .map(|&spinor| Fermions::of(compiler, spinor, true))
+                .collect(),
+        };
+        Some(SpinorLines { share, lines })
+    }
+
+    /// 0 or 1 for left-handed or right-handed lines in a helicity configuration, and the mode for spinors with half of
+    /// the components.
+    fn side_and_mode(&self, compiler: &Compiler, h: usize) -> (usize, u32) {
+        let mut chiralities = self.lines.iter().map(|line| line.chirality(compiler, h));
+        let chirality = chiralities.next().unwrap_or_default();
+        let right_handed = chirality > 0;
+        let definite = chirality.abs() == 1
+            && chiralities.all(|other| other == chirality)
+            && self.lines.iter().all(|line| line.massive == 0);
+        let first = right_handed == (self.share.opcode == Opcode::SumFfv1);
+        let mode = match (self.share.massless && definite, first) {
+            (false, _) => 0,
+            (true, true) => Mode::FIRST_HALF,
+            (true, false) => Mode::LAST_HALF,
+        };
+        (usize::from(right_handed), mode)
     }
 }
 
@@ -292,8 +439,13 @@ pub(super) fn emit(
             plus.push(children);
         }
     }
+    let lines = SpinorLines::of(compiler, share, node, &others);
     for &(instance, h) in helicities {
-        operands.extend([mode, plus.len() as u32]);
+        let (side, half) = match &lines {
+            Some(lines) => lines.side_and_mode(compiler, h),
+            None => (0, 0),
+        };
+        operands.extend([mode | half, plus.len() as u32]);
         if !exchange {
             operands.push(minus.len() as u32);
         }
@@ -301,7 +453,12 @@ pub(super) fn emit(
             operands.extend(share.four_leg_terms.iter().map(|f| f.len() as u32));
         }
         for children in plus.iter().chain(&minus) {
-            inputs(compiler, h, children, operands);
+            match (&children[..], share.by_chirality) {
+                (&[spinor, vector], true) => {
+                    inputs(compiler, h, &[spinor, vector + side as u32], operands);
+                }
+                _ => inputs(compiler, h, children, operands),
+            }
             if share.opcode == Opcode::SumVss1 {
                 let signs = |i: usize| compiler.wavefunctions[children[i] as usize].signs.iter();
                 let d: Vec<i8> = signs(0).zip(signs(1)).map(|(a, b)| a - b).collect();
@@ -316,7 +473,7 @@ pub(super) fn emit(
         for children in share.four_leg_terms.iter().flatten() {
             inputs(compiler, h, children, operands);
         }
-        operands.extend(&others.factors);
+        operands.extend(others.factors_of(side));
         if matches!(share.opcode, Opcode::SumFfv1 | Opcode::SumFfv2) {
             operands.extend([others.momentum, others.mass]);
         }

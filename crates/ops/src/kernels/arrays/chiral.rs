@@ -130,9 +130,10 @@ impl<V: Simd> ArrayContext<'_, V> {
     }
 }
 
-/// Adds the product of a slashed vector and a spinor.
+/// Adds the product of a slashed vector and a spinor, given its non-zero components: the first two or the last two. The
+/// product has the other two.
 #[inline(always)]
-fn add_vertex<V: Simd, const IN: bool, const FIRST: bool>(
+pub(in crate::kernels) fn add_vertex<V: Simd, const IN: bool, const FIRST: bool>(
     sum: [Cx<V>; 2],
     [plus, minus, up, down]: [Cx<V>; 4],
     [x, y]: [Cx<V>; 2],

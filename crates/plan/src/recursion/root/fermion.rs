@@ -84,7 +84,7 @@ impl Products {
         let mut known: HashMap<_, usize> = HashMap::default();
         for (at, &(interaction, result, spinor, vector)) in self.products.iter().enumerate() {
             let line = recursion.currents[spinor as usize].line;
-            let line = at_the_top(compiler, &line).then_some((line.mass, line.width));
+            let line = at_the_top(compiler, forest, &line).then_some((line.mass, line.width));
             let partner = *known
                 .entry((interaction, result, vector, line))
                 .or_insert_with(|| {

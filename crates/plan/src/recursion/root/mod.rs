@@ -3,6 +3,7 @@
 //! At the root, one current of the leg's own line meets the other currents. The leg with these other currents attached
 //! is a separate wavefunction, and colour flows are sums of its products with the first current.
 
+mod cut;
 mod fermion;
 mod scalar;
 mod vector;
@@ -23,6 +24,8 @@ pub(super) enum Root {
     Scalar(scalar::Products),
     /// The leg is a vector.
     Vector(vector::Products),
+    /// There is none: diagrams are cut at internal lines.
+    Cut(cut::Products),
 }
 
 /// The root with other currents attached, and the factors of its products.
@@ -32,6 +35,8 @@ pub(super) enum Attached {
     Scalar(Vec<[u32; 2]>),
     /// For each product both vectors.
     Vector(Vec<[u32; 2]>),
+    /// For each product both sides: vectors, then spinors.
+    Cut([Vec<[u32; 2]>; 2]),
 }
 
 impl Root {
@@ -41,6 +46,9 @@ impl Root {
         forest: &Forest,
         recursion: &BerendsGiele,
     ) -> Option<Root> {
+        if forest.cut.is_some() {
+            return cut::Products::find(forest, recursion).map(Root::Cut);
+        }
         match process.wavefunctions[forest.root as usize] {
             Wavefunction::External(e) if e.kind == ExternalKind::Scalar => {
                 scalar::Products::find(forest, recursion).map(Root::Scalar)
@@ -58,6 +66,7 @@ impl Root {
             Root::Fermion(products) => products.currents(),
             Root::Scalar(products) => products.currents(),
             Root::Vector(products) => products.currents(),
+            Root::Cut(products) => products.currents(),
         }
     }
 
@@ -67,6 +76,7 @@ impl Root {
             Root::Fermion(products) => products.len(),
             Root::Scalar(products) => products.len(),
             Root::Vector(products) => products.len(),
+            Root::Cut(products) => products.len(),
         }
     }
 
@@ -76,6 +86,7 @@ impl Root {
             Root::Fermion(products) => &products.jamp,
             Root::Scalar(products) => &products.jamp,
             Root::Vector(products) => &products.jamp,
+            Root::Cut(products) => &products.jamp,
         }
     }
 
@@ -90,19 +101,30 @@ impl Root {
             Root::Fermion(products) => Attached::Fermion(products.attach(lowering, recursion)),
             Root::Scalar(products) => Attached::Scalar(products.attach(lowering, scalars)?),
             Root::Vector(products) => Attached::Vector(products.attach(lowering)?),
+            Root::Cut(products) => Attached::Cut(products.sides(lowering.nodes)),
         })
     }
 }
 
 impl Attached {
     /// The operations of the products, which are stored contiguously from this address on.
-    pub(super) fn batch(&self, base: Address) -> Batch {
+    pub(super) fn batches(&self, base: Address) -> Vec<Batch> {
         match self {
             Attached::Fermion(partners) => {
-                Batch::stream(Opcode::Dots, fermion::dots(partners, base))
+                vec![Batch::stream(Opcode::Dots, fermion::dots(partners, base))]
             }
-            Attached::Scalar(products) => of_products(Opcode::DotScalar0, products, base),
-            Attached::Vector(products) => of_products(Opcode::DotVector0, products, base),
+            Attached::Scalar(products) => vec![of_products(Opcode::DotScalar0, products, base)],
+            Attached::Vector(products) => vec![of_products(Opcode::DotVector0, products, base)],
+            Attached::Cut([vectors, spinors]) => {
+                let after = base + 2 * vectors.len() as Address;
+                let both = [
+                    of_products(Opcode::DotVector0, vectors, base),
+                    of_products(Opcode::DotSpinor0, spinors, after),
+                ];
+                both.into_iter()
+                    .filter(|batch| !batch.operands.is_empty())
+                    .collect()
+            }
         }
     }
 }
