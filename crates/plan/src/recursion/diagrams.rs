@@ -41,7 +41,7 @@ pub struct DiagramLine {
     pub mass: Quantity,
     /// Its width.
     pub width: Quantity,
-    /// Whether the propagator is left out, because it belongs to the other side of a [`Cut`].
+    /// Whether the propagator is left out, because it belongs to the other side of a [`DiagramCut`].
     pub is_bare: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct DiagramLine {
 /// behind becomes larger than `size`. Of the three parts that meet there, the largest is one side, the other two are
 /// combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct DiagramCut {
     /// The leg at which the path begins.
     pub from: u32,
     /// The leg at which it ends.
@@ -84,7 +84,7 @@ pub enum Family {
     Vss,
     /// (V, V, S, S).
     Vvss,
-    /// Both sides of a [`Cut`]; the first is without propagator.
+    /// Both sides of a [`DiagramCut`]; the first is without propagator.
     Cut,
 }
 
@@ -136,7 +136,7 @@ impl DirectedVertex {
 }
 
 /// Whether a kernel computes a vertex of left-handed fermions alone.
-fn is_left_handed(opcode: Opcode) -> bool {
+fn left_alone(opcode: Opcode) -> bool {
     use Opcode::{FfvL0, FfvL1, FfvL2, FfvL3, FfvLMassive3};
     matches!(opcode, FfvL0 | FfvL1 | FfvL2 | FfvL3 | FfvLMassive3)
 }
@@ -280,7 +280,7 @@ pub struct Forest {
     /// The external wavefunction at the root.
     pub root: u32,
     /// Where diagrams are cut, instead of at the root.
-    pub cut: Option<Cut>,
+    pub cut: Option<DiagramCut>,
     /// The unrooted diagram of each amplitude.
     diagrams: Vec<Vec<Node>>,
     ids: HashMap<Tree, TreeIndex>,
@@ -371,7 +371,7 @@ impl Forest {
         process: &Process,
         binding: &Binding,
         listed: &mebridge_process::Diagrams,
-        (root, cut): (u32, Option<Cut>),
+        (root, cut): (u32, Option<DiagramCut>),
         recognize: &mut dyn FnMut(&Vertex) -> Option<Recognized>,
     ) -> Option<Forest> {
         let mut forest = Forest {
@@ -431,7 +431,7 @@ impl Forest {
         let recognized = recognize(vertex)?;
         let (form, legs) = DirectedVertex::from_opcode(recognized.opcode)?;
         let none = Vec::new();
-        let sides = match (is_left_handed(recognized.opcode), &recognized.factors[..]) {
+        let sides = match (left_alone(recognized.opcode), &recognized.factors[..]) {
             (false, [both]) => [both, both],
             (true, [left]) => [left, &none],
             (false, [left, right]) => [left, right],
@@ -634,7 +634,12 @@ impl Forest {
     }
 
     /// A diagram as a sum of products of both sides of a cut.
-    fn cut(&mut self, process: &Process, nodes: &[Node], cut: Cut) -> Option<Combination<Branch>> {
+    fn cut(
+        &mut self,
+        process: &Process,
+        nodes: &[Node],
+        cut: DiagramCut,
+    ) -> Option<Combination<Branch>> {
         let fermions = fermions(process);
         let all = (1u64 << process.legs.len()) - 1;
         let (mut node, mut from) = end_of(nodes, cut.from)?;

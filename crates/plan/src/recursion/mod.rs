@@ -2,7 +2,7 @@
 //!
 //! A plan made here computes the colour flows without the amplitudes of single diagrams; the squares of these, which
 //! channel weights need, are computed separately ([`squares`]). With two fermion lines, each diagram is cut in two at a
-//! line between them ([`diagrams::Cut`]), so that no current has nearly all legs. Otherwise all diagrams are rooted at one
+//! line between them ([`diagrams::DiagramCut`]), so that no current has nearly all legs. Otherwise all diagrams are rooted at one
 //! external fermion, or a scalar or vector if there are none ([`diagrams`]). Sums of trees that always occur together
 //! become currents (`columns`, [`berends_giele`]), and the currents become operations (`lower`). If a process has
 //! vertices whose legs cannot be exchanged, or sums that do not factor, there is no such plan, and the list of diagrams is
@@ -30,7 +30,7 @@ use super::compiler::Compiler;
 use super::passes::Pass;
 use super::{Count, Plan, memory_reuse, tiling};
 use berends_giele::BerendsGiele;
-use diagrams::{Cut, Forest, Interaction};
+use diagrams::{DiagramCut, Forest, Interaction};
 use mebridge_ops::recognize::{Recognized, recognize};
 use mebridge_process::{ExternalKind, Process, Vertex, Wavefunction};
 use rustc_hash::FxHashMap as HashMap;
@@ -103,16 +103,16 @@ fn make(
     plan(forests.min_by_key(|forest| forest.trees.len())?)
 }
 
-/// The size of the parts of a diagram behind which it is not cut, see [`Cut`]: smaller and larger ones cost more work in
+/// The size of the parts of a diagram behind which it is not cut, see [`DiagramCut`]: smaller and larger ones cost more work in
 /// processes of two quark lines with up to three gluons, or with a boson and two.
 const SMALL: u32 = 3;
 
 /// The places where the diagrams of a process with several fermion lines may be cut.
-fn cuts(process: &Process) -> Vec<Cut> {
+fn cuts(process: &Process) -> Vec<DiagramCut> {
     let fermions = of_kinds(process, &FERMIONS);
     match fermions[..] {
         [from, ref others @ ..] if others.len() >= 3 => {
-            let cut = |&to| Cut {
+            let cut = |&to| DiagramCut {
                 from,
                 to,
                 size: SMALL,
