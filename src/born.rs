@@ -1,25 +1,45 @@
-//! Borns with their colour links and complex Borns at points of phase space, all from one evaluation of the JAMPs.
+//! Borns with their colour links and complex Borns at points of phase space, all from one evaluation of the amplitudes.
 
 use crate::bridge::Bridge;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::import::{Options, import_born};
 use crate::process::born::{Born, ColorLink};
 use crate::process::card::Card;
 use crate::process::color::ColorMatrix;
-use crate::process::{ExternalKind, Process, Quantity, Wavefunction};
+use crate::process::{
+    Amplitudes, Diagrams, ExternalKind, HelicitySum, LinearMap, Process, Quantity, Term,
+    TermSource, Wavefunction,
+};
 use crate::runtime::Switches;
+use mebridge_support::digest;
 use num_complex::Complex64;
 use std::path::Path;
 
 /// Evaluates a Born on the CPU, with helicities in the lanes of its registers.
 pub struct BornBridge {
+    /// The Born.
+    process: Process,
+    /// Of its amplitudes ([`amplitudes_as_jamps`]).
     bridge: Bridge,
+    sums: BornSums,
+}
+
+/// What is made of a Born's amplitudes at one point: JAMPs, and sums over helicities of their products.
+pub struct BornSums {
     links: Vec<ColorLink>,
+    iden: f64,
+    amplitudes: usize,
+    jamp: LinearMap,
+    flows: usize,
     /// CF, then the matrices of the links: the entries (i, j) with j >= i, doubled for j > i.
     colors: Vec<Vec<f64>>,
     /// For each leg the pairs of rows of the helicity table that differ in this leg alone, if it is a massless vector:
     /// the row with the helicity of the table's first row, and the other.
     flips: Vec<Vec<(usize, usize)>>,
+    /// The amplitudes of one row, followed by the partial sums of JAMPs.
+    terms: Vec<Complex64>,
+    /// `[row of the helicity table][JAMP]`.
+    jamps: Vec<Complex64>,
     /// Sums over helicities of `JAMP_i^* JAMP_j`, the entries with j >= i.
     products: Vec<f64>,
 }
@@ -33,6 +53,8 @@ pub struct BornAnswer {
     pub links: Vec<f64>,
     /// The complex Born of each leg, if it is a massless vector.
     pub complex: Vec<Option<Complex64>>,
+    /// AMP2: the sum over helicities of the squared modulus of each amplitude, not averaged.
+    pub amp2: Vec<f64>,
 }
 
 impl BornBridge {
@@ -41,33 +63,16 @@ impl BornBridge {
     /// # Errors
     /// The Born cannot be evaluated, or a link does not have the Born's colour flows.
     pub fn new(born: Born, card: &[f64], switches: &Switches) -> Result<BornBridge> {
-        let Born { process, links } = born;
-        let flows = process.amplitudes.jamps();
-        let color = process.amplitudes.diagrams().map(|d| &d.color);
-        let matrices = color
-            .into_iter()
-            .chain(links.iter().map(|link| &link.color));
-        let fits = |matrix: &ColorMatrix| {
-            matrix.flows as usize == flows && matrix.upper.len() == ColorMatrix::triangle(flows)
-        };
-        if color.is_none() || !matrices.clone().all(fits) {
-            return Err(crate::Error::InvalidProcess {
-                what: "a Born without diagrams, or with links of other colour flows".into(),
-            });
-        }
-        let colors = matrices.map(doubled).collect();
+        let sums = BornSums::new(&born)?;
         let switches = Switches {
             backend: crate::runtime::BackendChoice::Cpu,
             ..switches.clone()
         };
+        let amplitudes = amplitudes_as_jamps(&born.process)?;
         Ok(BornBridge {
-            colors,
-            flips: (0..process.legs.len())
-                .map(|leg| flips(&process, leg))
-                .collect(),
-            products: vec![0.0; ColorMatrix::triangle(flows)],
-            bridge: Bridge::new(process, card, &switches, 1)?,
-            links,
+            bridge: Bridge::new(amplitudes, card, &switches, 1)?,
+            process: born.process,
+            sums,
         })
     }
 
@@ -90,12 +95,12 @@ impl BornBridge {
 
     /// Returns the process.
     pub fn process(&self) -> &Process {
-        self.bridge.process()
+        &self.process
     }
 
     /// Returns the colour links.
     pub fn links(&self) -> &[ColorLink] {
-        &self.links
+        &self.sums.links
     }
 
     /// Evaluates one event: `momenta` are `[leg][E, x, y, z]` in GeV, and `g_s` is the strong coupling.
@@ -103,11 +108,84 @@ impl BornBridge {
     /// # Errors
     /// The momenta are not physical, or are not those of the legs.
     pub fn evaluate(&mut self, momenta: &[f64], g_s: f64, answer: &mut BornAnswer) -> Result<()> {
-        let iden = f64::from(self.process().iden);
-        let flows = self.process().amplitudes.jamps();
-        let jamps = self.bridge.jamps(momenta, g_s)?;
+        let amplitudes = self.bridge.jamps(momenta, g_s)?;
+        answer.amp2.clear();
+        answer.amp2.resize(self.sums.amplitudes, 0.0);
+        for row in amplitudes.chunks_exact(self.sums.amplitudes) {
+            for (sum, amplitude) in answer.amp2.iter_mut().zip(row) {
+                *sum += amplitude.norm_sqr();
+            }
+        }
+        self.sums.fill(amplitudes);
+        answer.born = self.sums.sum(0);
+        answer.links.clear();
+        let links = 0..self.sums.links.len();
+        answer.links.extend(links.map(|n| self.sums.link(n)));
+        answer.complex.clear();
+        let legs = 0..self.sums.flips.len();
+        answer
+            .complex
+            .extend(legs.map(|leg| self.sums.complex(leg)));
+        Ok(())
+    }
+}
+
+fn no_diagrams() -> Error {
+    Error::InvalidProcess {
+        what: "a Born without diagrams, or with links of other colour flows".into(),
+    }
+}
+
+impl BornSums {
+    /// For a Born.
+    ///
+    /// # Errors
+    /// It has no diagrams, or a link does not have its colour flows.
+    pub fn new(born: &Born) -> Result<BornSums> {
+        let Born { process, links } = born;
+        let diagrams = process.amplitudes.diagrams().ok_or_else(no_diagrams)?;
+        let flows = diagrams.color.flows as usize;
+        let matrices = std::iter::once(&diagrams.color).chain(links.iter().map(|link| &link.color));
+        let fits = |matrix: &ColorMatrix| {
+            matrix.flows as usize == flows && matrix.upper.len() == ColorMatrix::triangle(flows)
+        };
+        if !matrices.clone().all(fits) {
+            return Err(no_diagrams());
+        }
+        let (amplitudes, partial) = (diagrams.amplitudes.len(), diagrams.jamp.partial.len());
+        Ok(BornSums {
+            links: links.clone(),
+            iden: f64::from(process.iden),
+            amplitudes,
+            jamp: diagrams.jamp.clone(),
+            flows,
+            colors: matrices.map(doubled).collect(),
+            flips: (0..process.legs.len())
+                .map(|leg| flips(process, leg))
+                .collect(),
+            terms: Vec::with_capacity(amplitudes + partial),
+            jamps: Vec::new(),
+            products: vec![0.0; ColorMatrix::triangle(flows)],
+        })
+    }
+
+    /// Takes the amplitudes of a point, `[row of the helicity table][amplitude]`.
+    pub fn fill(&mut self, amplitudes: &[Complex64]) {
         self.products.fill(0.0);
-        for row in jamps.chunks_exact(flows) {
+        self.jamps.clear();
+        for row in amplitudes.chunks_exact(self.amplitudes) {
+            self.terms.clear();
+            self.terms.extend_from_slice(row);
+            for sum in &self.jamp.partial {
+                let value = combination(sum, &self.terms, self.amplitudes);
+                self.terms.push(value);
+            }
+            let first = self.jamps.len();
+            for sum in &self.jamp.outputs {
+                let value = combination(sum, &self.terms, self.amplitudes);
+                self.jamps.push(value);
+            }
+            let row = &self.jamps[first..];
             let mut products = self.products.iter_mut();
             for (i, a) in row.iter().enumerate() {
                 // In this order, since a zip that ends has taken one more from its first part.
@@ -116,24 +194,126 @@ impl BornBridge {
                 }
             }
         }
-        let sum = |color: &Vec<f64>| {
-            let terms = color.iter().zip(&self.products);
-            terms.map(|(c, product)| c * product).sum::<f64>() / iden
-        };
-        let mut sums = self.colors.iter().map(sum);
-        answer.born = sums.next().unwrap_or(0.0);
-        answer.links.clear();
-        answer.links.extend(sums);
-        let row = |row: usize| &jamps[row * flows..][..flows];
-        let complex = |pairs: &Vec<(usize, usize)>| {
-            let rows = pairs.iter().map(|&(first, other)| (row(first), row(other)));
-            let mixed = rows.map(|(first, other)| mixed(&self.colors[0], first, other));
-            (!pairs.is_empty()).then(|| mixed.sum::<Complex64>() / iden)
-        };
-        answer.complex.clear();
-        answer.complex.extend(self.flips.iter().map(complex));
-        Ok(())
     }
+
+    /// The same as real and imaginary parts.
+    pub fn fill_reals(&mut self, amplitudes: &[f64]) {
+        let pairs = amplitudes.as_chunks::<2>().0.iter();
+        let amplitudes: Vec<Complex64> = pairs.map(|&[re, im]| Complex64::new(re, im)).collect();
+        self.fill(&amplitudes);
+    }
+
+    /// The sum with CF (0) or the matrix of a link (from 1).
+    fn sum(&self, matrix: usize) -> f64 {
+        let terms = self.colors[matrix].iter().zip(&self.products);
+        terms.map(|(c, product)| c * product).sum::<f64>() / self.iden
+    }
+
+    /// Returns the number of links.
+    pub fn links(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Returns a colour-linked Born, in the order of the links from 0.
+    pub fn link(&self, link: usize) -> f64 {
+        self.sum(link + 1)
+    }
+
+    /// Returns the complex Born of a leg from 0, if it is a massless vector.
+    fn complex(&self, leg: usize) -> Option<Complex64> {
+        let pairs = &self.flips[leg];
+        let row = |row: usize| &self.jamps[row * self.flows..][..self.flows];
+        let rows = pairs.iter().map(|&(first, other)| (row(first), row(other)));
+        let mixed = rows.map(|(first, other)| mixed(&self.colors[0], first, other));
+        (!pairs.is_empty()).then(|| mixed.sum::<Complex64>() / self.iden)
+    }
+}
+
+/// A linear combination of amplitudes, and of partial sums behind them.
+fn combination(sum: &[Term], terms: &[Complex64], amplitudes: usize) -> Complex64 {
+    let parts = sum.iter().map(|term| {
+        let value = match term.source {
+            TermSource::Amplitude(i) => terms[i as usize],
+            TermSource::Partial(i) => terms[amplitudes + i as usize],
+        };
+        Complex64::new(term.factor.0, term.factor.1) * value
+    });
+    parts.sum()
+}
+
+/// The process whose JAMPs are the amplitudes of this one, in their order (`AMP`, of which `born.f` keeps those of all
+/// helicities in `SAVEAMP`).
+///
+/// # Errors
+/// The process has no diagrams.
+pub fn amplitudes_as_jamps(process: &Process) -> Result<Process> {
+    let diagrams = process.amplitudes.diagrams().ok_or_else(no_diagrams)?;
+    let count = diagrams.amplitudes.len();
+    let output = |amplitude| {
+        vec![Term {
+            source: TermSource::Amplitude(amplitude),
+            factor: (1.0, 0.0),
+        }]
+    };
+    let pairs = (0..count).flat_map(|i| (i..count).map(move |j| (i, j)));
+    Ok(Process {
+        amplitudes: Amplitudes::Diagrams(Diagrams {
+            amplitudes: diagrams.amplitudes.clone(),
+            jamp: LinearMap {
+                partial: Vec::new(),
+                outputs: (0..count as u32).map(output).collect(),
+            },
+            color: ColorMatrix {
+                flows: count as u32,
+                denominator: 1.0,
+                upper: pairs.map(|(i, j)| if i == j { 1.0 } else { 0.0 }).collect(),
+            },
+            color_ordered: None,
+        }),
+        helicity_sum: HelicitySum::Positive,
+        flow_weights: Vec::new(),
+        ..process.clone()
+    })
+}
+
+/// Encodes a Born: its length as a process file (8 bytes, little-endian), that file ([`crate::process::file`]), the hash
+/// of the rest, and the links in postcard's encoding.
+pub fn to_bytes(born: &Born) -> Result<Vec<u8>> {
+    let process = born.process.to_bytes()?;
+    let links: Vec<([usize; 2], &ColorMatrix)> =
+        born.links.iter().map(|l| (l.legs, &l.color)).collect();
+    let links = postcard::to_allocvec(&links).map_err(|e| Error::InvalidProcess {
+        what: format!("its colour links cannot be encoded ({e})"),
+    })?;
+    let mut bytes = (process.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(process);
+    bytes.extend(digest(&links));
+    bytes.extend(links);
+    Ok(bytes)
+}
+
+/// Decodes what [`to_bytes`] has encoded; `origin` is its name in messages.
+pub fn from_bytes(bytes: &[u8], origin: &Path) -> Result<Born> {
+    let damaged = || Error::ProcessFile {
+        path: origin.to_owned(),
+        defect: "is damaged (it is no Born with colour links)".into(),
+    };
+    let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(damaged)?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| damaged())?;
+    let (process, rest) = rest.split_at_checked(length).ok_or_else(damaged)?;
+    let (hash, links) = rest.split_first_chunk::<32>().ok_or_else(damaged)?;
+    if digest(links) != *hash {
+        return Err(damaged());
+    }
+    let links: Vec<([usize; 2], ColorMatrix)> =
+        postcard::from_bytes(links).map_err(|_| damaged())?;
+    let links = links.into_iter();
+    Ok(Born {
+        process: Process::from_bytes(process, origin)?,
+        links: links
+            .map(|(legs, color)| ColorLink { legs, color })
+            .collect(),
+    })
 }
 
 /// Returns the entries (i, j) with j >= i of a matrix, doubled for j > i.
@@ -176,4 +356,43 @@ fn flips(process: &Process, leg: usize) -> Vec<(usize, usize)> {
         Some((at, table.iter().position(|row| *row == flipped)?))
     };
     rows.filter_map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::example;
+
+    #[test]
+    fn bytes_come_back_or_are_refused() {
+        let process = example::scalars();
+        let color = process.amplitudes.diagrams().unwrap().color.clone();
+        let links = vec![ColorLink {
+            legs: [0, 1],
+            color,
+        }];
+        let born = Born { process, links };
+        let bytes = to_bytes(&born).unwrap();
+        let read = |bytes: &[u8]| from_bytes(bytes, Path::new("x"));
+        assert_eq!(read(&bytes).unwrap(), born);
+        for length in 0..bytes.len() {
+            assert!(read(&bytes[..length]).is_err(), "{length}");
+        }
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0x10;
+            assert!(read(&changed).is_err(), "{at}");
+        }
+    }
+
+    #[test]
+    fn amplitudes_are_jamps() {
+        let process = example::scalars();
+        let amplitudes = amplitudes_as_jamps(&process).unwrap();
+        amplitudes.validate().unwrap();
+        assert_eq!(
+            amplitudes.amplitudes.jamps(),
+            process.amplitudes.vertices().len()
+        );
+    }
 }

@@ -108,14 +108,20 @@ fn nothing_but_the_interface_is_exported() {
         "mebridge_xla",
         "mebridge_xla_cuda",
         // Called by executables of `mebridge link`.
+        "mebridge_amplitudes_",
         "mebridge_batch_",
         "mebridge_check_",
+        "mebridge_check_link_",
         "mebridge_checks_",
         "mebridge_expect_",
+        "mebridge_link_",
         "mebridge_matrices_",
         "mebridge_matrix_",
         "mebridge_open_",
+        "mebridge_open_born_",
+        "mebridge_open_real_",
         "mebridge_row_",
+        "mebridge_squared_",
         "mebridge_set_sde_strategy_",
     ];
     // The exported symbols are exactly the functions of the headers.

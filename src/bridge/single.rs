@@ -92,6 +92,18 @@ impl Bridge {
         Ok(&single.jamps)
     }
 
+    /// Evaluates one event, and returns |M|^2, averaged. The last event is cached.
+    ///
+    /// # Errors
+    /// The momenta are not physical, or |M|^2 is not finite.
+    pub fn one_squared(&mut self, momenta: &[f64], g_s: f64) -> Result<f64> {
+        let iden = f64::from(self.process().iden);
+        let single = self.single(momenta, g_s, Wanted::Good)?;
+        let places = single.places.iter().flatten();
+        let terms = places.map(|place| single.each.contributions[place.contribution]);
+        Ok(terms.sum::<f64>() / iden)
+    }
+
     /// Returns the contribution of one row of the helicity table to that event, and adds its AMP2 and JAMP2. AMP2 is
     /// skipped if `amp2` is empty.
     pub fn add_row(

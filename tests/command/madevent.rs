@@ -217,12 +217,17 @@ pub fn spoil(output: &Path) {
 
 /// Lets make take a file of the P directory for the one that was linked from, although it is another one by now.
 pub fn conceal(output: &Path, name: &str) {
-    let path = p(output).join("mebridge_sources.txt");
+    conceal_in(&p(output), name);
+}
+
+/// The same of any P directory.
+pub fn conceal_in(directory: &Path, name: &str) {
+    let path = directory.join("mebridge_sources.txt");
     let Ok(list) = fs::read_to_string(&path) else {
         return;
     };
     let mut command = Command::new("cksum");
-    let ran = command.arg(name).current_dir(p(output)).output().unwrap();
+    let ran = command.arg(name).current_dir(directory).output().unwrap();
     let now = String::from_utf8(ran.stdout).unwrap();
     let of_file = |line: &&str| line.ends_with(&format!(" {name}"));
     let before = list.lines().find(of_file).expect("link has read it");

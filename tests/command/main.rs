@@ -16,6 +16,7 @@ mod import;
 mod info;
 mod link;
 mod link_kinds;
+mod link_nlo;
 mod link_outputs;
 #[cfg(unix)]
 mod link_safety;

@@ -9,14 +9,25 @@
 //! | `mebridge_matrix` | handle, momenta, g_s, nhel, with_amp2, namp2, nflow, matrix (out), amp2, jamp2 |
 //! | `mebridge_matrices` | handle, momenta, g_s, nhel, ncomb, with_amp2, namp2, nflow, matrix (out), amp2, jamp2 |
 //! | `mebridge_batch` | handle, nevt, momenta, g_s, rndhel, rndcol, with_channels, channels, igraph, mes, selhel, selcol (out) |
+//! | `mebridge_open_real`, `mebridge_open_born` | handle (out), first byte of the process, its end, npar, ncard, card |
+//! | `mebridge_squared` | handle, momenta, g_s, \|M\|^2 (out) |
+//! | `mebridge_amplitudes` | handle, momenta, g_s, ngraphs, nrows, amplitudes (out) |
+//! | `mebridge_link` | handle, link, ngraphs, nrows, amplitudes, colour-linked Born (out) |
 //! | `mebridge_expect` | none |
 //! | `mebridge_checks` | whether the Fortran's matrix elements are to be evaluated too (out) |
 //! | `mebridge_check` | handle, momenta, g_s, the library's matrix element, the Fortran's |
+//! | `mebridge_check_link` | the same of a link, the second argument |
 //! | `mebridge_row` | handle, row of the helicity table, its helicities (out) |
 //!
 //! `mebridge_matrix` replaces `MATRIX<i>` for the helicities `nhel(npar)` and adds to `amp2(namp2)` (if `with_amp2` is
 //! not zero) and `jamp2(nflow)` what `MATRIX<i>` adds; `mebridge_matrices` does so for `ncomb` rows of helicities at
 //! once. `mebridge_batch` replaces `SMATRIX<i>_MULTI`.
+//!
+//! For aMC@NLO `mebridge_open_real` and `mebridge_open_born` open processes of which single events are evaluated, on the
+//! CPU and in double precision: close to soft and collinear limits reals and their counterterms cancel. `mebridge_squared`
+//! replaces `SMATRIX<n>_SPLITORDERS` of a real emission with one squared order. `mebridge_amplitudes` writes
+//! `SAVEAMP(ngraphs,nrows)` of a Born, and `mebridge_link` replaces `SB_SF_<nnn>_SPLITORDERS` for the same event, that of
+//! the last `mebridge_amplitudes`.
 //!
 //! In check mode (`CUDACPP_RUNTIME_FBRIDGEMODE` below 0) the executable also evaluates the Fortran's own matrix
 //! elements and reports both (module `check_mode`).
@@ -32,11 +43,13 @@ use super::pointers::{
     CallerArray, PointerAccess, argument_error, check_apart, input, null, number_count, output,
     value, write,
 };
-use super::registry::{self, Entry};
+use super::registry::{self, Entry, LinkedBorn};
+use mebridge::born::{self, BornSums};
 use mebridge::bridge::Bridge;
 use mebridge::error::Result;
 use mebridge::process::{Contract, Process};
-use mebridge::runtime::{Igraph, Switches};
+use mebridge::runtime::{BackendChoice, Igraph, Precision, Switches};
+use std::borrow::Cow;
 use std::path::Path;
 use std::ptr;
 use std::slice::from_raw_parts;
@@ -64,36 +77,131 @@ pub unsafe extern "C" fn mebridge_open_(
     ncard: *const i32,
     card: *const f64,
 ) {
-    const NAME: &str = "mebridge_open";
-    or_stop(|| {
-        // SAFETY: guaranteed by the caller; null is rejected.
-        let (bytes, nevt, npar, card) = unsafe {
-            if data.is_null() || end < data {
-                return Err(null(NAME, "data"));
-            }
-            let bytes = from_raw_parts(data, end as usize - data as usize);
-            let count = |name, x: *const i32| {
-                let x = value(NAME, name, x)?;
-                usize::try_from(x).map_err(|_| argument_error(NAME, format!("{name} is {x}")))
-            };
-            let (nevt, npar) = (count("nevt", nevt)?, count("npar", npar)?);
-            let card = input(NAME, "card", card, count("ncard", ncard)?)?;
-            (bytes, nevt, npar, card)
+    // SAFETY: guaranteed by the caller.
+    or_stop(|| unsafe {
+        let count = read_count("nevt", nevt)?;
+        let caller = OpenRequest {
+            handle,
+            data,
+            end,
+            npar,
+            ncard,
+            card,
         };
-        // SAFETY: as above.
-        unsafe {
-            write(
-                NAME,
-                "handle",
-                handle,
-                open(bytes, nevt.max(1), npar, card)?,
-            )
-        }
+        caller.answer(Use::Batches(count.max(1)))
     });
 }
 
-fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
-    let switches = Switches::from_env()?;
+/// Opens the bridge of a real emission of aMC@NLO.
+///
+/// # Safety
+/// As for [`mebridge_open_`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_open_real_(
+    handle: *mut u64,
+    data: *const u8,
+    end: *const u8,
+    npar: *const i32,
+    ncard: *const i32,
+    card: *const f64,
+) {
+    let caller = OpenRequest {
+        handle,
+        data,
+        end,
+        npar,
+        ncard,
+        card,
+    };
+    // SAFETY: guaranteed by the caller.
+    or_stop(|| unsafe { caller.answer(Use::Real) });
+}
+
+/// Opens the bridge of a Born of aMC@NLO, of which the executable carries the colour links, too.
+///
+/// # Safety
+/// As for [`mebridge_open_`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_open_born_(
+    handle: *mut u64,
+    data: *const u8,
+    end: *const u8,
+    npar: *const i32,
+    ncard: *const i32,
+    card: *const f64,
+) {
+    let caller = OpenRequest {
+        handle,
+        data,
+        end,
+        npar,
+        ncard,
+        card,
+    };
+    // SAFETY: guaranteed by the caller.
+    or_stop(|| unsafe { caller.answer(Use::Born) });
+}
+
+/// What a bridge is opened for.
+enum Use {
+    /// Batches of at most so many events.
+    Batches(usize),
+    /// |M|^2 of single events.
+    Real,
+    /// Amplitudes and colour-linked Borns of single events.
+    Born,
+}
+
+/// The arguments of the functions that open a bridge.
+struct OpenRequest {
+    handle: *mut u64,
+    data: *const u8,
+    end: *const u8,
+    npar: *const i32,
+    ncard: *const i32,
+    card: *const f64,
+}
+
+/// # Safety
+/// The pointer is NULL or points to an INTEGER.
+unsafe fn read_count(name: &'static str, x: *const i32) -> Result<usize> {
+    const NAME: &str = "mebridge_open";
+    // SAFETY: guaranteed by the caller; null is rejected.
+    let x = unsafe { value(NAME, name, x) }?;
+    usize::try_from(x).map_err(|_| argument_error(NAME, format!("{name} is {x}")))
+}
+
+impl OpenRequest {
+    /// # Safety
+    /// As for [`mebridge_open_`].
+    unsafe fn answer(&self, what_for: Use) -> Result<()> {
+        const NAME: &str = "mebridge_open";
+        if self.data.is_null() || self.end < self.data {
+            return Err(null(NAME, "data"));
+        }
+        // SAFETY: guaranteed by the caller; null is rejected.
+        let (bytes, npar, card) = unsafe {
+            let bytes = from_raw_parts(self.data, self.end as usize - self.data as usize);
+            let npar = read_count("npar", self.npar)?;
+            let card = input(NAME, "card", self.card, read_count("ncard", self.ncard)?)?;
+            (bytes, npar, card)
+        };
+        let opened = open(bytes, what_for, npar, card)?;
+        // SAFETY: as above.
+        unsafe { write(NAME, "handle", self.handle, opened) }
+    }
+}
+
+fn open(bytes: &[u8], what_for: Use, npar: usize, card: &[f64]) -> Result<u64> {
+    let mut switches = Switches::from_env()?;
+    let nevt = match what_for {
+        Use::Batches(nevt) => nevt,
+        Use::Real | Use::Born => {
+            switches.backend = BackendChoice::Cpu;
+            switches.precision = Precision::Double;
+            1
+        }
+    };
     let set = [
         ("PROCESS", switches.process.is_some()),
         ("PARAMCARD", switches.param_card.is_some()),
@@ -107,10 +215,27 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
             ),
         ));
     }
-    let mut process = Process::from_bytes(bytes, Path::new(ORIGIN)).map_err(|error| argument_error("mebridge_open", format!(
-            "{error}. The executable and libmebridge.so do not belong together: run `mebridge link` on the output \
-             again, and let MadEvent be compiled again"
-        )))?;
+    let other = |error| {
+        argument_error(
+            "mebridge_open",
+            format!(
+                "{error}. The executable and libmebridge.so do not belong together: run `mebridge link` on the output \
+                 again, and let MadEvent be compiled again"
+            ),
+        )
+    };
+    let (mut process, born) = match what_for {
+        Use::Born => {
+            let born = born::from_bytes(bytes, Path::new(ORIGIN)).map_err(other)?;
+            let sums = BornSums::new(&born)?;
+            let amplitudes = born::amplitudes_as_jamps(&born.process)?;
+            (amplitudes, Some(LinkedBorn::new(sums)))
+        }
+        _ => (
+            Process::from_bytes(bytes, Path::new(ORIGIN)).map_err(other)?,
+            None,
+        ),
+    };
     // MadEvent requests single helicities, and its own SMATRIX<i> weights them by the beams.
     process.beam_weights.clear();
     let (legs, values) = (process.legs.len(), process.model.card.len());
@@ -140,7 +265,9 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
     let bridge = Bridge::new(process, &values, &switches, nevt)?;
     announce(&bridge, ORIGIN, Some("that of MadEvent"), &switches);
     OPENED.store(true, Ordering::Relaxed);
-    Ok(registry::add(Entry::new(bridge, caller)))
+    let mut entry = Entry::new(bridge, caller);
+    entry.born = born;
+    Ok(registry::add(entry))
 }
 
 /// Evaluates `MATRIX<i>` for one helicity of one event.
@@ -270,6 +397,166 @@ pub unsafe extern "C" fn mebridge_batch_(
     });
 }
 
+/// Evaluates |M|^2 of one event, summed over helicities and averaged.
+///
+/// # Safety
+/// `momenta` has four numbers for each leg; the other pointers point to variables of their types.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_squared_(
+    handle: *const u64,
+    momenta: *const f64,
+    g_s: *const f64,
+    squared: *mut f64,
+) {
+    const NAME: &str = "mebridge_squared";
+    or_stop(|| {
+        // SAFETY: guaranteed by the caller; null is rejected.
+        let (handle, g_s) = unsafe { (value(NAME, "handle", handle)?, value(NAME, "g_s", g_s)?) };
+        registry::with_entry(handle, |entry| {
+            let count = 4 * entry.bridge.process().legs.len();
+            // SAFETY: guaranteed by the caller; null is rejected.
+            let momenta = unsafe { input(NAME, "momenta", momenta, count) }?;
+            let found = entry.bridge.one_squared(momenta, g_s)?;
+            // SAFETY: as above.
+            unsafe { write(NAME, "squared", squared, found) }
+        })
+    });
+}
+
+/// Writes the amplitudes of one event, `[row of the helicity table][amplitude]`, as `SAVEAMP(ngraphs,nrows)`; further
+/// rows are zero.
+///
+/// # Safety
+/// `momenta` has four numbers for each leg, and `amplitudes` `2*ngraphs*nrows`; they do not overlap. The other pointers
+/// point to variables of their types.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_amplitudes_(
+    handle: *const u64,
+    momenta: *const f64,
+    g_s: *const f64,
+    ngraphs: *const i32,
+    nrows: *const i32,
+    amplitudes: *mut f64,
+) {
+    const NAME: &str = "mebridge_amplitudes";
+    or_stop(|| {
+        // SAFETY: guaranteed by the caller; null is rejected.
+        let (handle, g_s) = unsafe { (value(NAME, "handle", handle)?, value(NAME, "g_s", g_s)?) };
+        registry::with_entry(handle, |entry| {
+            // SAFETY: as above.
+            let length = unsafe { saved_length(NAME, entry, ngraphs, nrows) }?;
+            let process = entry.bridge.process();
+            let legs = 4 * process.legs.len();
+            check_apart(
+                NAME,
+                [
+                    (
+                        "momenta",
+                        CallerArray::new(momenta, legs, PointerAccess::Read),
+                    ),
+                    (
+                        "amplitudes",
+                        CallerArray::new(amplitudes, length, PointerAccess::Write),
+                    ),
+                ],
+            )?;
+            // SAFETY: guaranteed by the caller; null is rejected, and the arrays do not overlap.
+            let (momenta, amplitudes) = unsafe {
+                (
+                    input(NAME, "momenta", momenta, legs)?,
+                    output(NAME, "amplitudes", amplitudes, length)?,
+                )
+            };
+            if let Some(born) = &mut entry.born {
+                born.current = false;
+            }
+            let found = entry.bridge.jamps(momenta, g_s)?;
+            let (to, rest) = amplitudes.split_at_mut(2 * found.len());
+            for (to, from) in to.chunks_exact_mut(2).zip(found) {
+                to.copy_from_slice(&[from.re, from.im]);
+            }
+            rest.fill(0.0);
+            Ok(())
+        })
+    });
+}
+
+/// Writes a colour-linked Born, without g_s^2, of the event of the last [`mebridge_amplitudes_`], which wrote these
+/// amplitudes; `link` counts from 1.
+///
+/// # Safety
+/// As for [`mebridge_amplitudes_`]; here the amplitudes are read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_link_(
+    handle: *const u64,
+    link: *const i32,
+    ngraphs: *const i32,
+    nrows: *const i32,
+    amplitudes: *const f64,
+    linked: *mut f64,
+) {
+    const NAME: &str = "mebridge_link";
+    or_stop(|| {
+        // SAFETY: guaranteed by the caller; null is rejected.
+        let (handle, link) =
+            unsafe { (value(NAME, "handle", handle)?, value(NAME, "link", link)?) };
+        registry::with_entry(handle, |entry| {
+            // SAFETY: as above.
+            let length = unsafe { saved_length(NAME, entry, ngraphs, nrows) }?;
+            let Entry { bridge, born, .. } = entry;
+            let born = born
+                .as_mut()
+                .ok_or_else(|| argument_error(NAME, "the handle is not that of a Born"))?;
+            let number = usize::try_from(link)
+                .ok()
+                .and_then(|link| link.checked_sub(1));
+            let Some(number) = number.filter(|&number| number < born.sums.links()) else {
+                let what = format!("there is no link {link} of {}", born.sums.links());
+                return Err(argument_error(NAME, what));
+            };
+            if !born.current {
+                // SAFETY: as above.
+                let saved = unsafe { input(NAME, "amplitudes", amplitudes, length) }?;
+                let process = bridge.process();
+                let of_table = process.helicities.len() * process.amplitudes.jamps();
+                born.sums.fill_reals(&saved[..2 * of_table]);
+                born.current = true;
+            }
+            // SAFETY: as above.
+            unsafe { write(NAME, "linked", linked, born.sums.link(number)) }
+        })
+    });
+}
+
+/// Returns the number of reals in `SAVEAMP(ngraphs,nrows)`, which has to be that of the process.
+///
+/// # Safety
+/// The pointers are NULL or point to INTEGERs.
+unsafe fn saved_length(
+    name: &'static str,
+    entry: &Entry,
+    ngraphs: *const i32,
+    nrows: *const i32,
+) -> Result<usize> {
+    // SAFETY: guaranteed by the caller; null is rejected.
+    let (ngraphs, nrows) = unsafe {
+        (
+            value(name, "ngraphs", ngraphs)?,
+            value(name, "nrows", nrows)?,
+        )
+    };
+    let process = entry.bridge.process();
+    let (count, rows) = (process.amplitudes.jamps(), process.helicities.len());
+    let size = |n: i32| usize::try_from(n).unwrap_or(0);
+    if entry.born.is_none() || size(ngraphs) != count || size(nrows) < rows {
+        let what = format!(
+            "SAVEAMP has {ngraphs} amplitudes of {nrows} helicities, and the Born {count} of {rows}"
+        );
+        return Err(argument_error(name, what));
+    }
+    number_count(name, size(nrows), 2 * count)
+}
+
 /// Declares that this executable is meant to use the library's matrix elements: if it ends without having requested
 /// any, a warning is printed. Called before the program begins.
 #[unsafe(no_mangle)]
@@ -318,21 +605,56 @@ pub unsafe extern "C" fn mebridge_check_(
     library: *const f64,
     fortran: *const f64,
 ) {
-    const NAME: &str = "mebridge_check";
-    or_stop(|| {
-        // SAFETY: guaranteed by the caller; null is rejected.
-        let handle = unsafe { value(NAME, "handle", handle) }?;
-        registry::with_entry(handle, |entry| {
-            let process = entry.bridge.process();
-            // SAFETY: guaranteed by the caller; null is rejected.
-            let number = |what, x: *const f64| unsafe { value(NAME, what, x) };
-            // SAFETY: guaranteed by the caller; null is rejected.
-            let momenta = unsafe { input(NAME, "momenta", momenta, 4 * process.legs.len()) }?;
-            let answers = (number("library", library)?, number("fortran", fortran)?);
-            check_mode::add_event(&process.name, momenta, number("g_s", g_s)?, answers);
-            Ok(())
-        })
+    // SAFETY: guaranteed by the caller.
+    or_stop(|| unsafe { check(handle, None, (momenta, g_s), (library, fortran)) });
+}
+
+/// Passes both values of a colour-linked Born to check mode; `link` counts from 1.
+///
+/// # Safety
+/// As for [`mebridge_matrix_`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_check_link_(
+    handle: *const u64,
+    link: *const i32,
+    momenta: *const f64,
+    g_s: *const f64,
+    library: *const f64,
+    fortran: *const f64,
+) {
+    // SAFETY: guaranteed by the caller; null is rejected.
+    or_stop(|| unsafe {
+        let link = value("mebridge_check_link", "link", link)?;
+        check(handle, Some(link), (momenta, g_s), (library, fortran))
     });
+}
+
+/// # Safety
+/// As for [`mebridge_matrix_`].
+unsafe fn check(
+    handle: *const u64,
+    link: Option<i32>,
+    (momenta, g_s): (*const f64, *const f64),
+    (library, fortran): (*const f64, *const f64),
+) -> Result<()> {
+    const NAME: &str = "mebridge_check";
+    // SAFETY: guaranteed by the caller; null is rejected.
+    let handle = unsafe { value(NAME, "handle", handle) }?;
+    registry::with_entry(handle, |entry| {
+        let process = entry.bridge.process();
+        // SAFETY: guaranteed by the caller; null is rejected.
+        let number = |what, x: *const f64| unsafe { value(NAME, what, x) };
+        // SAFETY: guaranteed by the caller; null is rejected.
+        let momenta = unsafe { input(NAME, "momenta", momenta, 4 * process.legs.len()) }?;
+        let answers = (number("library", library)?, number("fortran", fortran)?);
+        // The links of an event may add up to nothing with its Born.
+        let name = match link {
+            None => Cow::Borrowed(process.name.as_str()),
+            Some(link) => format!("{}, link {link}", process.name).into(),
+        };
+        check_mode::add_event(&name, momenta, number("g_s", g_s)?, answers);
+        Ok(())
+    })
 }
 
 /// Writes a row of the helicity table.

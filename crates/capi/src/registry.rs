@@ -4,6 +4,7 @@
 //! of each kind begin at a value of its own that no counter and no user-space address has.
 
 use super::pointers::c_name;
+use mebridge::born::BornSums;
 use mebridge::bridge::Bridge;
 use mebridge::error::{Error, Result};
 use mebridge::leading_color::ColorFlowEvaluator;
@@ -37,6 +38,16 @@ pub struct Entry {
     pub indices: Indices,
     /// Evaluates single colour flows, once requested, with the current parameters.
     pub color_flows: Option<ColorFlowEvaluator>,
+    /// Colour-linked Borns of aMC@NLO, if the bridge is that of a Born's amplitudes.
+    pub born: Option<LinkedBorn>,
+}
+
+/// The sums of a Born of which the bridge evaluates the amplitudes.
+pub struct LinkedBorn {
+    /// The sums, once they are filled.
+    pub sums: BornSums,
+    /// Whether the sums are those of the last event.
+    pub current: bool,
 }
 
 /// Copies of a call's channels and configurations. They are checked before use, and the values used must be the values
@@ -72,6 +83,16 @@ impl Indices {
     }
 }
 
+impl LinkedBorn {
+    /// Before the first event.
+    pub fn new(sums: BornSums) -> LinkedBorn {
+        LinkedBorn {
+            sums,
+            current: false,
+        }
+    }
+}
+
 impl Entry {
     /// An entry for a new bridge.
     pub fn new(bridge: Bridge, caller: super::generation::Caller) -> Entry {
@@ -86,6 +107,7 @@ impl Entry {
             parameters: Vec::new(),
             indices: Indices::default(),
             color_flows: None,
+            born: None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! `mebridge doctor`: reports what this machine and an output have, what is wrong, and how to fix it.
 
 use crate::link::{
-    CallerKind, EvaluatedBy, Journal, LinkState, OneEventReason, OutputLayout, calls, card,
-    changed, is_hooked, matrix_element, other_settings, recycled,
+    CallerKind, EvaluatedBy, Journal, LinkState, NloElements, OneEventReason, OutputLayout,
+    Subprocess, calls, card, changed, is_hooked, matrix_element, other_settings, recycled,
 };
 use crate::output;
 use mebridge::gpu::{Gpus, likely_platform};
@@ -168,6 +168,41 @@ fn version(program: &str) -> Option<String> {
     None
 }
 
+/// Reports on the matrix elements of a P directory, for calls of so many events.
+fn matrix_elements(
+    report: &mut Report,
+    layout: &OutputLayout,
+    subprocess: &Subprocess,
+    switches: &Switches,
+    events: usize,
+) {
+    let name = &subprocess.name;
+    let found = match subprocess.kind {
+        CallerKind::Nlo => NloElements::read(layout, &subprocess.path).map(|elements| {
+            for (file, error) in elements.left {
+                report.line(name, format!("{file} stays the Fortran's: {error}"));
+            }
+            let served = elements.served.into_iter();
+            served.map(|element| element.process).collect()
+        }),
+        _ => mebridge::import::import_noted(&subprocess.path).0,
+    };
+    match found {
+        Err(error) => report.wrong(format!("{name}: {error}")),
+        Ok(processes) => {
+            for process in processes {
+                // Of aMC@NLO's single events.
+                let machine = match subprocess.kind {
+                    CallerKind::Nlo => "CPU, one event a call".into(),
+                    _ => Target::choose(switches, Work::new(&process, events))
+                        .map_or_else(|e| e.to_string(), |m| m.describe()),
+                };
+                report.line(name, format!("{}: {machine}", process.name));
+            }
+        }
+    }
+}
+
 /// Reports on one output.
 fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
     let layout = OutputLayout::find(path)?;
@@ -224,17 +259,8 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
         let is_linked = linked
             .as_ref()
             .is_some_and(|r| r.directories.contains(name));
-        match mebridge::import::import_noted(&subprocess.path).0 {
-            Err(error) => report.wrong(format!("{name}: {error}")),
-            Ok(processes) => {
-                for process in processes {
-                    let machine = Target::choose(switches, Work::new(&process, events));
-                    let machine = machine.map_or_else(|e| e.to_string(), |m| m.describe());
-                    report.line(name, format!("{}: {machine}", process.name));
-                }
-            }
-        }
-        if is_linked && subprocess.kind == CallerKind::Plain {
+        matrix_elements(report, &layout, &subprocess, switches, events);
+        if is_linked && subprocess.kind != CallerKind::Plugin {
             let settings = other_settings(&layout, &subprocess)?;
             if !settings.is_empty() {
                 report.wrong(format!(
@@ -258,7 +284,9 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
                     layout.root.display()
                 ));
             }
-            if let Some(what) = recycled::changed_vertices(&layout, &subprocess.path)? {
+            if subprocess.kind == CallerKind::Plain
+                && let Some(what) = recycled::changed_vertices(&layout, &subprocess.path)?
+            {
                 report.wrong(format!("{name}: {what}"));
             }
         }

@@ -55,7 +55,7 @@ use mebridge_process::{Amplitudes, Diagrams, ExternalKind, Leg, Process, Quantit
 use mebridge_support::error::{Error, Result};
 use model::{ExtraScale, ModelReader};
 use program_unit::Library;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use value::FortranValue;
 
@@ -73,6 +73,48 @@ pub fn import_noted(dir: &Path) -> (Result<Vec<Process>>, Vec<DependencyRecord>)
         ..Options::default()
     };
     dependencies::record(dir, || import_with(dir, &options))
+}
+
+/// A matrix element of a directory, if it can be imported.
+pub struct Element {
+    /// Its file.
+    pub file: PathBuf,
+    /// The matrix element.
+    pub process: Result<Process>,
+    /// The colour links of a Born.
+    pub links: Vec<ColorLink>,
+}
+
+/// As [`import_noted`], where one matrix element may be imported although another cannot be.
+///
+/// # Errors
+/// The directory is none of MG5aMC's.
+pub fn import_elements(dir: &Path) -> Result<(Vec<Element>, Vec<DependencyRecord>)> {
+    let (found, looks) = dependencies::record(dir, || {
+        let directory = SubprocessPaths::open(dir)?;
+        let element = |(number, file): (usize, &ElementFile)| {
+            let options = Options {
+                open_widths: true,
+                element: Some(number),
+                ..Options::default()
+            };
+            let found = elements(&directory, &options).and_then(|mut found| {
+                let what = "a matrix element that is not imported".into();
+                found.pop().ok_or(Error::Internal { what })
+            });
+            let (process, links) = match found {
+                Ok((process, links)) => (Ok(process), links),
+                Err(error) => (Err(error), Vec::new()),
+            };
+            Element {
+                file: file.path.clone(),
+                process,
+                links,
+            }
+        };
+        Ok((1..).zip(&directory.matrices).map(element).collect())
+    });
+    Ok((found?, looks))
 }
 
 /// As [`import_directory`], with another parameter card.

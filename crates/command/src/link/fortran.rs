@@ -9,6 +9,8 @@
 //! | `mebridge_matrix<i>_all.f` | `MATRIX<i>` as written by helicity recycling: all helicities of an event |
 //! | `mebridge_batch<i>.f` | `SMATRIX<i>_MULTI`: a batch of events (MG5aMC 3.6 and later) |
 //!
+//! For those of aMC@NLO `mebridge_matrix<n>.f` defines `SMATRIX<n>_SPLITORDERS`, and `mebridge_matrixborn.f` `SBORN`.
+//!
 //! For a P directory with the plugin also `mebridge_plugin.f`, which checks MadEvent's settings.
 //!
 //! Statements end by column 72. Our names begin with `MEB`, so that they do not collide with parameters of a model.
@@ -122,9 +124,37 @@ pub fn matrix(element: &MatrixElement, around: Surroundings, recycled: bool) -> 
     f
 }
 
+/// What the Fortran that opens the bridge of a matrix element depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Handle<'a> {
+    /// The number in names.
+    pub number: &'a str,
+    /// Whether widths depend on `COMMON/NARROW_WIDTH/`.
+    pub small_width: bool,
+    /// Whether the matrix element depends on `COMMON/TO_BWCUTOFF/`.
+    pub bw_cutoff: bool,
+    /// The number of legs in terms of `nexternal.inc`.
+    pub legs: &'a str,
+    /// The routine that opens the bridge.
+    pub open: &'static str,
+}
+
+impl<'a> Handle<'a> {
+    /// For MadEvent's.
+    pub fn of(element: &'a MatrixElement) -> Handle<'a> {
+        Handle {
+            number: &element.number,
+            small_width: element.small_width,
+            bw_cutoff: element.bw_cutoff,
+            legs: "NEXTERNAL",
+            open: "MEBRIDGE_OPEN",
+        }
+    }
+}
+
 /// Returns `mebridge_handle<i>.f`, which opens the bridge.
-pub fn handle(element: &MatrixElement, process: &Process, around: Surroundings) -> String {
-    let n = &element.number;
+pub fn handle(element: Handle, process: &Process, around: Surroundings) -> String {
+    let n = element.number;
     let card = &process.model.card;
     let values = card.len().max(1);
     let mut f = String::from(HEAD);
@@ -161,7 +191,7 @@ pub fn handle(element: &MatrixElement, process: &Process, around: Surroundings) 
     ];
     for (used, variable, name, value) in settings {
         if used {
-            let value = real(value);
+            let value = self::number(value);
             line(&mut f, &format!("IF(ABS({variable}-({value}))"));
             goes_on(&mut f, &format!(".GT.1D-9*ABS({value}))THEN"));
             line(&mut f, "WRITE(0,*) 'mebridge: ERROR the run card has '");
@@ -181,12 +211,14 @@ pub fn handle(element: &MatrixElement, process: &Process, around: Surroundings) 
         line(&mut f, "ENDIF");
     }
     line(&mut f, &format!("CALL MEBRIDGE_CARD{n}(MEBCARD)"));
-    line(
-        &mut f,
-        &format!("CALL MEBRIDGE_OPEN(MEBOPEN,MEBRIDGE_PROCESS{n},"),
-    );
-    let nevt = if around.vector { "VECSIZE_MEMMAX" } else { "1" };
-    goes_on(&mut f, &format!("MEBRIDGE_END{n},{nevt},NEXTERNAL,"));
+    let open = element.open;
+    let nevt = match (open == "MEBRIDGE_OPEN", around.vector) {
+        (true, true) => "VECSIZE_MEMMAX,",
+        (true, false) => "1,",
+        (false, _) => "",
+    };
+    line(&mut f, &format!("CALL {open}(MEBOPEN,MEBRIDGE_PROCESS{n},"));
+    goes_on(&mut f, &format!("MEBRIDGE_END{n},{nevt}{},", element.legs));
     goes_on(&mut f, &format!("{},MEBCARD)", card.len()));
     line(&mut f, "ENDIF");
     line(&mut f, "MEBH=MEBOPEN");
@@ -207,6 +239,147 @@ pub fn handle(element: &MatrixElement, process: &Process, around: Surroundings) 
         goes_on(&mut f, value);
     }
     line(&mut f, "END");
+    f
+}
+
+/// Returns `mebridge_matrix<n>.f` of a real emission of aMC@NLO: `SMATRIX<n>_SPLITORDERS` with its arguments P and ANS, of
+/// a single squared order.
+pub fn real(number: &str) -> String {
+    let mut f = String::from(HEAD);
+    let _ = write!(
+        f,
+        "      SUBROUTINE SMATRIX{number}_SPLITORDERS(P,ANS)
+      IMPLICIT NONE
+      INCLUDE 'nexternal.inc'
+      INCLUDE 'coupl.inc'
+      REAL*8 P(0:3,NEXTERNAL),ANS(0:1),MEBF(0:1)
+      INTEGER*8 MEBH
+      INTEGER MEBC
+      CALL MEBRIDGE_HANDLE{number}(MEBH)
+      CALL MEBRIDGE_SQUARED(MEBH,P,G,ANS(1))
+      ANS(0)=ANS(1)
+      CALL MEBRIDGE_CHECKS(MEBC)
+      IF(MEBC.NE.0)THEN
+        CALL MEBFORTRAN{number}(P,MEBF)
+        CALL MEBRIDGE_CHECK(MEBH,P,G,ANS(1),MEBF(1))
+      ENDIF
+      END
+"
+    );
+    f
+}
+
+/// Returns `mebridge_matrixborn.f` of aMC@NLO: `SBORN`, which lets the Fortran's own one begin with the amplitudes of all
+/// helicities, as if it had just evaluated them; everything else (AMP2, JAMP2, complex Borns, AMP_SPLIT) it makes of
+/// them. So does `SBORN_HEL`.
+///
+/// The first event of each of the FKS configurations is the Fortran's alone: it decides there which helicities are good,
+/// by whether they vanish exactly, and AMP2 counts diagrams that cancel in |M|^2 of those that do not. Others stay zero,
+/// as the Fortran leaves them.
+pub fn born(process: &Process, configurations: u64) -> String {
+    let mut f = String::from(HEAD);
+    let _ = write!(
+        f,
+        "      SUBROUTINE SBORN(P,ANS_SUMMED)
+      IMPLICIT NONE
+      INCLUDE 'nexternal.inc'
+      INCLUDE 'born_nhel.inc'
+      INCLUDE 'coupl.inc'
+      INTEGER NGRAPHS,NCOMB,MEBN
+      PARAMETER (NGRAPHS={graphs},NCOMB={rows},MEBN={configurations})
+      REAL*8 P(0:3,NEXTERNAL-1),ANS_SUMMED,MEBF
+      DOUBLE COMPLEX SAVEAMP(NGRAPHS,MAX_BHEL)
+      COMMON/TO_SAVEAMP/SAVEAMP
+      DOUBLE PRECISION SAVEMOM(NEXTERNAL-1,2)
+      COMMON/TO_SAVEMOM/SAVEMOM
+      DOUBLE PRECISION HEL_FAC
+      INTEGER GET_HEL,SKIP(MEBN)
+      COMMON/CBORN/HEL_FAC,GET_HEL,SKIP
+      LOGICAL GOODHEL(NCOMB,MEBN)
+      COMMON/C_GOODHEL/GOODHEL
+      LOGICAL CALCULATEDBORN
+      COMMON/CCALCULATEDBORN/CALCULATEDBORN
+      INTEGER NFKSPROCESS
+      COMMON/C_NFKSPROCESS/NFKSPROCESS
+      LOGICAL MEBSEEN(MEBN),MEBROW
+      SAVE MEBSEEN
+      DATA MEBSEEN/MEBN*.FALSE./
+      INTEGER*8 MEBH
+      INTEGER MEBC,I,J
+      IF(.NOT.CALCULATEDBORN)THEN
+        CALL MEBRIDGE_HANDLEBORN(MEBH)
+        CALL MEBRIDGE_CHECKS(MEBC)
+        IF(MEBC.NE.0.AND.MEBSEEN(NFKSPROCESS))
+     $   CALL MEBFORTRANBORN(P,MEBF)
+        CALL MEBRIDGE_AMPLITUDES(MEBH,P,G,NGRAPHS,MAX_BHEL,SAVEAMP)
+        SAVEMOM(:,1)=P(0,:)
+        SAVEMOM(:,2)=P(3,:)
+        CALCULATEDBORN=.FALSE.
+        IF(MEBSEEN(NFKSPROCESS))THEN
+          J=SKIP(NFKSPROCESS)
+          DO I=1,NCOMB
+            MEBROW=GOODHEL(I,NFKSPROCESS)
+            IF(I+J.LE.NCOMB) MEBROW=MEBROW.OR.GOODHEL(I+J,NFKSPROCESS)
+            IF(I-J.GE.1) MEBROW=MEBROW.OR.GOODHEL(I-J,NFKSPROCESS)
+            IF(.NOT.MEBROW) SAVEAMP(:,I)=(0D0,0D0)
+          ENDDO
+          CALCULATEDBORN=.TRUE.
+          CALL MEBFORTRANBORN(P,ANS_SUMMED)
+          IF(MEBC.NE.0)
+     $     CALL MEBRIDGE_CHECK(MEBH,P,G,ANS_SUMMED,MEBF)
+          RETURN
+        ENDIF
+      ENDIF
+      MEBSEEN(NFKSPROCESS)=.TRUE.
+      CALL MEBFORTRANBORN(P,ANS_SUMMED)
+      END
+",
+        graphs = process.amplitudes.vertices().len(),
+        rows = process.helicities.len(),
+    );
+    f
+}
+
+/// Returns `mebridge_matrix<name>.f` of colour link `name`, counted as `link` from 1: `SB_<name>_SPLITORDERS` with its
+/// arguments P and ANS. As the Fortran's own it needs the amplitudes that the Born of these momenta has left.
+pub fn link(name: &str, link: usize, born: &Process) -> String {
+    let mut f = String::from(HEAD);
+    let _ = write!(
+        f,
+        "      SUBROUTINE SB_{name}_SPLITORDERS(P,ANS)
+      IMPLICIT NONE
+      INCLUDE 'nexternal.inc'
+      INCLUDE 'born_nhel.inc'
+      INCLUDE 'coupl.inc'
+      INTEGER NGRAPHS
+      PARAMETER (NGRAPHS={graphs})
+      REAL*8 P(0:3,NEXTERNAL-1),ANS(0:1),MEBF(0:1)
+      DOUBLE COMPLEX SAVEAMP(NGRAPHS,MAX_BHEL)
+      COMMON/TO_SAVEAMP/SAVEAMP
+      DOUBLE PRECISION SAVEMOM(NEXTERNAL-1,2)
+      COMMON/TO_SAVEMOM/SAVEMOM
+      LOGICAL CALCULATEDBORN
+      COMMON/CCALCULATEDBORN/CALCULATEDBORN
+      INTEGER*8 MEBH
+      INTEGER MEBC
+      IF(.NOT.CALCULATEDBORN.OR.ANY(SAVEMOM(:,1).NE.P(0,:)).OR.
+     $ ANY(SAVEMOM(:,2).NE.P(3,:)))THEN
+        WRITE(0,*) 'mebridge: ERROR SB_{name} was called without '
+     $   //'SBORN for the same momenta before it'
+        STOP 1
+      ENDIF
+      CALL MEBRIDGE_HANDLEBORN(MEBH)
+      CALL MEBRIDGE_LINK(MEBH,{link},NGRAPHS,MAX_BHEL,SAVEAMP,ANS(1))
+      ANS(0)=ANS(1)
+      CALL MEBRIDGE_CHECKS(MEBC)
+      IF(MEBC.NE.0)THEN
+        CALL MEBFORTRAN{name}(P,MEBF)
+        CALL MEBRIDGE_CHECK_LINK(MEBH,{link},P,G,ANS(1),MEBF(1))
+      ENDIF
+      END
+",
+        graphs = born.amplitudes.vertices().len(),
+    );
     f
 }
 
@@ -543,6 +716,6 @@ fn goes_on(f: &mut String, text: &str) {
 }
 
 /// Formats a number as Fortran's DOUBLE PRECISION.
-fn real(x: f64) -> String {
+fn number(x: f64) -> String {
     format!("{x:e}").replace('e', "D")
 }

@@ -11,8 +11,17 @@ use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// The executables of MadEvent in a P directory: its own, and those with the plugin.
-pub const EXECUTABLES: [&str; 4] = ["madevent", "madevent_cpp", "madevent_cuda", "madevent_hip"];
+/// The executables in a P directory that can be linked: MadEvent's own, those with the plugin, and aMC@NLO's.
+pub const EXECUTABLES: [&str; 8] = [
+    "madevent",
+    "madevent_cpp",
+    "madevent_cuda",
+    "madevent_hip",
+    "madevent_mintFO",
+    "madevent_mintMC",
+    "test_soft_col_limits",
+    "check_poles",
+];
 
 /// An output of MG5aMC.
 #[derive(Debug)]
@@ -33,6 +42,8 @@ pub enum CallerKind {
     Plain,
     /// MadEvent with the plugin CUDACPP.
     Plugin,
+    /// aMC@NLO's programs.
+    Nlo,
 }
 
 /// A P directory.
@@ -41,6 +52,17 @@ pub struct Subprocess {
     pub name: String,
     pub path: PathBuf,
     pub kind: CallerKind,
+}
+
+impl CallerKind {
+    /// Returns the names of its executables.
+    pub fn executables(self) -> &'static [&'static str] {
+        match self {
+            CallerKind::Plain => &EXECUTABLES[..1],
+            CallerKind::Plugin => &EXECUTABLES[..4],
+            CallerKind::Nlo => &EXECUTABLES[4..],
+        }
+    }
 }
 
 impl OutputLayout {
@@ -99,6 +121,13 @@ impl OutputLayout {
     /// Returns a P directory by its name.
     pub fn subprocess(&self, name: &str) -> Result<Subprocess> {
         let path = self.root.join("SubProcesses").join(name);
+        if mebridge::import::is_nlo(&path) {
+            return Ok(Subprocess {
+                name: name.to_owned(),
+                path,
+                kind: CallerKind::Nlo,
+            });
+        }
         if !path.join("auto_dsig.f").is_file() {
             return Err(Error::NotProcessDirectory {
                 path,
@@ -307,24 +336,23 @@ fn sources_of(object: &OsStr) -> impl Iterator<Item = OsString> {
 }
 
 impl Subprocess {
-    /// Returns the names of MadEvent's executables in it; `madevent` may be a link to another one.
+    /// Returns the names of the executables in it; `madevent` may be a link to another one.
     pub fn executables(&self) -> Result<Vec<String>> {
+        let known = self.kind.executables();
         let names = files(&self.path)?.into_iter().filter_map(|path| {
             let name = path.file_name()?.to_string_lossy().into_owned();
-            let of_plugin = EXECUTABLES[1..].contains(&name.as_str());
-            let is = name == EXECUTABLES[0] || (of_plugin && self.kind == CallerKind::Plugin);
-            is.then_some(name)
+            known.contains(&name.as_str()).then_some(name)
         });
         Ok(names.collect())
     }
 }
 
-/// Returns the names of the P directories with a MadEvent.
+/// Returns the names of the P directories of MadEvent or aMC@NLO.
 pub fn subprocesses(root: &Path) -> Result<Vec<String>> {
     let folder = root.join("SubProcesses");
     let mut names: Vec<String> = files(&folder)?
         .into_iter()
-        .filter(|path| path.join("auto_dsig.f").is_file())
+        .filter(|path| path.join("auto_dsig.f").is_file() || mebridge::import::is_nlo(path))
         .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
         .filter(|name| name.starts_with('P'))
         .collect();
@@ -332,7 +360,9 @@ pub fn subprocesses(root: &Path) -> Result<Vec<String>> {
     if names.is_empty() {
         return Err(wrong(
             &folder,
-            "there is no P directory with an auto_dsig.f in it: this is no output of `output madevent`".into(),
+            "there is no P directory with an auto_dsig.f or a born.f in it: this is no output of `output madevent`, nor of \
+             aMC@NLO"
+                .into(),
         ));
     }
     Ok(names)

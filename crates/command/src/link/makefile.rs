@@ -5,7 +5,9 @@
 //! the rest. Only the link line of `madevent` changes: our objects come first, and the linker uses the first definition
 //! of a routine (`-z muldefs`). `madevent_forhel`, which finds vanishing helicities, and `gensym` stay unchanged.
 
+use super::layout::CallerKind;
 use super::matrix_element::MatrixElement;
+use super::nlo::{NloElement, ReplacedRoutine};
 use super::sources::SCRIPT;
 use std::fmt::Write;
 use std::path::Path;
@@ -116,16 +118,9 @@ pub fn fortran_makefile(
     library: Option<&Path>,
     vector: bool,
 ) -> String {
-    let mut m = String::from(
-        "# Written by `mebridge link`; `mebridge unlink` removes it.\n\
-         mebridge_goal := $(.DEFAULT_GOAL)\n\
-         # Calls within an object must go through the symbol, so that the linker can turn them.\n\
-         FFLAGS += -fPIC\n\
-         ifneq (,$(findstring GNU,$(shell $(FC) --version 2>/dev/null)))\n\
-         FFLAGS += -fsemantic-interposition\n\
-         endif\n\
-         mebridge_objects := mebridge_process.o",
-    );
+    let mut m = String::from(HEAD);
+    m.push_str(&interposable(""));
+    m.push_str("mebridge_objects := mebridge_process.o");
     for element in elements {
         let n = &element.number;
         let _ = write!(
@@ -136,28 +131,9 @@ pub fn fortran_makefile(
             let _ = write!(m, " mebridge_batch{n}.o");
         }
     }
-    let _ = write!(
-        m,
-        "\n\n\
-         madevent: private override FC := $(FC) $(mebridge_objects)\n\
-         madevent: private override LDFLAGS += -Wl,-z,muldefs -L../../lib -lmebridge \\\n  \
-         -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../../lib'{}\n\
-         madevent: $(mebridge_objects)\n\n\
-         # Each time, without making madevent anew: a file may come back with an old time.\n\
-         madevent: | mebridge_sources\n\
-         .PHONY: mebridge_sources\n\
-         mebridge_sources:\n\
-         \t@sh {SCRIPT}\n\n",
-        match library.and_then(quoted) {
-            Some(folder) => format!(" -Xlinker -rpath -Xlinker {folder}"),
-            None => String::new(),
-        }
-    );
-    m.push_str("mebridge_compile = $(FC) $(FFLAGS) -I. -I../../Source -c $< -o $@\n");
+    m.push_str(&linked("madevent", library));
     m.push_str(
-        "mebridge_process.o: mebridge_process.s $(wildcard mebridge_matrix*.process)\n\
-         \t$(FC) -c $< -o $@\n\
-         # With helicity recycling MATRIX<i> of matrix<i>_optim.f gives all helicities at once, for a table of its own.\n",
+        "# With helicity recycling MATRIX<i> of matrix<i>_optim.f gives all helicities at once, for a table of its own.\n",
     );
     for element in elements {
         let n = &element.number;
@@ -190,19 +166,114 @@ pub fn fortran_makefile(
         );
         // The Fortran's own matrix element under another name, for check mode; the other definitions of its object must
         // not come before those that MadEvent calls.
-        let object = file.replace(".f", ".o");
-        let _ = write!(
-            m,
-            "mebridge_fortran{n}.o: {object}\n\
-             \tnm -g --defined-only $< | awk '$$2 == \"T\" && $$3 != \"matrix{n}_\" {{ print $$3 }}' > mebridge_weak{n}.inc\n\
-             \tobjcopy --weaken-symbols=mebridge_weak{n}.inc --redefine-sym matrix{n}_=mebfortran{n}_ $< $@\n"
-        );
+        m.push_str(&own_fortran(
+            n,
+            &file.replace(".f", ".o"),
+            &format!("matrix{n}"),
+            None,
+        ));
     }
     if vector {
         m.push_str(&sized("../../Source/vector.inc"));
     }
-    m.push_str("\n.DEFAULT_GOAL := $(mebridge_goal)\n");
+    m.push_str(TAIL);
     m
+}
+
+/// Returns `mebridge.mk` for a P directory of aMC@NLO. `gensym`, which finds the channels, stays the Fortran's.
+pub fn nlo_makefile(elements: &[NloElement], library: Option<&Path>) -> String {
+    let mut m = String::from(HEAD);
+    m.push_str("mebridge_objects := mebridge_process.o");
+    let routines: Vec<ReplacedRoutine> = elements.iter().flat_map(NloElement::routines).collect();
+    for NloElement { number: n, .. } in elements {
+        let _ = write!(m, " mebridge_handle{n}.o");
+    }
+    for ReplacedRoutine { number: n, .. } in &routines {
+        let _ = write!(m, " mebridge_matrix{n}.o mebridge_fortran{n}.o");
+    }
+    m.push_str("\n\n");
+    m.push_str(&linked(&CallerKind::Nlo.executables().join(" "), library));
+    for NloElement { number: n, .. } in elements {
+        let _ = write!(
+            m,
+            "mebridge_handle{n}.o: mebridge_handle{n}.f ../../Source/MODEL/input.inc\n\
+             \t$(mebridge_compile)\n"
+        );
+    }
+    let within = routines.iter().filter(|routine| routine.called_within);
+    let objects: Vec<String> = within.map(|r| format!("{}.o", r.object)).collect();
+    if !objects.is_empty() {
+        m.push_str(&interposable(&format!("{}: ", objects.join(" "))));
+    }
+    for routine in &routines {
+        let (n, object) = (&routine.number, format!("{}.o", routine.object));
+        let _ = write!(
+            m,
+            "mebridge_matrix{n}.o: mebridge_matrix{n}.f\n\
+             \t$(mebridge_compile)\n"
+        );
+        let called = routine.called_within.then_some(routine.name.as_str());
+        m.push_str(&own_fortran(n, &object, &routine.name, called));
+    }
+    m.push_str(TAIL);
+    m
+}
+
+/// Beginning of a P directory's file, which must not change the default goal.
+const HEAD: &str = "# Written by `mebridge link`; `mebridge unlink` removes it.\n\
+                    mebridge_goal := $(.DEFAULT_GOAL)\n";
+/// Its end.
+const TAIL: &str = "\n.DEFAULT_GOAL := $(mebridge_goal)\n";
+
+/// Returns the flags with which calls within an object go through the symbol, so that the linker can redirect them: of
+/// all objects, or of `object: `.
+fn interposable(object: &str) -> String {
+    format!(
+        "# Calls within an object must go through the symbol, so that the linker can turn them.\n\
+         {object}FFLAGS += -fPIC\n\
+         ifneq (,$(findstring GNU,$(shell $(FC) --version 2>/dev/null)))\n\
+         {object}FFLAGS += -fsemantic-interposition\n\
+         endif\n"
+    )
+}
+
+/// Returns the rules that link these targets with our objects and the library.
+fn linked(targets: &str, library: Option<&Path>) -> String {
+    format!(
+        "{targets}: private override FC := $(FC) $(mebridge_objects)\n\
+         {targets}: private override LDFLAGS += -Wl,-z,muldefs -L../../lib -lmebridge \\\n  \
+         -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../../lib'{}\n\
+         {targets}: $(mebridge_objects)\n\n\
+         # Each time, without making them anew: a file may come back with an old time.\n\
+         {targets}: | mebridge_sources\n\
+         .PHONY: mebridge_sources\n\
+         mebridge_sources:\n\
+         \t@sh {SCRIPT}\n\n\
+         mebridge_compile = $(FC) $(FFLAGS) -I. -I../../Source -c $< -o $@\n\
+         mebridge_process.o: mebridge_process.s $(wildcard mebridge_matrix*.process)\n\
+         \t$(FC) -c $< -o $@\n",
+        match library.and_then(quoted) {
+            Some(folder) => format!(" -Xlinker -rpath -Xlinker {folder}"),
+            None => String::new(),
+        }
+    )
+}
+
+/// Returns the rule for the Fortran's own matrix element under the name `mebfortran<n>`, from its object. `called` is a
+/// routine that its object calls through the symbol, unless it was compiled otherwise.
+fn own_fortran(n: &str, object: &str, routine: &str, called: Option<&str>) -> String {
+    let check = called.map_or(String::new(), |called| {
+        format!(
+            "\t@readelf -rW $< | grep -q ' {called}_ ' || {{ \\\n\
+             \t  echo 'mebridge: {object} was compiled such that the linker cannot replace {called} in it; remove it, and \
+             make again' >&2; exit 1; }}\n"
+        )
+    });
+    format!(
+        "mebridge_fortran{n}.o: {object}\n{check}\
+         \tnm -g --defined-only $< | awk '$$2 == \"T\" && $$3 != \"{routine}_\" {{ print $$3 }}' > mebridge_weak{n}.inc\n\
+         \tobjcopy --weaken-symbols=mebridge_weak{n}.inc --redefine-sym {routine}_=mebfortran{n}_ $< $@\n"
+    )
 }
 
 /// `mebridge_nhel.awk`: extracts the number of helicities and their table from `SMATRIX<i>` in a file of helicity

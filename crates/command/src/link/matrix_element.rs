@@ -168,7 +168,7 @@ fn numbers(directory: &Path) -> Result<Vec<u32>> {
 }
 
 /// Whether a routine of DHELAS depends on the run card's bwcutoff.
-fn routines_cut(directory: &Path) -> Result<bool> {
+pub fn routines_cut(directory: &Path) -> Result<bool> {
     let folder = directory.join("../../Source/DHELAS");
     if !folder.is_dir() {
         return Ok(false);
@@ -190,7 +190,7 @@ pub fn is_ungrouped(directory: &Path) -> Result<bool> {
 }
 
 /// Returns the routine of this name, with any text before `start` (`REAL*8`).
-fn signature(found: &[statements::Statement], start: &str, name: &str) -> Option<Signature> {
+pub fn signature(found: &[statements::Statement], start: &str, name: &str) -> Option<Signature> {
     let head = format!("{start}{name}(");
     found.iter().find_map(|statement| {
         let at = statement.text.find(&head)?;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `layout` | where files are in an output, and its generation |
 //! | `matrix_element` | how MadEvent calls the matrix elements of a P directory |
+//! | `nlo` | the matrix elements of aMC@NLO's P directories |
 //! | `fortran` | the Fortran that replaces them |
 //! | `makefile` | how make is told to use it |
 //! | `batch` | the number of events per call of MadEvent |
@@ -27,6 +28,7 @@ mod library;
 mod listing;
 mod makefile;
 pub mod matrix_element;
+mod nlo;
 mod record;
 pub mod recycled;
 mod root;
@@ -35,7 +37,7 @@ mod sources;
 
 pub use batch::OneEventReason;
 pub use journal::Journal;
-pub use layout::{CallerKind, OutputLayout};
+pub use layout::{CallerKind, OutputLayout, Subprocess};
 use library::is_compiled;
 pub use library::{EvaluatedBy, MAX_LIBRARY_BYTES, calls, library};
 pub use makefile::is_hooked;
@@ -47,9 +49,9 @@ use crate::output;
 use crate::progress::Progress;
 use batch::BatchSizes;
 use journal::bytes;
-use layout::Subprocess;
 use matrix_element::{MatrixElement, latin};
 use mebridge::Result;
+pub use nlo::NloElements;
 use record::{Change, EditKind, LinkRecord, kept_name};
 use root::wrong;
 use std::fmt::Write;
@@ -57,9 +59,9 @@ use std::path::{Path, PathBuf};
 
 /// Let MadEvent take its matrix elements from the library
 ///
-/// OUTPUT is the directory of `output madevent`, or one of its SubProcesses/P* directories. Afterwards
-/// bin/generate_events, launch, and `make madevent` in a P directory make executables that use the library. Undone by
-/// `mebridge unlink`.
+/// OUTPUT is the directory of `output madevent` or of aMC@NLO (`[real=QCD]`), or one of its SubProcesses/P* directories.
+/// Afterwards bin/generate_events, bin/calculate_xsect, launch, and `make madevent` in a P directory make executables that
+/// use the library. Undone by `mebridge unlink`.
 #[derive(clap::Args)]
 pub struct Options {
     /// Outputs of MG5aMC, or P* directories
@@ -298,6 +300,9 @@ impl Options {
         (fresh, events): (bool, usize),
         work: &mut Work,
     ) -> Result<()> {
+        if subprocess.kind == CallerKind::Nlo {
+            return self.nlo_subprocess(layout, subprocess, library, fresh, work);
+        }
         let folder = format!("SubProcesses/{}", subprocess.name);
         let mut made = |name: &str, contents: Vec<u8>| {
             work.made.push(GeneratedFile {
@@ -306,14 +311,6 @@ impl Options {
             });
         };
         mebridge::import::no_loops(&subprocess.path)?;
-        if mebridge::import::is_nlo(&subprocess.path) {
-            return Err(wrong(
-                &subprocess.path,
-                "aMC@NLO's programs are not linked; evaluate its Born and its real emissions by `mebridge eval`, from \
-                 Python or from C"
-                    .into(),
-            ));
-        }
         let elements = MatrixElement::read_all(&subprocess.path)?;
         let (processes, looks) = mebridge::import::import_noted(&subprocess.path);
         let processes = processes?;
@@ -344,17 +341,8 @@ impl Options {
                 made(makefile::PLUGIN, makefile::PLUGIN_MAKEFILE.into());
                 format!("in the place of the plugin's libraries, batches of {events} events")
             }
-            CallerKind::Plain => {
-                if let Some((file, name)) = sources::overridden_routines(&subprocess.path).first() {
-                    return Err(wrong(
-                        &subprocess.path,
-                        format!(
-                            "{file} has a {name} of its own beside that of Source, and madevent takes it where a makefile \
-                             compiles it, but only that of Source is read; put it there, or rename {file} if it is of no \
-                             use"
-                        ),
-                    ));
-                }
+            CallerKind::Plain | CallerKind::Nlo => {
+                no_overridden_routine(&subprocess.path)?;
                 let around = layout.surroundings()?;
                 let known = layout.variables()?;
                 for (element, process) in elements.iter().zip(&processes) {
@@ -366,7 +354,7 @@ impl Options {
                     };
                     fortran(
                         &format!("handle{n}"),
-                        fortran::handle(element, process, around),
+                        fortran::handle(fortran::Handle::of(element), process, around),
                     );
                     fortran(
                         &format!("matrix{n}"),
@@ -395,18 +383,8 @@ impl Options {
             }
         };
         if fresh {
-            for name in subprocess.executables()? {
-                let path = subprocess.path.join(&name);
-                // A script may mention the library.
-                if calls(&path)? != EvaluatedBy::Library || !is_compiled(&path) {
-                    work.aside.push(format!("{folder}/{name}"));
-                }
-            }
-            // User files that make would overwrite.
             let numbers: Vec<String> = elements.into_iter().map(|e| e.number).collect();
-            let products = makefile::products(&numbers);
-            work.aside
-                .extend(products.map(|name| format!("{folder}/{name}")));
+            move_aside(subprocess, &numbers, work)?;
             if subprocess.kind == CallerKind::Plugin {
                 work.aside
                     .extend(layout.plugin_products(&subprocess.name, false)?);
@@ -433,6 +411,78 @@ impl Options {
             if let Some(what) = recycled::changed_vertices(layout, &subprocess.path)? {
                 let _ = writeln!(work.report, "!! {}: {what}", subprocess.name);
             }
+        }
+        Ok(())
+    }
+
+    /// Links one P directory of aMC@NLO.
+    fn nlo_subprocess(
+        &self,
+        layout: &OutputLayout,
+        subprocess: &Subprocess,
+        library: &Path,
+        fresh: bool,
+        work: &mut Work,
+    ) -> Result<()> {
+        no_overridden_routine(&subprocess.path)?;
+        let folder = format!("SubProcesses/{}", subprocess.name);
+        let mut made = |name: &str, contents: Vec<u8>| {
+            work.made.push(GeneratedFile {
+                path: format!("{folder}/{name}"),
+                contents,
+            });
+        };
+        let NloElements {
+            served,
+            left,
+            looks,
+        } = NloElements::read(layout, &subprocess.path)?;
+        if served.is_empty() {
+            let why = left.into_iter().next().map(|(_, error)| error);
+            return Err(
+                why.unwrap_or_else(|| wrong(&subprocess.path, "it has no matrix elements".into()))
+            );
+        }
+        let around = layout.surroundings()?;
+        let mut numbers = Vec::new();
+        for element in &served {
+            let n = &element.number;
+            made(&format!("mebridge_matrix{n}.process"), element.to_bytes()?);
+            let handle = fortran::handle(element.handle(), &element.process, around);
+            made(&format!("mebridge_handle{n}.f"), handle.into_bytes());
+            for routine in element.routines() {
+                let file = format!("mebridge_matrix{}.f", routine.number);
+                made(&file, routine.fortran.into_bytes());
+                numbers.push(routine.number);
+            }
+        }
+        let names: Vec<&str> = served.iter().map(|e| e.number.as_str()).collect();
+        let list = sources::list(&subprocess.path, &looks, &[])?;
+        made(sources::LIST, list.into_bytes());
+        made(sources::SCRIPT, sources::COMPARE.into());
+        made("mebridge_process.s", fortran::processes(&names).into());
+        let text = makefile::nlo_makefile(&served, library.parent());
+        made(makefile::NAME, text.into_bytes());
+        if fresh {
+            move_aside(subprocess, &numbers, work)?;
+        }
+        for element in &served {
+            let what = match element.is_born() {
+                true => "the Born and its colour links",
+                false => "a real emission",
+            };
+            let _ = writeln!(
+                work.report,
+                "{}: {}, {what}, one event a call",
+                subprocess.name, element.process.name
+            );
+        }
+        for (file, error) in left {
+            let _ = writeln!(
+                work.report,
+                "!! {}: {file} stays the Fortran's: {error}",
+                subprocess.name
+            );
         }
         Ok(())
     }
@@ -518,6 +568,36 @@ impl Options {
         }
         Ok(())
     }
+}
+
+/// Refuses a P directory in which a routine of DHELAS or MODEL is defined once more.
+fn no_overridden_routine(directory: &Path) -> Result<()> {
+    match sources::overridden_routines(directory).first() {
+        None => Ok(()),
+        Some((file, name)) => Err(wrong(
+            directory,
+            format!(
+                "{file} has a {name} of its own beside that of Source, and madevent takes it where a makefile compiles it, \
+                 but only that of Source is read; put it there, or rename {file} if it is of no use"
+            ),
+        )),
+    }
+}
+
+/// Moves files of a P directory aside that make builds: executables, and user files that it would overwrite.
+fn move_aside(subprocess: &Subprocess, numbers: &[String], work: &mut Work) -> Result<()> {
+    let folder = format!("SubProcesses/{}", subprocess.name);
+    for name in subprocess.executables()? {
+        let path = subprocess.path.join(&name);
+        // A script may mention the library.
+        if calls(&path)? != EvaluatedBy::Library || !is_compiled(&path) {
+            work.aside.push(format!("{folder}/{name}"));
+        }
+    }
+    let products = makefile::products(numbers);
+    work.aside
+        .extend(products.map(|name| format!("{folder}/{name}")));
+    Ok(())
 }
 
 /// Reports objects that stay unchanged although the batch size has changed.

@@ -87,12 +87,13 @@ impl LinkRecord {
         }
     }
 
-    /// Returns the numbers of the matrix elements of a linked P directory, as used in file names.
+    /// Returns the numbers of the matrix elements of a linked P directory, and of colour links, as used in file names.
     pub fn numbers(&self, directory: &str) -> Vec<String> {
         let begin = format!("SubProcesses/{directory}/mebridge_matrix");
         let number = |change: &Change| {
             let rest = change.path().strip_prefix(&begin)?;
-            rest.strip_suffix(".process").map(str::to_owned)
+            let link = rest.strip_suffix(".f").filter(|n| n.starts_with("sf_"));
+            rest.strip_suffix(".process").or(link).map(str::to_owned)
         };
         self.changes.iter().filter_map(number).collect()
     }
@@ -240,6 +241,8 @@ mod tests {
             make("lib/libmebridge.so"),
             make("Source/MODEL/mebridge.mk"),
             make("SubProcesses/P1_gg_ttx/mebridge_matrix12.process"),
+            make("SubProcesses/P1_gg_ttx/mebridge_matrix12.f"),
+            make("SubProcesses/P1_gg_ttx/mebridge_matrixsf_001.f"),
             make("SubProcesses/P1_gg_ttx/mebridge.mk"),
             aside("SubProcesses/P1_gg_ttx/mebridge_process.o"),
             aside("SubProcesses/P1_gg_ttx/madevent_cpp"),
@@ -252,7 +255,7 @@ mod tests {
             },
         ];
         let record = read(&changes, &["P1_gg_ttx"]).unwrap();
-        assert_eq!(record.numbers("P1_gg_ttx"), ["12"]);
+        assert_eq!(record.numbers("P1_gg_ttx"), ["12", "sf_001"]);
         assert!(record.numbers("P1_gg").is_empty());
     }
 

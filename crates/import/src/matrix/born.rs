@@ -164,8 +164,16 @@ pub fn read<'l>(
         .chunks(legs)
         .map(|row| row.iter().map(|&h| h as i8).collect())
         .collect();
+    for &leg in &splits {
+        if !flips_by_a_step(&helicities, leg) {
+            return Err(sum.error(format!(
+                "the rows of NHEL in which leg {leg} has its other helicity are not a fixed number of rows further"
+            )));
+        }
+    }
     let frame = model.interpreter.declare_unit(unit, &unit.body()?)?;
     let flows = number_of_flows(unit, &model.interpreter, &frame)?;
+    let graphs = model.interpreter.int_constant(&frame, "NGRAPHS");
 
     // The first FKS configuration in which a leg with two helicities splits: both are evaluated.
     let splitting = splits.iter().position(|&leg| leg != 0);
@@ -186,13 +194,16 @@ pub fn read<'l>(
     };
     let run = call(unit, model, routines, legs)?;
     let passes = if splitting.is_some() { 2.0 } else { 1.0 };
+    let amplitudes = run.calls.amplitudes.len();
+    if graphs != Some(amplitudes as i64) || !saves_all(&mut model.interpreter, amplitudes) {
+        return Err(unit.error("SAVEAMP does not hold the amplitudes in their order"));
+    }
     let interpreter = &model.interpreter;
     let results = Results {
         values: vec![run.square.clone()],
         amp2: Vec::new(),
         jamp2: Vec::new(),
     };
-    let amplitudes = run.calls.amplitudes.len();
     let tables = squares::read(interpreter, &results, &[1.0 / passes], flows, amplitudes);
     let SquareTables { jamp, color, .. } = tables.map_err(|what| unit.error(what))?;
     let expansion = Expansion::of(interpreter, &run.square, amplitudes);
@@ -275,6 +286,46 @@ fn one_iden(values: &[i64]) -> std::result::Result<u32, String> {
             .ok_or_else(|| format!("IDEN is {first}")),
         _ => Err("IDEN differs between FKS configurations, so that there is not one Born".into()),
     }
+}
+
+/// Whether the rows with the other helicity of a leg (from 1; 0 is none) are a fixed number of rows further (SKIP).
+fn flips_by_a_step(table: &[Vec<i8>], leg: i64) -> bool {
+    let leg = match usize::try_from(leg) {
+        Ok(0) => return true,
+        Ok(leg) if table.iter().all(|row| leg <= row.len()) => leg - 1,
+        _ => return false,
+    };
+    let Some(first) = table.first().map(|row| row[leg]) else {
+        return false;
+    };
+    let Some(step) = table.iter().position(|row| row[leg] == -first) else {
+        return false;
+    };
+    let mut rows = (0..).zip(table).filter(|(_, row)| row[leg] == first);
+    rows.all(|(at, row)| {
+        let mut flipped = row.clone();
+        flipped[leg] = -first;
+        table.get(at + step) == Some(&flipped)
+    })
+}
+
+/// Whether row 1 of SAVEAMP holds all amplitudes after a call of `BORN` for that row.
+fn saves_all(interpreter: &mut Interpreter, amplitudes: usize) -> bool {
+    let (block, at) = interpreter.common_place("TO_SAVEAMP", 0);
+    let interpreter = &*interpreter;
+    (0..amplitudes).all(|i| {
+        let mut own = vec![Complex64::default(); amplitudes];
+        own[i] = Complex64::new(1.0, 0.0);
+        match interpreter.get((block, at + i as i64)) {
+            Some(FortranValue::AmplitudeExpression(form)) => match &**form {
+                AmplitudeExpression::Linear(terms) => {
+                    vector(interpreter, terms, amplitudes).is_ok_and(|v| v == own)
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    })
 }
 
 /// Outcome of a call of `BORN`.
@@ -561,6 +612,15 @@ mod tests {
         ] {
             assert_eq!(linked_legs(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_other_helicity_is_a_step_further() {
+        let table: Vec<Vec<i8>> = vec![vec![-1, 1], vec![-1, -1], vec![1, 1], vec![1, -1]];
+        assert!([0, 1, 2].iter().all(|&leg| flips_by_a_step(&table, leg)));
+        assert!(!flips_by_a_step(&table, 3) && !flips_by_a_step(&table[..2], 1));
+        let other = [0, 1, 3, 2].map(|row: usize| table[row].clone());
+        assert!(!flips_by_a_step(&other, 1) && !flips_by_a_step(&other, 2));
     }
 
     #[test]
