@@ -100,7 +100,7 @@ pub(crate) struct CompilerSlots {
 }
 
 /// A slot in use.
-struct Slot<'a>(&'a CompilerSlots);
+struct CompilerSlot<'a>(&'a CompilerSlots);
 
 impl CompilerSlots {
     /// Creates one slot per core.
@@ -113,7 +113,7 @@ impl CompilerSlots {
     }
 
     /// Waits for a slot, unless it is no longer needed.
-    fn take(&self, unneeded: &AtomicBool) -> Option<Slot<'_>> {
+    fn take(&self, unneeded: &AtomicBool) -> Option<CompilerSlot<'_>> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let none = |free: &mut usize| *free == 0 && !unneeded.load(Ordering::Acquire);
         let waited = self.changed.wait_while(free, none);
@@ -122,7 +122,7 @@ impl CompilerSlots {
             return None;
         }
         *free -= 1;
-        Some(Slot(self))
+        Some(CompilerSlot(self))
     }
 
     /// Wakes those that wait, after `change`.
@@ -132,7 +132,7 @@ impl CompilerSlots {
     }
 }
 
-impl Drop for Slot<'_> {
+impl Drop for CompilerSlot<'_> {
     fn drop(&mut self) {
         self.0.change(|free| *free += 1);
     }
