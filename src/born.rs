@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::import::{Options, import_born};
 use crate::process::born::{Born, ColorLink};
 use crate::process::card::Card;
+use crate::process::channels::Channels;
 use crate::process::color::ColorMatrix;
 use crate::process::{
     Amplitudes, Diagrams, ExternalKind, HelicitySum, LinearMap, Process, Quantity, Term,
@@ -272,6 +273,11 @@ pub fn amplitudes_as_jamps(process: &Process) -> Result<Process> {
         }),
         helicity_sum: HelicitySum::Positive,
         flow_weights: Vec::new(),
+        channels: Channels {
+            color_allowed: vec![vec![true; count]; process.channels.config_diagram.len()],
+            color_flows: Vec::new(),
+            ..process.channels.clone()
+        },
         ..process.clone()
     })
 }

@@ -48,7 +48,7 @@ pub struct Engine<T: Real> {
     pub(super) at_once: Option<HelicityPortions<T>>,
     /// Helicities in order of evaluation, followed by those that are not evaluated (see `evaluated`).
     pub(super) order: Vec<u32>,
-    /// Number of helicities that are evaluated. It may be half of them; the others follow by symmetry.
+    /// Number of helicities that are evaluated. For loops it may be half of them; the others follow by symmetry.
     pub(super) evaluated: usize,
     /// Properties of each external leg.
     pub(super) legs: Vec<Leg>,
@@ -193,7 +193,7 @@ impl<T: Real> Engine<T> {
             groups,
             evaluated: match plan.loops() {
                 Some(loops) => loops.evaluated().count(),
-                None => plan.helicities.len() - plan.operations().reversed.len(),
+                None => plan.helicities.len(),
             },
             constants,
             polynomials,

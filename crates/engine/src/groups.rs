@@ -57,7 +57,7 @@ fn pairs(plan: &Plan, process: &Process) -> Option<Vec<Vec<u32>>> {
     let legs = 0..process.legs.len();
     let by_leg = legs.map(|leg| pairs_by(leg, plan, process));
     let best = by_leg.rev().min_by_key(Vec::len)?;
-    (best.len() < plan.groups().len()).then_some(best)
+    (best.len() < plan.helicities.len()).then_some(best)
 }
 
 fn pairs_by(leg: usize, plan: &Plan, process: &Process) -> Vec<Vec<u32>> {

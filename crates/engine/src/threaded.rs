@@ -172,9 +172,7 @@ impl<T: Real> ThreadedEngine<T> {
     /// a time and computes AMP2 from their amplitudes, and JAMPs, if requested, from diagrams.
     fn each(&mut self, inputs: Inputs, answer: &mut EachHelicity) -> Result<bool, BadMomentum> {
         let plan = self.engine.plan();
-        let one_by_one = |group: &Vec<u32>| group.len() == 1;
-        let several =
-            !plan.operations().reversed.is_empty() || !plan.groups().iter().all(one_by_one);
+        let several = plan.groups().iter().any(|group| group.len() != 1);
         // JAMPs of loops are those of another basis.
         let other_jamps = answer.jamps.is_some() && plan.loops().is_some();
         if several || !plan.channels().squares.is_empty() || other_jamps {

@@ -37,7 +37,7 @@ impl Count {
     /// Counts the operations of a plan.
     pub fn new(plan: &Plan) -> Count {
         let operations = plan.operations();
-        let helicities = plan.helicities.len() - operations.reversed.len();
+        let helicities = plan.helicities.len();
         let tiles = operations.tiles.iter().flat_map(|tile| &tile.currents);
         let currents = operations.currents.iter().chain(tiles).map(work);
         let (currents, in_currents) = currents.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));

@@ -110,9 +110,6 @@ pub struct Operations {
     /// of a group differ only in the first wavefunction of each [`Opcode::Dots`](mebridge_ops::Opcode::Dots), and all
     /// amplitudes are of that kind.
     pub groups: Vec<Vec<u32>>,
-    /// Pairs of helicities that are each other's reverse and have the same contribution: the first is evaluated, the
-    /// second is not in a group. Empty, or all helicities are in pairs, so that JAMP2 are those of half of them.
-    pub reversed: Vec<[u32; 2]>,
     /// Currents that are computed between groups, in ascending order of groups.
     pub tiles: Vec<Tile>,
     /// Distance in vectors from the amplitudes and JAMPs of the first helicity of a group to those of the second.
@@ -132,7 +129,6 @@ static NO_OPERATIONS: Operations = Operations {
     amplitudes: Vec::new(),
     tables: Vec::new(),
     groups: Vec::new(),
-    reversed: Vec::new(),
     tiles: Vec::new(),
     pair_stride: 0,
     jamp: Sums {

@@ -29,8 +29,7 @@ pub enum Pass {
     MemoryReuse,
     /// What only CPUs do: currents are computed just before the helicities that need them, if the plan does not fit into
     /// L2 ([`super::tiling`]); in a recursion components of massless spinors that vanish are skipped
-    /// ([`Mode::HALF`](mebridge_ops::opcode::Mode::HALF)), and with massless particles alone half of the helicities are
-    /// evaluated ([`Operations::reversed`](super::Operations::reversed)).
+    /// ([`Mode::HALF`](mebridge_ops::opcode::Mode::HALF)).
     Tiling,
 }
 

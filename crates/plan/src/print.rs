@@ -211,9 +211,6 @@ impl Operations {
         })?;
         let groups: Vec<String> = self.groups.iter().map(|group| joined(group, "+")).collect();
         list(f, "groups of helicities", &groups)?;
-        let reversed = self.reversed.iter().map(|pair| joined(pair, "="));
-        let reversed: Vec<String> = reversed.collect();
-        list(f, "helicities with equal contributions", &reversed)?;
         if self.pair_stride > 0 {
             writeln!(
                 f,

@@ -83,17 +83,7 @@ impl Plan {
             && self.couplings.len() == process.model.couplings.len()
             && self.groups().iter().all(|g| matches!(g.len(), 1 | 2))
             && self.groups().iter().flatten().all(&mut once)
-            && self
-                .operations()
-                .reversed
-                .iter()
-                .all(|[_, reversed]| once(reversed))
             && seen.iter().all(|&seen| seen)
-            && self
-                .operations()
-                .reversed
-                .iter()
-                .all(|&[of, _]| (of as usize) < helicities.len())
             && self.operations().general.iter().all(|general| {
                 let mut routines = process.routines.iter();
                 routines.any(|routine| *routine == general.routine)

@@ -143,8 +143,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 return self.loops(m, loops, colors);
             }
             if let (Some(at_once), false) = (&engine.at_once, each) {
-                self.at_once(m, at_once, weights, colors);
-                return self.copy_to_reversed(m);
+                return self.at_once(m, at_once, weights, colors);
             }
             let mut done = 0;
             let operations = plan.operations();
@@ -187,20 +186,6 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                     self.color_sum(m, local, h, done);
                     done += 1;
                 }
-            }
-            self.copy_to_reversed(m);
-        }
-    }
-
-    /// Fills in the helicities that have the same contribution as one that was evaluated.
-    #[inline(always)]
-    unsafe fn copy_to_reversed<V: Simd<Scalar = T>>(&self, m: Memory<V>) {
-        let matrix_elements = self.engine.scratch.matrix_elements;
-        for &[evaluated, reversed] in &self.engine.plan.operations().reversed {
-            // SAFETY: the plan is valid, so these are helicities of it, which have a matrix element each.
-            unsafe {
-                let contribution = m.real(matrix_elements + evaluated);
-                m.put_real(matrix_elements + reversed, contribution);
             }
         }
     }

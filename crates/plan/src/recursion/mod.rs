@@ -18,7 +18,6 @@ pub mod diagrams;
 mod lower;
 mod merged;
 mod parity;
-mod reversed;
 mod root;
 mod scalar_lines;
 pub mod squares;
@@ -149,13 +148,7 @@ fn lowered(
         *used |= matches!(wavefunction, Wavefunction::External(_));
     }
     let halves = last >= Pass::Tiling && !each;
-    let pairs = halves.then(|| reversed::pairs(process, binding, forest, helicities));
-    let pairs = pairs.flatten().unwrap_or_default();
-    let evaluated: Vec<u32> = match pairs.is_empty() {
-        true => helicities.to_vec(),
-        false => pairs.iter().map(|&[h, _]| helicities[h as usize]).collect(),
-    };
-    let mut compiler = Compiler::new(process, binding, &evaluated, used);
+    let mut compiler = Compiler::new(process, binding, helicities, used);
     compiler.last = last;
     // Only kernels of CPUs use that half of the components vanish, and not if helicities differ from lane to lane.
     compiler.half_spinors = halves;
@@ -172,7 +165,6 @@ fn lowered(
     } else if last >= Pass::MemoryReuse {
         memory_reuse::reuse(&mut plan);
     }
-    reversed::add(&mut plan, helicities, pairs);
     plan.count = Count::new(&plan);
     Some(plan)
 }

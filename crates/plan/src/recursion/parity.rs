@@ -7,7 +7,7 @@
 //! their propagator is complex.
 
 use super::berends_giele::{BerendsGiele, CurrentId, Make, Product};
-use super::diagrams::{Forest, Interaction, Tree};
+use super::diagrams::{Forest, Tree};
 use crate::binding::{Binding, Coupling};
 use crate::compiler::Compiler;
 use mebridge_process::{CouplingRef, ExternalKind, Wavefunction};
@@ -91,17 +91,6 @@ fn coupling_values(binding: &Binding, coupling: CouplingRef) -> Vec<Option<Compl
         }
         Coupling::Formula => vec![None],
     }
-}
-
-/// Whether the constants of an interaction are all real or all imaginary.
-pub(super) fn has_one(binding: &Binding, interaction: &Interaction) -> bool {
-    let constants = interaction.constants.iter().flatten();
-    let mut parities = constants.flat_map(|&(coupling, c)| {
-        let values = coupling_values(binding, coupling).into_iter();
-        values.map(move |v| v.and_then(|v| conjugation(v * c)))
-    });
-    let first = parities.next().unwrap_or(Some(1.0));
-    first.is_some() && parities.all(|parity| parity == first)
 }
 
 /// 1 for a real number, -1 for an imaginary one, otherwise `None`.
