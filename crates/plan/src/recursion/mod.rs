@@ -92,8 +92,12 @@ fn make(
             &recursion,
         )
     };
-    let cuts = cuts(process).into_iter();
-    let plans = cuts.filter_map(|cut| grow((cut.from, Some(cut))).and_then(plan));
+    // On GPUs generated code for the diagrams is faster.
+    let cuts = match last >= Pass::Tiling {
+        true => cuts(process),
+        false => Vec::new(),
+    };
+    let plans = (cuts.into_iter()).filter_map(|cut| grow((cut.from, Some(cut))).and_then(plan));
     if let Some(best) = plans.min_by_key(|plan| plan.count.cost()) {
         return Some(best);
     }
@@ -133,8 +137,8 @@ fn lowered(
     recursion: &BerendsGiele,
 ) -> Option<Plan> {
     let listed = process.amplitudes.diagrams()?;
-    // If helicities differ from lane to lane, so do chiralities.
-    if each && forest.interactions.iter().any(Interaction::is_chiral) {
+    // If helicities differ from lane to lane, so do chiralities. On GPUs generated code for the diagrams is faster.
+    if (each || last < Pass::Tiling) && forest.interactions.iter().any(Interaction::is_chiral) {
         return None;
     }
     let mut used = match each {
