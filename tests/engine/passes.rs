@@ -260,20 +260,18 @@ fn no_pass_moves_the_answer_of_two_quark_lines() {
         println!("{text}");
         let process = generate(text).expect(text).remove(0);
         let counts = passes(&process);
-        assert_eq!(counts.len(), Pass::ALL.len(), "{text} has a recursion");
         let multiply_adds = |pass| after(&counts, pass).multiply_adds as f64;
         let gain = multiply_adds(Pass::PartialVertices) / multiply_adds(Pass::Tiling);
         println!("{gain:.2} times less work than the diagrams");
         assert!(gain > saves, "{text}: {gain}");
         let binding = Binding::new(&process.model, &process.model.default_card()).expect("binding");
         let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
-        let plan = |pass| {
-            let plan = plan_after(pass, &process, &binding, &all).expect("plan");
-            plan.expect(text)
-        };
-        let listed = jamps(&process, &binding, plan(Pass::List));
+        let plan = |pass| plan_after(pass, &process, &binding, &all).expect("plan");
+        let listed = jamps(&process, &binding, plan(Pass::List).expect(text));
+        // GPUs keep to the diagrams where chiralities differ.
+        let (of_gpus, of_cpus) = (plan(Pass::MemoryReuse), plan(Pass::Tiling).expect(text));
         let largest = listed.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
-        for plan in [plan(Pass::MemoryReuse), plan(Pass::Tiling)] {
+        for plan in of_gpus.into_iter().chain([of_cpus]) {
             let jamps = jamps(&process, &binding, plan);
             assert_eq!(jamps.len(), listed.len());
             for (a, b) in jamps.iter().zip(&listed) {
