@@ -268,15 +268,12 @@ fn no_pass_moves_the_answer_of_two_quark_lines() {
         let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
         let plan = |pass| plan_after(pass, &process, &binding, &all).expect("plan");
         let listed = jamps(&process, &binding, plan(Pass::List).expect(text));
-        // GPUs keep to the diagrams where chiralities differ.
-        let (of_gpus, of_cpus) = (plan(Pass::MemoryReuse), plan(Pass::Tiling).expect(text));
+        // Only plans for CPUs are cut.
+        let found = jamps(&process, &binding, plan(Pass::Tiling).expect(text));
         let largest = listed.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
-        for plan in of_gpus.into_iter().chain([of_cpus]) {
-            let jamps = jamps(&process, &binding, plan);
-            assert_eq!(jamps.len(), listed.len());
-            for (a, b) in jamps.iter().zip(&listed) {
-                assert!((a - b).abs() < 1e-12 * largest, "{text}: {a} {b}");
-            }
+        assert_eq!(found.len(), listed.len());
+        for (a, b) in found.iter().zip(&listed) {
+            assert!((a - b).abs() < 1e-12 * largest, "{text}: {a} {b}");
         }
     }
 }
