@@ -76,7 +76,7 @@ pub fn import_noted(dir: &Path) -> (Result<Vec<Process>>, Vec<DependencyRecord>)
 }
 
 /// A matrix element of a directory, if it can be imported.
-pub struct Element {
+pub struct ImportedElement {
     /// Its file.
     pub file: PathBuf,
     /// The matrix element.
@@ -89,7 +89,7 @@ pub struct Element {
 ///
 /// # Errors
 /// The directory is none of MG5aMC's.
-pub fn import_elements(dir: &Path) -> Result<(Vec<Element>, Vec<DependencyRecord>)> {
+pub fn import_elements(dir: &Path) -> Result<(Vec<ImportedElement>, Vec<DependencyRecord>)> {
     let (found, looks) = dependencies::record(dir, || {
         let directory = SubprocessPaths::open(dir)?;
         let element = |(number, file): (usize, &ElementFile)| {
@@ -106,7 +106,7 @@ pub fn import_elements(dir: &Path) -> Result<(Vec<Element>, Vec<DependencyRecord
                 Ok((process, links)) => (Ok(process), links),
                 Err(error) => (Err(error), Vec::new()),
             };
-            Element {
+            ImportedElement {
                 file: file.path.clone(),
                 process,
                 links,

@@ -11,7 +11,7 @@ use super::matrix_element::{Signature, latin, signature};
 use super::root::wrong;
 use super::{check_card, fortran};
 use mebridge::born::to_bytes;
-use mebridge::import::{DependencyRecord, Element, import_elements};
+use mebridge::import::{DependencyRecord, ImportedElement, import_elements};
 use mebridge::process::Process;
 use mebridge::process::born::{Born, ColorLink};
 use mebridge::{Error, Result};
@@ -55,7 +55,7 @@ impl NloElements {
             left: Vec::new(),
             looks,
         };
-        for Element {
+        for ImportedElement {
             file,
             process,
             links,
