@@ -191,7 +191,6 @@ pub fn nlo_makefile(elements: &[NloElement], library: Option<&Path>) -> String {
     for ReplacedRoutine { number: n, .. } in &routines {
         let _ = write!(m, " mebridge_matrix{n}.o mebridge_fortran{n}.o");
     }
-    m.push_str("\n\n");
     m.push_str(&linked(&CallerKind::Nlo.executables().join(" "), library));
     for NloElement { number: n, .. } in elements {
         let _ = write!(
@@ -237,10 +236,11 @@ fn interposable(object: &str) -> String {
     )
 }
 
-/// Returns the rules that link these targets with our objects and the library.
+/// Returns the end of the line of our objects, and the rules that link these targets with them and the library.
 fn linked(targets: &str, library: Option<&Path>) -> String {
     format!(
-        "{targets}: private override FC := $(FC) $(mebridge_objects)\n\
+        "\n\n\
+         {targets}: private override FC := $(FC) $(mebridge_objects)\n\
          {targets}: private override LDFLAGS += -Wl,-z,muldefs -L../../lib -lmebridge \\\n  \
          -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../../lib'{}\n\
          {targets}: $(mebridge_objects)\n\n\
