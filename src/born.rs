@@ -117,7 +117,7 @@ impl BornBridge {
                 *sum += amplitude.norm_sqr();
             }
         }
-        self.sums.fill(amplitudes);
+        self.sums.fill(amplitudes.iter().map(|a| [a.re, a.im]));
         answer.born = self.sums.sum(0);
         answer.links.clear();
         let links = 0..self.sums.links.len();
@@ -170,13 +170,19 @@ impl BornSums {
         })
     }
 
-    /// Takes the amplitudes of a point, `[row of the helicity table][amplitude]`.
-    pub fn fill(&mut self, amplitudes: &[Complex64]) {
+    /// Takes the amplitudes of a point, `[row of the helicity table][amplitude][re, im]`.
+    pub fn fill(&mut self, amplitudes: impl IntoIterator<Item = [f64; 2]>) {
         self.products.fill(0.0);
         self.jamps.clear();
-        for row in amplitudes.chunks_exact(self.amplitudes) {
+        let mut amplitudes = amplitudes.into_iter();
+        loop {
             self.terms.clear();
-            self.terms.extend_from_slice(row);
+            let row = amplitudes.by_ref().take(self.amplitudes);
+            self.terms
+                .extend(row.map(|[re, im]| Complex64::new(re, im)));
+            if self.terms.is_empty() || self.terms.len() < self.amplitudes {
+                break;
+            }
             for sum in &self.jamp.partial {
                 let value = combination(sum, &self.terms, self.amplitudes);
                 self.terms.push(value);
@@ -195,13 +201,6 @@ impl BornSums {
                 }
             }
         }
-    }
-
-    /// The same as real and imaginary parts.
-    pub fn fill_reals(&mut self, amplitudes: &[f64]) {
-        let pairs = amplitudes.as_chunks::<2>().0.iter();
-        let amplitudes: Vec<Complex64> = pairs.map(|&[re, im]| Complex64::new(re, im)).collect();
-        self.fill(&amplitudes);
     }
 
     /// The sum with CF (0) or the matrix of a link (from 1).
@@ -230,7 +229,7 @@ impl BornSums {
     }
 }
 
-/// A linear combination of amplitudes, and of partial sums behind them.
+/// A linear combination of amplitudes, and of partial sums after them.
 fn combination(sum: &[Term], terms: &[Complex64], amplitudes: usize) -> Complex64 {
     let parts = sum.iter().map(|term| {
         let value = match term.source {

@@ -80,15 +80,13 @@ pub unsafe extern "C" fn mebridge_open_(
     // SAFETY: guaranteed by the caller.
     or_stop(|| unsafe {
         let count = read_count("nevt", nevt)?;
-        let caller = OpenRequest {
+        answer_open(
+            Use::Batches(count.max(1)),
             handle,
-            data,
-            end,
+            (data, end),
             npar,
-            ncard,
-            card,
-        };
-        caller.answer(Use::Batches(count.max(1)))
+            (ncard, card),
+        )
     });
 }
 
@@ -105,16 +103,8 @@ pub unsafe extern "C" fn mebridge_open_real_(
     ncard: *const i32,
     card: *const f64,
 ) {
-    let caller = OpenRequest {
-        handle,
-        data,
-        end,
-        npar,
-        ncard,
-        card,
-    };
     // SAFETY: guaranteed by the caller.
-    or_stop(|| unsafe { caller.answer(Use::Real) });
+    or_stop(|| unsafe { answer_open(Use::Real, handle, (data, end), npar, (ncard, card)) });
 }
 
 /// Opens the bridge of a Born of aMC@NLO, of which the executable carries the colour links, too.
@@ -130,16 +120,8 @@ pub unsafe extern "C" fn mebridge_open_born_(
     ncard: *const i32,
     card: *const f64,
 ) {
-    let caller = OpenRequest {
-        handle,
-        data,
-        end,
-        npar,
-        ncard,
-        card,
-    };
     // SAFETY: guaranteed by the caller.
-    or_stop(|| unsafe { caller.answer(Use::Born) });
+    or_stop(|| unsafe { answer_open(Use::Born, handle, (data, end), npar, (ncard, card)) });
 }
 
 /// What a bridge is opened for.
@@ -152,16 +134,6 @@ enum Use {
     Born,
 }
 
-/// The arguments of the functions that open a bridge.
-struct OpenRequest {
-    handle: *mut u64,
-    data: *const u8,
-    end: *const u8,
-    npar: *const i32,
-    ncard: *const i32,
-    card: *const f64,
-}
-
 /// # Safety
 /// The pointer is NULL or points to an INTEGER.
 unsafe fn read_count(name: &'static str, x: *const i32) -> Result<usize> {
@@ -171,25 +143,28 @@ unsafe fn read_count(name: &'static str, x: *const i32) -> Result<usize> {
     usize::try_from(x).map_err(|_| argument_error(NAME, format!("{name} is {x}")))
 }
 
-impl OpenRequest {
-    /// # Safety
-    /// As for [`mebridge_open_`].
-    unsafe fn answer(&self, what_for: Use) -> Result<()> {
-        const NAME: &str = "mebridge_open";
-        if self.data.is_null() || self.end < self.data {
-            return Err(null(NAME, "data"));
-        }
-        // SAFETY: guaranteed by the caller; null is rejected.
-        let (bytes, npar, card) = unsafe {
-            let bytes = from_raw_parts(self.data, self.end as usize - self.data as usize);
-            let npar = read_count("npar", self.npar)?;
-            let card = input(NAME, "card", self.card, read_count("ncard", self.ncard)?)?;
-            (bytes, npar, card)
-        };
-        let opened = open(bytes, what_for, npar, card)?;
-        // SAFETY: as above.
-        unsafe { write(NAME, "handle", self.handle, opened) }
+/// # Safety
+/// As for [`mebridge_open_`].
+unsafe fn answer_open(
+    what_for: Use,
+    handle: *mut u64,
+    (data, end): (*const u8, *const u8),
+    npar: *const i32,
+    (ncard, card): (*const i32, *const f64),
+) -> Result<()> {
+    const NAME: &str = "mebridge_open";
+    if data.is_null() || end < data {
+        return Err(null(NAME, "data"));
     }
+    // SAFETY: guaranteed by the caller; null is rejected.
+    let (bytes, npar, card) = unsafe {
+        let bytes = from_raw_parts(data, end as usize - data as usize);
+        let card = input(NAME, "card", card, read_count("ncard", ncard)?)?;
+        (bytes, read_count("npar", npar)?, card)
+    };
+    let opened = open(bytes, what_for, npar, card)?;
+    // SAFETY: as above.
+    unsafe { write(NAME, "handle", handle, opened) }
 }
 
 fn open(bytes: &[u8], what_for: Use, npar: usize, card: &[f64]) -> Result<u64> {
@@ -519,7 +494,8 @@ pub unsafe extern "C" fn mebridge_link_(
                 let saved = unsafe { input(NAME, "amplitudes", amplitudes, length) }?;
                 let process = bridge.process();
                 let of_table = process.helicities.len() * process.amplitudes.jamps();
-                born.sums.fill_reals(&saved[..2 * of_table]);
+                let pairs = saved[..2 * of_table].as_chunks::<2>().0;
+                born.sums.fill(pairs.iter().copied());
                 born.current = true;
             }
             // SAFETY: as above.

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 /// Longer files (bytes) are compiled without optimisation, which would take minutes.
 const LONG: usize = 3 << 20;
-/// Up to so many events optimisation takes longer than it saves. (Results are the same.)
+/// Up to this number of events optimisation takes longer than it saves. (Results are the same: nothing is reordered.)
 const FEW: u32 = 1000;
 /// Largest size of a card, in bytes.
 const MAX_CARD_BYTES: u64 = 64 << 20;

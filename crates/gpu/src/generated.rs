@@ -141,7 +141,7 @@ impl Drop for CompilerSlot<'_> {
 /// Whether objects are dropped while their compilers run.
 static ABANDONED: AtomicBool = AtomicBool::new(false);
 
-/// Lets objects be dropped while their compilers run: for programs that end with [`compilers_at_work`] in mind.
+/// Lets objects be dropped while their compilers run, for which the exit functions of the program wait instead.
 pub fn abandon_compilers() {
     ABANDONED.store(true, Ordering::Release);
 }

@@ -47,6 +47,11 @@ impl Pass {
         Pass::Tiling,
     ];
 
+    /// Whether plans after this pass are for CPUs alone.
+    pub fn is_for_cpus(self) -> bool {
+        self >= Pass::Tiling
+    }
+
     /// A short description of the pass.
     pub fn what(self) -> &'static str {
         match self {

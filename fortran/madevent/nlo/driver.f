@@ -1,5 +1,5 @@
 C     aMC@NLO in small, by hand: asks for what the lines of its input
-C     name, and prints each answer behind the word ANSWER.
+C     name, and prints each answer after the word ANSWER.
 C
 C       1 M S G   the Born of a point that follows, in FKS configuration
 C                 M: |M|^2, AMP2, JAMP2, AMP_SPLIT and, if S is 1, the

@@ -137,17 +137,24 @@ pub struct Handle<'a> {
     pub legs: &'a str,
     /// The routine that opens the bridge.
     pub open: &'static str,
+    /// Its argument with the number of events of a call, with a comma; empty if it has none.
+    pub events: &'static str,
 }
 
 impl<'a> Handle<'a> {
     /// For MadEvent's.
-    pub fn of(element: &'a MatrixElement) -> Handle<'a> {
+    pub fn of(element: &'a MatrixElement, around: Surroundings) -> Handle<'a> {
         Handle {
             number: &element.number,
             small_width: element.small_width,
             bw_cutoff: element.bw_cutoff,
             legs: "NEXTERNAL",
             open: "MEBRIDGE_OPEN",
+            events: if around.vector {
+                "VECSIZE_MEMMAX,"
+            } else {
+                "1,"
+            },
         }
     }
 }
@@ -211,14 +218,11 @@ pub fn handle(element: Handle, process: &Process, around: Surroundings) -> Strin
         line(&mut f, "ENDIF");
     }
     line(&mut f, &format!("CALL MEBRIDGE_CARD{n}(MEBCARD)"));
-    let open = element.open;
-    let nevt = match (open == "MEBRIDGE_OPEN", around.vector) {
-        (true, true) => "VECSIZE_MEMMAX,",
-        (true, false) => "1,",
-        (false, _) => "",
-    };
+    let Handle {
+        open, events, legs, ..
+    } = element;
     line(&mut f, &format!("CALL {open}(MEBOPEN,MEBRIDGE_PROCESS{n},"));
-    goes_on(&mut f, &format!("MEBRIDGE_END{n},{nevt}{},", element.legs));
+    goes_on(&mut f, &format!("MEBRIDGE_END{n},{events}{legs},"));
     goes_on(&mut f, &format!("{},MEBCARD)", card.len()));
     line(&mut f, "ENDIF");
     line(&mut f, "MEBH=MEBOPEN");

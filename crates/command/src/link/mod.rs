@@ -354,7 +354,7 @@ impl Options {
                     };
                     fortran(
                         &format!("handle{n}"),
-                        fortran::handle(fortran::Handle::of(element), process, around),
+                        fortran::handle(fortran::Handle::of(element, around), process, around),
                     );
                     fortran(
                         &format!("matrix{n}"),

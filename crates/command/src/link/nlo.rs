@@ -95,12 +95,12 @@ impl NloElement {
         let number = name
             .strip_prefix("matrix_")
             .and_then(|n| n.strip_suffix(".f"));
-        let (routine, arguments) = match number {
-            Some(number) => (format!("SMATRIX{number}_SPLITORDERS"), 2),
-            None => ("SBORN".to_owned(), 2),
+        let routine = match number {
+            Some(number) => format!("SMATRIX{number}_SPLITORDERS"),
+            None => "SBORN".to_owned(),
         };
         match signature(&found, "SUBROUTINE", &routine) {
-            Some(Signature { arguments: a, .. }) if a.len() == arguments && a[0] == "P" => {}
+            Some(Signature { arguments, .. }) if arguments.len() == 2 && arguments[0] == "P" => {}
             _ => {
                 return Err(wrong(
                     file,
@@ -158,6 +158,7 @@ impl NloElement {
                 true => "MEBRIDGE_OPEN_BORN",
                 false => "MEBRIDGE_OPEN_REAL",
             },
+            events: "",
         }
     }
 

@@ -170,6 +170,26 @@ macro_rules! spinor_sums {
     };
 }
 
+/// Adds terms of [`half`].
+#[inline(always)]
+unsafe fn add_half<V: Simd, const IN: bool, const FIRST: bool, const N: usize>(
+    m: Memory<V>,
+    sums: &mut [[Cx<V>; 2]; N],
+    terms: &[u32],
+) {
+    let at = if FIRST { 0 } else { 4 };
+    for term in terms.chunks_exact(N + 1) {
+        // SAFETY: the caller guarantees valid addresses.
+        unsafe {
+            let v = slash(m.four(term[N]));
+            let v = [v.plus, v.minus, v.up, v.down];
+            for i in 0..N {
+                sums[i] = add_vertex::<V, IN, FIRST>(sums[i], v, m.two(term[i] + at));
+            }
+        }
+    }
+}
+
 /// The operations of [`incoming_of`] (`IN`) and [`outgoing_of`] for massless lines and spinors of which only the first
 /// or the last two components are not zero. The others are mode, factor, and momentum unless bare.
 #[inline(always)]
@@ -183,27 +203,13 @@ unsafe fn half<V: Simd, const IN: bool, const FIRST: bool, const N: usize>(
     // SAFETY: the caller guarantees valid addresses.
     unsafe {
         let mut sums = [[Cx::new(V::zero(), V::zero()); 2]; N];
-        for term in minus.chunks_exact(N + 1) {
-            let v = slash(m.four(term[N]));
-            let v = [v.plus, v.minus, v.up, v.down];
-            for i in 0..N {
-                let f = m.two(term[i] + at);
-                sums[i] = add_vertex::<V, IN, FIRST>(sums[i], v, f);
-            }
-        }
+        add_half::<V, IN, FIRST, N>(m, &mut sums, minus);
         if !minus.is_empty() {
             for sum in &mut sums {
                 *sum = negative(*sum);
             }
         }
-        for term in plus.chunks_exact(N + 1) {
-            let v = slash(m.four(term[N]));
-            let v = [v.plus, v.minus, v.up, v.down];
-            for i in 0..N {
-                let f = m.two(term[i] + at);
-                sums[i] = add_vertex::<V, IN, FIRST>(sums[i], v, f);
-            }
-        }
+        add_half::<V, IN, FIRST, N>(m, &mut sums, plus);
         let factor = m.complex(factor);
         for i in 0..N {
             let (sum, at) = match momentum {

@@ -45,9 +45,9 @@ pub struct DiagramLine {
     pub is_bare: bool,
 }
 
-/// Where diagrams are cut: the line is followed from one external leg to another, up to the vertex at which the part
-/// behind becomes larger than `size`. Of the three parts that meet there, the largest is one side, the other two are
-/// combined.
+/// Where diagrams are cut: the line is followed from one external leg to another, up to the vertex at which
+/// the part already passed becomes larger than `size`. Of the three parts that meet there, the largest is one side, the
+/// other two are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiagramCut {
     /// The leg at which the path begins.

@@ -1,12 +1,12 @@
 //! Conversion of a list of diagrams to a recursion.
 //!
 //! A plan made here computes the colour flows without the amplitudes of single diagrams; the squares of these, which
-//! channel weights need, are computed separately ([`squares`]). With two fermion lines, each diagram is cut in two at a
-//! line between them ([`diagrams::DiagramCut`]), so that no current has nearly all legs. Otherwise all diagrams are rooted at one
-//! external fermion, or a scalar or vector if there are none ([`diagrams`]). Sums of trees that always occur together
-//! become currents (`columns`, [`berends_giele`]), and the currents become operations (`lower`). If a process has
-//! vertices whose legs cannot be exchanged, or sums that do not factor, there is no such plan, and the list of diagrams is
-//! evaluated directly.
+//! channel weights need, are computed separately ([`squares`]). With two fermion lines each diagram is cut in two at a line
+//! between them, on CPUs ([`diagrams::DiagramCut`]), so that no current has nearly all legs. Otherwise all diagrams are
+//! rooted at one external fermion, or a scalar or vector if there are none ([`diagrams`]). Sums of trees that always occur
+//! together become currents (`columns`, [`berends_giele`]), and the currents become operations (`lower`). If a process
+//! has vertices whose legs cannot be exchanged, or sums that do not factor, there is no such plan, and the list of
+//! diagrams is evaluated directly.
 //!
 //! Vertices may depend on the chirality of massless fermions, which follows from their helicities: each helicity of a
 //! current has its own factor. Squares of diagrams are not computed then, so that calls with channels use the list.
@@ -92,12 +92,10 @@ fn make(
             &recursion,
         )
     };
-    // On GPUs generated code for the diagrams is faster.
-    let cuts = match last >= Pass::Tiling {
-        true => cuts(process),
-        false => Vec::new(),
-    };
-    let plans = (cuts.into_iter()).filter_map(|cut| grow((cut.from, Some(cut))).and_then(plan));
+    // GPUs keep to the diagrams, for which they have generated code.
+    let cuts = last.is_for_cpus().then(|| cuts(process));
+    let cuts = cuts.into_iter().flatten();
+    let plans = cuts.filter_map(|cut| grow((cut.from, Some(cut))).and_then(plan));
     if let Some(best) = plans.min_by_key(|plan| plan.count.cost()) {
         return Some(best);
     }
@@ -106,8 +104,8 @@ fn make(
     plan(forests.min_by_key(|forest| forest.trees.len())?)
 }
 
-/// The size of the parts of a diagram behind which it is not cut, see [`DiagramCut`]: smaller and larger ones cost more work in
-/// processes of two quark lines with up to three gluons, or with a boson and two.
+/// The size of the parts of a diagram after which it is not cut, see [`DiagramCut`]: smaller and larger ones cost more
+/// work in processes of two quark lines with up to three gluons, or with a boson and two.
 const SMALL: u32 = 3;
 
 /// The places where the diagrams of a process with several fermion lines may be cut.
@@ -137,8 +135,8 @@ fn lowered(
     recursion: &BerendsGiele,
 ) -> Option<Plan> {
     let listed = process.amplitudes.diagrams()?;
-    // If helicities differ from lane to lane, so do chiralities. On GPUs generated code for the diagrams is faster.
-    if (each || last < Pass::Tiling) && forest.interactions.iter().any(Interaction::is_chiral) {
+    // If helicities differ from lane to lane, so do chiralities. GPUs keep to the diagrams here, too.
+    if (each || !last.is_for_cpus()) && forest.interactions.iter().any(Interaction::is_chiral) {
         return None;
     }
     let mut used = match each {
@@ -151,11 +149,10 @@ fn lowered(
     for (used, wavefunction) in used.iter_mut().zip(&process.wavefunctions) {
         *used |= matches!(wavefunction, Wavefunction::External(_));
     }
-    let halves = last >= Pass::Tiling && !each;
     let mut compiler = Compiler::new(process, binding, helicities, used);
     compiler.last = last;
     // Only kernels of CPUs use that half of the components vanish, and not if helicities differ from lane to lane.
-    compiler.half_spinors = halves;
+    compiler.half_spinors = last.is_for_cpus() && !each;
     compiler.externals();
     let nodes = lower::lower(&mut compiler, forest, recursion)?;
     if each {
@@ -164,7 +161,7 @@ fn lowered(
         squares.lower(&mut compiler, forest, recursion, &nodes)?;
     }
     let mut plan = compiler.into_plan();
-    if last >= Pass::Tiling {
+    if last.is_for_cpus() {
         tiling::reuse(&mut plan, &process.helicities);
     } else if last >= Pass::MemoryReuse {
         memory_reuse::reuse(&mut plan);
