@@ -44,11 +44,10 @@ events: rust
 
 build: rust $(BUILD)/event_loop
 
-# The library is linked twice, the second time with the SONAME of the installed library; without the benchmarks, whose
-# dependencies would give others more features, so that everything would be compiled again.
+# The library is linked twice, the second time with the SONAME of the installed library.
 rust: rust-there
 	@$(CARGO) build --release --locked --workspace
-	@$(CARGO) build --quiet --release --locked --workspace --exclude mebridge-stages \
+	@$(CARGO) build --quiet --release --locked --workspace \
 	    --features mebridge-shared/installed --example mebridge_installed
 
 wheel: rust-there

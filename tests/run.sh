@@ -2,11 +2,10 @@
 # Runs all tests that this machine can run, then prints a summary: `make test`.
 # A step that fails does not stop the others; the status is 0 only if none failed.
 #
-# There are two lanes of steps, run in parallel because most steps leave a core idle for much of their time: lints and
-# Rust tests, and everything that uses the library, with the documentation; both take about as long. The second begins
-# with the library, on which the tests of the first are built (tests/rustc.sh): cargo makes them wait for it. Everything
-# is in target/release, so that build scripts and macros are compiled once. The output of the second is kept until the
-# first has ended.
+# First everything is compiled by one call of cargo, in target/release: the library that ships, and the tests on it
+# (tests/rustc.sh). Then there are two lanes of steps, run in parallel because most steps leave a core idle for much of
+# their time: Rust tests, and everything else that uses the library, with the documentation. The output of the second is
+# kept until the first has ended.
 #
 #   MEBRIDGE_MG5_OUTPUTS   folder of MG5aMC outputs (*.mad, *.nlo): imports and compares all of them
 #   MEBRIDGE_REFERENCE     folder of reference files; ../shared/reference if that is there
@@ -79,34 +78,20 @@ need() {
     fi
 }
 
-rust_tests="test --locked --release --workspace --exclude mebridge-stages"
-
-# without_warnings ARGUMENTS...: calls cargo, which has clippy compile tests and what is only checked (tests/rustc.sh).
+# without_warnings ARGUMENTS...: calls cargo, which has clippy compile tests (tests/rustc.sh).
 without_warnings() {
     limited "$cargo" "$@" --color never 2>&1 | tee "$folder/compiled"
     # Of all that cargo may say, the line below what a compiler said of a crate.
     ! grep -E '^warning: .* generated [0-9]+ warning|^error' "$folder/compiled"
 }
 
-# Device code is compiled with or without a GPU.
-find_nvrtc() { if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; fi; }
-
-# Requesting examples gives crates the same features as in the lints, so that nothing is checked again.
-documentation() (
-    export RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links"
-    "$cargo" doc --locked --release --workspace --exclude mebridge-shared --no-deps --document-private-items --lib \
-        --bin mebridge-against --bin mebridge-tools --examples
-)
+documentation() {
+    mkdir "$folder/documentation"
+    tests/documentation.sh "$(realpath "${CARGO_TARGET_DIR:-target}")/release/deps" "$folder/documentation"
+}
 
 rust() {
-    step "formatting" "$cargo" fmt --all --check
-    # Downloaded while the library is compiled, for which cargo makes the lints wait.
-    find_nvrtc
-    step "lints" without_warnings check --locked --release --workspace --lib --bins --examples --bench '*'
-    # shellcheck disable=SC2086
-    step "lints of tests" without_warnings $rust_tests --no-run
-    # shellcheck disable=SC2086
-    step "tests in Rust" "$cargo" $rust_tests --no-fail-fast
+    step "tests in Rust" "$cargo" test --locked --release --workspace --no-fail-fast
     need nvrtc "device code by NVRTC"
     need amd "device code by clang for AMD"
     need hiprtc "device code by hiprtc"
@@ -133,16 +118,6 @@ compiled_once() {
 }
 
 library() {
-    # Packages for the Python tests are downloaded meanwhile.
-    (. python/environment.sh) &
-    packages=$!
-    # First, because the other lane waits for it.
-    step "library" "$cargo" build --locked --release --workspace
-    find_nvrtc
-    # If packages are missing, the step reports it.
-    wait "$packages"
-    # The longest first. Steps below call cargo, and wait while the other lane has it build the tests.
-    touch "$folder/built"
     step "Python package" python/tests/run.sh
     step "SIMD levels" tests/intrinsics.sh "${CARGO_TARGET_DIR:-target}/release/libmebridge.so"
     step "comparison of commits" tests/against.sh
@@ -150,12 +125,25 @@ library() {
     step "event loop" "${MAKE:-make}" --no-print-directory run ARGS="--events 20000 --vecsize 100"
     step "installation" tests/install.sh "${FC:-gfortran}"
     step "compiled once" compiled_once
-    # By now the Rust tests, which take longer than Python's, are running.
     step "documentation" documentation
 }
 
 fortran/require_rust.sh lint || exit 1
 trap 'rm -rf "$folder"' EXIT
+step "formatting" "$cargo" fmt --all --check
+# Packages for Python and the compiler of device code are downloaded meanwhile. If they are missing, the steps report it.
+(. python/environment.sh) &
+packages=$!
+tests/nvrtc.sh >/dev/null &
+nvrtc=$!
+step "library and tests" without_warnings build --locked --release --workspace --lib --bins --examples --tests
+touch "$folder/built"
+wait "$packages"
+# Device code is compiled with or without a GPU.
+if wait "$nvrtc"; then
+    MEBRIDGE_NVRTC=$(tests/nvrtc.sh)
+    export MEBRIDGE_NVRTC
+fi
 (
     summary=$folder/library
     library

@@ -13,7 +13,7 @@
 //! | `choices` | calls that choose nothing but the helicity, that choose the colour, that have channels |
 //!
 //! From `external` to `color` it is one vector of events at the best SIMD level of the CPU, and
-//! the numbers are random: only the time matters. Throughput is in events.
+//! the numbers are random: only the time matters.
 //!
 //! g g > t t~ comes with the source; g g > t t~ + 1, 2, 3 gluons are taken from the outputs of
 //! MG5aMC in the folder `MEBRIDGE_MG5_OUTPUTS`, and skipped, loudly, without it.
@@ -22,11 +22,8 @@ mod events;
 mod memory;
 mod processes;
 mod run;
+mod timing;
 
-use criterion::measurement::WallTime;
-use criterion::{
-    BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
-};
 use events::RepeatedCalls;
 use mebridge::color::BlockDiagonal;
 use mebridge::engine::color::ColorSum;
@@ -45,22 +42,14 @@ use memory::Memory;
 use processes::{Named, processes};
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::time::Duration;
+use timing::Group;
+pub use timing::Settings;
 
-/// A group with these times; some of the benchmarks take much of a second for one iteration.
-fn group<'a>(c: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
-    let mut group = c.benchmark_group(name);
-    group.sample_size(10);
-    group.warm_up_time(Duration::from_millis(200));
-    group.measurement_time(Duration::from_millis(800));
-    group
-}
-
-fn import(c: &mut Criterion) {
-    let mut group = group(c, "import");
+fn import(settings: &Settings) {
+    let mut group = settings.group("import");
     for named in processes() {
-        group.bench_function(BenchmarkId::from_parameter(named.name), |b| {
-            b.iter(|| import_directory(black_box(&named.directory)).expect("it was read before"));
+        group.measure(named.name, || {
+            import_directory(black_box(&named.directory)).expect("it was read before")
         });
     }
 }
@@ -94,21 +83,21 @@ impl Plans {
     }
 }
 
-fn plan(c: &mut Criterion) {
-    let mut group = group(c, "plan");
+fn plan(settings: &Settings) {
+    let mut group = settings.group("plan");
     for Named { name, process, .. } in processes() {
         let (binding, all) = (binding(process), helicities(process));
-        group.bench_function(BenchmarkId::new("diagrams", name), |b| {
-            b.iter(|| compile(black_box(process), &binding, &all).expect("a plan"));
+        group.measure(&format!("diagrams/{name}"), || {
+            compile(black_box(process), &binding, &all).expect("a plan")
         });
-        group.bench_function(BenchmarkId::new("recursion", name), |b| {
-            b.iter(|| recursion::compile(black_box(process), &binding, &all));
+        group.measure(&format!("recursion/{name}"), || {
+            recursion::compile(black_box(process), &binding, &all)
         });
     }
 }
 
-fn external(c: &mut Criterion) {
-    let mut group = group(c, "external");
+fn external(settings: &Settings) {
+    let mut group = settings.group("external");
     for (name, kind, massive, helicities) in [
         (
             "massless fermion",
@@ -134,13 +123,7 @@ fn external(c: &mut Criterion) {
     }
 }
 
-fn leg<T: Real>(
-    group: &mut BenchmarkGroup<WallTime>,
-    id: BenchmarkId,
-    kind: ExternalKind,
-    massive: bool,
-    helicities: &[i8],
-) {
+fn leg<T: Real>(group: &mut Group, id: &str, kind: ExternalKind, massive: bool, helicities: &[i8]) {
     let level = Level::best();
     let lanes = level.lanes::<T>();
     // A momentum, a mass and the wavefunctions.
@@ -152,21 +135,17 @@ fn leg<T: Real>(
         memory.fill(i as u32, T::from_f64(x));
     }
     memory.fill(4, T::from_f64(1.0));
-    group.throughput(Throughput::Elements(lanes as u64));
-    group.bench_function(id, |b| {
-        let base = memory.base();
-        b.iter(|| run::external(level, base, kind, massive, helicities, black_box(&results)));
+    group.events(lanes as u64);
+    let base = memory.base();
+    group.measure(id, || {
+        run::external(level, base, kind, massive, helicities, black_box(&results));
     });
 }
 
 /// In double and in single precision.
-fn both(
-    group: &mut BenchmarkGroup<WallTime>,
-    name: &str,
-    mut bench: impl FnMut(&mut BenchmarkGroup<WallTime>, BenchmarkId, bool),
-) {
+fn both(group: &mut Group, name: &str, mut bench: impl FnMut(&mut Group, &str, bool)) {
     for (precision, in_double) in [("d", true), ("f", false)] {
-        bench(group, BenchmarkId::new(name, precision), in_double);
+        bench(group, &format!("{name}/{precision}"), in_double);
     }
 }
 
@@ -185,8 +164,8 @@ fn by_kernel<'a>(batches: &'a [Batch]) -> BTreeMap<String, Vec<&'a Batch>> {
 
 /// One benchmark of batches that are run one after the other.
 fn batches<T: Real>(
-    group: &mut BenchmarkGroup<WallTime>,
-    id: BenchmarkId,
+    group: &mut Group,
+    id: &str,
     plan: &Plan,
     currents: &[&Batch],
     amplitudes: &[&Batch],
@@ -197,22 +176,20 @@ fn batches<T: Real>(
     for &(address, value) in &plan.constants {
         memory.fill(address, T::from_f64(value));
     }
-    group.throughput(Throughput::Elements(lanes as u64));
-    group.bench_function(id, |b| {
-        let base = memory.base();
-        b.iter(|| {
-            for batch in currents {
-                run::currents(level, base, batch);
-            }
-            for batch in amplitudes {
-                run::amplitudes(level, base, batch, &plan.operations().tables[0]);
-            }
-        });
+    group.events(lanes as u64);
+    let base = memory.base();
+    group.measure(id, || {
+        for batch in currents {
+            run::currents(level, base, batch);
+        }
+        for batch in amplitudes {
+            run::amplitudes(level, base, batch, &plan.operations().tables[0]);
+        }
     });
 }
 
-fn kernels(c: &mut Criterion) {
-    let mut group = group(c, "kernels");
+fn kernels(settings: &Settings) {
+    let mut group = settings.group("kernels");
     // The largest of the processes whose data fit into L2.
     let some: Vec<&Named> = processes().iter().filter(|p| p.is_small).collect();
     let Some(Named { name, process, .. }) = some.last() else {
@@ -241,40 +218,40 @@ fn kernels(c: &mut Criterion) {
     }
 }
 
-fn amplitudes(c: &mut Criterion) {
-    let mut group = group(c, "amplitudes");
+fn amplitudes(settings: &Settings) {
+    let mut group = settings.group("amplitudes");
     for Named { name, process, .. } in processes() {
         for (kind, plan) in Plans::new(process).each() {
             let currents: Vec<&Batch> = plan.operations().currents.iter().collect();
             let amplitudes: Vec<&Batch> = plan.operations().amplitudes.iter().collect();
-            let id = BenchmarkId::new(format!("{kind} wavefunctions"), name);
-            batches::<f64>(&mut group, id, plan, &currents, &[]);
-            let id = BenchmarkId::new(format!("{kind} amplitudes"), name);
-            batches::<f64>(&mut group, id, plan, &[], &amplitudes);
+            let id = format!("{kind} wavefunctions/{name}");
+            batches::<f64>(&mut group, &id, plan, &currents, &[]);
+            let id = format!("{kind} amplitudes/{name}");
+            batches::<f64>(&mut group, &id, plan, &[], &amplitudes);
             let squares: Vec<&Batch> = plan.channels().squares.iter().collect();
             if !squares.is_empty() {
-                let id = BenchmarkId::new(format!("{kind} AMP2"), name);
-                batches::<f64>(&mut group, id, plan, &squares, &[]);
+                let id = format!("{kind} AMP2/{name}");
+                batches::<f64>(&mut group, &id, plan, &squares, &[]);
             }
         }
     }
 }
 
-fn jamp(c: &mut Criterion) {
-    let mut group = group(c, "jamp");
+fn jamp(settings: &Settings) {
+    let mut group = settings.group("jamp");
     let level = Level::best();
-    group.throughput(Throughput::Elements(level.lanes::<f64>() as u64));
+    group.events(level.lanes::<f64>() as u64);
     for Named { name, process, .. } in processes() {
         for (kind, plan) in Plans::new(process).each() {
             let jamps = Jamps::<f64>::new(process, &binding(process), plan.clone(), level);
             let mut jamps = jamps.expect("enough memory");
-            group.bench_function(BenchmarkId::new(kind, name), |b| b.iter(|| jamps.run()));
+            group.measure(&format!("{kind}/{name}"), || jamps.run());
         }
     }
 }
 
-fn color(c: &mut Criterion) {
-    let mut group = group(c, "color");
+fn color(settings: &Settings) {
+    let mut group = settings.group("color");
     for Named { process, .. } in processes() {
         let color_blocks = BlockDiagonal::of_process(process, false);
         let name = format!("{} flows", process.amplitudes.jamps());
@@ -286,8 +263,8 @@ fn color(c: &mut Criterion) {
 }
 
 fn color_sum<T: Real>(
-    group: &mut BenchmarkGroup<WallTime>,
-    id: BenchmarkId,
+    group: &mut Group,
+    id: &str,
     color_blocks: &BlockDiagonal,
     convert: impl Fn(f64) -> T,
 ) {
@@ -296,43 +273,38 @@ fn color_sum<T: Real>(
     let color = ColorSum::new(color_blocks, convert);
     let jamps = 2 * color_blocks.flows;
     let mut memory = Memory::<T>::random(jamps + color.scratch() + 1, lanes);
-    group.throughput(Throughput::Elements(lanes as u64));
-    group.bench_function(id, |b| {
-        let base = memory.base();
-        b.iter(|| run::color_sum(level, base, black_box(&color), color_blocks.flows));
+    group.events(lanes as u64);
+    let base = memory.base();
+    group.measure(id, || {
+        run::color_sum(level, base, black_box(&color), color_blocks.flows);
     });
 }
 
 /// Events in one call.
 const NEVT: usize = 256;
 
-fn whole(c: &mut Criterion) {
-    let mut group = group(c, "whole");
-    group.throughput(Throughput::Elements(NEVT as u64));
+fn whole(settings: &Settings) {
+    let mut group = settings.group("whole");
+    group.events(NEVT as u64);
     for named in processes() {
         for precision in [Precision::Double, Precision::Mixed, Precision::Float] {
             let mut calls = RepeatedCalls::new(&named.process, precision, NEVT);
             for (door, channels) in [("nomultichannel", false), ("sequence", true)] {
-                let id = format!("{}/{door}", named.name);
-                group.bench_function(BenchmarkId::new(id, precision.name()), |b| {
-                    b.iter(|| calls.run(channels, false));
-                });
+                let id = format!("{}/{door}/{}", named.name, precision.name());
+                group.measure(&id, || calls.run(channels, false));
             }
         }
     }
     // What a call costs beside the process itself.
     let mut calls = RepeatedCalls::new(&example::scalars(), Precision::Double, NEVT);
-    group.bench_function(
-        BenchmarkId::new("phi phi > phi phi/nomultichannel", "d"),
-        |b| {
-            b.iter(|| calls.run(false, false));
-        },
-    );
+    group.measure("phi phi > phi phi/nomultichannel/d", || {
+        calls.run(false, false);
+    });
 }
 
-fn choices(c: &mut Criterion) {
-    let mut group = group(c, "choices");
-    group.throughput(Throughput::Elements(NEVT as u64));
+fn choices(settings: &Settings) {
+    let mut group = settings.group("choices");
+    group.events(NEVT as u64);
     for named in processes().iter().filter(|p| p.is_small) {
         let mut calls = RepeatedCalls::new(&named.process, Precision::Double, NEVT);
         for (what, channels, igraph) in [
@@ -340,14 +312,22 @@ fn choices(c: &mut Criterion) {
             ("helicity and colour", false, true),
             ("helicity, colour and channel", true, true),
         ] {
-            group.bench_function(BenchmarkId::new(what, named.name), |b| {
-                b.iter(|| calls.run(channels, igraph));
+            group.measure(&format!("{what}/{}", named.name), || {
+                calls.run(channels, igraph)
             });
         }
     }
 }
 
-criterion_group!(
-    stages, import, plan, external, kernels, amplitudes, jamp, color, whole, choices
-);
-criterion_main!(stages);
+/// All stages.
+pub fn run(settings: &Settings) {
+    for stage in [
+        import, plan, external, kernels, amplitudes, jamp, color, whole, choices,
+    ] {
+        stage(settings);
+    }
+}
+
+fn main() {
+    run(&Settings::from_arguments());
+}
