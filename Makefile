@@ -69,7 +69,7 @@ amd-table: rust-there
 	@$(CARGO) test --locked -p mebridge-gpu --lib -- --ignored --nocapture --exact engine::amd_tests::table
 
 bench: rust-there
-	@$(CARGO) bench --locked -p mebridge-stages -- $(ARGS)
+	@$(CARGO) bench --locked --workspace --bench stages -- $(ARGS)
 
 bench-against: rust-there
 	@CARGO="$(CARGO)" benches/against/run.sh "$(COMMIT)" $(ARGS)

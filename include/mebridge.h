@@ -564,14 +564,17 @@ int32_t mebridge_lhe_events(const void *records,
                             size_t *written);
 
 /*
- Opens the Born of a subprocess directory of MG5aMC's aMC@NLO (`SubProcesses/P*` with a `born.f`), and puts a handle
- into `born`. `card` is a parameter card; NULL: that of the output. It is evaluated on the CPU.
+ Opens a Born, and puts a handle into `born`. `process` is a subprocess directory of MG5aMC's aMC@NLO
+ (`SubProcesses/P*` with a `born.f`), one of MadEvent, a process file, or a process such as `g g > t t~`, which is
+ generated with `model` (NULL: the Standard Model). `card` is a parameter card; NULL: that of the output or the model.
+ It is evaluated on the CPU.
 
  The caller guarantees:
- `directory` and `card`, if it is not NULL, end in NUL; `born` points to a pointer.
+ `process`, and `card` and `model` where they are not NULL, end in NUL; `born` points to a pointer.
  */
-int32_t mebridge_born_open(const char *directory,
+int32_t mebridge_born_open(const char *process,
                            const char *card,
+                           const char *model,
                            struct mebridge_born **born);
 
 /*
@@ -584,6 +587,15 @@ void mebridge_born_close(struct mebridge_born *born);
  (from 0) that it `links`. Valid until the handle is closed. NULL if there is no such Born.
  */
 const char *mebridge_born_description(const struct mebridge_born *born);
+
+/*
+ Returns JSON about the real emissions that a Born is the limit of, with quarks up to the PDG code `flavors` as
+ massless partons: a list with the `process` by PDG codes (the Born's legs in their order, then the emitted parton), the
+ `leg` (from 0) that splits, and whether it is `soft` and `collinear`. Valid until the next call for this Born. NULL if
+ there is no such Born, or `flavors` is not from 0 to 6.
+ */
+const char *mebridge_born_emissions(struct mebridge_born *born,
+                                    int32_t flavors);
 
 /*
  Evaluates `events` points. In: `momenta[events][legs][4]` in GeV, `g_s[events]`.

@@ -2,7 +2,9 @@
 
 use crate::bridge::Bridge;
 use crate::error::{Error, Result};
+use crate::generate::links;
 use crate::import::{Options, import_born};
+use crate::locate::{Located, locate};
 use crate::process::born::{Born, ColorLink};
 use crate::process::card::Card;
 use crate::process::channels::Channels;
@@ -11,9 +13,10 @@ use crate::process::{
     Amplitudes, Diagrams, ExternalKind, HelicitySum, LinearMap, Process, Quantity, Term,
     TermSource, Wavefunction,
 };
-use crate::runtime::Switches;
+use crate::runtime::{ProcessChoice, Switches};
 use mebridge_support::digest;
 use num_complex::Complex64;
+use serde::Serialize;
 use std::path::Path;
 
 /// Evaluates a Born on the CPU, with helicities in the lanes of its registers.
@@ -77,16 +80,27 @@ impl BornBridge {
         })
     }
 
-    /// Imports the Born of a subprocess directory of aMC@NLO; `card` replaces the parameter card of the output.
+    /// Imports the Born of a subprocess directory of aMC@NLO, or adds its colour links to any other process that
+    /// [`locate`] finds by this name (`g g > t t~`, a directory of MadEvent, a process file). `card` replaces the
+    /// parameter card of the output.
     ///
     /// # Errors
-    /// The directory has no Born, or it cannot be imported or evaluated.
-    pub fn open(directory: &Path, card: Option<&Path>, switches: &Switches) -> Result<BornBridge> {
+    /// The process cannot be imported, generated or evaluated, or its colour flows have no links.
+    pub fn open(name: &Path, card: Option<&Path>, switches: &Switches) -> Result<BornBridge> {
+        if !name.join("born.f").exists() {
+            let switches = Switches {
+                process: Some(ProcessChoice::parse(name)),
+                param_card: card.map(Path::to_owned),
+                ..switches.clone()
+            };
+            let Located { process, card, .. } = locate(&switches)?;
+            return BornBridge::new(links::born(process)?, &card, &switches);
+        }
         let options = Options {
             harmless_calls: &switches.harmless_calls,
             ..Options::default()
         };
-        let born = import_born(directory, &options)?;
+        let born = import_born(name, &options)?;
         let values = match card {
             Some(path) => born.process.model.card_values(&Card::read(path)?)?,
             None => born.process.model.default_card(),
@@ -102,6 +116,46 @@ impl BornBridge {
     /// Returns the colour links.
     pub fn links(&self) -> &[ColorLink] {
         &self.sums.links
+    }
+
+    /// The real emissions of strong interactions that this Born is the limit of, with quarks up to this PDG code as massless
+    /// partons. Each of them counts once; the factor for identical particles is that of the process.
+    pub fn emissions(&self, flavors: i32) -> Vec<Emission> {
+        const GLUON: i32 = 21;
+        let born = &self.process;
+        let codes: Vec<i32> = born.legs.iter().map(|leg| leg.pdg).collect();
+        let incoming: Vec<bool> = born.legs.iter().map(|leg| leg.incoming).collect();
+        let is_colored = |leg: &usize| self.links().iter().any(|link| link.legs.contains(leg));
+        let mut found = Vec::new();
+        for leg in (0..codes.len()).filter(is_colored) {
+            let own = codes[leg];
+            let massless = born.legs[leg].mass == Quantity::ZERO;
+            // The leg of the real emission, and what is emitted.
+            let mut splittings = vec![(own, GLUON)];
+            let quarks = (1..=flavors).flat_map(|flavor| [flavor, -flavor]);
+            match (own, incoming[leg]) {
+                (GLUON, true) => splittings.extend(quarks.map(|quark| (quark, quark))),
+                (GLUON, false) => splittings.extend((1..=flavors).map(|quark| (quark, -quark))),
+                (_, true) if massless && own.abs() <= flavors => splittings.push((GLUON, -own)),
+                _ => {}
+            }
+            for (parton, emitted) in splittings {
+                let names = codes.iter().enumerate();
+                let names = names.map(|(at, code)| if at == leg { parton } else { *code });
+                let (mut before, mut after) = (String::new(), String::new());
+                for (name, incoming) in names.zip(&incoming) {
+                    let side = if *incoming { &mut before } else { &mut after };
+                    side.push_str(&format!("{name} "));
+                }
+                found.push(Emission {
+                    process: format!("{before}> {after}{emitted}"),
+                    leg,
+                    soft: emitted == GLUON,
+                    collinear: massless,
+                });
+            }
+        }
+        found
     }
 
     /// Evaluates one event: `momenta` are `[leg][E, x, y, z]` in GeV, and `g_s` is the strong coupling.
@@ -129,6 +183,20 @@ impl BornBridge {
             .extend(legs.map(|leg| self.sums.complex(leg)));
         Ok(())
     }
+}
+
+/// A real emission that becomes singular where a parton is soft, or collinear to a leg: a sector of FKS subtraction
+/// (Frixione, Kunszt, Signer, hep-ph/9512328).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Emission {
+    /// The process, by PDG codes: the legs of the Born in their order, with `leg` replaced, and the emitted parton.
+    pub process: String,
+    /// The leg of the Born that splits, from 0; the other one is the last leg of the process.
+    pub leg: usize,
+    /// Whether there is a soft singularity: the emitted parton is a gluon.
+    pub soft: bool,
+    /// Whether there is a collinear singularity: the leg is massless.
+    pub collinear: bool,
 }
 
 fn no_diagrams() -> Error {

@@ -19,7 +19,7 @@ array([0.3882])
 """
 
 from ._arrays import EventArrays
-from ._born import Born, BornValues
+from ._born import Born, BornValues, Emission
 from ._command import command
 from ._decays import decay_events
 from ._evaluate import evaluate_events
@@ -37,6 +37,7 @@ __all__ = [
     "BadEvents",
     "Born",
     "BornValues",
+    "Emission",
     "Error",
     "Evaluation",
     "EventArrays",

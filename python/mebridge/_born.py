@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ._arguments import Path
-from ._library import check, lib
+from ._library import Error, check, last_error, lib
+from ._process import model_path
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -33,11 +34,29 @@ class BornValues:
     helicity table; shape (events, legs), NaN for legs that are no massless vectors."""
 
 
-class Born:
-    """The Born of a subprocess directory that MG5aMC's aMC@NLO wrote (``SubProcesses/P*`` of ``generate ...
-    [real=QCD]``), with what soft and collinear limits of its real emissions need.
+@dataclass(frozen=True)
+class Emission:
+    """A real emission that becomes singular where a parton is soft, or collinear to a leg: a sector of FKS subtraction
+    (Frixione, Kunszt, Signer, hep-ph/9512328)."""
 
-    ``parameter_card`` replaces that of the output. Real emissions are processes: ``Process("P0_gg_ttx#1")``.
+    process: str
+    """The process by PDG codes, for :class:`Process`: the Born's legs in their order, with ``leg`` replaced, and the
+    emitted parton."""
+    leg: int
+    """The leg of the Born that splits, from 0."""
+    soft: bool
+    """Whether there is a soft singularity: a gluon is emitted."""
+    collinear: bool
+    """Whether there is a collinear singularity: the leg is massless."""
+
+
+class Born:
+    """A process with what soft and collinear limits of its real emissions need.
+
+    ``process`` is one such as ``"g g > t t~"``, generated with ``model`` (a model file or UFO folder, by default the
+    Standard Model), a process file, a ``SubProcesses/P*`` directory of MadEvent, or one that MG5aMC's aMC@NLO wrote,
+    whose colour links are read; real emissions there are ``Process("P0_gg_ttx#1")`` and so on. ``parameter_card``
+    replaces that of the output or the model.
     """
 
     name: str
@@ -47,10 +66,12 @@ class Born:
     links: tuple[tuple[int, int], ...]
     """Pairs of legs (from 0) that a soft gluon connects; a massive leg also with itself."""
 
-    def __init__(self, directory: Path, parameter_card: Path | None = None) -> None:
+    def __init__(self, process: Path, parameter_card: Path | None = None, *, model: Path | None = None) -> None:
         handle = ctypes.c_void_p()
         card = None if parameter_card is None else os.fsencode(parameter_card)
-        check(lib.mebridge_born_open(os.fsencode(directory), card, ctypes.byref(handle)))
+        path = model_path(model)
+        named = None if path is None else os.fsencode(path)
+        check(lib.mebridge_born_open(os.fsencode(process), card, named, ctypes.byref(handle)))
         self._handle = handle
         weakref.finalize(self, lib.mebridge_born_close, handle)
         about = json.loads(lib.mebridge_born_description(handle))
@@ -60,6 +81,14 @@ class Born:
 
     def __repr__(self) -> str:
         return f"<mebridge.Born {self.name}: {len(self.legs)} legs, {len(self.links)} colour links>"
+
+    def emissions(self, flavors: int = 4) -> list[Emission]:
+        """Returns the real emissions of strong interactions that this Born is the limit of, with the quarks up to this PDG
+        code as massless partons. The factor for identical particles is that of each process."""
+        text = lib.mebridge_born_emissions(self._handle, flavors)
+        if text is None:
+            raise Error(last_error())
+        return [Emission(**emission) for emission in json.loads(text)]
 
     def evaluate(self, momenta: ArrayLike, alpha_s: ArrayLike = 0.118) -> BornValues:
         """Evaluates points of phase space. ``momenta`` has shape (events, legs, 4), (E, px, py, pz) in GeV with incoming

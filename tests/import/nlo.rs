@@ -5,13 +5,16 @@
 use crate::common::{gfortran, mg5_outputs};
 use crate::support::{copy, mebridge};
 use mebridge::born::{BornAnswer, BornBridge};
+use mebridge::generate::{generate, links};
 use mebridge::import::{Options, import_born, import_directory, import_with};
+use mebridge::process::born::Born;
 use mebridge::process::phase_space::PhaseSpace;
 use mebridge::process::{Leg, Process};
 use mebridge::runtime::Switches;
 use num_complex::Complex64;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 const G: f64 = 1.2;
@@ -124,6 +127,46 @@ fn color_is_conserved() {
     color_conservation(&gg_ttx(), 1e-12);
     for directory in real_directories() {
         color_conservation(&directory, 1e-10);
+    }
+}
+
+/// The links that are read are those of the generated process, which follow from its colour flows.
+#[test]
+fn links_follow_from_color_flows() {
+    for directory in std::iter::once(gg_ttx()).chain(real_directories()) {
+        let Born { process, links } = import_born(&directory, &Options::default()).unwrap();
+        let codes = |incoming| {
+            let legs = process
+                .legs
+                .iter()
+                .filter(move |leg| leg.incoming == incoming);
+            legs.map(|leg| format!(" {}", leg.pdg)).collect::<String>()
+        };
+        let generated = generate(&format!("{} >{}", codes(true), codes(false)));
+        let derived = links::born(generated.unwrap().remove(0)).unwrap().links;
+        let [read, derived] = [links, derived].map(|links| {
+            let process = process.clone();
+            let card = process.model.default_card();
+            let mut bridge =
+                BornBridge::new(Born { process, links }, &card, &Switches::default()).unwrap();
+            let mut answer = BornAnswer::default();
+            let events = born_events(bridge.process());
+            let values = events.iter().map(|momenta| {
+                bridge.evaluate(momenta, G, &mut answer).unwrap();
+                let legs = bridge.links().iter().map(|link| link.legs);
+                let links = legs.zip(answer.links.iter().map(|link| link / answer.born));
+                links.collect::<BTreeMap<_, _>>()
+            });
+            values.collect::<Vec<_>>()
+        });
+        for (read, derived) in read.iter().zip(&derived) {
+            assert_eq!(read.len(), derived.len(), "{}", directory.display());
+            for (legs, value) in read {
+                let other = derived[legs];
+                let what = format!("{}, {legs:?}: {value} {other}", directory.display());
+                assert!((value - other).abs() < 1e-10, "{what}");
+            }
+        }
     }
 }
 

@@ -21,20 +21,24 @@ pub struct MebridgeBorn {
 pub(super) struct OpenBorn {
     bridge: BornBridge,
     description: CString,
+    emissions: CString,
 }
 
 /// The open Borns; their handles spell `born`.
 pub(super) static OPEN: Registry<OpenBorn> = Registry::new("Born", 0x626f_726e_0000_0001);
 
-/// Opens the Born of a subprocess directory of MG5aMC's aMC@NLO (`SubProcesses/P*` with a `born.f`), and puts a handle
-/// into `born`. `card` is a parameter card; NULL: that of the output. It is evaluated on the CPU.
+/// Opens a Born, and puts a handle into `born`. `process` is a subprocess directory of MG5aMC's aMC@NLO
+/// (`SubProcesses/P*` with a `born.f`), one of MadEvent, a process file, or a process such as `g g > t t~`, which is
+/// generated with `model` (NULL: the Standard Model). `card` is a parameter card; NULL: that of the output or the model.
+/// It is evaluated on the CPU.
 ///
 /// # Safety
-/// `directory` and `card`, if it is not NULL, end in NUL; `born` points to a pointer.
+/// `process`, and `card` and `model` where they are not NULL, end in NUL; `born` points to a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_born_open(
-    directory: *const c_char,
+    process: *const c_char,
     card: *const c_char,
+    model: *const c_char,
     born: *mut *mut MebridgeBorn,
 ) -> i32 {
     const NAME: &str = "mebridge_born_open";
@@ -42,16 +46,17 @@ pub unsafe extern "C" fn mebridge_born_open(
         // SAFETY: guaranteed by the caller; NULL is rejected.
         unsafe { write(NAME, "born", born, std::ptr::null_mut()) }?;
         // SAFETY: guaranteed by the caller.
-        let directory = PathBuf::from(os_string(unsafe { string(NAME, "directory", directory) }?));
-        let card = match card.is_null() {
-            true => None,
+        let name = PathBuf::from(os_string(unsafe { string(NAME, "process", process) }?));
+        let path = |argument: &str, text: *const c_char| match text.is_null() {
+            true => Ok(None),
             // SAFETY: as above.
-            false => Some(PathBuf::from(os_string(unsafe {
-                string(NAME, "card", card)
-            }?))),
+            false => unsafe { string(NAME, argument, text) }
+                .map(|text| Some(PathBuf::from(os_string(text)))),
         };
-        let switches = Switches::from_env()?;
-        let bridge = BornBridge::open(&directory, card.as_deref(), &switches)?;
+        let (card, model) = (path("card", card)?, path("model", model)?);
+        let mut switches = Switches::from_env()?;
+        switches.model = model.or(switches.model);
+        let bridge = BornBridge::open(&name, card.as_deref(), &switches)?;
         let process = bridge.process();
         let links: Vec<[usize; 2]> = bridge.links().iter().map(|link| link.legs).collect();
         let legs: Vec<i32> = process.legs.iter().map(|leg| leg.pdg).collect();
@@ -65,6 +70,7 @@ pub unsafe extern "C" fn mebridge_born_open(
         let handle = OPEN.add(OpenBorn {
             bridge,
             description,
+            emissions: CString::default(),
         });
         // SAFETY: as above.
         unsafe { write(NAME, "born", born, handle as usize as *mut MebridgeBorn) }
@@ -86,6 +92,30 @@ pub extern "C" fn mebridge_born_description(born: *const MebridgeBorn) -> *const
     status(|| {
         OPEN.with(born as usize as u64, |open| {
             text = open.description.as_ptr();
+            Ok(())
+        })
+    });
+    text
+}
+
+/// Returns JSON about the real emissions that a Born is the limit of, with quarks up to the PDG code `flavors` as
+/// massless partons: a list with the `process` by PDG codes (the Born's legs in their order, then the emitted parton), the
+/// `leg` (from 0) that splits, and whether it is `soft` and `collinear`. Valid until the next call for this Born. NULL if
+/// there is no such Born, or `flavors` is not from 0 to 6.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_born_emissions(born: *mut MebridgeBorn, flavors: i32) -> *const c_char {
+    let mut text = std::ptr::null();
+    status(|| {
+        if !(0..=6).contains(&flavors) {
+            return Err(Error::Call {
+                function: "mebridge_born_emissions",
+                what: format!("flavors is {flavors}; it must be from 0 to 6"),
+            });
+        }
+        OPEN.with(born as usize as u64, |open| {
+            let all = open.bridge.emissions(flavors);
+            open.emissions = c_name(&serde_json::json!(all).to_string());
+            text = open.emissions.as_ptr();
             Ok(())
         })
     });

@@ -14,7 +14,7 @@
 //! | `squared` | squared coupling orders |
 //! | `vanishing` | products of amplitudes that vanish identically |
 //! | `number`, `strings`, `color` | colour algebra |
-//! | `flows`, `matrix` | colour flows and the colour matrix |
+//! | `flows`, `matrix`, `links` | colour flows, the colour matrix, and that with a soft gluon |
 //! | `color_ordered` | recursion over colour-ordered currents, in place of diagrams |
 //! | `assembly`, `assemble` | assembly of a [`Process`]: its parts, the whole |
 //! | `lines` | the lines of diagrams with their particles |
@@ -31,6 +31,7 @@ mod flips;
 mod flows;
 mod language;
 pub mod lines;
+pub mod links;
 mod matrix;
 mod matrix_element;
 mod matrix_elements;
