@@ -198,6 +198,7 @@ impl Options {
                     card: process.model.default_card(),
                     process,
                     number: 1,
+                    process_number: 1,
                 }])
             }
             one => Ok(vec![one?]),
