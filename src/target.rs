@@ -127,17 +127,17 @@ impl Target {
             Some(platform) => match Gpus::open(platform, switches, cache()) {
                 Ok(gpus) => {
                     // The GPU was not requested explicitly: tell the user.
-                    static SAID: Once = Once::new();
+                    static ANNOUNCED: Once = Once::new();
                     if platform == Platform::Hip {
-                        SAID.call_once(|| say(UNPROVEN));
+                        ANNOUNCED.call_once(|| say(UNPROVEN));
                     }
                     Ok(Target::Gpu(gpus))
                 }
                 Err(error) if switches.device != Devices::Auto => Err(error),
                 Err(error) => {
                     // Only once, not for each bridge.
-                    static SAID: Once = Once::new();
-                    SAID.call_once(|| {
+                    static ANNOUNCED: Once = Once::new();
+                    ANNOUNCED.call_once(|| {
                         say(format_args!("there is a GPU, but the CPU is used: {error}"));
                     });
                     Ok(cpu)

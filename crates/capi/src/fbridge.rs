@@ -20,10 +20,10 @@
 //! open units are flushed and closed. A call from a signal handler that interrupted another call in the same thread
 //! would deadlock: it ends the program by `_exit`, since a handler may do no more.
 
+use super::fork_reset_mutex::ForkResetMutex;
 use super::generation::{Call, CallSizes, Caller};
 use super::pointers::{self, PointerAccess, check_variable};
 use super::registry::{self, Entry};
-use super::survivor::Survivor;
 use super::{no_panic, report_nested_call};
 use mebridge::bridge::Bridge;
 use mebridge::error::{Error, Result};
@@ -256,11 +256,11 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
 }
 
 /// The lines that [`announce`] has printed.
-static SAID: Survivor<Vec<String>> = Survivor::new();
+static ANNOUNCED: ForkResetMutex<Vec<String>> = ForkResetMutex::new();
 
 /// Resets the state in the child of a fork.
 pub(super) fn after_a_fork() {
-    SAID.after_a_fork(|_| false);
+    ANNOUNCED.after_a_fork(|_| false);
 }
 
 /// Prints one line on stderr that names the process, card and target in the log; once in a program that creates the
@@ -278,7 +278,7 @@ pub(super) fn announce(bridge: &Bridge, origin: &str, card: Option<&str>, switch
         bridge.process().name,
         bridge.target().describe(),
     );
-    let mut said = SAID.lock();
+    let mut said = ANNOUNCED.lock();
     if !said.contains(&line) {
         say(&line);
         said.push(line);

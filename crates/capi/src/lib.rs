@@ -22,7 +22,7 @@
 //! | `pointers` | checks of callers' pointers before they are dereferenced |
 //! | [`registry`] | open objects by handle |
 //! | `sized` | structs whose first member is their size |
-//! | `survivor` | shared state behind a lock, in the child of a fork |
+//! | `fork_reset_mutex` | shared state behind a lock, in the child of a fork |
 //! | [`c`] | the C interface of `include/mebridge.h` |
 //! | [`umami`] | the interface of MadSpace and MadGraph7, `include/mebridge_umami.h` |
 //! | [`xla`] | the interface of XLA, for JAX |
@@ -37,6 +37,7 @@ pub mod events;
 pub mod fbridge;
 #[cfg(unix)]
 mod fork;
+mod fork_reset_mutex;
 pub mod generation;
 pub mod lhe;
 pub mod linked;
@@ -45,7 +46,6 @@ mod pointers;
 pub mod registry;
 pub mod runs;
 mod sized;
-mod survivor;
 pub mod umami;
 pub mod xla;
 

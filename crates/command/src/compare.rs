@@ -11,8 +11,8 @@ pub use matrix_element::{CANCELLED, ROUNDING, difference};
 use mebridge::files::regular;
 use mebridge::{Error, Result};
 use mebridge_oracle::compiler;
+use mebridge_oracle::fortran_build::{FortranBuild, Objects};
 use mebridge_oracle::tree::Tree;
-use mebridge_oracle::workshop::{Objects, Workshop};
 use mebridge_oracle::{library, matrix_element::MatrixElement};
 use report::{ComparisonRow, Verdict, table};
 use std::path::{Path, PathBuf};
@@ -131,9 +131,9 @@ impl Options {
             true => "-O0",
             false => "-O1",
         };
-        let mut workshop = Workshop::open(tree.clone(), optimisation, false, Objects::ByFolder)?;
+        let mut build = FortranBuild::open(tree.clone(), optimisation, false, Objects::ByFolder)?;
         let mut quad = match self.quad {
-            true => Some(Workshop::open(
+            true => Some(FortranBuild::open(
                 tree.clone(),
                 optimisation,
                 true,
@@ -160,7 +160,7 @@ impl Options {
                 element,
                 process: process.as_ref().map_err(String::clone),
             };
-            comparison.fill(&mut row, &mut workshop, quad.as_mut())?;
+            comparison.fill(&mut row, &mut build, quad.as_mut())?;
             rows.push(row);
         }
         Ok(rows)
@@ -211,5 +211,5 @@ fn has_matrix(directory: &Path) -> bool {
     })
 }
 
-/// A workshop, or the reason why the Fortran cannot be compiled.
-type Opened = std::result::Result<Workshop, String>;
+/// A build, or the reason why the Fortran cannot be compiled.
+type Opened = std::result::Result<FortranBuild, String>;

@@ -16,17 +16,17 @@
 //! | `child` | a program with limits of time and memory |
 //! | `points`, `random` | events for comparisons |
 //! | `library` | mebridge's answers for these events |
-//! | `workshop` | the copy in which all this happens |
+//! | `fortran_build` | the copy in which all this happens |
 
 pub mod born;
 pub mod card;
 pub mod child;
 pub mod compiler;
 pub mod driver;
+pub mod fortran_build;
 pub mod library;
 pub mod matrix_element;
 pub mod points;
 pub mod random;
 pub mod statements;
 pub mod tree;
-pub mod workshop;

@@ -1,7 +1,7 @@
 //! mebridge's answers for the same events.
 
+use super::fortran_build::Channel;
 use super::points::{Kinematics, Point};
-use super::workshop::Channel;
 use mebridge::Result;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};

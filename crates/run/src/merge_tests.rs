@@ -4,7 +4,7 @@ use std::fs;
 
 /// The parts of a test file.
 #[derive(Clone)]
-struct Made {
+struct WrittenFile {
     process: &'static str,
     seed: u64,
     entry: &'static str,
@@ -18,14 +18,14 @@ struct Made {
     weight: &'static str,
 }
 
-impl Made {
+impl WrittenFile {
     /// Some events of W bosons; one in ten has a negative weight.
     fn new(seed: u64, cross_section: f64, count: usize) -> Self {
         let sign = |place: usize| if place.is_multiple_of(10) { -1.0 } else { 1.0 };
         let events = (0..count).map(|place| (0, sign(place) * cross_section));
         let events: Vec<(i32, f64)> = events.collect();
         let mean = events.iter().map(|(_, weight)| weight).sum::<f64>() / count as f64;
-        Made {
+        WrittenFile {
             process: "generate p p > w+ @0",
             seed,
             entry: "20.0 = ptj",
@@ -39,7 +39,7 @@ impl Made {
     }
 
     fn text(&self) -> String {
-        let Made {
+        let WrittenFile {
             process,
             seed,
             entry,
@@ -114,8 +114,8 @@ impl TestFolder {
         (reader.init().unwrap(), rows)
     }
 
-    fn refused(&self, files: &[Made]) -> String {
-        let texts: Vec<String> = files.iter().map(Made::text).collect();
+    fn refused(&self, files: &[WrittenFile]) -> String {
+        let texts: Vec<String> = files.iter().map(WrittenFile::text).collect();
         self.refused_texts(&texts)
     }
 
@@ -134,8 +134,13 @@ fn near(found: f64, wanted: f64) {
 #[test]
 fn files_of_one_process_have_one_cross_section() {
     let place = TestFolder::new();
-    let files = [Made::new(1, 100.0, 10), Made::new(2, 103.0, 30)];
-    let merged = place.merge(&files.each_ref().map(Made::text)).unwrap();
+    let files = [
+        WrittenFile::new(1, 100.0, 10),
+        WrittenFile::new(2, 103.0, 30),
+    ];
+    let merged = place
+        .merge(&files.each_ref().map(WrittenFile::text))
+        .unwrap();
     let (mean, error) = merged.cross_section();
     near(mean, 0.8 * (0.25 * 100.0 + 0.75 * 103.0));
     near(error, f64::hypot(0.25 * 0.3, 0.75 * 0.3));
@@ -183,13 +188,13 @@ fn files_of_one_process_have_one_cross_section() {
     near(weights[0], weights[37]);
     near(weights[39], 1.5 * weights[0]);
     // Jobs of one pack share points, so more of them do not have a smaller error.
-    let of_pack = |made: &Made| made.text().replace("\"cuts\"", "\"pack\": \"x\", \"cuts\"");
+    let of_pack = |made: &WrittenFile| made.text().replace("\"cuts\"", "\"pack\": \"x\", \"cuts\"");
     let merged = place.merge(&files.each_ref().map(of_pack)).unwrap();
     near(merged.cross_section().1, 0.3);
     // Merged files can be merged again, and compressed.
     let files = [
         place.at("all.lhe"),
-        place.save("3.lhe", &Made::new(3, 99.0, 10).text()),
+        place.save("3.lhe", &WrittenFile::new(3, 99.0, 10).text()),
     ];
     let merged = merge(&files, &place.at("more.lhe.gz"), &open_written).unwrap();
     assert_eq!((merged.events, place.read("more.lhe.gz").1.len()), (50, 50));
@@ -198,15 +203,15 @@ fn files_of_one_process_have_one_cross_section() {
 #[test]
 fn cross_sections_of_other_processes_are_added() {
     let place = TestFolder::new();
-    let one = Made::new(1, 100.0, 10);
-    let two = Made {
+    let one = WrittenFile::new(1, 100.0, 10);
+    let two = WrittenFile {
         process: "generate p p > w+ j @1",
         entry: "30.0 = ptj",
         rows: vec![(1, 30.0, 0.1), (2, 10.0, 0.1)],
         events: [vec![(1, 40.0); 15], vec![(2, 40.0); 5]].concat(),
-        ..Made::new(1, 40.0, 20)
+        ..WrittenFile::new(1, 40.0, 20)
     };
-    let two = Made { seed: 2, ..two };
+    let two = WrittenFile { seed: 2, ..two };
     let merged = place.merge(&[one.text(), two.text()]).unwrap();
     near(merged.cross_section().0, 80.0 + 40.0);
     let (init, events) = place.read("all.lhe");
@@ -224,7 +229,7 @@ fn cross_sections_of_other_processes_are_added() {
     let firsts = events[..9].iter().filter(|(number, ..)| *number == 0);
     assert_eq!(firsts.count(), 3);
     // Of two equal numbers the later one is changed.
-    let same = Made {
+    let same = WrittenFile {
         rows: vec![(0, 40.0, 0.1)],
         events: vec![(0, 40.0); 20],
         ..two
@@ -250,20 +255,22 @@ fn cross_sections_of_other_processes_are_added() {
 #[test]
 fn weights_may_be_parts_of_the_cross_section_or_average_to_1() {
     let place = TestFolder::new();
-    let scaled = |made: Made, weight: f64| {
+    let scaled = |made: WrittenFile, weight: f64| {
         let sign = |of: f64| weight.copysign(of);
         let events = made.events.iter().map(|&(number, of)| (number, sign(of)));
-        Made {
+        WrittenFile {
             events: events.collect(),
             strategy: -3,
             ..made
         }
     };
     let parts = [
-        scaled(Made::new(1, 100.0, 10), 10.0),
-        scaled(Made::new(2, 103.0, 30), 103.0 / 30.0),
+        scaled(WrittenFile::new(1, 100.0, 10), 10.0),
+        scaled(WrittenFile::new(2, 103.0, 30), 103.0 / 30.0),
     ];
-    let merged = place.merge(&parts.each_ref().map(Made::text)).unwrap();
+    let merged = place
+        .merge(&parts.each_ref().map(WrittenFile::text))
+        .unwrap();
     let (init, events) = place.read("all.lhe");
     assert_eq!(init.strategy, -3);
     let sum = events
@@ -272,9 +279,9 @@ fn weights_may_be_parts_of_the_cross_section_or_average_to_1() {
         .sum::<f64>();
     near(sum, 0.25 * 100.0 + 0.75 * 103.0);
     near(merged.cross_section().0, init.processes[0].1[0]);
-    let other = Made {
+    let other = WrittenFile {
         process: "generate p p > z",
-        ..scaled(Made::new(3, 50.0, 20), 2.5)
+        ..scaled(WrittenFile::new(3, 50.0, 20), 2.5)
     };
     place.merge(&[parts[0].text(), other.text()]).unwrap();
     let sum: f64 = place
@@ -285,13 +292,15 @@ fn weights_may_be_parts_of_the_cross_section_or_average_to_1() {
         .sum();
     near(sum, 150.0);
     let ones = [
-        scaled(Made::new(1, 100.0, 10), 1.0),
-        Made {
+        scaled(WrittenFile::new(1, 100.0, 10), 1.0),
+        WrittenFile {
             process: "generate p p > z",
-            ..scaled(Made::new(2, 300.0, 20), 1.0)
+            ..scaled(WrittenFile::new(2, 300.0, 20), 1.0)
         },
     ];
-    place.merge(&ones.each_ref().map(Made::text)).unwrap();
+    place
+        .merge(&ones.each_ref().map(WrittenFile::text))
+        .unwrap();
     let (init, events) = place.read("all.lhe");
     let of = |number: i32| -> f64 {
         let some = events.iter().filter(|row| row.0 == number);
@@ -306,9 +315,9 @@ fn weights_may_be_parts_of_the_cross_section_or_average_to_1() {
 #[test]
 fn files_that_do_not_fit_are_named() {
     let place = TestFolder::new();
-    let one = Made::new(1, 100.0, 10);
-    let two = Made::new(2, 101.0, 10);
-    let with = |change: &dyn Fn(&mut Made)| {
+    let one = WrittenFile::new(1, 100.0, 10);
+    let two = WrittenFile::new(2, 101.0, 10);
+    let with = |change: &dyn Fn(&mut WrittenFile)| {
         let mut other = two.clone();
         change(&mut other);
         place.refused(&[one.clone(), other])
@@ -351,7 +360,7 @@ fn files_that_do_not_fit_are_named() {
     assert!(closed.contains("it has no </LesHouchesEvents>"), "{closed}");
     let none = texts("<LesHouchesEvents version=\"3.0\">\n<event>\n".to_owned());
     assert!(none.contains("it has no <init>"), "{none}");
-    let twice = texts(text.clone() + &Made::new(3, 100.0, 9).text());
+    let twice = texts(text.clone() + &WrittenFile::new(3, 100.0, 9).text());
     assert!(twice.contains("second file begins"), "{twice}");
     let (model, other) = (text.replace("model sm", "model heft"), "the model heft");
     assert!(texts(model).contains(other));
@@ -386,8 +395,8 @@ fn files_that_do_not_fit_are_named() {
 #[test]
 fn events_are_added_to_those_of_a_run() {
     let place = TestFolder::new();
-    let old = place.save("old.lhe", &Made::new(1, 100.0, 10).text());
-    let new = place.save("new.lhe", &Made::new(2, 102.0, 5).text());
+    let old = place.save("old.lhe", &WrittenFile::new(1, 100.0, 10).text());
+    let new = place.save("new.lhe", &WrittenFile::new(2, 102.0, 5).text());
     append(&old, 10, &new, &open_written).unwrap();
     let (init, events) = place.read("old.lhe");
     assert_eq!(events.len(), 15);
@@ -395,8 +404,8 @@ fn events_are_added_to_those_of_a_run() {
     events
         .iter()
         .for_each(|(_, weight, _)| near(weight.abs(), 102.0));
-    let parts = |made: Made, weight: f64| {
-        let text = Made {
+    let parts = |made: WrittenFile, weight: f64| {
+        let text = WrittenFile {
             events: made
                 .events
                 .iter()
@@ -408,8 +417,11 @@ fn events_are_added_to_those_of_a_run() {
         };
         text.text()
     };
-    let sum = place.save("sum.lhe", &parts(Made::new(3, 100.0, 10), 10.0));
-    let new = place.save("new.lhe", &parts(Made::new(4, 102.0, 20), 102.0 / 30.0));
+    let sum = place.save("sum.lhe", &parts(WrittenFile::new(3, 100.0, 10), 10.0));
+    let new = place.save(
+        "new.lhe",
+        &parts(WrittenFile::new(4, 102.0, 20), 102.0 / 30.0),
+    );
     append(&sum, 10, &new, &open_written).unwrap();
     let (_, events) = place.read("sum.lhe");
     assert_eq!(events.len(), 30);
@@ -426,7 +438,7 @@ fn events_are_added_to_those_of_a_run() {
 }
 
 /// What stands in the header of a file whose events have a bias.
-fn biased(made: &Made, bias: &str) -> String {
+fn biased(made: &WrittenFile, bias: &str) -> String {
     let own = format!("\"overweights\": {{}}, \"bias\": {bias}");
     made.text().replace("\"overweights\": {}", &own)
 }
@@ -434,7 +446,7 @@ fn biased(made: &Made, bias: &str) -> String {
 #[test]
 fn events_with_a_bias_keep_their_weights() {
     let folder = TestFolder::new();
-    let [mut one, mut other] = [1, 2].map(|seed| Made::new(seed, 1.0, 4));
+    let [mut one, mut other] = [1, 2].map(|seed| WrittenFile::new(seed, 1.0, 4));
     one.events = [1.0, 1.0, 8.0, 0.5].map(|weight| (0, weight)).to_vec();
     other.events = [1.2, 90.0].map(|weight| (0, weight)).to_vec();
     one.rows = vec![(0, 10.5 / 4.0, 1.8)];
@@ -470,7 +482,7 @@ fn events_with_a_bias_keep_their_weights() {
 #[test]
 fn events_with_a_bias_are_added_to_those_of_a_run() {
     let folder = TestFolder::new();
-    let [mut old, mut new] = [1, 2].map(|seed| Made::new(seed, 1.0, 3));
+    let [mut old, mut new] = [1, 2].map(|seed| WrittenFile::new(seed, 1.0, 3));
     old.events = [1.0, 2.0, 4.0].map(|weight| (0, weight)).to_vec();
     new.events = [1.1, 33.0].map(|weight| (0, weight)).to_vec();
     let before = folder.save("a.lhe", &biased(&old, "{\"unit\": 2.0}"));

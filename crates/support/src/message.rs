@@ -15,8 +15,8 @@ pub fn say(line: impl Display) {
 /// Writes a line unless it was written before, so that a message about several processes appears once. After
 /// [`MAX_REMEMBERED_LINES`] different lines a last one says that no more follow.
 pub fn say_once(line: impl Display) {
-    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    static ANNOUNCED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut said = ANNOUNCED.lock().unwrap_or_else(PoisonError::into_inner);
     let line = unsaid(&mut said, line.to_string(), MAX_REMEMBERED_LINES);
     drop(said);
     line.into_iter().for_each(say);

@@ -19,10 +19,10 @@ use log::{Entry, Log};
 use mebridge::{Error, Result};
 use mebridge_command::output;
 use mebridge_command::progress::Progress;
+use mebridge_oracle::fortran_build::{FortranBuild, Objects};
 use mebridge_oracle::matrix_element::MatrixElement;
 use mebridge_oracle::points::Point;
 use mebridge_oracle::tree::Tree;
-use mebridge_oracle::workshop::{Objects, Workshop};
 use mebridge_oracle::{compiler, library};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -161,8 +161,8 @@ impl Options {
         let process =
             library::import(directory, None, index).map_err(|what| cannot(directory, &what))?;
         let mut kinematics = library::kinematics(&process);
-        if let Ok(mut workshop) = Workshop::open(tree.clone(), "-O0", false, Objects::ByFolder)?
-            && let Some((incoming, masses)) = workshop.masses()?
+        if let Ok(mut build) = FortranBuild::open(tree.clone(), "-O0", false, Objects::ByFolder)?
+            && let Some((incoming, masses)) = build.masses()?
             && masses.len() > incoming
         {
             kinematics.incoming = masses[..incoming].to_vec();

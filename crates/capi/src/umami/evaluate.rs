@@ -248,8 +248,8 @@ impl Instance {
 
     /// Reports once what is wrong with an event.
     fn complain(&self, element: usize, event: usize, momenta: &Momenta) {
-        static SAID: AtomicBool = AtomicBool::new(false);
-        if SAID.swap(true, Ordering::Relaxed) {
+        static ANNOUNCED: AtomicBool = AtomicBool::new(false);
+        if ANNOUNCED.swap(true, Ordering::Relaxed) {
             return;
         }
         let what = (self.compiled).momentum_error(element, &momenta.to_rows(), event);

@@ -5,7 +5,7 @@
 //! diagrams, helicities and colour flows are numbered consecutively ([`TableOffsets`]): a matrix element with the same
 //! table as an earlier one shares its numbers; otherwise its numbers follow all earlier ones.
 
-use crate::survivor::Survivor;
+use crate::fork_reset_mutex::ForkResetMutex;
 use mebridge::backend::SessionMemory;
 use mebridge::bridge::{Bridge, DeviceSampler, Platform, Sampler, current_gpu, platform};
 use mebridge::describe::TableOffsets;
@@ -29,9 +29,9 @@ pub struct MatrixElements {
 }
 
 /// The matrix elements of this library, once requested.
-static ELEMENTS: Survivor<Option<&'static MatrixElements>> = Survivor::new();
+static ELEMENTS: ForkResetMutex<Option<&'static MatrixElements>> = ForkResetMutex::new();
 /// The compiled forms by card values, for as long as an instance uses them.
-static COMPILED: Survivor<Vec<Weak<Compiled>>> = Survivor::new();
+static COMPILED: ForkResetMutex<Vec<Weak<Compiled>>> = ForkResetMutex::new();
 
 /// In the child of a fork, abandons values that other threads of the parent were making.
 pub fn after_a_fork() {

@@ -22,9 +22,9 @@ mod evaluate;
 pub mod matrix_elements;
 
 use super::c::{keep_error, keep_nested_call};
+use super::fork_reset_mutex::ForkResetMutex;
 use super::pointers::{self, null, string, write};
 use super::registry::Registry;
-use super::survivor::Survivor;
 use super::{no_panic, report_nested_call};
 pub(super) use evaluate::Instance;
 use matrix_elements::{Compiled, MatrixElements};
@@ -114,7 +114,7 @@ pub(super) fn instances() -> &'static Registry<Instance> {
 }
 
 /// The masses of the card that was read last.
-static MASSES: Survivor<Option<Vec<f64>>> = Survivor::new();
+static MASSES: ForkResetMutex<Option<Vec<f64>>> = ForkResetMutex::new();
 
 /// Resets the state in the child of a fork.
 pub(super) fn after_a_fork() {

@@ -5,9 +5,9 @@ use super::{Opened, Options};
 use crate::eval;
 use mebridge::Result;
 use mebridge::process::Process;
+use mebridge_oracle::fortran_build::{Answer, Channel, FortranBuild};
 use mebridge_oracle::matrix_element::{Caller, MatrixElement};
 use mebridge_oracle::points::{Kinematics, Point, with_momenta};
-use mebridge_oracle::workshop::{Answer, Channel, Workshop};
 use mebridge_oracle::{born, library};
 use std::path::Path;
 use std::time::Duration;
@@ -62,15 +62,15 @@ impl FortranComparison<'_> {
         fortran: &mut Opened,
         quad: Option<&mut Opened>,
     ) -> Result<std::result::Result<(), Verdict>> {
-        let workshop = match fortran {
-            Ok(workshop) => workshop,
+        let build = match fortran {
+            Ok(build) => build,
             Err(reason) => return Ok(Err(Verdict::FortranFails(reason.clone()))),
         };
-        let program = match workshop.program(&self.element)? {
+        let program = match build.program(&self.element)? {
             Ok(program) => program,
             Err(reason) => return Ok(Err(Verdict::FortranFails(reason))),
         };
-        let Some(kinematics) = self.kinematics(workshop)? else {
+        let Some(kinematics) = self.kinematics(build)? else {
             let reason = "there is no pmass.inc that says the masses".to_owned();
             return Ok(Err(Verdict::NoEvents(reason)));
         };
@@ -91,7 +91,7 @@ impl FortranComparison<'_> {
         };
         row.points = points.len();
         let limit = Duration::from_secs(self.options.limit);
-        let answers = match workshop.ask(&program, &points, None, limit) {
+        let answers = match build.ask(&program, &points, None, limit) {
             Ok(answers) => answers,
             Err(reason) => return Ok(Err(Verdict::FortranEnds(reason))),
         };
@@ -145,13 +145,13 @@ impl FortranComparison<'_> {
             }
         }
         if self.element.kind == Caller::Born {
-            agrees &= match self.parts_of_born(row, workshop, &points, &answers) {
+            agrees &= match self.parts_of_born(row, build, &points, &answers) {
                 Ok(agrees) => agrees,
                 Err(reason) => return Ok(Err(Verdict::Refused(reason))),
             };
         }
         if self.options.channels && self.element.has_channels() {
-            agrees &= match self.channels(row, process, workshop, &program, &points, limit) {
+            agrees &= match self.channels(row, process, build, &program, &points, limit) {
                 Ok(agrees) => agrees,
                 Err(reason) => return Ok(Err(Verdict::FortranEnds(reason))),
             };
@@ -165,12 +165,12 @@ impl FortranComparison<'_> {
     }
 
     /// Returns legs and lines: from the process, else from the Fortran.
-    fn kinematics(&self, workshop: &mut Workshop) -> Result<Option<Kinematics>> {
+    fn kinematics(&self, build: &mut FortranBuild) -> Result<Option<Kinematics>> {
         let mut kinematics = match &self.process {
             Ok(process) => Some(library::kinematics(process)),
             Err(_) => None,
         };
-        if let Some((incoming, masses)) = workshop.masses()?
+        if let Some((incoming, masses)) = build.masses()?
             && masses.len() > incoming
         {
             let legs = kinematics.get_or_insert_default();
@@ -244,12 +244,12 @@ impl FortranComparison<'_> {
     fn parts_of_born(
         &self,
         row: &mut ComparisonRow,
-        workshop: &Workshop,
+        build: &FortranBuild,
         points: &[Point],
         fortran: &[Answer],
     ) -> std::result::Result<bool, String> {
         let card = self.options.card.as_deref();
-        let mine = born::parts(&workshop.tree, self.directory, card, points);
+        let mine = born::parts(&build.tree, self.directory, card, points);
         let mine = mine.map_err(|error| error.to_string())?;
         let mut largest = 0.0;
         for (mine, fortran) in mine.iter().zip(fortran) {
@@ -273,7 +273,7 @@ impl FortranComparison<'_> {
         &self,
         row: &mut ComparisonRow,
         process: &Process,
-        workshop: &Workshop,
+        build: &FortranBuild,
         program: &Path,
         points: &[Point],
         limit: Duration,
@@ -281,12 +281,12 @@ impl FortranComparison<'_> {
         let points = &points[..points.len().min(CHANNEL_POINTS)];
         let mut agrees = true;
         for channel in evenly_spread(&channels(process), CHANNELS) {
-            let fortran = workshop.ask(program, points, Some(channel), limit)?;
+            let fortran = build.ask(program, points, Some(channel), limit)?;
             let mine = self.library(process, points, Some(channel))?;
             let kept = self.beyond_rounding(process, points, &mine, &fortran);
             let fortran: Vec<Answer> = kept.iter().map(|&i| fortran[i].clone()).collect();
             let mine: Vec<library::Answer> = kept.iter().map(|&i| mine[i]).collect();
-            let told = |i: &usize| workshop.colors && fortran[*i].color != 0;
+            let told = |i: &usize| build.colors && fortran[*i].color != 0;
             let colors = (0..kept.len())
                 .filter(told)
                 .filter(|&i| fortran[i].color != mine[i].color)

@@ -1,7 +1,7 @@
 //! The table of a comparison.
 
+use mebridge_oracle::fortran_build::Answer;
 use mebridge_oracle::points::Point;
-use mebridge_oracle::workshop::Answer;
 use serde::{Serialize, Serializer};
 use std::path::Path;
 

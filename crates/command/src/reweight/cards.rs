@@ -5,7 +5,7 @@ use crate::number::short;
 use mebridge::files::regular;
 use mebridge::files::temporary::Temporary;
 use mebridge::{Error, Result};
-use mebridge_oracle::workshop::scratch;
+use mebridge_oracle::fortran_build::scratch;
 use std::path::{Path, PathBuf};
 
 /// Largest card, in bytes.

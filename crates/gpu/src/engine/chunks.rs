@@ -73,7 +73,7 @@ impl Engine {
         outputs.check(nevt)?;
         self.tuning.begin();
         let (size, slots) = self.make_room(nevt)?;
-        let evaluation = match self.trusted(&inputs)? {
+        let evaluation = match self.verify_generated(&inputs)? {
             true => Evaluation::Generated,
             false => Evaluation::Tables,
         };

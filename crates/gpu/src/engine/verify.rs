@@ -38,7 +38,7 @@ impl Engine {
 
     /// Returns whether generated code is used for such calls: it is ready, and has agreed with the tables at the trial
     /// points. (A caller's first events might have cancelling terms.)
-    pub(super) fn trusted(&mut self, inputs: &Inputs) -> Result<bool> {
+    pub(super) fn verify_generated(&mut self, inputs: &Inputs) -> Result<bool> {
         let (channels, colors) = (inputs.channel.is_some(), inputs.config.is_some());
         let Some(which) = self.which(channels, colors) else {
             return Ok(false);

@@ -2,7 +2,7 @@
 //!
 //! Operations of variable length, with layouts like those in `sums`.
 
-use super::sums::{NO_TERMS, Stream, difference, finish};
+use super::sums::{NO_TERMS, OperandReader, difference, finish};
 use super::{Inputs, Memory, dot as product, dot_momentum};
 use crate::opcode::Mode;
 use mebridge_simd::{Cx, Simd};
@@ -11,7 +11,7 @@ use mebridge_simd::{Cx, Simd};
 /// d) with `d = p2 - p3`, the terms (V2, S3, S4), a factor for each kind, result.
 #[inline(always)]
 pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut ops = Stream::new(operands);
+    let mut ops = OperandReader::new(operands);
     while !ops.is_empty() {
         let head = ops.take(4);
         let pairs = ops.take(3 * head[1] as usize);
@@ -49,7 +49,7 @@ pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
 /// add and to subtract, the terms (V1, q), the terms (V1, V2), a factor for each kind, result.
 #[inline(always)]
 pub(super) unsafe fn vertex<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut ops = Stream::new(operands);
+    let mut ops = OperandReader::new(operands);
     while !ops.is_empty() {
         let head = ops.take(5);
         let (plus, minus) = ops.two(2 * head[1], 2 * head[2]);
@@ -81,7 +81,7 @@ pub(super) unsafe fn vertex<V: Simd>(operands: &[u32], m: Memory<V>) {
 /// Scalars. Operands: numbers of terms `S2 S3` to add and to subtract, the terms (S2, S3), factor, result.
 #[inline(always)]
 pub(super) unsafe fn scalar<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut ops = Stream::new(operands);
+    let mut ops = OperandReader::new(operands);
     while !ops.is_empty() {
         let head = ops.take(2);
         let (plus, minus) = ops.two(2 * head[0], 2 * head[1]);

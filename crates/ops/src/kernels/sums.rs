@@ -10,12 +10,12 @@ use crate::opcode::Mode;
 use mebridge_simd::{Cx, Simd};
 
 /// Reads the operands of operations of variable length.
-pub(super) struct Stream<'a>(&'a [u32]);
+pub(super) struct OperandReader<'a>(&'a [u32]);
 
-impl<'a> Stream<'a> {
+impl<'a> OperandReader<'a> {
     #[inline(always)]
     pub(super) fn new(operands: &'a [u32]) -> Self {
-        Stream(operands)
+        OperandReader(operands)
     }
 
     #[inline(always)]
@@ -120,7 +120,7 @@ macro_rules! spinor_sums {
         $(#[$doc_of])*
         #[inline(always)]
         pub(super) unsafe fn $several<V: Simd, const N: usize>(operands: &[u32], m: Memory<V>) {
-            let mut ops = Stream::new(operands);
+            let mut ops = OperandReader::new(operands);
             while !ops.is_empty() {
                 let head = ops.take(3);
                 let (plus, minus) = ops.two((N as u32 + 1) * head[1], (N as u32 + 1) * head[2]);
@@ -268,7 +268,7 @@ spinor_sums! {
 /// result.
 #[inline(always)]
 pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut ops = Stream::new(operands);
+    let mut ops = OperandReader::new(operands);
     while !ops.is_empty() {
         let head = ops.take(3);
         let (plus, minus) = ops.two(2 * head[1], 2 * head[2]);
@@ -323,7 +323,7 @@ pub(super) fn current<V: Simd>(f1: [Cx<V>; 4], f2: [Cx<V>; 4]) -> [Cx<V>; 4] {
 /// V3, V4), a factor for each kind, result. A three-vector term is subtracted by exchanging 2 and 3.
 #[inline(always)]
 pub(super) unsafe fn three_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut ops = Stream::new(operands);
+    let mut ops = OperandReader::new(operands);
     while !ops.is_empty() {
         let head = ops.take(4);
         let threes = ops.take(4 * head[1] as usize);
@@ -368,7 +368,7 @@ pub(super) unsafe fn three_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
 /// V4), factor, result. A term is subtracted by exchanging 3 and 4.
 #[inline(always)]
 pub(super) unsafe fn four_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut ops = Stream::new(operands);
+    let mut ops = OperandReader::new(operands);
     while !ops.is_empty() {
         let (mode, count) = (ops.next(), ops.next());
         // SAFETY: the caller guarantees valid addresses.
@@ -465,7 +465,7 @@ fn product<V: Simd, const VECTORS: bool>(a: [Cx<V>; 4], b: [Cx<V>; 4]) -> Cx<V> 
 /// the address of the product. Spinors are looked up in the helicity's table.
 #[inline(always)]
 pub(super) unsafe fn dots<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
-    let mut ops = Stream::new(operands);
+    let mut ops = OperandReader::new(operands);
     while !ops.is_empty() {
         let head = ops.take(2);
         // SAFETY: the caller guarantees valid addresses.
@@ -492,7 +492,7 @@ pub(super) unsafe fn dots_of_two<V: Simd>(
     pair_stride: u32,
     m: Memory<V>,
 ) {
-    let mut ops = Stream::new(operands);
+    let mut ops = OperandReader::new(operands);
     while !ops.is_empty() {
         let head = ops.take(2);
         // SAFETY: the caller guarantees valid addresses.
@@ -517,7 +517,7 @@ pub(super) unsafe fn dots_of_two<V: Simd>(
 /// Sums of wavefunctions. Operands: numbers to add and to subtract, the wavefunctions, result.
 #[inline(always)]
 pub(super) unsafe fn add_wavefunctions<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut ops = Stream::new(operands);
+    let mut ops = OperandReader::new(operands);
     while !ops.is_empty() {
         let head = ops.take(2);
         let (plus, minus) = ops.two(head[0], head[1]);

@@ -7,10 +7,10 @@ use super::verdict::{Measure, Outcome, Verdict};
 use super::worker::{Answer, Failure, Reply, Task, Worker};
 use mebridge::files::temporary::Temporary;
 use mebridge::{Error, Result};
+use mebridge_oracle::fortran_build::{self, Channel, FortranBuild, Objects};
 use mebridge_oracle::matrix_element::MatrixElement;
 use mebridge_oracle::points::Point;
 use mebridge_oracle::tree::Tree;
-use mebridge_oracle::workshop::{self, Channel, Objects, Workshop};
 use mebridge_oracle::{card, child};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub struct Bench {
     unchanged: Vec<f64>,
     tolerance: f64,
     imported: Temporary,
-    workshop: Workshop,
+    build: FortranBuild,
     /// The files of the program with all their include files.
     units: Vec<(PathBuf, BTreeSet<PathBuf>)>,
     /// The program units of each file with their objects; `None` if it cannot be split.
@@ -71,28 +71,28 @@ impl Bench {
         points: &[Point],
         tolerance: f64,
     ) -> Result<std::result::Result<Bench, String>> {
-        let imported = workshop::scratch()?;
+        let imported = fortran_build::scratch()?;
         tree.write(imported.path())?;
         let directory = imported.path().join(&tree.element);
         let task = Task::new(directory, index, element, points);
         let path = imported.path().join("task.json");
         let text = serde_json::to_string(&task).map_err(|e| Error::io(&path)(e.into()))?;
         std::fs::write(&path, text).map_err(Error::io(&path))?;
-        let mut workshop = match Workshop::open(tree.clone(), "-O0", false, Objects::ByFile)? {
-            Ok(workshop) => workshop,
+        let mut build = match FortranBuild::open(tree.clone(), "-O0", false, Objects::ByFile)? {
+            Ok(build) => build,
             Err(failure) => return Ok(Err(failure)),
         };
-        let files = match workshop.parts(element)? {
+        let files = match build.parts(element)? {
             Ok(files) => files,
             Err(failure) => return Ok(Err(failure)),
         };
-        let quick = match Quick::new(&workshop.compiler, &workshop.compiler.objects) {
+        let quick = match Quick::new(&build.compiler, &build.compiler.objects) {
             Ok(quick) => quick,
             Err(failure) => return Ok(Err(failure)),
         };
-        let all = files.iter().chain(&workshop.common);
+        let all = files.iter().chain(&build.common);
         let units = all
-            .map(|file| (file.clone(), workshop.tree.includes(file)))
+            .map(|file| (file.clone(), build.tree.includes(file)))
             .collect();
         let mut bench = Bench {
             tree: tree.clone(),
@@ -101,7 +101,7 @@ impl Bench {
             unchanged: Vec::new(),
             tolerance,
             imported,
-            workshop,
+            build,
             units,
             parts: HashMap::new(),
             quick,
@@ -228,28 +228,28 @@ impl Bench {
             }
             let written = Path::new("Source/param_card.inc");
             if let Some(text) = tree.text(written)
-                && Some(text) != self.workshop.tree.text(written)
+                && Some(text) != self.build.tree.text(written)
             {
                 changed.push((written.to_owned(), text.to_owned()));
             }
             let name = file.file_name().unwrap_or_default();
-            let running = self.workshop.running(Path::new(name));
+            let running = self.build.running(Path::new(name));
             std::fs::write(&running, &change.text).map_err(Error::io(&running))?;
         }
         for (path, text) in &changed {
-            let at = self.workshop.compiler.root.join(path);
+            let at = self.build.compiler.root.join(path);
             std::fs::write(&at, text).map_err(Error::io(&at))?;
         }
         let paths: Vec<PathBuf> = changed.into_iter().map(|(path, _)| path).collect();
         let verdict = self.compile_and_run(&paths, channels, answers);
         for path in &paths {
-            self.workshop
+            self.build
                 .tree
-                .write_file(&self.workshop.compiler.root, path)?;
+                .write_file(&self.build.compiler.root, path)?;
         }
         if file.starts_with("Cards") {
             let running = self
-                .workshop
+                .build
                 .running(Path::new(file.file_name().unwrap_or_default()));
             let text = self.tree.text(file).unwrap_or("");
             std::fs::write(&running, text).map_err(Error::io(&running))?;
@@ -296,12 +296,12 @@ impl Bench {
         for (i, (file, includes)) in self.units.iter().enumerate() {
             let concerned = changed.iter().any(|c| c == file || includes.contains(c));
             if !concerned {
-                objects.push(self.workshop.compiler.object(file));
+                objects.push(self.build.compiler.object(file));
                 continue;
             }
             any = true;
-            let object = self.workshop.compiler.objects.join(format!("changed{i}.o"));
-            let source = self.workshop.compiler.root.join(file);
+            let object = self.build.compiler.objects.join(format!("changed{i}.o"));
+            let source = self.build.compiler.root.join(file);
             if let Err(failure) = self.quick.compile(&source, &object) {
                 self.times.compile += start.elapsed();
                 return Ok(Verdict::new(Outcome::NotCompiled, &failure));
@@ -309,7 +309,7 @@ impl Bench {
             objects.push(object);
         }
         self.times.compile += start.elapsed();
-        let reads_cards = self.workshop.tree.text("Source/param_card.inc").is_none();
+        let reads_cards = self.build.tree.text("Source/param_card.inc").is_none();
         let is_card = |path: &PathBuf| path.starts_with("Cards");
         if !(any || changed.is_empty() || reads_cards && changed.iter().any(is_card)) {
             return Ok(Verdict::new(Outcome::NotJudged, ""));
@@ -341,7 +341,7 @@ impl Bench {
         let Some(Some(known)) = self.parts.get(file) else {
             return Ok(None);
         };
-        let at = self.workshop.compiler.root.join(file);
+        let at = self.build.compiler.root.join(file);
         let text = std::fs::read_to_string(&at).map_err(Error::io(&at))?;
         let before: Vec<String> = known.iter().map(|(text, _)| text.clone()).collect();
         let Some((part, text)) = parts::changed(&before, &text) else {
@@ -349,7 +349,7 @@ impl Bench {
         };
         let source = at.with_file_name("meb_changed_unit.f");
         std::fs::write(&source, text).map_err(Error::io(&source))?;
-        let object = self.workshop.compiler.objects.join("changed_unit.o");
+        let object = self.build.compiler.objects.join("changed_unit.o");
         if let Err(failure) = self.quick.compile(&source, &object) {
             return Ok(Some(Err(failure)));
         }
@@ -357,7 +357,7 @@ impl Bench {
             .units
             .iter()
             .filter(|unit| !is_it(unit))
-            .map(|(file, _)| self.workshop.compiler.object(file))
+            .map(|(file, _)| self.build.compiler.object(file))
             .collect();
         for (i, (_, kept)) in known.iter().enumerate() {
             objects.push(if i == part {
@@ -371,20 +371,15 @@ impl Bench {
 
     /// Returns each program unit of a file with its object.
     fn compile_parts(&self, file: &Path, number: usize) -> Result<Option<Vec<(String, PathBuf)>>> {
-        let Some(texts) = parts::parts(self.workshop.tree.text(file).unwrap_or("")) else {
+        let Some(texts) = parts::parts(self.build.tree.text(file).unwrap_or("")) else {
             return Ok(None);
         };
         let mut parts = Vec::with_capacity(texts.len());
         for (i, text) in texts.into_iter().enumerate() {
             let name = format!("meb_unit{number}_{i}.f");
-            let source = self.workshop.compiler.root.join(file).with_file_name(&name);
+            let source = self.build.compiler.root.join(file).with_file_name(&name);
             std::fs::write(&source, &text).map_err(Error::io(&source))?;
-            let object = self
-                .workshop
-                .compiler
-                .objects
-                .join(name)
-                .with_extension("o");
+            let object = self.build.compiler.objects.join(name).with_extension("o");
             if self.quick.compile(&source, &object).is_err() {
                 return Ok(None);
             }
@@ -400,7 +395,7 @@ impl Bench {
         answers: &[Answer],
     ) -> Result<Verdict> {
         let start = Instant::now();
-        let program = self.workshop.folder().join("changed");
+        let program = self.build.folder().join("changed");
         let linked = self.quick.link(objects, &program);
         self.times.link += start.elapsed();
         if let Err(failure) = linked {
@@ -437,23 +432,23 @@ impl Bench {
         program: &Path,
         channels: &[(u32, u32)],
         points: &[Point],
-    ) -> Result<std::result::Result<Vec<workshop::Answer>, String>> {
-        let mut text = workshop::events(points, None);
+    ) -> Result<std::result::Result<Vec<fortran_build::Answer>, String>> {
+        let mut text = fortran_build::events(points, None);
         for &(diagram, config) in channels {
-            text += &workshop::events(points, Some(Channel { diagram, config }));
+            text += &fortran_build::events(points, Some(Channel { diagram, config }));
         }
-        let folder = self.workshop.folder();
+        let folder = self.build.folder();
         let (input, output) = (folder.join("events.txt"), folder.join("answers.txt"));
         std::fs::write(&input, text).map_err(Error::io(&input))?;
         let mut command = Command::new(program);
         command.arg(&output);
-        command.current_dir(self.workshop.running(Path::new("")));
+        command.current_dir(self.build.running(Path::new("")));
         let errors = folder.join("errors.txt");
         if let Err(failure) = child::run(command, Some(&input), &errors, LIMIT, Some(4 << 30)) {
             return Ok(Err(failure));
         }
         let text = std::fs::read_to_string(&output).map_err(Error::io(&output))?;
-        let answers: Option<Vec<_>> = text.lines().map(workshop::answer).collect();
+        let answers: Option<Vec<_>> = text.lines().map(fortran_build::answer).collect();
         Ok(answers.ok_or_else(|| "an answer is no number".to_owned()))
     }
 
@@ -475,7 +470,7 @@ impl Bench {
             unchanged: &self.unchanged,
             points: self.points.len(),
             tolerance: self.tolerance,
-            colors: self.workshop.colors,
+            colors: self.build.colors,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::worker::Answer;
 use mebridge_command::compare::{CANCELLED, ROUNDING, difference};
-use mebridge_oracle::workshop;
+use mebridge_oracle::fortran_build;
 use serde::{Deserialize, Serialize};
 
 /// Difference relative to the unchanged directory's answer that counts as equal: a change can make amplitudes vanish.
@@ -69,8 +69,8 @@ impl Measure<'_> {
     pub fn compare(
         &self,
         answers: &[Answer],
-        fortran: &[workshop::Answer],
-        moved: &[workshop::Answer],
+        fortran: &[fortran_build::Answer],
+        moved: &[fortran_build::Answer],
     ) -> Verdict {
         if let Some(bad) = fortran.iter().find(|a| !a.value.is_finite()) {
             let mine = answers.iter().map(|a| a.value.as_str());
@@ -147,8 +147,8 @@ mod tests {
         }
     }
 
-    fn theirs(value: f64, helicity: u32, row: [i8; 2]) -> workshop::Answer {
-        workshop::Answer {
+    fn theirs(value: f64, helicity: u32, row: [i8; 2]) -> fortran_build::Answer {
+        fortran_build::Answer {
             value,
             helicity,
             color: 1,
@@ -166,7 +166,7 @@ mod tests {
             tolerance: 1e-7,
             colors: true,
         };
-        let outcome = |answers: &[Answer], fortran: &[workshop::Answer], moved: &[_]| {
+        let outcome = |answers: &[Answer], fortran: &[fortran_build::Answer], moved: &[_]| {
             measure.compare(answers, fortran, moved).outcome
         };
         let unstable = theirs(1.0, 1, [1, 1]);

@@ -2,9 +2,9 @@
 
 use mebridge::process::Process;
 use mebridge::{Error, Result};
+use mebridge_oracle::fortran_build::Channel;
 use mebridge_oracle::library;
 use mebridge_oracle::points::Point;
-use mebridge_oracle::workshop::Channel;
 use mebridge_oracle::{child, matrix_element::MatrixElement};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};

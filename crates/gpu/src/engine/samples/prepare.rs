@@ -62,7 +62,7 @@ impl Engine {
         }
         self.wait_for_compiler();
         for (which, inputs) in kinds.iter().enumerate() {
-            if self.trusted(inputs)? {
+            if self.verify_generated(inputs)? {
                 self.samples.generated[which] = self.generated(which > 0, which > 0);
             }
         }
@@ -105,7 +105,7 @@ impl Engine {
             if begun.is_some_and(|generated| generated.ready().is_some()) {
                 self.prepare(self.lanes() as usize, 1)?;
                 self.samples.settled[which] = true;
-                if self.trusted(inputs)? {
+                if self.verify_generated(inputs)? {
                     self.samples.generated[which] = self.generated(channels, colors);
                 }
             }

@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// A shared value behind a lock, created at its first use.
-pub struct Survivor<T: 'static>(AtomicPtr<Mutex<T>>);
+pub struct ForkResetMutex<T: 'static>(AtomicPtr<Mutex<T>>);
 
-impl<T: Default + Send> Survivor<T> {
+impl<T: Default + Send> ForkResetMutex<T> {
     /// A value that is not created yet.
-    pub const fn new() -> Survivor<T> {
-        Survivor(AtomicPtr::new(null_mut()))
+    pub const fn new() -> ForkResetMutex<T> {
+        ForkResetMutex(AtomicPtr::new(null_mut()))
     }
 
     /// Locks the value. Each change must leave it consistent, since a panic leaves it as it is.
@@ -65,9 +65,9 @@ mod tests {
     /// As in a child, whose other threads are gone: values that they held are made anew, others are unchanged.
     #[test]
     fn what_another_thread_held_is_made_anew() {
-        static HELD: Survivor<Vec<u32>> = Survivor::new();
-        static FREE: Survivor<Vec<u32>> = Survivor::new();
-        static LOST: Survivor<Vec<u32>> = Survivor::new();
+        static HELD: ForkResetMutex<Vec<u32>> = ForkResetMutex::new();
+        static FREE: ForkResetMutex<Vec<u32>> = ForkResetMutex::new();
+        static LOST: ForkResetMutex<Vec<u32>> = ForkResetMutex::new();
         for one in [&HELD, &FREE, &LOST] {
             one.after_a_fork(|_| true);
             one.lock().push(1);

@@ -56,7 +56,7 @@ pub enum Objects {
 }
 
 /// A copy of an output with its common parts compiled.
-pub struct Workshop {
+pub struct FortranBuild {
     /// The files.
     pub tree: Tree,
     /// The compiler.
@@ -69,18 +69,18 @@ pub struct Workshop {
     /// Folder in which programs run.
     running: PathBuf,
     scratch: Temporary,
-    /// What [`Workshop::masses`] found.
+    /// What [`FortranBuild::masses`] found.
     masses: Option<Option<(usize, Vec<f64>)>>,
 }
 
-impl Workshop {
+impl FortranBuild {
     /// Copies the files and compiles what every matrix element needs.
     pub fn open(
         mut tree: Tree,
         optimisation: &str,
         quad: bool,
         kind: Objects,
-    ) -> Result<std::result::Result<Workshop, String>> {
+    ) -> Result<std::result::Result<FortranBuild, String>> {
         let scratch = scratch()?;
         let [root, objects, running] =
             ["output", "objects", "run"].map(|name| scratch.path().join(name));
@@ -116,7 +116,7 @@ impl Workshop {
             common.extend(files);
         }
         let compiler = Compiler::new(&root, &objects, optimisation, quad);
-        let mut workshop = Workshop {
+        let mut build = FortranBuild {
             run_card: RunCard::read(&tree),
             tree,
             compiler,
@@ -126,20 +126,20 @@ impl Workshop {
             scratch,
             masses: None,
         };
-        workshop.tree.write(&root)?;
+        build.tree.write(&root)?;
         for card in ["param_card.dat", "ident_card.dat"] {
-            if let Some(text) = workshop.tree.text(Path::new("Cards").join(card)) {
-                let to = workshop.running.join(card);
+            if let Some(text) = build.tree.text(Path::new("Cards").join(card)) {
+                let to = build.running.join(card);
                 std::fs::write(&to, text).map_err(Error::io(&to))?;
             }
         }
-        if kind == Objects::ByFolder && workshop.compiler.compile(&together).is_ok() {
-            workshop.common = together;
-        } else if let Err(failure) = workshop.compiler.compile(&workshop.common) {
+        if kind == Objects::ByFolder && build.compiler.compile(&together).is_ok() {
+            build.common = together;
+        } else if let Err(failure) = build.compiler.compile(&build.common) {
             return Ok(Err(failure));
         }
-        workshop.add_color_choice()?;
-        Ok(Ok(workshop))
+        build.add_color_choice()?;
+        Ok(Ok(build))
     }
 
     /// Adds the directory's own choice of colour flows, or one that chooses nothing.
